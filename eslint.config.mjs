@@ -1,0 +1,21 @@
+import tseslint from "typescript-eslint";
+
+export default tseslint.config(
+  { ignores: ["dist/", "coverage/", "**/node_modules/", "test/fixtures/"] },
+  {
+    files: ["**/*.ts"],
+    extends: [...tseslint.configs.recommendedTypeChecked],
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    rules: {
+      "@typescript-eslint/no-floating-promises": "error",
+      "@typescript-eslint/consistent-type-imports": ["error", { fixStyle: "inline-type-imports" }],
+      // Loading on first use is how the SDK stays light: `require` inside a function is on purpose.
+      "@typescript-eslint/no-require-imports": "off",
+      // An interface of many calls has members that need not wait.
+      "@typescript-eslint/require-await": "off",
+      // `class X` and `interface X` together give generated getters their types.
+      "@typescript-eslint/no-unsafe-declaration-merging": "off",
+      "@typescript-eslint/no-empty-object-type": ["error", { allowInterfaces: "with-single-extends" }],
+    },
+  },
+);
