@@ -1,0 +1,47 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+
+/** What a request must carry to be let in. */
+export interface Credentials {
+  readonly username: string;
+  readonly password: string;
+  readonly queueToken: string;
+}
+
+/** One of the two schemes of the interface, section 5. */
+export interface Scheme {
+  readonly name: "Basic" | "Bearer";
+  /** For a refusal: what the header must be. */
+  readonly expected: string;
+  accepts(authorization: string | undefined): boolean;
+}
+
+/** The scheme of a path: Basic for the database management, Bearer for everything else of the platform, none outside `/v2/`. */
+export function schemes(credentials: Credentials): (path: string) => Scheme | undefined {
+  const { username, password, queueToken } = credentials;
+  const basic = scheme(
+    "Basic",
+    Buffer.from(`${username}:${password}`).toString("base64"),
+    "username:password in base64",
+  );
+  const bearer = scheme("Bearer", queueToken, "token");
+  return (path) => (/^\/v2\/(keyvalue|redis)\//.test(path) ? basic : path.startsWith("/v2/") ? bearer : undefined);
+}
+
+function scheme(name: Scheme["name"], value: string, description: string): Scheme {
+  const expected = digest(value);
+  return {
+    name,
+    expected: `${name} <${description}>`,
+    accepts(authorization = "") {
+      // The name of a scheme is case-insensitive (RFC 9110, section 11.1).
+      const [, given, credentials] = /^(\S+) +(\S+)$/.exec(authorization) ?? [];
+      const equal = timingSafeEqual(digest(credentials ?? ""), expected);
+      return given?.toLowerCase() === name.toLowerCase() && equal;
+    },
+  };
+}
+
+// Digests have one length, so that a comparison in constant time says nothing of the length either.
+function digest(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}

@@ -1,0 +1,153 @@
+import { z } from "zod";
+import { type CredentialsInAnswer } from "./databaseRoutes";
+import { type DatabaseRecord } from "./databaseRecord";
+import { type Fault } from "./faults";
+import { type FlowControlRecord } from "./flowControl";
+import { type PlatformRequest } from "./requests";
+
+/** How a local platform is to be. Everything has a default. */
+export interface PlatformOptions {
+  /** Address to listen at. Default: `127.0.0.1`, so that no other machine reaches it. */
+  readonly host?: string | undefined;
+  /** Port to listen at; 0 takes a free one. Default: 0. */
+  readonly port?: number | undefined;
+  /** User name of the management interface, without a colon. Default: a random one for each start. */
+  readonly username?: string | undefined;
+  /** Password (API key) of the management interface. Default: a random one for each start. */
+  readonly password?: string | undefined;
+  /** Token of the queue interface: visible ASCII. Default: a random one for each start. */
+  readonly queueToken?: string | undefined;
+  /** Databases: an id, or fields to put over the sample values. Default: `db-quickstart` and `db-sessions`. */
+  readonly databases?: readonly (string | DatabaseRecord)[] | undefined;
+  /** Flow-control keys: a key with sample counters, or exactly the given fields. Default: `orders` and `emails`. */
+  readonly flowControlKeys?: readonly (string | FlowControlRecord)[] | undefined;
+  /** Global parallelism. Defaults: a maximum of 100, and as count the sum over the keys. */
+  readonly globalParallelism?:
+    { readonly parallelismMax?: number | undefined; readonly parallelismCount?: number | undefined } | undefined;
+  /**
+   * Whether a reset answers `password`, `rest_token` and `read_only_rest_token`. `never` is the document's shape, `always` an older public
+   * one. Default: `never`.
+   */
+  readonly credentialsInAnswer?: CredentialsInAnswer | undefined;
+  /** A bare array, or the `{"flowControls": […]}` of older texts. Default: `array`, as in section 4.2 of the interface. */
+  readonly flowControlListShape?: "array" | "object" | undefined;
+  /** Section 4.4 of the interface, or the `waitListSize` alone that it replaced. Default: `new`. */
+  readonly globalParallelismShape?: "new" | "old" | undefined;
+  /** Called with each request when it was answered or its connection was cut. */
+  readonly onRequest?: ((request: PlatformRequest) => void) | undefined;
+}
+
+/** An option, or a part of one, that the local platform cannot use. */
+export class PlatformOptionError extends Error {
+  override readonly name = "PlatformOptionError";
+
+  constructor(
+    /** Path of the option, such as `databases[1].database_id`. */
+    readonly option: string,
+    problem: string,
+    options?: ErrorOptions,
+  ) {
+    super(`Local platform: ${option}: ${problem}`, options);
+  }
+}
+
+const text = z.string().min(1, "must not be empty");
+const count = z.int().min(0);
+const visible = z.string().regex(/^[\x21-\x7e]+$/, "must be visible ASCII without spaces, and not empty");
+
+const flowControlKey = z.strictObject({
+  flowControlKey: text,
+  waitListSize: count.optional(),
+  parallelismMax: count.optional(),
+  parallelismCount: count.optional(),
+  rateMax: count.optional(),
+  rateCount: count.optional(),
+  ratePeriod: z.int().min(1).max(604_800, "must be at most 604800 seconds, a week").optional(),
+  ratePeriodStart: count.optional(),
+}) satisfies z.ZodType<FlowControlRecord>;
+
+const options = z.strictObject({
+  host: text.optional(),
+  port: z.int().min(0).max(65_535).optional(),
+  username: z
+    .string()
+    .regex(/^[^:]+$/, "must not be empty, nor hold a colon: it ends the user name in Basic authentication")
+    .optional(),
+  password: text.optional(),
+  queueToken: visible.optional(),
+  databases: z
+    .array(z.union([text, z.looseObject({ database_id: text })]))
+    .superRefine(unique((given) => (typeof given === "string" ? given : given.database_id)))
+    .optional(),
+  flowControlKeys: z
+    .array(z.union([text, flowControlKey]))
+    .superRefine(unique((given) => (typeof given === "string" ? given : given.flowControlKey)))
+    .optional(),
+  globalParallelism: z
+    .strictObject({ parallelismMax: count.optional(), parallelismCount: count.optional() })
+    .optional(),
+  credentialsInAnswer: z.enum(["never", "always"]).optional(),
+  flowControlListShape: z.enum(["array", "object"]).optional(),
+  globalParallelismShape: z.enum(["new", "old"]).optional(),
+  onRequest: z
+    .custom<PlatformOptions["onRequest"]>((value) => typeof value === "function", "must be a function")
+    .optional(),
+}) satisfies z.ZodType<PlatformOptions>;
+
+const fault = z.strictObject({
+  method: z
+    .string()
+    .regex(/^[A-Z]+$/, "must be a method in capitals")
+    .optional(),
+  path: z.union([z.string().startsWith("/", "must begin with a slash"), z.instanceof(RegExp)]).optional(),
+  delayMs: count.optional(),
+  dropConnection: z.enum(["before-apply", "after-apply"]).optional(),
+  status: z.int().min(200).max(599).optional(),
+  headers: z.record(z.string(), z.string()).optional(),
+  body: z.unknown().optional(),
+  times: z.int().min(1).optional(),
+}) satisfies z.ZodType<Fault>;
+
+/** The options, if all of them can be used. @throws PlatformOptionError that names the first one that cannot */
+export function checkOptions(given: PlatformOptions): PlatformOptions {
+  return checked(options, given, "options");
+}
+
+/** @throws PlatformOptionError */
+export function checkFlowControlKey(given: FlowControlRecord): FlowControlRecord {
+  return checked(flowControlKey, given, "setFlowControlKey");
+}
+
+/** @throws PlatformOptionError */
+export function checkFault(given: Fault): Fault {
+  return checked(fault, given, "failNext");
+}
+
+function checked<T>(schema: z.ZodType<T>, given: unknown, whole: string): T {
+  const result = schema.safeParse(given);
+  if (result.success) {
+    return result.data;
+  }
+  const issue = innermost(result.error.issues[0]);
+  throw new PlatformOptionError(z.core.toDotPath(issue.path) || whole, issue.message, { cause: result.error });
+}
+
+/** Of "a text, or an object" the object is what can be wrong inside: its own issue says more than that of the union. */
+function innermost(issue: z.core.$ZodIssue | undefined): { path: PropertyKey[]; message: string } {
+  if (issue?.code === "invalid_union") {
+    const inner = issue.errors.flat().find(({ path, code }) => path.length > 0 || code === "unrecognized_keys");
+    return inner === undefined ? issue : innermost({ ...inner, path: [...issue.path, ...inner.path] });
+  }
+  return issue ?? { path: [], message: "cannot be used" };
+}
+
+function unique<T>(nameOf: (item: T) => string) {
+  return (items: T[], context: z.RefinementCtx): void => {
+    const names = items.map(nameOf);
+    const index = names.findIndex((name, position) => names.indexOf(name) !== position);
+    if (index >= 0) {
+      const message = `there is another ${JSON.stringify(names[index])} before it`;
+      context.addIssue({ code: "custom", path: [index], message });
+    }
+  };
+}

@@ -1,0 +1,175 @@
+import { randomBytes } from "node:crypto";
+import { createServer, type Server } from "node:http";
+import { type AddressInfo } from "node:net";
+import { getRequestListener, type HttpBindings } from "@hono/node-server";
+import { json, refusal, router } from "./answers";
+import { type Credentials, schemes } from "./authentication";
+import { type DatabaseRecord } from "./databaseRecord";
+import { type Database, Databases } from "./databases";
+import { addDatabaseRoutes } from "./databaseRoutes";
+import { type Fault, Faults } from "./faults";
+import { FlowControl, type FlowControlRecord, sampleKey } from "./flowControl";
+import { addFlowControlRoutes } from "./flowControlRoutes";
+import { checkFault, checkFlowControlKey, checkOptions, PlatformOptionError, type PlatformOptions } from "./options";
+import { type PlatformRequest, RequestLog } from "./requests";
+
+/** A platform that runs in this process, on one machine. It keeps everything in memory, and is for development and tests. */
+export interface Platform extends Credentials {
+  /** Address of both interfaces, such as `http://127.0.0.1:49152`. */
+  readonly url: string;
+  /** The requests since the start, or since `reset()`, in the order in which they arrived. */
+  readonly requests: readonly PlatformRequest[];
+  /** The databases, by id. */
+  readonly databases: ReadonlyMap<string, Database>;
+  /** The flow-control keys with their counters, by key. */
+  readonly flowControlKeys: ReadonlyMap<string, FlowControlRecord>;
+  /** How many passwords were reset since the start, or since `reset()`, over all databases. */
+  readonly resetCount: number;
+  /** The database with this id. @throws RangeError if there is none */
+  database(id: string): Database;
+  /** Adds a flow-control key, or replaces all that is known of it. */
+  setFlowControlKey(record: FlowControlRecord): void;
+  /** The next request that matches meets this fault. Requests meet faults in the order in which these were asked for. */
+  failNext(fault: Fault): void;
+  /** Back to the data of the start, with new database passwords; no requests, no faults. The credentials stay. */
+  reset(): void;
+  /** Ends the server and every open connection. */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts a local platform with the operations of the interface, section 4. Nobody but the holder of its credentials is answered.
+ *
+ * @throws PlatformOptionError that names the option, also where the address or the port cannot be listened at
+ */
+export async function startPlatform(given: PlatformOptions = {}): Promise<Platform> {
+  const options = checkOptions(given);
+  const credentials: Credentials = {
+    username: options.username ?? `local-${random(4)}@example.com`,
+    password: options.password ?? random(16),
+    queueToken: options.queueToken ?? random(16),
+  };
+  const state = {
+    requests: new RequestLog(),
+    faults: new Faults(),
+    databases: new Databases((options.databases ?? ["db-quickstart", "db-sessions"]).map(asDatabase)),
+    flowControl: new FlowControl((options.flowControlKeys ?? ["orders", "emails"]).map(asKey)),
+  };
+  const app = application(state, credentials, options);
+  const listener = getRequestListener((request, env) => app.fetch(request, env), {
+    // A test that runs the platform in its own process keeps its own Request and Response.
+    overrideGlobalObjects: false,
+    errorHandler: () => refusal(400, "request", "its target or its Host header is malformed"),
+  });
+  const server = createServer((incoming, outgoing) => void listener(incoming, outgoing));
+  const url = await listen(server, options.host ?? "127.0.0.1", options.port ?? 0);
+  let closed: Promise<void> | undefined;
+
+  return {
+    url,
+    ...credentials,
+    requests: state.requests.all,
+    databases: state.databases.all,
+    flowControlKeys: state.flowControl.all,
+    get resetCount() {
+      return state.databases.resetCount;
+    },
+    database(id) {
+      const database = state.databases.all.get(id);
+      if (database === undefined) {
+        throw new RangeError(`Local platform: there is no database ${JSON.stringify(id)}`);
+      }
+      return database;
+    },
+    setFlowControlKey: (record) => state.flowControl.set(checkFlowControlKey(record)),
+    failNext: (fault) => state.faults.add(checkFault(fault)),
+    reset() {
+      state.faults.clear();
+      state.databases.restore();
+      state.flowControl.restore();
+      state.requests.clear();
+    },
+    close() {
+      state.faults.clear();
+      closed ??= new Promise((resolve) => server.close(() => resolve()));
+      server.closeAllConnections();
+      return closed;
+    },
+  };
+}
+
+interface State {
+  readonly requests: RequestLog;
+  readonly faults: Faults;
+  readonly databases: Databases;
+  readonly flowControl: FlowControl;
+}
+
+function application(state: State, credentials: Credentials, options: PlatformOptions) {
+  const schemeOf = schemes(credentials);
+  const app = router();
+
+  app.use(async (c, next) => {
+    const authorized = schemeOf(c.req.path)?.accepts(c.req.header("authorization")) ?? false;
+    const { method, url: path = "/" } = c.env.incoming;
+    const { entry, answered } = state.requests.add({ method: method ?? "", path, authorized });
+    await next();
+    if (!c.env.incoming.socket.destroyed) {
+      answered(c.res.status);
+    }
+    options.onRequest?.(entry);
+  });
+
+  app.use(state.faults.middleware);
+
+  app.use(async (c, next) => {
+    const scheme = schemeOf(c.req.path);
+    if (scheme === undefined || scheme.accepts(c.req.header("authorization"))) {
+      return next();
+    }
+    return refusal(401, "Authorization", `missing or wrong; this path takes "${scheme.expected}"`, {
+      "www-authenticate": `${scheme.name} realm="local platform"`,
+    });
+  });
+
+  addDatabaseRoutes(app, state.databases, options.credentialsInAnswer ?? "never");
+  addFlowControlRoutes(
+    app,
+    state.flowControl,
+    () => ({
+      parallelismMax: options.globalParallelism?.parallelismMax ?? 100,
+      parallelismCount: options.globalParallelism?.parallelismCount ?? state.flowControl.parallelismCount,
+    }),
+    { list: options.flowControlListShape ?? "array", global: options.globalParallelismShape ?? "new" },
+  );
+
+  app.notFound(() => refusal(404, "path", "the platform has no such operation"));
+  app.onError((error) => json({ error: `internal: ${error.message}` }, 500));
+  return app;
+}
+
+async function listen(server: Server, host: string, port: number): Promise<string> {
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (cause: NodeJS.ErrnoException) => {
+      const option = cause.code === "EADDRINUSE" || cause.code === "EACCES" ? "port" : "host";
+      reject(new PlatformOptionError(option, `cannot listen at ${host}, port ${port}: ${cause.message}`, { cause }));
+    });
+    server.listen(port, host, resolve);
+  });
+  const { address, family, port: listening } = server.address() as AddressInfo;
+  // "Every address of this machine" is nothing that a client can connect to.
+  const reachable = address === "0.0.0.0" ? "127.0.0.1" : address === "::" ? "::1" : address;
+  return `http://${family === "IPv6" ? `[${reachable}]` : reachable}:${listening}`;
+}
+
+function asDatabase(given: string | DatabaseRecord): DatabaseRecord {
+  return typeof given === "string" ? { database_id: given } : given;
+}
+
+function asKey(given: string | FlowControlRecord): FlowControlRecord {
+  return typeof given === "string" ? sampleKey(given) : given;
+}
+
+function random(bytes: number): string {
+  return randomBytes(bytes).toString("hex");
+}
