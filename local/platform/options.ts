@@ -44,7 +44,8 @@ export class PlatformOptionError extends Error {
   constructor(
     /** Path of the option, such as `databases[1].database_id`. */
     readonly option: string,
-    problem: string,
+    /** What is wrong with it. */
+    readonly problem: string,
     options?: ErrorOptions,
   ) {
     super(`Local platform: ${option}: ${problem}`, options);

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { createServer, type Server } from "node:http";
 import { type AddressInfo } from "node:net";
-import { getRequestListener, type HttpBindings } from "@hono/node-server";
+import { getRequestListener } from "@hono/node-server";
 import { json, refusal, router } from "./answers";
 import { type Credentials, schemes } from "./authentication";
 import { type DatabaseRecord } from "./databaseRecord";
