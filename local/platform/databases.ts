@@ -20,8 +20,9 @@ export class Databases {
   readonly #initial: readonly DatabaseRecord[];
   readonly #databases = new Map<string, Database>();
 
+  /** @param initial fields to put over the sample values of each database */
   constructor(initial: readonly DatabaseRecord[]) {
-    this.#initial = initial;
+    this.#initial = initial.map(databaseRecord);
     this.restore();
   }
 
@@ -48,8 +49,8 @@ export class Databases {
   /** Back to the databases of the start, each with a new first password. */
   restore(): void {
     this.#databases.clear();
-    for (const given of this.#initial) {
-      this.#databases.set(given.database_id, newDatabase(databaseRecord(given)));
+    for (const record of this.#initial) {
+      this.#databases.set(record.database_id, newDatabase(record));
     }
   }
 }

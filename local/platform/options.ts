@@ -77,11 +77,11 @@ const options = z.strictObject({
   password: text.optional(),
   queueToken: visible.optional(),
   databases: z
-    .array(z.union([text, z.looseObject({ database_id: text })]))
+    .array(z.union([text, z.looseObject({ database_id: text })], "must be an id, or an object with a database_id"))
     .superRefine(unique((given) => (typeof given === "string" ? given : given.database_id)))
     .optional(),
   flowControlKeys: z
-    .array(z.union([text, flowControlKey]))
+    .array(z.union([text, flowControlKey], "must be a key, or an object with a flowControlKey"))
     .superRefine(unique((given) => (typeof given === "string" ? given : given.flowControlKey)))
     .optional(),
   globalParallelism: z

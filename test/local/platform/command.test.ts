@@ -1,0 +1,166 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { basic, bearer, send } from "./client";
+
+// As small as a command line can be: the one of `rekey` has other commands, which need a build.
+const main = `
+  const { Command } = require("commander");
+  const { addPlatformCommand } = require("./cli/platform");
+  const program = new Command("rekey");
+  addPlatformCommand(program);
+  void program.parseAsync(process.argv.slice(1), { from: "user" });
+`;
+
+interface Run {
+  readonly child: ChildProcess;
+  readonly ended: Promise<number | null>;
+  readonly output: () => string;
+  readonly errors: () => string;
+  /** Waits until what it printed matches. */
+  readonly printed: (pattern: RegExp) => Promise<RegExpExecArray>;
+}
+
+function rekey(...args: string[]): Run {
+  const child = spawn(process.execPath, ["-r", "ts-node/register/transpile-only", "-e", main, "--", ...args], {
+    cwd: join(__dirname, "../../.."),
+  });
+  let output = "";
+  let errors = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (errors += text));
+  const ended = once(child, "close").then(([code]) => code as number | null);
+  return {
+    child,
+    ended,
+    output: () => output,
+    errors: () => errors,
+    async printed(pattern) {
+      for (;;) {
+        const match = pattern.exec(output);
+        if (match !== null) {
+          return match;
+        }
+        const more = await Promise.race([once(child.stdout, "data").then(() => true), ended.then(() => false)]);
+        assert.ok(more || pattern.test(output), `it ended before it printed ${pattern}: ${output}${errors}`);
+      }
+    },
+  };
+}
+
+describe("rekey platform", () => {
+  let run: Run | undefined;
+  const start = (...args: string[]) => (run = rekey("platform", ...args));
+  afterEach(() => run?.child.kill("SIGKILL"));
+
+  it("prints what a stack and a shell need, then each request, and ends cleanly on SIGINT", async () => {
+    const { child, ended, printed, output } = start();
+    const text = (await printed(/Requests:\n/)).input;
+    const value = (name: string) => new RegExp(`^  export ${name}=(.+)$`, "m").exec(text)?.[1] ?? "";
+    const url = value("REKEY_BASE_URL");
+    const credentials = { username: value("REKEY_USERNAME"), password: value("REKEY_PASSWORD") };
+    const queueToken = value("REKEY_QUEUE_TOKEN");
+    assert.match(url, /^http:\/\/127\.0\.0\.1:\d+$/);
+    assert.equal(value("REKEY_QUEUE_URL"), url);
+    for (const setting of [
+      `rekey:baseUrl ${url}`,
+      `rekey:queueUrl ${url}`,
+      `rekey:username ${credentials.username}`,
+      `--secret rekey:password ${credentials.password}`,
+      `--secret rekey:queueToken ${queueToken}`,
+    ]) {
+      assert.ok(text.includes(`\n  pulumi config set ${setting}\n`), setting);
+    }
+    assert.match(text, /keeps everything in memory, and is for development and tests/);
+    assert.match(text, /db-quickstart, db-sessions/);
+
+    const path = "/v2/keyvalue/reset-password/db-quickstart";
+    assert.equal((await send({ url }, "POST", path, basic(credentials))).status, 200);
+    assert.equal((await send({ url }, "GET", "/v2/flowControl", bearer({ queueToken }))).status, 200);
+    assert.equal((await send({ url }, "GET", "/v2/flowControl")).status, 401);
+    await printed(/→ 401\n/);
+    child.kill("SIGINT");
+    assert.equal(await ended, 0);
+    assert.equal(
+      output().slice(text.length),
+      `POST ${path} → 200\nGET /v2/flowControl → 200\nGET /v2/flowControl → 401\n`,
+    );
+  });
+
+  it("takes every flag, prints JSON lines, and ends cleanly on SIGTERM with a connection open", async () => {
+    const flags = ["--host", "127.0.0.1", "--database", "one", "two", "--database", "three", "--flow-control-key", "k"];
+    const secrets = ["--username", "ops", "--password", "it's", "--queue-token", "t0ken"];
+    const { child, ended, printed, output } = start(...flags, ...secrets, "--credentials", "always", "--json");
+    const platform = JSON.parse((await printed(/.+\n/))[0]) as { url: string };
+    const { url } = platform;
+    assert.deepEqual(platform, {
+      url,
+      username: "ops",
+      password: "it's",
+      queueToken: "t0ken",
+      databases: ["one", "two", "three"],
+      flowControlKeys: ["k"],
+      environment: {
+        REKEY_BASE_URL: url,
+        REKEY_QUEUE_URL: url,
+        REKEY_USERNAME: "ops",
+        REKEY_PASSWORD: "it's",
+        REKEY_QUEUE_TOKEN: "t0ken",
+      },
+    });
+    const path = "/v2/keyvalue/reset-password/three";
+    const authorization = basic({ username: "ops", password: "it's" });
+    // `fetch` keeps its connection open for the next request.
+    const answer = await fetch(url + path, { method: "POST", headers: { authorization } });
+    assert.equal(typeof ((await answer.json()) as { password?: unknown }).password, "string");
+    await printed(/"status":200/);
+    child.kill("SIGTERM");
+    assert.equal(await ended, 0);
+    const [, request, ...more] = output().trimEnd().split("\n");
+    assert.deepEqual(JSON.parse(request ?? ""), { method: "POST", path, authorized: true, status: 200 });
+    assert.deepEqual(more, []);
+  });
+
+  it("quotes for a shell what needs it", async () => {
+    const { printed } = start("--password", "it's $5");
+    const text = (await printed(/Requests:\n/)).input;
+    assert.ok(text.includes(`  export REKEY_PASSWORD='it'\\''s $5'\n`));
+    assert.ok(text.includes(`  pulumi config set --secret rekey:password 'it'\\''s $5'\n`));
+  });
+
+  const refused: [args: string[], names: RegExp][] = [
+    [["--port", "http"], /'--port <number>' argument 'http' is invalid/],
+    [["--port", "70000"], /'--port <number>'/],
+    [["--host", "192.0.2.1"], /^error: --host: cannot listen/],
+    [["--username", "a:b"], /^error: --username: .*colon/],
+    [["--queue-token", "a b"], /^error: --queue-token: /],
+    [["--database", "one", "one"], /^error: --database: there is another "one"/],
+    [["--flow-control-key", ""], /^error: --flow-control-key: must not be empty/],
+    [["--credentials", "sometimes"], /'--credentials <when>'/],
+    [["--prot", "1"], /unknown option '--prot'/],
+    [["extra"], /too many arguments/],
+  ];
+  for (const [args, names] of refused) {
+    it(`refuses ${args.join(" ")} and names it`, async () => {
+      const { ended, errors, output } = start(...args);
+      assert.equal(await ended, 1);
+      assert.match(errors(), names);
+      assert.doesNotMatch(errors(), /\n\s+at /);
+      assert.equal(output(), "");
+    });
+  }
+
+  it("says which port is in use", async () => {
+    const first = start("--json");
+    const { url } = JSON.parse((await first.printed(/.+\n/))[0]) as { url: string };
+    const second = rekey("platform", "--port", new URL(url).port);
+    assert.equal(await second.ended, 1);
+    assert.match(
+      second.errors(),
+      new RegExp(`^error: --port: cannot listen at 127.0.0.1, port ${new URL(url).port}: `),
+    );
+    first.child.kill("SIGTERM");
+    assert.equal(await first.ended, 0);
+  });
+});
