@@ -2,8 +2,11 @@ import { createHash, timingSafeEqual } from "node:crypto";
 
 /** What a request must carry to be let in. */
 export interface Credentials {
+  /** User name of the management interface (Basic). */
   readonly username: string;
+  /** Password of the management interface (Basic); not that of a database. */
   readonly password: string;
+  /** Token of the queue interface (Bearer). */
   readonly queueToken: string;
 }
 

@@ -48,7 +48,6 @@ export class Databases {
 
   /** Back to the databases of the start, each with a new first password. */
   restore(): void {
-    this.#databases.clear();
     for (const record of this.#initial) {
       this.#databases.set(record.database_id, newDatabase(record));
     }

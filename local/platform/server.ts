@@ -17,7 +17,7 @@ import { type PlatformRequest, RequestLog } from "./requests";
 export interface Platform extends Credentials {
   /** Address of both interfaces, such as `http://127.0.0.1:49152`. */
   readonly url: string;
-  /** The requests since the start, or since `reset()`, in the order in which they arrived. */
+  /** The requests since the start, or since `reset()`, in the order in which they arrived; without those that are no valid HTTP. */
   readonly requests: readonly PlatformRequest[];
   /** The databases, by id. */
   readonly databases: ReadonlyMap<string, Database>;

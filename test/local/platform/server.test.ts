@@ -20,6 +20,9 @@ const awkward = [
   "[x]",
 ];
 
+// As they were before any test started a platform.
+const globals = [globalThis.Request, globalThis.Response];
+
 describe("local platform: the server", () => {
   let platform: Platform;
   afterEach(() => platform.close());
@@ -181,9 +184,8 @@ describe("local platform: the server", () => {
   });
 
   it("leaves the Request and Response of its process alone", async () => {
-    const before = [globalThis.Request, globalThis.Response];
     platform = await startPlatform();
     await resetPassword(platform);
-    assert.deepEqual([globalThis.Request, globalThis.Response], before);
+    assert.deepEqual([globalThis.Request, globalThis.Response], globals);
   });
 });
