@@ -1,0 +1,51 @@
+import { type DatabaseAnswer, readDatabaseAnswer } from "../records/databaseAnswer";
+import { UnconfirmedError } from "./errors/unconfirmedError";
+import { fillPath } from "./path";
+import { type ApiAnswer, type Requester } from "./requester";
+
+/** What stands in the public documentation of such platforms differs; so the path is a setting, and this its default. */
+export const defaultResetPasswordPath = "/v2/keyvalue/reset-password/{id}";
+
+/** The management interface's operations on databases. */
+export class Databases {
+  constructor(
+    private readonly requester: Requester,
+    private readonly resetPasswordPath: string = defaultResetPasswordPath,
+  ) {}
+
+  /**
+   * Resets the password of a database. Sent at most once when it may have arrived.
+   *
+   * @returns what could be read of the database's record: the password has been reset.
+   * @throws UnconfirmedError where it may have been reset; NotSentError, RejectedError where it has not been.
+   * @see Interface, section 4.1
+   */
+  async resetPassword(id: string): Promise<DatabaseAnswer> {
+    const answer = await this.requester.send({
+      method: "POST",
+      path: fillPath(this.resetPasswordPath, { id }),
+      once: true,
+      purpose: `reset the password of database ${JSON.stringify(id)}`,
+      consequences: {
+        "not sent": "The password was not changed: nothing was sent.",
+        rejected: "The password was not changed.",
+        "maybe applied": "The password may have been changed, and the new one is not known.",
+      },
+    });
+    const read = answer.status === 200 ? readDatabaseAnswer(answer.body) : undefined;
+    if (!read) throw unusable(answer, "its answer is not a database record");
+    if (read.record.databaseId !== undefined && read.record.databaseId !== id) {
+      throw unusable(answer, "it sent the record of another database");
+    }
+    return read;
+  }
+}
+
+function unusable({ facts, status }: ApiAnswer, why: string): UnconfirmedError {
+  return new UnconfirmedError(
+    facts,
+    `the platform answered ${status}, but ${why}`,
+    "Check rekey:baseUrl and rekey:resetPasswordPath, then run again.",
+    status,
+  );
+}

@@ -1,0 +1,14 @@
+import { RekeyError } from "./rekeyError";
+
+/** An input that cannot be used. Nothing was sent. */
+export class InputError extends RekeyError {
+  readonly delivery = "not sent";
+
+  constructor(
+    /** The input that is wrong. */
+    readonly property: string,
+    readonly reason: string,
+  ) {
+    super(`${property} ${reason}. Nothing was sent.`);
+  }
+}

@@ -1,0 +1,36 @@
+import PQueue from "p-queue";
+
+/** How fast requests may follow each other. The limits hold in one process. */
+export interface LineLimits {
+  /** Requests under way at the same time. */
+  readonly maxConcurrency: number;
+  /** Requests started in a second; no limit when undefined. */
+  readonly requestsPerSecond?: number | undefined;
+}
+
+/** The one line in which all requests of a process wait for their turn. */
+export class Line {
+  readonly #queue: PQueue;
+  #quietUntil = 0;
+
+  constructor({ maxConcurrency, requestsPerSecond }: LineLimits) {
+    this.#queue = new PQueue({
+      concurrency: maxConcurrency,
+      ...(requestsPerSecond !== undefined && { interval: 1000 / requestsPerSecond, intervalCap: 1 }),
+    });
+  }
+
+  /** Runs a task when its turn has come; one that already began goes before those that have not. */
+  run<T>(task: () => Promise<T>, begun: boolean): Promise<T> {
+    return this.#queue.add(task, { priority: begun ? 1 : 0 });
+  }
+
+  /** Lets nobody start for a time, because the platform asked for quiet. */
+  quiet(milliseconds: number): void {
+    this.#quietUntil = Math.max(this.#quietUntil, Date.now() + milliseconds);
+    this.#queue.pause();
+    setTimeout(() => {
+      if (Date.now() >= this.#quietUntil) this.#queue.start();
+    }, milliseconds + 1);
+  }
+}

@@ -1,0 +1,59 @@
+import { type Settings } from "../settings";
+import { Connections } from "./connections";
+import { Databases } from "./databases";
+import { FlowControl } from "./flowControl";
+import { Line } from "./line";
+import { HttpRequester, type RequesterOptions } from "./requester";
+import { managementService, queueService, type Service } from "./service";
+
+const defaultDeadlineSeconds = 60;
+const defaultConcurrency = 8;
+
+/** The platform's operations, as the settings say where and how. Each setting is read when it is first needed. */
+export class PlatformClient {
+  #databases: Databases | undefined;
+  #flowControl: FlowControl | undefined;
+  #shared: { line: Line; connections: Connections } | undefined;
+
+  constructor(
+    private readonly settings: Settings,
+    private readonly beforeOnce?: RequesterOptions["beforeOnce"],
+  ) {}
+
+  /** @throws SettingsError where a setting is missing or cannot be used. */
+  get databases(): Databases {
+    return (this.#databases ??= new Databases(
+      this.#requester(
+        managementService(
+          this.settings.require("baseUrl"),
+          this.settings.require("username"),
+          this.settings.require("password"),
+        ),
+      ),
+      this.settings.get("resetPasswordPath"),
+    ));
+  }
+
+  /** @throws SettingsError where a setting is missing or cannot be used. */
+  get flowControl(): FlowControl {
+    return (this.#flowControl ??= new FlowControl(
+      this.#requester(queueService(this.settings.require("queueUrl"), this.settings.require("queueToken"))),
+      this.settings.get("flowControlResetAction"),
+    ));
+  }
+
+  #requester(service: Service): HttpRequester {
+    const { settings } = this;
+    this.#shared ??= {
+      line: new Line({
+        maxConcurrency: settings.get("maxConcurrency") ?? defaultConcurrency,
+        requestsPerSecond: settings.get("requestsPerSecond"),
+      }),
+      connections: new Connections({ proxy: settings.get("proxy"), extraCertificates: settings.get("caFile") }),
+    };
+    return new HttpRequester(service, this.#shared.connections, this.#shared.line, {
+      deadline: (settings.get("deadlineSeconds") ?? defaultDeadlineSeconds) * 1000,
+      ...(this.beforeOnce && { beforeOnce: this.beforeOnce }),
+    });
+  }
+}

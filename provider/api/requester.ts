@@ -1,0 +1,134 @@
+import axios, { type AxiosError } from "axios";
+import { packageVersion } from "../version";
+import { type Connections, type Sighting } from "./connections";
+import { deliveryOfAnswer, deliveryOfSilence } from "./delivery";
+import { type RequestFacts } from "./errors/requestError";
+import { errorOf, type FailedAttempt } from "./failures";
+import { type Line } from "./line";
+import { decideRetry, readRetryAfter } from "./retry";
+import { type Service } from "./service";
+
+export interface ApiRequest extends Pick<RequestFacts, "purpose" | "consequences"> {
+  readonly method: "GET" | "POST";
+  /** Path below the service's address, its parts already encoded. */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+  /** Whether a second delivery could destroy what the first one made. Such a request is never repeated once it may have arrived. */
+  readonly once: boolean;
+}
+
+/** An answer of the 2xx kind, its body as text: reading it is the caller's part. */
+export interface ApiAnswer {
+  readonly status: number;
+  readonly body: string;
+  /** What an error about this answer needs to say of its request. */
+  readonly facts: RequestFacts;
+}
+
+/** Sends requests to one service of the platform. */
+export interface Requester {
+  /** @throws RequestError for every other answer, and for none. */
+  send(request: ApiRequest): Promise<ApiAnswer>;
+}
+
+export interface RequesterOptions {
+  /** Milliseconds that one request may take in all, from when it is first sent. */
+  readonly deadline: number;
+  /** Asked before each attempt of a request that must not be repeated; throws where it must not be sent any more. */
+  readonly beforeOnce?: (facts: RequestFacts) => Promise<void>;
+}
+
+/** An attempt that the platform answered with a 2xx status. */
+interface Answered {
+  readonly delivery: "answered";
+  readonly status: number;
+  readonly body: string;
+}
+
+/** Bytes, largest body that is read. */
+const maxBody = 32 * 1024 * 1024;
+/** Milliseconds, longest wait for a connection. */
+const maxConnectTime = 10_000;
+
+/** The one place that speaks HTTP. No axios error leaves it: those hold the request's headers, and so its secrets. */
+export class HttpRequester implements Requester {
+  constructor(
+    private readonly service: Service,
+    private readonly connections: Connections,
+    private readonly line: Line,
+    private readonly options: RequesterOptions,
+  ) {}
+
+  async send(request: ApiRequest): Promise<ApiAnswer> {
+    const url = this.service.baseUrl + request.path;
+    const facts: RequestFacts = {
+      purpose: request.purpose,
+      method: request.method,
+      url,
+      consequences: request.consequences,
+    };
+    let deadline: { at: number; signal: AbortSignal } | undefined;
+    for (let attempt = 1; ; attempt++) {
+      const outcome = await this.line.run(async () => {
+        if (request.once) await this.options.beforeOnce?.(facts);
+        deadline ??= { at: Date.now() + this.options.deadline, signal: AbortSignal.timeout(this.options.deadline) };
+        return this.#attempt(request, url, deadline.signal);
+      }, attempt > 1);
+      if (outcome.delivery === "answered") return { status: outcome.status, body: outcome.body, facts };
+      const remaining = (deadline?.at ?? 0) - Date.now();
+      const decision = decideRetry({ ...outcome, once: request.once, attempt, remaining }, Math.random());
+      if (decision.do === "stop") throw errorOf(facts, this.service, { ...outcome, attempts: attempt });
+      if (decision.everyone) this.line.quiet(decision.milliseconds);
+      else await new Promise((resolve) => setTimeout(resolve, decision.milliseconds));
+    }
+  }
+
+  async #attempt(request: ApiRequest, url: string, signal: AbortSignal): Promise<Answered | FailedAttempt> {
+    const sighting: Sighting = { connected: false };
+    try {
+      const answer = await axios.request<string>({
+        method: request.method,
+        url,
+        params: request.query,
+        headers: {
+          Authorization: this.service.authorization,
+          Accept: "application/json",
+          "User-Agent": `pulumi-rekey/${packageVersion()}`,
+        },
+        adapter: "http",
+        maxRedirects: 0,
+        proxy: false,
+        responseType: "text",
+        transformResponse: [],
+        maxContentLength: maxBody,
+        validateStatus: () => true,
+        signal,
+        ...this.connections.for(request.once, Math.min(maxConnectTime, this.options.deadline / 3), sighting),
+      });
+      const { status, data: body, headers } = answer;
+      if (this.#proxyRefused(sighting)) return { delivery: "not sent", proxy: sighting.tunnelStatus ?? "unreachable" };
+      const delivery = deliveryOfAnswer(status);
+      if (delivery === "answered") return { delivery, status, body };
+      const retryAfter = readRetryAfter(text(headers["retry-after"]), text(headers["date"]), Date.now());
+      return { delivery, status, body, retryAfter };
+    } catch (error) {
+      if (this.#proxyRefused(sighting)) return { delivery: "not sent", proxy: sighting.tunnelStatus ?? "unreachable" };
+      const code = signal.aborted ? "deadline" : codeOf(error);
+      return { delivery: deliveryOfSilence(sighting.connected), code };
+    }
+  }
+
+  #proxyRefused({ tunnelStatus }: Sighting): boolean {
+    return this.connections.throughProxy && tunnelStatus !== 200;
+  }
+}
+
+function text(header: unknown): string | undefined {
+  return typeof header === "string" ? header : undefined;
+}
+
+/** axios gives one code to several failures; the body that was cut off is the one that may pass. */
+function codeOf(error: unknown): string | undefined {
+  const { code, message } = error as AxiosError;
+  return message === "stream has been aborted" ? "ECONNRESET" : code;
+}

@@ -1,0 +1,44 @@
+/** One of the platform's two interfaces: where it is, and how one is let in. */
+export interface Service {
+  /** Address without a slash at the end. */
+  readonly baseUrl: string;
+  /** The whole Authorization header. */
+  readonly authorization: string;
+  /** What must never be shown, whoever says it. */
+  readonly secrets: readonly string[];
+  /** The setting that names the address, for advice. */
+  readonly addressSetting: string;
+  /** The settings that let one in, for advice. */
+  readonly credentialSettings: string;
+}
+
+/**
+ * The management interface.
+ *
+ * @see Interface, section 5: HTTP Basic
+ */
+export function managementService(baseUrl: string, username: string, password: string): Service {
+  const encoded = Buffer.from(`${username}:${password}`).toString("base64");
+  return {
+    baseUrl,
+    authorization: `Basic ${encoded}`,
+    secrets: [encoded, `${username}:${password}`, password],
+    addressSetting: "rekey:baseUrl",
+    credentialSettings: "rekey:username and rekey:password",
+  };
+}
+
+/**
+ * The message queue's interface.
+ *
+ * @see Interface, section 5: bearer token
+ */
+export function queueService(baseUrl: string, token: string): Service {
+  return {
+    baseUrl,
+    authorization: `Bearer ${token}`,
+    secrets: [token],
+    addressSetting: "rekey:queueUrl",
+    credentialSettings: "rekey:queueToken",
+  };
+}

@@ -1,0 +1,127 @@
+import type * as dynamic from "@pulumi/pulumi/dynamic";
+import { engineAddress, requireEngine } from "./engineWatch";
+import { type Applied, type CheckFailure, type Difference } from "./lifecycle/applied";
+import * as flowControlResetLife from "./lifecycle/flowControlReset";
+import * as passwordRotationLife from "./lifecycle/passwordRotation";
+import { type Run } from "./lifecycle/run";
+import { runFromSettings } from "./lifecycle/runFromSettings";
+import { secret, unknownValue } from "./records/markers";
+
+/** A resource's life in plain objects, as the rooms behind this face know it. */
+interface Lifecycle<Inputs, Outputs> {
+  readonly secretOutputs: readonly string[];
+  /** Inputs that decide whether something is done; while one is unknown, so is the decision. */
+  readonly decidingInputs: readonly string[];
+  check(inputs: Inputs, unknown: ReadonlySet<string>, run: Run): CheckFailure[];
+  diff(saved: Outputs, inputs: Inputs, run: Run): Difference;
+  apply(saved: Outputs | undefined, inputs: Inputs, run: Run): Promise<Applied<Outputs>>;
+}
+
+type Properties = Record<string, unknown>;
+
+/** Bytes of an init error's properties. A trailer of 60 kB hangs the call for ever, and takes the answer with it. */
+const maxInitErrorProperties = 32 * 1024;
+
+/** The one run of this process. Both resources share its limits, and what it remembers. */
+let run: Run | undefined;
+
+function startRun(configuration: (key: string) => string | undefined): Run {
+  const engine = engineAddress();
+  return runFromSettings(configuration, engine ? (facts) => requireEngine(engine, facts) : undefined);
+}
+
+/** An error that tells the engine to save the properties all the same. */
+class InitError extends Error {
+  readonly reasons: readonly string[];
+
+  constructor(
+    message: string,
+    readonly id: string,
+    readonly properties: Properties,
+  ) {
+    super(message);
+    this.reasons = [message];
+  }
+}
+
+/** Gives a lifecycle the shape that Pulumi's dynamic provider host calls. */
+function face<Inputs, Outputs>(
+  life: Lifecycle<Inputs, Outputs>,
+  idInput: string,
+): Required<dynamic.ResourceProvider<Properties, Properties>> {
+  const theRun = (): Run => (run ??= startRun(() => undefined));
+
+  async function apply(saved: Properties | undefined, inputs: Properties): Promise<{ id: string; outs: Properties }> {
+    const id = String(inputs[idInput]);
+    const applied = await life.apply(saved as Outputs | undefined, withoutProvider(inputs) as Inputs, theRun());
+    if (applied.notice) console.error(applied.notice);
+    const outs = wrap({ ...applied.outputs, __provider: inputs["__provider"] }, life.secretOutputs);
+    if (applied.unconfirmed === undefined) return { id, outs };
+    if (Buffer.byteLength(JSON.stringify(outs)) <= maxInitErrorProperties) {
+      throw new InitError(applied.unconfirmed, id, outs);
+    }
+    console.error(applied.unconfirmed);
+    return { id, outs };
+  }
+
+  return {
+    // All is done when the first synchronous run ends: another call may come before this one is awaited.
+    configure: ({ config }) => answer(() => void (run ??= startRun((key) => config.get(key)))),
+    check: (_olds, news) =>
+      answer(() => ({
+        inputs: news,
+        failures: life.check(withoutProvider(news) as Inputs, unknownNames(news), theRun()),
+      })),
+    diff: (_id, olds, news) =>
+      answer(() => {
+        const unknown = unknownNames(news);
+        if (life.decidingInputs.some((name) => unknown.has(name))) return { changes: true };
+        const { notice, replaces, changes } = life.diff(olds as Outputs, withoutProvider(news) as Inputs, theRun());
+        if (notice) console.error(notice);
+        return { changes, replaces: [...(replaces ?? [])] };
+      }),
+    create: (inputs) => answer(() => apply(undefined, inputs)),
+    update: (_id, olds, news) => answer(() => apply(olds, news)),
+    // The interface has no reading of a database: what was saved stays what is known.
+    read: (id, props = {}) => answer(() => ({ id, props: wrap(props, life.secretOutputs) })),
+    // Deleting the resource leaves the database, and its password, as they are.
+    delete: () => answer(() => undefined),
+  };
+}
+
+/** Runs a call so that whatever goes wrong in it reaches the engine as an error it can show. */
+async function answer<T>(call: () => T | Promise<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    throw error instanceof Error ? error : new Error(`pulumi-rekey failed in a way it should not: ${String(error)}`);
+  }
+}
+
+/** Values as the engine takes them: plain, with secrets marked each time, because the engine remembers no marks. */
+function wrap(outputs: Properties, secretNames: readonly string[]): Properties {
+  const plain = JSON.parse(
+    JSON.stringify(outputs, (_, value: unknown) => (typeof value === "bigint" ? value.toString() : value)),
+  ) as Properties;
+  for (const name of secretNames) {
+    if (plain[name] !== undefined) plain[name] = secret(plain[name]);
+  }
+  return plain;
+}
+
+function withoutProvider({ __provider, ...inputs }: Properties): Properties {
+  return inputs;
+}
+
+/** The inputs that are not known yet, or hold something that is not. */
+function unknownNames(inputs: Properties): Set<string> {
+  return new Set(
+    Object.keys(inputs).filter((name) => JSON.stringify(inputs[name] ?? null).includes(`"${unknownValue}"`)),
+  );
+}
+
+/** What `PasswordRotation` resources name as their provider. */
+export const passwordRotation = face(passwordRotationLife, "databaseId");
+
+/** What `FlowControlReset` resources name as their provider. */
+export const flowControlReset = face(flowControlResetLife, "flowControlKey");

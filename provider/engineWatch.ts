@@ -1,0 +1,33 @@
+import { connect } from "node:net";
+import { NotSentError } from "./api/errors/notSentError";
+import { type RequestFacts } from "./api/errors/requestError";
+
+/** Milliseconds to wait for the engine, which is on this machine. */
+const patience = 5_000;
+
+/**
+ * Makes sure that the engine still listens. A host outlives an engine that was killed, and would go on sending resets
+ * whose answers nobody saves.
+ *
+ * @throws NotSentError when it does not.
+ */
+export async function requireEngine(address: string, facts: RequestFacts): Promise<void> {
+  const { hostname, port } = new URL(`tcp://${address}`);
+  const listens = await new Promise<boolean>((resolve) => {
+    const socket = connect({ host: hostname.replace(/^\[|\]$/g, ""), port: Number(port), timeout: patience });
+    const end = (answer: boolean) => () => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.once("connect", end(true)).once("error", end(false)).once("timeout", end(false));
+  });
+  if (!listens) {
+    throw new NotSentError(facts, "the engine that asked for it is gone, and could not save the answer", "Run again.");
+  }
+}
+
+/** The engine's address, which the host process was started with; undefined outside a host. */
+export function engineAddress(): string | undefined {
+  const argument = process.argv[2] ?? "";
+  return /^(\[[0-9a-fA-F:]+\]|[\w.-]+):\d+$/.test(argument) ? argument : undefined;
+}

@@ -1,0 +1,164 @@
+import { RefusedError } from "../api/errors/refusedError";
+import { UnconfirmedError } from "../api/errors/unconfirmedError";
+import { planRotation, type RotationPlan, type RotationReason, type RotationWish } from "../rotation/planRotation";
+import { canonicalTrigger, compareTrigger, isNoTrigger, markTrigger } from "../rotation/trigger";
+import { type Applied, type CheckFailure, type Difference } from "./applied";
+import { checkInputs, flag, hidden, type InputTable, interval, pathPart, triggers, version } from "./checks";
+import { type PasswordRotationOutputs, secretPasswordRotationOutputs } from "./outputs";
+import { type Run } from "./run";
+
+export interface PasswordRotationInputs extends RotationWish {
+  readonly databaseId: string;
+  /** The resource's full name. */
+  readonly owner?: string;
+  /** Full names of other resources of the program for the same database. */
+  readonly otherOwners?: readonly string[];
+}
+
+export const secretOutputs = secretPasswordRotationOutputs;
+
+/** Inputs that decide whether there is a reset. */
+export const decidingInputs = ["databaseId", "version", "triggers", "rotateEvery"] as const;
+
+const inputTable: InputTable = {
+  required: ["databaseId"],
+  checks: {
+    databaseId: pathPart,
+    version,
+    triggers,
+    rotateEvery: interval,
+    initialRotation: flag,
+    owner: hidden,
+    otherOwners: hidden,
+  },
+};
+
+export function check(inputs: PasswordRotationInputs, unknown: ReadonlySet<string>, run: Run): CheckFailure[] {
+  const failures = checkInputs(inputTable, { ...inputs }, unknown);
+  const { databaseId, owner, otherOwners } = inputs;
+  if (failures.length > 0 || owner === undefined || unknown.has("databaseId") || unknown.has("owner")) return failures;
+  const other = otherOwners?.[0] ?? run.claim(databaseId, owner);
+  if (other === undefined) return [];
+  const reason = `database ${JSON.stringify(databaseId)} is already rotated by ${other}: each of the two would destroy what the other one made. Remove one of them`;
+  return [{ property: "databaseId", reason }];
+}
+
+export function diff(saved: PasswordRotationOutputs, inputs: PasswordRotationInputs, run: Run): Difference {
+  if (saved.databaseId !== inputs.databaseId) return { changes: true, replaces: ["databaseId"] };
+  const plan = planRotation(saved, inputs, run.resources.now());
+  const notice = noticeOf(plan, inputs);
+  return { changes: plan.do !== "keep", ...(notice !== undefined && { notice }) };
+}
+
+/** Creates with nothing saved, updates with what is. */
+export async function apply(
+  saved: PasswordRotationOutputs | undefined,
+  inputs: PasswordRotationInputs,
+  run: Run,
+): Promise<Applied<PasswordRotationOutputs>> {
+  const plan = planRotation(saved, inputs, run.resources.now());
+  switch (plan.do) {
+    case "refuse":
+      throw new RefusedError(inputs.databaseId, plan.why);
+    case "adopt":
+      return { outputs: adopted(inputs, run.resources.now()) };
+    case "keep":
+      // Only what was saved is ever kept.
+      return { outputs: saved as PasswordRotationOutputs };
+    case "reset": {
+      const key = JSON.stringify([inputs.databaseId, canonicalTrigger(inputs)]);
+      return run.rotations.once(key, () => reset(saved, inputs, plan.reason, run));
+    }
+  }
+}
+
+async function reset(
+  saved: PasswordRotationOutputs | undefined,
+  inputs: PasswordRotationInputs,
+  rotationReason: RotationReason,
+  run: Run,
+): Promise<Applied<PasswordRotationOutputs>> {
+  const { databaseId } = inputs;
+  const giveBack = run.takeReset(databaseId);
+  try {
+    const { record, credentials, exactIntegers, otherFields, problems } =
+      await run.resources.platform.databases.resetPassword(databaseId);
+    const outputs: PasswordRotationOutputs = {
+      databaseId,
+      record,
+      ...credentials,
+      exactIntegers,
+      ...(otherFields !== undefined && { otherFields }),
+      problems,
+      outcome: "reset",
+      rotatedAt: run.resources.now().toISOString(),
+      rotationCount: (saved?.rotationCount ?? 0) + 1,
+      rotationReason,
+      appliedTrigger: appliedMark(saved, inputs),
+    };
+    return problems.length === 0 ? { outputs } : { outputs, notice: problemsNotice(databaseId, problems) };
+  } catch (error) {
+    if (error instanceof UnconfirmedError) return unconfirmed(saved, inputs, error);
+    giveBack();
+    throw error;
+  }
+}
+
+function adopted(inputs: PasswordRotationInputs, now: Date): PasswordRotationOutputs {
+  return {
+    databaseId: inputs.databaseId,
+    outcome: "adopted",
+    adoptedAt: now.toISOString(),
+    rotationCount: 0,
+    appliedTrigger: markTrigger(inputs),
+  };
+}
+
+/** Nobody knows what became of the reset: the former outputs are kept, and say so. */
+function unconfirmed(
+  saved: PasswordRotationOutputs | undefined,
+  inputs: PasswordRotationInputs,
+  error: UnconfirmedError,
+): Applied<PasswordRotationOutputs> {
+  const again = saved?.attemptedTrigger !== undefined && sameTrigger(saved.attemptedTrigger, inputs);
+  const unconfirmedResets = (again ? (saved.unconfirmedResets ?? 0) : 0) + 1;
+  const outputs: PasswordRotationOutputs = {
+    rotationCount: 0,
+    ...saved,
+    databaseId: inputs.databaseId,
+    outcome: "unknown",
+    attemptedTrigger: again ? saved.attemptedTrigger : markTrigger(inputs),
+    unconfirmedResets,
+  };
+  const next =
+    "The next `up` sends one more reset, which makes the credentials known again; after three in a row that are not confirmed it stops and asks for a new version.";
+  return { outputs, unconfirmed: `${error.message}\n${next}` };
+}
+
+/** A trigger that was taken away is no other trigger. */
+function sameTrigger(mark: string, inputs: PasswordRotationInputs): boolean {
+  return isNoTrigger(inputs) || compareTrigger(mark, inputs) === "same";
+}
+
+/** A trigger that was taken away stays the one that was answered, so that putting it back asks for nothing. */
+function appliedMark(saved: PasswordRotationOutputs | undefined, inputs: PasswordRotationInputs): string {
+  return (isNoTrigger(inputs) ? saved?.appliedTrigger : undefined) ?? markTrigger(inputs);
+}
+
+/** A changed trigger explains itself: the user changed it. Other reasons for a reset are said. */
+function noticeOf(plan: RotationPlan, { databaseId, rotateEvery }: PasswordRotationInputs): string | undefined {
+  const database = `database ${JSON.stringify(databaseId)}`;
+  if (plan.do === "refuse") return `The password of ${database} will not be reset: ${plan.why}.`;
+  if (plan.do !== "reset") return undefined;
+  if (plan.reason === "schedule") {
+    return `The password of ${database} is due to be reset: the last time was ${plan.since}, and rotateEvery is ${rotateEvery}.`;
+  }
+  if (plan.reason === "unconfirmed") {
+    return `The password of ${database} is to be reset once more: the last reset was not confirmed, so that its credentials are not known.`;
+  }
+  return undefined;
+}
+
+function problemsNotice(databaseId: string, problems: readonly string[]): string {
+  return `The password of database ${JSON.stringify(databaseId)} was reset, but the platform's answer was partly unreadable (see the output problems): ${problems.join("; ")}.`;
+}

@@ -1,0 +1,142 @@
+import { flag, int64, object, oneOf, text, texts, type RecordOf } from "./fields";
+
+/**
+ * The database record: what the platform returns when it has reset a password.
+ *
+ * @see Interface, section 2.1
+ */
+export const databaseFields = {
+  /** Id of the database. */
+  databaseId: text,
+  /** Name of the database. */
+  databaseName: text,
+  /** Region; the platform's one value is `global`. */
+  region: oneOf("global"),
+  /** Port that clients connect to. */
+  port: int64,
+  /** Unix time (seconds) at which the database was created. */
+  creationTime: int64,
+  /** State of the database. */
+  state: oneOf("active", "suspended", "passive"),
+  /** Endpoint identifier: a short slug, or a full host name. */
+  endpoint: text,
+  /** Whether TLS is enabled. */
+  tls: flag,
+  /** Maximum number of concurrent clients. */
+  dbMaxClients: int64,
+  /** Bytes, maximum accepted request size. */
+  dbMaxRequestSize: int64,
+  /** Bytes, total disk limit. */
+  dbDiskThreshold: int64,
+  /** Bytes, maximum accepted entry size. */
+  dbMaxEntrySize: int64,
+  /** Bytes, maximum memory usable. */
+  dbMemoryThreshold: int64,
+  /** Maximum commands per second. */
+  dbMaxCommandsPerSecond: int64,
+  /** Total number of commands that may be sent. Beyond 2^53 the exact digits are in `exactIntegers`. */
+  dbRequestLimit: int64,
+  /** Payment plan. */
+  type: oneOf("free", "payg", "pro", "paid"),
+  /** Allocated monthly budget. */
+  budget: int64,
+  /** Primary region of the cluster. */
+  primaryRegion: oneOf(
+    "us-east-1",
+    "us-east-2",
+    "us-west-1",
+    "us-west-2",
+    "ca-central-1",
+    "eu-central-1",
+    "eu-west-1",
+    "eu-west-2",
+    "sa-east-1",
+    "ap-south-1",
+    "ap-northeast-1",
+    "ap-southeast-1",
+    "ap-southeast-2",
+    "af-south-1",
+    "us-central1",
+    "us-east4",
+    "europe-west1",
+    "asia-northeast1",
+  ),
+  /** Primary regions of the cluster. */
+  primaryMembers: texts,
+  /** All regions of the cluster. */
+  allMembers: texts,
+  /** Whether entries are evicted. */
+  eviction: flag,
+  /** Whether the database is upgraded automatically. */
+  autoUpgrade: flag,
+  /** Whether strong consistency is on. */
+  consistent: flag,
+  /** The modification in progress; an empty string when there is none. */
+  modifyingState: text,
+  /** Size of the database's resources. */
+  dbResourceSize: oneOf("S", "M", "L", "XL", "XXL", "3XL"),
+  /** Storage engine. */
+  dbType: oneOf("bolt", "badger", "pebble"),
+  /** Nanoseconds, connection idle timeout. */
+  dbConnIdleTimeout: int64,
+  /** Nanoseconds, Lua script timeout. */
+  dbLuaTimeout: int64,
+  /** Lua execution credits per minute. */
+  dbLuaCreditsPerMin: int64,
+  /** Nanoseconds, store connection idle timeout. */
+  dbStoreMaxIdle: int64,
+  /** Maximum load operations per second. */
+  dbMaxLoadsPerSec: int64,
+  /** Whether access control lists are enabled: the string `"true"` or `"false"`, as the platform gives it. */
+  dbAclEnabled: oneOf("true", "false"),
+  /** Status of the default access-control user: the string `"true"` or `"false"`. */
+  dbAclDefaultUserStatus: oneOf("true", "false"),
+  /** Whether the database itself evicts entries. */
+  dbEviction: flag,
+  /** Unix time (seconds) of the last upgrade of the plan; 0 when there was none. */
+  lastPlanUpgradeTime: int64,
+  /** Replica factor. */
+  replicas: int64,
+  /** Owner: an e-mail address, or one scoped to a marketplace. */
+  customerId: text,
+  /** Whether a backup is made daily. */
+  dailyBackupEnabled: flag,
+  /** Read regions. */
+  readRegions: texts,
+  /** Security add-ons, each on or off. */
+  securityAddons: object({
+    /** Only listed addresses may connect. */
+    ipWhitelisting: flag,
+    /** Reachable from a peered private network. */
+    vpcPeering: flag,
+    /** Reachable by a private link. */
+    privateLink: flag,
+    /** Clients must present a certificate. */
+    tlsMutualAuth: flag,
+    /** Data at rest is encrypted. */
+    encryptionAtRest: flag,
+  }),
+  /** Whether Prometheus metrics are enabled: the string `"true"` or `"false"`. */
+  prometheusEnabled: oneOf("true", "false"),
+  /** Whether the production pack is enabled. */
+  prodPackEnabled: flag,
+};
+
+/** The database record, each value as the platform gave it. */
+export type DatabaseRecord = RecordOf<typeof databaseFields>;
+
+/**
+ * Credentials that a platform may add to the record (the interface: "not shown"). All are secrets.
+ *
+ * @see Interface, section 2.1, last paragraph
+ */
+export const credentialFields = {
+  /** The new password. */
+  password: text,
+  /** Token of the database's REST interface. It may be the password itself. */
+  restToken: text,
+  /** Token of the database's REST interface that may only read. */
+  readOnlyRestToken: text,
+};
+
+export type Credentials = RecordOf<typeof credentialFields>;

@@ -1,0 +1,76 @@
+import { stringify } from "lossless-json";
+import { type Credentials, credentialFields, type DatabaseRecord, databaseFields } from "./database";
+import { isObject, readJson } from "./json";
+import { isFaithful } from "./markers";
+import { camelCase } from "./names";
+import { readRecord } from "./read";
+
+/** What a reset's answer told: as much of it as could be read. */
+export interface DatabaseAnswer {
+  readonly record: DatabaseRecord;
+  readonly credentials: Credentials;
+  readonly exactIntegers: Readonly<Record<string, string>>;
+  /** JSON text of the fields nobody knows. A secret, because nobody knows what they hold. */
+  readonly otherFields?: string;
+  /** What was missing or unreadable, a line each. Never holds a value. */
+  readonly problems: readonly string[];
+}
+
+/**
+ * Reads the answer to a password reset.
+ *
+ * @returns undefined where the text is no database record at all.
+ * @see Interface, section 2.1
+ */
+export function readDatabaseAnswer(jsonText: string): DatabaseAnswer | undefined {
+  const json = tryReadJson(jsonText);
+  if (!json || !isObject(json.value)) return undefined;
+  const { record, exactIntegers, missing, problems, others } = readRecord(databaseFields, json.value);
+  const { credentials, credentialProblems, unclaimed } = takeCredentials(others);
+  if (Object.keys(record).length === 0 && Object.keys(credentials).length === 0) return undefined;
+  const otherFields = Object.keys(unclaimed).length > 0 ? stringify(unclaimed) : undefined;
+  return {
+    record,
+    credentials,
+    exactIntegers,
+    ...(otherFields !== undefined && { otherFields }),
+    problems: [
+      ...json.duplicates.map(duplicateProblem),
+      ...credentialProblems,
+      ...missing.map((name) => `${name}: missing`),
+      ...problems,
+    ],
+  };
+}
+
+function tryReadJson(jsonText: string): ReturnType<typeof readJson> | undefined {
+  try {
+    return readJson(jsonText);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A known name is said; any other could be anything, and is not repeated. */
+function duplicateProblem(wireName: string): string {
+  const name = camelCase(wireName);
+  const known = Object.hasOwn(databaseFields, name) || Object.hasOwn(credentialFields, name);
+  return `${known ? name : "a field that Rekey does not know"}: sent twice, the last value counts`;
+}
+
+/** Each credential is optional: missing, null and empty are all "not sent". */
+function takeCredentials(fields: Readonly<Record<string, unknown>>) {
+  const credentials: Record<string, string> = {};
+  const credentialProblems: string[] = [];
+  const unclaimed: [string, unknown][] = [];
+  for (const [wireName, value] of Object.entries(fields)) {
+    const name = camelCase(wireName);
+    if (!Object.hasOwn(credentialFields, name)) unclaimed.push([wireName, value]);
+    else if (value === null || value === "") continue;
+    else if (typeof value !== "string") credentialProblems.push(`${name}: expected a string`);
+    else if (!isFaithful(value))
+      credentialProblems.push(`${name}: holds characters that Pulumi cannot carry unchanged`);
+    else credentials[name] = value;
+  }
+  return { credentials: credentials as Credentials, credentialProblems, unclaimed: Object.fromEntries(unclaimed) };
+}

@@ -1,0 +1,33 @@
+import { DateTime, Duration } from "luxon";
+
+const short = /^(\d{1,9})([smhdw])$/;
+const units = { s: "seconds", m: "minutes", h: "hours", d: "days", w: "weeks" } as const;
+
+/**
+ * Reads a time between rotations: an ISO 8601 duration (`P30D`, `PT12H`, `P1M`) or a number with `s`, `m`, `h`, `d` or
+ * `w` (`30d`, `12h`). Months and years are the calendar's, in UTC.
+ *
+ * @throws Error that says what is wrong with it.
+ */
+export function readInterval(written: string): Duration {
+  const [, count, unit] = short.exec(written) ?? [];
+  const duration = unit
+    ? Duration.fromObject({ [units[unit as keyof typeof units]]: Number(count) })
+    : Duration.fromISO(written);
+  if (!duration.isValid) {
+    throw new Error(`${JSON.stringify(written)} is no duration: write an ISO 8601 one (P30D, PT12H), or 30d, 12h`);
+  }
+  const start = DateTime.utc(2000);
+  const end = start.plus(duration);
+  if (!end.isValid || end <= start) {
+    throw new Error(`${JSON.stringify(written)} is not a duration above zero that ends in this age`);
+  }
+  return duration;
+}
+
+/** The time at which a rotation is due: `written` after the last one. */
+export function dueAt(last: string, written: string): Date {
+  const from = DateTime.fromISO(last, { zone: "utc" });
+  if (!from.isValid) throw new Error(`${JSON.stringify(last)} is no ISO 8601 time`);
+  return from.plus(readInterval(written)).toJSDate();
+}

@@ -1,0 +1,130 @@
+import { readFileSync } from "node:fs";
+import { z } from "zod";
+import { SettingsError } from "./api/errors/settingsError";
+
+/** Looks up a setting by its short name (`baseUrl`); undefined where it is not set. */
+export type Lookup = (name: SettingName) => string | undefined;
+
+const secretNames: readonly string[] = ["password", "queueToken"];
+
+const address = z.string().transform((written, context) => {
+  const url = URL.canParse(written) ? new URL(written) : undefined;
+  const wrong = !url ? "is not a URL" : whatIsWrongWithAddress(url);
+  if (wrong) return fail(context, wrong);
+  return written.replace(/\/+$/, "");
+});
+const count = z.coerce.number("must be a number").int("must be a whole number").min(1, "must be at least 1");
+const seconds = z.coerce
+  .number("must be a number of seconds")
+  .positive("must be above 0")
+  .max(86_400, "must be at most 86400 (a day)");
+const filled = z.string().min(1, "must not be empty");
+const headerSafe = filled.regex(/^[^\r\n\0]*$/, "must not hold line breaks");
+
+/** Every setting: its meaning, unit and default. `schemas` are made once, at the first use. */
+const schemas = {
+  /** Address of the management interface. Required by PasswordRotation. */
+  baseUrl: address,
+  /** Address of the message queue. Required by FlowControlReset and the data sources. */
+  queueUrl: address,
+  /** User name at the management interface. */
+  username: headerSafe.refine((name) => !name.includes(":"), "must not hold a colon: HTTP Basic cannot carry one"),
+  /** Password or API key at the management interface. Secret. */
+  password: headerSafe,
+  /** Token at the message queue. Secret. */
+  queueToken: headerSafe,
+  /** Path of the reset operation. Default: `/v2/keyvalue/reset-password/{id}`. */
+  resetPasswordPath: filled
+    .startsWith("/", "must begin with /")
+    .refine((path) => path.split("{id}").length === 2, "must hold {id} once"),
+  /** Last part of the path of a flow-control reset. Default: `reset`. */
+  flowControlResetAction: z.string().regex(/^[A-Za-z][\w-]*$/, "must be one word"),
+  /** Seconds that one request may take in all. Default: 60. */
+  deadlineSeconds: seconds,
+  /** Requests under way at the same time. Default: 8. */
+  maxConcurrency: count,
+  /** Requests started in a second. Default: no limit. */
+  requestsPerSecond: z.coerce.number("must be a number").positive("must be above 0"),
+  /** Password resets in one run of the engine; the next one is refused. Default: no limit. */
+  maxResetsPerRun: z.coerce.number("must be a number").int("must be a whole number").min(0, "must not be negative"),
+  /** Address of an HTTP proxy. Default: none. */
+  proxy: z.string().refine((written) => /^https?:$/.test(protocolOf(written)), "must be an http or https URL"),
+  /** File with certificates (PEM) that are trusted besides the well-known ones. Default: none. */
+  caFile: filled.transform((file, context) => {
+    try {
+      return readFileSync(file, "utf8");
+    } catch (error) {
+      return fail(context, `cannot be read (${(error as NodeJS.ErrnoException).code})`);
+    }
+  }),
+};
+
+export type SettingName = keyof typeof schemas;
+export type SettingValue<N extends SettingName> = z.infer<(typeof schemas)[N]>;
+
+/** The settings of one run. Reading never throws before a setting is asked for: what is missing hurts only who needs it. */
+export class Settings {
+  constructor(private readonly lookup: Lookup) {}
+
+  /** @throws SettingsError that says how to set it. */
+  require<N extends SettingName>(name: N): SettingValue<N> {
+    const value = this.get(name);
+    if (value === undefined) throw new SettingsError([`${nameOf(name)} is not set: ${howToSet(name)}`]);
+    return value;
+  }
+
+  /** @throws SettingsError where it is set to what cannot be used. */
+  get<N extends SettingName>(name: N): SettingValue<N> | undefined {
+    const written = this.lookup(name);
+    if (written === undefined) return undefined;
+    const result = schemas[name].safeParse(written);
+    if (result.success) return result.data as SettingValue<N>;
+    const reason = result.error.issues[0]?.message ?? "cannot be used";
+    // An address may hold credentials before an @.
+    const shown = secretNames.includes(name) || written.includes("@") ? "" : ` (it is ${JSON.stringify(written)})`;
+    throw new SettingsError([`${nameOf(name)} ${reason}${shown}: ${howToSet(name)}`]);
+  }
+}
+
+export const settingNames = Object.keys(schemas) as SettingName[];
+
+/** Configuration wins over the environment; an empty variable counts as unset, as pipelines leave them so. */
+export function lookupIn(configuration: (key: string) => string | undefined, environment: NodeJS.ProcessEnv): Lookup {
+  return (name) => configuration(nameOf(name)) ?? (environment[environmentName(name)] || undefined);
+}
+
+export function nameOf(name: SettingName): string {
+  return `rekey:${name}`;
+}
+
+export function environmentName(name: SettingName): string {
+  return `REKEY_${name.replace(/[A-Z]/g, "_$&").toUpperCase()}`;
+}
+
+function howToSet(name: SettingName): string {
+  const secret = secretNames.includes(name) ? "--secret " : "";
+  return `run \`pulumi config set ${secret}${nameOf(name)} …\`, or set ${environmentName(name)} in the environment`;
+}
+
+function whatIsWrongWithAddress(url: URL): string | undefined {
+  if (url.protocol !== "https:" && url.protocol !== "http:") return "must begin with https://";
+  if (url.protocol === "http:" && !isLoopback(url.hostname)) {
+    return "must begin with https://, because the credentials would travel in plain text (http is for this machine only)";
+  }
+  if (url.username || url.password) return "must not hold credentials";
+  if (url.search || url.hash) return "must not hold a query or a fragment";
+  return undefined;
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === "localhost" || hostname === "[::1]" || /^127(\.\d{1,3}){3}$/.test(hostname);
+}
+
+function protocolOf(written: string): string {
+  return URL.canParse(written) ? new URL(written).protocol : "";
+}
+
+function fail(context: z.RefinementCtx, message: string): never {
+  context.addIssue({ code: "custom", message });
+  return z.NEVER;
+}

@@ -1,0 +1,37 @@
+import * as pulumi from "@pulumi/pulumi";
+import { type FlowControl } from "../provider/api/flowControl";
+import { allDone } from "./allDone";
+
+/** Options of a data source's Output form. */
+export interface DataSourceOptions {
+  /**
+   * Resources that must be done before the platform is read: a FlowControlReset whose effect is to be shown, a component
+   * with all that is in it.
+   *
+   * @default none
+   */
+  dependsOn?: pulumi.Input<pulumi.Input<pulumi.Resource>[]> | pulumi.Input<pulumi.Resource> | undefined;
+}
+
+let client: FlowControl | undefined;
+
+/** The queue's operations with the settings of this program: its stack's configuration, else its environment. */
+export function flowControl(): FlowControl {
+  if (client) return client;
+  // Loaded at the first call: axios and zod would make every import of this package slow.
+  const { PlatformClient } = require("../provider/api/platform") as typeof import("../provider/api/platform");
+  const { Settings, lookupIn } = require("../provider/settings") as typeof import("../provider/settings");
+  const configuration = (key: string): string | undefined => new pulumi.Config("rekey").get(key.replace("rekey:", ""));
+  client = new PlatformClient(new Settings(lookupIn(configuration, process.env))).flowControl;
+  return client;
+}
+
+/** Reads once the arguments are known and the resources are done. With anything unknown, in a preview, nothing is read. */
+export function readAfter<Args, Result>(
+  args: { readonly [K in keyof Args]: pulumi.Input<Args[K]> },
+  options: DataSourceOptions | undefined,
+  read: (args: Args) => Promise<Result>,
+): pulumi.Output<Result> {
+  const done = pulumi.output(options?.dependsOn).apply(allDone);
+  return pulumi.all([pulumi.output(args as unknown), done]).apply(([known]) => read(known as Args));
+}

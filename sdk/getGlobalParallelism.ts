@@ -1,0 +1,18 @@
+import type * as pulumi from "@pulumi/pulumi";
+import { type GlobalParallelism } from "../provider/records/flowControl";
+import { type DataSourceOptions, flowControl, readAfter } from "./dataSource";
+
+/**
+ * Reads how many messages run, and may run, over all keys. Older platforms tell `waitListSize` alone.
+ *
+ * @throws RekeyError where it could not be read.
+ * @see Interface, section 4.4
+ */
+export async function getGlobalParallelism(): Promise<GlobalParallelism> {
+  return flowControl().globalParallelism();
+}
+
+/** `getGlobalParallelism` after `dependsOn`; not read while one of those is unknown. */
+export function getGlobalParallelismOutput(options?: DataSourceOptions): pulumi.Output<GlobalParallelism> {
+  return readAfter({}, options, getGlobalParallelism);
+}

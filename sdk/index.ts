@@ -1,0 +1,19 @@
+export { type DatabaseRecord } from "../provider/records/database";
+export { type FlowControlKey, type GlobalParallelism } from "../provider/records/flowControl";
+export { type Outcome, type RotationReason } from "../provider/rotation/planRotation";
+export { type DataSourceOptions } from "./dataSource";
+export { FlowControlReset, type FlowControlResetArgs } from "./flowControlReset";
+export {
+  getFlowControlKey,
+  type GetFlowControlKeyArgs,
+  getFlowControlKeyOutput,
+  type GetFlowControlKeyOutputArgs,
+} from "./getFlowControlKey";
+export {
+  getFlowControlKeys,
+  type GetFlowControlKeysArgs,
+  getFlowControlKeysOutput,
+  type GetFlowControlKeysOutputArgs,
+} from "./getFlowControlKeys";
+export { getGlobalParallelism, getGlobalParallelismOutput } from "./getGlobalParallelism";
+export { type OutputsOf, PasswordRotation, type PasswordRotationArgs } from "./passwordRotation";
