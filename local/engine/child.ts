@@ -1,0 +1,91 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { EngineError } from "./errors";
+
+/**
+ * Runs in every child before its own code, and ends it when the engine's end of a pipe closes: however the engine ends, no
+ * provider goes on changing things that nobody writes down. Programs that the child forks inherit it, and are left alone.
+ */
+const guard = `import net from "node:net";
+if (String(process.ppid) === process.env.LOCAL_ENGINE_PID) {
+  const pipe = new net.Socket({ fd: 3 });
+  pipe.on("close", () => process.exit(1)).on("error", () => {}).resume().unref();
+}`;
+
+/** A process of the SDK. */
+export class Child {
+  readonly exit: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+  private constructor(private readonly process: ChildProcess) {
+    const gone = Promise.race([
+      once(process, "close") as Promise<[number | null, NodeJS.Signals | null]>,
+      once(process, "error").then(([error]): never => {
+        throw new EngineError(`a process could not be started: ${(error as Error).message}`);
+      }),
+    ]);
+    this.exit = gone.then(([code, signal]) => ({ code, signal }));
+    this.exit.catch(() => undefined);
+  }
+
+  /**
+   * @param script path of the script inside `@pulumi/pulumi`, resolved from `cwd` as the program itself would
+   * @param onLine gets each line that the process prints
+   */
+  static start(
+    script: string,
+    args: readonly string[],
+    options: { cwd: string; env: NodeJS.ProcessEnv; nodeArgs?: readonly string[] },
+    onLine: (line: string, from: "stdout" | "stderr") => void,
+  ): Child {
+    const entry = join(sdkDirectory(options.cwd), script);
+    const preload = `--import=data:text/javascript,${encodeURIComponent(guard)}`;
+    const child = spawn(process.execPath, [preload, ...(options.nodeArgs ?? []), entry, ...args], {
+      cwd: options.cwd,
+      env: { ...options.env, LOCAL_ENGINE_PID: String(process.pid) },
+      stdio: ["ignore", "pipe", "pipe", "pipe"],
+      // A process group of its own: ^C reaches the engine alone, which lets what runs finish.
+      detached: process.platform !== "win32",
+    });
+    for (const from of ["stdout", "stderr"] as const) {
+      const stream = child[from];
+      if (stream) createInterface({ input: stream, crlfDelay: Infinity }).on("line", (line) => onLine(line, from));
+    }
+    return new Child(child);
+  }
+
+  /** Ends the process and what it started; asks first, and insists after `patience` milliseconds. */
+  async stop(patience: number): Promise<void> {
+    this.kill("SIGTERM");
+    const insist = setTimeout(() => this.kill("SIGKILL"), patience);
+    await this.exit.catch(() => undefined);
+    clearTimeout(insist);
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    const { pid, exitCode, signalCode } = this.process;
+    if (pid === undefined || exitCode !== null || signalCode !== null) return;
+    try {
+      if (process.platform === "win32") this.process.kill(signal);
+      else process.kill(-pid, signal);
+    } catch {
+      // It has ended meanwhile.
+    }
+  }
+}
+
+/** Where the program's own `@pulumi/pulumi` is. */
+export function sdkDirectory(programDirectory: string): string {
+  const require = createRequire(join(programDirectory, "package.json"));
+  try {
+    return join(require.resolve("@pulumi/pulumi/package.json"), "..");
+  } catch (error) {
+    throw new EngineError(
+      `@pulumi/pulumi is not installed where the program is (${programDirectory}): run \`npm install\` there`,
+      {
+        cause: error,
+      },
+    );
+  }
+}

@@ -1,0 +1,17 @@
+/** The operation could not be done; the message says what happened and what to do. */
+export class EngineError extends Error {
+  override readonly name: string = "EngineError";
+}
+
+/** Something a program asked for that this engine leaves to the `pulumi` CLI. */
+export class UnsupportedError extends EngineError {
+  override readonly name = "UnsupportedError";
+  constructor(what: string) {
+    super(`${what} is not supported by the local engine; the \`pulumi\` CLI does it`);
+  }
+}
+
+/** Says what a thrown value was, whatever it was. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,48 @@
+import { Child } from "./child";
+import { type ConfigValue, type Project } from "./config";
+
+/** The exit code of a program that has told its error already. */
+const alreadyReported = 32;
+
+export interface ProgramOptions {
+  readonly project: Project;
+  readonly stack: string;
+  readonly monitor: string;
+  readonly dryRun: boolean;
+  readonly parallel: number;
+  readonly env: NodeJS.ProcessEnv;
+  readonly config: Readonly<Record<string, ConfigValue>>;
+}
+
+/** Starts a Pulumi program with the SDK's own runner, as the CLI's language host does. */
+export function startProgram(
+  options: ProgramOptions,
+  onLine: (line: string, from: "stdout" | "stderr") => void,
+): Child {
+  const { project, stack, monitor, dryRun, parallel } = options;
+  const settings = Object.entries(options.config);
+  // Older packages expect the namespace and `config` in front of a setting's name; newer ones understand that, too.
+  const config = settings.map(([key, { value }]) => [key.replace(":", ":config:"), value]);
+  const secretKeys = settings.filter(([, { secret }]) => secret).map(([key]) => key);
+  const env: NodeJS.ProcessEnv = {
+    ...options.env,
+    PULUMI_CONFIG: JSON.stringify(Object.fromEntries(config)),
+    PULUMI_CONFIG_SECRET_KEYS: JSON.stringify(secretKeys),
+    ...(project.typescript && { PULUMI_NODEJS_TYPESCRIPT: "true" }),
+    ...(project.tsconfig !== undefined && { PULUMI_NODEJS_TSCONFIG_PATH: project.tsconfig }),
+  };
+  const args = [
+    ...["--monitor", monitor, "--engine", monitor, "--organization", "organization", "--project", project.name],
+    ...["--root-directory", project.directory, "--stack", stack, "--pwd", project.programDirectory],
+    ...(dryRun ? ["--dry-run"] : []),
+    ...["--parallel", String(parallel), project.entryPoint],
+  ];
+  const { programDirectory: cwd, nodeArgs } = project;
+  return Child.start("cmd/run/index.js", args, { cwd, env, nodeArgs }, onLine);
+}
+
+/** What a program's end means; undefined when there is nothing more to say. */
+export function describeExit(code: number | null, signal: string | null): string | undefined {
+  if (code === alreadyReported) return undefined;
+  return code === null ? `Program was ended by ${String(signal)}` : `Program exited with non-zero exit code: ${code}`;
+}

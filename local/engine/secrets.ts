@@ -1,0 +1,77 @@
+import { createCipheriv, createDecipheriv, pbkdf2, randomBytes } from "node:crypto";
+import { promisify } from "node:util";
+import { EngineError } from "./errors";
+
+const iterations = 1_000_000;
+const proof = "pulumi";
+
+/**
+ * Encrypts as the `pulumi` CLI's passphrase provider does: AES-256-GCM with a key that PBKDF2-SHA256 derives from the
+ * passphrase. `salt` is the text that is saved beside the secrets: the salt itself, and a known text to recognize the passphrase by.
+ */
+export class Crypter {
+  private constructor(
+    readonly salt: string,
+    private readonly key: Buffer,
+  ) {}
+
+  /** Makes a new salt. */
+  static async create(passphrase: string): Promise<Crypter> {
+    const salt = randomBytes(8);
+    const key = await deriveKey(passphrase, salt);
+    return new Crypter(`v1:${salt.toString("base64")}:${encrypt(key, proof)}`, key);
+  }
+
+  /** Opens what was encrypted before. @throws EngineError when the passphrase is not the one of `salt`. */
+  static async open(passphrase: string, salt: string): Promise<Crypter> {
+    const [version, saltText] = salt.split(":", 2);
+    if (version !== "v1" || saltText === undefined)
+      throw new EngineError("the encryption salt of the stack is malformed");
+    const key = await deriveKey(passphrase, Buffer.from(saltText, "base64"));
+    let found: string | undefined;
+    try {
+      found = decrypt(key, salt.slice(version.length + saltText.length + 2));
+    } catch {
+      // Not decryptable is the same answer as the wrong text.
+    }
+    if (found !== proof)
+      throw new EngineError("incorrect passphrase: set PULUMI_CONFIG_PASSPHRASE to the one this stack was made with");
+    return new Crypter(salt, key);
+  }
+
+  encrypt(text: string): string {
+    return encrypt(this.key, text);
+  }
+
+  decrypt(ciphertext: string): string {
+    return decrypt(this.key, ciphertext);
+  }
+}
+
+/** The passphrase from `PULUMI_CONFIG_PASSPHRASE`, else from the file that `PULUMI_CONFIG_PASSPHRASE_FILE` names. */
+export function passphraseFrom(env: NodeJS.ProcessEnv, readFile: (path: string) => string): string | undefined {
+  if (env.PULUMI_CONFIG_PASSPHRASE !== undefined) return env.PULUMI_CONFIG_PASSPHRASE;
+  const file = env.PULUMI_CONFIG_PASSPHRASE_FILE;
+  return file === undefined || file === "" ? undefined : readFile(file).trim();
+}
+
+function deriveKey(passphrase: string, salt: Buffer): Promise<Buffer> {
+  return promisify(pbkdf2)(passphrase, salt, iterations, 32, "sha256");
+}
+
+function encrypt(key: Buffer, text: string): string {
+  const nonce = randomBytes(12);
+  const cipher = createCipheriv("aes-256-gcm", key, nonce);
+  const sealed = Buffer.concat([cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()]);
+  return `v1:${nonce.toString("base64")}:${sealed.toString("base64")}`;
+}
+
+function decrypt(key: Buffer, text: string): string {
+  const [version, nonce, sealed] = text.split(":");
+  if (version !== "v1" || nonce === undefined || sealed === undefined)
+    throw new EngineError("a ciphertext is malformed");
+  const bytes = Buffer.from(sealed, "base64");
+  const decipher = createDecipheriv("aes-256-gcm", key, Buffer.from(nonce, "base64"), { authTagLength: 16 });
+  decipher.setAuthTag(bytes.subarray(-16));
+  return Buffer.concat([decipher.update(bytes.subarray(0, -16)), decipher.final()]).toString("utf8");
+}

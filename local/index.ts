@@ -1,0 +1,2 @@
+export * from "./engine/index";
+export * from "./platform/index";
