@@ -2,7 +2,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { requirePackageForHost } from "./hostPackage";
 
 /** What every dynamic resource's type begins with: the plugin, and this package's module. */
-const module = "pulumi-nodejs:dynamic/rekey";
+const typePrefix = "pulumi-nodejs:dynamic/rekey";
 
 /** A resource whose changes are made by the provider entry point of this package, in Pulumi's dynamic provider host. */
 export abstract class DynamicResource extends pulumi.CustomResource {
@@ -36,7 +36,7 @@ export abstract class DynamicResource extends pulumi.CustomResource {
 
 /** The full type token of a resource of this package. */
 export function typeOf(type: string): string {
-  return `${module}:${type}`;
+  return `${typePrefix}:${type}`;
 }
 
 /** Whether an object is a resource of this package, of the given type; also one made by another copy of it. */
