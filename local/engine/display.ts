@@ -1,4 +1,5 @@
-import { type Changes, type Diagnostic, type EngineEvent, type StepOp, stackType } from "./types";
+import { styleText } from "node:util";
+import { type Changes, type Diagnostic, type EngineEvent, type StepOp } from "./types";
 import { nameOf, typeOf } from "./urns";
 
 interface OutputValue {
@@ -6,122 +7,142 @@ interface OutputValue {
   readonly secret: boolean;
 }
 
-const symbols: Record<StepOp, string> = {
-  same: "  ",
-  create: "+ ",
-  update: "~ ",
-  delete: "- ",
-  replace: "+-",
-  "create-replacement": "++",
-  "delete-replaced": "--",
-  refresh: "~ ",
-  "remove-pending-replace": "~ ",
+type Style = "green" | "yellow" | "red" | "magenta" | "bold" | "dim";
+/** Puts colour to a text, or doesn't. */
+export type Paint = (style: Style, text: string) => string;
+export const plain: Paint = (_, text) => text;
+export const coloured: Paint = (style, text) => styleText(style, text, { validateStream: false });
+
+/** How each step is shown: its symbol and colour, what would be done, and what was done. */
+const ops: Record<StepOp, { symbol: string; style: Style; planned: string; doing: string; done: string }> = {
+  same: { symbol: "  ", style: "dim", planned: "unchanged", doing: "unchanged", done: "unchanged" },
+  create: { symbol: "+ ", style: "green", planned: "create", doing: "creating", done: "created" },
+  update: { symbol: "~ ", style: "yellow", planned: "update", doing: "updating", done: "updated" },
+  delete: { symbol: "- ", style: "red", planned: "delete", doing: "deleting", done: "deleted" },
+  replace: { symbol: "+-", style: "magenta", planned: "replace", doing: "replacing", done: "replaced" },
+  "create-replacement": {
+    symbol: "++",
+    style: "green",
+    planned: "create replacement",
+    doing: "creating replacement",
+    done: "created replacement",
+  },
+  "delete-replaced": {
+    symbol: "--",
+    style: "red",
+    planned: "delete original",
+    doing: "deleting original",
+    done: "deleted original",
+  },
+  refresh: { symbol: "~ ", style: "yellow", planned: "refresh", doing: "refreshing", done: "refreshed" },
+  "remove-pending-replace": { symbol: "~ ", style: "yellow", planned: "forget", doing: "forgetting", done: "forgot" },
 };
 
-/** What is being done, what would be done, what was done. */
-const words: Record<StepOp, readonly [doing: string, planned: string, done: string]> = {
-  same: ["unchanged", "unchanged", "unchanged"],
-  create: ["creating", "create", "created"],
-  update: ["updating", "update", "updated"],
-  delete: ["deleting", "delete", "deleted"],
-  replace: ["replacing", "replace", "replaced"],
-  "create-replacement": ["creating replacement", "create replacement", "created replacement"],
-  "delete-replaced": ["deleting original", "delete original", "deleted original"],
-  refresh: ["refreshing", "refresh", "refreshed"],
-  "remove-pending-replace": ["forgetting", "forget", "forgot"],
-};
-
-/** One line for an event; undefined for what is not worth one: beginnings, and what stays as it is. */
-export function renderEvent(event: EngineEvent, dryRun: boolean): string | undefined {
-  if (event.kind === "start") return undefined;
-  if (event.kind === "diagnostic") return event.severity === "debug" ? undefined : renderDiagnostic(event);
+/** One line for a step; undefined for what is not worth one: beginnings, and what stays as it is. */
+export function renderEvent(event: EngineEvent, dryRun: boolean, paint: Paint): string | undefined {
+  if (event.kind === "start" || event.kind === "diagnostic") return undefined;
   const { op, urn, seconds } = event;
-  const [doing, planned, done] = words[op];
-  const who = `${shortType(urn)} ${nameOf(urn)}`;
-  if (event.kind === "failed") return ` ${symbols[op]} ${who} **${doing} failed** (${time(seconds)})`;
-  if (op === "same") return undefined;
-  const found =
-    event.result === undefined || event.result === "same"
-      ? ""
-      : event.result === "delete"
-        ? ", is gone"
-        : ", has changed";
-  if (op === "refresh" && found === "") return undefined;
+  const { symbol, style, planned, doing, done } = ops[op];
+  const who = `${shortType(urn)} ${paint("bold", nameOf(urn))}`;
+  const line = (text: string): string => ` ${paint(style, symbol)} ${who} ${text}`;
+  if (event.kind === "failed") return line(paint("red", `**${doing} failed** (${time(seconds)})`));
+  const unchanged = op === "same" || (op === "refresh" && event.result === "same");
+  if (unchanged) return undefined;
   const keys = event.keys && event.keys.length > 0 ? ` [${event.keys.join(", ")}]` : "";
-  return ` ${symbols[op]} ${who} ${dryRun ? planned : `${done} (${time(seconds)})`}${found}${keys}`;
+  const found = event.result === "delete" ? ", is gone" : event.result === "update" ? ", has changed" : "";
+  return line(paint(style, dryRun ? planned : `${done} (${time(seconds)})`) + found + keys);
 }
 
-function renderDiagnostic({ severity, urn, message }: Diagnostic): string {
-  const about = urn === undefined ? "" : `${shortType(urn)} ${nameOf(urn)}: `;
-  const prefix = severity === "info" ? "" : `${severity}: `;
-  return `    ${about}${prefix}${message.trimEnd().replaceAll("\n", "\n      ")}`;
-}
-
+/** For people, `pulumi-nodejs:dynamic/module:Type` is `pulumi-nodejs:dynamic:Type`. */
 function shortType(urn: string): string {
-  // `pulumi-nodejs:dynamic/module:Type` is, for people, `pulumi-nodejs:dynamic:Type`.
-  const type = typeOf(urn);
-  return type === stackType ? type : type.replace(/\/[^:]*/, "");
+  return typeOf(urn).replace(/\/[^:]*/, "");
 }
 
 function time(seconds: number): string {
   return seconds < 1 ? `${seconds.toFixed(2)}s` : `${Math.floor(seconds)}s`;
 }
 
-/** The last part: outputs, how many resources changed, and how long it took. */
-export function renderSummary(about: {
+export interface Summary {
   readonly changes: Changes;
   readonly diagnostics: readonly Diagnostic[];
   readonly outputs: Readonly<Record<string, OutputValue>>;
   readonly before: Readonly<Record<string, OutputValue>>;
   readonly dryRun: boolean;
-  readonly seconds: number | undefined;
-}): string {
-  const lines: string[] = [];
-  const names = Object.keys({ ...about.before, ...about.outputs }).sort();
-  if (names.length > 0) {
-    lines.push("Outputs:");
-    for (const name of names) lines.push(...renderOutput(name, about.before[name], about.outputs[name]));
-    lines.push("");
+  readonly seconds: number;
+  /** URN of the stack, to which belongs what belongs to no resource. */
+  readonly stackUrn: string;
+}
+
+/** The last part: what was said about which resource, the outputs, how many resources changed, and how long it took. */
+export function renderSummary(summary: Summary, paint: Paint): string {
+  const { changes, diagnostics, outputs, before, dryRun, seconds } = summary;
+  const heading = (text: string): string => paint("bold", text);
+  const sections: string[][] = [];
+  const said = renderDiagnostics(diagnostics, summary.stackUrn, paint);
+  if (said.length > 0) sections.push([heading("Diagnostics:"), ...said]);
+  const names = Object.keys({ ...before, ...outputs }).sort();
+  const values = names.flatMap((name) => renderOutput(name, before[name], outputs[name], paint));
+  if (values.length > 0) sections.push([heading("Outputs:"), ...values]);
+  const counts = summaryLines(changes, diagnostics, dryRun, summary.stackUrn);
+  sections.push([heading("Resources:"), ...counts.map((line) => `    ${line}`)]);
+  if (!dryRun) sections.push([`${heading("Duration:")} ${Math.ceil(seconds)}s`]);
+  return sections.map((lines) => lines.join("\n")).join("\n\n");
+}
+
+function renderDiagnostics(diagnostics: readonly Diagnostic[], stackUrn: string, paint: Paint): string[] {
+  const byUrn = new Map<string, Diagnostic[]>();
+  for (const diagnostic of diagnostics) {
+    if (diagnostic.severity === "debug") continue;
+    const urn = diagnostic.urn ?? stackUrn;
+    byUrn.set(urn, [...(byUrn.get(urn) ?? []), diagnostic]);
   }
-  lines.push(
-    "Resources:",
-    ...summaryLines(about.changes, about.diagnostics, about.dryRun).map((line) => `    ${line}`),
-  );
-  if (about.seconds !== undefined) lines.push("", `Duration: ${Math.ceil(about.seconds)}s`);
-  return lines.join("\n");
+  const styles = { error: "red", warning: "yellow" } as const;
+  return [...byUrn].flatMap(([urn, all]) => [
+    `  ${shortType(urn)} (${paint("bold", nameOf(urn))}):`,
+    ...all.map(({ severity, message }) => {
+      const prefix = severity === "error" || severity === "warning" ? paint(styles[severity], `${severity}: `) : "";
+      return `    ${prefix}${message.trimEnd().replaceAll("\n", "\n    ")}`;
+    }),
+  ]);
 }
 
 /** The counts as the CLI prints them. */
-export function summaryLines(changes: Changes, diagnostics: readonly Diagnostic[], dryRun: boolean): string[] {
+export function summaryLines(
+  changes: Changes,
+  diagnostics: readonly Diagnostic[],
+  dryRun: boolean,
+  stackUrn: string,
+): string[] {
   const lines: string[] = [];
-  let kinds = 0;
   let total = 0;
   for (const op of ["create", "update", "delete", "replace"] as const) {
     const count = changes[op] ?? 0;
     if (count === 0) continue;
-    kinds++;
     total += count;
-    lines.push(`${symbols[op]}${count} ${dryRun ? `to ${op}` : `${op}d`}`);
+    lines.push(`${ops[op].symbol}${count} ${dryRun ? `to ${op}` : `${op}d`}`);
   }
-  const pieces = kinds >= 2 ? [`${total} change${total === 1 ? "" : "s"}`] : [];
+  const pieces = lines.length >= 2 ? [`${total} changes`] : [];
   if (changes.same) pieces.push(`${changes.same} unchanged`);
   if (pieces.length > 0) lines.push(pieces.join(". "));
-  // What belongs to no resource is the stack's.
-  const stackUrn = "";
   const errors = diagnostics.filter(({ severity }) => severity === "error");
-  const errored = new Set(errors.map(({ urn }) => (urn === undefined || typeOf(urn) === stackType ? stackUrn : urn)));
+  const errored = new Set(errors.map(({ urn }) => urn ?? stackUrn));
   if (errored.size > 0) lines.push(`${errored.size} errored`);
   return lines;
 }
 
-function renderOutput(name: string, before: OutputValue | undefined, after: OutputValue | undefined): string[] {
-  const now = after && render(after);
-  const then = before && render(before);
-  if (now === undefined) return [`  - ${name}: ${then ?? ""}`];
-  if (then === undefined) return [`  + ${name}: ${now}`];
+function renderOutput(
+  name: string,
+  before: OutputValue | undefined,
+  after: OutputValue | undefined,
+  paint: Paint,
+): string[] {
+  const [then, now] = [before && render(before), after && render(after)];
+  if (now === undefined) return [`  ${paint("red", "-")} ${name}: ${then ?? ""}`];
+  if (then === undefined) return [`  ${paint("green", "+")} ${name}: ${now}`];
   // A secret is compared without being shown.
   const same = JSON.stringify(before?.value) === JSON.stringify(after?.value);
-  return same ? [`    ${name}: ${now}`] : [`  ~ ${name}: ${then === now ? now : `${then} => ${now}`}`];
+  if (same) return [`    ${name}: ${now}`];
+  return [`  ${paint("yellow", "~")} ${name}: ${then === now ? now : `${then} => ${now}`}`];
 }
 
 function render({ value, secret }: OutputValue): string {

@@ -5,7 +5,7 @@ import { EngineError } from "./errors";
 import { exportDeployment, importDeployment, refuseForeign, saltOf } from "./format";
 import { takeLock } from "./lock";
 import { runOperation, type RunOptions } from "./operations";
-import { renderEvent, renderSummary } from "./display";
+import { coloured, type Paint, plain, renderEvent, renderSummary } from "./display";
 import { Crypter, passphraseFrom } from "./secrets";
 import { readState, statePath, writeSynced } from "./state";
 import {
@@ -16,6 +16,7 @@ import {
   type ExportedDeployment,
   stackType,
 } from "./types";
+import { makeUrn } from "./urns";
 import { containsSecret, type PropertyMap, toPlain } from "./values";
 
 export interface OpenOptions {
@@ -39,6 +40,8 @@ export interface OperationOptions {
   readonly parallel?: number | undefined;
   /** Gets each line of what happens, as it happens. */
   readonly onOutput?: ((line: string) => void) | undefined;
+  /** Whether those lines are coloured. @default false */
+  readonly colors?: boolean | undefined;
   /** Gets each event. */
   readonly onEvent?: ((event: EngineEvent) => void) | undefined;
   /** Ends the operation as ^C does: what runs finishes, nothing else begins. */
@@ -194,22 +197,25 @@ export class LocalStack {
       const { crypter, state } = await this.load();
       refuseForeign(state.resources);
       const config = this.stackFile().settings(crypter);
-      const lines: string[] = [];
       const diagnostics: Diagnostic[] = [];
-      const say = (text: string): void => {
-        for (const line of text.split("\n")) {
-          lines.push(line);
-          options.onOutput?.(line);
-        }
-      };
       const dryRun = what.dryRun ?? false;
+      const said: string[] = [];
+      const say = (render: (paint: Paint) => string | undefined): void => {
+        const text = render(plain);
+        if (text === undefined) return;
+        said.push(...text.split("\n"));
+        const shown = options.colors === true ? render(coloured) : text;
+        for (const line of shown?.split("\n") ?? []) options.onOutput?.(line);
+      };
+      const mask = masking(config);
       const began = performance.now();
-      const emit = (event: EngineEvent): void => {
+      const emit = (told: EngineEvent): void => {
+        const event = told.kind === "diagnostic" ? { ...told, message: mask(told.message) } : told;
         options.onEvent?.(event);
-        if (event.kind === "diagnostic")
+        if (event.kind === "diagnostic") {
           diagnostics.push({ severity: event.severity, urn: event.urn, message: event.message });
-        const line = renderEvent(event, dryRun);
-        if (line !== undefined) say(line);
+        }
+        say((paint) => renderEvent(event, dryRun, paint));
       };
       const {
         succeeded,
@@ -233,14 +239,16 @@ export class LocalStack {
         emit,
       });
       const outputs = dryRun && given ? toOutputs(given) : outputsOf(after);
-      const seconds = dryRun ? undefined : (performance.now() - began) / 1000;
-      say(renderSummary({ changes, diagnostics, outputs, before: outputsOf(state), dryRun, seconds }));
+      const seconds = (performance.now() - began) / 1000;
+      const stackUrn = makeUrn(this.name, this.project.name, undefined, stackType, `${this.project.name}-${this.name}`);
+      const summary = { changes, diagnostics, outputs, before: outputsOf(state), dryRun, seconds, stackUrn };
+      say((paint) => `${said.length > 0 ? "\n" : ""}${renderSummary(summary, paint)}`);
       const result: OperationResult = {
         result: succeeded ? "succeeded" : "failed",
         changes,
         outputs,
         diagnostics,
-        stdout: lines.join("\n"),
+        stdout: said.join("\n"),
       };
       if (!succeeded) throw new OperationError(kind, result);
       return result;
@@ -298,6 +306,12 @@ export class LocalStack {
       "passphrase must be set with PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE environment variables",
     );
   }
+}
+
+/** Takes the values of secret settings out of what programs and providers say, as the CLI does. */
+function masking(config: Readonly<Record<string, ConfigValue>>): (text: string) => string {
+  const secrets = Object.values(config).flatMap(({ value, secret }) => (secret && value.length >= 3 ? [value] : []));
+  return (text) => secrets.reduce((masked, secret) => masked.replaceAll(secret, "[secret]"), text);
 }
 
 function outputsOf(state: Deployment): OutputMap {

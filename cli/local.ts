@@ -1,0 +1,245 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { createInterface } from "node:readline/promises";
+import { type Command, InvalidArgumentError } from "commander";
+import type * as engine from "../local/engine";
+import type { ExportedDeployment, LocalStack, OperationOptions, OperationResult } from "../local/engine";
+import type { findProject } from "../local/engine/config";
+import { Progress } from "./progress";
+
+interface StackFlags {
+  readonly stack: string;
+  readonly cwd: string;
+  readonly stateDir?: string;
+}
+
+interface OperationFlags extends StackFlags {
+  readonly json?: true;
+  readonly parallel?: number;
+  readonly yes?: true;
+  readonly skipPreview?: true;
+  readonly refresh?: true;
+  readonly clearPendingCreates?: true;
+}
+
+type Run = (stack: LocalStack, flags: OperationFlags, options: OperationOptions) => Promise<OperationResult>;
+
+/** Adds `rekey local …`: the commands of `pulumi` that the local engine does, with the same names. */
+export function addLocalCommands(program: Command): void {
+  const local = program
+    .command("local")
+    .description("run a Pulumi program with the local engine, which needs no `pulumi` CLI and no account");
+
+  operation(local, "preview", "show what `up` would do")
+    .option("-r, --refresh", "read every resource anew first")
+    .action(async (flags: OperationFlags) => void (await operate(flags, previews.up)));
+  operation(local, "up", "make everything as the program says")
+    .alias("update")
+    .option("-r, --refresh", "read every resource anew first")
+    .action((flags: OperationFlags) =>
+      change(flags, "update", previews.up, (s, f, o) => s.up({ ...o, refresh: f.refresh })),
+    );
+  operation(local, "refresh", "read every resource anew")
+    .option("--clear-pending-creates", "forget creates that were interrupted")
+    .action((flags: OperationFlags) =>
+      change(flags, "refresh", previews.refresh, (s, f, o) =>
+        s.refresh({ ...o, clearPendingCreates: f.clearPendingCreates }),
+      ),
+    );
+  operation(local, "destroy", "delete everything")
+    .option("-r, --refresh", "read every resource anew first")
+    .action((flags: OperationFlags) =>
+      change(flags, "destroy", previews.destroy, (s, f, o) => s.destroy({ ...o, refresh: f.refresh })),
+    );
+  stackCommand(local, "output [name]", "show the stack's outputs")
+    .option("-j, --json", "print JSON")
+    .option("--show-secrets", "show secrets in plain text")
+    .action(showOutputs);
+  stackCommand(local, "export", "print the state, as `pulumi stack export` does")
+    .option("--file <path>", "where to write it (default: standard output)")
+    .option("--show-secrets", "with the secrets in plain text")
+    .action(async (flags: StackFlags & { file?: string; showSecrets?: true }) => {
+      const exported = await (await open(flags)).exportStack({ showSecrets: flags.showSecrets });
+      const text = `${JSON.stringify(exported, undefined, 4)}\n`;
+      if (flags.file === undefined) process.stdout.write(text);
+      else writeFileSync(flags.file, text, { mode: 0o600 });
+    });
+  stackCommand(local, "import", "replace the state by an exported one, as `pulumi stack import` does")
+    .option("--file <path>", "where to read it (default: standard input)")
+    .action(async (flags: StackFlags & { file?: string }) => {
+      const exported = JSON.parse(readFileSync(flags.file ?? 0, "utf8")) as ExportedDeployment;
+      await (await open(flags)).importStack(exported);
+      process.stdout.write("Import complete.\n");
+    });
+  addConfigCommands(local);
+}
+
+function addConfigCommands(local: Command): void {
+  type ConfigFlags = StackFlags & { json?: true; showSecrets?: true; secret?: true; plaintext?: true };
+  const config = stackCommand(local, "config", "show and change the stack's settings")
+    .option("-j, --json", "print JSON")
+    .option("--show-secrets", "show secrets in plain text");
+  const list = async (flags: ConfigFlags): Promise<void> => {
+    const settings = Object.entries(await (await open(flags)).getAllConfig()).sort();
+    const shown = settings.map(([key, { value, secret }]) => {
+      return { key, secret, value: secret && !flags.showSecrets ? undefined : value };
+    });
+    if (flags.json) printJson(Object.fromEntries(shown.map(({ key, ...about }) => [key, about])));
+    else table([["KEY", "VALUE"], ...shown.map(({ key, value }) => [key, value ?? "[secret]"])]);
+  };
+  config.action(list);
+  config
+    .command("ls")
+    .description("list all settings")
+    .action((_, command: Command) => list(command.optsWithGlobals()));
+  config
+    .command("set <key> [value]")
+    .description("set a setting; without a value it is read from standard input")
+    .option("--secret", "encrypt it")
+    .option("--plaintext", "do not encrypt it")
+    .action(async (key: string, value: string | undefined, _: unknown, command: Command) => {
+      const flags: ConfigFlags = command.optsWithGlobals();
+      const text = value ?? readFileSync(0, "utf8").replace(/\r?\n$/, "");
+      await (await open(flags)).setConfig(key, text, { secret: flags.secret });
+    });
+  config
+    .command("get <key>")
+    .description("print a setting, a secret one in plain text")
+    .action(async (key: string, _: unknown, command: Command) => {
+      const flags: ConfigFlags = command.optsWithGlobals();
+      const stack = await open(flags);
+      const found = (await stack.getAllConfig())[stack.configKey(key)];
+      if (!found) throw new Error(`configuration key '${key}' not found for stack '${flags.stack}'`);
+      process.stdout.write(`${found.value}\n`);
+    });
+  config
+    .command("rm <key>")
+    .description("remove a setting")
+    .action(async (key: string, _: unknown, command: Command) => {
+      const flags: ConfigFlags = command.optsWithGlobals();
+      const removed = await (await open(flags)).removeConfig(key);
+      if (!removed) throw new Error(`configuration key '${key}' not found for stack '${flags.stack}'`);
+    });
+}
+
+function stackCommand(local: Command, name: string, description: string): Command {
+  return local
+    .command(name)
+    .description(description)
+    .option("-s, --stack <name>", "the stack", process.env.PULUMI_STACK ?? "dev")
+    .option("-C, --cwd <path>", "the project's folder, or one below it", ".")
+    .option("--state-dir <path>", "where the state is kept (default: .rekey in the project's folder)");
+}
+
+function operation(local: Command, name: string, description: string): Command {
+  return stackCommand(local, name, description)
+    .option("-y, --yes", "go on without asking")
+    .option("-f, --skip-preview", "don't show first what would be done")
+    .option("-p, --parallel <number>", "how many resources at a time", count)
+    .option("-j, --json", "print one JSON object");
+}
+
+function count(text: string): number {
+  if (!/^[1-9]\d*$/.test(text)) throw new InvalidArgumentError("It must be a whole number from 1.");
+  return Number(text);
+}
+
+const previews: Record<"up" | "refresh" | "destroy", Run> = {
+  up: (stack, flags, options) => stack.preview({ ...options, refresh: flags.refresh }),
+  refresh: (stack, _, options) => stack.refresh({ ...options, preview: true }),
+  destroy: (stack, flags, options) => stack.destroy({ ...options, refresh: flags.refresh, preview: true }),
+};
+
+/** Shows what would be done, asks, and does it. */
+async function change(flags: OperationFlags, what: string, preview: Run, run: Run): Promise<void> {
+  const mayAsk = process.stdin.isTTY && process.stdout.isTTY && !flags.json;
+  if (!flags.yes && !flags.skipPreview && !mayAsk) {
+    throw new Error("--yes or --skip-preview must be passed in to proceed when running in non-interactive mode");
+  }
+  if (!flags.skipPreview) {
+    if (!flags.json) process.stdout.write(`Previewing ${what} (${flags.stack}):\n`);
+    const succeeded = await operate(flags, preview, flags.json);
+    if (!succeeded) return;
+    if (!flags.json) process.stdout.write("\n");
+  }
+  if (!flags.yes && !(flags.skipPreview && !mayAsk)) {
+    const terminal = createInterface({ input: process.stdin, output: process.stdout });
+    const answer = await terminal.question(`Do you want to perform this ${what}? (yes/no) `);
+    terminal.close();
+    if (answer.trim().toLowerCase() !== "yes")
+      throw new Error(`confirmation declined, not proceeding with the ${what}`);
+  }
+  if (!flags.json)
+    process.stdout.write(
+      `${what === "update" ? "Updating" : what === "destroy" ? "Destroying" : "Refreshing"} (${flags.stack}):\n`,
+    );
+  await operate(flags, run);
+}
+
+/** Runs one operation, and prints it. @param quiet whether to print only a failure */
+async function operate(flags: OperationFlags, run: Run, quiet = false): Promise<boolean> {
+  const { OperationError } = require("../local/engine") as typeof engine;
+  const stack = await open(flags);
+  const progress = new Progress(process.stdout, flags.json === true);
+  const interrupt = new AbortController();
+  const onSignal = (): void => {
+    // The first asks for an orderly end; at the second the providers end with us, whatever they are doing.
+    if (interrupt.signal.aborted) process.exit(1);
+    process.stderr.write("\n^C received; cancelling. Once more terminates at once, and leaves pending operations.\n");
+    interrupt.abort();
+  };
+  process.on("SIGINT", onSignal).on("SIGTERM", onSignal);
+  try {
+    const result = await run(stack, flags, { ...progress.options, parallel: flags.parallel, signal: interrupt.signal });
+    if (flags.json && !quiet) printJson(progress.toJson(result));
+    return true;
+  } catch (error) {
+    if (!(error instanceof OperationError)) throw error;
+    if (flags.json) printJson(progress.toJson(error));
+    process.exitCode = 1;
+    return false;
+  } finally {
+    progress.end();
+    process.off("SIGINT", onSignal).off("SIGTERM", onSignal);
+  }
+}
+
+async function showOutputs(
+  name: string | undefined,
+  flags: StackFlags & { json?: true; showSecrets?: true },
+): Promise<void> {
+  const outputs = await (await open(flags)).outputs();
+  const shown = Object.entries(outputs).map(([key, { value, secret }]): [string, unknown] => {
+    return [key, secret && !flags.showSecrets ? "[secret]" : value];
+  });
+  if (name !== undefined) {
+    const found = shown.find(([key]) => key === name);
+    if (!found) throw new Error(`current stack does not have output property '${name}'`);
+    if (flags.json) printJson(found[1]);
+    else process.stdout.write(`${asText(found[1])}\n`);
+  } else if (flags.json) printJson(Object.fromEntries(shown));
+  else if (shown.length === 0) process.stdout.write("No output values currently in this stack\n");
+  else {
+    process.stdout.write(`Current stack outputs (${shown.length}):\n`);
+    table([["OUTPUT", "VALUE"], ...shown.map(([key, value]) => [key, asText(value)])], "    ");
+  }
+}
+
+async function open(flags: StackFlags): Promise<LocalStack> {
+  // Loaded only here: no other command needs an engine.
+  const { LocalStack } = require("../local/engine") as typeof engine;
+  const config = require("../local/engine/config") as { findProject: typeof findProject };
+  return LocalStack.open({ projectDir: config.findProject(flags.cwd), stack: flags.stack, stateDir: flags.stateDir });
+}
+
+function asText(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+function printJson(value: unknown): void {
+  process.stdout.write(`${JSON.stringify(value, undefined, 2)}\n`);
+}
+
+function table(rows: readonly (readonly string[])[], indent = ""): void {
+  const width = Math.max(...rows.map(([first]) => first?.length ?? 0));
+  for (const [first = "", second = ""] of rows) process.stdout.write(`${indent}${first.padEnd(width)}  ${second}\n`);
+}

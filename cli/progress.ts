@@ -1,0 +1,66 @@
+import type { EngineEvent, OperationOptions, OperationResult } from "../local/engine";
+
+/** Shows an operation while it runs: its lines, and on a terminal a count of what is done, which the next line overwrites. */
+export class Progress {
+  readonly options: OperationOptions;
+  private readonly steps: object[] = [];
+  private readonly running = new Set<string>();
+  private readonly live: boolean;
+  private finished = 0;
+  private shown = false;
+
+  constructor(
+    private readonly out: NodeJS.WriteStream,
+    json: boolean,
+  ) {
+    this.live = out.isTTY && !json;
+    this.options = {
+      colors: this.live && (process.env.NO_COLOR ?? "") === "",
+      onEvent: (event) => this.onEvent(event),
+      ...(!json && {
+        onOutput: (line: string): void => {
+          this.clear();
+          out.write(`${line}\n`);
+        },
+      }),
+    };
+  }
+
+  end(): void {
+    this.clear();
+  }
+
+  /** What `--json` prints; secrets stay masked. */
+  toJson({ result, changes, outputs, diagnostics }: OperationResult): object {
+    const shown = Object.entries(outputs).map(([key, { value, secret }]) => [key, secret ? "[secret]" : value]);
+    return {
+      result,
+      changes,
+      steps: this.steps,
+      outputs: Object.fromEntries(shown) as object,
+      diagnostics: diagnostics.filter(({ severity }) => severity !== "debug"),
+    };
+  }
+
+  private onEvent(event: EngineEvent): void {
+    if (event.kind === "diagnostic") return;
+    if (event.kind === "start") this.running.add(event.urn);
+    else {
+      this.running.delete(event.urn);
+      this.finished++;
+      const { kind, op, urn, seconds } = event;
+      this.steps.push({ op, urn, seconds, ...(kind === "failed" && { failed: true }) });
+    }
+    if (!this.live) return;
+    this.clear();
+    this.out.write(`${this.finished} done, ${this.running.size} in progress`);
+    this.shown = true;
+  }
+
+  private clear(): void {
+    if (!this.shown) return;
+    this.out.clearLine(0);
+    this.out.cursorTo(0);
+    this.shown = false;
+  }
+}
