@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import {
+  planRotation,
+  type RotationPlan,
+  type RotationState,
+  type RotationWish,
+  unconfirmedLimit,
+} from "../../../provider/rotation/planRotation";
+import { markTrigger, type Trigger } from "../../../provider/rotation/trigger";
+
+const now = new Date("2026-06-01T00:00:00.000Z");
+const monthAgo = "2026-05-01T00:00:00.000Z";
+const v1 = { version: 1 };
+
+const reset = (trigger: Trigger, more: Partial<RotationState> = {}): RotationState => ({
+  outcome: "reset",
+  appliedTrigger: markTrigger(trigger),
+  rotatedAt: monthAgo,
+  ...more,
+});
+const adopted = (trigger: Trigger): RotationState => ({
+  outcome: "adopted",
+  appliedTrigger: markTrigger(trigger),
+  adoptedAt: monthAgo,
+});
+const unknown = (trigger: Trigger, unconfirmedResets: number | undefined, more = {}): RotationState => ({
+  outcome: "unknown",
+  attemptedTrigger: markTrigger(trigger),
+  unconfirmedResets,
+  ...more,
+});
+
+const keep: RotationPlan = { do: "keep" };
+const adopt: RotationPlan = { do: "adopt" };
+const because = (reason: "created" | "trigger" | "unconfirmed"): RotationPlan => ({ do: "reset", reason });
+const scheduled = (since: string): RotationPlan => ({ do: "reset", reason: "schedule", since });
+
+type Row = readonly [string, RotationState | undefined, RotationWish, RotationPlan | RegExp];
+
+const rows: readonly Row[] = [
+  ["new", undefined, {}, because("created")],
+  ["new with everything", undefined, { version: 1, rotateEvery: "30d", initialRotation: true }, because("created")],
+  ["new, null for adopting", undefined, { initialRotation: null }, because("created")],
+  ["adopting", undefined, { version: 1, rotateEvery: "1s", initialRotation: false }, adopt],
+
+  ["nothing new", reset(v1), { version: "1", triggers: {} }, keep],
+  ["adopting when it is there already", reset(v1), { ...v1, initialRotation: false }, keep],
+  ["a new version", reset(v1), { version: 2 }, because("trigger")],
+  ["a first version", reset({}), v1, because("trigger")],
+  ["a new trigger", reset(v1), { ...v1, triggers: { a: "b" } }, because("trigger")],
+  ["one of two triggers gone", reset({ triggers: { a: 1, b: 2 } }), { triggers: { a: 1 } }, because("trigger")],
+  ["the whole trigger gone", reset(v1), {}, keep],
+  ["the whole trigger null", reset(v1), { version: null, triggers: { a: null } }, keep],
+  ["a new version of an adopted one", adopted(v1), { version: 2 }, because("trigger")],
+  ["an adopted one as it was", adopted(v1), { ...v1, initialRotation: true }, keep],
+  ["a mark of a newer Rekey", reset(v1, { appliedTrigger: "2:x" }), v1, /appliedTrigger.*newer one$/],
+  ["no mark", reset(v1, { appliedTrigger: undefined }), v1, /appliedTrigger/],
+  ["no mark and no trigger", reset(v1, { appliedTrigger: undefined }), {}, keep],
+
+  ["due to the millisecond", reset(v1), { ...v1, rotateEvery: "31d" }, scheduled(monthAgo)],
+  ["due for long", reset(v1), { ...v1, rotateEvery: "1s" }, scheduled(monthAgo)],
+  ["not due", reset(v1), { ...v1, rotateEvery: "32d" }, keep],
+  ["due in a millisecond", reset(v1, { rotatedAt: "2026-05-01T00:00:00.001Z" }), { ...v1, rotateEvery: "P1M" }, keep],
+  ["a clock that went back", reset(v1, { rotatedAt: "2027-01-01T00:00:00.000Z" }), { ...v1, rotateEvery: "1s" }, keep],
+  ["due and without a trigger", reset(v1), { rotateEvery: "1d" }, scheduled(monthAgo)],
+  ["due and a new version", reset(v1), { version: 2, rotateEvery: "1d" }, because("trigger")],
+  ["adopted and due", adopted(v1), { ...v1, rotateEvery: "P1M" }, scheduled(monthAgo)],
+  ["adopted and not due", adopted(v1), { ...v1, rotateEvery: "P2M" }, keep],
+  [
+    "adopted long ago, reset lately",
+    reset(v1, { adoptedAt: monthAgo, rotatedAt: "2026-05-31T00:00:00.000Z" }),
+    { ...v1, rotateEvery: "P1M" },
+    keep,
+  ],
+  ["an unreadable time", reset(v1, { rotatedAt: "then" }), { ...v1, rotateEvery: "1d" }, /rotatedAt/],
+  ["no time", reset(v1, { rotatedAt: undefined }), { ...v1, rotateEvery: "1d" }, /rotatedAt/],
+  ["an unreadable time that no one asks for", reset(v1, { rotatedAt: "then" }), { ...v1, rotateEvery: null }, keep],
+
+  ["unconfirmed once", unknown(v1, 1), v1, because("unconfirmed")],
+  ["unconfirmed twice", unknown(v1, 2), v1, because("unconfirmed")],
+  ["unconfirmed, uncounted", unknown(v1, undefined), v1, because("unconfirmed")],
+  ["unconfirmed three times", unknown(v1, 3), v1, /the last 3 resets .* set a new version/],
+  ["unconfirmed three times, due", unknown(v1, 3, { rotatedAt: monthAgo }), { ...v1, rotateEvery: "1s" }, /last 3/],
+  ["unconfirmed three times, then a new version", unknown(v1, 3), { version: 2 }, because("trigger")],
+  ["unconfirmed once, then a new version", unknown(v1, 1), { version: 2 }, because("trigger")],
+  ["unconfirmed once, then no trigger", unknown(v1, 1), {}, because("unconfirmed")],
+  ["unconfirmed three times, then no trigger", unknown(v1, 3), {}, /last 3/],
+  [
+    "unconfirmed, back to the applied trigger",
+    unknown(v1, 3, reset({ version: 0 }, { outcome: "unknown" })),
+    { version: 0 },
+    because("trigger"),
+  ],
+  ["unconfirmed, an unreadable mark", unknown(v1, 1, { attemptedTrigger: "7:x" }), v1, /attemptedTrigger/],
+];
+
+describe("rotation: plan", () => {
+  for (const [what, saved, wanted, expected] of rows) {
+    it(`for ${what}`, () => {
+      const plan = planRotation(saved, wanted, now);
+      if (!(expected instanceof RegExp)) return assert.deepEqual(plan, expected);
+      assert.equal(plan.do, "refuse");
+      assert.match(plan.do === "refuse" ? plan.why : "", expected);
+    });
+  }
+
+  it("has a limit of three", () => assert.equal(unconfirmedLimit, 3));
+
+  const scalar = fc.oneof(fc.integer(), fc.string());
+  const trigger = fc.record({ version: fc.option(scalar), triggers: fc.dictionary(fc.string(), scalar) });
+  const time = fc.date({ noInvalidDate: true, min: new Date(0), max: new Date("2100-01-01") });
+
+  it("never resets when nothing differs, whatever the clock says", () => {
+    fc.assert(
+      fc.property(trigger, time, fc.constantFrom(true, false, null, undefined), (wanted, clock, initialRotation) => {
+        for (const saved of [reset(wanted), adopted(wanted)]) {
+          assert.deepEqual(planRotation(saved, { ...wanted, initialRotation }, clock), keep);
+        }
+      }),
+    );
+  });
+
+  it("by time, resets exactly from the due time on", () => {
+    fc.assert(
+      fc.property(
+        time,
+        fc.integer({ min: 1, max: 999_999 }),
+        fc.integer({ min: -5, max: 5 }),
+        (last, seconds, late) => {
+          const saved = reset({}, { rotatedAt: last.toISOString() });
+          const clock = new Date(last.getTime() + seconds * 1000 + late);
+          const plan = planRotation(saved, { rotateEvery: `PT${seconds}S` }, clock);
+          assert.equal(plan.do, late >= 0 ? "reset" : "keep");
+        },
+      ),
+    );
+  });
+});

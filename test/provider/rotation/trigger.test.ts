@@ -1,0 +1,132 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import {
+  canonicalTrigger,
+  type Comparison,
+  compareTrigger,
+  isNoTrigger,
+  markTrigger,
+  type Trigger,
+} from "../../../provider/rotation/trigger";
+
+const salt = "000102030405060708090a0b0c0d0e0f";
+
+/** Frozen: forms and marks that are saved in stacks. To change one is to reset every password on an upgrade. */
+const vectors: readonly (readonly [Trigger, canonical: string, mac: string])[] = [
+  [{}, "[null,[]]", "27dae2667b74d7172d76f022b3e61f47a5a01664d6d2cc71a304201834465b7d"],
+  [{ version: 1 }, '["1",[]]', "78231308e5c050f156f1441cd6090b820517aea4ea98deda5718303504232769"],
+  [{ version: "" }, '["",[]]', "925d7d11136a03356a6a80cef655e46b140e06470991bc3c297d7cd0a3e7ab13"],
+  [{ version: "é\n" }, '["é\\n",[]]', "b8ac85dad27b0ec642d2d2a8bf326a1a3f7100cc1ef3ce7ee5abb4a56eb8adb0"],
+  [
+    { triggers: { on: true } },
+    '[null,[["on","true"]]]',
+    "c2813cec456f1ef5f2f24e53174a7ead333cf8c60501e4ecc936dca83157a2d4",
+  ],
+  [
+    { version: "2026-11", triggers: { team: 7, env: "prod", none: null } },
+    '["2026-11",[["env","prod"],["team","7"]]]',
+    "69148fb300e879c4355cee8829d88c3dfa881c8d361e46516afc7ef254da1ccb",
+  ],
+];
+
+const same: readonly (readonly [string, Trigger, Trigger])[] = [
+  ["a number and its text", { version: 1 }, { version: "1" }],
+  ["no triggers and none in them", { version: 1 }, { version: 1, triggers: {} }],
+  ["no triggers and null", { version: 1 }, { version: 1, triggers: null }],
+  ["no version and null", { triggers: { a: 1 } }, { version: null, triggers: { a: 1 } }],
+  ["a trigger left out and null", { triggers: { a: 1 } }, { triggers: { a: 1, b: null, c: undefined } }],
+  ["keys in another order", { triggers: { a: 1, b: 2 } }, { triggers: { b: 2, a: 1 } }],
+  ["true and its text", { triggers: { a: true } }, { triggers: { a: "true" } }],
+];
+
+const different: readonly (readonly [string, Trigger, Trigger])[] = [
+  ["another version", { version: 1 }, { version: 2 }],
+  ["no version and an empty one", {}, { version: "" }],
+  ["numbers that are written apart", { version: "1" }, { version: "1.0" }],
+  ["another name", { triggers: { a: 1 } }, { triggers: { b: 1 } }],
+  ["values the other way round", { triggers: { a: 1, b: 2 } }, { triggers: { a: 2, b: 1 } }],
+  ["a version and a trigger of its name", { version: "1" }, { triggers: { version: "1" } }],
+  ["a trigger more", { triggers: { a: 1 } }, { triggers: { a: 1, b: "" } }],
+];
+
+describe("rotation: trigger", () => {
+  for (const [trigger, canonical, mac] of vectors) {
+    it(`is frozen for ${canonical}`, () => {
+      assert.equal(canonicalTrigger(trigger), canonical);
+      assert.equal(compareTrigger(`1:${salt}:${mac}`, trigger), "same");
+      assert.equal(compareTrigger(`1:${salt}:${mac}`, { version: "another" }), "different");
+    });
+  }
+
+  for (const [what, one, other] of same) {
+    it(`is the same for ${what}`, () => {
+      assert.equal(canonicalTrigger(one), canonicalTrigger(other));
+      assert.equal(compareTrigger(markTrigger(one), other), "same");
+    });
+  }
+
+  for (const [what, one, other] of different) {
+    it(`differs for ${what}`, () => assert.equal(compareTrigger(markTrigger(one), other), "different"));
+  }
+
+  it("is none when there is neither a version nor a trigger with a value", () => {
+    const none: Trigger[] = [{}, { version: null }, { triggers: {} }, { triggers: { a: null } }];
+    assert.deepEqual(none.map(isNoTrigger), [true, true, true, true]);
+    assert.deepEqual([{ version: 0 }, { version: "" }, { triggers: { a: false } }].map(isNoTrigger), [
+      false,
+      false,
+      false,
+    ]);
+  });
+
+  it("is marked with a salt of its own each time, and tells nothing of the trigger", () => {
+    const [one, other] = [markTrigger({ version: "hunter2" }), markTrigger({ version: "hunter2" })];
+    assert.match(one, /^1:[0-9a-f]{32}:[0-9a-f]{64}$/);
+    assert.notEqual(one.split(":")[1], other.split(":")[1]);
+    assert.notEqual(one.split(":")[2], other.split(":")[2]);
+  });
+
+  it("is not guessed from a mark that cannot be read", () => {
+    const mark = markTrigger({});
+    const marks = [undefined, null, "", 1, {}, mark.replace("1:", "2:"), mark.slice(0, -1), `${mark}0`, ` ${mark}`];
+    const comparisons: Comparison[] = marks.map((one) => compareTrigger(one, {}));
+    assert.deepEqual(
+      comparisons,
+      marks.map(() => "unreadable"),
+    );
+  });
+
+  it("does not depend on the order of keys, nor on how a number is written", () => {
+    const scalar = fc.oneof(fc.integer(), fc.string(), fc.boolean());
+    const triggers = fc.uniqueArray(fc.tuple(fc.string(), scalar), { selector: ([name]) => name });
+    fc.assert(
+      fc.property(fc.option(fc.oneof(fc.integer(), fc.string())), triggers, (version, entries) => {
+        const written = { version, triggers: Object.fromEntries(entries) };
+        const reversed = entries.map(([name, value]) => [name, String(value)] as const).reverse();
+        const otherwise = {
+          version: version === null ? undefined : String(version),
+          triggers: Object.fromEntries(reversed),
+        };
+        assert.equal(canonicalTrigger(written), canonicalTrigger(otherwise));
+        assert.equal(compareTrigger(markTrigger(written), otherwise), "same");
+      }),
+    );
+  });
+
+  it("never takes two triggers for one", () => {
+    const text = fc.string({ unit: "binary", maxLength: 4 });
+    const trigger = fc.record({ version: fc.option(text), triggers: fc.dictionary(text, text, { maxKeys: 3 }) });
+    const plain = ({ version, triggers }: { version: string | null; triggers: Record<string, string> }) =>
+      JSON.stringify([
+        version,
+        Object.keys(triggers)
+          .sort()
+          .map((name) => [name, triggers[name]]),
+      ]);
+    fc.assert(
+      fc.property(trigger, trigger, (one, other) => {
+        assert.equal(canonicalTrigger(one) === canonicalTrigger(other), plain(one) === plain(other));
+      }),
+    );
+  });
+});
