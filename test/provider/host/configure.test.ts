@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { type Platform, startPlatform } from "../../../local/platform";
+import { configuration, Host } from "../../support/host";
+import { configurationFor, counterReset, rotation } from "../../support/resources";
+import { expectKind, until } from "../../support/results";
+
+const id = "db-quickstart";
+
+describe("provider host: settings", () => {
+  let platform: Platform;
+  let host: Host;
+  const start = async (...options: Parameters<typeof Host.start>) => (host = await Host.start(...options));
+  before(async () => (platform = await startPlatform()));
+  beforeEach(() => platform.reset());
+  afterEach(() => host.stop());
+  after(() => platform.close());
+
+  it("are all there for a call that overtakes configure", async () => {
+    await start({ config: configurationFor(platform, { maxConcurrency: 1 }) });
+    const calls = ["db-quickstart", "db-sessions"].map((one) => host.create(rotation(one)));
+    const results = await Promise.all([...calls, host.create(counterReset("orders"))]);
+    assert.deepEqual(
+      results.map(({ kind }) => kind),
+      ["done", "done", "done"],
+    );
+    assert.equal(platform.resetCount, 2);
+  });
+
+  it("that are missing are named, both ways of setting them, by the call that needs them", async () => {
+    await start({ config: {} });
+    assert.deepEqual((await host.check(rotation(id))).failures, []);
+    const { message } = expectKind("failed", await host.create(rotation(id)));
+    assert.match(message, /rekey:baseUrl.*REKEY_BASE_URL.*Nothing was sent/s);
+    const reset = expectKind("failed", await host.create(counterReset("orders")));
+    assert.match(reset.message, /rekey:queueUrl.*REKEY_QUEUE_URL/s);
+  });
+
+  it("that are missing or broken do not stop a delete, or a read", async () => {
+    await start({ config: configuration({ baseUrl: "not a URL", deadlineSeconds: "soon" }) });
+    const outs = { ...rotation(id), outcome: "reset", rotationCount: 1 };
+    await host.delete(id, outs);
+    assert.equal((await host.read(id, outs)).id, id);
+    const { message } = expectKind("failed", await host.create(rotation(id)));
+    assert.match(message, /rekey:baseUrl is not a URL/);
+  });
+
+  it("come from the environment where the configuration has none", async () => {
+    const { url, username, password } = platform;
+    await start({ env: { REKEY_BASE_URL: url, REKEY_USERNAME: username, REKEY_PASSWORD: password } });
+    assert.equal((await host.create(rotation(id))).kind, "done");
+  });
+
+  it("hold for both resources together: two provider texts share one run", async () => {
+    await start({ config: configurationFor(platform, { maxResetsPerRun: 1, maxConcurrency: 1 }) });
+    platform.failNext({ delayMs: 300, method: "POST", path: /reset-password/ });
+    const slow = host.create(rotation(id));
+    await until(() => platform.requests.length === 1);
+    const counters = host.create(counterReset("orders"));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    assert.equal(platform.requests.length, 1, "the counter reset waits in the same line");
+    assert.equal((await slow).kind, "done");
+    assert.equal((await counters).kind, "done");
+  });
+});

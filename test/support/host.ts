@@ -1,0 +1,230 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { resolve } from "node:path";
+import { createInterface } from "node:readline";
+import { Client, credentials, Metadata, type ServiceError, status } from "@grpc/grpc-js";
+import { ResourceProviderService } from "@pulumi/pulumi/proto/provider_grpc_pb";
+import * as messages from "@pulumi/pulumi/proto/provider_pb";
+import { Status } from "@pulumi/pulumi/proto/status_pb";
+import { EngineListener } from "./engineListener";
+import { fromStruct, type Properties, secret, toStruct } from "./wire";
+
+export const projectRoot = resolve(__dirname, "../..");
+
+/** What resources of this package name as their provider. */
+export const providerTexts = {
+  passwordRotation: 'exports.handler=()=>require("pulumi-rekey/provider").passwordRotation',
+  flowControlReset: 'exports.handler=()=>require("pulumi-rekey/provider").flowControlReset',
+};
+
+export interface HostOptions {
+  /** Configuration under full names (`rekey:baseUrl`); `secret(…)` marks what is one. */
+  readonly config?: Properties;
+  readonly env?: NodeJS.ProcessEnv;
+  /** Folder that the host runs in. Default: this project. */
+  readonly cwd?: string;
+  /** JavaScript (a module) that runs in the host process before anything else. */
+  readonly preload?: string;
+  /** Milliseconds after which a call counts as never answered. Default: 30000. */
+  readonly patience?: number;
+}
+
+/** What came of create or update. */
+export type Result =
+  /** Saved. */
+  | { readonly kind: "done"; readonly id: string; readonly outs: Properties }
+  /** Saved all the same, and reported as failed. */
+  | {
+      readonly kind: "init error";
+      readonly id: string;
+      readonly outs: Properties;
+      readonly reasons: string[];
+      readonly message: string;
+    }
+  /** Nothing saved: the former state stays. */
+  | { readonly kind: "failed"; readonly message: string };
+
+export interface DiffResult {
+  readonly changes: "none" | "some" | "unknown";
+  readonly replaces: string[];
+}
+
+export interface CheckResult {
+  readonly inputs: Properties;
+  readonly failures: { property: string; reason: string }[];
+}
+
+const urn = "urn:pulumi:test::test::pulumi-nodejs:dynamic/rekey:Any::any";
+const running = new Set<ChildProcess>();
+process.once("exit", () => running.forEach((child) => child.kill("SIGKILL")));
+
+/** A real dynamic provider host process, called as an engine calls it. Inputs must hold `__provider`. */
+export class Host {
+  #errors = "";
+
+  private constructor(
+    readonly engine: EngineListener,
+    private readonly child: ChildProcess,
+    private readonly client: Client,
+    private readonly patience: number,
+  ) {}
+
+  static async start({ config = {}, env, cwd, preload, patience = 30_000 }: HostOptions = {}): Promise<Host> {
+    const engine = await EngineListener.start();
+    const entry = require.resolve("@pulumi/pulumi/cmd/dynamic-provider/index.js");
+    const loaded = preload === undefined ? [] : ["--import", `data:text/javascript,${encodeURIComponent(preload)}`];
+    const child = spawn(process.execPath, [...loaded, entry, engine.address], {
+      cwd: cwd ?? projectRoot,
+      env: { ...withoutSettings(process.env), ...env },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    running.add(child);
+    child.once("exit", () => running.delete(child));
+    const lines = createInterface({ input: child.stdout });
+    const [port] = (await Promise.race([once(lines, "line"), once(child, "exit").then(() => [""])])) as [string];
+    if (!/^\d+$/.test(port)) throw new Error(`the provider host did not start: ${port}`);
+    const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure(), {
+      "grpc.max_receive_message_length": -1,
+      "grpc.max_send_message_length": -1,
+    });
+    const host = new Host(engine, child, client, patience);
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (host.#errors += text));
+    const request = new messages.ConfigureRequest().setAcceptsecrets(true).setSendsOldInputs(true);
+    request.setArgs(toStruct(config));
+    await host.#call(ResourceProviderService.configure, request);
+    return host;
+  }
+
+  /** What the host wrote to its standard error so far: the engine shows it under Diagnostics. */
+  get stderr(): string {
+    return this.#errors;
+  }
+
+  get pid(): number {
+    return this.child.pid ?? 0;
+  }
+
+  async check(news: Properties, olds: Properties = {}): Promise<CheckResult> {
+    const request = new messages.CheckRequest().setUrn(urn).setOlds(toStruct(olds)).setNews(toStruct(news));
+    const response = await this.#call(ResourceProviderService.check, request);
+    return {
+      inputs: fromStruct(response.getInputs()),
+      failures: response.getFailuresList().map((one) => ({ property: one.getProperty(), reason: one.getReason() })),
+    };
+  }
+
+  async diff(id: string, olds: Properties, news: Properties): Promise<DiffResult> {
+    const request = new messages.DiffRequest().setUrn(urn).setId(id).setOlds(toStruct(olds)).setNews(toStruct(news));
+    const response = await this.#call(ResourceProviderService.diff, request);
+    const { DIFF_NONE, DIFF_SOME } = messages.DiffResponse.DiffChanges;
+    const changes = response.getChanges();
+    return {
+      changes: changes === DIFF_NONE ? "none" : changes === DIFF_SOME ? "some" : "unknown",
+      replaces: response.getReplacesList(),
+    };
+  }
+
+  create(inputs: Properties): Promise<Result> {
+    const request = new messages.CreateRequest().setUrn(urn).setProperties(toStruct(inputs));
+    return resultOf(this.#call(ResourceProviderService.create, request), (response) => response.getId());
+  }
+
+  /** @param olds the saved outputs, secrets in plain */
+  update(id: string, olds: Properties, news: Properties): Promise<Result> {
+    const request = new messages.UpdateRequest().setUrn(urn).setId(id).setOlds(toStruct(olds)).setNews(toStruct(news));
+    return resultOf(this.#call(ResourceProviderService.update, request), () => id);
+  }
+
+  /** An empty id means that the resource is gone. */
+  async read(id: string, properties: Properties): Promise<{ id: string; outs: Properties }> {
+    const request = new messages.ReadRequest().setUrn(urn).setId(id).setProperties(toStruct(properties));
+    const response = await this.#call(ResourceProviderService.read, request);
+    return { id: response.getId(), outs: fromStruct(response.getProperties()) };
+  }
+
+  async delete(id: string, properties: Properties): Promise<void> {
+    const request = new messages.DeleteRequest().setUrn(urn).setId(id).setProperties(toStruct(properties));
+    await this.#call(ResourceProviderService.delete, request);
+  }
+
+  async stop(): Promise<void> {
+    this.client.close();
+    if (this.child.exitCode === null && this.child.signalCode === null) {
+      const gone = once(this.child, "exit");
+      this.child.kill("SIGKILL");
+      await gone;
+    }
+    await this.engine.close();
+  }
+
+  #call<Request, Response>(method: Method<Request, Response>, request: Request): Promise<Response> {
+    const { path, requestSerialize, responseDeserialize } = method;
+    return new Promise((resolve, reject) => {
+      this.client.makeUnaryRequest(
+        path,
+        requestSerialize,
+        responseDeserialize,
+        request,
+        new Metadata(),
+        { deadline: Date.now() + this.patience },
+        (error, response) => {
+          if (response !== undefined) resolve(response);
+          else reject(error ?? new Error(`nothing was answered to ${path}`));
+        },
+      );
+    });
+  }
+}
+
+/** Marks the secret ones among settings, and gives all of them their full names. */
+export function configuration(settings: Record<string, string | number | undefined>): Properties {
+  const entries = Object.entries(settings).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(
+    entries.map(([name, value]) => {
+      const isOne = name === "password" || name === "queueToken";
+      return [`rekey:${name}`, isOne ? secret(String(value)) : String(value)];
+    }),
+  );
+}
+
+interface Method<Request, Response> {
+  readonly path: string;
+  readonly requestSerialize: (value: Request) => Buffer;
+  readonly responseDeserialize: (bytes: Buffer) => Response;
+}
+
+interface Saved {
+  getProperties(): Parameters<typeof fromStruct>[0];
+}
+
+async function resultOf<R extends Saved>(answer: Promise<R>, idOf: (response: R) => string): Promise<Result> {
+  try {
+    const response = await answer;
+    return { kind: "done", id: idOf(response), outs: fromStruct(response.getProperties()) };
+  } catch (error) {
+    return failure(error as ServiceError);
+  }
+}
+
+/** An init error travels in a trailer of the failed call. A call that was never answered is no result. */
+function failure(error: ServiceError): Result {
+  const details = error.metadata?.get("grpc-status-details-bin") ?? [];
+  for (const any of details.flatMap((one) => Status.deserializeBinary(Buffer.from(one)).getDetailsList())) {
+    if (any.getTypeName() !== "pulumirpc.ErrorResourceInitFailed") continue;
+    const failed = messages.ErrorResourceInitFailed.deserializeBinary(any.getValue_asU8());
+    return {
+      kind: "init error",
+      id: failed.getId(),
+      outs: fromStruct(failed.getProperties()),
+      reasons: failed.getReasonsList(),
+      message: error.details,
+    };
+  }
+  if (error.code !== status.UNKNOWN) throw error;
+  return { kind: "failed", message: error.details };
+}
+
+/** The test's own environment must not decide anything. */
+function withoutSettings(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith("REKEY_")));
+}

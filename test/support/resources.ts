@@ -1,0 +1,21 @@
+import { type Platform } from "../../local/platform";
+import { configuration, providerTexts } from "./host";
+import { type Properties } from "./wire";
+
+/** Inputs of a PasswordRotation, as they reach the host. */
+export function rotation(databaseId: unknown, more: Properties = {}): Properties {
+  return { databaseId, ...more, __provider: providerTexts.passwordRotation };
+}
+
+/** Inputs of a FlowControlReset, as they reach the host. */
+export function counterReset(flowControlKey: unknown, more: Properties = {}): Properties {
+  return { flowControlKey, ...more, __provider: providerTexts.flowControlReset };
+}
+
+/** A stack's configuration for this platform. */
+export function configurationFor(
+  { url, username, password, queueToken }: Pick<Platform, "url" | "username" | "password" | "queueToken">,
+  more: Record<string, string | number | undefined> = {},
+): Properties {
+  return configuration({ baseUrl: url, queueUrl: url, username, password, queueToken, ...more });
+}

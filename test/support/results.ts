@@ -1,0 +1,19 @@
+import assert from "node:assert/strict";
+import { setTimeout as wait } from "node:timers/promises";
+import { type Result } from "./host";
+
+type Kind = Result["kind"];
+
+/** The result, if it is of that kind; else the test fails and shows it. */
+export function expectKind<K extends Kind>(kind: K, result: Result): Extract<Result, { kind: K }> {
+  assert.equal(result.kind, kind, JSON.stringify(result));
+  return result as Extract<Result, { kind: K }>;
+}
+
+/** Waits until something is so; a machine may be slow. */
+export async function until(isSo: () => boolean, patience = 10_000): Promise<void> {
+  for (const end = Date.now() + patience; !isSo();) {
+    if (Date.now() > end) throw new Error(`in vain: ${isSo.toString()}`);
+    await wait(5);
+  }
+}

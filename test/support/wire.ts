@@ -1,0 +1,49 @@
+import { createRequire } from "node:module";
+import type { JavaScriptValue, Struct } from "google-protobuf/google/protobuf/struct_pb";
+
+type StructModule = typeof import("google-protobuf/google/protobuf/struct_pb");
+
+/** Properties of a resource, as they cross the wire: secrets are marked objects. */
+export type Properties = Record<string, unknown>;
+
+/** Pulumi's stand-in for a value that is not known yet. */
+export const unknown = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
+
+const signature = "4dabf18193072939515e22adb298388d";
+const secretMark = "1b47061264138c4ac30d75fd1eb44270";
+
+/** The messages' base library must be the one that `@pulumi/pulumi` uses. */
+const sdkRequire = createRequire(require.resolve("@pulumi/pulumi/package.json"));
+const structs = sdkRequire("google-protobuf/google/protobuf/struct_pb") as StructModule;
+
+/** As an engine does, leaves out what is undefined. */
+export function toStruct(properties: Properties): Struct {
+  const plain = JSON.parse(JSON.stringify(properties)) as Record<string, JavaScriptValue>;
+  return structs.Struct.fromJavaScript(plain);
+}
+
+export function fromStruct(struct: Struct | undefined): Properties {
+  return struct?.toJavaScript() ?? {};
+}
+
+export function secret(value: unknown): Properties {
+  return { [signature]: secretMark, value };
+}
+
+export function isSecret(value: unknown): value is { value: unknown } {
+  return typeof value === "object" && value !== null && (value as Properties)[signature] === secretMark;
+}
+
+/** The properties as the engine hands them to the next call: secrets in plain. */
+export function revealed(properties: Properties): Properties {
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, value]) => [name, isSecret(value) ? value.value : value]),
+  );
+}
+
+/** Names of the properties that are marked as secrets, sorted. */
+export function secretNames(properties: Properties): string[] {
+  return Object.keys(properties)
+    .filter((name) => isSecret(properties[name]))
+    .sort();
+}
