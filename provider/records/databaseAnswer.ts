@@ -28,7 +28,7 @@ export function readDatabaseAnswer(jsonText: string): DatabaseAnswer | undefined
   const { record, exactIntegers, missing, problems, others } = readRecord(databaseFields, json.value);
   const { credentials, credentialProblems, unclaimed } = takeCredentials(others);
   if (Object.keys(record).length === 0 && Object.keys(credentials).length === 0) return undefined;
-  const otherFields = Object.keys(unclaimed).length > 0 ? stringify(unclaimed) : undefined;
+  const { otherFields, otherProblems } = keepOthers(unclaimed);
   return {
     record,
     credentials,
@@ -39,6 +39,7 @@ export function readDatabaseAnswer(jsonText: string): DatabaseAnswer | undefined
       ...credentialProblems,
       ...missing.map((name) => `${name}: missing`),
       ...problems,
+      ...otherProblems,
     ],
   };
 }
@@ -48,6 +49,15 @@ function tryReadJson(jsonText: string): ReturnType<typeof readJson> | undefined 
     return readJson(jsonText);
   } catch {
     return undefined;
+  }
+}
+
+/** What can be read can be nested too deep to be written again: a reset that has happened must not fail for it. */
+function keepOthers(others: Readonly<Record<string, unknown>>) {
+  try {
+    return { otherFields: Object.keys(others).length > 0 ? stringify(others) : undefined, otherProblems: [] };
+  } catch {
+    return { otherProblems: ["fields that Rekey does not know: nested too deep to be kept"] };
   }
 }
 

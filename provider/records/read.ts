@@ -21,7 +21,7 @@ const schemas: Record<Exclude<Kind, "object">, z.ZodType> = {
   integer: z.union([z.int(), z.bigint()], { error: "expected an integer" }),
   text: z.string({ error: "expected a string" }),
   flag: z.boolean({ error: "expected true or false" }),
-  texts: z.array(z.string(), { error: "expected a list of strings" }),
+  texts: z.array(z.string({ error: "expected a list of strings" }), { error: "expected a list of strings" }),
 };
 
 /** Reads the fields of the table from a JSON object, and says what was wrong with which. */

@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { databaseFields } from "../../../provider/records/database";
+import { readDatabaseAnswer } from "../../../provider/records/databaseAnswer";
+import { readJson } from "../../../provider/records/json";
+
+/** Names as a platform, or somebody who is up to no good, may send them. */
+const names = fc.oneof(
+  fc.constantFrom("database_id", "port", "tls", "all_members", "securityAddons", "password", "rest_token"),
+  fc.constantFrom("__proto__", "constructor", "toString", "toJSON", "hasOwnProperty", "valueOf", "isLosslessNumber"),
+  fc.string({ unit: "binary" }),
+);
+const { value: anything } = fc.letrec((tie) => ({
+  value: fc.oneof({ depthSize: "small" }, fc.jsonValue(), fc.array(tie("value")), tie("object")),
+  object: fc.dictionary(names, tie("value")),
+}));
+
+describe("records: any text at all", () => {
+  it("that is JSON is read, or is no record, but nothing is thrown and nothing polluted", () => {
+    fc.assert(
+      fc.property(fc.dictionary(names, anything), (sent) => {
+        const answer = readDatabaseAnswer(JSON.stringify(sent));
+        // What is returned is plain data that JSON can carry.
+        if (answer) assert.deepEqual(JSON.parse(JSON.stringify(answer)), answer);
+        if (answer?.otherFields) assert.equal(typeof JSON.parse(answer.otherFields), "object");
+        for (const name of Object.keys(answer?.record ?? {})) assert.ok(Object.hasOwn(databaseFields, name));
+      }),
+      { numRuns: 500 },
+    );
+    assert.deepEqual(Object.keys(Object.prototype), []);
+  });
+
+  it("that is JSON, or nearly, throws nothing", () => {
+    const cut = fc.tuple(fc.json(), fc.nat(), fc.string({ unit: "binary", maxLength: 2 }));
+    fc.assert(
+      fc.property(fc.oneof(fc.string({ unit: "binary" }), cut), (text) => {
+        if (typeof text === "string") return void readDatabaseAnswer(text);
+        const [json, at, inserted] = text;
+        const position = at % (json.length + 1);
+        readDatabaseAnswer(json.slice(0, position) + inserted + json.slice(position));
+      }),
+    );
+  });
+
+  it("nested however deep loses neither the record nor the credentials, as long as it can be read at all", () => {
+    let read = 0;
+    for (const [open, close] of [
+      ["[", "]"],
+      ['{"a":', "}"],
+    ] as const) {
+      for (let depth = 500; depth < 12_000; depth += 250) {
+        const nested = `${open.repeat(depth)}1${close.repeat(depth)}`;
+        const answer = readDatabaseAnswer(`{"database_id":"db","password":"p","later":${nested}}`);
+        if (!answer) continue;
+        read++;
+        assert.deepEqual([answer.record.databaseId, answer.credentials.password], ["db", "p"]);
+        const kept = answer.otherFields === `{"later":${nested}}`;
+        assert.notEqual(kept, answer.problems.includes("fields that Rekey does not know: nested too deep to be kept"));
+      }
+    }
+    assert.ok(read > 10);
+  });
+
+  it("has numbers that are exact, or are what JavaScript makes of them", () => {
+    const numbers = { "1": 1, "-0": -0, "1.0": 1, "1e3": 1000, "0.1": 0.1, "1e999": Infinity, "1E-400": 0 };
+    for (const [digits, number] of Object.entries(numbers))
+      assert.ok(Object.is(readJson(digits).value, number), digits);
+    assert.equal(readJson("9007199254740991").value, 9007199254740991);
+    assert.equal(readJson("9007199254740992").value, 9007199254740992n);
+    assert.equal(readJson("-9223372036854775808").value, -9223372036854775808n);
+  });
+});

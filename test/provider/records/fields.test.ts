@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { databaseFields } from "../../../provider/records/database";
+import { type Field, type Kind } from "../../../provider/records/fields";
+import { flowControlFields, globalParallelismFields } from "../../../provider/records/flowControl";
+import { camelCase } from "../../../provider/records/names";
+import tables from "../../fixtures/interface-fields.json";
+
+interface InterfaceField {
+  readonly name: string;
+  readonly type: string;
+  readonly values?: readonly string[];
+  readonly booleans?: readonly string[];
+  readonly unit?: string;
+}
+
+const kinds: Readonly<Record<string, Kind>> = {
+  string: "text",
+  "string enum": "text",
+  "string[]": "texts",
+  boolean: "flag",
+  int64: "integer",
+  integer: "integer",
+  count: "integer",
+  object: "object",
+};
+
+/** What only some platforms send, besides the interface's fields. */
+const extra = { flowControl: ["isPaused", "isPinnedParallelism", "isPinnedRate"], globalParallelism: ["waitListSize"] };
+
+const databaseTable: readonly InterfaceField[] = tables.database;
+const fieldsByName: Readonly<Record<string, Field<unknown>>> = databaseFields;
+const source = readFileSync(join(__dirname, "../../../provider/records/database.ts"), "utf8");
+
+describe("records: tables of fields, held to the interface document", () => {
+  it("has 42 database fields, in the document's order, and no other", () => {
+    assert.equal(databaseTable.length, 42);
+    assert.deepEqual(
+      Object.keys(databaseFields),
+      databaseTable.map(({ name }) => camelCase(name)),
+    );
+  });
+
+  for (const { name, type, values, booleans, unit } of databaseTable) {
+    it(`${name} is a ${type}`, () => {
+      const field = fieldsByName[camelCase(name)];
+      assert.equal(field?.kind, kinds[type]);
+      assert.deepEqual(field?.values, values);
+      assert.deepEqual(field?.fields && Object.keys(field.fields), booleans);
+      for (const inner of Object.values(field?.fields ?? {})) assert.equal(inner.kind, "flag");
+      const comment = new RegExp(`/\\*\\* (.+) \\*/\\s+${camelCase(name)}: `).exec(source)?.[1];
+      assert.ok(comment, "it is documented");
+      if (unit) assert.match(comment, new RegExp(unit, "i"));
+    });
+  }
+
+  it("has the flow-control fields", () => {
+    const names = tables.flowControl.map(({ name }) => name);
+    assert.deepEqual(Object.keys(flowControlFields), [...names, ...extra.flowControl]);
+    for (const { name, type } of tables.flowControl) {
+      assert.equal(flowControlFields[name as keyof typeof flowControlFields].kind, kinds[type], name);
+    }
+  });
+
+  it("has the fields of global parallelism", () => {
+    const names = tables.globalParallelism.map(({ name }) => name);
+    assert.deepEqual(Object.keys(globalParallelismFields), [...names, ...extra.globalParallelism]);
+    assert.ok(Object.values(globalParallelismFields).every(({ kind }) => kind === "integer"));
+  });
+});
+
+describe("records: names", () => {
+  const names = {
+    database_id: "databaseId",
+    db_max_commands_per_second: "dbMaxCommandsPerSecond",
+    read_only_rest_token: "readOnlyRestToken",
+    securityAddons: "securityAddons",
+    tls: "tls",
+    a_1b: "a1b",
+    _x: "X",
+    trailing_: "trailing_",
+    "": "",
+  };
+  for (const [wire, expected] of Object.entries(names)) {
+    it(`${JSON.stringify(wire)} is ${JSON.stringify(expected)}`, () => assert.equal(camelCase(wire), expected));
+  }
+});
