@@ -53,9 +53,11 @@ export function renderEvent(event: EngineEvent, dryRun: boolean, paint: Paint): 
   return line(paint(style, dryRun ? planned : `${done} (${time(seconds)})`) + found + keys);
 }
 
-/** For people, `pulumi-nodejs:dynamic/module:Type` is `pulumi-nodejs:dynamic:Type`. */
+/** For people, `aws:s3/bucket:Bucket` is `aws:s3:Bucket`. */
 function shortType(urn: string): string {
-  return typeOf(urn).replace(/\/[^:]*/, "");
+  const [module = "", type = ""] = typeOf(urn).split(/:(?=[^:]*$)/);
+  const [, outer, inner] = /^(.*)\/([^/]*)$/.exec(module) ?? [];
+  return inner?.toLowerCase() === type.toLowerCase() ? `${outer ?? ""}:${type}` : typeOf(urn);
 }
 
 function time(seconds: number): string {

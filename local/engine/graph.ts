@@ -83,9 +83,11 @@ export function dropLost(resources: readonly ResourceState[], parents: ReadonlyM
     const { dependencies, propertyDependencies } = resource;
     if (dependencies) resource.dependencies = dependencies.filter((urn) => there.has(urn));
     if (propertyDependencies) {
-      resource.propertyDependencies = Object.fromEntries(
-        Object.entries(propertyDependencies).map(([key, urns]) => [key, urns.filter((urn) => there.has(urn))]),
+      // Properties without dependencies lose their entry here, as in the real engine's state after a refresh.
+      const kept = Object.entries(propertyDependencies).map(
+        ([key, urns]) => [key, urns.filter((urn) => there.has(urn))] as const,
       );
+      resource.propertyDependencies = Object.fromEntries(kept.filter(([, urns]) => urns.length > 0));
     }
     while (resource.parent !== undefined && !there.has(resource.parent)) resource.parent = parents.get(resource.parent);
     there.add(resource.urn);

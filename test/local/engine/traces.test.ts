@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { OperationError, type OperationResult } from "../../../local/engine";
+import { summaryLines } from "../../../local/engine/display";
+import { type Call, fixtures, type Json, TestProject, type Wanted } from "./project";
+
+interface Step {
+  op: "up" | "preview" | "refresh" | "destroy";
+  program: Wanted[];
+  env?: Record<string, string>;
+  flags?: string[];
+  exit: number;
+  calls: Call[];
+  summary: string[];
+  errors: string[];
+  outputs: Json;
+  state: StateResource[];
+  pending: unknown[];
+}
+
+interface StateResource {
+  urn: string;
+  delete?: boolean;
+  dependencies?: string[];
+  parent?: string;
+  inputs?: Json;
+  outputs?: Json;
+  [key: string]: unknown;
+}
+
+const { scenarios } = JSON.parse(readFileSync(join(fixtures, "engine-traces.json"), "utf8")) as {
+  scenarios: { title: string; steps: Step[] }[];
+};
+
+describe("the local engine does what a real engine was seen to do", () => {
+  for (const { title, steps } of scenarios) {
+    it(title, async () => {
+      const project = new TestProject();
+      try {
+        for (const [index, step] of steps.entries()) {
+          project.want(step.program);
+          const stack = await project.open({ ...(step.env && { env: step.env }) });
+          const options = { parallel: 1, refresh: step.flags?.includes("--refresh") ?? false };
+          const result: OperationResult = await stack[step.op](options).catch((error: unknown) => {
+            if (error instanceof OperationError) return error;
+            throw error;
+          });
+          const where = `step ${index + 1}, ${step.op}`;
+          assert.equal(result.result, step.exit === 0 ? "succeeded" : "failed", `${where}: ${result.stdout}`);
+          sameCalls(project.newCalls(), step.calls, dependencies(step, steps[index - 1]), where);
+          assert.deepEqual(errorLines(result), recordedErrors(step), where);
+          const stackUrn = "urn:pulumi:dev::trace::pulumi:pulumi:Stack::trace-dev";
+          const summary = summaryLines(result.changes, result.diagnostics, step.op === "preview", stackUrn);
+          assert.deepEqual(summary, step.summary, where);
+          const { deployment } = await stack.exportStack({ showSecrets: true });
+          assert.deepEqual(states(deployment.resources as StateResource[]), states(step.state), where);
+          assert.deepEqual(deployment.pending_operations ?? [], step.pending, where);
+          const outputs = Object.entries(await stack.outputs());
+          const masked = outputs.map(([key, { value, secret }]) => [key, secret ? "[secret]" : value]);
+          assert.deepEqual(Object.fromEntries(masked), step.outputs, where);
+        }
+      } finally {
+        project.remove();
+      }
+    });
+  }
+});
+
+/** The name of the resource that a call is about. */
+function about(call: Call): string {
+  const name = call.news?.name ?? call.props?.name ?? call.id?.split("-")[0];
+  assert.equal(typeof name, "string");
+  return name as string;
+}
+
+/** Which resources may be told in any order is for the engine to decide; what happens to one, and to those that need it, is not. */
+function sameCalls(seen: Call[], recorded: Call[], pairs: Set<string>[], where: string): void {
+  const names = new Set([...seen, ...recorded].map(about));
+  for (const group of [...[...names].map((name) => new Set([name])), ...pairs]) {
+    const only = (calls: Call[]): Call[] =>
+      calls.filter((call) => group.has(about(call)) && (group.size === 1 || changes(call)));
+    assert.deepEqual(only(seen), only(recorded), `${where}: calls for ${[...group].join(" and ")}`);
+  }
+}
+
+function changes({ method }: Call): boolean {
+  return method === "create" || method === "update" || method === "delete";
+}
+
+/** Pairs of names of which one depends on the other, before or after the step. */
+function dependencies(step: Step, before: Step | undefined): Set<string>[] {
+  const name = (urn: string): string => urn.split("::").at(-1) ?? "";
+  const inState = [...step.state, ...(before?.state ?? [])].flatMap(({ urn, dependencies = [] }) =>
+    dependencies.map((dependency) => new Set([name(urn), name(dependency)])),
+  );
+  const inProgram = step.program.flatMap((wanted) =>
+    Object.values(wanted.refs ?? {}).map((reference) => new Set([wanted.name, reference.split(".")[0] ?? ""])),
+  );
+  return [...inState, ...inProgram];
+}
+
+/** The first line of each error. */
+function errorLines({ diagnostics }: OperationResult): string[] {
+  const errors = diagnostics.filter(({ severity }) => severity === "error");
+  return errors
+    .map(({ message }) => `error: ${(message.split("\n")[0] ?? "").replace(/program '.*'/, "program '<program>/'")}`)
+    .sort();
+}
+
+function recordedErrors({ errors }: Step): string[] {
+  return errors.filter((line) => line.startsWith("error: ")).sort();
+}
+
+/** Resources in an order of their own, without what is different each time. */
+function states(resources: readonly StateResource[]): unknown[] {
+  return resources
+    .map((resource) => {
+      const shown = { ...resource };
+      for (const key of ["created", "modified", "sourcePosition", "stackTrace"]) delete shown[key];
+      for (const key of ["inputs", "outputs"] as const) {
+        if (!shown[key]) continue;
+        const { __provider, ...others } = shown[key];
+        shown[key] = others;
+      }
+      const text = JSON.stringify(shown).replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "<uuid>");
+      return JSON.parse(text) as StateResource;
+    })
+    .sort((a, b) => (a.urn + String(a.delete) < b.urn + String(b.delete) ? -1 : 1));
+}
