@@ -11,8 +11,13 @@ const names = fc.oneof(
   fc.string({ unit: "binary" }),
 );
 const { value: anything } = fc.letrec((tie) => ({
-  value: fc.oneof({ depthSize: "small" }, fc.jsonValue(), fc.array(tie("value")), tie("object")),
-  object: fc.dictionary(names, tie("value")),
+  value: fc.oneof(
+    { maxDepth: 3 },
+    fc.jsonValue({ maxDepth: 1 }),
+    fc.array(tie("value"), { maxLength: 3 }),
+    tie("object"),
+  ),
+  object: fc.dictionary(names, tie("value"), { maxKeys: 3 }),
 }));
 
 describe("records: any text at all", () => {
@@ -25,7 +30,7 @@ describe("records: any text at all", () => {
         if (answer?.otherFields) assert.equal(typeof JSON.parse(answer.otherFields), "object");
         for (const name of Object.keys(answer?.record ?? {})) assert.ok(Object.hasOwn(databaseFields, name));
       }),
-      { numRuns: 500 },
+      { numRuns: 300 },
     );
     assert.deepEqual(Object.keys(Object.prototype), []);
   });

@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { Databases } from "../../../provider/api/databases";
+import { InputError } from "../../../provider/api/errors/inputError";
+import { UnconfirmedError } from "../../../provider/api/errors/unconfirmedError";
+import { databaseText } from "../../support/databaseText";
+import { FakeRequester } from "../../support/fakeRequester";
+
+const canary = "canary-new-password";
+
+describe("api: databases", () => {
+  it("resets with one POST that must not be repeated", async () => {
+    const requester = new FakeRequester(() => ({ body: databaseText({ password: canary }) }));
+    const { record, credentials } = await new Databases(requester).resetPassword("db");
+    assert.deepEqual([record.databaseId, credentials.password], ["db", canary]);
+    const [{ method, path, once, query, purpose } = assert.fail(), ...more] = requester.sent;
+    assert.deepEqual([method, path, once, query], ["POST", "/v2/keyvalue/reset-password/db", true, undefined]);
+    assert.equal(purpose, 'reset the password of database "db"');
+    assert.equal(more.length, 0);
+  });
+
+  it("uses the path of the settings, the id encoded", async () => {
+    const requester = new FakeRequester(() => ({ body: '{"port":1}' }));
+    await new Databases(requester, "/v2/redis/{id}/reset").resetPassword("a/../b ü");
+    assert.equal(requester.sent[0]?.path, "/v2/redis/a%2F..%2Fb%20%C3%BC/reset");
+  });
+
+  it("sends nothing for an id that no path can carry", async () => {
+    const requester = new FakeRequester(() => ({}));
+    for (const id of ["", " ", ".", "..", "\udc00"]) {
+      await assert.rejects(new Databases(requester).resetPassword(id), InputError);
+    }
+    assert.deepEqual(requester.sent, []);
+  });
+
+  const unusable: readonly (readonly [string, number, string])[] = [
+    ["201", 201, databaseText({ password: canary })],
+    ["202", 202, databaseText({ password: canary })],
+    ["204", 204, ""],
+    ["200 and nothing", 200, ""],
+    ["200 and HTML", 200, `<html>${canary}</html>`],
+    ["200 and half a record", 200, databaseText({ password: canary }).slice(0, -1)],
+    ["200 and no field that is known", 200, `{"ok":true,"new":"${canary}"}`],
+    ["200 and a list", 200, `[${databaseText({ password: canary })}]`],
+    ["200 and the record of another database", 200, databaseText({ database_id: "other", password: canary })],
+  ];
+  for (const [what, status, body] of unusable) {
+    it(`is unconfirmed by ${what}; the error tells nothing of the body`, async () => {
+      await assert.rejects(new Databases(new FakeRequester(() => ({ status, body }))).resetPassword("db"), (error) => {
+        assert.ok(error instanceof UnconfirmedError);
+        assert.deepEqual([error.status, error.delivery], [status, "maybe applied"]);
+        assert.match(error.message, new RegExp(`answered ${status}, but .* may have been changed.*rekey:baseUrl`));
+        assert.ok(!error.message.includes(canary));
+        return true;
+      });
+    });
+  }
+
+  it("is confirmed by a record whose own id cannot be read", async () => {
+    const requester = new FakeRequester(() => ({ body: databaseText({ password: canary }).replace(`"db"`, "7") }));
+    const { credentials, problems } = await new Databases(requester).resetPassword("db");
+    assert.equal(credentials.password, canary);
+    assert.deepEqual(problems, ["databaseId: expected a string"]);
+  });
+});

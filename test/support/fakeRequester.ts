@@ -1,0 +1,17 @@
+import { type ApiAnswer, type ApiRequest, type Requester } from "../../provider/api/requester";
+
+/** A requester that sends nothing: it notes what it is asked to send, and answers what it is told. */
+export class FakeRequester implements Requester {
+  readonly sent: ApiRequest[] = [];
+
+  constructor(private readonly answer: (request: ApiRequest) => { status?: number; body?: string } | Error) {}
+
+  async send(request: ApiRequest): Promise<ApiAnswer> {
+    this.sent.push(request);
+    const answer = this.answer(request);
+    if (answer instanceof Error) throw answer;
+    const { method, purpose, consequences, path } = request;
+    const facts = { method, purpose, consequences, url: `https://platform.test${path}` };
+    return { status: answer.status ?? 200, body: answer.body ?? "", facts };
+  }
+}
