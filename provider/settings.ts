@@ -64,7 +64,15 @@ export type SettingValue<N extends SettingName> = z.infer<(typeof schemas)[N]>;
 
 /** The settings of one run. Reading never throws before a setting is asked for: what is missing hurts only who needs it. */
 export class Settings {
-  constructor(private readonly lookup: Lookup) {}
+  /** What must never be shown: the secret settings as they are written, usable or not. */
+  readonly secrets: readonly string[];
+
+  constructor(private readonly lookup: Lookup) {
+    const [username = "", password, queueToken] = [lookup("username"), lookup("password"), lookup("queueToken")];
+    this.secrets = [password, queueToken, password && `${username}:${password}`].filter(
+      (secret) => secret !== undefined,
+    );
+  }
 
   /** @throws SettingsError that says how to set it. */
   require<N extends SettingName>(name: N): SettingValue<N> {

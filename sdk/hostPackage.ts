@@ -1,8 +1,6 @@
-import { realpathSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, realpathSync } from "node:fs";
+import { dirname, join } from "node:path";
 import * as pulumi from "@pulumi/pulumi";
-
-const entryPoint = "pulumi-rekey/provider";
 
 let checked = false;
 
@@ -15,15 +13,15 @@ let checked = false;
 export function requirePackageForHost(): void {
   if (checked) return;
   const directory = process.cwd();
-  const found = resolveFrom(directory);
+  const found = installedFrom(directory);
   if (found === undefined) {
     throw new pulumi.RunError(
       `Pulumi's provider host will not find pulumi-rekey from ${directory}. Nothing was sent.\n` +
         `Add it to the dependencies of the package.json there (or above): npm install --prefix ${directory} pulumi-rekey`,
     );
   }
-  const own = join(__dirname, "..", "provider", "dynamic.js");
-  if (realpathSync(found) !== realpathSync(own)) {
+  const own = realpathSync(join(__dirname, "..", ".."));
+  if (found !== own) {
     throw new pulumi.RunError(
       `Two copies of pulumi-rekey are installed: the program uses ${own}, and Pulumi's provider host would use ${found}. Nothing was sent.\n` +
         `Keep one: remove the other from its package.json, and run npm install again.`,
@@ -32,10 +30,13 @@ export function requirePackageForHost(): void {
   checked = true;
 }
 
-function resolveFrom(directory: string): string | undefined {
-  try {
-    return require.resolve(entryPoint, { paths: [directory] });
-  } catch {
-    return undefined;
-  }
+/**
+ * Where the package is installed for the host. `require.resolve` would not tell: it also lets a package find itself,
+ * which the host does not.
+ */
+function installedFrom(directory: string): string | undefined {
+  const candidate = join(directory, "node_modules", "pulumi-rekey");
+  if (existsSync(join(candidate, "package.json"))) return realpathSync(candidate);
+  const parent = dirname(directory);
+  return parent === directory ? undefined : installedFrom(parent);
 }

@@ -20,6 +20,7 @@ export interface FailedAttempt extends Pick<Failure, "code" | "status" | "retryA
 export function errorOf(
   facts: RequestFacts,
   service: Service,
+  secrets: readonly string[],
   failed: FailedAttempt & { attempts: number },
 ): RequestError {
   const { delivery, status, code } = failed;
@@ -27,7 +28,7 @@ export function errorOf(
     const { happened, advice } = whyNotSent(service, failed);
     return new NotSentError(facts, happened, advice, code);
   }
-  const happened = withAttempts(answered(service, failed), failed.attempts);
+  const happened = withAttempts(answered(secrets, failed), failed.attempts);
   if (delivery === "rejected") {
     const inJson = tryReadObject(failed.body ?? "") !== undefined;
     return new RejectedError(facts, happened, adviceFor(service, failed), status ?? 0, inJson);
@@ -62,13 +63,13 @@ function isCertificateCode(code = ""): boolean {
   return /CERT|UNABLE_TO|SELF_SIGNED|^ERR_TLS|^ERR_SSL|^EPROTO$|^HOSTNAME_MISMATCH$/.test(code);
 }
 
-function answered(service: Service, failed: FailedAttempt): string {
+function answered(secrets: readonly string[], failed: FailedAttempt): string {
   const { status, code } = failed;
   if (status === undefined) {
     if (code === "deadline") return "no whole answer came within the deadline (rekey:deadlineSeconds)";
     return `the answer was cut off or could not be read (${code ?? "for an unknown reason"})`;
   }
-  const words = redact(serverWords(failed), service.secrets);
+  const words = redact(serverWords(failed), secrets);
   return `the platform answered ${status}${words && `: ${words}`}`;
 }
 

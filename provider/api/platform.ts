@@ -53,6 +53,7 @@ export class PlatformClient {
     };
     return new HttpRequester(service, this.#shared.connections, this.#shared.line, {
       deadline: (settings.get("deadlineSeconds") ?? defaultDeadlineSeconds) * 1000,
+      secrets: settings.secrets,
       ...(this.beforeOnce && { beforeOnce: this.beforeOnce }),
     });
   }

@@ -20,7 +20,7 @@ function formsOf(secret: string): string[] {
     secret,
     base64,
     base64.replace(/=+$/, ""),
-    encodeURIComponent(secret),
+    encodeURIComponent(secret.toWellFormed()),
     encodeURIComponent(base64),
     JSON.stringify(secret).slice(1, -1),
   ];

@@ -34,6 +34,8 @@ export interface Requester {
 export interface RequesterOptions {
   /** Milliseconds that one request may take in all, from when it is first sent. */
   readonly deadline: number;
+  /** What must never be shown, whichever of the two services says it. */
+  readonly secrets: readonly string[];
   /** Asked before each attempt of a request that must not be repeated; throws where it must not be sent any more. */
   readonly beforeOnce?: (facts: RequestFacts) => Promise<void>;
 }
@@ -77,7 +79,9 @@ export class HttpRequester implements Requester {
       if (outcome.delivery === "answered") return { status: outcome.status, body: outcome.body, facts };
       const remaining = (deadline?.at ?? 0) - Date.now();
       const decision = decideRetry({ ...outcome, once: request.once, attempt, remaining }, Math.random());
-      if (decision.do === "stop") throw errorOf(facts, this.service, { ...outcome, attempts: attempt });
+      if (decision.do === "stop") {
+        throw errorOf(facts, this.service, this.options.secrets, { ...outcome, attempts: attempt });
+      }
       if (decision.everyone) this.line.quiet(decision.milliseconds);
       else await new Promise((resolve) => setTimeout(resolve, decision.milliseconds));
     }

@@ -4,8 +4,6 @@ export interface Service {
   readonly baseUrl: string;
   /** The whole Authorization header. */
   readonly authorization: string;
-  /** What must never be shown, whoever says it. */
-  readonly secrets: readonly string[];
   /** The setting that names the address, for advice. */
   readonly addressSetting: string;
   /** The settings that let one in, for advice. */
@@ -18,11 +16,9 @@ export interface Service {
  * @see Interface, section 5: HTTP Basic
  */
 export function managementService(baseUrl: string, username: string, password: string): Service {
-  const encoded = Buffer.from(`${username}:${password}`).toString("base64");
   return {
     baseUrl,
-    authorization: `Basic ${encoded}`,
-    secrets: [encoded, `${username}:${password}`, password],
+    authorization: `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`,
     addressSetting: "rekey:baseUrl",
     credentialSettings: "rekey:username and rekey:password",
   };
@@ -37,7 +33,6 @@ export function queueService(baseUrl: string, token: string): Service {
   return {
     baseUrl,
     authorization: `Bearer ${token}`,
-    secrets: [token],
     addressSetting: "rekey:queueUrl",
     credentialSettings: "rekey:queueToken",
   };

@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Program } from "../support/program";
+import { endScenes, onEngines, scene } from "./onEngines";
+
+const management = "canary-management-7c1f";
+const queue = "canary-queue-91ab";
+
+onEngines("Secrets", (engine) => {
+  after(endScenes);
+
+  it("stand in no state file and in nothing that is printed", async () => {
+    const { platform, program, stack } = await scene(
+      engine,
+      `const { FlowControlReset, PasswordRotation } = require("pulumi-rekey");
+       const rotation = new PasswordRotation("cache", { databaseId: "db-quickstart", version: require("node:fs").readFileSync("version", "utf8") });
+       new FlowControlReset("orders", { flowControlKey: "orders", version: "canary-version-55d0" });
+       exports.password = rotation.password;
+       exports.token = rotation.restToken;
+       exports.all = rotation;`,
+      { username: "admin", password: management, queueToken: queue, credentialsInAnswer: "always" },
+    );
+    const setVersion = (version: string): void => writeFileSync(join(program.directory, "version"), version);
+    setVersion("1");
+    const passwords = [platform.database("db-quickstart").password];
+    const first = await stack.up();
+    passwords.push(platform.database("db-quickstart").password);
+    assert.deepEqual(first.outputs["password"], { value: passwords[1], secret: true });
+    setVersion("2");
+    platform.failNext({
+      path: /reset-password/,
+      status: 500,
+      body: JSON.stringify({ error: `Basic ${management} ${queue}` }),
+    });
+    const results = [first, await stack.preview(), await stack.refresh(), await stack.up()];
+    const state = JSON.stringify(await stack.exportState());
+    results.push(await stack.destroy());
+    const shown = [...results.map(({ printed }) => printed), state, ...filesBelow(program.directory)].join("\n");
+    for (const secret of [management, queue, ...passwords, platform.database("db-quickstart").restToken]) {
+      for (const form of [secret, base64(secret), base64(`admin:${secret}`), encodeURIComponent(secret)]) {
+        assert.equal(shown.includes(form), false, `a secret is shown in: ${around(shown, form)}`);
+      }
+    }
+  });
+
+  it("are asked for by name, both ways of setting them given, when they are needed", async () => {
+    const program = new Program(`new (require("pulumi-rekey").PasswordRotation)("cache", { databaseId: "db" });`);
+    const stack = await engine.open(program.directory);
+    assert.equal((await stack.preview()).succeeded, true, "a preview needs no credentials");
+    const { printed } = await stack.up();
+    assert.match(printed, /rekey:baseUrl is not set: run `pulumi config set rekey:baseUrl …`, or set REKEY_BASE_URL/);
+    assert.equal((await stack.destroy()).succeeded, true);
+    program.remove();
+  });
+});
+
+function base64(text: string): string {
+  return Buffer.from(text).toString("base64");
+}
+
+/** The text of every file that the engine left below a folder, the installed packages aside. */
+function filesBelow(directory: string): string[] {
+  return readdirSync(directory, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(directory, entry.name);
+    if (entry.name === "node_modules") return [];
+    return entry.isDirectory() ? filesBelow(path) : [readFileSync(path, "latin1")];
+  });
+}
+
+function around(shown: string, form: string): string {
+  const at = shown.indexOf(form);
+  return shown.slice(Math.max(0, at - 100), at + 100);
+}
