@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { InputError } from "../../../provider/api/errors/inputError";
+import { fillPath } from "../../../provider/api/path";
+
+const encoded: Readonly<Record<string, string>> = {
+  "db-1": "db-1",
+  "a/b": "a%2Fb",
+  "../b": "..%2Fb",
+  "100%": "100%25",
+  "%2e%2e": "%252e%252e",
+  "a?b#c": "a%3Fb%23c",
+  "ü 字": "%C3%BC%20%E5%AD%97",
+  "...": "...",
+  "{id}": "%7Bid%7D",
+  "$&": "%24%26",
+};
+
+const refused: readonly (readonly [string, string])[] = [
+  ["", "id must not be empty"],
+  [" \t\n", "id must not be empty"],
+  [".", 'id must not be "."'],
+  ["..", 'id must not be ".."'],
+  ["a\ud800", "id must be well-formed Unicode"],
+  ["\udc00b", "id must be well-formed Unicode"],
+];
+
+describe("api: path", () => {
+  for (const [part, expected] of Object.entries(encoded)) {
+    it(`encodes ${part}`, () => assert.equal(fillPath("/v2/{id}/x", { id: part }), `/v2/${expected}/x`));
+  }
+
+  for (const [part, message] of refused) {
+    it(`refuses ${JSON.stringify(part)}`, () => {
+      assert.throws(
+        () => fillPath("/v2/{id}", { id: part }),
+        (error) =>
+          error instanceof InputError &&
+          error.property === "id" &&
+          error.delivery === "not sent" &&
+          error.message.startsWith(message) &&
+          error.message.endsWith(". Nothing was sent."),
+      );
+    });
+  }
+
+  it("refuses a part that is not given", () =>
+    assert.throws(() => fillPath("/{a}/{b}", { a: "1" }), /^InputError: b /));
+
+  it("is what a server decodes to the part, and nothing else in the path", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "grapheme" }), (part) => {
+        fc.pre(part.trim() !== "" && part !== "." && part !== "..");
+        const { pathname, search, hash } = new URL(`https://platform.test${fillPath("/v2/{id}/reset", { id: part })}`);
+        const [, first, id = "", last, ...more] = pathname.split("/");
+        assert.deepEqual([first, decodeURIComponent(id), last, more, search, hash], ["v2", part, "reset", [], "", ""]);
+      }),
+    );
+  });
+});

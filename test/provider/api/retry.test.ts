@@ -1,0 +1,113 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { type Delivery } from "../../../provider/api/delivery";
+import { decideRetry, type Failure, readRetryAfter, type RetryDecision } from "../../../provider/api/retry";
+
+const failure = (given: Partial<Failure>): Failure => ({
+  once: true,
+  delivery: "not sent",
+  attempt: 1,
+  remaining: 60_000,
+  ...given,
+});
+const waits = (milliseconds: number, everyone = false): RetryDecision => ({ do: "wait", milliseconds, everyone });
+const stop: RetryDecision = { do: "stop" };
+
+const passing = "ECONNREFUSED ECONNRESET ECONNABORTED EAI_AGAIN ETIMEDOUT EPIPE EHOSTUNREACH ENETUNREACH".split(" ");
+const lasting = ["ENOTFOUND", "CERT_HAS_EXPIRED", "ERR_BAD_RESPONSE", "HPE_INVALID_CONSTANT", "deadline", undefined];
+const limited: Partial<Failure> = { delivery: "rejected", status: 429 };
+const busy: Partial<Failure> = { once: false, delivery: "maybe applied", status: 503 };
+
+const rows: readonly (readonly [string, Partial<Failure>, RetryDecision])[] = [
+  // A second delivery could destroy what the first one made.
+  ...passing.map((code) => [`once, not sent, ${code}`, { code }, waits(250)] as const),
+  ...lasting.map((code) => [`once, not sent, ${code}`, { code }, stop] as const),
+  ...passing.map((code) => [`once, maybe applied, ${code}`, { delivery: "maybe applied", code }, stop] as const),
+  ...[303, 408, 500, 502, 503, 504].map(
+    (status) => [`once, maybe applied, ${status}`, { delivery: "maybe applied", status }, stop] as const,
+  ),
+  ["once, 503 with Retry-After", { delivery: "maybe applied", status: 503, retryAfter: 10 }, stop],
+  ["once, 429", limited, waits(250)],
+  ...[301, 400, 401, 403, 404, 409, 422].map((status) => [`once, ${status}`, { ...limited, status }, stop] as const),
+
+  // What does no harm twice.
+  ...passing.map((code) => [`maybe applied, ${code}`, { ...busy, status: undefined, code }, waits(250)] as const),
+  ...lasting.map((code) => [`maybe applied, ${code}`, { ...busy, status: undefined, code }, stop] as const),
+  ...[408, 500, 502, 503, 504].map((status) => [`${status}`, { ...busy, status }, waits(250)] as const),
+  ...[303, 501, 599].map((status) => [`${status}`, { ...busy, status }, stop] as const),
+  ["404", { ...limited, once: false, status: 404 }, stop],
+
+  // Retry-After makes everyone wait.
+  ["429 that says when", { ...limited, retryAfter: 2000 }, waits(2000, true)],
+  ["429 that says now", { ...limited, retryAfter: 0 }, waits(0, true)],
+  ["429 that says nonsense", { ...limited, retryAfter: "unusable" }, stop],
+  ["503 that says when", { ...busy, retryAfter: 2000 }, waits(2000, true)],
+  ["404 that says when", { ...limited, status: 404, retryAfter: 1 }, stop],
+  ["429 that says the deadline", { ...limited, retryAfter: 60_000 }, stop],
+  ["429 that says just before the deadline", { ...limited, retryAfter: 59_999 }, waits(59_999, true)],
+  ["429 that says what no number holds", { ...limited, retryAfter: Infinity }, stop],
+
+  // At most three attempts, each later than the one before, within the deadline.
+  ["the second attempt", { code: "EPIPE", attempt: 2 }, waits(500)],
+  ["the third attempt", { code: "EPIPE", attempt: 3 }, stop],
+  ["the third 429", { ...limited, attempt: 3, retryAfter: 1 }, stop],
+  ["no time left", { code: "EPIPE", remaining: 250 }, stop],
+  ["a little time left", { code: "EPIPE", remaining: 251 }, waits(250)],
+  ["the deadline passed", { code: "EPIPE", remaining: -1 }, stop],
+];
+
+describe("api: retry", () => {
+  for (const [what, given, decision] of rows) {
+    it(`${decision.do}s after ${what}`, () => assert.deepEqual(decideRetry(failure(given), 0.5), decision));
+  }
+
+  it("never repeats what must not be repeated, unless it was not sent or refused with 429", () => {
+    const any = fc.record({
+      delivery: fc.constantFrom<Delivery>("not sent", "rejected", "maybe applied"),
+      code: fc.option(fc.constantFrom(...passing, "ENOTFOUND"), { nil: undefined }),
+      status: fc.option(fc.integer({ min: 300, max: 599 }), { nil: undefined }),
+      retryAfter: fc.option(fc.oneof(fc.nat(), fc.constant("unusable" as const)), { nil: undefined }),
+      attempt: fc.integer({ min: 1, max: 4 }),
+      remaining: fc.integer(),
+    });
+    fc.assert(
+      fc.property(any, fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), (given, random) => {
+        const decision = decideRetry({ ...given, once: true }, random);
+        if (decision.do === "stop") return;
+        assert.notEqual(given.delivery, "maybe applied");
+        assert.ok(given.attempt < 3 && decision.milliseconds < given.remaining);
+        assert.ok(decision.everyone || decision.milliseconds < 500 * 2 ** (given.attempt - 1));
+      }),
+    );
+  });
+});
+
+describe("api: Retry-After", () => {
+  const now = Date.parse("2026-11-21T12:00:00Z");
+  const serverTime = "Sat, 21 Nov 2026 18:00:00 GMT";
+  const forms: readonly (readonly [string | undefined, string | undefined, Failure["retryAfter"]])[] = [
+    [undefined, serverTime, undefined],
+    ["0", undefined, 0],
+    ["7", serverTime, 7000],
+    [" 7 ", undefined, 7000],
+    ["99999999999999999999", undefined, 99999999999999999999 * 1000],
+    // A date is held against the answer's own, so that a clock that is wrong here does not matter.
+    ["Sat, 21 Nov 2026 18:00:30 GMT", serverTime, 30_000],
+    ["Sat, 21 Nov 2026 12:00:30 GMT", undefined, 30_000],
+    ["Sat, 21 Nov 2026 12:00:30 GMT", "nonsense", 30_000],
+    ["Saturday, 21-Nov-26 18:00:30 GMT", serverTime, 30_000],
+    ["Sat, 21 Nov 2026 17:00:00 GMT", serverTime, 0],
+    ["-5", serverTime, "unusable"],
+    ["1.5", serverTime, "unusable"],
+    ["1e3", serverTime, "unusable"],
+    ["0x10", serverTime, "unusable"],
+    ["soon", serverTime, "unusable"],
+    ["", serverTime, "unusable"],
+    ["7, 8", serverTime, "unusable"],
+  ];
+  for (const [header, date, expected] of forms) {
+    it(`${JSON.stringify(header)}, date ${date}, is ${expected}`, () => {
+      assert.equal(readRetryAfter(header, date, now), expected);
+    });
+  }
+});
