@@ -11,6 +11,7 @@ export interface LineLimits {
 /** The one line in which all requests of a process wait for their turn. */
 export class Line {
   readonly #queue: PQueue;
+  /** By a clock that nobody sets back: the line would never go on. */
   #quietUntil = 0;
 
   constructor({ maxConcurrency, requestsPerSecond }: LineLimits) {
@@ -27,10 +28,10 @@ export class Line {
 
   /** Lets nobody start for a time, because the platform asked for quiet. */
   quiet(milliseconds: number): void {
-    this.#quietUntil = Math.max(this.#quietUntil, Date.now() + milliseconds);
+    this.#quietUntil = Math.max(this.#quietUntil, performance.now() + milliseconds);
     this.#queue.pause();
     setTimeout(() => {
-      if (Date.now() >= this.#quietUntil) this.#queue.start();
+      if (performance.now() >= this.#quietUntil) this.#queue.start();
     }, milliseconds + 1);
   }
 }
