@@ -71,20 +71,28 @@ export class HttpRequester implements Requester {
     };
     let deadline: { at: number; signal: AbortSignal } | undefined;
     for (let attempt = 1; ; attempt++) {
-      const outcome = await this.line.run(async () => {
+      const { outcome, decision } = await this.line.run(async () => {
         if (request.once) await this.options.beforeOnce?.(facts);
-        deadline ??= { at: Date.now() + this.options.deadline, signal: AbortSignal.timeout(this.options.deadline) };
-        return this.#attempt(request, url, deadline.signal);
+        deadline ??= this.#deadline();
+        const outcome = await this.#attempt(request, url, deadline.signal);
+        const remaining = deadline.at - performance.now();
+        const decision = decideRetry({ ...outcome, once: request.once, attempt, remaining }, Math.random());
+        // Before this turn ends: the next in the line would start.
+        if (decision.do === "wait" && decision.everyone) this.line.quiet(decision.milliseconds);
+        return { outcome, decision };
       }, attempt > 1);
       if (outcome.delivery === "answered") return { status: outcome.status, body: outcome.body, facts };
-      const remaining = (deadline?.at ?? 0) - Date.now();
-      const decision = decideRetry({ ...outcome, once: request.once, attempt, remaining }, Math.random());
       if (decision.do === "stop") {
         throw errorOf(facts, this.service, this.options.secrets, { ...outcome, attempts: attempt });
       }
-      if (decision.everyone) this.line.quiet(decision.milliseconds);
-      else await new Promise((resolve) => setTimeout(resolve, decision.milliseconds));
+      if (!decision.everyone) await new Promise((resolve) => setTimeout(resolve, decision.milliseconds));
     }
+  }
+
+  #deadline(): { at: number; signal: AbortSignal } {
+    // Signals take whole milliseconds only.
+    const milliseconds = Math.ceil(this.options.deadline);
+    return { at: performance.now() + milliseconds, signal: AbortSignal.timeout(milliseconds) };
   }
 
   async #attempt(request: ApiRequest, url: string, signal: AbortSignal): Promise<Answered | FailedAttempt> {
@@ -97,6 +105,8 @@ export class HttpRequester implements Requester {
         headers: {
           Authorization: this.service.authorization,
           Accept: "application/json",
+          // There is no body; axios would call it a form.
+          "Content-Type": false,
           "User-Agent": `pulumi-rekey/${packageVersion()}`,
         },
         adapter: "http",

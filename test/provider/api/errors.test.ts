@@ -16,7 +16,7 @@ const facts = {
   consequences: { "not sent": "Unsent.", rejected: "Unchanged.", "maybe applied": "Perhaps changed." },
 };
 
-const requestErrors: readonly (readonly [RequestError, string, string, number?, string?])[] = [
+const requestErrors: readonly (readonly [RequestError, string, string, (number | undefined)?, string?])[] = [
   [new NotSentError(facts, "it broke", "Mend it.", "EPIPE"), "not sent", "Unsent.", undefined, "EPIPE"],
   [new RejectedError(facts, "it broke", "Mend it.", 409, true), "rejected", "Unchanged.", 409],
   [new UnconfirmedError(facts, "it broke", "Mend it.", 500), "maybe applied", "Perhaps changed.", 500],

@@ -1,0 +1,184 @@
+import assert from "node:assert/strict";
+import { createServer } from "node:net";
+import { Connections } from "../../../provider/api/connections";
+import { RequestError } from "../../../provider/api/errors/requestError";
+import { Line } from "../../../provider/api/line";
+import { type ApiRequest, HttpRequester, type RequesterOptions } from "../../../provider/api/requester";
+import { managementService, queueService } from "../../../provider/api/service";
+import { version } from "../../../package.json";
+import { type HttpServer, type Scripted, startServer } from "../../support/httpServer";
+import { allThatShows, leaksIn } from "../../support/leaks";
+
+const password = 'canary "pass/word"';
+const token = "canary-token";
+const secrets = [password, `ops:${password}`, token];
+const reset: ApiRequest = {
+  method: "POST",
+  path: "/v2/reset/db%2F1",
+  once: true,
+  purpose: "reset it",
+  consequences: { "not sent": "Unsent.", rejected: "Unchanged.", "maybe applied": "Perhaps changed." },
+};
+const reading: ApiRequest = { ...reset, method: "GET", path: "/v2/keys", once: false };
+
+function requester(url: string, options: Partial<RequesterOptions> = {}): HttpRequester {
+  const service = managementService(url, "ops", password);
+  const line = new Line({ maxConcurrency: 8 });
+  return new HttpRequester(service, new Connections({}), line, { deadline: 5000, secrets, ...options });
+}
+
+async function failureOf(sending: Promise<unknown>): Promise<RequestError> {
+  const error = await sending.then(
+    () => assert.fail("it did not fail"),
+    (error: unknown) => error,
+  );
+  assert.ok(error instanceof RequestError, String(error));
+  return error;
+}
+
+describe("api: requester, over a real socket", () => {
+  const { random } = Math;
+  let server: HttpServer;
+  const start = async (...script: Scripted[]): Promise<string> => (server = await startServer(...script)).url;
+  before(() => (Math.random = () => 0));
+  after(() => (Math.random = random));
+  afterEach(() => server.close());
+
+  it("sends a POST with Basic, its own name and no body, once", async () => {
+    const url = await start({ body: '{"é":1}' });
+    const { status, body, facts } = await requester(url).send(reset);
+    assert.deepEqual([status, body], [200, '{"é":1}']);
+    assert.equal(facts.url, `${url}/v2/reset/db%2F1`);
+    const [{ method, target, headers, body: sent } = assert.fail(), ...more] = server.received;
+    assert.deepEqual([method, target, sent, more], ["POST", "/v2/reset/db%2F1", "", []]);
+    assert.equal(headers["authorization"], `Basic ${Buffer.from(`ops:${password}`).toString("base64")}`);
+    assert.equal(headers["user-agent"], `pulumi-rekey/${version}`);
+    assert.equal(headers["accept"], "application/json");
+    assert.equal(headers["content-type"], undefined);
+    assert.notEqual(headers["transfer-encoding"], "chunked");
+    assert.equal(headers["connection"], "close", "a reset has a connection of its own");
+  });
+
+  it("sends a GET with Bearer, and its query encoded; the error's address holds no query", async () => {
+    const url = await start({}, { status: 404 });
+    const queue = new HttpRequester(queueService(url, token), new Connections({}), new Line({ maxConcurrency: 1 }), {
+      deadline: 5000,
+      secrets,
+    });
+    await queue.send({ ...reading, query: { search: "a b&c=d/ü+" } });
+    const { target = "", headers } = server.received[0] ?? {};
+    assert.equal(new URLSearchParams(target.split("?")[1]).get("search"), "a b&c=d/ü+");
+    assert.equal(headers?.["authorization"], `Bearer ${token}`);
+    const error = await failureOf(queue.send({ ...reading, query: { search: "x" } }));
+    assert.equal(error.url, `${url}/v2/keys`);
+  });
+
+  for (const status of [301, 302, 303, 307, 308]) {
+    it(`follows no ${status}`, async () => {
+      const url = await start({ status, headers: { location: "/elsewhere" } });
+      const error = await failureOf(requester(url).send(reset));
+      assert.deepEqual([error.status, error.delivery], [status, status === 303 ? "maybe applied" : "rejected"]);
+      assert.equal(server.received.length, 1);
+    });
+  }
+
+  const echo = (status: number, headers: Record<string, string> = {}): Scripted => {
+    const base64 = Buffer.from(`ops:${password}`).toString("base64");
+    const said = `you sent Basic ${base64}, that is ${password} or ${encodeURIComponent(password)}; ${token}`;
+    return { status, headers, body: JSON.stringify({ error: said }) };
+  };
+  const cut: Scripted = (request) => void request.socket.destroy();
+  const failures: readonly (readonly [
+    string,
+    ApiRequest,
+    Scripted,
+    delivery: string,
+    status?: number,
+    times?: number,
+  ])[] = [
+    ["401", reset, echo(401), "rejected", 401],
+    ["302", reset, echo(302), "rejected", 302],
+    ["422", reading, echo(422), "rejected", 422],
+    ["429 for an hour", reset, echo(429, { "retry-after": "3600" }), "rejected", 429],
+    ["429 each time", reset, echo(429), "rejected", 429, 3],
+    ["500 to a reset", reset, echo(500), "maybe applied", 500],
+    ["503 that says when, to a reset", reset, echo(503, { "retry-after": "0" }), "maybe applied", 503],
+    ["500 to a reading", reading, echo(500), "maybe applied", 500, 3],
+    ["a cut, to a reset", reset, cut, "maybe applied", undefined],
+    ["a cut, to a reading", reading, cut, "maybe applied", undefined, 3],
+  ];
+  for (const [what, request, script, delivery, status, times = 1] of failures) {
+    it(`after ${what}: ${delivery}, sent ${times} times, and no secret in the error`, async () => {
+      const url = await start(script);
+      const error = await failureOf(requester(url).send(request));
+      assert.deepEqual([error.delivery, error.status, error.method], [delivery, status, request.method]);
+      assert.equal(error.url, url + request.path);
+      assert.equal(server.received.length, times);
+      assert.deepEqual(leaksIn(allThatShows(error), secrets), []);
+      assert.doesNotMatch(allThatShows(error), /axios|authorization/i);
+      if (status !== undefined && status !== 302) assert.match(error.message, /you sent Basic \[secret\]/);
+    });
+  }
+
+  it("tries again what may be tried again, and gives the answer", async () => {
+    const url = await start({ status: 429 }, { status: 200, body: "ok" });
+    assert.equal((await requester(url).send(reset)).body, "ok");
+    assert.equal(server.received.length, 2);
+  });
+
+  it("lets everyone wait as long as the platform asks", async () => {
+    const url = await start({ status: 429, headers: { "retry-after": "1" } }, {});
+    const service = managementService(url, "ops", password);
+    const one = new HttpRequester(service, new Connections({}), new Line({ maxConcurrency: 1 }), {
+      deadline: 5000,
+      secrets,
+    });
+    const before = performance.now();
+    const [, other] = await Promise.all([one.send(reset), one.send(reading).then(() => performance.now())]);
+    assert.ok(other - before > 950, `${other - before}`);
+    assert.deepEqual(
+      server.received.map(({ method }) => method),
+      ["POST", "POST", "GET"],
+    );
+  });
+
+  it("asks before each attempt of a reset, and sends nothing where it must not", async () => {
+    const url = await start({ status: 429 }, {});
+    const asked: string[] = [];
+    const asking = requester(url, { beforeOnce: async ({ purpose }) => void asked.push(purpose) });
+    await asking.send(reset);
+    await asking.send(reading);
+    assert.deepEqual(asked, ["reset it", "reset it"]);
+    const refusing = requester(url, { beforeOnce: () => Promise.reject(new Error("gone")) });
+    await assert.rejects(refusing.send(reset), /^Error: gone$/);
+    assert.equal(server.received.length, 3);
+  });
+
+  it("gives up at the deadline: what was read may have been applied", async () => {
+    const url = await start(() => undefined);
+    const error = await failureOf(requester(url, { deadline: 100.5 }).send(reset));
+    assert.deepEqual([error.delivery, error.code], ["maybe applied", "deadline"]);
+    assert.equal(server.received.length, 1);
+  });
+
+  it("says that nothing was sent where nobody listens", async () => {
+    const url = await start();
+    await server.close();
+    const error = await failureOf(requester(url).send(reset));
+    assert.deepEqual([error.delivery, error.code], ["not sent", "ECONNREFUSED"]);
+    assert.match(error.message, /refused \(ECONNREFUSED\), 3 times/);
+  });
+
+  it("says that nothing was sent where no secure connection comes up", async () => {
+    await start();
+    const silent = createServer((socket) => void socket.resume());
+    await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+    const { port } = silent.address() as { port: number };
+    try {
+      const error = await failureOf(requester(`https://127.0.0.1:${port}`, { deadline: 200 }).send(reset));
+      assert.equal(error.delivery, "not sent");
+    } finally {
+      silent.close();
+    }
+  });
+});
