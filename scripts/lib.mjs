@@ -1,0 +1,55 @@
+// What the scripts share. Only Node's own modules: on a fresh clone nothing else is there yet.
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const root = dirname(dirname(fileURLToPath(import.meta.url)));
+
+const npm = process.env.npm_execpath;
+
+/** Runs a command of npm. `npm run` tells where npm itself is; elsewhere it is on PATH. */
+export function runNpm(args, options = {}) {
+  if (npm) return run(process.execPath, [npm, ...args], options);
+  return run("npm", args, { shell: process.platform === "win32", ...options });
+}
+
+/** Runs a command to its end and gives its exit code. */
+export function run(command, args, options = {}) {
+  return spawnSync(command, args, { cwd: root, stdio: "inherit", ...options }).status ?? 1;
+}
+
+/** Runs a command, shows what it prints, and gives its exit code and its standard output. */
+export function runAndRead(command, args, options = {}) {
+  const child = spawn(command, args, { cwd: root, stdio: ["inherit", "pipe", "inherit"], ...options });
+  let output = "";
+  child.stdout.on("data", (chunk) => {
+    output += chunk;
+    process.stdout.write(chunk);
+  });
+  return new Promise((resolve) => child.on("close", (code) => resolve({ code: code ?? 1, output })));
+}
+
+/** The file of a package's command, which Node can run on every system. */
+export function bin(path) {
+  return join(root, "node_modules", path);
+}
+
+/** Installs what the lock file says, unless that is what is installed. */
+export function ensureInstalled() {
+  const installed = join(root, "node_modules", ".package-lock.json");
+  if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(join(root, "package-lock.json")).mtimeMs) return;
+  console.log("Installing the packages of the lock file …");
+  exitUnlessZero(runNpm(["ci", "--no-audit", "--no-fund"]), "npm ci");
+}
+
+/** Builds dist/. */
+export function build() {
+  exitUnlessZero(run(process.execPath, [bin("typescript/bin/tsc"), "-p", "tsconfig.build.json"]), "the build");
+}
+
+export function exitUnlessZero(code, what) {
+  if (code === 0) return;
+  console.error(`${what} failed (exit code ${code}).`);
+  process.exit(code);
+}

@@ -1,0 +1,10 @@
+// npm test: installs and builds what is needed, then runs every test, or those of the files that are named.
+import { bin, build, ensureInstalled, run, root } from "./lib.mjs";
+import { join } from "node:path";
+
+ensureInstalled();
+build();
+const files = process.argv.slice(2);
+const spec = files.length > 0 ? files : ["test/**/*.test.ts"];
+const reporter = join(root, "scripts", "reporter.cjs");
+process.exit(run(process.execPath, [bin("mocha/bin/mocha.js"), "--reporter", reporter, ...spec]));

@@ -1,0 +1,30 @@
+// npm run verify: all that CI checks, one after the other, and one line at the end with what came of it.
+import { bin, build, ensureInstalled, root, run, runAndRead } from "./lib.mjs";
+import { join } from "node:path";
+
+ensureInstalled();
+build();
+
+let [passed, failed, skipped] = [1, 0, 0]; // The build ends the script when it fails.
+const checks = {
+  format: [bin("prettier/bin/prettier.cjs"), "--check", "."],
+  lint: [bin("eslint/bin/eslint.js"), "."],
+  types: [bin("typescript/bin/tsc"), "-p", "tsconfig.json"],
+};
+for (const [name, args] of Object.entries(checks)) {
+  const ok = run(process.execPath, args) === 0;
+  console.log(`${ok ? "ok    " : "FAILED"} ${name}`);
+  if (ok) passed++;
+  else failed++;
+}
+
+const tests = await runAndRead(process.execPath, [join(root, "scripts", "test.mjs")]);
+const counts = /^(\d+) passed, (\d+) failed, (\d+) skipped$/m.exec(tests.output)?.slice(1).map(Number);
+if (counts) {
+  passed += counts[0];
+  failed += counts[1];
+  skipped += counts[2];
+}
+if (!counts || (tests.code !== 0 && counts[1] === 0)) failed++; // The tests ended before their end.
+console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`);
+process.exit(failed === 0 ? 0 : 1);

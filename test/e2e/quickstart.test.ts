@@ -1,0 +1,16 @@
+import assert from "node:assert/strict";
+import { join, resolve } from "node:path";
+import { runAsync } from "../support/runAsync";
+
+const root = resolve(__dirname, "../..");
+
+describe("npm run quickstart", () => {
+  it("makes exactly two resets, shows the outputs, and says what comes next", async function () {
+    this.timeout(180_000);
+    const { code, output } = await runAsync(process.execPath, [join(root, "scripts", "quickstart.mjs")], { cwd: root });
+    assert.equal(code, 0, output);
+    assert.match(output, /That was all of it: 2 password resets, as counted by the platform/);
+    assert.match(output, /password *:? +\[secret\]/);
+    assert.match(output, /With your own account/);
+  });
+});
