@@ -8,16 +8,18 @@ export type Lookup = (name: SettingName) => string | undefined;
 const secretNames: readonly string[] = ["password", "queueToken"];
 
 const address = z.string().transform((written, context) => {
-  const url = URL.canParse(written) ? new URL(written) : undefined;
-  const wrong = !url ? "is not a URL" : whatIsWrongWithAddress(url);
+  if (!URL.canParse(written)) return fail(context, "is not a URL");
+  const url = new URL(written);
+  const wrong = whatIsWrongWithAddress(url);
   if (wrong) return fail(context, wrong);
-  return written.replace(/\/+$/, "");
+  // As it was understood, not as it was written: that may hold blanks, or end in a question mark.
+  return `${url.origin}${url.pathname}`.replace(/\/+$/, "");
 });
-const count = z.coerce.number("must be a number").int("must be a whole number").min(1, "must be at least 1");
-const seconds = z.coerce
-  .number("must be a number of seconds")
-  .positive("must be above 0")
-  .max(86_400, "must be at most 86400 (a day)");
+/** A number of some kind. Nothing written is no number, though JavaScript takes it for 0. */
+const number = <T extends z.ZodNumber>(kind: T, message = "must be a number") =>
+  z.string().regex(/\S/, message).pipe(z.coerce.number(message)).pipe(kind);
+const count = z.int("must be a whole number").min(1, "must be at least 1");
+const seconds = z.number().positive("must be above 0").max(86_400, "must be at most 86400 (a day)");
 const filled = z.string().min(1, "must not be empty");
 const headerSafe = filled.regex(/^[^\r\n\0]*$/, "must not hold line breaks");
 
@@ -32,7 +34,7 @@ const schemas = {
   /** Password or API key at the management interface. Secret. */
   password: headerSafe,
   /** Token at the message queue. Secret. */
-  queueToken: headerSafe,
+  queueToken: headerSafe.regex(/^[\x21-\x7e]*$/, "must be visible ASCII without blanks: no header can carry more"),
   /** Path of the reset operation. Default: `/v2/keyvalue/reset-password/{id}`. */
   resetPasswordPath: filled
     .startsWith("/", "must begin with /")
@@ -40,13 +42,13 @@ const schemas = {
   /** Last part of the path of a flow-control reset. Default: `reset`. */
   flowControlResetAction: z.string().regex(/^[A-Za-z][\w-]*$/, "must be one word"),
   /** Seconds that one request may take in all. Default: 60. */
-  deadlineSeconds: seconds,
+  deadlineSeconds: number(seconds, "must be a number of seconds"),
   /** Requests under way at the same time. Default: 8. */
-  maxConcurrency: count,
+  maxConcurrency: number(count),
   /** Requests started in a second. Default: no limit. */
-  requestsPerSecond: z.coerce.number("must be a number").positive("must be above 0"),
+  requestsPerSecond: number(z.number().positive("must be above 0")),
   /** Password resets in one run of the engine; the next one is refused. Default: no limit. */
-  maxResetsPerRun: z.coerce.number("must be a number").int("must be a whole number").min(0, "must not be negative"),
+  maxResetsPerRun: number(z.int("must be a whole number").min(0, "must not be negative")),
   /** Address of an HTTP proxy. Default: none. */
   proxy: z.string().refine((written) => /^https?:$/.test(protocolOf(written)), "must be an http or https URL"),
   /** File with certificates (PEM) that are trusted besides the well-known ones. Default: none. */
@@ -88,8 +90,8 @@ export class Settings {
     const result = schemas[name].safeParse(written);
     if (result.success) return result.data as SettingValue<N>;
     const reason = result.error.issues[0]?.message ?? "cannot be used";
-    // An address may hold credentials before an @.
-    const shown = secretNames.includes(name) || written.includes("@") ? "" : ` (it is ${JSON.stringify(written)})`;
+    // An address may hold credentials before an @, or in its query.
+    const shown = secretNames.includes(name) || /[@?#]/.test(written) ? "" : ` (it is ${JSON.stringify(written)})`;
     throw new SettingsError([`${nameOf(name)} ${reason}${shown}: ${howToSet(name)}`]);
   }
 }

@@ -93,7 +93,7 @@ describe("api: requester, over a real socket", () => {
     ApiRequest,
     Scripted,
     delivery: string,
-    status?: number,
+    status?: number | undefined,
     times?: number,
   ])[] = [
     ["401", reset, echo(401), "rejected", 401],
