@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { stripVTControlCharacters } from "node:util";
 import { type ConfigValue, fullKey, type Project, readProject, StackFile } from "./config";
 import { EngineError } from "./errors";
 import { exportDeployment, importDeployment, refuseForeign, saltOf } from "./format";
@@ -97,6 +98,9 @@ export class OperationError extends EngineError {
 
 /** A stack on this machine: a program, its settings, and a state in a file. */
 export class LocalStack {
+  /** Deriving a key takes most of a second; a stack has one, and an imported state perhaps another. */
+  private readonly crypters = new Map<string, Promise<Crypter>>();
+
   private constructor(
     readonly project: Project,
     readonly name: string,
@@ -210,7 +214,9 @@ export class LocalStack {
       const mask = masking(config);
       const began = performance.now();
       const emit = (told: EngineEvent): void => {
-        const event = told.kind === "diagnostic" ? { ...told, message: mask(told.message) } : told;
+        // The SDK colours stack traces whether or not anybody can see it.
+        const clean = (message: string): string => mask(stripVTControlCharacters(message));
+        const event = told.kind === "diagnostic" ? { ...told, message: clean(told.message) } : told;
         options.onEvent?.(event);
         if (event.kind === "diagnostic") {
           diagnostics.push({ severity: event.severity, urn: event.urn, message: event.message });
@@ -277,7 +283,7 @@ export class LocalStack {
   private async read(exported: ExportedDeployment, crypter: Crypter): Promise<Deployment> {
     const salt = saltOf(exported);
     const own = salt === undefined || salt === crypter.salt;
-    const from = own ? crypter : await Crypter.open(this.needPassphrase(), salt);
+    const from = own ? crypter : await this.openCrypter(salt);
     const state = importDeployment(exported, (ciphertext) => from.decrypt(ciphertext));
     // Secrets under another salt are encrypted anew when they are saved.
     return own ? state : importDeployment(exportDeployment(state, from, true), (text) => text);
@@ -291,13 +297,19 @@ export class LocalStack {
   private async crypter(stateSalt?: string): Promise<Crypter> {
     const file = this.stackFile();
     const salt = file.salt ?? stateSalt;
-    const passphrase = this.needPassphrase();
-    const crypter = salt === undefined ? await Crypter.create(passphrase) : await Crypter.open(passphrase, salt);
+    const crypter = await (salt === undefined ? Crypter.create(this.needPassphrase()) : this.openCrypter(salt));
     if (file.salt === undefined) {
       file.setSalt(crypter.salt);
       file.save();
+      this.crypters.set(crypter.salt, Promise.resolve(crypter));
     }
     return crypter;
+  }
+
+  private openCrypter(salt: string): Promise<Crypter> {
+    const known = this.crypters.get(salt) ?? Crypter.open(this.needPassphrase(), salt);
+    this.crypters.set(salt, known);
+    return known;
   }
 
   private needPassphrase(): string {

@@ -34,11 +34,12 @@ export class TestProject {
   private readonly log = join(this.directory, "calls.log");
   private read = 0;
 
-  constructor(sources: { program?: string; provider?: string } = {}) {
+  constructor(sources: { program?: string; provider?: string; typescript?: boolean } = {}) {
     const recorded = JSON.parse(readFileSync(join(fixtures, "engine-traces.json"), "utf8")) as Recorded;
     symlinkSync(resolve(__dirname, "../../../node_modules"), join(this.directory, "node_modules"), "dir");
     // Without TypeScript a program starts in half the time.
-    this.write("Pulumi.yaml", "name: trace\nruntime:\n  name: nodejs\n  options:\n    typescript: false\n");
+    const typescript = sources.typescript ?? false;
+    this.write("Pulumi.yaml", `name: trace\nruntime:\n  name: nodejs\n  options:\n    typescript: ${typescript}\n`);
     this.write("package.json", '{ "name": "trace", "main": "index.js" }');
     this.write("provider.js", sources.provider ?? recorded.provider);
     this.write("index.js", sources.program ?? recorded.program);
