@@ -35,7 +35,8 @@ export function readDatabaseAnswer(jsonText: string): DatabaseAnswer | undefined
     exactIntegers,
     ...(otherFields !== undefined && { otherFields }),
     problems: [
-      ...json.duplicates.map(duplicateProblem),
+      ...new Set(json.duplicates.map(duplicateProblem)),
+      ...(json.tooDeep ? ["something in it: nested too deep, and left out"] : []),
       ...credentialProblems,
       ...missing.map((name) => `${name}: missing`),
       ...problems,

@@ -1,32 +1,54 @@
-import { parse } from "lossless-json";
+import { isSafeNumber, LosslessNumber, parse } from "lossless-json";
+import { withoutDepth } from "./depth";
 
 /** A JSON text that was read, and what in it was odd. */
 export interface ReadJson {
   readonly value: unknown;
-  /** Names that stood twice in one object; the last one counts. */
+  /** Names that stood twice in one object with different values; the last one counts. Each is given once. */
   readonly duplicates: readonly string[];
+  /** Something was nested too deep to be read: an empty object stands in its place. */
+  readonly tooDeep: boolean;
 }
 
+/** Levels that are read of a text that is nested too deep. */
+const levelsKept = 100;
+/** Digits of the longest integer that is read; making a number of more is slow, and none is meant. */
+const maxDigits = 400;
+
 /**
- * Reads JSON without losing digits: an integer beyond 2^53 becomes a bigint.
+ * Reads JSON without losing digits: an integer beyond 2^53 becomes a bigint, and any other number that JavaScript cannot
+ * hold a `LosslessNumber`.
  *
- * @throws SyntaxError, or RangeError where it is nested too deep.
+ * @throws SyntaxError
  */
 export function readJson(jsonText: string): ReadJson {
-  const duplicates: string[] = [];
+  try {
+    return { ...read(jsonText), tooDeep: false };
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    // It ran out of stack. JavaScript's own reader does not, and says whether the rest is JSON at all.
+    JSON.parse(jsonText);
+    return { ...read(withoutDepth(jsonText, levelsKept)), tooDeep: true };
+  }
+}
+
+function read(jsonText: string): Omit<ReadJson, "tooDeep"> {
+  const duplicates = new Set<string>();
   const value = parse(jsonText, undefined, {
     parseNumber: exactNumber,
     onDuplicateKey: ({ key, newValue }) => {
-      duplicates.push(key);
+      duplicates.add(key);
       return newValue;
     },
   });
-  return { value, duplicates };
+  return { value, duplicates: [...duplicates] };
 }
 
-function exactNumber(digits: string): number | bigint {
+function exactNumber(digits: string): number | bigint | LosslessNumber {
   const number = Number(digits);
-  return Number.isSafeInteger(number) || !/^-?\d+$/.test(digits) ? number : BigInt(digits);
+  if (Number.isSafeInteger(number)) return number;
+  if (/^-?\d+$/.test(digits) && digits.length <= maxDigits) return BigInt(digits);
+  return isSafeNumber(digits) ? number : new LosslessNumber(digits);
 }
 
 /** Whether a value is a JSON object (neither null nor an array). */

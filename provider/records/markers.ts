@@ -1,5 +1,21 @@
-/** Pulumi's stand-in for a value that is not known yet. As a real value it makes the engine fail after the reset. */
+/** Pulumi's stand-in for a value that is not known yet. */
 export const unknownValue = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
+
+/** The same for each type of value. Any of them as a real value makes the engine fail after the reset. */
+const reserved: ReadonlySet<string> = new Set([
+  unknownValue,
+  "1c4a061d-8072-4f0a-a4cb-0ff528b18fe7",
+  "3eeb2bf0-c639-47a8-9e75-3b44932eb421",
+  "6a19a0b0-7e62-4c92-b797-7f8e31da9cc2",
+  "030794c1-ac77-496b-92df-f27374a8bd58",
+  "e48ece36-62e2-4504-bad9-02848725956a",
+  "dd056dcd-154b-4c76-9bd3-c8f88648b5ff",
+]);
+
+/** Whether a text stands for an unknown value. */
+export function isReserved(text: string): boolean {
+  return reserved.has(text);
+}
 
 /** Wraps a value so that the engine treats it as a secret. */
 export function secret(value: unknown): Record<string, unknown> {
@@ -8,8 +24,8 @@ export function secret(value: unknown): Record<string, unknown> {
 
 /**
  * Whether Pulumi can carry a text without changing it: no unpaired surrogate, no character that was already lost when
- * the answer was decoded, and not the text that stands for an unknown value.
+ * the answer was decoded, and not a text that stands for an unknown value.
  */
 export function isFaithful(text: string): boolean {
-  return text.isWellFormed() && !text.includes("\uFFFD") && text !== unknownValue;
+  return text.isWellFormed() && !text.includes("\uFFFD") && !isReserved(text);
 }

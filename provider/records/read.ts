@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { isObject } from "./json";
-import { unknownValue } from "./markers";
+import { isReserved } from "./markers";
 import { camelCase } from "./names";
 import { type Field, type Fields, type Kind, type RecordOf } from "./fields";
 
@@ -72,7 +72,7 @@ export function readRecord<F extends Fields>(fields: F, sent: Record<string, unk
   }
 
   function readTexts(name: string, sentTexts: string[], shape: (cleaned: string[]) => unknown): void {
-    if (sentTexts.includes(unknownValue)) {
+    if (sentTexts.some(isReserved)) {
       return void problems.push(`${name}: a value that Pulumi reserves for itself`);
     }
     if (!sentTexts.every((one) => one.isWellFormed())) {
