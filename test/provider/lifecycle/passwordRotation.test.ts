@@ -1,0 +1,168 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { RefusedError } from "../../../provider/api/errors/refusedError";
+import { type PasswordRotationOutputs } from "../../../provider/lifecycle/outputs";
+import { apply, decidingInputs, diff, secretOutputs } from "../../../provider/lifecycle/passwordRotation";
+import { compareTrigger } from "../../../provider/rotation/trigger";
+import { FakeRun, notSent, rejected, unconfirmed } from "../../support/fakeRun";
+
+const db = { databaseId: "db" };
+const v1 = { ...db, version: 1 };
+const v2 = { ...db, version: 2 };
+
+describe("lifecycle: PasswordRotation", () => {
+  let fake: FakeRun;
+  beforeEach(() => (fake = new FakeRun()));
+
+  /** Creates one in a run of its own. */
+  const created = async (inputs = v1 as Parameters<typeof apply>[1]): Promise<PasswordRotationOutputs> =>
+    (await apply(undefined, inputs, fake.start())).outputs;
+  const diffOf = (saved: PasswordRotationOutputs, inputs: Parameters<typeof apply>[1]) =>
+    diff(saved, inputs, fake.start());
+
+  it("creates with one reset, and saves what came of it", async () => {
+    const answer = { exactIntegers: { budget: "9" }, otherFields: '{"a":1}' };
+    fake.answer = () => ({ record: { port: 1 }, credentials: { restToken: "t" }, ...answer });
+    const { outputs, ...rest } = await apply(undefined, v1, fake.start());
+    const { appliedTrigger, ...plain } = outputs;
+    assert.deepEqual(plain, {
+      databaseId: "db",
+      record: { port: 1 },
+      restToken: "t",
+      ...answer,
+      problems: [],
+      outcome: "reset",
+      rotatedAt: "2026-11-21T12:00:00.000Z",
+      rotationCount: 1,
+      rotationReason: "created",
+    });
+    assert.equal(compareTrigger(appliedTrigger, v1), "same");
+    assert.deepEqual(rest, {});
+    assert.deepEqual(fake.resets, ["db"]);
+  });
+
+  it("adopts without a reset", async () => {
+    const { appliedTrigger, ...plain } = await created({ ...v1, initialRotation: false });
+    const adoptedAt = "2026-11-21T12:00:00.000Z";
+    assert.deepEqual(plain, { databaseId: "db", outcome: "adopted", adoptedAt, rotationCount: 0 });
+    assert.equal(compareTrigger(appliedTrigger, v1), "same");
+    assert.deepEqual(fake.resets, []);
+  });
+
+  it("keeps what was saved as it is, and is no change", async () => {
+    const saved = await created();
+    for (const inputs of [v1, { ...db, version: "1" }, { ...v1, initialRotation: false }, { ...v1, owner: "u" }, db]) {
+      assert.deepEqual(diffOf(saved, inputs), { changes: false });
+      const { outputs, ...rest } = await apply(saved, inputs, fake.start());
+      assert.deepEqual([outputs, rest], [saved, {}]);
+    }
+    assert.equal(fake.resets.length, 1);
+  });
+
+  it("resets once for a new trigger; the user changed it, so nothing is said", async () => {
+    const saved = await created();
+    assert.deepEqual(diffOf(saved, v2), { changes: true });
+    const { outputs } = await apply(saved, v2, fake.start());
+    assert.deepEqual([outputs.rotationReason, outputs.rotationCount, outputs.password], ["trigger", 2, "password-2"]);
+    assert.deepEqual(diffOf(outputs, v2), { changes: false });
+    assert.equal(fake.resets.length, 2);
+  });
+
+  it("keeps the answered trigger while there is none, so that putting it back asks for nothing", async () => {
+    const first = await created();
+    fake.time = new Date("2026-11-23T12:00:00.000Z");
+    const byTime = { ...db, rotateEvery: "1d" };
+    const { outputs } = await apply(first, byTime, fake.start());
+    assert.equal(outputs.appliedTrigger, first.appliedTrigger);
+    assert.deepEqual(diffOf(outputs, { ...byTime, version: 1 }), { changes: false });
+  });
+
+  it("resets when it is due, once, and says why", async () => {
+    const saved = await created({ ...v1, rotateEvery: "1d" });
+    fake.time = new Date("2026-11-22T12:00:00.000Z");
+    const notice =
+      'The password of database "db" is due to be reset: the last time was 2026-11-21T12:00:00.000Z, and rotateEvery is 1d.';
+    assert.deepEqual(diffOf(saved, { ...v1, rotateEvery: "1d" }), { changes: true, notice });
+    const { outputs } = await apply(saved, { ...v1, rotateEvery: "1d" }, fake.start());
+    assert.deepEqual([outputs.rotationReason, outputs.rotatedAt], ["schedule", "2026-11-22T12:00:00.000Z"]);
+    assert.deepEqual(diffOf(outputs, { ...v1, rotateEvery: "1d" }), { changes: false });
+  });
+
+  it("is replaced by another database, and by nothing else", async () => {
+    const saved = await created();
+    assert.deepEqual(diffOf(saved, { databaseId: "other" }), { changes: true, replaces: ["databaseId"] });
+    assert.equal(diffOf(saved, v2).replaces, undefined);
+  });
+
+  it("succeeds with what could be read, and says what could not", async () => {
+    fake.answer = () => ({ record: { port: 1 }, problems: ["tls: missing", "state: expected a string"] });
+    const { outputs, notice, unconfirmed } = await apply(undefined, v1, fake.start());
+    assert.deepEqual([outputs.outcome, outputs.problems?.length, unconfirmed], ["reset", 2, undefined]);
+    assert.match(notice ?? "", /was reset, but .* partly unreadable.*: tls: missing; state: expected a string\.$/);
+  });
+
+  it("forgets credentials that the platform no longer sends", async () => {
+    const saved = await created();
+    fake.answer = () => ({ record: { port: 2 } });
+    const { outputs } = await apply(saved, v2, fake.start());
+    assert.deepEqual([saved.password, outputs.password], ["password-1", undefined]);
+  });
+
+  it("fails, and may be tried again in the same run, where nothing has changed", async () => {
+    const run = fake.start();
+    for (const error of [notSent(), rejected()]) {
+      fake.answer = () => error;
+      await assert.rejects(apply(undefined, v1, run), error);
+    }
+    fake.answer = () => ({ record: { port: 1 } });
+    assert.equal((await apply(undefined, v1, run)).outputs.rotationCount, 1);
+    assert.equal(fake.resets.length, 3);
+  });
+
+  it("decides by these inputs, and keeps these outputs secret", () => {
+    assert.deepEqual([...decidingInputs].sort(), ["databaseId", "rotateEvery", "triggers", "version"]);
+    assert.deepEqual([...secretOutputs].sort(), [
+      "appliedTrigger",
+      "attemptedTrigger",
+      "otherFields",
+      "password",
+      "readOnlyRestToken",
+      "restToken",
+    ]);
+  });
+
+  it("diffs and applies alike, whatever happened before", async () => {
+    const step = fc.record({
+      version: fc.option(fc.integer({ min: 1, max: 2 })),
+      rotateEvery: fc.constantFrom(null, "1d", "P1M"),
+      days: fc.integer({ min: -2, max: 40 }),
+      answer: fc.constantFrom("ok", "ok", "unconfirmed", "rejected"),
+    });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.boolean(),
+        fc.array(step, { minLength: 1, maxLength: 12 }),
+        async (initialRotation, steps) => {
+          fake = new FakeRun();
+          let saved: PasswordRotationOutputs | undefined;
+          for (const { version, rotateEvery, days, answer } of steps) {
+            fake.time = new Date(fake.time.getTime() + days * 86_400_000);
+            fake.answer = () =>
+              answer === "ok" ? { record: { port: 1 } } : answer === "rejected" ? rejected() : unconfirmed();
+            const inputs = { ...db, version, rotateEvery, initialRotation };
+            const planned = saved ? diffOf(saved, inputs).changes : true;
+            const sent = fake.resets.length;
+            const result = await apply(saved, inputs, fake.start()).catch((error: Error) => error);
+            if (result instanceof RefusedError) assert.ok(planned && fake.resets.length === sent);
+            else if (saved) assert.equal(fake.resets.length - sent, planned ? 1 : 0);
+            if (!(result instanceof Error)) saved = result.outputs;
+            // What was confirmed is never asked for again.
+            if (saved?.outcome === "reset" && !(result instanceof Error) && days >= 0) {
+              assert.equal(diffOf(saved, inputs).changes, false);
+            }
+          }
+        },
+      ),
+    );
+  });
+});

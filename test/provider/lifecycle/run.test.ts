@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { RefusedError } from "../../../provider/api/errors/refusedError";
+import { Ledger } from "../../../provider/lifecycle/ledger";
+import { apply } from "../../../provider/lifecycle/passwordRotation";
+import { FakeRun, rejected, unconfirmed } from "../../support/fakeRun";
+
+const v1 = { databaseId: "db", version: 1 };
+
+describe("lifecycle: what a run remembers", () => {
+  let fake: FakeRun;
+  beforeEach(() => (fake = new FakeRun()));
+
+  it("a repeated call gets the same outputs, and sends nothing", async () => {
+    const run = fake.start();
+    const [first, second] = await Promise.all([apply(undefined, v1, run), apply(undefined, v1, run)]);
+    assert.deepEqual(second, first);
+    assert.deepEqual(await apply(undefined, { ...v1, version: 1 }, run), first);
+    assert.deepEqual(fake.resets, ["db"]);
+  });
+
+  it("a repeated call that was not confirmed gets the same, and sends nothing", async () => {
+    const run = fake.start();
+    fake.answer = unconfirmed;
+    const first = await apply(undefined, v1, run);
+    fake.answer = () => ({ record: { port: 1 } });
+    assert.deepEqual(await apply(undefined, v1, run), first);
+    assert.deepEqual(await apply(first.outputs, v1, run), first);
+    assert.deepEqual(fake.resets, ["db"]);
+  });
+
+  it("another trigger, another database and another run are another reset", async () => {
+    const run = fake.start();
+    await apply(undefined, v1, run);
+    await apply(undefined, { ...v1, version: 2 }, run);
+    await apply(undefined, { ...v1, databaseId: "db2" }, run);
+    await apply(undefined, v1, fake.start());
+    assert.deepEqual(fake.resets, ["db", "db", "db2", "db"]);
+  });
+
+  it("refuses the reset after the last one that a run may send, unsent", async () => {
+    fake.maxResets = 2;
+    const run = fake.start();
+    const ids = ["a", "b", "c", "d"];
+    const results = await Promise.allSettled(ids.map((databaseId) => apply(undefined, { databaseId }, run)));
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      ["fulfilled", "fulfilled", "rejected", "rejected"],
+    );
+    const [, , refused] = results;
+    assert.ok(refused?.status === "rejected" && refused.reason instanceof RefusedError);
+    assert.match(refused.reason.message, /"c" was not reset.* already sent 2 resets.*rekey:maxResetsPerRun/);
+    assert.deepEqual(fake.resets, ["a", "b"]);
+  });
+
+  it("counts a reset that was not confirmed, but none that was not made", async () => {
+    fake.maxResets = 1;
+    const run = fake.start();
+    fake.answer = rejected;
+    await assert.rejects(apply(undefined, v1, run), /Unchanged/);
+    fake.answer = unconfirmed;
+    await apply(undefined, v1, run);
+    await assert.rejects(apply(undefined, { ...v1, databaseId: "db2" }, run), RefusedError);
+    assert.deepEqual(fake.resets, ["db", "db"]);
+  });
+
+  it("counts no adoption, and lets one pass where no reset may be sent", async () => {
+    fake.maxResets = 0;
+    const { outputs } = await apply(undefined, { ...v1, initialRotation: false }, fake.start());
+    assert.equal(outputs.outcome, "adopted");
+    await assert.rejects(apply(undefined, v1, fake.start()), /already sent 0 resets/);
+  });
+});
+
+describe("lifecycle: ledger", () => {
+  it("does a thing once, also while it is being done", async () => {
+    const ledger = new Ledger<number>();
+    let done = 0;
+    const act = async (): Promise<number> => ++done;
+    assert.deepEqual(
+      await Promise.all([ledger.once("a", act), ledger.once("a", act), ledger.once("b", act)]),
+      [1, 1, 2],
+    );
+    assert.equal(await ledger.once("a", act), 1);
+  });
+
+  it("does again what failed, and tells each who waited", async () => {
+    const ledger = new Ledger<string>();
+    const fail = (): Promise<string> => Promise.reject(new Error("no"));
+    const both = await Promise.allSettled([ledger.once("a", fail), ledger.once("a", fail)]);
+    assert.ok(both.every(({ status }) => status === "rejected"));
+    assert.equal(await ledger.once("a", async () => "yes"), "yes");
+  });
+});

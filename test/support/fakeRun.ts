@@ -1,0 +1,66 @@
+import { type Databases } from "../../provider/api/databases";
+import { NotSentError } from "../../provider/api/errors/notSentError";
+import { RejectedError } from "../../provider/api/errors/rejectedError";
+import { UnconfirmedError } from "../../provider/api/errors/unconfirmedError";
+import { type FlowControl } from "../../provider/api/flowControl";
+import { Run } from "../../provider/lifecycle/run";
+import { type DatabaseAnswer } from "../../provider/records/databaseAnswer";
+import { type FlowControlKey } from "../../provider/records/flowControl";
+
+const facts = {
+  purpose: "do it",
+  method: "POST",
+  url: "https://platform.test/x",
+  consequences: { "not sent": "Unsent.", rejected: "Unchanged.", "maybe applied": "Perhaps changed." },
+};
+
+export const notSent = () => new NotSentError(facts, "it broke", "Mend it.");
+export const rejected = () => new RejectedError(facts, "it broke", "Mend it.", 403, true);
+export const unconfirmed = () => new UnconfirmedError(facts, "it broke", "Mend it.", 500);
+
+/** A run on a platform that is not there: what it is asked to do, and what it answers. */
+export class FakeRun {
+  /** Ids and keys whose reset was sent, in order. */
+  readonly resets: string[] = [];
+  readonly reads: string[] = [];
+  time = new Date("2026-11-21T12:00:00.000Z");
+  maxResets: number | undefined;
+  /** What a password reset answers; called once the reset is noted. */
+  answer: (id: string) => Partial<DatabaseAnswer> | Error = (id) => ({
+    record: { databaseId: id, port: this.resets.length },
+    credentials: { password: `password-${this.resets.length}` },
+  });
+  /** What a key's state is, by how often it was reset. */
+  readKey: (resets: number) => Partial<FlowControlKey> | Error = (resets) => ({ rateCount: resets });
+  resetKey: () => Error | undefined = () => undefined;
+
+  /** A run as a host process has it: it remembers what was done in it. */
+  start(): Run {
+    const databases = {
+      resetPassword: async (id: string): Promise<DatabaseAnswer> => {
+        this.resets.push(id);
+        const answer = this.answer(id);
+        if (answer instanceof Error) throw answer;
+        return { record: {}, credentials: {}, exactIntegers: {}, problems: [], ...answer };
+      },
+    };
+    const flowControl = {
+      get: async (flowControlKey: string): Promise<FlowControlKey> => {
+        this.reads.push(flowControlKey);
+        const state = this.readKey(this.resets.length);
+        if (state instanceof Error) throw state;
+        return { flowControlKey, exists: true, waitListSize: 0, parallelismCount: 0, rateCount: 0, ...state };
+      },
+      reset: async (flowControlKey: string): Promise<void> => {
+        this.resets.push(flowControlKey);
+        const error = this.resetKey();
+        if (error) throw error;
+      },
+    };
+    return new Run({
+      platform: { databases: databases as unknown as Databases, flowControl: flowControl as unknown as FlowControl },
+      maxResets: () => this.maxResets,
+      now: () => this.time,
+    });
+  }
+}
