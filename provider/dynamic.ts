@@ -1,11 +1,11 @@
 import type * as dynamic from "@pulumi/pulumi/dynamic";
+import { type Properties, unknownNames, withoutProvider, wrap } from "./engineValues";
 import { engineAddress, requireEngine } from "./engineWatch";
 import { type Applied, type CheckFailure, type Difference } from "./lifecycle/applied";
 import * as flowControlResetLife from "./lifecycle/flowControlReset";
 import * as passwordRotationLife from "./lifecycle/passwordRotation";
 import { type Run } from "./lifecycle/run";
 import { runFromSettings } from "./lifecycle/runFromSettings";
-import { secret, unknownValue } from "./records/markers";
 
 /** A resource's life in plain objects, as the rooms behind this face know it. */
 interface Lifecycle<Inputs, Outputs> {
@@ -16,8 +16,6 @@ interface Lifecycle<Inputs, Outputs> {
   diff(saved: Outputs, inputs: Inputs, run: Run): Difference;
   apply(saved: Outputs | undefined, inputs: Inputs, run: Run): Promise<Applied<Outputs>>;
 }
-
-type Properties = Record<string, unknown>;
 
 /** Bytes of an init error's properties. A trailer of 60 kB hangs the call for ever, and takes the answer with it. */
 const maxInitErrorProperties = 32 * 1024;
@@ -96,28 +94,6 @@ async function answer<T>(call: () => T | Promise<T>): Promise<T> {
   } catch (error) {
     throw error instanceof Error ? error : new Error(`pulumi-rekey failed in a way it should not: ${String(error)}`);
   }
-}
-
-/** Values as the engine takes them: plain, with secrets marked each time, because the engine remembers no marks. */
-function wrap(outputs: Properties, secretNames: readonly string[]): Properties {
-  const plain = JSON.parse(
-    JSON.stringify(outputs, (_, value: unknown) => (typeof value === "bigint" ? value.toString() : value)),
-  ) as Properties;
-  for (const name of secretNames) {
-    if (plain[name] !== undefined) plain[name] = secret(plain[name]);
-  }
-  return plain;
-}
-
-function withoutProvider({ __provider, ...inputs }: Properties): Properties {
-  return inputs;
-}
-
-/** The inputs that are not known yet, or hold something that is not. */
-function unknownNames(inputs: Properties): Set<string> {
-  return new Set(
-    Object.keys(inputs).filter((name) => JSON.stringify(inputs[name] ?? null).includes(`"${unknownValue}"`)),
-  );
 }
 
 /** What `PasswordRotation` resources name as their provider. */

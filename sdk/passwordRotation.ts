@@ -95,6 +95,8 @@ export class PasswordRotation extends DynamicResource {
     const owners = ownersFor(type, name, args.databaseId, options?.parent);
     const inputs = { ...undefinedOutputs, ...args, ...owners };
     super(type, "passwordRotation", name, inputs, secretPasswordRotationOutputs, options);
+    // An answer that was lost is an error of the engine's, unless the former outputs are too large for it to carry one.
+    this.outcome.apply((outcome) => requireKnown(outcome, name));
     this.nextRotationAt = pulumi
       .all([this.rotatedAt, this.adoptedAt, args.rotateEvery])
       .apply(([rotatedAt, adoptedAt, every]) => nextRotation(rotatedAt ?? adoptedAt, every));
@@ -104,6 +106,14 @@ export class PasswordRotation extends DynamicResource {
   static override isInstance(this: void, object: unknown): object is PasswordRotation {
     return isOfType(type, object);
   }
+}
+
+function requireKnown(outcome: Outcome, name: string): void {
+  if (outcome !== "unknown") return;
+  throw new pulumi.RunError(
+    `PasswordRotation ${JSON.stringify(name)}: the last reset was not confirmed, so that the password may have been changed and is not known. ` +
+      "Its credentials in this stack are the former ones. Run `pulumi up` again: it sends one more reset.",
+  );
 }
 
 export interface PasswordRotation extends OutputsOf<Omit<typeof databaseFields, "databaseId">> {}

@@ -33,14 +33,15 @@ export class Connections {
 
   /** What axios needs for one request. A request that must not be repeated gets a connection of its own. */
   for(once: boolean, connectTimeout: number, sighting: Sighting) {
-    const tls = this.#settings.extraCertificates && { ca: [...rootCertificates, this.#settings.extraCertificates] };
+    const { extraCertificates } = this.#settings;
+    const tls = extraCertificates === undefined ? {} : { ca: [...rootCertificates, extraCertificates] };
     const agents = this.#settings.proxy
-      ? this.#proxied(this.#settings.proxy, { ...tls }, sighting)
+      ? this.#proxied(this.#settings.proxy, tls, sighting)
       : once
-        ? { http: new http.Agent(), https: new https.Agent({ ...tls }) }
+        ? { http: new http.Agent(), https: new https.Agent() }
         : (this.#shared ??= {
             http: new http.Agent({ keepAlive: true }),
-            https: new https.Agent({ keepAlive: true, ...tls }),
+            https: new https.Agent({ keepAlive: true }),
           });
     return {
       httpAgent: agents.http,
@@ -48,7 +49,8 @@ export class Connections {
       transport: {
         request(options: https.RequestOptions, onAnswer: (answer: http.IncomingMessage) => void): http.ClientRequest {
           const secure = options.protocol === "https:";
-          const request = (secure ? https : http).request(options, onAnswer);
+          // The agent for proxies uses its own TLS options towards the proxy alone.
+          const request = secure ? https.request({ ...options, ...tls }, onAnswer) : http.request(options, onAnswer);
           watch(request, secure, connectTimeout, sighting);
           return request;
         },

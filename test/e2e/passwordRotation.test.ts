@@ -99,6 +99,22 @@ onEngines("PasswordRotation", (engine) => {
     assert.deepEqual((await stack.up()).changes, { same: 2 });
   });
 
+  it("fails the run for a lost answer though the former outputs are too large for the engine's error", async () => {
+    const { platform, program, stack } = await scene(engine, rotating(`${database}, version: 1`), {
+      databases: [{ database_id: "db-quickstart", essay: "x".repeat(40_000) }],
+    });
+    assert.equal((await stack.up()).succeeded, true);
+    program.rewrite(rotating(`${database}, version: 2`));
+    platform.failNext({ path: /reset-password/, dropConnection: "after-apply" });
+    const lost = await stack.up();
+    assert.equal(lost.succeeded, false);
+    assert.match(lost.printed, /the last reset was not confirmed, so that the password may have been changed/);
+    const saved = resourceNamed(await stack.exportState(), "cache");
+    assert.deepEqual([saved?.outputs?.["outcome"], platform.resetCount], ["unknown", 2]);
+    const found = await stack.up();
+    assert.deepEqual([found.outputs["outcome"]?.value, platform.resetCount], ["reset", 3], found.printed);
+  });
+
   it("leaves everything as it was when the platform refuses", async () => {
     const { platform, program, stack } = await scene(engine, rotating(`${database}, version: 1`));
     await stack.up();
