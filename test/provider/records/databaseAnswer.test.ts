@@ -116,6 +116,12 @@ describe("records: a reset's answer", () => {
     assert.equal((addons.securityAddons as Record<string, unknown>)["later"], undefined);
   });
 
+  it("keeps fields that are named as what every object has", () => {
+    const others = '"toString":"a","constructor":{"b":1},"hasOwnProperty":null';
+    const { record, otherFields, problems } = read(databaseTextAnd(others));
+    assert.deepEqual([otherFields, problems, Object.keys(record).length], [`{${others}}`, [], 42]);
+  });
+
   it("takes the last of two values, and names the field where it is known", () => {
     const { record, credentials, problems } = read(
       databaseTextAnd('"database_id":"db2","password":"one","password":"two","hunter2":1,"hunter2":2'),
