@@ -72,7 +72,7 @@ export class Host {
   static async start({ config = {}, env, cwd, preload, patience = 30_000 }: HostOptions = {}): Promise<Host> {
     const engine = await EngineListener.start();
     const entry = require.resolve("@pulumi/pulumi/cmd/dynamic-provider/index.js");
-    const loaded = preload === undefined ? [] : ["--import", `data:text/javascript,${encodeURIComponent(preload)}`];
+    const loaded = !preload ? [] : ["--import", `data:text/javascript,${encodeURIComponent(preload)}`];
     const child = spawn(process.execPath, [...loaded, entry, engine.address], {
       cwd: cwd ?? projectRoot,
       env: { ...withoutSettings(process.env), ...env },

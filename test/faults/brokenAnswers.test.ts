@@ -1,0 +1,150 @@
+import { brotliCompressSync, gzipSync } from "node:zlib";
+import { describeFaults, type Fault } from "./describeFaults";
+import { A, B, F, passes } from "./expected";
+import { type Behaviour } from "./rawServer";
+
+const head = (more: string): string => `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n${more}\r\n`;
+const cut =
+  (after: (body: string) => string): Behaviour =>
+  ({ socket, body }) =>
+    void socket.end(after(body));
+const half = (text: string): string => text.slice(0, text.length / 2);
+const compressed =
+  (encoding: string, bytes: Buffer): Behaviour =>
+  ({ answer }) =>
+    answer(200, { "content-encoding": encoding }, bytes);
+
+/** Two gigabytes of spaces: a gzip file may hold many members one after the other. */
+const gzipBomb = Buffer.concat(Array<Buffer>(128).fill(gzipSync(Buffer.alloc(16 * 1024 * 1024, " "))));
+const brotliBomb = brotliCompressSync(Buffer.alloc(128 * 1024 * 1024, " "));
+
+/** An answer to a counter reset has no documented body: any 2xx that arrives whole is a success. */
+const anyBody = { counters: passes() };
+
+const faults: readonly Fault[] = [
+  {
+    row: 9,
+    fault: "reset after the request was read",
+    platform: ({ socket }) => void socket.resetAndDestroy(),
+    reset: A(/ECONNRESET/),
+    read: B(3, /3 times/),
+  },
+  {
+    row: 10,
+    fault: "closed with no answer",
+    platform: ({ socket }) => void socket.end(),
+    reset: A(/ECONNRESET/),
+    read: B(3, /3 times/),
+  },
+  {
+    row: 13,
+    fault: "body shorter than Content-Length, closed",
+    platform: cut((body) => head(`content-length: ${body.length}\r\n`) + half(body)),
+    reset: A(/cut off/),
+    read: B(3, /3 times/),
+  },
+  {
+    row: 13,
+    fault: "body shorter than Content-Length, reset",
+    platform: ({ socket, body }) => {
+      socket.write(head(`content-length: ${body.length}\r\n`) + half(body), () =>
+        setTimeout(() => socket.resetAndDestroy(), 50),
+      );
+    },
+    reset: A(/cut off/),
+    read: B(3, /3 times/),
+  },
+  {
+    row: 13,
+    fault: "chunked body without its end",
+    platform: cut((body) => `${head("transfer-encoding: chunked\r\n")}${body.length.toString(16)}\r\n${half(body)}`),
+    reset: A(/cut off/),
+    read: B(3, /3 times/),
+  },
+  {
+    row: 14,
+    fault: "JSON cut off, right length",
+    platform: ({ answer, body }) => answer(200, {}, half(body)),
+    reset: A(/not a database record/),
+    read: F(1, /is not JSON/),
+    ...anyBody,
+  },
+  {
+    row: 15,
+    fault: "200 empty",
+    platform: ({ answer }) => answer(200, {}, ""),
+    reset: A(/answered 200/),
+    read: F(1, /is not JSON/),
+    ...anyBody,
+  },
+  {
+    row: 15,
+    fault: "200 with HTML",
+    platform: ({ answer }) => answer(200, { "content-type": "text/html" }, "<html>Welcome</html>"),
+    reset: A(/answered 200/),
+    read: F(1, /is not JSON/),
+    ...anyBody,
+  },
+  {
+    row: 15,
+    fault: "202 with a record",
+    platform: ({ answer }) => answer(202),
+    reset: A(/answered 202/),
+    read: F(1, /not the 200/),
+    ...anyBody,
+  },
+  {
+    row: 15,
+    fault: "204",
+    platform: ({ answer }) => answer(204, {}, ""),
+    reset: A(/answered 204/),
+    read: F(1, /not the 200/),
+    ...anyBody,
+  },
+  {
+    row: 16,
+    fault: "not HTTP",
+    platform: ({ socket }) => void socket.end("220 mail.example ESMTP ready\r\n"),
+    reset: A(/could not be read/),
+    read: F(1, /could not be read/),
+  },
+  {
+    row: 16,
+    fault: "100 kB of headers",
+    platform: ({ socket, body }) => void socket.end(`${head(`x: ${"y".repeat(100_000)}\r\n`)}${body}`),
+    reset: A(/could not be read \(HPE_HEADER_OVERFLOW\)/),
+    read: F(1, /HPE_HEADER_OVERFLOW/),
+  },
+  {
+    row: 18,
+    fault: "gzip bomb (2 GB)",
+    platform: compressed("gzip", gzipBomb),
+    reset: A(/too large/),
+    read: F(1, /too large/),
+  },
+  {
+    row: 18,
+    fault: "br bomb (128 MB)",
+    platform: compressed("br", brotliBomb),
+    reset: A(/too large/),
+    read: F(1, /too large/),
+  },
+  {
+    row: 18,
+    fault: "broken gzip",
+    platform: compressed("gzip", Buffer.from("this is no gzip")),
+    reset: A(/could not be read/),
+    read: F(1, /could not be read/),
+  },
+  {
+    row: 18,
+    fault: "gzip that ends early",
+    // Node's decompression gives what there is of it, as axios uses it: the JSON is cut off.
+    platform: ({ answer, body }) => answer(200, { "content-encoding": "gzip" }, gzipSync(body).subarray(0, -20)),
+    reset: A(/not a database record/),
+    read: F(1, /is not JSON/),
+    ...anyBody,
+  },
+];
+
+describeFaults("faults: broken answers", {}, faults);

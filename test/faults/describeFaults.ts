@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { act, observe, type Observation, type Phase, phases } from "./phases";
+import { type Expected, hold, inWords } from "./expected";
+import { type Behaviour } from "./rawServer";
+import { forbidden, World, type WorldOptions } from "./world";
+
+/** One fault of the table, in the phases that it has. */
+export interface Fault {
+  readonly row: number;
+  readonly fault: string;
+  readonly platform: Behaviour;
+  /** Of creating and updating a PasswordRotation. */
+  readonly reset?: Expected;
+  /** Of a data source. */
+  readonly read?: Expected;
+  /** Of a FlowControlReset; as `read` where left out. */
+  readonly counters?: Expected | "not in the table";
+}
+
+/** Milliseconds that a noisy machine may add. */
+const slack = 4_000;
+
+/** The title of a test of the table: what the report is made of. */
+export const titled = (row: number, fault: string, phase: string, result: string): string =>
+  [row, fault, phase, result].join(" · ");
+
+/** What else is to be held of a world when all its faults were seen. */
+export interface Afterwards {
+  readonly title: string;
+  readonly test: (world: World) => void | Promise<void>;
+}
+
+/** Shows faults in one world, all at once: most of their time is waiting. */
+export function describeFaults(
+  name: string,
+  options: WorldOptions | (() => Promise<WorldOptions>),
+  faults: readonly Fault[],
+  afterwards: readonly Afterwards[] = [],
+): void {
+  describe(name, () => {
+    const seen = new Map<string, Promise<Observation>>();
+    let world: World;
+    before(async () => {
+      world = await World.start(typeof options === "function" ? await options() : options);
+      for (const { key, phase, fault } of casesOf(faults)) {
+        const observation = observe(phase, world, key, fault.platform);
+        observation.catch(() => undefined);
+        seen.set(key, observation);
+      }
+    });
+    after(() => world?.close());
+
+    for (const { key, phase, fault, expected } of casesOf(faults)) {
+      it(titled(fault.row, fault.fault, phase, inWords(expected)), async () => {
+        const observation = (await seen.get(key)) as Observation;
+        hold(phase, key, observation, expected);
+        const limit = world.deadlineSeconds * 1000 + slack;
+        assert.ok(observation.milliseconds < limit, `answered after ${observation.milliseconds} ms`);
+        const shown = JSON.stringify([
+          observation.result.kind === "done" ? "" : observation.result.message,
+          world.host.stderr,
+        ]);
+        for (const secret of forbidden) assert.ok(!shown.includes(secret), `a secret is shown: ${shown}`);
+        if (phase === "create" || phase === "update") await holdRepeat(world, phase, key, observation, expected);
+      });
+    }
+    for (const { title, test } of afterwards) it(title, () => test(world));
+  });
+}
+
+/** Rule 6: an engine that repeats the call in the same run gets the same answer, and nothing is sent. */
+async function holdRepeat(
+  world: World,
+  phase: Phase,
+  key: string,
+  seen: Observation,
+  { letter }: Expected,
+): Promise<void> {
+  if (letter === "F" || letter === "B") return;
+  const repeated = await act(phase, world, key);
+  assert.deepEqual(repeated, seen.result);
+  assert.equal(world.server.count("POST", key), seen.requests);
+}
+
+function casesOf(faults: readonly Fault[]) {
+  return faults.flatMap((fault, index) =>
+    phases.flatMap((phase) => {
+      const counters = fault.counters ?? fault.read;
+      const expected =
+        phase === "create" || phase === "update" ? fault.reset : phase === "read" ? fault.read : counters;
+      if (expected === undefined || expected === "not in the table") return [];
+      return [{ key: `k${index}-${phase.replace(" ", "-")}`, phase, fault, expected }];
+    }),
+  );
+}

@@ -1,0 +1,62 @@
+import { markTrigger } from "../../provider/rotation/trigger";
+import { type Result } from "../support/host";
+import { counterReset, rotation } from "../support/resources";
+import { type Properties } from "../support/wire";
+import { type Behaviour } from "./rawServer";
+import { type World } from "./world";
+
+export type Phase = "create" | "update" | "read" | "counter reset";
+export const phases: readonly Phase[] = ["create", "update", "read", "counter reset"];
+
+/** What was seen of one fault in one phase. */
+export interface Observation {
+  readonly result: Result;
+  /** Requests that the server saw of those that meet the fault. */
+  readonly requests: number;
+  readonly milliseconds: number;
+}
+
+const formerMark = markTrigger({ version: "1" });
+
+/** What an earlier reset by version "1" left in the state, secrets in plain. */
+export function formerOutputs(databaseId: string): Properties {
+  return {
+    databaseId,
+    record: { databaseId, databaseName: "former" },
+    password: "former-password",
+    restToken: "former-token",
+    exactIntegers: {},
+    problems: [],
+    outcome: "reset",
+    rotatedAt: "2026-01-01T00:00:00.000Z",
+    rotationCount: 3,
+    rotationReason: "trigger",
+    appliedTrigger: formerMark,
+    __provider: rotation(databaseId).__provider,
+  };
+}
+
+/** Lets the platform behave so towards one key, and does with it what the phase does. */
+export async function observe(phase: Phase, world: World, key: string, platform: Behaviour): Promise<Observation> {
+  const method = phase === "read" ? "GET" : "POST";
+  world.server.behave(method, key, platform);
+  const start = performance.now();
+  const result = await act(phase, world, key);
+  return { result, requests: world.server.count(method, key), milliseconds: performance.now() - start };
+}
+
+export async function act(phase: Phase, { host, flowControl }: World, key: string): Promise<Result> {
+  switch (phase) {
+    case "create":
+      return host.create(rotation(key, { version: "2" }));
+    case "update":
+      return host.update(key, formerOutputs(key), rotation(key, { version: "2" }));
+    case "counter reset":
+      return host.create(counterReset(key, { version: "1" }));
+    case "read":
+      return flowControl.get(key).then(
+        (read): Result => ({ kind: "done", id: key, outs: { ...read } }),
+        (error: Error): Result => ({ kind: "failed", message: error.message }),
+      );
+  }
+}

@@ -1,0 +1,18 @@
+import { databaseText } from "../support/databaseText";
+
+/** What the last password reset of this process left behind; each answer holds new ones. */
+let generation = 0;
+
+/** The ordinary answers of a platform: a database record with credentials, a flow-control record. */
+export function bodyOf(method: string, path: string): string {
+  const key = decodeURIComponent(path.split("/")[path.includes("/flowControl/") ? 3 : 4] ?? "");
+  if (!path.includes("/flowControl/")) return databaseBody(key);
+  return method === "POST" ? "{}" : JSON.stringify({ flowControlKey: key, waitListSize: 2, parallelismCount: 1 });
+}
+
+/** The record of a database whose password was just reset. */
+export function databaseBody(id: string, more: Record<string, unknown> = {}): string {
+  const nth = ++generation;
+  const credentials = { password: `pw-${nth}`, rest_token: `rt-${nth}`, read_only_rest_token: `ro-${nth}` };
+  return databaseText({ database_id: id, ...credentials, ...more });
+}

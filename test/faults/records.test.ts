@@ -1,0 +1,210 @@
+import assert from "node:assert/strict";
+import { unknown } from "../support/wire";
+import { describeFaults, type Fault } from "./describeFaults";
+import { A, F, P, passes } from "./expected";
+import { databaseBody } from "./platformBodies";
+import { type Behaviour } from "./rawServer";
+import { type Properties } from "../support/wire";
+
+const idOf = (path: string): string => path.split("/")[path.includes("/flowControl/") ? 3 : 4] ?? "";
+
+/** Answers the ordinary record with fields over it; fields of a flow-control record where one is asked for. */
+const sending =
+  (database: Properties, flowControl: Properties = database): Behaviour =>
+  ({ answer, path, method }) => {
+    const id = idOf(path);
+    const key = { flowControlKey: id, waitListSize: 2, ...flowControl };
+    answer(200, {}, method === "GET" ? JSON.stringify(key) : databaseBody(id, database));
+  };
+/** The same with JSON that no JavaScript value can say, put at the record's end. */
+const sendingText =
+  (database: string, flowControl = database): Behaviour =>
+  ({ answer, body, method }) =>
+    answer(200, {}, `${body.slice(0, -1)},${method === "GET" ? flowControl : database}}`);
+
+const record = (outs: Properties): Properties => outs.record as Properties;
+const credentialsOf = (outs: Properties) => [outs.password, outs.restToken, outs.readOnlyRestToken];
+const counters = "not in the table";
+const signature = "4dabf18193072939515e22adb298388d";
+const mark = "1b47061264138c4ac30d75fd1eb44270";
+
+function keepsCredentials(outs: Properties): void {
+  for (const credential of credentialsOf(outs)) assert.match(String(credential), /^(pw|rt|ro)-\d+$/);
+}
+
+const faults: readonly Fault[] = [
+  {
+    row: 30,
+    fault: "unknown enum value",
+    platform: sending({ state: "hibernating", type: "platinum" }),
+    reset: passes((outs) => assert.deepEqual([record(outs).state, record(outs).type], ["hibernating", "platinum"])),
+    counters,
+  },
+  {
+    row: 30,
+    fault: "extra fields",
+    platform: sending({ later: { deep: [1, 2] }, note: "x" }),
+    reset: passes((outs) =>
+      assert.deepEqual(JSON.parse(String(outs.otherFields)), { later: { deep: [1, 2] }, note: "x" }),
+    ),
+    read: passes((outs) => assert.equal(outs.waitListSize, 2)),
+    counters,
+  },
+  {
+    row: 31,
+    fault: "field null",
+    platform: sending({ port: null, endpoint: null }),
+    reset: P([/^port: /m, /^endpoint: /m], keepsCredentials),
+    counters,
+  },
+  {
+    row: 31,
+    fault: "field missing",
+    platform: sending({ port: undefined, securityAddons: { vpcPeering: true } }),
+    reset: P([/^port: missing/m, /^securityAddons\.privateLink: missing/m], (outs) => {
+      assert.equal("port" in record(outs), false);
+      assert.deepEqual(record(outs).securityAddons, { vpcPeering: true });
+    }),
+    counters,
+  },
+  {
+    row: 31,
+    fault: "field mistyped",
+    platform: sending({ port: "6379", tls: "yes", all_members: [1], securityAddons: [] }, { waitListSize: "2" }),
+    reset: P([/^port: /m, /^tls: /m, /^allMembers: /m, /^securityAddons: /m], keepsCredentials),
+    read: F(1, /waitListSize/),
+    counters,
+  },
+  ...([undefined, null, ""] as const).map((value): Fault => ({
+    row: 32,
+    fault: `credentials ${value === undefined ? "missing" : value === null ? "null" : "empty"}`,
+    platform: sending({ password: value, rest_token: value, read_only_rest_token: value }),
+    reset: passes((outs) => assert.deepEqual(credentialsOf(outs), [undefined, undefined, undefined])),
+    counters,
+  })),
+  {
+    row: 33,
+    fault: "another database's id in the record",
+    platform: sending({ database_id: "another" }, { flowControlKey: "another" }),
+    reset: A(/record of another database/),
+    read: F(1, /record of another key/),
+    counters,
+  },
+  {
+    row: 34,
+    fault: "integer beyond 2^53",
+    platform: sendingText('"db_request_limit":9223372036854775808', '"rateMax":9223372036854775808'),
+    reset: P([/dbRequestLimit: sent twice/], (outs) =>
+      assert.equal((outs.exactIntegers as Properties).dbRequestLimit, "9223372036854775808"),
+    ),
+    read: F(1, /rateMax/),
+    counters,
+  },
+  {
+    row: 34,
+    fault: "1e999",
+    platform: ({ answer, body, method }) =>
+      answer(200, {}, method === "GET" ? body.replace(":2", ":1e999") : body.replace('"port":6379', '"port":1e999')),
+    reset: P([/^port: /m], keepsCredentials),
+    read: F(1, /waitListSize/),
+    counters,
+  },
+  {
+    row: 34,
+    fault: "exact digits in a field that no one knows",
+    platform: sendingText('"later":[18446744073709551616,1e999]'),
+    reset: passes((outs) => {
+      assert.match(String(outs.otherFields), /18446744073709551616/);
+      assert.match(String(outs.otherFields), /1e999/);
+    }),
+    counters,
+  },
+  {
+    row: 35,
+    fault: "__proto__ as a key",
+    platform: sendingText('"__proto__":{"port":1,"polluted":true}'),
+    reset: passes((outs) => {
+      assert.equal(record(outs).port, 6379);
+      assert.equal(({} as Properties).polluted, undefined);
+    }),
+    read: passes((outs) => assert.equal(outs.polluted, undefined)),
+    counters,
+  },
+  {
+    row: 35,
+    fault: "duplicate keys",
+    platform: sendingText('"port":1,"password":"the-last-one"', '"waitListSize":9'),
+    reset: P([/^port: sent twice/m, /^password: sent twice/m], (outs) => assert.equal(outs.password, "the-last-one")),
+    counters,
+  },
+  {
+    row: 35,
+    fault: "lone surrogate",
+    platform: sendingText('"database_name":"a\\ud800b","\\udc00":1'),
+    reset: P([/^databaseName: /m], (outs) => assert.equal(record(outs).databaseName, "a\ufffdb")),
+    counters,
+  },
+  {
+    row: 35,
+    fault: "lone surrogate in a credential",
+    platform: sending({ password: "a\ud800b" }),
+    reset: P([/^password: /m], (outs) => assert.equal(outs.password, undefined)),
+    counters,
+  },
+  {
+    row: 35,
+    fault: "Pulumi's secret signature as a key",
+    platform: sending({
+      securityAddons: { [signature]: mark, value: "x", vpcPeering: true },
+      [signature]: mark,
+      value: "y",
+    }),
+    reset: P([/^securityAddons\.privateLink: missing/m], (outs) => {
+      assert.deepEqual(record(outs).securityAddons, { vpcPeering: true });
+      keepsCredentials(outs);
+    }),
+    counters,
+  },
+  ...[
+    unknown,
+    "1c4a061d-8072-4f0a-a4cb-0ff528b18fe7",
+    "3eeb2bf0-c639-47a8-9e75-3b44932eb421",
+    "6a19a0b0-7e62-4c92-b797-7f8e31da9cc2",
+    "030794c1-ac77-496b-92df-f27374a8bd58",
+    "e48ece36-62e2-4504-bad9-02848725956a",
+    "dd056dcd-154b-4c76-9bd3-c8f88648b5ff",
+  ].map((value, nth): Fault => ({
+    row: 35,
+    fault: `Pulumi's unknown value ${nth + 1} as a string`,
+    platform: sending({ endpoint: value, read_regions: ["x", value], password: value }),
+    reset: P([/^endpoint: /m, /^readRegions: /m, /^password: /m], (outs) => {
+      assert.ok(!JSON.stringify(outs).includes(value));
+      assert.match(String(outs.restToken), /^rt-/);
+    }),
+    counters,
+  })),
+  {
+    row: 35,
+    fault: "10,000 levels in a field that no one knows",
+    platform: sendingText(`"later":${"[".repeat(10_000)}${"]".repeat(10_000)}`),
+    reset: P([/nested too deep/], keepsCredentials),
+    counters,
+  },
+  {
+    row: 35,
+    fault: "10,000 levels in a known field",
+    platform: ({ answer, body }) =>
+      answer(200, {}, body.replace('"port":6379', `"port":${'{"a":'.repeat(10_000)}1${"}".repeat(10_000)}`)),
+    reset: P([/nested too deep/], keepsCredentials),
+    counters,
+  },
+  {
+    row: 35,
+    fault: "100,000 duplicate keys",
+    platform: sendingText(Array.from({ length: 100_000 }, (_, nth) => `"x":${nth}`).join(",")),
+    reset: P([/sent twice/], (outs) => assert.ok((outs.problems as string[]).length < 100)),
+    counters,
+  },
+];
+
+describeFaults("faults: records", {}, faults);
