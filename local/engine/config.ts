@@ -66,7 +66,8 @@ function projectFile(directory: string): string | undefined {
 function projectConfig(project: string, config: unknown): Record<string, string> {
   const settings: Record<string, string> = {};
   for (const [key, given] of Object.entries((config ?? {}) as Record<string, unknown>)) {
-    const about = typeof given === "object" && given !== null ? (given as Record<string, unknown>) : { value: given };
+    const isObject = typeof given === "object" && given !== null && !Array.isArray(given);
+    const about: { value?: unknown; default?: unknown } = isObject ? given : { value: given };
     const value = about.value ?? about.default;
     if (value !== undefined) settings[fullKey(project, key)] = asText(value);
   }

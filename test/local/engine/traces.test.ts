@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { OperationError, type OperationResult } from "../../../local/engine";
 import { summaryLines } from "../../../local/engine/display";
 import { type Call, fixtures, type Json, TestProject, type Wanted } from "./project";
+import { about, comparable, type StateResource } from "./states";
 
 interface Step {
   op: "up" | "preview" | "refresh" | "destroy";
@@ -17,16 +18,6 @@ interface Step {
   outputs: Json;
   state: StateResource[];
   pending: unknown[];
-}
-
-interface StateResource {
-  urn: string;
-  delete?: boolean;
-  dependencies?: string[];
-  parent?: string;
-  inputs?: Json;
-  outputs?: Json;
-  [key: string]: unknown;
 }
 
 const { scenarios } = JSON.parse(readFileSync(join(fixtures, "engine-traces.json"), "utf8")) as {
@@ -55,7 +46,7 @@ describe("the local engine does what a real engine was seen to do", () => {
           const summary = summaryLines(result.changes, result.diagnostics, step.op === "preview", stackUrn);
           assert.deepEqual(summary, step.summary, where);
           const { deployment } = await stack.exportStack({ showSecrets: true });
-          assert.deepEqual(states(deployment.resources as StateResource[]), states(step.state), where);
+          assert.deepEqual(comparable(deployment.resources ?? []), comparable(step.state), where);
           assert.deepEqual(deployment.pending_operations ?? [], step.pending, where);
           const outputs = Object.entries(await stack.outputs());
           const masked = outputs.map(([key, { value, secret }]) => [key, secret ? "[secret]" : value]);
@@ -67,13 +58,6 @@ describe("the local engine does what a real engine was seen to do", () => {
     });
   }
 });
-
-/** The name of the resource that a call is about. */
-function about(call: Call): string {
-  const name = call.news?.name ?? call.props?.name ?? call.id?.split("-")[0];
-  assert.equal(typeof name, "string");
-  return name as string;
-}
 
 /** Which resources may be told in any order is for the engine to decide; what happens to one, and to those that need it, is not. */
 function sameCalls(seen: Call[], recorded: Call[], pairs: Set<string>[], where: string): void {
@@ -111,21 +95,4 @@ function errorLines({ diagnostics }: OperationResult): string[] {
 
 function recordedErrors({ errors }: Step): string[] {
   return errors.filter((line) => line.startsWith("error: ")).sort();
-}
-
-/** Resources in an order of their own, without what is different each time. */
-function states(resources: readonly StateResource[]): unknown[] {
-  return resources
-    .map((resource) => {
-      const shown = { ...resource };
-      for (const key of ["created", "modified", "sourcePosition", "stackTrace"]) delete shown[key];
-      for (const key of ["inputs", "outputs"] as const) {
-        if (!shown[key]) continue;
-        const { __provider, ...others } = shown[key];
-        shown[key] = others;
-      }
-      const text = JSON.stringify(shown).replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "<uuid>");
-      return JSON.parse(text) as StateResource;
-    })
-    .sort((a, b) => (a.urn + String(a.delete) < b.urn + String(b.delete) ? -1 : 1));
 }

@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { OperationError, type OperationResult } from "../../../local/engine";
+import { summaryLines } from "../../../local/engine/display";
+import { type Call, TestProject, type Wanted } from "./project";
+import { RealEngine, realEngineVersion, summaryOf } from "./realEngine";
+import { about, comparable } from "./states";
+
+const programs = Number(process.env.LOCAL_ENGINE_PROGRAMS ?? 3);
+const firstSeed = Number(process.env.LOCAL_ENGINE_SEED ?? 1);
+const version = realEngineVersion();
+
+describe(`random programs, on the local engine and on pulumi ${version ?? "(skipped: none on PATH)"}`, function () {
+  this.timeout(600_000);
+  before(function () {
+    if (version === undefined) this.skip();
+  });
+
+  for (let seed = firstSeed; seed < firstSeed + programs; seed++) {
+    it(`seed ${seed}`, async () => {
+      const random = new Random(seed);
+      const project = new TestProject();
+      try {
+        const real = new RealEngine(project);
+        for (let step = 0; step < 5; step++) {
+          const wanted = randomProgram(random);
+          const env: Record<string, string> = random.chance(0.1) ? { FAIL_DELETE: "1" } : {};
+          const op =
+            step === 0 ? "up" : random.pick(["up", "up", "up", "up", "up --refresh", "preview", "refresh", "destroy"]);
+          project.want(wanted);
+          const where = `seed ${seed}, step ${step + 1}, ${op} ${JSON.stringify(env)}: ${JSON.stringify(wanted)}`;
+
+          // Both begin with what the real engine has.
+          const stack = await project.open({ env });
+          await stack.importStack(real.export(false));
+          project.newCalls();
+          const [command = "up", ...flags] = op.split(" ");
+          const args = command === "preview" ? ["preview"] : [command, "--yes", "--skip-preview"];
+          const theirs = real.run([...args, "--parallel", "1", ...flags], env);
+          const theirCalls = project.newCalls();
+          const options = { parallel: 1, refresh: flags.length > 0 };
+          const ours: OperationResult = await stack[command as "up" | "preview" | "refresh" | "destroy"](options).catch(
+            (error: unknown) => {
+              if (error instanceof OperationError) return error;
+              throw error;
+            },
+          );
+          const ourCalls = project.newCalls();
+          const both = `${where}\n--- theirs\n${theirs.text}\n--- ours\n${ours.stdout}`;
+          assert.equal(ours.result === "succeeded", theirs.exit === 0, both);
+          const failed = theirs.exit !== 0;
+          compareCalls(ourCalls, theirCalls, failed, both);
+          if (failed) continue;
+          const stackUrn = "urn:pulumi:dev::trace::pulumi:pulumi:Stack::trace-dev";
+          assert.deepEqual(
+            summaryLines(ours.changes, ours.diagnostics, command === "preview", stackUrn),
+            summaryOf(theirs.text),
+            both,
+          );
+          const { deployment } = await stack.exportStack({ showSecrets: true });
+          assert.deepEqual(
+            comparable(deployment.resources ?? []),
+            comparable(real.export(true).deployment.resources ?? []),
+            both,
+          );
+        }
+      } finally {
+        project.remove();
+      }
+    });
+  }
+});
+
+/** After a failure it depends on the moment how far the others came; each must have come there the same way. */
+function compareCalls(ours: Call[], theirs: Call[], failed: boolean, where: string): void {
+  for (const name of new Set([...ours, ...theirs].map(about))) {
+    let [a, b] = [ours, theirs].map((calls) => calls.filter((call) => about(call) === name)) as [Call[], Call[]];
+    if (failed) [a, b] = [a.slice(0, b.length), b.slice(0, a.length)];
+    assert.deepEqual(a, b, `calls for ${name}, ${where}`);
+  }
+}
+
+class Random {
+  constructor(private state: number) {}
+  next(): number {
+    this.state = (this.state + 0x6d2b79f5) | 0;
+    let t = Math.imul(this.state ^ (this.state >>> 15), 1 | this.state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  }
+  chance(probability: number): boolean {
+    return this.next() < probability;
+  }
+  pick<T>(from: readonly T[]): T {
+    return from[Math.floor(this.next() * from.length)] as T;
+  }
+}
+
+function randomProgram(random: Random): Wanted[] {
+  const resources: Wanted[] = [];
+  if (random.chance(0.5)) resources.push({ name: "comp", component: true });
+  for (const name of ["a", "b", "c", "d", "e"]) {
+    if (random.chance(0.25)) continue;
+    const earlier = resources.filter(({ component }) => !component).map((resource) => resource.name);
+    const any = resources.map((resource) => resource.name);
+    const options: Record<string, unknown> = {};
+    if (random.chance(0.08)) options.protect = true;
+    if (random.chance(0.1)) options.retainOnDelete = true;
+    if (random.chance(0.15)) options.ignoreChanges = [random.pick(["v", "key", "*"])];
+    if (random.chance(0.2)) options.deleteBeforeReplace = random.chance(0.7);
+    if (random.chance(0.1)) options.replaceOnChanges = [random.pick(["v", "*", "#initerror"])];
+    if (random.chance(0.15)) options.additionalSecretOutputs = ["out"];
+    if (random.chance(0.15)) options.aliases = [{ name: random.pick(["x", "y", "a", "b"]) }];
+    const wanted: Wanted = { name, props: {}, options };
+    const props = wanted.props as Record<string, unknown>;
+    if (random.chance(0.8)) props.v = random.pick([1, 2]);
+    if (random.chance(0.6)) props.key = random.pick([1, 2]);
+    if (random.chance(0.3)) props.dbr = true;
+    if (random.chance(0.05)) props.fail = random.pick(["create", "update", "check"]);
+    if (random.chance(0.1)) props.init = random.pick(["create", "update"]);
+    if (random.chance(0.15)) props.envelope = true;
+    if (random.chance(0.1)) props.normalize = " x ";
+    if (random.chance(0.2)) wanted.secrets = { token: random.pick(["s1", "s2"]) };
+    if (earlier.length > 0 && random.chance(0.6))
+      wanted.refs = { [random.pick(["from", "key"])]: `${random.pick(earlier)}.out` };
+    if (any.length > 0 && random.chance(0.2)) wanted.dependsOn = [random.pick(any)];
+    if (any.length > 0 && random.chance(0.3)) wanted.parent = random.pick(any);
+    if (random.chance(0.05)) wanted.type = "Other";
+    resources.push(wanted);
+  }
+  return resources;
+}

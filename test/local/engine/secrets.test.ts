@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parse } from "yaml";
+import { exportDeployment, importDeployment, saltOf } from "../../../local/engine/format";
+import { Crypter, passphraseFrom } from "../../../local/engine/secrets";
+import { type ExportedDeployment } from "../../../local/engine/types";
+import { fixtures, passphrase } from "./project";
+
+const read = (name: string): string => readFileSync(join(fixtures, name), "utf8");
+const encrypted = JSON.parse(read("encrypted-stack.json")) as ExportedDeployment;
+const decrypted = JSON.parse(read("decrypted-stack.json")) as ExportedDeployment;
+const settings = parse(read("Pulumi.dev.yaml")) as {
+  encryptionsalt: string;
+  config: Record<string, { secure: string }>;
+};
+
+describe("the local engine's secrets", () => {
+  it("are read as a real CLI wrote them", async () => {
+    const crypter = await Crypter.open(passphrase, saltOf(encrypted) ?? "");
+    const deployment = importDeployment(encrypted, (ciphertext) => crypter.decrypt(ciphertext));
+    assert.deepEqual(exportDeployment(deployment, crypter, true).deployment.resources, decrypted.deployment.resources);
+  });
+
+  it("are read from settings as a real CLI wrote them", async () => {
+    const crypter = await Crypter.open(passphrase, settings.encryptionsalt);
+    assert.equal(crypter.decrypt(settings.config["trace:token"]?.secure ?? ""), "config-s3cret");
+  });
+
+  it("keep the ciphertext of what did not change", async () => {
+    const crypter = await Crypter.open(passphrase, saltOf(encrypted) ?? "");
+    const deployment = importDeployment(encrypted, (ciphertext) => crypter.decrypt(ciphertext));
+    assert.deepEqual(exportDeployment(deployment, crypter, false).deployment.resources, encrypted.deployment.resources);
+  });
+
+  it("are encrypted so that nobody sees two alike, and decrypted to what they were", async () => {
+    const crypter = await Crypter.create("a passphrase");
+    const again = await Crypter.open("a passphrase", crypter.salt);
+    const text = "pass: wörd \u{1F511}";
+    const [one, two] = [crypter.encrypt(text), crypter.encrypt(text)];
+    assert.notEqual(one, two);
+    assert.match(one, /^v1:[\w+/]{16}:[\w+/]+=*$/);
+    assert.equal(again.decrypt(one), text);
+    assert.equal(again.decrypt(two), text);
+  });
+
+  it("are refused with a wrong passphrase, a changed ciphertext, or a malformed salt", async () => {
+    const crypter = await Crypter.create("right");
+    await assert.rejects(Crypter.open("wrong", crypter.salt), /incorrect passphrase/);
+    await assert.rejects(Crypter.open("right", "v2:abc"), /malformed/);
+    const sealed = crypter.encrypt("text");
+    const last = sealed.at(-3) === "A" ? "B" : "A";
+    assert.throws(() => crypter.decrypt(sealed.slice(0, -3) + last + sealed.slice(-2)));
+  });
+
+  it("find their passphrase in the environment, or in the file it names; an empty one is one", () => {
+    const file = (): string => "from a file\n";
+    assert.equal(passphraseFrom({ PULUMI_CONFIG_PASSPHRASE: "" }, file), "");
+    assert.equal(passphraseFrom({ PULUMI_CONFIG_PASSPHRASE: "x", PULUMI_CONFIG_PASSPHRASE_FILE: "f" }, file), "x");
+    assert.equal(passphraseFrom({ PULUMI_CONFIG_PASSPHRASE_FILE: "f" }, file), "from a file");
+    assert.equal(passphraseFrom({}, file), undefined);
+  });
+});
