@@ -1,6 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { type FlowControl } from "../provider/api/flowControl";
 import { allDone } from "./allDone";
+import { perRun } from "./perRun";
 
 /** Options of a data source's Output form. */
 export interface DataSourceOptions {
@@ -13,18 +14,14 @@ export interface DataSourceOptions {
   dependsOn?: pulumi.Input<pulumi.Input<pulumi.Resource>[]> | pulumi.Input<pulumi.Resource> | undefined;
 }
 
-let client: FlowControl | undefined;
-
 /** The queue's operations with the settings of this program: its stack's configuration, else its environment. */
-export function flowControl(): FlowControl {
-  if (client) return client;
+export const flowControl = perRun((): FlowControl => {
   // Loaded at the first call: axios and zod would make every import of this package slow.
   const { PlatformClient } = require("../provider/api/platform") as typeof import("../provider/api/platform");
   const { Settings, lookupIn } = require("../provider/settings") as typeof import("../provider/settings");
   const configuration = (key: string): string | undefined => new pulumi.Config("rekey").get(key.replace("rekey:", ""));
-  client = new PlatformClient(new Settings(lookupIn(configuration, process.env))).flowControl;
-  return client;
-}
+  return new PlatformClient(new Settings(lookupIn(configuration, process.env))).flowControl;
+});
 
 /** Reads once the arguments are known and the resources are done. With anything unknown, in a preview, nothing is read. */
 export function readAfter<Args, Result>(

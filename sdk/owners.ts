@@ -1,8 +1,9 @@
 import * as pulumi from "@pulumi/pulumi";
 import { typeOf } from "./dynamicResource";
+import { perRun } from "./perRun";
 
 /** Who rotates which database, by the databases' ids: as far as this program has said it. */
-const ownersOf = new Map<string, Set<string>>();
+const ownersOfRun = perRun(() => new Map<string, Set<string>>());
 
 /** What tells the provider who else wants to rotate a database. */
 export interface Owners {
@@ -21,6 +22,7 @@ export function ownersFor(
   parent: pulumi.Resource | undefined,
 ): Owners {
   const owner = pulumi.createUrn(name, typeOf(type), parent);
+  const ownersOf = ownersOfRun();
   const otherOwners = pulumi.all([databaseId, owner]).apply(async ([id, urn]) => {
     const owners = ownersOf.get(id) ?? new Set();
     ownersOf.set(id, owners.add(urn));

@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import * as pulumi from "@pulumi/pulumi";
+import { PasswordRotation } from "pulumi-rekey";
+import { startMocks, valueOf } from "../support/pulumiMocks";
+
+const urn = (name: string, stack = "stack", parent = ""): string =>
+  `urn:pulumi:${stack}::project::${parent}pulumi-nodejs:dynamic/rekey:PasswordRotation::${name}`;
+
+async function make(databases: Readonly<Record<string, pulumi.Input<string>>>, options?: pulumi.CustomResourceOptions) {
+  const made = Object.entries(databases).map(
+    ([name, databaseId]) => new PasswordRotation(name, { databaseId }, options),
+  );
+  await Promise.all(made.map(({ urn }) => valueOf(urn)));
+}
+
+describe("sdk: owners of a database", () => {
+  it("says who a resource is", async () => {
+    const registered = await startMocks();
+    await make({ a: "db" });
+    const parent = new pulumi.ComponentResource("my:own:Component", "parent");
+    await make({ b: "db2" }, { parent });
+    const owners = registered.filter(({ inputs }) => inputs["owner"]).map(({ inputs }) => inputs["owner"]);
+    assert.deepEqual(owners, [urn("a"), urn("b", "stack", "my:own:Component$")]);
+  });
+
+  it("tells each of two for one database of the other, however late its id is known", async () => {
+    const registered = await startMocks();
+    const late = new Promise<string>((resolve) => setTimeout(() => resolve("other"), 20));
+    await make({ a: "db", b: pulumi.output(Promise.resolve("db")), c: "single", d: late });
+    const others = new Map(registered.map(({ name, inputs }) => [name, inputs["otherOwners"]]));
+    assert.deepEqual(others, new Map(Object.entries({ a: [urn("b")], b: [urn("a")], c: undefined, d: undefined })));
+  });
+
+  it("tells nobody of a resource that another run or another stack of this process has made", async () => {
+    const database = { a: "same" };
+    await startMocks({ stack: "one" });
+    await make(database);
+    const other = await startMocks({ stack: "two" });
+    await make(database);
+    const renamed = await startMocks({ stack: "one" });
+    await make({ b: "same" });
+    for (const registered of [other, renamed]) assert.equal(registered[0]?.inputs["otherOwners"], undefined);
+  });
+});

@@ -1,0 +1,69 @@
+import * as pulumi from "@pulumi/pulumi";
+
+/** What a program asked the engine to register, as it stood in the request. */
+export interface Registration {
+  readonly type: string;
+  readonly name: string;
+  readonly inputs: Readonly<Record<string, unknown>>;
+  readonly additionalSecretOutputs: readonly string[];
+  readonly retainOnDelete: boolean | undefined;
+}
+
+export interface MockOptions {
+  readonly preview?: boolean;
+  readonly stack?: string;
+  /** The outputs of a resource, besides its inputs. */
+  readonly outputs?: (type: string) => object | Promise<object>;
+}
+
+interface Request {
+  getType(): string;
+  getName(): string;
+  getObject(): { toJavaScript(): Record<string, unknown> };
+  getAdditionalsecretoutputsList(): string[];
+  hasRetainondelete(): boolean;
+  getRetainondelete(): boolean;
+}
+interface Monitor {
+  registerResource(request: Request, callback: unknown): unknown;
+}
+
+/** Makes this process a Pulumi program whose engine is a mock; returns what is registered from then on. */
+export async function startMocks({ preview = false, stack, outputs }: MockOptions = {}): Promise<Registration[]> {
+  const registered: Registration[] = [];
+  await pulumi.runtime.setMocks(
+    {
+      call: () => ({}),
+      newResource: async ({ type, name, inputs }) => ({
+        id: `${name}-id`,
+        state: { ...(inputs as object), ...(await outputs?.(type)) },
+      }),
+    },
+    "project",
+    stack,
+    preview,
+  );
+  const monitor = pulumi.runtime.getMonitor() as unknown as Monitor;
+  const register = monitor.registerResource.bind(monitor);
+  monitor.registerResource = (request, callback) => {
+    registered.push({
+      type: request.getType(),
+      name: request.getName(),
+      inputs: request.getObject().toJavaScript(),
+      additionalSecretOutputs: request.getAdditionalsecretoutputsList(),
+      retainOnDelete: request.hasRetainondelete() ? request.getRetainondelete() : undefined,
+    });
+    return register(request, callback);
+  };
+  return registered;
+}
+
+/** The value of an output once it is known; waits for ever where it never is. */
+export function valueOf<T>(output: pulumi.Output<T>): Promise<pulumi.Unwrap<T>> {
+  return new Promise((resolve) => void pulumi.output(output).apply(resolve));
+}
+
+/** Whether an output is known, once that is settled. */
+export function isKnown(output: pulumi.Output<unknown>): Promise<boolean> {
+  return (output as unknown as { isKnown: Promise<boolean> }).isKnown;
+}
