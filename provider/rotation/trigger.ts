@@ -18,7 +18,7 @@ export type Comparison = "same" | "different" | "unreadable";
 export function canonicalTrigger({ version, triggers }: Trigger): string {
   const entries = Object.entries(triggers ?? {})
     .flatMap(([name, value]) => (value === null || value === undefined ? [] : [[name, String(value)] as const]))
-    .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+    .sort(([a], [b]) => (a < b ? -1 : 1));
   return JSON.stringify([version === null || version === undefined ? null : String(version), entries]);
 }
 

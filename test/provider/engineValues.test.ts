@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { unknownNames, withoutProvider, wrap } from "../../provider/engineValues";
+import { secret, unknownValue } from "../../provider/records/markers";
+
+const signature = "4dabf18193072939515e22adb298388d";
+const secretKind = "1b47061264138c4ac30d75fd1eb44270";
+
+describe("values between engine and host", () => {
+  it("marks every secret by Pulumi's signature, and nothing else", () => {
+    const outputs = { password: "p", token: "", list: ["a"], other: "o" };
+    assert.deepEqual(wrap(outputs, ["password", "token", "list", "absent"]), {
+      password: { [signature]: secretKind, value: "p" },
+      token: { [signature]: secretKind, value: "" },
+      list: { [signature]: secretKind, value: ["a"] },
+      other: "o",
+    });
+  });
+
+  it("keeps a null secret, and leaves out an undefined one", () => {
+    assert.deepEqual(wrap({ password: undefined, token: null }, ["password", "token"]), { token: secret(null) });
+  });
+
+  it("holds nothing that the host cannot send: no undefined, no bigint, at any depth", () => {
+    const outputs = { a: undefined, b: 5n, c: { d: [undefined, 6n], e: undefined } };
+    assert.deepEqual(wrap(outputs, []), { b: "5", c: { d: [null, "6"] } });
+  });
+
+  it("leaves the outputs it was given as they are", () => {
+    const outputs = { password: "p" };
+    wrap(outputs, ["password"]);
+    assert.deepEqual(outputs, { password: "p" });
+  });
+
+  it("takes the provider's text away, and only that", () => {
+    assert.deepEqual(withoutProvider({ __provider: "text", databaseId: "db" }), { databaseId: "db" });
+  });
+
+  it("names the inputs that are unknown or hold something unknown", () => {
+    const inputs = {
+      known: "x",
+      nothing: undefined,
+      none: null,
+      unknown: unknownValue,
+      deep: { a: [unknownValue] },
+      mentioned: `about ${unknownValue}`,
+    };
+    assert.deepEqual([...unknownNames(inputs)], ["unknown", "deep"]);
+  });
+});
