@@ -67,6 +67,7 @@ function answered(secrets: readonly string[], failed: FailedAttempt): string {
   const { status, code } = failed;
   if (status === undefined) {
     if (code === "deadline") return "no whole answer came within the deadline (rekey:deadlineSeconds)";
+    if (code === "too large") return "the answer was too large to be read";
     return `the answer was cut off or could not be read (${code ?? "for an unknown reason"})`;
   }
   const words = redact(serverWords(failed), secrets);

@@ -144,5 +144,6 @@ function text(header: unknown): string | undefined {
 /** axios gives one code to several failures; the body that was cut off is the one that may pass. */
 function codeOf(error: unknown): string | undefined {
   const { code, message } = error as AxiosError;
+  if (message.startsWith("maxContentLength ")) return "too large";
   return message === "stream has been aborted" ? "ECONNRESET" : code;
 }

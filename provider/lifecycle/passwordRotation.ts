@@ -1,3 +1,4 @@
+import { RekeyError } from "../api/errors/rekeyError";
 import { RefusedError } from "../api/errors/refusedError";
 import { UnconfirmedError } from "../api/errors/unconfirmedError";
 import { planRotation, type RotationPlan, type RotationReason, type RotationWish } from "../rotation/planRotation";
@@ -79,10 +80,10 @@ async function reset(
   run: Run,
 ): Promise<Applied<PasswordRotationOutputs>> {
   const { databaseId } = inputs;
+  const { databases } = run.resources.platform;
   const giveBack = run.takeReset(databaseId);
   try {
-    const { record, credentials, exactIntegers, otherFields, problems } =
-      await run.resources.platform.databases.resetPassword(databaseId);
+    const { record, credentials, exactIntegers, otherFields, problems } = await databases.resetPassword(databaseId);
     const outputs: PasswordRotationOutputs = {
       databaseId,
       record,
@@ -98,10 +99,22 @@ async function reset(
     };
     return problems.length === 0 ? { outputs } : { outputs, notice: problemsNotice(databaseId, problems) };
   } catch (error) {
-    if (error instanceof UnconfirmedError) return unconfirmed(saved, inputs, error);
-    giveBack();
-    throw error;
+    if (error instanceof RekeyError && (error.delivery === "not sent" || error.delivery === "rejected")) {
+      giveBack();
+      throw error;
+    }
+    return unconfirmed(
+      saved,
+      inputs,
+      error instanceof UnconfirmedError ? error.message : bugMessage(databaseId, error),
+    );
   }
+}
+
+/** Our own code failed around a reset. What it threw is named by kind and place alone: its text may hold credentials. */
+function bugMessage(databaseId: string, thrown: unknown): string {
+  const where = thrown instanceof Error ? ` (${thrown.name}${/ at .*/.exec(thrown.stack ?? "")?.[0] ?? ""})` : "";
+  return `Could not reset the password of database ${JSON.stringify(databaseId)}: pulumi-rekey failed in a way it should not${where}. The password may have been changed, and the new one is not known. Report this to pulumi-rekey, and run again.`;
 }
 
 function adopted(inputs: PasswordRotationInputs, now: Date): PasswordRotationOutputs {
@@ -118,7 +131,7 @@ function adopted(inputs: PasswordRotationInputs, now: Date): PasswordRotationOut
 function unconfirmed(
   saved: PasswordRotationOutputs | undefined,
   inputs: PasswordRotationInputs,
-  error: UnconfirmedError,
+  message: string,
 ): Applied<PasswordRotationOutputs> {
   const again = saved?.attemptedTrigger !== undefined && sameTrigger(saved.attemptedTrigger, inputs);
   const unconfirmedResets = (again ? (saved.unconfirmedResets ?? 0) : 0) + 1;
@@ -132,7 +145,7 @@ function unconfirmed(
   };
   const next =
     "The next `up` sends one more reset, which makes the credentials known again; after three in a row that are not confirmed it stops and asks for a new version.";
-  return { outputs, unconfirmed: `${error.message}\n${next}` };
+  return { outputs, unconfirmed: `${message}\n${next}` };
 }
 
 /** A trigger that was taken away is no other trigger. */

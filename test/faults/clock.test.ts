@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { rotation } from "../support/resources";
+import { titled } from "./describeFaults";
+import { describeFaults } from "./describeFaults";
+import { A, B, passes } from "./expected";
+import { formerOutputs } from "./phases";
+
+/** Moves the host's clock. */
+const moved = (hours: number): string => `
+const Ordinary = Date;
+const offset = ${hours} * 3600000;
+globalThis.Date = class extends Ordinary {
+  constructor(...args) { args.length ? super(...args) : super(Ordinary.now() + offset); }
+  static now() { return Ordinary.now() + offset; }
+};`;
+
+for (const hours of [24, -24]) {
+  const fault = `clock a day ${hours > 0 ? "ahead" : "behind"}`;
+  describeFaults(
+    `faults: ${fault}`,
+    { preload: moved(hours), deadlineSeconds: 8 },
+    [
+      { row: 42, fault, platform: ({ answer }) => answer(200), reset: passes(), read: passes() },
+      {
+        row: 42,
+        fault: `${fault}, 429 with a date`,
+        platform: ({ nth, answer }) => {
+          const now = Date.now();
+          const until = new Date(now + 1000).toUTCString();
+          if (nth > 1) answer(200);
+          else answer(429, { date: new Date(now).toUTCString(), "retry-after": until }, "{}");
+        },
+        reset: passes(undefined, 2),
+        read: passes(undefined, 2),
+      },
+      { row: 42, fault: `${fault}, silent`, platform: () => undefined, reset: A(/deadline/), read: B(1, /deadline/) },
+    ],
+    [
+      {
+        title: titled(42, fault, "diff", "nothing but rotateEvery changes; 0 sent"),
+        test: async ({ host }) => {
+          const changes = async (days: number, more = {}) => {
+            const rotatedAt = new Date(Date.now() - days * 86_400_000).toISOString();
+            const inputs = rotation("db", { version: "1", ...more });
+            return (await host.diff("db", { ...formerOutputs("db"), rotatedAt }, inputs)).changes;
+          };
+          assert.equal(await changes(100), "none");
+          assert.equal(await changes(29.5, { rotateEvery: "30d" }), hours > 0 ? "some" : "none");
+          assert.equal(await changes(30.5, { rotateEvery: "30d" }), hours > 0 ? "some" : "none");
+          assert.equal(await changes(32, { rotateEvery: "30d" }), "some");
+        },
+      },
+    ],
+  );
+}

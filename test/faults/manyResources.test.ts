@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { rotation } from "../support/resources";
+import { expectKind } from "../support/results";
+import { titled } from "./describeFaults";
+import { World } from "./world";
+
+const count = 1_000;
+/** The platform's window; a second when REKEY_TEST_SLOW is set, which takes two minutes. */
+const window = process.env["REKEY_TEST_SLOW"] ? 1_000 : 50;
+const allowed = 10;
+
+/** Lets so many requests through in each window, and answers the rest 429. */
+function limiter(): () => boolean {
+  let started: number[] = [];
+  return () => {
+    const now = performance.now();
+    started = started.filter((time) => now - time < window);
+    if (started.length >= allowed) return false;
+    started.push(now);
+    return true;
+  };
+}
+
+for (const paced of [true, false]) {
+  const how = paced ? "with rekey:requestsPerSecond" : "held back by Retry-After alone";
+  it(titled(50, `1,000 resources, 10 requests a window`, "create", `all done, none lost; ${how}`), async function () {
+    this.timeout(300_000);
+    const perSecond = (allowed * 1000 * 0.9) / window;
+    const world = await World.start({
+      deadlineSeconds: 60,
+      settings: () => ({ maxConcurrency: 8, ...(paced && { requestsPerSecond: perSecond }) }),
+    });
+    const lets = limiter();
+    const applied = new Map<string, number>();
+    const ids = Array.from({ length: count }, (_, nth) => `db-${nth}`);
+    for (const id of ids) {
+      world.server.behave("POST", id, ({ answer }) => {
+        if (!lets()) return answer(429, { "retry-after": String(Math.ceil(window / 1000)) }, "{}");
+        applied.set(id, (applied.get(id) ?? 0) + 1);
+        answer(200);
+      });
+    }
+    const wanted = paced ? ids : ids.slice(0, 100);
+    const results = await Promise.all(wanted.map((id) => world.host.create(rotation(id))));
+    for (const result of results) expectKind("done", result);
+    assert.equal(applied.size, wanted.length);
+    assert.ok([...applied.values()].every((times) => times === 1));
+    await world.close();
+  });
+}
