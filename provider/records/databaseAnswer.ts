@@ -3,7 +3,7 @@ import { type Credentials, credentialFields, type DatabaseRecord, databaseFields
 import { isObject, readJson } from "./json";
 import { isFaithful } from "./markers";
 import { camelCase } from "./names";
-import { readRecord } from "./read";
+import { readRecord, sentTwice } from "./read";
 
 /** What a reset's answer told: as much of it as could be read. */
 export interface DatabaseAnswer {
@@ -66,7 +66,7 @@ function keepOthers(others: Readonly<Record<string, unknown>>) {
 function duplicateProblem(wireName: string): string {
   const name = camelCase(wireName);
   const known = Object.hasOwn(databaseFields, name) || Object.hasOwn(credentialFields, name);
-  return `${known ? name : "a field that Rekey does not know"}: sent twice, the last value counts`;
+  return sentTwice(known ? name : "a field that Rekey does not know");
 }
 
 /** Each credential is optional: missing, null and empty are all "not sent". */
@@ -81,7 +81,11 @@ function takeCredentials(fields: Readonly<Record<string, unknown>>) {
     else if (typeof value !== "string") credentialProblems.push(`${name}: expected a string`);
     else if (!isFaithful(value))
       credentialProblems.push(`${name}: holds characters that Pulumi cannot carry unchanged`);
-    else credentials[name] = value;
+    else {
+      // Under another spelling of its name.
+      if ((credentials[name] ?? value) !== value) credentialProblems.push(sentTwice(name));
+      credentials[name] = value;
+    }
   }
   return { credentials: credentials as Credentials, credentialProblems, unclaimed: Object.fromEntries(unclaimed) };
 }

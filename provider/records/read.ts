@@ -24,6 +24,10 @@ const schemas: Record<Exclude<Kind, "object">, z.ZodType> = {
   texts: z.array(z.string({ error: "expected a list of strings" }), { error: "expected a list of strings" }),
 };
 
+export function sentTwice(name: string): string {
+  return `${name}: sent twice, the last value counts`;
+}
+
 /** Reads the fields of the table from a JSON object, and says what was wrong with which. */
 export function readRecord<F extends Fields>(fields: F, sent: Record<string, unknown>): Reading<F> {
   const record: Record<string, unknown> = {};
@@ -34,8 +38,12 @@ export function readRecord<F extends Fields>(fields: F, sent: Record<string, unk
   const wire = new Map<string, unknown>();
   for (const [wireName, value] of Object.entries(sent)) {
     const name = camelCase(wireName);
-    if (Object.hasOwn(fields, name)) wire.set(name, value);
-    else others.push([wireName, value]);
+    if (!Object.hasOwn(fields, name)) others.push([wireName, value]);
+    else {
+      // Under another spelling of its name.
+      if ((wire.get(name) ?? value) !== value) problems.push(sentTwice(name));
+      wire.set(name, value);
+    }
   }
   for (const [name, field] of Object.entries(fields)) {
     const value = wire.get(name);

@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { structs } from "../../local/engine/proto";
+import { isSecret, type Properties } from "../support/wire";
+import { hostileValues } from "./hostile";
+import { type Answer, credentialNames, databaseId, tryParse } from "./answers";
+
+const untouched = [Object.prototype, Array.prototype, Function.prototype, String.prototype].map(
+  (prototype) => [prototype, Reflect.ownKeys(prototype).length] as const,
+);
+
+/** Texts that stand for unknown values: no engine carries them. */
+const unknowns: ReadonlySet<string> = new Set(hostileValues.map(tryParse).filter((value) => isUuid(value)));
+
+function isUuid(value: unknown): value is string {
+  return typeof value === "string" && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value);
+}
+
+export function assertNothingPolluted(): void {
+  for (const [prototype, count] of untouched) assert.equal(Reflect.ownKeys(prototype).length, count, "a prototype");
+}
+
+/** Sends properties through protobuf as the host does. @throws where it cannot carry them, or alters them */
+export function assertCarried(properties: Properties): Properties {
+  const sent = structs.Struct.fromJavaScript(properties as never);
+  const arrived = structs.Struct.deserializeBinary(sent.serializeBinary()).toJavaScript() as Properties;
+  assert.deepEqual(arrived, properties);
+  return arrived;
+}
+
+/** Whether the answer tells that this database's password was reset, whatever is wrong with the rest of it. */
+export function isUsable({ text }: Answer): boolean {
+  const value = tryParse(text);
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  const { database_id: id, databaseId: camel } = value as Properties;
+  const ids = [id, camel].filter((one) => typeof one === "string" && !unknowns.has(one));
+  const credentials = Object.keys(credentialNames).filter((name) => Object.hasOwn(value, name));
+  return credentials.some((name) => isFaithful((value as Properties)[name])) && ids.every((one) => one === databaseId);
+}
+
+/** Whether every part of the way can carry a text as it is. */
+function isFaithful(text: unknown): boolean {
+  if (typeof text !== "string" || text === "" || unknowns.has(text)) return false;
+  return text.isWellFormed() && !text.includes("\ufffd");
+}
+
+/** Each credential of the answer is in the outputs byte for byte and secret, or is named in `problems`. */
+export function assertCredentialsKept(answer: Answer, outs: Properties): void {
+  const problems = (outs["problems"] ?? []) as string[];
+  for (const [wireName, value] of answer.credentials) {
+    const name = credentialNames[wireName as keyof typeof credentialNames];
+    const output = outs[name];
+    if (isSecret(output) && output.value === value) continue;
+    const named = problems.some((problem) => problem.startsWith(`${name}:`));
+    assert.ok(named, `${wireName} ${JSON.stringify(value)} is lost; the problems are ${JSON.stringify(problems)}`);
+  }
+}
+
+/** No credential stands anywhere but inside a secret, unless the platform itself sent it as something else, too. */
+export function assertNothingShown({ text, credentials }: Answer, outs: Properties, said: readonly string[]): void {
+  const shown = JSON.stringify([Object.values(outs).filter((value) => !isSecret(value)), said]);
+  for (const [, value] of credentials) {
+    const written = JSON.stringify(value).slice(1, -1);
+    const asCredential = credentials.filter(([, other]) => other.includes(value)).length;
+    if (value.length < 12 || text.split(written).length - 1 > asCredential) continue;
+    const at = shown.indexOf(written);
+    assert.equal(at, -1, `${written} is shown: ${shown.slice(Math.max(0, at - 80), at + 80)}`);
+  }
+}

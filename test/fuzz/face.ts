@@ -1,0 +1,59 @@
+import type * as dynamicFace from "../../provider/dynamic";
+import { type ApiAnswer, type ApiRequest, HttpRequester } from "../../provider/api/requester";
+
+type Resource = "passwordRotation" | "flowControlReset";
+type Face = Pick<typeof dynamicFace, Resource>;
+
+const settings: Readonly<Record<string, string>> = {
+  "rekey:baseUrl": "https://platform.test",
+  "rekey:queueUrl": "https://queue.test",
+  "rekey:username": "admin",
+  "rekey:password": "management-password",
+  "rekey:queueToken": "queue-token",
+};
+
+/** The provider as the host calls it, with requests that never reach a socket: the mass of answers would take hours. */
+export class InProcessFace {
+  readonly sent: ApiRequest[] = [];
+  /** What is answered, with status 200. */
+  answer: (request: ApiRequest) => string = () => "{}";
+  /** What was written to standard error. */
+  said: string[] = [];
+  #face: Face | undefined;
+  readonly #send = Object.getOwnPropertyDescriptor(HttpRequester.prototype, "send") as PropertyDescriptor;
+  readonly #error = console.error;
+
+  constructor(private readonly configuration: Readonly<Record<string, string>> = settings) {}
+
+  /** The provider as a new host process has it: one that remembers nothing. */
+  renew(): Face {
+    const path = require.resolve("../../provider/dynamic");
+    delete require.cache[path];
+    this.#face = require(path) as Face;
+    const config = { get: (key: string) => this.configuration[key] } as never;
+    void this.#face.passwordRotation.configure?.({ config });
+    return this.#face;
+  }
+
+  get face(): Face {
+    return this.#face ?? this.renew();
+  }
+
+  /** Takes the place of the network and of standard error. */
+  start(): void {
+    const { sent } = this;
+    const answer = (request: ApiRequest): string => this.answer(request);
+    HttpRequester.prototype.send = async (request): Promise<ApiAnswer> => {
+      sent.push(request);
+      const { method, purpose, consequences, path } = request;
+      const facts = { method, purpose, consequences, url: `https://platform.test${path}` };
+      return { status: 200, body: answer(request), facts };
+    };
+    console.error = (...words: unknown[]) => void this.said.push(words.join(" "));
+  }
+
+  stop(): void {
+    Object.defineProperty(HttpRequester.prototype, "send", this.#send);
+    console.error = this.#error;
+  }
+}

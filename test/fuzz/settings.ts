@@ -1,0 +1,15 @@
+/** How many values a property is tried with, and which: `npm run test:fuzz` tries many, `npm test` a share of them. */
+const scale = Number(process.env["REKEY_FUZZ_SCALE"] ?? 1);
+const seed = Number(process.env["REKEY_SEED"] ?? Date.now() % 2 ** 31);
+
+before(() => console.log(`    seed: ${seed} (REKEY_SEED=${seed} repeats the run)`));
+
+/** Parameters of a property of fast-check. @param runs how many values `npm test` tries */
+export function fuzz(runs: number): { numRuns: number; seed: number; timeout: number } {
+  return { numRuns: Math.ceil(runs * scale), seed, timeout: 20_000 };
+}
+
+/** Milliseconds that the property may take in all. */
+export function patience(runs: number): number {
+  return 60_000 + runs * scale * 20;
+}
