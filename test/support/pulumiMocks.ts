@@ -11,6 +11,7 @@ export interface Registration {
 
 export interface MockOptions {
   readonly preview?: boolean;
+  /** Default: `stack`. */
   readonly stack?: string;
   /** The outputs of a resource, besides its inputs. */
   readonly outputs?: (type: string) => object | Promise<object>;
@@ -29,7 +30,7 @@ interface Monitor {
 }
 
 /** Makes this process a Pulumi program whose engine is a mock; returns what is registered from then on. */
-export async function startMocks({ preview = false, stack, outputs }: MockOptions = {}): Promise<Registration[]> {
+export async function startMocks({ preview = false, stack = "stack", outputs }: MockOptions = {}): Promise<Registration[]> {
   const registered: Registration[] = [];
   await pulumi.runtime.setMocks(
     {
