@@ -1,0 +1,81 @@
+import { databaseRecord } from "../../local/platform/databaseRecord";
+import { deliveryOfAnswer, deliveryOfSilence } from "../../provider/api/delivery";
+import { errorOf, type FailedAttempt } from "../../provider/api/failures";
+import { type ApiAnswer, type ApiRequest, type Requester } from "../../provider/api/requester";
+import { decideRetry } from "../../provider/api/retry";
+import { managementService } from "../../provider/api/service";
+import { type Fate, type FateName, fates } from "./fates";
+
+/** A database as the platform has it now. Its record tells its generation by the port, and holds its credentials. */
+export interface DatabaseState {
+  readonly record: Record<string, unknown>;
+}
+
+export function passwordOf(databaseId: string, generation: number): string {
+  return `password-of-${databaseId}-${generation}-`;
+}
+
+const service = managementService("https://platform.test", "user", "management-password");
+
+/** A platform in memory. Whatever a reset meets is said beforehand; each reset that is applied is counted. */
+export class FakePlatform implements Requester {
+  readonly #generations = new Map<string, number>();
+  /** Databases whose reset arrived and may have been applied, or was, in this run. */
+  readonly delivered: string[] = [];
+  /** All attempts that arrived in this run, by database. */
+  readonly arrived: string[] = [];
+  #coming = new Map<string, FateName[]>();
+  /** When the engine of this run ends; `now` while a request is under way. */
+  engineEnds: "now" | "unsaved" | "saved" | undefined;
+  #onKill: () => void = () => undefined;
+
+  generation(databaseId: string): number {
+    return this.#generations.get(databaseId) ?? 1;
+  }
+
+  /** Begins a run: what its requests meet, by database; whatever comes after that is good. Resolves when the engine is killed. */
+  begin(coming: Readonly<Record<string, readonly FateName[]>> = {}): Promise<"killed"> {
+    this.#coming = new Map(Object.entries(coming).map(([id, list]) => [id, [...list]]));
+    this.delivered.length = this.arrived.length = 0;
+    this.engineEnds = undefined;
+    return new Promise((resolve) => (this.#onKill = () => resolve("killed")));
+  }
+
+  /** The way of a request as the real requester goes it, without waiting. */
+  async send(request: ApiRequest): Promise<ApiAnswer> {
+    const { method, path, purpose, consequences, once } = request;
+    const facts = { method, purpose, consequences, url: service.baseUrl + path };
+    const databaseId = path.split("/").at(-1) ?? "";
+    for (let attempt = 1; ; attempt++) {
+      const fate: Fate = fates[this.#coming.get(databaseId)?.shift() ?? "good"];
+      const database = this.#meet(databaseId, fate);
+      if (fate.engineEnds !== undefined) this.engineEnds = fate.engineEnds;
+      if (fate.verdict === "killed") {
+        this.engineEnds = "now";
+        this.#onKill();
+        return new Promise(() => undefined);
+      }
+      const body = fate.body?.(database) ?? `{"error":"it broke"}`;
+      const { status, code, retryAfter } = fate;
+      const delivery = status !== undefined ? deliveryOfAnswer(status) : deliveryOfSilence(fate.arrives !== false);
+      if (delivery === "answered") return { status: status ?? 200, body, facts };
+      const failed: FailedAttempt = { delivery, body, ...defined({ status, code, retryAfter }) };
+      const decision = decideRetry({ ...failed, once, attempt, remaining: 60_000 }, 0.5);
+      if (decision.do === "stop") throw errorOf(facts, service, [], { ...failed, attempts: attempt });
+    }
+  }
+
+  #meet(databaseId: string, { arrives, applies, verdict }: Fate): DatabaseState {
+    if (arrives !== false) this.arrived.push(databaseId);
+    if (arrives !== false && verdict !== "refused" && verdict !== "again") this.delivered.push(databaseId);
+    const generation = this.generation(databaseId) + (applies ? 1 : 0);
+    this.#generations.set(databaseId, generation);
+    const password = passwordOf(databaseId, generation);
+    const credentials = { password, rest_token: `${password}rest`, read_only_rest_token: `${password}read` };
+    return { record: { ...databaseRecord({ database_id: databaseId, port: generation }), ...credentials } };
+  }
+}
+
+function defined<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never;
+}

@@ -1,0 +1,97 @@
+import { type DatabaseState } from "./fakePlatform";
+
+/** What a reset meets on its way. `verdict` is what a careful sender can know of it afterwards. */
+export interface Fate {
+  /** `again`: it was certainly not done, and may be tried again. */
+  readonly verdict: "confirmed" | "unknown" | "refused" | "again" | "killed";
+  /** Whether the platform sees the request. Default: true. */
+  readonly arrives?: false;
+  /** Whether the platform resets the password. */
+  readonly applies: boolean;
+  /** Whether the answer holds the new credentials. */
+  readonly credentials?: boolean;
+  readonly status?: number;
+  /** Text of the answer; default: an error's. */
+  readonly body?: (database: DatabaseState) => string;
+  /** Code of the failure where there is no answer. */
+  readonly code?: string;
+  readonly retryAfter?: number | "unusable";
+  /** When the engine ends, however well the request went: before the state is written, or right after. */
+  readonly engineEnds?: "unsaved" | "saved";
+}
+
+const answered = (change: (record: Record<string, unknown>) => Record<string, unknown>) => (database: DatabaseState) =>
+  JSON.stringify(change(database.record));
+const whole = answered((record) => record);
+const without =
+  (...fields: string[]) =>
+  (record: Record<string, unknown>) =>
+    Object.fromEntries(Object.entries(record).filter(([name]) => !fields.includes(name)));
+
+const good = { verdict: "confirmed", applies: true, credentials: true, status: 200, body: whole } as const;
+const unknown = { verdict: "unknown", applies: true } as const;
+const refused = { verdict: "refused", applies: false } as const;
+const notSent = { verdict: "refused", applies: false, arrives: false } as const;
+const killed = { verdict: "killed", applies: false } as const;
+
+/** Everything that may become of a reset, by name. */
+export const fates = {
+  good,
+  // The record is usable in part: the reset has happened.
+  "a field missing": { ...good, body: answered(without("region")) },
+  "a field mistyped": { ...good, body: answered((record) => ({ ...record, region: [1], tls: null })) },
+  "more than is known": { ...good, body: answered((record) => ({ ...record, sort: { of: "new" }, type: "huge" })) },
+  "no credentials": {
+    ...good,
+    credentials: false,
+    body: answered(without("password", "rest_token", "read_only_rest_token")),
+  },
+  "the credentials alone": {
+    ...good,
+    body: answered(({ database_id, port, password, rest_token }) => ({ database_id, port, password, rest_token })),
+  },
+  // Nobody can tell whether it was done; each as it looks when it was, and when it was not.
+  "500, done": { ...unknown, status: 500 },
+  "500, not done": { ...unknown, applies: false, status: 500 },
+  "503 that asks to wait": { ...unknown, applies: false, status: 503, retryAfter: 1 },
+  "303, done": { ...unknown, status: 303 },
+  "408, not done": { ...unknown, applies: false, status: 408 },
+  "cut, done": { ...unknown, code: "ECONNRESET" },
+  "cut, not done": { ...unknown, applies: false, code: "ECONNRESET" },
+  "silence, done": { ...unknown, code: "deadline" },
+  "silence, not done": { ...unknown, applies: false, code: "deadline" },
+  "202 and the record": { ...unknown, applies: false, status: 202, body: whole },
+  "half an answer": { ...unknown, status: 200, body: (database) => whole(database).slice(0, -9) },
+  "an answer without words": { ...unknown, status: 200, body: () => "" },
+  "a page": { ...unknown, applies: false, status: 200, body: () => "<html>welcome</html>" },
+  "another database's record": {
+    ...unknown,
+    status: 200,
+    body: answered((record) => ({ ...record, database_id: "someone-elses", password: "not-yours", port: 1 })),
+  },
+  // It was certainly not done.
+  "400": { ...refused, status: 400 },
+  "401": { ...refused, status: 401 },
+  "404": { ...refused, status: 404 },
+  "307": { ...refused, status: 307 },
+  "429 for ever": { ...refused, status: 429, retryAfter: "unusable" },
+  "429": { verdict: "again", applies: false, status: 429 },
+  "no such host": { ...notSent, code: "ENOTFOUND" },
+  "connection refused": { ...notSent, verdict: "again", code: "ECONNREFUSED" },
+  "reset before it was sent": { ...notSent, verdict: "again", code: "ECONNRESET" },
+  // The engine is killed: before it is sent, before it is done, before the answer, before the state is written, afterwards.
+  "killed unsent": { ...killed, arrives: false },
+  "killed on arrival": killed,
+  "killed when done": { ...killed, applies: true },
+  "killed when answered": { ...good, engineEnds: "unsaved" },
+  "killed when refused": { ...refused, status: 422, engineEnds: "unsaved" },
+  "killed when unconfirmed": { ...unknown, status: 502, engineEnds: "unsaved" },
+  "killed when saved": { ...good, engineEnds: "saved" },
+} as const satisfies Record<string, Fate>;
+
+export type FateName = keyof typeof fates;
+
+export const fateNames = Object.keys(fates) as FateName[];
+
+/** Attempts that one call may make. */
+export const attempts = 3;

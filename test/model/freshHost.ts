@@ -1,0 +1,35 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { compileFunction } from "node:vm";
+import ts from "typescript";
+import { type Run } from "../../provider/lifecycle/run";
+
+type Dynamic = typeof import("../../provider/dynamic");
+type Say = (line: string) => void;
+type Body = (exports: object, require: (id: string) => unknown, console: { error: Say }) => void;
+
+const file = require.resolve("../../provider/dynamic");
+const requireThere = createRequire(file);
+let body: Body | undefined;
+
+/**
+ * The provider as a host process that was just started loads it: an instance of its own, which remembers nothing.
+ *
+ * @param say gets what it prints
+ */
+export function freshHost(run: Run, say: Say): Dynamic {
+  body ??= compile();
+  const exports = {};
+  const load = (id: string): unknown =>
+    id === "./lifecycle/runFromSettings" ? { runFromSettings: () => run } : requireThere(id);
+  body(exports, load, { error: say });
+  return exports as Dynamic;
+}
+
+/** Compiled once: loading the file anew for each of some ten thousand runs would take minutes. */
+function compile(): Body {
+  const { outputText } = ts.transpileModule(readFileSync(file, "utf8"), {
+    compilerOptions: { module: ts.ModuleKind.CommonJS, target: ts.ScriptTarget.ES2022 },
+  });
+  return compileFunction(outputText, ["exports", "require", "console"], { filename: file }) as Body;
+}

@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { type FakeEngine, onDisk } from "./fakeEngine";
+import { type FakePlatform, passwordOf } from "./fakePlatform";
+import { type Memory } from "./memory";
+import { type Model } from "./model";
+import { isSecret, revealed } from "../support/wire";
+import { type Name, names } from "./wish";
+
+/** Whatever a run meets, and whatever the model makes of it. */
+export function assertLaws(platform: FakePlatform, engine: FakeEngine): void {
+  assert.equal(new Set(platform.delivered).size, platform.delivered.length, "two resets of one database in one run");
+  const readable = [onDisk(engine.state), ...engine.said];
+  for (const text of readable) assert.doesNotMatch(text, /password-of-|management-password|not-yours/, "a secret");
+  for (const saved of Object.values(engine.state)) {
+    const { appliedTrigger, attemptedTrigger } = saved.outputs;
+    for (const mark of [appliedTrigger, attemptedTrigger]) assert.ok(mark === undefined || isSecret(mark));
+  }
+}
+
+/** The state and the platform are as the model says. */
+export function assertAsExpected(model: Model, platform: FakePlatform, engine: FakeEngine): void {
+  for (const [databaseId, generation] of model.generations) {
+    assert.equal(platform.generation(databaseId), generation, `resets of database ${databaseId}`);
+  }
+  for (const name of names) assert.deepEqual(seen(engine, name), expected(model.memories[name]), `resource ${name}`);
+}
+
+/** What the state holds of the last reset is what the platform has now. */
+export function assertInStep(platform: FakePlatform, engine: FakeEngine, name: Name): void {
+  const { outputs } = engine.state[name] ?? assert.fail(`${name} is not in the state`);
+  const databaseId = String(outputs["databaseId"]);
+  const { password, record, outcome } = revealed(outputs);
+  const generation = platform.generation(databaseId);
+  const port = (record as { port?: number } | undefined)?.port;
+  assert.deepEqual(
+    { outcome, password, port },
+    { outcome: "reset", password: passwordOf(databaseId, generation), port: generation },
+  );
+}
+
+function seen(engine: FakeEngine, name: Name): Record<string, unknown> | undefined {
+  const saved = engine.state[name];
+  if (!saved) return undefined;
+  const {
+    databaseId,
+    outcome,
+    rotationCount,
+    unconfirmedResets = 0,
+    record,
+    password,
+    rotatedAt,
+    adoptedAt,
+  } = revealed(saved.outputs);
+  return {
+    databaseId,
+    outcome,
+    rotationCount,
+    unconfirmedResets,
+    port: (record as { port?: number } | undefined)?.port,
+    password,
+    since: rotatedAt ?? adoptedAt,
+    initError: saved.initErrors.length > 0,
+  };
+}
+
+function expected(memory: Memory | undefined): Record<string, unknown> | undefined {
+  if (!memory) return undefined;
+  const { databaseId, outcome, confirmed, unconfirmed, generation, password, since, initError } = memory;
+  return {
+    databaseId,
+    outcome,
+    rotationCount: confirmed,
+    unconfirmedResets: unconfirmed,
+    port: generation,
+    password,
+    since: since === undefined ? undefined : new Date(since).toISOString(),
+    initError,
+  };
+}

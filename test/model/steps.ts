@@ -1,0 +1,58 @@
+import fc from "fast-check";
+import { type FateName, fateNames, fates } from "./fates";
+import { type UpOptions } from "./fakeEngine";
+import { type Name, names, type Wish } from "./wish";
+
+/** One step of a sequence, in plain data: what a failure prints can be run again as it stands. */
+export type Step =
+  | ({ readonly do: "up"; readonly meets: Readonly<Record<Name, readonly FateName[]>> } & UpOptions)
+  | { readonly do: "preview"; readonly versionIsKnown: boolean }
+  | { readonly do: "refresh" }
+  | { readonly do: "destroy" }
+  /** The user edits the program: some arguments of a resource, or the whole of it (`undefined` takes it away). */
+  | { readonly do: "edit"; readonly name: Name; readonly change: Partial<Omit<Wish, "databaseId">> }
+  | { readonly do: "move"; readonly name: Name; readonly databaseId: string }
+  | { readonly do: "remove"; readonly name: Name }
+  /** Negative where the clock is set back. */
+  | { readonly do: "wait"; readonly hours: number }
+  | { readonly do: "upgrade" };
+
+const name = fc.constantFrom(...names);
+const mostlyGood = fc.oneof(fc.constant<FateName>("good"), { weight: 2, arbitrary: fc.constantFrom(...fateNames) });
+const lost = fc.constantFrom(...fateNames.filter((fate) => fates[fate].verdict === "unknown"));
+const meets = fc.oneof({ weight: 3, arbitrary: fc.array(mostlyGood, { minLength: 1, maxLength: 4 }) }, fc.tuple(lost));
+
+const version = fc.constantFrom(undefined, 1, "1", 2, "2", "02", 3);
+const triggers = fc.constantFrom(undefined, {}, { by: 1 }, { by: "1" }, { by: null }, { by: 2, of: "x" }, { of: "x" });
+const change = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ version }) },
+  { weight: 2, arbitrary: fc.record({ triggers }) },
+  fc.record({ rotateEvery: fc.constantFrom(undefined, "12h" as const, "P1D" as const, "7d" as const) }),
+  fc.record({ initialRotation: fc.constantFrom(undefined, true, false) }),
+  fc.constant({ version: undefined, triggers: undefined }),
+);
+
+export const plainUp: UpOptions = { repeats: 0, forced: false, goesOn: false, limit: undefined };
+
+const up = fc.record({
+  do: fc.constant("up" as const),
+  meets: fc.record({ a: meets, b: meets }),
+  repeats: fc.constantFrom(0, 0, 0, 1, 2),
+  forced: fc.constantFrom(false, false, true),
+  goesOn: fc.boolean(),
+  limit: fc.constantFrom(undefined, undefined, undefined, 0, 1),
+});
+
+export const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 18, arbitrary: up },
+  { weight: 12, arbitrary: fc.record({ do: fc.constant("edit" as const), name, change }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("preview" as const), versionIsKnown: fc.boolean() }) },
+  { weight: 2, arbitrary: fc.constant({ do: "refresh" as const }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant("wait" as const), hours: fc.integer({ min: -50, max: 200 }) }) },
+  fc.record({ do: fc.constant("move" as const), name, databaseId: fc.constantFrom("1", "2") }),
+  fc.record({ do: fc.constant("remove" as const), name }),
+  fc.constant({ do: "destroy" as const }),
+  fc.constant({ do: "upgrade" as const }),
+);
+
+export const sequence = fc.array(step, { minLength: 1, maxLength: 30, size: "max" });

@@ -1,0 +1,24 @@
+/** What a program says of one resource. */
+export interface Wish {
+  readonly databaseId: string;
+  readonly version?: string | number | undefined;
+  readonly triggers?: Readonly<Record<string, string | number | null>> | undefined;
+  readonly rotateEvery?: keyof typeof hoursOf | undefined;
+  readonly initialRotation?: boolean | undefined;
+}
+
+/** The intervals that programs here use, in hours. */
+export const hoursOf = { "12h": 12, P1D: 24, "7d": 168 } as const;
+
+/** Names of the resources that a program may have; each has databases of its own. */
+export const names = ["a", "b"] as const;
+export type Name = (typeof names)[number];
+export type Wishes = Partial<Record<Name, Wish>>;
+
+/** The model's own way to tell one trigger from another; undefined where the program says nothing of when to rotate. */
+export function triggerOf({ version, triggers = {} }: Wish): string | undefined {
+  const said = Object.entries(triggers).filter(([, value]) => value !== null);
+  if (version === undefined && said.length === 0) return undefined;
+  const lines = said.map(([name, value]) => `${name}=${value}`).sort();
+  return [version === undefined ? "no version" : `version=${version}`, ...lines].join("\n");
+}
