@@ -153,9 +153,14 @@ function sameTrigger(mark: string, inputs: PasswordRotationInputs): boolean {
   return isNoTrigger(inputs) || compareTrigger(mark, inputs) === "same";
 }
 
-/** A trigger that was taken away stays the one that was answered, so that putting it back asks for nothing. */
+/**
+ * A trigger that was taken away stays the one that was answered, so that putting it back asks for nothing; also one whose
+ * reset was not confirmed before it was taken away, because this reset is in its place.
+ */
 function appliedMark(saved: PasswordRotationOutputs | undefined, inputs: PasswordRotationInputs): string {
-  return (isNoTrigger(inputs) ? saved?.appliedTrigger : undefined) ?? markTrigger(inputs);
+  if (!isNoTrigger(inputs)) return markTrigger(inputs);
+  const marks = [saved?.attemptedTrigger, saved?.appliedTrigger];
+  return marks.find((mark) => mark !== undefined && compareTrigger(mark, {}) !== "same") ?? markTrigger(inputs);
 }
 
 /** A changed trigger explains itself: the user changed it. Other reasons for a reset are said. */
