@@ -1,4 +1,5 @@
 import type * as dynamic from "@pulumi/pulumi/dynamic";
+import { InputError } from "./api/errors/inputError";
 import { type Properties, unknownNames, withoutProvider, wrap } from "./engineValues";
 import { engineAddress, requireEngine } from "./engineWatch";
 import { type Applied, type CheckFailure, type Difference } from "./lifecycle/applied";
@@ -62,6 +63,15 @@ function face<Inputs, Outputs>(
     return { id, outs };
   }
 
+  /** What was saved under another id than the resource's own is damaged: a replacement would reset what nobody asked for. */
+  function requireSound(id: string, saved: Properties): void {
+    if (saved[idInput] === id) return;
+    throw new InputError(
+      `the saved output ${idInput}`,
+      `is not ${JSON.stringify(id)}, the id of the resource: the state is damaged. Restore it`,
+    );
+  }
+
   return {
     // All is done when the first synchronous run ends: another call may come before this one is awaited.
     configure: ({ config }) => answer(() => void (run ??= startRun((key) => config.get(key)))),
@@ -70,8 +80,9 @@ function face<Inputs, Outputs>(
         inputs: news,
         failures: life.check(withoutProvider(news) as Inputs, unknownNames(news), theRun()),
       })),
-    diff: (_id, olds, news) =>
+    diff: (id, olds, news) =>
       answer(() => {
+        requireSound(id, olds);
         const unknown = unknownNames(news);
         if (life.decidingInputs.some((name) => unknown.has(name))) return { changes: true };
         const { notice, replaces, changes } = life.diff(olds as Outputs, withoutProvider(news) as Inputs, theRun());
@@ -79,7 +90,11 @@ function face<Inputs, Outputs>(
         return { changes, replaces: [...(replaces ?? [])] };
       }),
     create: (inputs) => answer(() => apply(undefined, inputs)),
-    update: (_id, olds, news) => answer(() => apply(olds, news)),
+    update: (id, olds, news) =>
+      answer(() => {
+        requireSound(id, olds);
+        return apply(olds, news);
+      }),
     // The interface has no reading of a database: what was saved stays what is known.
     read: (id, props = {}) => answer(() => ({ id, props: wrap(props, life.secretOutputs) })),
     // Deleting the resource leaves the database, and its password, as they are.

@@ -35,11 +35,13 @@ export type RotationPlan =
 /** After so many unconfirmed resets in a row, a person should look. */
 export const unconfirmedLimit = 3;
 
+const outcomes: readonly unknown[] = ["reset", "adopted", "unknown"] satisfies Outcome[];
 const keep: RotationPlan = { do: "keep" };
 
 /** What is to be done, decided from what is saved and what is wanted alone; `now` only for `rotateEvery`. */
 export function planRotation(saved: RotationState | undefined, wanted: RotationWish, now: Date): RotationPlan {
   if (!saved) return wanted.initialRotation === false ? { do: "adopt" } : { do: "reset", reason: "created" };
+  if (!outcomes.includes(saved.outcome)) return refuseUnreadable("outcome");
   if (saved.outcome === "unknown") return planUnconfirmed(saved, wanted);
   if (!isNoTrigger(wanted)) {
     const comparison = compareTrigger(saved.appliedTrigger, wanted);
@@ -51,10 +53,11 @@ export function planRotation(saved: RotationState | undefined, wanted: RotationW
 
 /** The database's password may have been reset, and its new credentials are not known: one more reset makes it sure. */
 function planUnconfirmed(saved: RotationState, wanted: RotationWish): RotationPlan {
-  const asked = isNoTrigger(wanted) ? "same" : compareTrigger(saved.attemptedTrigger, wanted);
+  const asked = compareTrigger(saved.attemptedTrigger, wanted);
   if (asked === "unreadable") return refuseUnreadable("attemptedTrigger");
-  if (asked === "different") return { do: "reset", reason: "trigger" };
+  if (asked === "different" && !isNoTrigger(wanted)) return { do: "reset", reason: "trigger" };
   const attempts = saved.unconfirmedResets ?? 0;
+  if (!Number.isSafeInteger(attempts) || attempts < 0) return refuseUnreadable("unconfirmedResets");
   if (attempts < unconfirmedLimit) return { do: "reset", reason: "unconfirmed" };
   return {
     do: "refuse",
@@ -63,15 +66,16 @@ function planUnconfirmed(saved: RotationState, wanted: RotationWish): RotationPl
 }
 
 function planScheduled(saved: RotationState, rotateEvery: string, now: Date): RotationPlan {
-  const last = saved.rotatedAt ?? saved.adoptedAt;
-  if (last === undefined) return refuseUnreadable("rotatedAt");
-  let due: Date;
-  try {
-    due = dueAt(last, rotateEvery);
-  } catch {
-    return refuseUnreadable("rotatedAt");
-  }
-  return due <= now ? { do: "reset", reason: "schedule", since: last } : keep;
+  const output = saved.outcome === "adopted" ? "adoptedAt" : "rotatedAt";
+  const last = saved[output];
+  if (!isWholeTime(last)) return refuseUnreadable(output);
+  return dueAt(last, rotateEvery) <= now ? { do: "reset", reason: "schedule", since: last } : keep;
+}
+
+/** Whether a time is written as it was saved. A part of it could be read as an earlier one, and so cause a reset. */
+function isWholeTime(written: unknown): written is string {
+  const time = new Date(typeof written === "string" ? written : NaN);
+  return !Number.isNaN(time.getTime()) && time.toISOString() === written;
 }
 
 function refuseUnreadable(output: string): RotationPlan {

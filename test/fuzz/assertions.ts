@@ -27,6 +27,11 @@ export function assertCarried(properties: Properties): Properties {
   return arrived;
 }
 
+/** Properties as the host gives them to the provider: it reads them from protobuf, and loses a key like `__proto__`. */
+export function asTheHostReads(properties: Properties): Properties {
+  return structs.Struct.fromJavaScript(properties as never).toJavaScript() as Properties;
+}
+
 /** Whether the answer tells that this database's password was reset, whatever is wrong with the rest of it. */
 export function isUsable({ text }: Answer): boolean {
   const value = tryParse(text);

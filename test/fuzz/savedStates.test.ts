@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { isSecret } from "../support/wire";
+import { databaseId } from "./answers";
+import { assertCarried, assertNothingPolluted } from "./assertions";
+import { InProcessFace } from "./face";
+import { __provider, damagedState, version } from "./savedStates";
+import { fuzz, patience } from "./settings";
+
+const wishes = fc.constantFrom(
+  { version },
+  { version: 7 },
+  { version, rotateEvery: "10d" },
+  { rotateEvery: "P1M" },
+  {},
+);
+
+describe("fuzz: damaged saved states", () => {
+  const platform = new InProcessFace();
+  before(() => platform.start());
+  after(() => platform.stop());
+  beforeEach(() => {
+    platform.renew();
+    platform.sent.length = 0;
+  });
+
+  it("cause no reset that nobody asked for: what cannot be read is refused, by its name", async () => {
+    let refused = 0;
+    await fc.assert(
+      fc.asyncProperty(damagedState, wishes, async (olds, wish) => {
+        const news = { databaseId, ...wish, __provider };
+        const { passwordRotation } = platform.face;
+        const planned = await outcomeOf(() => passwordRotation.diff(databaseId, olds, news));
+        if (planned.done) assert.deepEqual(planned.value.replaces, [], "a replacement is a reset");
+        const updated = await outcomeOf(() => passwordRotation.update(databaseId, olds, news));
+        if (updated.done) {
+          assertCarried((updated.value as { outs: Record<string, unknown> }).outs);
+          assert.ok(planned.done && planned.value.changes === false, "diff and update disagree");
+        } else {
+          refused++;
+          assert.match(updated.message, /saved output \w+ is not|the last \d+ resets in a row/);
+          if (planned.done) assert.equal(planned.value.changes, true, "diff and update disagree");
+        }
+        assert.equal(platform.sent.length, 0);
+        assertNothingPolluted();
+      }),
+      fuzz(2_000),
+    );
+    console.log(`    ${refused} were refused`);
+  }).timeout(patience(2_000));
+
+  it("can be refreshed and deleted, with the secrets in them marked", async () => {
+    await fc.assert(
+      fc.asyncProperty(damagedState, async (olds) => {
+        const { passwordRotation } = platform.face;
+        const { id, props = {} } = await passwordRotation.read(databaseId, olds);
+        assert.equal(id, databaseId);
+        assertCarried(props);
+        for (const name of ["password", "otherFields", "appliedTrigger"]) {
+          assert.equal(isSecret(props[name]), name in olds, name);
+        }
+        await passwordRotation.delete(databaseId, olds);
+        assert.equal(platform.sent.length, 0);
+        assertNothingPolluted();
+      }),
+      fuzz(1_000),
+    );
+  }).timeout(patience(1_000));
+
+  it("cause nothing where they are those of the other resource", async () => {
+    const { flowControlReset } = platform.face;
+    const result = await outcomeOf(() =>
+      flowControlReset.diff(databaseId, { databaseId }, { flowControlKey: databaseId }),
+    );
+    assert.ok(!result.done && /saved output flowControlKey/.test(result.message));
+  });
+});
+
+type Outcome<T> = { readonly done: true; readonly value: T } | { readonly done: false; readonly message: string };
+
+async function outcomeOf<T>(call: () => Promise<T>): Promise<Outcome<T>> {
+  try {
+    return { done: true, value: await call() };
+  } catch (error) {
+    assert.ok(error instanceof Error);
+    return { done: false, message: error.message };
+  }
+}

@@ -1,0 +1,76 @@
+import fc from "fast-check";
+import { markTrigger } from "../../provider/rotation/trigger";
+import { type Properties } from "../support/wire";
+import { databaseId, tryParse } from "./answers";
+import { asTheHostReads } from "./assertions";
+import { hostileNames, smallValue } from "./hostile";
+
+export const version = "7";
+export const __provider = 'exports.handler=()=>require("pulumi-rekey/provider").passwordRotation';
+const mark = markTrigger({ version });
+const common = { databaseId, rotationCount: 2, appliedTrigger: mark, __provider };
+const lately = new Date().toISOString();
+
+/** Sound states of a rotation whose trigger was answered: there is nothing to do. */
+const answered: readonly Properties[] = [
+  {
+    ...common,
+    outcome: "reset",
+    rotatedAt: lately,
+    rotationReason: "trigger",
+    record: { databaseId, port: 1, primaryMembers: ["a"] },
+    exactIntegers: {},
+    problems: [],
+    password: "p",
+    otherFields: "{}",
+  },
+  { ...common, outcome: "adopted", adoptedAt: lately, rotationCount: 0 },
+];
+
+/** A state of a rotation that was tried in vain three times: nothing more is sent. */
+const refused: Properties = {
+  ...common,
+  outcome: "unknown",
+  attemptedTrigger: mark,
+  unconfirmedResets: 3,
+  rotatedAt: lately,
+};
+
+type Damage = (state: Properties) => Properties;
+
+const names = [...new Set([...answered, refused].flatMap((state) => Object.keys(state)))].filter(
+  (name) => name !== "__provider",
+);
+const damage: fc.Arbitrary<Damage> = fc.oneof(
+  fc.constantFrom(...names).map((name) => without(name)),
+  fc.tuple(fc.constantFrom(...names, ...hostileNames), smallValue).map(
+    ([name, json]): Damage =>
+      (state) =>
+        // What is no JSON comes from no engine.
+        tryParse(json) === undefined ? state : Object.fromEntries([...Object.entries(state), [name, tryParse(json)]]),
+  ),
+  // A text that was cut off, or to which something was added.
+  fc
+    .tuple(fc.constantFrom(...names), fc.nat(), fc.constantFrom("", " ", "0", "\n", "Z"))
+    .map(([name, at, more]): Damage => (state) => {
+      const value = state[name];
+      return typeof value === "string" ? { ...state, [name]: value.slice(0, at % value.length) + more } : state;
+    }),
+  fc
+    .tuple(fc.constantFrom(...names), fc.constantFrom(...names))
+    .map(([from, to]): Damage => (state) => ({ ...state, [to]: state[from] ?? null })),
+);
+
+function without(name: string): Damage {
+  return (state) => Object.fromEntries(Object.entries(state).filter(([key]) => key !== name));
+}
+
+/** A saved state that was damaged. What can still be read of it asks for no reset. */
+export const damagedState: fc.Arbitrary<Properties> = fc
+  .tuple(fc.constantFrom(...answered, refused), fc.array(damage, { minLength: 1, maxLength: 3 }))
+  .map(([state, damages]) => asTheHostReads(damages.reduce((damaged, one) => one(damaged), state)))
+  // Attempts that were not counted to the end do ask for one more.
+  .filter(({ outcome, attemptedTrigger, unconfirmedResets }) => {
+    if (outcome !== "unknown" || attemptedTrigger !== mark) return true;
+    return typeof unconfirmedResets === "number" && unconfirmedResets >= 3;
+  });
