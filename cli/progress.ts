@@ -38,7 +38,7 @@ export class Progress {
       changes,
       steps: this.steps,
       outputs: Object.fromEntries(shown) as object,
-      diagnostics: diagnostics.filter(({ severity }) => severity !== "debug"),
+      diagnostics,
     };
   }
 

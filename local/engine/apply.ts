@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { messageOf } from "./errors";
-import { type DynamicHost, InitError } from "./host";
+import { type DynamicHost, HostGone, InitError } from "./host";
 import { settleDiff } from "./plan";
 import { type Snapshot } from "./state";
 import { type Changes, type Listener, providerType, type ResourceState, type StepOp } from "./types";
@@ -109,7 +109,8 @@ export class Applier {
           const host = await this.options.host();
           await host.delete(old.urn, old.id ?? "", old, old.customTimeouts?.delete ?? 0);
         } catch (error) {
-          end();
+          // What nobody knows the end of stays written down as pending.
+          if (!(error instanceof HostGone)) end();
           await snapshot.save();
           throw error;
         }
@@ -182,7 +183,7 @@ export class Applier {
     try {
       saveAnswer = await ask(await this.options.host());
     } catch (error) {
-      end();
+      if (!(error instanceof HostGone)) end();
       if (error instanceof InitError) {
         fresh.initErrors = error.reasons;
         await save(error.id, error.properties);

@@ -37,7 +37,10 @@ export function readProject(directory: string): Project {
   if (runtime?.name !== "nodejs") throw new UnsupportedError(`the runtime ${JSON.stringify(runtime?.name ?? null)}`);
   const options = (runtime.options ?? {}) as Record<string, unknown>;
   const main = typeof yaml?.main === "string" ? resolve(directory, yaml.main) : undefined;
-  const isFile = main !== undefined && !(statSync(main, { throwIfNoEntry: false })?.isDirectory() ?? false);
+  const found = main === undefined ? undefined : statSync(main, { throwIfNoEntry: false });
+  if (main !== undefined && !found)
+    throw new EngineError(`the project's \`main\` could not be read: there is no ${main}`);
+  const isFile = main !== undefined && found?.isDirectory() === false;
   return {
     name,
     directory: resolve(directory),

@@ -94,7 +94,6 @@ export function renderSummary(summary: Summary, paint: Paint): string {
 function renderDiagnostics(diagnostics: readonly Diagnostic[], stackUrn: string, paint: Paint): string[] {
   const byUrn = new Map<string, Diagnostic[]>();
   for (const diagnostic of diagnostics) {
-    if (diagnostic.severity === "debug") continue;
     const urn = diagnostic.urn ?? stackUrn;
     byUrn.set(urn, [...(byUrn.get(urn) ?? []), diagnostic]);
   }

@@ -1,4 +1,4 @@
-import { Client, credentials, Metadata, type ServiceError } from "@grpc/grpc-js";
+import { Client, credentials, Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import { ResourceProviderService } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { Status } from "@pulumi/pulumi/proto/status_pb";
@@ -22,6 +22,9 @@ export class InitError extends Error {
     );
   }
 }
+
+/** The provider's process is gone, or out of reach: nobody knows whether it did what it was asked. */
+export class HostGone extends EngineError {}
 
 export interface CheckAnswer {
   readonly inputs: PropertyMap;
@@ -205,7 +208,8 @@ function fromServiceError(error: ServiceError, inputs: PropertyMap): Error {
       return new InitError(failed.getId(), properties, failed.getReasonsList());
     }
   }
-  return new EngineError(error.details === "" ? `the provider host is gone (${error.message})` : error.details, {
-    cause: error,
-  });
+  const { UNAVAILABLE, INTERNAL } = status;
+  if (error.code !== UNAVAILABLE && error.code !== INTERNAL) return new EngineError(error.details, { cause: error });
+  const message = `the provider's process ended, or cannot be reached (${error.details}): whether it did what it was asked is unknown`;
+  return new HostGone(message, { cause: error });
 }

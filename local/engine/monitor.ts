@@ -45,14 +45,13 @@ export class Monitor {
   }
 
   private engine(deployment: Deployment): UntypedServiceImplementation {
-    const severities: Severity[] = ["debug", "info", "warning", "error"];
+    const severities: (Severity | undefined)[] = [undefined, "info", "warning", "error"];
     return {
       log: serve(deployment, (request: engineMessages.LogRequest) => {
-        const message = request.getMessage();
-        // What is streamed in pieces, or soon overwritten, is for terminals.
-        if (!request.getEphemeral()) {
-          deployment.report(severities[request.getSeverity()] ?? "info", message, request.getUrn() || undefined);
-        }
+        const severity = severities[request.getSeverity()];
+        // Debug messages hold secrets in plain text; ephemeral ones are overwritten at once, and are for terminals.
+        if (severity && !request.getEphemeral())
+          deployment.report(severity, request.getMessage(), request.getUrn() || undefined);
         return new Empty();
       }),
       getRootResource: serve(deployment, () => new engineMessages.GetRootResourceResponse().setUrn(this.root)),
@@ -88,7 +87,12 @@ function resourceMonitor(deployment: Deployment): UntypedServiceImplementation {
     }),
     invoke: refuse(deployment, "an invoke (a provider's function)"),
     call: refuse(deployment, "a method of a remote component"),
-    readResource: refuse(deployment, "reading a resource that the stack does not own (`get`)"),
+    readResource: serve(deployment, (request: messages.ReadResourceRequest) => {
+      const isStack = request.getType() === "pulumi:pulumi:StackReference";
+      throw new UnsupportedError(
+        isStack ? "a stack reference" : "reading a resource that the stack does not own (`get`)",
+      );
+    }),
     registerPackage: refuse(deployment, "a package's provider"),
     registerStackTransform: refuse(deployment, "the `transforms` of a stack"),
     registerStackInvokeTransform: refuse(deployment, "the `transforms` of a stack"),
@@ -126,7 +130,6 @@ function toGoal(request: messages.RegisterResourceRequest): Goal {
   const custom = request.getCustom();
   const unsupported: [boolean, string][] = [
     [request.getRemote(), "a remote component"],
-    [custom && type === "pulumi:pulumi:StackReference", "a stack reference"],
     [custom && type.startsWith("pulumi:providers:"), "an explicit provider"],
     [custom && !type.startsWith("pulumi-nodejs:"), `a resource of the package ${JSON.stringify(type.split(":")[0])}`],
     [custom && request.getProvider() !== "", "the option `provider`"],

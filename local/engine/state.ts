@@ -51,7 +51,7 @@ export async function writeSynced(path: string, text: string): Promise<void> {
       await folder.sync().finally(() => folder.close());
     }
   } catch (error) {
-    await rm(aside, { force: true });
+    await rm(aside, { force: true }).catch(() => undefined);
     throw new EngineError(`the state cannot be written: ${messageOf(error)}`, { cause: error });
   }
 }

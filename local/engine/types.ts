@@ -97,7 +97,7 @@ export type StepOp =
 /** How many resources each kind of change touched, as the Automation API counts them. */
 export type Changes = Partial<Record<"create" | "update" | "delete" | "replace" | "same", number>>;
 
-export type Severity = "debug" | "info" | "warning" | "error";
+export type Severity = "info" | "warning" | "error";
 export interface Diagnostic {
   readonly severity: Severity;
   /** The resource it belongs to; undefined for the stack as a whole. */

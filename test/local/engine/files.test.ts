@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { findProject, fullKey, readProject, StackFile } from "../../../local/engine/config";
@@ -12,8 +12,11 @@ import { type ResourceState } from "../../../local/engine/types";
 import { Secret } from "../../../local/engine/values";
 
 let directory: string;
-beforeEach(() => (directory = mkdtempSync(join(tmpdir(), "engine-"))));
-afterEach(() => rmSync(directory, { recursive: true, force: true }));
+/** To be called in each suite: a folder of its own for each test. */
+function inFolder(): void {
+  beforeEach(() => (directory = mkdtempSync(join(tmpdir(), "engine-"))));
+  afterEach(() => rmSync(directory, { recursive: true, force: true }));
+}
 
 const write = (name: string, text: string): string => {
   writeFileSync(join(directory, name), text);
@@ -21,6 +24,8 @@ const write = (name: string, text: string): string => {
 };
 
 describe("the local engine's lock", () => {
+  inFolder();
+
   it("keeps a second one out until it is released", () => {
     const path = join(directory, "new/stack.lock");
     const release = takeLock(path);
@@ -46,6 +51,8 @@ describe("the local engine's lock", () => {
 });
 
 describe("the local engine's state file", () => {
+  inFolder();
+
   const thing = (name: string, about: Partial<ResourceState> = {}): ResourceState => {
     return { urn: `urn:${name}`, type: "m:i:T", custom: true, id: name, inputs: {}, outputs: {}, ...about };
   };
@@ -138,8 +145,8 @@ describe("the local engine's state file", () => {
 
   it("says so when it cannot be written", async () => {
     const file = write("file", "");
-    await assert.rejects(writeSynced(join(file, "dev.json"), "{}"), /the state cannot be written: ENOTDIR/);
-    assert.throws(() => takeLock(join(file, "dev.lock")), /the state folder cannot be written: ENOTDIR/);
+    await assert.rejects(writeSynced(join(file, "dev.json"), "{}"), /the state cannot be written/);
+    assert.throws(() => takeLock(join(file, "dev.lock")), /the state folder cannot be written/);
   });
 
   it("is refused when it refers to what is not there, or names one thing twice", () => {
@@ -159,6 +166,8 @@ describe("the local engine's state file", () => {
 });
 
 describe("the local engine's project and settings", () => {
+  inFolder();
+
   it("knows what to run, and where", () => {
     const cases: [string, { programDirectory: string; entryPoint: string; typescript: boolean }][] = [
       ["name: p\nruntime: nodejs", { programDirectory: directory, entryPoint: ".", typescript: true }],
@@ -168,12 +177,16 @@ describe("the local engine's project and settings", () => {
       ],
       ["name: p\nmain: .\nruntime: nodejs", { programDirectory: directory, entryPoint: ".", typescript: true }],
     ];
+    mkdirSync(join(directory, "src"));
+    write("src/index.ts", "");
     for (const [text, expected] of cases) {
       write("Pulumi.yaml", text);
       const project = readProject(directory);
       assert.deepEqual({ ...project, ...expected }, project);
     }
     assert.equal(findProject(directory), directory);
+    write("Pulumi.yaml", "name: p\nmain: nowhere.ts\nruntime: nodejs");
+    assert.throws(() => readProject(directory), /`main` could not be read: there is no .*nowhere.ts/);
     write("Pulumi.yaml", "name: p\nruntime: python");
     assert.throws(
       () => readProject(directory),

@@ -1,0 +1,11 @@
+// A process of its own that runs one `up`, to be killed.
+import { LocalStack } from "../../../local/engine";
+import { passphrase } from "./project";
+
+const [projectDir = "", seconds = ""] = process.argv.slice(2);
+void LocalStack.open({ projectDir, passphrase })
+  .then((stack) => stack.up(seconds === "" ? {} : { signal: AbortSignal.timeout(Number(seconds) * 1000) }))
+  .then(
+    () => process.exit(0),
+    () => process.exit(1),
+  );
