@@ -1,5 +1,6 @@
 import type * as dynamic from "@pulumi/pulumi/dynamic";
 import { InputError } from "./api/errors/inputError";
+import { engineMessage } from "./engineMessage";
 import { type Properties, unknownNames, withoutProvider, wrap } from "./engineValues";
 import { engineAddress, requireEngine } from "./engineWatch";
 import { type Applied, type CheckFailure, type Difference } from "./lifecycle/applied";
@@ -38,8 +39,8 @@ class InitError extends Error {
     readonly id: string,
     readonly properties: Properties,
   ) {
-    super(message);
-    this.reasons = [message];
+    super(engineMessage(message));
+    this.reasons = [this.message];
   }
 }
 
@@ -107,7 +108,9 @@ async function answer<T>(call: () => T | Promise<T>): Promise<T> {
   try {
     return await call();
   } catch (error) {
-    throw error instanceof Error ? error : new Error(`pulumi-rekey failed in a way it should not: ${String(error)}`);
+    if (!(error instanceof Error)) throw new Error(`pulumi-rekey failed in a way it should not: ${String(error)}`);
+    error.message = engineMessage(error.message);
+    throw error;
   }
 }
 

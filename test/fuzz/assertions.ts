@@ -29,7 +29,7 @@ export function assertCarried(properties: Properties): Properties {
 
 /** Properties as the host gives them to the provider: it reads them from protobuf, and loses a key like `__proto__`. */
 export function asTheHostReads(properties: Properties): Properties {
-  return structs.Struct.fromJavaScript(properties as never).toJavaScript() as Properties;
+  return structs.Struct.fromJavaScript(properties as never).toJavaScript();
 }
 
 /** Whether the answer tells that this database's password was reset, whatever is wrong with the rest of it. */

@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { type ServerResponse } from "node:http";
+import fc from "fast-check";
+import { Host } from "../support/host";
+import { type HttpServer, startServer } from "../support/httpServer";
+import { configurationFor, rotation } from "../support/resources";
+import { isSecret } from "../support/wire";
+import { type Answer, answer, databaseId } from "./answers";
+import { assertCredentialsKept, isUsable } from "./assertions";
+import { fuzz } from "./settings";
+
+const credentials = { username: "admin", password: "canary-password", queueToken: "canary-token" };
+/** Mostly the status of success: the others are read in the same way for every body. */
+const status = fc.oneof(
+  { weight: 8, arbitrary: fc.constant(200) },
+  { weight: 4, arbitrary: fc.constantFrom(201, 202, 204, 206, 299, 301, 303, 304, 400, 401, 403, 404, 409, 422, 451) },
+  { weight: 1, arbitrary: fc.constantFrom(500, 501, 505, 599) },
+);
+
+describe("fuzz: the real host, over a socket", () => {
+  let reply: (response: ServerResponse) => void = () => undefined;
+  let server: HttpServer;
+  let host: Host;
+  before(async () => {
+    server = await startServer((_, response) => reply(response));
+    const config = configurationFor({ url: server.url, ...credentials }, { deadlineSeconds: 5 });
+    host = await Host.start({ config, patience: 10_000 });
+  });
+  after(async () => {
+    await host.stop();
+    await server.close();
+  });
+
+  let run = 0;
+  const create = (version = String(run++)) => host.create(rotation(databaseId, { version }));
+
+  it("answers whatever the platform sends, with one request, and keeps each credential", async () => {
+    await fc.assert(
+      fc.asyncProperty(answer, status, async (sent, code) => {
+        const before = server.received.length;
+        reply = (response) => {
+          const hasBody = code !== 204 && code !== 304;
+          response.writeHead(code, { "content-type": "application/json" }).end(hasBody ? sent.text : undefined);
+        };
+        const result = await create();
+        assert.equal(server.received.length - before, 1);
+        if (code === 200) assertHandled(sent, result);
+        else assert.notEqual(result.kind, "done");
+        assert.ok(!JSON.stringify(result).includes("canary"));
+      }),
+      fuzz(100),
+    );
+    assert.ok(!host.stderr.includes("canary"));
+  }).timeout(600_000);
+
+  function assertHandled(sent: Answer, result: Awaited<ReturnType<typeof create>>): void {
+    // What no UTF-8 can say was altered on the way here.
+    const arrived = Buffer.from(sent.text).toString() === sent.text;
+    if (result.kind === "done") {
+      if (!arrived) return;
+      assertCredentialsKept(sent, result.outs);
+      for (const name of ["password", "restToken", "otherFields"]) {
+        assert.ok(result.outs[name] === undefined || isSecret(result.outs[name]), name);
+      }
+    } else {
+      assert.equal(result.kind, "init error");
+      assert.ok(!arrived || !isUsable(sent), "the reset was made, and its answer was not used");
+    }
+  }
+
+  it("answers whatever bytes the platform sends", async () => {
+    const bytes = fc.uint8Array({ maxLength: 200 });
+    const encoding = fc.constantFrom(undefined, "gzip", "br", "deflate", "identity", "x-unknown", "gzip, gzip");
+    await fc.assert(
+      fc.asyncProperty(bytes, encoding, fc.constantFrom(200, 400, 500), async (body, contentEncoding, code) => {
+        reply = (response) => {
+          response.writeHead(code, contentEncoding === undefined ? {} : { "content-encoding": contentEncoding });
+          response.end(body);
+        };
+        assert.notEqual((await create()).kind, "done");
+      }),
+      fuzz(30),
+    );
+  }).timeout(600_000);
+
+  it("shows an error however long its words are: a trailer that is too large is never answered", async () => {
+    reply = (response) => response.writeHead(400).end("{}");
+    for (const id of ["x".repeat(8_000), "é".repeat(3_000), "\u0001".repeat(4_000), "x".repeat(100_000)]) {
+      const result = await host.create(rotation(id));
+      assert.equal(result.kind, "failed");
+      assert.match(result.kind === "failed" ? result.message : "", /^Could not reset the password of database "/);
+    }
+    reply = (response) => response.writeHead(500).end("{}");
+    const result = await host.create(rotation("é".repeat(1_500)));
+    assert.equal(result.kind, "init error");
+    assert.match(result.kind === "init error" ? result.message : "", /may have been changed.*one more reset/s);
+  }).timeout(120_000);
+
+  it("shows a platform's words that are broken Unicode, or become so where they are cut", async () => {
+    for (const word of ["\ud800", `${"x".repeat(299)}💥`, "\udc00".repeat(400)]) {
+      reply = (response) => response.writeHead(400).end(JSON.stringify({ error: word }));
+      const result = await create();
+      assert.match(result.kind === "failed" ? result.message : "", /answered 400: .* was not changed/);
+    }
+  }).timeout(60_000);
+
+  it("shows the error of a setting that is far too long", async () => {
+    for (const written of ["1".repeat(70_000), "é".repeat(20_000)]) {
+      const settings = { url: server.url, ...credentials };
+      const other = await Host.start({
+        config: configurationFor(settings, { maxConcurrency: written }),
+        patience: 10_000,
+      });
+      const result = await other.create(rotation(databaseId)).finally(() => other.stop());
+      assert.match(result.kind === "failed" ? result.message : "", /^rekey:maxConcurrency must be .*REKEY_MAX_CONC/);
+    }
+  }).timeout(60_000);
+});
