@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
+import { inspect } from "node:util";
+import fc from "fast-check";
+import { formsOf, leaksOf } from "../support/canaries";
+
+const secret = `cañary "7c1f"/a+b&c=d%20é`;
+const canaries = { password: secret };
+const base64 = (text: string): string => Buffer.from(text).toString("base64");
+
+/** A leak in each form, planted as programs make them. */
+const planted: Readonly<Record<string, string>> = {
+  raw: `the password is ${secret}.`,
+  "in JSON": JSON.stringify({ error: { password: secret } }),
+  "in JSON in JSON": JSON.stringify({ body: JSON.stringify({ password: secret }) }),
+  "in JSON of ASCII alone": `{"password":"${JSON.stringify(secret)
+    .slice(1, -1)
+    .replace(/[^\x20-\x7e]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`)}"}`,
+  "in a path": `https://platform.test/${encodeURIComponent(secret)}/x`,
+  "in a query": `https://platform.test/?${new URLSearchParams({ a: "b", password: secret }).toString()}`,
+  "in a redirect to a query": `https://p.test/?to=${encodeURIComponent(`/?p=${encodeURIComponent(secret)}`)}`,
+  "as a header": `Basic ${base64(`admin:${secret}`)}`,
+  "as a header in an escaped URL": encodeURIComponent(`Basic ${base64(`admin:${secret}`)}`),
+  "in base64": base64(secret),
+  "in base64 without padding": base64(secret).replace(/=+$/, ""),
+  "in base64 of JSON": base64(JSON.stringify({ p: secret.replaceAll('"', "") })),
+  "in a token": `x.${Buffer.from(`{"p":1}${secret}`).toString("base64url")}.y`,
+  "as bytes": inspect(Buffer.from(secret)),
+  "in hex": Buffer.from(secret).toString("hex"),
+  "in HTML": `<p>${secret.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)}</p>`,
+  "as a value that is inspected": inspect({ config: { headers: { auth: secret } } }, { depth: null }),
+  backwards: [...secret].reverse().join(""),
+};
+
+describe("secrets: the scan", () => {
+  for (const [how, text] of Object.entries(planted)) {
+    it(`finds what leaked ${how}`, () => {
+      const found = how === "in base64 of JSON" ? { password: secret.replaceAll('"', "") } : canaries;
+      const [leak] = leaksOf(text, found);
+      assert.equal(leak?.canary, "password", text);
+      assert.ok(text.includes(leak.around));
+    });
+  }
+
+  it("finds any secret in base64, wherever it stands in what was encoded", () => {
+    const any = fc.string({ unit: "binary", minLength: 10, maxLength: 40 });
+    fc.assert(
+      fc.property(any, any, any, (before, canary, after) => {
+        for (const encoding of ["base64", "base64url"] as const) {
+          const text = Buffer.concat([before, canary, after].map((part) => Buffer.from(part))).toString(encoding);
+          assert.notDeepEqual(leaksOf(text, { canary }), []);
+        }
+      }),
+    );
+  });
+
+  it("finds nothing where nothing leaked", () => {
+    const mark = createHmac("sha256", "salt").update(secret).digest("hex");
+    const innocent = [mark, "password", "[secret]", base64("admin:other-password"), secret.slice(0, 12), "ca\u00f1ary"];
+    assert.deepEqual(leaksOf(innocent.join("\n"), canaries), []);
+  });
+
+  it("names each canary that leaked, with the form", () => {
+    const found = leaksOf(`a canary-number-1 b ${base64("canary-number-2")}`, {
+      one: "canary-number-1",
+      two: "canary-number-2",
+      three: "canary-number-3",
+    });
+    assert.deepEqual(
+      found.map(({ canary, form }) => [canary, form]),
+      [
+        ["one", "raw"],
+        ["two", "base64 at 0"],
+      ],
+    );
+  });
+
+  it("takes no canary that could stand somewhere by chance", () => {
+    assert.throws(() => leaksOf("", { short: "123456789" }), /too short/);
+    assert.ok(formsOf("1234567890").every(({ text }) => text.length >= 10));
+  });
+});
