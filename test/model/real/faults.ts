@@ -1,0 +1,32 @@
+/** What a real request meets at the gate. Each happens once; what comes after it is good. */
+export interface Fault {
+  readonly verdict: "confirmed" | "unknown" | "refused" | "again";
+  /** Whether the platform gets the request. */
+  readonly forwarded: boolean;
+  /** What is answered in place of the platform's answer; a connection that is cut answers nothing. */
+  readonly answer?: { readonly status: number; readonly body?: (databaseId: string) => string } | "cut";
+}
+
+const unknown = { verdict: "unknown", forwarded: true } as const;
+const record = (fields: object) => () => JSON.stringify(fields);
+
+export const faults = {
+  "cut, done": { ...unknown, answer: "cut" },
+  "cut, not done": { ...unknown, forwarded: false, answer: "cut" },
+  "502, done": { ...unknown, answer: { status: 502 } },
+  "503, not done": { ...unknown, forwarded: false, answer: { status: 503 } },
+  "202": { ...unknown, answer: { status: 202 } },
+  "another database's record": {
+    ...unknown,
+    answer: { status: 200, body: record({ database_id: "another", password: "not-yours" }) },
+  },
+  "422": { verdict: "refused", forwarded: false, answer: { status: 422 } },
+  "429": { verdict: "again", forwarded: false, answer: { status: 429 } },
+  "partly readable": {
+    verdict: "confirmed",
+    forwarded: true,
+    answer: { status: 200, body: (id) => JSON.stringify({ database_id: id, region: [1] }) },
+  },
+} as const satisfies Record<string, Fault>;
+
+export type FaultName = keyof typeof faults;

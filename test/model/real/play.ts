@@ -1,0 +1,138 @@
+import assert from "node:assert/strict";
+import { confirmed, dutyOf, type Memory, unconfirmed } from "../memory";
+import { type Wish } from "../wish";
+import { type Fault, faults } from "./faults";
+import { type Done, Scene, type Seen } from "./scene";
+import { type Name, names, type Step } from "./steps";
+
+type All<T> = Record<Name, T>;
+type Memories = Partial<Record<Name, Memory | undefined>>;
+
+/** Runs a sequence with real processes. Where a kill leaves it open how far things came, the state tells which way it was. */
+export class Play {
+  #memories: Memories = {};
+  readonly #wishes: All<Wish> = { a: { databaseId: "a" }, b: { databaseId: "b" }, c: { databaseId: "c" } };
+
+  private constructor(private readonly scene: Scene) {}
+
+  static async all(steps: readonly Step[]): Promise<void> {
+    const scene = await Scene.start();
+    try {
+      const play = new Play(scene);
+      for (const [index, step] of [...steps, last].entries()) {
+        await play.#step(step).catch((error: unknown) => {
+          const told = JSON.stringify(steps);
+          throw new Error(`step ${index + 1}: ${(error as Error).message}\nSequence: ${told}`, { cause: error });
+        });
+      }
+    } finally {
+      await scene.end();
+    }
+  }
+
+  async #step(step: Step): Promise<void> {
+    for (const name of names) {
+      const version = step.versions[name];
+      if (version !== undefined) this.#wishes[name] = { databaseId: name, ...(version !== null && { version }) };
+    }
+    const before = { ...this.#memories };
+    const resets = this.#resets();
+    const done = await this.scene.run(this.#wishes, step);
+    const seen = await this.scene.see();
+    const clean = !done.struck && (step.do !== "up" || names.every((name) => this.#endsWell(before[name], name, step)));
+    assert.equal(done.code === 0, clean || (done.struck && done.code === 0), done.printed);
+    if (step.strike && "at" in step.strike && done.lost && step.concurrency === 1 && step.strike.victim === "engine") {
+      assert.ok(this.scene.gate.arrivals.length <= step.strike.at, "more was sent after the engine's end");
+    }
+    for (const name of names) {
+      const made = this.#resets()[name] - resets[name];
+      try {
+        if (step.do === "up") this.#afterUp(name, step, done, seen[name], made, clean);
+        else this.#afterOther(name, step, done, seen[name], made);
+      } catch (error) {
+        throw new Error(`resource ${name}: ${(error as Error).message}\n${done.printed}`, { cause: error });
+      }
+    }
+    if (step === last) {
+      for (const name of names)
+        assert.equal(seen[name]?.outputs["password"], this.scene.platform.database(name).password);
+    }
+  }
+
+  #afterOther(name: Name, step: Step, done: Done, seen: Seen | undefined, made: number): void {
+    assert.deepEqual([made, this.scene.gate.arrivals], [0, []], `${step.do} sent something`);
+    const memory = this.#memories[name];
+    const expected = step.do === "destroy" && !done.struck ? undefined : memory;
+    if (done.struck && !seen) delete this.#memories[name];
+    else this.#memories[name] = matching(seen, [expected, expected && { ...expected, initError: false }]);
+  }
+
+  #afterUp(name: Name, step: Step, { lost, struck }: Done, seen: Seen | undefined, made: number, clean: boolean): void {
+    const { gate, platform } = this.scene;
+    const memory = this.#memories[name];
+    const wish = this.#wishes[name];
+    const due = dutyOf(memory, wish, 0) === "reset";
+    const arrivals = gate.arrivals.filter((one) => one === name).length;
+    const fault: Fault = faultOf(step, name);
+    assert.ok(made <= (due ? 1 : 0), `${made} resets where ${due ? "one" : "none"} was due`);
+    assert.ok(arrivals <= (!due ? 0 : fault.verdict === "again" ? 2 : 1), `${arrivals} requests`);
+    if (clean) assert.equal(made, due ? 1 : 0, "resets of a run that was not disturbed");
+
+    const password =
+      fault.answer !== undefined && fault.verdict === "confirmed" ? undefined : platform.database(name).password;
+    const kept = memory && [memory, { ...memory, initError: false }];
+    const candidates: (Memory | undefined)[] = [];
+    const wasAnswered = gate.answered.has(name) || (arrivals > 0 && fault.answer === "cut" && !struck);
+    const mayBeSaved = arrivals > 0 && made + (fault.verdict === "unknown" ? 1 : 0) > 0;
+    const mustBeSaved = mayBeSaved && wasAnswered && !lost;
+    if (mayBeSaved && fault.verdict !== "unknown") candidates.push(confirmed(memory, wish, 0, { password }));
+    if (mayBeSaved && (fault.verdict === "unknown" || struck)) candidates.push(unconfirmed(memory, wish));
+    if (!mustBeSaved) candidates.push(...(kept ?? [undefined]));
+    const match = matching(seen, candidates);
+    if (match) this.#memories[name] = match;
+    else delete this.#memories[name];
+  }
+
+  /** Whether the resource's part of an undisturbed `up` succeeds. */
+  #endsWell(memory: Memory | undefined, name: Name, step: Step): boolean {
+    const duty = dutyOf(memory, this.#wishes[name], 0);
+    if (duty === "stop") return false;
+    return duty === "keep" || faultOf(step, name).verdict === "confirmed" || faultOf(step, name).verdict === "again";
+  }
+
+  #resets(): All<number> {
+    const of = (name: Name) => this.scene.platform.database(name).resets;
+    return { a: of("a"), b: of("b"), c: of("c") };
+  }
+}
+
+const good: Fault = { verdict: "confirmed", forwarded: true };
+
+function faultOf(step: Step, name: Name): Fault {
+  const fault = step.faults[name];
+  return fault ? faults[fault] : good;
+}
+
+/** However a sequence went: after new versions and an `up` without faults the state is in step with the platform. */
+const last: Step = {
+  do: "up",
+  versions: { a: "last", b: "last", c: "last" },
+  faults: {},
+  concurrency: 8,
+};
+
+/** The one of several memories that the state agrees with. */
+function matching(seen: Seen | undefined, candidates: readonly (Memory | undefined)[]): Memory | undefined {
+  const found = candidates.findIndex((memory) => {
+    if (!memory || !seen) return !memory && !seen;
+    const { outcome, rotationCount, unconfirmedResets = 0, password } = seen.outputs;
+    const same =
+      outcome === memory.outcome &&
+      rotationCount === memory.confirmed &&
+      unconfirmedResets === memory.unconfirmed &&
+      password === memory.password;
+    return same && seen.initError === memory.initError;
+  });
+  assert.ok(found >= 0, `the state has ${JSON.stringify(seen)}, expected one of ${JSON.stringify(candidates)}`);
+  return candidates[found];
+}

@@ -1,0 +1,108 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { LocalStack, type Platform, startPlatform } from "../../../local";
+import { Program } from "../../support/program";
+import { EngineProcess } from "./engineProcess";
+import { Gate } from "./gate";
+import { type Name, names, type Step } from "./steps";
+import { type Wish } from "../wish";
+
+/** What the state says of a resource, secrets in plain. */
+export interface Seen {
+  readonly initError: boolean;
+  readonly outputs: Readonly<Record<string, unknown>>;
+}
+
+/** What an operation did, as far as it came. */
+export interface Done {
+  readonly code: number | null;
+  readonly printed: string;
+  /** Whether somebody was struck. */
+  readonly struck: boolean;
+  /** Whether whoever would have saved an answer was killed. */
+  readonly lost: boolean;
+}
+
+const passphrase = "model";
+
+/** A platform, a gate before it, a program, and the real processes that run it. */
+export class Scene {
+  private constructor(
+    readonly platform: Platform,
+    readonly gate: Gate,
+    private readonly program: Program,
+    private readonly stack: LocalStack,
+  ) {}
+
+  static async start(): Promise<Scene> {
+    const platform = await startPlatform({ databases: [...names], credentialsInAnswer: "always" });
+    const program = new Program("");
+    const stack = await LocalStack.open({ projectDir: program.directory, passphrase });
+    return new Scene(platform, await Gate.start(platform.url), program, stack);
+  }
+
+  async end(): Promise<void> {
+    this.gate.close();
+    await this.platform.close();
+    this.program.remove();
+  }
+
+  async run(wishes: Readonly<Record<Name, Wish>>, { do: operation, faults, strike, concurrency }: Step): Promise<Done> {
+    this.program.rewrite(sourceOf(wishes));
+    let struck = false;
+    let lost = false;
+    const engine: { process?: EngineProcess } = {};
+    const hit = async (victim: Parameters<EngineProcess["strike"]>[0]): Promise<boolean> => {
+      struck = true;
+      const goesOn = (await engine.process?.strike(victim)) ?? true;
+      lost ||= !goesOn;
+      return goesOn;
+    };
+    const atRequest = strike && "victim" in strike && { ...strike, act: () => hit(strike.victim) };
+    this.gate.begin({ faults, ...(atRequest && { strike: atRequest }) });
+    engine.process = new EngineProcess(operation, this.program.directory, this.#environment(concurrency));
+    const timer = strike && "afterMs" in strike && setTimeout(() => void hit("engine"), strike.afterMs);
+    const { code, printed } = await engine.process.ended;
+    if (timer) clearTimeout(timer);
+    // Whoever outlives the engine gets time to do harm.
+    if (lost) await wait(500);
+    return { code, printed, struck, lost };
+  }
+
+  async see(): Promise<Partial<Record<Name, Seen>>> {
+    const { deployment } = await this.stack.exportStack({ showSecrets: true });
+    const found: Partial<Record<Name, Seen>> = {};
+    for (const resource of deployment.resources ?? []) {
+      const name = names.find((one) => String(resource["urn"]).endsWith(`PasswordRotation::${one}`));
+      if (!name) continue;
+      const { outputs, initErrors } = resource as { outputs?: Record<string, unknown>; initErrors?: string[] };
+      found[name] = { initError: (initErrors ?? []).length > 0, outputs: revealed(outputs ?? {}) };
+    }
+    return found;
+  }
+
+  #environment(concurrency: number): NodeJS.ProcessEnv {
+    return {
+      PULUMI_CONFIG_PASSPHRASE: passphrase,
+      REKEY_BASE_URL: this.gate.url,
+      REKEY_USERNAME: this.platform.username,
+      REKEY_PASSWORD: this.platform.password,
+      REKEY_MAX_CONCURRENCY: String(concurrency),
+      REKEY_DEADLINE_SECONDS: "30",
+    };
+  }
+}
+
+function sourceOf(wishes: Readonly<Record<Name, Wish>>): string {
+  const lines = names.map((name) => `new PasswordRotation(${JSON.stringify(name)}, ${JSON.stringify(wishes[name])});`);
+  return ['const { PasswordRotation } = require("pulumi-rekey");', ...lines].join("\n");
+}
+
+/** `stack export --show-secrets` shows a secret as JSON text. */
+function revealed(outputs: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(outputs).map(([name, value]) => {
+      const text = (value as { plaintext?: string } | null)?.plaintext;
+      return [name, text === undefined ? value : (JSON.parse(text) as unknown)];
+    }),
+  );
+}
