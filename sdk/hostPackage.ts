@@ -17,7 +17,7 @@ export function requirePackageForHost(): void {
   if (found === undefined) {
     throw new pulumi.RunError(
       `Pulumi's provider host will not find pulumi-rekey from ${directory}. Nothing was sent.\n` +
-        `Add it to the dependencies of the package.json there (or above): npm install --prefix ${directory} pulumi-rekey`,
+        `Add it to the dependencies of the package.json there (or above): npm install --prefix ${JSON.stringify(directory)} pulumi-rekey`,
     );
   }
   const own = realpathSync(join(__dirname, "..", ".."));

@@ -1,4 +1,4 @@
-import axios, { type AxiosError } from "axios";
+import { Axios, type AxiosError } from "axios";
 import { packageVersion } from "../version";
 import { type Connections, type Sighting } from "./connections";
 import { deliveryOfAnswer, deliveryOfSilence } from "./delivery";
@@ -46,6 +46,9 @@ interface Answered {
   readonly status: number;
   readonly body: string;
 }
+
+/** Without what a program sets on the axios it shares with us: its defaults and interceptors would get our secrets. */
+const http = new Axios({});
 
 /** Bytes, largest body that is read. */
 const maxBody = 32 * 1024 * 1024;
@@ -98,7 +101,7 @@ export class HttpRequester implements Requester {
   async #attempt(request: ApiRequest, url: string, signal: AbortSignal): Promise<Answered | FailedAttempt> {
     const sighting: Sighting = { connected: false };
     try {
-      const answer = await axios.request<string>({
+      const answer = await http.request<string>({
         method: request.method,
         url,
         params: request.query,

@@ -5,6 +5,9 @@ import { isFaithful } from "./markers";
 import { camelCase } from "./names";
 import { readRecord, sentTwice } from "./read";
 
+/** What names no database and holds no credential needs so many of the known fields to pass for a record. */
+const fewestFields = 5;
+
 /** What a reset's answer told: as much of it as could be read. */
 export interface DatabaseAnswer {
   readonly record: DatabaseRecord;
@@ -27,7 +30,7 @@ export function readDatabaseAnswer(jsonText: string): DatabaseAnswer | undefined
   if (!json || !isObject(json.value)) return undefined;
   const { record, exactIntegers, missing, problems, others } = readRecord(databaseFields, json.value);
   const { credentials, credentialProblems, unclaimed } = takeCredentials(others);
-  if (Object.keys(record).length === 0 && Object.keys(credentials).length === 0) return undefined;
+  if (!isDatabaseRecord(record, credentials)) return undefined;
   const { otherFields, otherProblems } = keepOthers(unclaimed);
   return {
     record,
@@ -43,6 +46,12 @@ export function readDatabaseAnswer(jsonText: string): DatabaseAnswer | undefined
       ...otherProblems,
     ],
   };
+}
+
+/** Something else, an error say, can share a field or two with a database record. */
+function isDatabaseRecord(record: DatabaseRecord, credentials: Credentials): boolean {
+  const named = record.databaseId !== undefined || Object.keys(credentials).length > 0;
+  return named || Object.keys(record).length >= fewestFields;
 }
 
 function tryReadJson(jsonText: string): ReturnType<typeof readJson> | undefined {

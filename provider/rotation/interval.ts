@@ -19,7 +19,7 @@ export function readInterval(written: string): Duration {
   }
   const start = DateTime.utc(2000);
   const end = start.plus(duration);
-  if (!end.isValid || end <= start) {
+  if (!end.isValid || end <= start || end.year > 9999) {
     throw new Error(`${JSON.stringify(written)} is not a duration above zero that ends in this age`);
   }
   return duration;

@@ -19,7 +19,7 @@ describe("api: databases", () => {
   });
 
   it("uses the path of the settings, the id encoded", async () => {
-    const requester = new FakeRequester(() => ({ body: '{"port":1}' }));
+    const requester = new FakeRequester(() => ({ body: '{"password":"p"}' }));
     await new Databases(requester, "/v2/redis/{id}/reset").resetPassword("a/../b ü");
     assert.equal(requester.sent[0]?.path, "/v2/redis/a%2F..%2Fb%20%C3%BC/reset");
   });

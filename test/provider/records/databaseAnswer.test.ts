@@ -91,7 +91,7 @@ describe("records: a reset's answer", () => {
   it("keeps the exact digits of integers beyond 2^53", () => {
     const digits = { budget: "9007199254740993", db_request_limit: "-9223372036854775808", port: "9007199254740991" };
     const sent = Object.entries(digits).map(([name, value]) => `"${name}":${value}`);
-    const { record, exactIntegers, problems } = read(`{${sent.join()}}`);
+    const { record, exactIntegers, problems } = read(`{"database_id":"db",${sent.join()}}`);
     assert.deepEqual(exactIntegers, { budget: digits.budget, dbRequestLimit: digits.db_request_limit });
     assert.deepEqual([record.budget, record.dbRequestLimit, record.port], [2 ** 53, -(2 ** 63), 2 ** 53 - 1]);
     assert.ok(problems.every((problem) => problem.endsWith(": missing")));
@@ -148,7 +148,8 @@ describe("records: a reset's answer", () => {
     assert.equal(otherFields, `{"${secret}":"1b47061264138c4ac30d75fd1eb44270","value":1}`);
   });
 
-  for (const text of ["", "null", "[]", '"db"', "1", "{}", "<html>", '{"database_id":"db"', '{"ok":true}', "{} {}"]) {
+  const others = ['{"type":"error","state":"failed"}', '{"ok":true}'];
+  for (const text of ["", "null", "[]", '"db"', "1", "{}", "<html>", '{"database_id":"db"', "{} {}", ...others]) {
     it(`is none where it is ${text || "empty"}`, () => assert.equal(readDatabaseAnswer(text), undefined));
   }
 });
