@@ -62,7 +62,7 @@ describe("sdk: the package as the host finds it", () => {
 
   it("is missed where it is not installed, and both resources say what to add where", () => {
     const { stdout } = run(construct, directory);
-    const said = `true Pulumi's provider host will not find pulumi-rekey from ${directory}. Nothing was sent.\nAdd it to the dependencies of the package.json there (or above): npm install --prefix ${directory} pulumi-rekey\n`;
+    const said = `true Pulumi's provider host will not find pulumi-rekey from ${directory}. Nothing was sent.\nAdd it to the dependencies of the package.json there (or above): npm install --prefix ${JSON.stringify(directory)} pulumi-rekey\n`;
     assert.equal(stdout, said.repeat(2));
   });
 
