@@ -16,15 +16,17 @@ export class Databases {
   /**
    * Resets the password of a database. Sent at most once when it may have arrived.
    *
+   * @param secrets the former credentials: no error shows them, should the platform's own words repeat them.
    * @returns what could be read of the database's record: the password has been reset.
    * @throws UnconfirmedError where it may have been reset; NotSentError, RejectedError where it has not been.
    * @see Interface, section 4.1
    */
-  async resetPassword(id: string): Promise<DatabaseAnswer> {
+  async resetPassword(id: string, secrets: readonly string[] = []): Promise<DatabaseAnswer> {
     const answer = await this.requester.send({
       method: "POST",
       path: fillPath(this.resetPasswordPath, { id }),
       once: true,
+      secrets,
       purpose: `reset the password of database ${JSON.stringify(id)}`,
       consequences: {
         "not sent": "The password was not changed: nothing was sent.",

@@ -15,6 +15,8 @@ export interface ApiRequest extends Pick<RequestFacts, "purpose" | "consequences
   readonly query?: Readonly<Record<string, string>>;
   /** Whether a second delivery could destroy what the first one made. Such a request is never repeated once it may have arrived. */
   readonly once: boolean;
+  /** What must not be shown besides the settings' secrets, should the platform's error repeat it. */
+  readonly secrets?: readonly string[];
 }
 
 /** An answer of the 2xx kind, its body as text: reading it is the caller's part. */
@@ -86,7 +88,8 @@ export class HttpRequester implements Requester {
       }, attempt > 1);
       if (outcome.delivery === "answered") return { status: outcome.status, body: outcome.body, facts };
       if (decision.do === "stop") {
-        throw errorOf(facts, this.service, this.options.secrets, { ...outcome, attempts: attempt });
+        const secrets = [...this.options.secrets, ...(request.secrets ?? [])];
+        throw errorOf(facts, this.service, secrets, { ...outcome, attempts: attempt });
       }
       if (!decision.everyone) await new Promise((resolve) => setTimeout(resolve, decision.milliseconds));
     }

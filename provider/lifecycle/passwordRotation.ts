@@ -83,7 +83,10 @@ async function reset(
   const { databases } = run.resources.platform;
   const giveBack = run.takeReset(databaseId);
   try {
-    const { record, credentials, exactIntegers, otherFields, problems } = await databases.resetPassword(databaseId);
+    const { record, credentials, exactIntegers, otherFields, problems } = await databases.resetPassword(
+      databaseId,
+      formerCredentials(saved),
+    );
     const outputs: PasswordRotationOutputs = {
       databaseId,
       record,
@@ -109,6 +112,11 @@ async function reset(
       error instanceof UnconfirmedError ? error.message : bugMessage(databaseId, error),
     );
   }
+}
+
+function formerCredentials(saved: PasswordRotationOutputs | undefined): string[] {
+  const credentials: readonly unknown[] = [saved?.password, saved?.restToken, saved?.readOnlyRestToken];
+  return credentials.filter((one) => typeof one === "string");
 }
 
 /** Our own code failed around a reset. What it threw is named by kind and place alone: its text may hold credentials. */

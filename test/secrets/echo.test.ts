@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { type ServerResponse } from "node:http";
+import { databaseText } from "../support/databaseText";
+import { formsOf, leaksOf } from "../support/canaries";
+import { Host } from "../support/host";
+import { type HttpServer, startServer } from "../support/httpServer";
+import { configurationFor, counterReset, rotation } from "../support/resources";
+import { expectKind } from "../support/results";
+import { type Properties, revealed, secret } from "../support/wire";
+
+const canaries = {
+  "management password": 'canary management-7c1f/"ä+',
+  "queue token": "canary-queue.91ab~/+==",
+  "old password": 'canary\\old+54e2/"&',
+  "old REST token": "canary-rest-0b77",
+  version: "canary-version-55d0",
+};
+const username = "admin@example.com";
+const settings = { username, password: canaries["management password"], queueToken: canaries["queue token"] };
+
+/** What servers write into their error texts. Raw and escaped in the ways of JSON, URLs and HTTP's Basic. */
+const { version, ...known } = canaries;
+const echoesOf = (canary: string): string[] => [
+  ...formsOf(canary).flatMap(({ name, text }) => (/^(raw|JSON|URL)$/.test(name) ? [text] : [])),
+  Buffer.from(canary).toString("base64"),
+  Buffer.from(`${username}:${canary}`).toString("base64"),
+];
+const echoed = Object.values(known).flatMap(echoesOf);
+
+/** Where in an answer a server writes them. */
+const places: Readonly<Record<string, (words: string) => string>> = {
+  error: (words) => JSON.stringify({ error: words }),
+  message: (words) => JSON.stringify({ code: 1, message: words }),
+  text: (words) => words,
+  "another field": (words) => JSON.stringify({ detail: words, error: "no" }),
+  "a record of another": (words) => databaseText({ database_id: "other", database_name: words }),
+  "an HTML page": (words) => `<html>${words}</html>`,
+};
+
+describe("secrets: a platform that echoes what it was sent", () => {
+  let reply: (response: ServerResponse) => void = () => undefined;
+  let server: HttpServer;
+  let host: Host;
+  let saved: Properties;
+  before(async () => {
+    server = await startServer((_, response) => reply(response));
+    const config = configurationFor({ url: server.url, ...settings }, { deadlineSeconds: 5 });
+    host = await Host.start({ config });
+    const credentials = { password: canaries["old password"], rest_token: canaries["old REST token"] };
+    reply = (response) => response.end(databaseText(credentials));
+    saved = revealed(expectKind("done", await host.create(rotation("db", { version }))).outs);
+  });
+  after(async () => {
+    await host.stop();
+    await server.close();
+  });
+
+  for (const [place, write] of Object.entries(places)) {
+    for (const status of [200, 303, 307, 400, 401, 404, 500]) {
+      it(`shows none of it: in ${place}, with status ${status}`, async () => {
+        const shown: unknown[] = [];
+        for (const [index, words] of echoed.entries()) {
+          reply = (response) => {
+            const headers = { location: `/?${encodeURIComponent(words)}`, "www-authenticate": "Basic", "x-echo": "x" };
+            response.writeHead(status, headers).end(write(`you sent ${words}.`));
+          };
+          const next = `${version} ${place} ${status} ${index}`;
+          const result = await host.update("db", saved, rotation("db", { version: next }));
+          assert.notEqual(result.kind, "done");
+          shown.push(withoutSecrets(result));
+        }
+        assert.deepEqual(leaksOf(JSON.stringify(shown) + host.stderr, canaries), []);
+      });
+    }
+  }
+
+  it("shows none of it when counters are reset", async () => {
+    const shown: unknown[] = [];
+    for (const words of [settings.password, settings.queueToken].flatMap(echoesOf)) {
+      reply = (response) => response.writeHead(400).end(JSON.stringify({ error: words }));
+      shown.push(await host.create(counterReset("orders", { version })));
+    }
+    assert.deepEqual(leaksOf(JSON.stringify(shown) + host.stderr, canaries), []);
+  });
+});
+
+/** What the engine shows and saves in plain. */
+function withoutSecrets(result: object): unknown {
+  const mark = Object.keys(secret(0))[0] ?? "";
+  return JSON.parse(
+    JSON.stringify(result, (_, value: unknown) =>
+      typeof value === "object" && value !== null && mark in value ? "[secret]" : value,
+    ),
+  );
+}
