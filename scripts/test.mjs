@@ -5,6 +5,6 @@ import { join } from "node:path";
 ensureInstalled();
 build();
 const files = process.argv.slice(2);
-const spec = files.length > 0 ? files : ["test/**/*.test.ts"];
+const spec = files.length > 0 ? files : ["test/**/*.test.ts", "examples/**/*.test.ts"];
 const reporter = join(root, "scripts", "reporter.cjs");
 process.exit(run(process.execPath, [bin("mocha/bin/mocha.js"), "--reporter", reporter, ...spec]));

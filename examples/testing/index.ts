@@ -1,0 +1,12 @@
+import * as pulumi from "@pulumi/pulumi";
+import { PasswordRotation } from "pulumi-rekey";
+
+const { databaseId, version } = new pulumi.Config().requireObject<{ databaseId: string; version: number }>("rotation");
+
+const rotation = new PasswordRotation("sessions", { databaseId, version });
+
+// What the consumers of the database read.
+export const connection = pulumi.secret(
+  pulumi.interpolate`rediss://default:${rotation.password}@${rotation.endpoint}:${rotation.port}`,
+);
+export const rotatedAt = rotation.rotatedAt;
