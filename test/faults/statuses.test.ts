@@ -9,8 +9,6 @@ const status =
     answer(code, headers, typeof body === "string" ? body : JSON.stringify(body));
 
 let target: RawServer;
-before(async () => (target = await RawServer.start({ bodyOf: () => "{}" })));
-after(() => target.close());
 
 const redirects = [301, 302, 307, 308].flatMap((code): Fault[] => [
   {
@@ -85,9 +83,13 @@ const refusals: readonly Fault[] = [
   { row: 29, fault: "503 without Retry-After", platform: status(503), reset: A(/answered 503/), read: B(3, /3 times/) },
 ];
 
-describeFaults("faults: redirects", {}, redirects);
+describeFaults(
+  "faults: redirects",
+  async () => {
+    target = await RawServer.start({ bodyOf: () => "{}" });
+    return { close: () => target.close() };
+  },
+  redirects,
+  [{ title: "19 · redirect · target · sees nothing", test: () => assert.equal(target.connections, 0) }],
+);
 describeFaults("faults: refusals", {}, refusals);
-
-describe("faults: redirects", () => {
-  it("19 · redirect · target · saw nothing; 0 sent", () => assert.equal(target.connections, 0));
-});

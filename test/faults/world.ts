@@ -60,7 +60,7 @@ export class World {
       ...(await options.settings?.(server)),
     };
     const preload = [options.preload, options.lookup && preloadOf(options.lookup)].filter(Boolean).join("\n");
-    const host = await Host.start({ config: configuration(settings), preload });
+    const host = await Host.start({ config: configuration(settings), preload, patience: 120_000 });
     const restore = options.lookup ? patchLookup(options.lookup) : undefined;
     const lookup = (name: string) => (settings[name] === undefined ? undefined : String(settings[name]));
     const { flowControl } = new PlatformClient(new Settings(lookup));
