@@ -1,7 +1,6 @@
 export { type ConfigValue } from "./config";
 export { EngineError, UnsupportedError } from "./errors";
 export {
-  LocalStack,
   type OpenOptions,
   OperationError,
   type OperationOptions,
@@ -10,7 +9,8 @@ export {
   type OutputValue,
   type RefreshOptions,
   type UpOptions,
-} from "./stack";
+} from "./results";
+export { LocalStack } from "./stack";
 export {
   type Changes,
   type Diagnostic,

@@ -44,5 +44,7 @@ export function startProgram(
 /** What a program's end means; undefined when there is nothing more to say. */
 export function describeExit(code: number | null, signal: string | null): string | undefined {
   if (code === alreadyReported) return undefined;
-  return code === null ? `Program was ended by ${String(signal)}` : `Program exited with non-zero exit code: ${code}`;
+  const how =
+    code === null ? `Program was ended by ${String(signal)}` : `Program exited with non-zero exit code: ${code}`;
+  return `an unhandled error occurred: ${how}`;
 }

@@ -132,8 +132,8 @@ describe("the local engine's processes", () => {
   });
 
   for (const [title, code, expected] of [
-    ["exits by itself", "process.exit(3)", "Program exited with non-zero exit code: 3"],
-    ["is killed", 'process.kill(process.pid, "SIGKILL")', "Program was ended by SIGKILL"],
+    ["exits by itself", "process.exit(3)", "an unhandled error occurred: Program exited with non-zero exit code: 3"],
+    ["is killed", 'process.kill(process.pid, "SIGKILL")', "an unhandled error occurred: Program was ended by SIGKILL"],
   ] as const) {
     it(`a program that ${title} is an error`, async () => {
       project = new TestProject({ program: code });

@@ -1,0 +1,78 @@
+import { EngineError } from "./errors";
+import { type Changes, type Diagnostic, type EngineEvent } from "./types";
+
+export interface OpenOptions {
+  /** The folder with `Pulumi.yaml`. */
+  readonly projectDir: string;
+  /** @default "dev" */
+  readonly stack?: string | undefined;
+  /** Where the state is kept. @default `.rekey` in the project's folder */
+  readonly stateDir?: string | undefined;
+  /**
+   * What the secrets are encrypted with.
+   * @default `PULUMI_CONFIG_PASSPHRASE`, else the content of the file that `PULUMI_CONFIG_PASSPHRASE_FILE` names
+   */
+  readonly passphrase?: string | undefined;
+  /** Environment of the program and of the providers, beside `process.env`. */
+  readonly env?: Readonly<Record<string, string>> | undefined;
+}
+
+export interface OperationOptions {
+  /** How many resources are worked on at a time. @default four times the number of processors */
+  readonly parallel?: number | undefined;
+  /** Gets each line of what happens, as it happens. */
+  readonly onOutput?: ((line: string) => void) | undefined;
+  /** Whether those lines are coloured. @default false */
+  readonly colors?: boolean | undefined;
+  /** Gets each event. */
+  readonly onEvent?: ((event: EngineEvent) => void) | undefined;
+  /** Ends the operation as ^C does: what runs finishes, nothing else begins. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface UpOptions extends OperationOptions {
+  /** Read every resource anew first. @default false */
+  readonly refresh?: boolean | undefined;
+}
+
+export interface RefreshOptions extends OperationOptions {
+  /** Forget creates that were interrupted. @default false */
+  readonly clearPendingCreates?: boolean | undefined;
+}
+
+/** A stack output; the name and shape are those of Pulumi's Automation API. */
+export interface OutputValue {
+  readonly value: unknown;
+  readonly secret: boolean;
+}
+export type OutputMap = Record<string, OutputValue>;
+
+/** What an operation did. */
+export interface OperationResult {
+  readonly result: "succeeded" | "failed";
+  /** How many resources were created, updated, …; of a preview, how many would be. */
+  readonly changes: Changes;
+  /** The stack's outputs afterwards, secrets in plain; in a preview a value that is not known yet is `undefined`. */
+  readonly outputs: OutputMap;
+  readonly diagnostics: readonly Diagnostic[];
+  /** All that was told, line by line; secrets masked. */
+  readonly stdout: string;
+}
+
+/** An operation failed; it carries all that is known about it. */
+export class OperationError extends EngineError {
+  override readonly name = "OperationError";
+  readonly result = "failed";
+  readonly changes: Changes;
+  readonly outputs: OutputMap;
+  readonly diagnostics: readonly Diagnostic[];
+  readonly stdout: string;
+  constructor(operation: string, result: OperationResult) {
+    const errors = result.diagnostics.filter(({ severity }) => severity === "error").map(({ message }) => message);
+    super(`${operation} failed: ${errors.join("\n") || "for an unknown reason"}`);
+    this.changes = result.changes;
+    this.outputs = result.outputs;
+    this.diagnostics = result.diagnostics;
+    this.stdout = result.stdout;
+  }
+}

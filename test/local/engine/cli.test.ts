@@ -1,0 +1,121 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { passphrase, TestProject } from "./project";
+
+const root = resolve(__dirname, "../../..");
+const main = resolve(root, "cli/main.ts");
+
+describe("rekey local", () => {
+  let project: TestProject;
+  before(() => {
+    project = new TestProject();
+    project.want([{ name: "a", props: { v: 1 }, secrets: { token: "s3cret" } }]);
+  });
+  after(() => project.remove());
+
+  function rekey(
+    args: string[],
+    env: Record<string, string> = {},
+  ): { status: number | null; out: string; err: string } {
+    const register = require.resolve("ts-node/register/transpile-only");
+    const { status, stdout, stderr } = spawnSync(process.execPath, ["-r", register, main, "local", ...args], {
+      cwd: project.directory,
+      encoding: "utf8",
+      // The compiler's settings are ours, not those of the folder that the command runs in.
+      env: {
+        ...process.env,
+        TS_NODE_PROJECT: resolve(root, "tsconfig.json"),
+        PULUMI_CONFIG_PASSPHRASE: passphrase,
+        TRACE_LOG: project.path("calls.log"),
+        ...env,
+      },
+    });
+    return { status, out: stdout, err: stderr };
+  }
+
+  it("asks before it changes anything, and does not where nobody can answer", () => {
+    const { status, err } = rekey(["up"]);
+    assert.equal(status, 1);
+    assert.match(err, /--yes or --skip-preview must be passed in to proceed when running in non-interactive mode/);
+    assert.deepEqual(project.newCalls(), []);
+  });
+
+  it("previews, then does it; in plain text where there is no terminal", () => {
+    const { status, out } = rekey(["up", "--yes"]);
+    assert.equal(status, 0, out);
+    const [preview = "", update = ""] = out.split("Updating (dev):");
+    assert.match(
+      preview,
+      /^Previewing update \(dev\):\n \+ {2}pulumi:pulumi:Stack trace-dev create\n.*\+ 2 to create/s,
+    );
+    assert.match(
+      update,
+      /\+ {2}pulumi-nodejs:dynamic\/trace:Thing a created \(0\.\d\ds\)\n.*Resources:\n {4}\+ 2 created\n\nDuration: \d+s/s,
+    );
+    assert.doesNotMatch(out, /\x1b|s3cret/);
+  });
+
+  it("prints JSON for machines", () => {
+    const { status, out } = rekey(["preview", "--json"]);
+    assert.equal(status, 0);
+    const { result, changes, steps, outputs } = JSON.parse(out) as Record<string, unknown>;
+    assert.deepEqual(
+      { result, changes, outputs },
+      { result: "succeeded", changes: { same: 2 }, outputs: { a: "a-v1-k0" } },
+    );
+    assert.equal((steps as unknown[]).length, 2);
+  });
+
+  it("ends with 1 when it fails, and says why", () => {
+    project.want([{ name: "a", props: { v: 2, fail: "update" } }]);
+    const { status, out } = rekey(["up", "--skip-preview"]);
+    assert.equal(status, 1);
+    assert.match(out, /~ {2}pulumi-nodejs:dynamic\/trace:Thing a \*\*updating failed/);
+    assert.match(out, /Diagnostics:\n.*Thing \(a\):\n {4}error: update failed by request/s);
+    assert.match(out, /1 unchanged\n {4}2 errored/);
+    const asJson = rekey(["up", "--skip-preview", "--json"]);
+    assert.equal(asJson.status, 1);
+    assert.equal((JSON.parse(asJson.out) as { result: string }).result, "failed");
+    project.want([{ name: "a", props: { v: 1 }, secrets: { token: "s3cret" } }]);
+  });
+
+  it("shows outputs, and keeps and shows settings", () => {
+    assert.match(rekey(["output"]).out, /^Current stack outputs \(1\):\n {4}OUTPUT {2}VALUE\n {4}a {7}a-v1-k0\n$/);
+    assert.equal(rekey(["output", "a"]).out, "a-v1-k0\n");
+    const missing = rekey(["output", "nothing"]);
+    assert.deepEqual(
+      [missing.status, missing.err],
+      [1, "error: current stack does not have output property 'nothing'\n"],
+    );
+    assert.equal(rekey(["config", "set", "token", "canary", "--secret"]).status, 0);
+    assert.equal(rekey(["config", "set", "ns:plain", "text"]).status, 0);
+    assert.equal(rekey(["config"]).out, "KEY          VALUE\nns:plain     text\ntrace:token  [secret]\n");
+    assert.equal(rekey(["config", "get", "token"]).out, "canary\n");
+    assert.equal(rekey(["config", "rm", "ns:plain"]).status, 0);
+    assert.equal(rekey(["config", "rm", "ns:plain"]).status, 1);
+    assert.doesNotMatch(readFileSync(project.path("Pulumi.dev.yaml"), "utf8"), /canary/);
+  });
+
+  it("gives its state away and takes it back; refreshes, and destroys", () => {
+    const exported = rekey(["export"]).out;
+    assert.equal((JSON.parse(exported) as { version: number }).version, 3);
+    assert.doesNotMatch(exported, /s3cret/);
+    assert.match(rekey(["export", "--show-secrets"]).out, /s3cret/);
+    writeFileSync(project.path("state.json"), exported);
+    assert.match(rekey(["destroy", "--yes"]).out, /- 2 deleted/);
+    assert.equal(rekey(["import", "--file", "state.json"]).out, "Import complete.\n");
+    assert.match(
+      rekey(["refresh", "--skip-preview"], { READ: '{"a":null}' }).out,
+      /Thing a refreshed \(.*\), is gone\n.*- 1 deleted/s,
+    );
+  });
+
+  it("says what is wrong in one line", () => {
+    const { status, err } = rekey(["preview", "--cwd", "/"]);
+    assert.deepEqual([status, err], [1, "error: no Pulumi.yaml project file found in / or above it\n"]);
+    assert.match(rekey(["preview"], { PULUMI_CONFIG_PASSPHRASE: "wrong" }).err, /^error: incorrect passphrase.*\n$/);
+    assert.equal(rekey(["up", "--parallel", "0"]).status, 1);
+  });
+});
