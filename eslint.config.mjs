@@ -22,4 +22,10 @@ export default tseslint.config(
       "@typescript-eslint/no-empty-object-type": ["error", { allowInterfaces: "with-single-extends" }],
     },
   },
+  {
+    // Its errors and answers hold the request's headers, and so our secrets: only the file that hides them may know it.
+    files: ["provider/**/*.ts", "sdk/**/*.ts", "cli/**/*.ts", "local/**/*.ts"],
+    ignores: ["provider/api/requester.ts"],
+    rules: { "no-restricted-imports": ["error", { patterns: ["axios", "axios/*"] }] },
+  },
 );
