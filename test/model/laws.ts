@@ -12,6 +12,13 @@ export function assertLaws(platform: FakePlatform, engine: FakeEngine): void {
   const readable = [onDisk(engine.state), ...engine.said];
   for (const text of readable) assert.doesNotMatch(text, /password-of-|management-password|not-yours/, "a secret");
   for (const saved of Object.values(engine.state)) {
+    assert.equal(
+      typeof saved.outputs["__provider"],
+      "string",
+      "without it the host cannot read or delete the resource",
+    );
+    const onTheWire = JSON.parse(JSON.stringify(saved.outputs)) as unknown;
+    assert.deepEqual(saved.outputs, onTheWire, "the host cannot send what is undefined or no plain value");
     const { appliedTrigger, attemptedTrigger } = saved.outputs;
     for (const mark of [appliedTrigger, attemptedTrigger]) assert.ok(mark === undefined || isSecret(mark));
   }
