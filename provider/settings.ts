@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { z } from "zod";
 import { SettingsError } from "./api/errors/settingsError";
 
@@ -54,6 +54,9 @@ const schemas = {
   /** File with certificates (PEM) that are trusted besides the well-known ones. Default: none. */
   caFile: filled.transform((file, context) => {
     try {
+      // Reading a pipe or a device may never end.
+      const found = statSync(file);
+      if (!found.isFile() && !found.isDirectory()) return fail(context, "is no file");
       return readFileSync(file, "utf8");
     } catch (error) {
       return fail(context, `cannot be read (${(error as NodeJS.ErrnoException).code})`);

@@ -39,7 +39,7 @@ onEngines("Secrets", (engine) => {
     const state = JSON.stringify(await stack.exportState());
     results.push(await stack.destroy());
     const { password, restToken } = platform.database("db-quickstart");
-    const canaries = { management, queue, ...passwords, password, restToken };
+    const canaries = { management, queue, ...Object.fromEntries(passwords.entries()), password, restToken };
     const shown = [...results.map(({ printed }) => printed), state, ...textsBelow(program.directory)].join("\n");
     assert.deepEqual(leaksOf(shown, canaries), []);
   });

@@ -1,0 +1,104 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { asTheHostReads, assertCarried, assertNothingPolluted } from "./assertions";
+import { tryParse } from "./answers";
+import { InProcessFace } from "./face";
+import { hostileNames, smallValue } from "./hostile";
+import { fuzz, patience } from "./settings";
+
+const names = ["version", "triggers", "rotateEvery", "initialRotation"];
+const rare = ["databaseId", "flowControlKey", "owner", "otherOwners", "__provider", ...hostileNames];
+const text = fc.oneof(
+  fc.constantFrom("db", ".", "..", " ", "a/b", "P30D", "30d", "P0D", "-P1D", "P1000000Y", "0d", "9".repeat(400) + "d"),
+  fc.constantFrom(
+    "P1Y2M3W4DT5H6M7.8S",
+    "p1d",
+    "P",
+    "PT",
+    "1d1h",
+    "1e3d",
+    "P1.5M",
+    "PT1e9H",
+    "999999999w",
+    "P99999999Y",
+  ),
+  fc.string({ unit: "binary", maxLength: 10 }),
+);
+const value = fc.oneof(
+  smallValue.map((json) => tryParse(json) ?? null),
+  text,
+  fc.dictionary(
+    fc.oneof(fc.constantFrom(...hostileNames), text),
+    smallValue.map((json) => tryParse(json) ?? null),
+  ),
+);
+const name = fc.oneof(
+  { weight: 9, arbitrary: fc.constantFrom(...names) },
+  { weight: 1, arbitrary: fc.constantFrom(...rare) },
+);
+const scalar = fc.oneof(
+  fc.string(),
+  fc.integer(),
+  fc.constant("30d"),
+  fc.constant(true),
+  fc.dictionary(text, fc.string()),
+);
+const inputs = fc
+  .array(fc.tuple(name, fc.oneof(value, scalar)), { maxLength: 3 })
+  .map((entries) => asTheHostReads(Object.fromEntries([["databaseId", "db"], ...entries])));
+
+describe("fuzz: inputs", () => {
+  const platform = new InProcessFace();
+  before(() => platform.start());
+  after(() => platform.stop());
+
+  for (const resource of ["passwordRotation", "flowControlReset"] as const) {
+    it(`of a ${resource} are taken, or refused by name; and nothing is sent`, async () => {
+      let refused = 0;
+      await fc.assert(
+        fc.asyncProperty(inputs, inputs, async (olds, news) => {
+          if (resource === "flowControlReset") {
+            news["flowControlKey"] ??= news["databaseId"];
+            delete news["databaseId"];
+          }
+          const { failures = [], inputs: checked } = await platform.face[resource].check(olds, news);
+          assertCarried(checked ?? {});
+          for (const { property, reason } of failures) {
+            assert.ok(reason.includes(property) && reason.length < 600, reason);
+            assert.ok(property in news || /^(databaseId|flowControlKey)$/.test(property), property);
+          }
+          refused += failures.length > 0 ? 1 : 0;
+          assert.equal(platform.sent.length, 0);
+          assertNothingPolluted();
+        }),
+        fuzz(2_000),
+      );
+      console.log(`    ${refused} were refused`);
+    }).timeout(patience(2_000));
+
+    it(`of a ${resource} that check takes break neither diff nor create`, async () => {
+      const id = resource === "passwordRotation" ? "databaseId" : "flowControlKey";
+      platform.answer = () => `{"database_id":"other"}`;
+      await fc.assert(
+        fc.asyncProperty(inputs, async (given) => {
+          const { face } = platform;
+          const { owner, otherOwners, databaseId, flowControlKey, ...others } = given;
+          const news = { ...others, [id]: "db" };
+          const { failures = [] } = await face[resource].check({}, news);
+          const { changes } = await face[resource]
+            .diff("db", { [id]: "db", outcome: "reset" }, news)
+            .catch(() => ({ changes: true }));
+          assert.equal(typeof changes, "boolean");
+          if (failures.length > 0) return;
+          const made = await face[resource].create(news).catch((error: unknown) => {
+            assert.ok(error instanceof Error && !/failed in a way it should not|undefined/.test(error.message));
+            return { outs: (error as { properties?: object }).properties ?? {} };
+          });
+          assertCarried(made.outs as Record<string, unknown>);
+        }),
+        fuzz(1_000),
+      );
+      platform.sent.length = 0;
+    }).timeout(patience(1_000));
+  }
+});

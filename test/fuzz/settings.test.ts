@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { SettingsError } from "../../provider/api/errors/settingsError";
+import { PlatformClient } from "../../provider/api/platform";
+import { environmentName, lookupIn, nameOf, type SettingName, settingNames, Settings } from "../../provider/settings";
+import { assertNothingPolluted } from "./assertions";
+import { hostileNames, hostileValues } from "./hostile";
+import { fuzz, patience } from "./settings";
+
+const anyText = fc.oneof(
+  fc.constantFrom(...hostileValues, ...hostileNames, "Infinity", "0x1f", "1_000", "١", "1,5", " 5", "1e2"),
+  fc.constantFrom(
+    "http://127.0.0.1:1",
+    "http://[::1",
+    "//x",
+    "http:",
+    "https://%",
+    "file:///etc/passwd",
+    "javascript:1",
+  ),
+  fc.constantFrom("https://a@b", "https://x?y", "https://x#", "http://localhost.evil.test", "http://127.0.0.1.test"),
+  fc.constantFrom("/{id}", "{id}", "/{id}/{id}", "/dev/null", "/", ".", "\u0000", "a\r\nHost: x", ":", "a:b"),
+  fc.string({ unit: "binary", maxLength: 20 }),
+  fc.double().map(String),
+  fc.webUrl(),
+);
+
+describe("fuzz: settings", () => {
+  it("are usable, or refused with both names and without a secret, whatever is written", () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...settingNames), anyText, fc.boolean(), (name, written, configured) => {
+        const given = (key: string): string | undefined => (configured && key === nameOf(name) ? written : undefined);
+        const environment = configured ? {} : { [environmentName(name)]: written };
+        assertSettled(name, written, new Settings(lookupIn(given, environment)));
+        assertNothingPolluted();
+      }),
+      fuzz(3_000),
+    );
+  }).timeout(patience(3_000));
+
+  it("make a client, or are refused, whatever is written in all of them", () => {
+    const all = fc.record(Object.fromEntries(settingNames.map((name) => [name, fc.option(anyText)])), {
+      requiredKeys: [],
+    });
+    fc.assert(
+      fc.property(all, (written: Record<string, string | null | undefined>) => {
+        const client = new PlatformClient(new Settings((name) => written[name] ?? undefined));
+        for (const part of ["databases", "flowControl"] as const) {
+          try {
+            assert.equal(typeof client[part], "object");
+          } catch (error) {
+            assert.ok(error instanceof SettingsError, String(error));
+          }
+        }
+      }),
+      fuzz(1_000),
+    );
+  }).timeout(patience(1_000));
+
+  it("refuse a file of certificates that is no file: reading a pipe or a device never ends", function () {
+    if (process.platform === "win32") return this.skip();
+    const directory = mkdtempSync(join(tmpdir(), "rekey-fifo-"));
+    const pipe = join(directory, "pipe");
+    spawnSync("mkfifo", [pipe]);
+    for (const caFile of [pipe, "/dev/zero", directory, join(directory, "none")]) {
+      // In a process of its own: it could not be interrupted here.
+      const source = `new (require("./provider/settings").Settings)(() => ${JSON.stringify(caFile)}).get("caFile")`;
+      const child = spawnSync(process.execPath, ["-r", "ts-node/register/transpile-only", "-e", source], {
+        timeout: 20_000,
+        encoding: "utf8",
+      });
+      assert.match(child.stderr, /SettingsError: rekey:caFile (cannot be read|is no file)/, caFile);
+    }
+    rmSync(directory, { recursive: true });
+  }).timeout(100_000);
+});
+
+function assertSettled(name: SettingName, written: string, settings: Settings): void {
+  const started = performance.now();
+  try {
+    const value = settings.get(name);
+    assert.ok(["string", "number", "undefined"].includes(typeof value));
+    if (typeof value === "number") assert.ok(Number.isFinite(value) && value >= 0, String(value));
+  } catch (error) {
+    assert.ok(error instanceof SettingsError, String(error));
+    assert.ok(error.message.startsWith(`${nameOf(name)} `), error.message);
+    assert.ok(error.message.includes(environmentName(name)), error.message);
+    const isSecret = name === "password" || name === "queueToken";
+    if (isSecret && written.length > 8) assert.ok(!error.message.includes(written), "a secret is shown");
+  }
+  assert.ok(performance.now() - started < 2_000, "it took too long");
+}
