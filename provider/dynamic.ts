@@ -69,7 +69,7 @@ function face<Inputs, Outputs>(
     if (saved[idInput] === id) return;
     throw new InputError(
       `the saved output ${idInput}`,
-      `is not ${JSON.stringify(id)}, the id of the resource: the state is damaged. Restore it`,
+      `is not ${JSON.stringify(id)}, the id of the resource: the state is damaged. Restore it from an earlier \`pulumi stack export\`, or take the resource out with \`pulumi state delete\`: creating it again is one more reset`,
     );
   }
 

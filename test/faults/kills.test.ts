@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { localEngine } from "../e2e/localEngine";
+import { endScenes, scene } from "../e2e/onEngines";
+import { Scene } from "../model/real/scene";
+import { type Step } from "../model/real/steps";
+import { titled } from "./describeFaults";
+
+const up: Step = { do: "up", versions: {}, faults: {}, concurrency: 1 };
+const wishes = { a: { databaseId: "a" }, b: { databaseId: "b" }, c: { databaseId: "c" } };
+
+/** Runs `up` with somebody struck, then one that nobody disturbs, and says how often each database was reset by each. */
+async function struckThenNext(strike: Step["strike"]): Promise<{ first: number[]; next: number[] }> {
+  const scene = await Scene.start();
+  try {
+    const resets = (): number[] => ["a", "b", "c"].map((id) => scene.platform.database(id).resets);
+    await scene.run(wishes, { ...up, strike });
+    const first = resets();
+    const { code, printed } = await scene.run(wishes, up);
+    assert.equal(code, 0, printed);
+    const seen = await scene.see();
+    for (const name of ["a", "b", "c"] as const) {
+      assert.equal(
+        seen[name]?.outputs["password"],
+        scene.platform.database(name).password,
+        "state equals the platform",
+      );
+    }
+    return { first, next: resets().map((count, index) => count - (first[index] ?? 0)) };
+  } finally {
+    await scene.end();
+  }
+}
+
+/** With one request at a time: what became of the one that was struck, and of the two that waited behind it. */
+const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0);
+
+describe("faults: kills", () => {
+  it(titled(37, "killed before sending", "next up", "1 sent"), async () => {
+    const { first, next } = await struckThenNext({ victim: "engine", at: 1, point: "arrived" });
+    assert.deepEqual([sum(first), next], [0, [1, 1, 1]]);
+  });
+
+  it(
+    titled(38, "killed after it was applied, before it was saved", "next up", "1 more sent; state equals the platform"),
+    async () => {
+      const { first, next } = await struckThenNext({ victim: "engine", at: 1, point: "applied" });
+      assert.deepEqual([sum(first), next], [1, [1, 1, 1]]);
+    },
+  );
+
+  it(
+    titled(38, "the provider host is killed at that point", "next up", "1 more sent; state equals the platform"),
+    async () => {
+      const { first, next } = await struckThenNext({ victim: "host", at: 1, point: "applied" });
+      assert.deepEqual([sum(first), next], [1, [1, 1, 1]]);
+    },
+  );
+
+  it(titled(39, "SIGINT in the middle", "up", "saved, or as 38"), async () => {
+    const { first, next } = await struckThenNext({ victim: "interrupt", at: 1, point: "applied" });
+    assert.ok(
+      first.every((count) => count <= 1),
+      "no database is reset twice",
+    );
+    assert.equal(sum(next), 3 - sum(first), "what was answered was saved");
+  });
+
+  it(titled(53, "the engine is killed while resets are queued", "up", "only those in flight are sent"), async () => {
+    const { first } = await struckThenNext({ victim: "engine", at: 1, point: "applied" });
+    assert.equal(sum(first), 1, "the two that were queued were not sent");
+  });
+});
+
+describe("faults: a state that cannot be written", () => {
+  after(endScenes);
+
+  it(titled(40, "state cannot be written", "next up", "1 more sent; state equals the platform"), async () => {
+    let atAnswer = (): void => undefined;
+    const source = `const { PasswordRotation } = require("pulumi-rekey");
+      exports.password = new PasswordRotation("cache", { databaseId: "db-quickstart" }).password;`;
+    const options = { credentialsInAnswer: "always", onRequest: () => atAnswer() } as const;
+    const { platform, program, stack } = await scene(localEngine, source, options);
+    const folder = join(program.directory, ".rekey");
+    atAnswer = () => {
+      renameSync(folder, `${folder}-away`);
+      writeFileSync(folder, "");
+    };
+    await assert.rejects(stack.up(), /state|ENOTDIR|EEXIST/);
+    assert.equal(platform.resetCount, 1);
+    atAnswer = () => undefined;
+    renameSync(folder, `${folder}-file`);
+    renameSync(`${folder}-away`, folder);
+    // It went away with the folder, and so could not be let go.
+    rmSync(join(folder, "stacks", "program", "dev.lock"));
+    const { outputs, printed } = await stack.up();
+    assert.equal(platform.resetCount, 2, printed);
+    assert.equal(outputs["password"]?.value, platform.database("db-quickstart").password);
+  });
+});
