@@ -23,6 +23,7 @@ function runTable() {
   run(
     require.resolve("mocha/bin/mocha.js"),
     "test/faults/**/*.test.ts",
+    "--exit",
     "--reporter=json",
     `--reporter-option=output=${output}`,
   );
