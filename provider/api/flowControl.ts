@@ -65,9 +65,8 @@ export class FlowControl {
       throw error;
     }
     const record = recordOf(answer, flowControlFields, jsonOf(answer));
-    if (record.flowControlKey !== undefined && record.flowControlKey !== flowControlKey) {
-      throw unreadable(answer, "is the record of another key");
-    }
+    if (record.flowControlKey === undefined) throw unreadable(answer, "is a record without flowControlKey");
+    if (record.flowControlKey !== flowControlKey) throw unreadable(answer, "is the record of another key");
     return flowControlKeyFrom(flowControlKey, record);
   }
 
@@ -128,7 +127,7 @@ function jsonOf(answer: ApiAnswer): unknown {
 /** Reads a record strictly: a counter that is there and unreadable must not be shown as something else. */
 function recordOf<F extends Fields>(answer: ApiAnswer, fields: F, sent: unknown): RecordOf<F> {
   if (!isObject(sent)) throw unreadable(answer, "is not a record");
-  const { record, problems, exactIntegers } = readRecord(fields, withoutNulls(sent));
+  const { record, problems, exactIntegers } = readRecord(fields, inOneSpelling(sent));
   const inexact = Object.keys(exactIntegers).map((name) => `${name}: beyond what a number can hold`);
   if (problems.length + inexact.length > 0) {
     throw unreadable(answer, `has unreadable fields (${[...problems, ...inexact].join("; ")})`);
@@ -136,10 +135,9 @@ function recordOf<F extends Fields>(answer: ApiAnswer, fields: F, sent: unknown)
   return record;
 }
 
-/** Some platforms spell the wait list another way, and send null for what is not set. */
-function withoutNulls(sent: Record<string, unknown>): Record<string, unknown> {
-  const entries = Object.entries(sent).filter(([, value]) => value !== null);
-  return Object.fromEntries(entries.map(([name, value]) => [name === "waitlistSize" ? "waitListSize" : name, value]));
+/** Some platforms spell the wait list another way. */
+function inOneSpelling({ waitlistSize, ...sent }: Record<string, unknown>): Record<string, unknown> {
+  return waitlistSize === undefined ? sent : { waitListSize: waitlistSize, ...sent };
 }
 
 function unreadable({ facts, status }: ApiAnswer, what: string): UnreadableError {

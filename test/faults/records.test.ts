@@ -53,8 +53,9 @@ const faults: readonly Fault[] = [
   {
     row: 31,
     fault: "field null",
-    platform: sending({ port: null, endpoint: null }),
+    platform: sending({ port: null, endpoint: null }, { rateCount: null }),
     reset: P([/^port: /m, /^endpoint: /m], keepsCredentials),
+    read: F(1, /rateCount/),
     counters,
   },
   {
