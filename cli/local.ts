@@ -66,7 +66,7 @@ export function addLocalCommands(program: Command): void {
   stackCommand(local, "import", "replace the state by an exported one, as `pulumi stack import` does")
     .option("--file <path>", "where to read it (default: standard input)")
     .action(async (flags: StackFlags & { file?: string }) => {
-      const exported = JSON.parse(readFileSync(flags.file ?? 0, "utf8")) as ExportedDeployment;
+      const exported = parseJson(readFileSync(flags.file ?? 0, "utf8"), flags.file ?? "standard input");
       await (await open(flags)).importStack(exported);
       process.stdout.write("Import complete.\n");
     });
@@ -233,6 +233,14 @@ async function open(flags: StackFlags): Promise<LocalStack> {
 
 function asText(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+function parseJson(text: string, name: string): ExportedDeployment {
+  try {
+    return JSON.parse(text) as ExportedDeployment;
+  } catch (error) {
+    throw new Error(`--file: ${name} is no JSON: ${(error as Error).message}`, { cause: error });
+  }
 }
 
 function printJson(value: unknown): void {

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { Document, isMap, isScalar, parseDocument, parse } from "yaml";
-import { EngineError, UnsupportedError } from "./errors";
+import { EngineError, readable, UnsupportedError } from "./errors";
 import { type Crypter } from "./secrets";
 
 /** What `Pulumi.yaml` says. */
@@ -28,7 +28,7 @@ export interface ConfigValue {
 export function readProject(directory: string): Project {
   const path = projectFile(directory);
   if (path === undefined) throw new EngineError(`no Pulumi.yaml project file found in ${directory}`);
-  const yaml = parse(readFileSync(path, "utf8")) as Record<string, unknown> | null;
+  const yaml = readable(path, () => parse(readFileSync(path, "utf8")) as Record<string, unknown> | null);
   const name = yaml?.name;
   if (typeof name !== "string" || !/^[A-Za-z0-9_.-]+$/.test(name))
     throw new EngineError(`${path} has no usable \`name\``);
@@ -86,6 +86,10 @@ export function fullKey(project: string, key: string): string {
   return parts.length === 1 ? `${project}:${key}` : key;
 }
 
+function isMapping(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 function asText(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
@@ -99,10 +103,13 @@ export class StackFile {
     private readonly project: Project,
   ) {
     this.document = existsSync(path) ? parseDocument(readFileSync(path, "utf8")) : new Document({});
+    if (this.document.errors[0]) throw new EngineError(`${path}: ${this.document.errors[0].message}`);
+    const settings = readable(path, () => this.document.toJSON() as { config?: unknown } | null);
+    if (!isMapping(settings ?? {}) || !isMapping(settings?.config ?? {}))
+      throw new EngineError(`${path}: it must be a mapping, and so must its \`config\``);
     const provider = this.document.get("secretsprovider");
     if (provider !== undefined && provider !== "passphrase")
       throw new UnsupportedError(`the secrets provider ${asText(provider)}`);
-    if (this.document.errors[0]) throw new EngineError(`${path}: ${this.document.errors[0].message}`);
   }
 
   get salt(): string | undefined {
@@ -127,7 +134,12 @@ export class StackFile {
       const key = fullKey(this.project.name, String(isScalar(item.key) ? item.key.value : item.key));
       // The text as written: `1.10` is not 1.1, and `007` not 7.
       if (isScalar(item.value)) all[key] = { value: item.value.source ?? String(item.value.value), secret: false };
-      else all[key] = reveal((item.value as { toJSON(): unknown } | null)?.toJSON() ?? null, crypter);
+      else {
+        // An alias means what it names.
+        const json = (this.document.toJSON() as { config: Record<string, unknown> }).config;
+        const written = json[String(isScalar(item.key) ? item.key.value : item.key)] ?? null;
+        all[key] = readable(`the setting ${key} in ${this.path}`, () => reveal(written, crypter));
+      }
     }
     return all;
   }

@@ -15,3 +15,13 @@ export class UnsupportedError extends EngineError {
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
+
+/** Reads something; what goes wrong is told with its name. */
+export function readable<T>(name: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof UnsupportedError) throw error;
+    throw new EngineError(`${name} cannot be read: ${messageOf(error)}`, { cause: error });
+  }
+}

@@ -1,4 +1,4 @@
-import { EngineError, UnsupportedError } from "./errors";
+import { EngineError, readable, UnsupportedError } from "./errors";
 import { type Crypter } from "./secrets";
 import {
   type Deployment,
@@ -42,7 +42,7 @@ export function resourceFromJson(json: Json, decrypt: (ciphertext: string) => st
   if (typeof urn !== "string" || typeof type !== "string")
     throw new EngineError("a resource of the state has no urn or type");
   const properties = (key: string): PropertyMap => {
-    const value = fromJson(json[key] ?? {}, decrypt);
+    const value = readable(`the ${key} of ${urn} in the state`, () => fromJson(json[key] ?? {}, decrypt));
     if (!isObject(value)) throw new EngineError(`the ${key} of ${urn} are no object`);
     return value;
   };

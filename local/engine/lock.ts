@@ -1,7 +1,7 @@
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { dirname } from "node:path";
-import { EngineError, messageOf } from "./errors";
+import { EngineError, messageOf, readable } from "./errors";
 
 interface Holder {
   readonly pid: number;
@@ -29,7 +29,7 @@ export function takeLock(path: string): () => void {
     while (!tryLink(mine, path)) {
       const held = readText(path);
       if (held === undefined) continue;
-      const holder = JSON.parse(held) as Holder;
+      const holder = readable(`the lock ${path}`, () => readHolder(held));
       if (isAlive(holder)) {
         throw new EngineError(
           `the stack is locked by process ${holder.pid} on ${holder.host}, which is running an operation. ` +
@@ -42,6 +42,13 @@ export function takeLock(path: string): () => void {
     rmSync(mine, { force: true });
   }
   return () => rmSync(path, { force: true });
+}
+
+function readHolder(text: string): Holder {
+  const { pid, host, began } = JSON.parse(text) as Partial<Holder>;
+  if (!Number.isInteger(pid) || typeof host !== "string")
+    throw new Error("it names no process. Remove it if none runs");
+  return { pid: Number(pid), host, began };
 }
 
 /** Moves a dead process's lock away; if another process took it over meanwhile, puts that one's back. */

@@ -3,6 +3,7 @@ import { join, resolve } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { type ConfigValue, fullKey, type Project, readProject, StackFile } from "./config";
 import { EngineError } from "./errors";
+import { checkExported } from "./exported";
 import { exportDeployment, importDeployment, refuseForeign, saltOf } from "./format";
 import { takeLock } from "./lock";
 import { runOperation, type RunOptions } from "./operations";
@@ -82,6 +83,7 @@ export class LocalStack {
 
   /** Replaces the state by an exported one; its secrets must be of the same passphrase. */
   async importStack(exported: ExportedDeployment): Promise<void> {
+    checkExported(exported, "the imported state");
     await this.locked(async () => {
       const crypter = await this.crypter(saltOf(exported));
       const state = await this.read(exported, crypter);
@@ -202,6 +204,7 @@ export class LocalStack {
 
   private async load(): Promise<{ crypter: Crypter; state: Deployment }> {
     const exported = readState(this.path);
+    if (exported !== undefined) checkExported(exported, `the state file ${this.path}`);
     const crypter = await this.crypter(exported && saltOf(exported));
     return { crypter, state: exported ? await this.read(exported, crypter) : { resources: [], pending: [] } };
   }

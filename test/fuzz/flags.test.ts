@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { projectRoot } from "../support/host";
+import { Program } from "../support/program";
+import { runAsync } from "../support/runAsync";
+
+const main = join(projectRoot, "dist", "cli", "main.js");
+
+/** Command lines that cannot be meant, each with what the error must name. */
+const wrong: readonly (readonly [args: readonly string[], named: RegExp])[] = [
+  ...["-1", "65536", "1e3", "NaN", "", " ", "0x10", "1.5", "99999999999999999999"].map(
+    (port) => [["platform", `--port=${port}`], /--port/] as const,
+  ),
+  [["platform", "--host", "not a host"], /not a host|--host/],
+  [["platform", "--database="], /--database/],
+  [["platform", "--database", "a", "a"], /--database/],
+  [["platform", "--flow-control-key", "k", "k"], /--flow-control-key/],
+  [["platform", "--username", "a:b"], /--username/],
+  [["platform", "--password="], /--password/],
+  [["platform", "--queue-token", "a b"], /--queue-token/],
+  [["platform", "--credentials", "__proto__"], /--credentials/],
+  [["platform", "--__proto__=1"], /--__proto__/],
+  ...["0", "-1", "1.5", "NaN", "", "1e3"].map((n) => [["local", "preview", `--parallel=${n}`], /--parallel/] as const),
+  ...["", "a/b", "../x", "\u00e9", "x".repeat(101)].map(
+    (stack) => [["local", "output", `--stack=${stack}`], /name for a stack/] as const,
+  ),
+  [["local", "up", "--constructor"], /--constructor/],
+  [["local", "up"], /--yes or --skip-preview/],
+  [["local", "output", "--cwd", "/nowhere"], /Pulumi\.yaml.*\/nowhere/],
+  [["local", "import", "--file", "nowhere.json"], /nowhere\.json/],
+  [["local", "import", "--file", "index.js"], /--file: index\.js is no JSON/],
+  [["local", "import", "--file", "package.json"], /imported state is broken: version/],
+  [["local", "config", "set", "a:b:c:d", "1"], /a:b:c:d/],
+  [["local", "config", "get", "__proto__"], /__proto__/],
+  [["local", "output", "__proto__"], /__proto__/],
+  [["__proto__"], /__proto__/],
+];
+
+describe("fuzz: flags", () => {
+  const project = new Program("");
+  after(() => project.remove());
+
+  for (const [args, named] of wrong) {
+    it(`rekey ${args.join(" ").slice(0, 60)}: is refused by name`, async () => {
+      const env = { PULUMI_CONFIG_PASSPHRASE: "test" };
+      const { code, output } = await runAsync(process.execPath, [main, ...args], { cwd: project.directory, env });
+      assert.notEqual(code, 0, output);
+      assert.match(output, named);
+      assert.doesNotMatch(output, /\n\s+at |TypeError|Cannot read prop/, "a stack trace");
+    }).timeout(30_000);
+  }
+});
