@@ -46,7 +46,12 @@ const schemas = {
   /** Requests under way at the same time. Default: 8. */
   maxConcurrency: number(count),
   /** Requests started in a second. Default: no limit. */
-  requestsPerSecond: number(z.number().positive("must be above 0")),
+  requestsPerSecond: number(
+    z
+      .number()
+      .positive("must be above 0")
+      .min(1 / 86_400, "must be at least one a day"),
+  ),
   /** Password resets in one run of the engine; the next one is refused. Default: no limit. */
   maxResetsPerRun: number(z.int("must be a whole number").min(0, "must not be negative")),
   /** Address of an HTTP proxy. Default: none. */

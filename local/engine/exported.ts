@@ -2,25 +2,25 @@ import { z } from "zod";
 import { EngineError } from "./errors";
 import { type ExportedDeployment } from "./types";
 
-const texts = z.array(z.string()).nullish();
-const properties = z.record(z.string(), z.unknown()).nullish();
+const texts = z.array(z.string()).optional();
+const properties = z.record(z.string(), z.unknown()).optional();
 
 /** What the engine uses of a saved resource. Whatever else there is stays as it is. */
 const resource = z.looseObject({
   urn: z.string(),
   type: z.string(),
-  id: z.string().nullish(),
+  id: z.string().optional(),
   inputs: properties,
   outputs: properties,
-  parent: z.string().nullish(),
-  provider: z.string().nullish(),
+  parent: z.string().optional(),
+  provider: z.string().optional(),
   dependencies: texts,
-  propertyDependencies: z.record(z.string(), texts).nullish(),
+  propertyDependencies: z.record(z.string(), texts).optional(),
   additionalSecretOutputs: texts,
   aliases: texts,
   initErrors: texts,
   ignoreChanges: texts,
-  customTimeouts: z.record(z.string(), z.unknown()).nullish(),
+  customTimeouts: z.record(z.string(), z.unknown()).optional(),
 });
 
 const exported = z.looseObject({

@@ -29,7 +29,8 @@ export function assertCarried(properties: Properties): Properties {
 
 /** Properties as the host gives them to the provider: it reads them from protobuf, and loses a key like `__proto__`. */
 export function asTheHostReads(properties: Properties): Properties {
-  return structs.Struct.fromJavaScript(properties as never).toJavaScript();
+  const sent = structs.Struct.fromJavaScript(properties as never).serializeBinary();
+  return structs.Struct.deserializeBinary(sent).toJavaScript();
 }
 
 /** Whether the answer tells that this database's password was reset, whatever is wrong with the rest of it. */

@@ -29,6 +29,7 @@ describe("fuzz: damaged saved states", () => {
     await fc.assert(
       fc.asyncProperty(damagedState, wishes, async (olds, wish) => {
         const news = { databaseId, ...wish, __provider };
+        platform.sent.length = 0;
         const { passwordRotation } = platform.face;
         const planned = await outcomeOf(() => passwordRotation.diff(databaseId, olds, news));
         if (planned.done) assert.deepEqual(planned.value.replaces, [], "a replacement is a reset");

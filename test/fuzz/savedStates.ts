@@ -61,6 +61,10 @@ const damage: fc.Arbitrary<Damage> = fc.oneof(
     .map(([from, to]): Damage => (state) => ({ ...state, [to]: state[from] ?? null })),
 );
 
+function isMark(text: unknown): boolean {
+  return typeof text === "string" && /^1:[0-9a-f]{32}:[0-9a-f]{64}$/.test(text);
+}
+
 function without(name: string): Damage {
   return (state) => Object.fromEntries(Object.entries(state).filter(([key]) => key !== name));
 }
@@ -69,6 +73,10 @@ function without(name: string): Damage {
 export const damagedState: fc.Arbitrary<Properties> = fc
   .tuple(fc.constantFrom(...answered, refused), fc.array(damage, { minLength: 1, maxLength: 3 }))
   .map(([state, damages]) => asTheHostReads(damages.reduce((damaged, one) => one(damaged), state)))
+  // A mark of which a digit was exchanged is the mark of another trigger: nobody can tell.
+  .filter((state) =>
+    ["appliedTrigger", "attemptedTrigger"].every((name) => state[name] === mark || !isMark(state[name])),
+  )
   // Attempts that were not counted to the end do ask for one more.
   .filter(({ outcome, attemptedTrigger, unconfirmedResets }) => {
     if (outcome !== "unknown" || attemptedTrigger !== mark) return true;
