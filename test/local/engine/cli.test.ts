@@ -7,7 +7,10 @@ import { passphrase, TestProject } from "./project";
 const root = resolve(__dirname, "../../..");
 const main = resolve(root, "cli/main.ts");
 
-describe("rekey local", () => {
+describe("rekey local", function () {
+  // Several processes each; a busy machine takes its time.
+  this.timeout(300_000);
+
   let project: TestProject;
   before(() => {
     project = new TestProject();

@@ -47,6 +47,7 @@ describe(`random programs, on the local engine and on pulumi ${version ?? "(skip
       const project = new TestProject({ program });
       try {
         const real = new RealEngine(project);
+        let done = false;
         for (let step = 0; step < 5; step++) {
           const wanted = randomProgram(random);
           const env: Record<string, string> = random.chance(0.1) ? { FAIL_DELETE: "1" } : {};
@@ -75,6 +76,7 @@ describe(`random programs, on the local engine and on pulumi ${version ?? "(skip
           assert.equal(ours.result === "succeeded", theirs.exit === 0, both);
           const failed = theirs.exit !== 0;
           compareCalls(ourCalls, theirCalls, failed, both);
+          done = !failed && command === "up";
           if (failed) continue;
           const stackUrn = "urn:pulumi:dev::trace::pulumi:pulumi:Stack::trace-dev";
           assert.deepEqual(
@@ -89,6 +91,13 @@ describe(`random programs, on the local engine and on pulumi ${version ?? "(skip
             both,
           );
         }
+        if (!done) return;
+        // What the local engine left goes on with the real one, which sees nothing to do.
+        const exported = await (await project.open()).exportStack();
+        project.write("exported.json", JSON.stringify(exported));
+        assert.equal(real.run(["stack", "import", "--file", "exported.json"]).exit, 0);
+        const { exit, text } = real.run(["preview", "--expect-no-changes"]);
+        assert.equal(exit, 0, text);
       } finally {
         project.remove();
       }

@@ -51,7 +51,8 @@ function errors({ diagnostics }: OperationResult): string[] {
   return diagnostics.filter(({ severity }) => severity === "error").map(({ message }) => message);
 }
 
-describe("the local engine's processes", () => {
+describe("the local engine's processes", function () {
+  this.timeout(300_000);
   afterEach(() => project.remove());
 
   it("a killed engine takes its host along, and leaves a state that says what was being done", async () => {
@@ -159,7 +160,8 @@ describe("the local engine's processes", () => {
   });
 });
 
-describe("what the local engine refuses", () => {
+describe("what the local engine refuses", function () {
+  this.timeout(300_000);
   afterEach(() => project.remove());
 
   const thing = 'exports.handler=()=>require("./provider.js").provider';
@@ -221,7 +223,8 @@ describe("what the local engine refuses", () => {
   });
 });
 
-describe("secrets in the local engine", () => {
+describe("secrets in the local engine", function () {
+  this.timeout(300_000);
   afterEach(() => project.remove());
 
   it("are in no file, no line and no event in plain text", async () => {

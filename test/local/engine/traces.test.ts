@@ -24,7 +24,10 @@ const { scenarios } = JSON.parse(readFileSync(join(fixtures, "engine-traces.json
   scenarios: { title: string; steps: Step[] }[];
 };
 
-describe("the local engine does what a real engine was seen to do", () => {
+describe("the local engine does what a real engine was seen to do", function () {
+  // Several processes each; a busy machine takes its time.
+  this.timeout(300_000);
+
   for (const { title, steps } of scenarios) {
     it(title, async () => {
       // Only so does the SDK show the error of a program in less than half a minute.
