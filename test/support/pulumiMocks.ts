@@ -30,7 +30,9 @@ interface Monitor {
 }
 
 /** Makes this process a Pulumi program whose engine is a mock; returns what is registered from then on. */
-export async function startMocks({ preview = false, stack = "stack", outputs }: MockOptions = {}): Promise<Registration[]> {
+export async function startMocks({ preview = false, stack = "stack", outputs }: MockOptions = {}): Promise<
+  Registration[]
+> {
   const registered: Registration[] = [];
   await pulumi.runtime.setMocks(
     {

@@ -58,10 +58,10 @@ export class Play {
     }
   }
 
-  /** What was queued when the engine was killed is not sent; one more may be under way once a request was answered. */
-  #assertQuietAfter({ strike, concurrency }: Step, { lost }: Done): void {
+  /** What was queued when the engine was gone is not sent; one request, past its last look at the engine, may be under way. */
+  #assertQuietAfter({ strike, concurrency }: Step, { lost, arrivedByThen }: Done): void {
     if (!strike || !("victim" in strike) || strike.victim !== "engine" || !lost || concurrency > 1) return;
-    const underWay = strike.at + (strike.point === "answered" ? 1 : 0);
+    const underWay = arrivedByThen + (strike.point === "answered" ? 1 : 0);
     assert.ok(this.scene.gate.arrivals.length <= underWay, "more was sent after the engine's end");
   }
 

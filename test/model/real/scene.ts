@@ -20,6 +20,8 @@ export interface Done {
   readonly struck: boolean;
   /** Whether whoever would have saved an answer was killed. */
   readonly lost: boolean;
+  /** How many requests had arrived when the victim was gone. */
+  readonly arrivedByThen: number;
 }
 
 const passphrase = "model";
@@ -50,10 +52,12 @@ export class Scene {
     this.program.rewrite(sourceOf(wishes));
     let struck = false;
     let lost = false;
+    let arrivedByThen = 0;
     const engine: { process?: EngineProcess } = {};
     const hit = async (victim: Parameters<EngineProcess["strike"]>[0]): Promise<boolean> => {
       struck = true;
       const goesOn = (await engine.process?.strike(victim)) ?? true;
+      arrivedByThen = this.gate.arrivals.length;
       lost ||= !goesOn;
       return goesOn;
     };
@@ -65,7 +69,7 @@ export class Scene {
     if (timer) clearTimeout(timer);
     // Whoever outlives the engine gets time to do harm.
     if (lost) await wait(500);
-    return { code, printed, struck, lost };
+    return { code, printed, struck, lost, arrivedByThen };
   }
 
   async see(): Promise<Partial<Record<Name, Seen>>> {
