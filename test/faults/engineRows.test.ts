@@ -81,7 +81,8 @@ onEngines("faults: rows of an engine", (engine: Engine) => {
 describe("faults: an error hook, on the pulumi CLI", () => {
   after(endScenes);
 
-  it(titled(47, "an error hook repeats update", "up", "1 sent; saved by an init error"), async function () {
+  // No line of the table: it would depend on whether there is a CLI. The host's own tests show the row.
+  it("row 47: an error hook that repeats update makes no second request", async function () {
     if (pulumiCli.unavailable !== undefined) {
       console.log(`      skipped: ${pulumiCli.unavailable}, and the local engine has no hooks`);
       this.skip();
