@@ -87,8 +87,9 @@ describe("fuzz: the real host, over a socket", () => {
     reply = (response) => response.writeHead(400).end("{}");
     for (const id of ["x".repeat(8_000), "é".repeat(3_000), "\u0001".repeat(4_000), "x".repeat(100_000)]) {
       const result = await host.create(rotation(id));
-      assert.equal(result.kind, "failed");
-      assert.match(result.kind === "failed" ? result.message : "", /^Could not reset the password of database "/);
+      // A path that is too long for the server is refused, or the connection is cut while it is still being sent.
+      assert.notEqual(result.kind, "done");
+      assert.match(result.kind === "done" ? "" : result.message, /^Could not reset the password of database "/);
     }
     reply = (response) => response.writeHead(500).end("{}");
     const result = await host.create(rotation("é".repeat(1_500)));
