@@ -20,7 +20,9 @@ describe("rotation under kill and repeat, in process", function () {
 
   it("comes across every duty, and everything that may become of a request", function () {
     if (numRuns < 1000) {
-      console.log("      skipped: fewer than 1,000 sequences may miss something by chance; npm run test:model runs them");
+      console.log(
+        "      skipped: fewer than 1,000 sequences may miss something by chance; npm run test:model runs them",
+      );
       this.skip();
     }
     const missed = ["keep", "adopt", "reset", "stop", ...fateNames].filter((what) => !reached.has(what));
