@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
-import { OperationError, type OperationResult } from "../../../local/engine";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { gunzipSync, gzipSync } from "node:zlib";
+import { type ExportedDeployment, OperationError, type OperationResult } from "../../../local/engine";
 import { summaryLines } from "../../../local/engine/display";
 import { type Call, TestProject, type Wanted } from "./project";
 import { RealEngine, realEngineVersion, summaryOf } from "./realEngine";
@@ -8,6 +11,10 @@ import { about, comparable } from "./states";
 const programs = Number(process.env.LOCAL_ENGINE_PROGRAMS ?? 3);
 const firstSeed = Number(process.env.LOCAL_ENGINE_SEED ?? 1);
 const version = realEngineVersion();
+/** A folder to keep what the real engine did with each program, for machines that have none. */
+const recordings = process.env.LOCAL_ENGINE_RECORD;
+if (recordings) mkdirSync(recordings, { recursive: true });
+const recorded = process.env.LOCAL_ENGINE_RECORDED ?? resolve(__dirname, "../../fixtures/random-programs");
 
 /** Registers one resource after the other: which of two comes first is otherwise a matter of the moment, on both engines. */
 const program = `
@@ -35,6 +42,20 @@ module.exports = async () => {
   return outputs;
 };`;
 
+/** One step of a random program, and what the real engine did with it. */
+interface Step {
+  op: string;
+  env: Record<string, string>;
+  wanted: Wanted[];
+  /** The state before, its secrets encrypted. */
+  before: ExportedDeployment;
+  exit: number;
+  text: string;
+  calls: Call[];
+  /** The resources afterwards, their secrets shown; none are compared after a failure. */
+  after: unknown[];
+}
+
 describe(`random programs, on the local engine and on pulumi ${version ?? "(skipped: none on PATH)"}`, function () {
   this.timeout(600_000);
   before(function () {
@@ -45,53 +66,16 @@ describe(`random programs, on the local engine and on pulumi ${version ?? "(skip
     it(`seed ${seed}`, async () => {
       const random = new Random(seed);
       const project = new TestProject({ program });
+      const steps: Step[] = [];
       try {
         const real = new RealEngine(project);
-        let done = false;
-        for (let step = 0; step < 5; step++) {
-          const wanted = randomProgram(random);
-          const env: Record<string, string> = random.chance(0.1) ? { FAIL_DELETE: "1" } : {};
-          const op =
-            step === 0 ? "up" : random.pick(["up", "up", "up", "up", "up --refresh", "preview", "refresh", "destroy"]);
-          project.want(wanted);
-          const where = `seed ${seed}, step ${step + 1}, ${op} ${JSON.stringify(env)}: ${JSON.stringify(wanted)}`;
-
-          // Both begin with what the real engine has.
-          const stack = await project.open({ env });
-          await stack.importStack(real.export(false));
-          project.newCalls();
-          const [command = "up", ...flags] = op.split(" ");
-          const args = command === "preview" ? ["preview"] : [command, "--yes", "--skip-preview"];
-          const theirs = real.run([...args, "--parallel", "1", ...flags], env);
-          const theirCalls = project.newCalls();
-          const options = { parallel: 1, refresh: flags.length > 0 };
-          const ours: OperationResult = await stack[command as "up" | "preview" | "refresh" | "destroy"](options).catch(
-            (error: unknown) => {
-              if (error instanceof OperationError) return error;
-              throw error;
-            },
-          );
-          const ourCalls = project.newCalls();
-          const both = `${where}\n--- theirs\n${theirs.text}\n--- ours\n${ours.stdout}`;
-          assert.equal(ours.result === "succeeded", theirs.exit === 0, both);
-          const failed = theirs.exit !== 0;
-          compareCalls(ourCalls, theirCalls, failed, both);
-          done = !failed && command === "up";
-          if (failed) continue;
-          const stackUrn = "urn:pulumi:dev::trace::pulumi:pulumi:Stack::trace-dev";
-          assert.deepEqual(
-            summaryLines(ours.changes, ours.diagnostics, command === "preview", stackUrn),
-            summaryOf(theirs.text),
-            both,
-          );
-          const { deployment } = await stack.exportStack({ showSecrets: true });
-          assert.deepEqual(
-            comparable(deployment.resources ?? []),
-            comparable(real.export(true).deployment.resources ?? []),
-            both,
-          );
+        for (let number = 0; number < 5; number++) {
+          const step = nextStep(random, number === 0);
+          steps.push(await onRealEngine(real, project, step));
+          await onLocalEngine(project, steps.at(-1) as Step, `seed ${seed}, step ${number + 1}`);
         }
-        if (!done) return;
+        const last = steps.at(-1);
+        if (last?.exit !== 0 || !last.op.startsWith("up")) return;
         // What the local engine left goes on with the real one, which sees nothing to do.
         const exported = await (await project.open()).exportStack();
         project.write("exported.json", JSON.stringify(exported));
@@ -99,11 +83,77 @@ describe(`random programs, on the local engine and on pulumi ${version ?? "(skip
         const { exit, text } = real.run(["preview", "--expect-no-changes"]);
         assert.equal(exit, 0, text);
       } finally {
+        if (recordings) writeFileSync(join(recordings, `${seed}.json.gz`), gzipSync(JSON.stringify(steps)));
         project.remove();
       }
     });
   }
 });
+
+describe("recorded random programs, on the local engine", function () {
+  this.timeout(600_000);
+  for (const file of readdirSync(recorded).sort()) {
+    it(file, async () => {
+      const steps = JSON.parse(gunzipSync(readFileSync(join(recorded, file))).toString()) as Step[];
+      const project = new TestProject({ program });
+      try {
+        for (const [number, step] of steps.entries()) await onLocalEngine(project, step, `step ${number + 1}`);
+      } finally {
+        project.remove();
+      }
+    });
+  }
+});
+
+type Wish = Pick<Step, "op" | "env" | "wanted">;
+
+function nextStep(random: Random, first: boolean): Wish {
+  const wanted = randomProgram(random);
+  const env: Record<string, string> = random.chance(0.1) ? { FAIL_DELETE: "1" } : {};
+  const op = first ? "up" : random.pick(["up", "up", "up", "up", "up --refresh", "preview", "refresh", "destroy"]);
+  return { op, env, wanted };
+}
+
+async function onRealEngine(real: RealEngine, project: TestProject, wish: Wish): Promise<Step> {
+  project.want(wish.wanted);
+  const before = real.export(false);
+  project.newCalls();
+  const [command = "up", ...flags] = wish.op.split(" ");
+  const args = command === "preview" ? ["preview"] : [command, "--yes", "--skip-preview"];
+  const { exit, text } = real.run([...args, "--parallel", "1", ...flags], wish.env);
+  const calls = project.newCalls();
+  return { ...wish, before, exit, text, calls, after: exit === 0 ? (real.export(true).deployment.resources ?? []) : [] };
+}
+
+/** Does the step on the local engine, which begins with what the real engine had, and compares. */
+async function onLocalEngine(project: TestProject, step: Step, name: string): Promise<void> {
+  project.want(step.wanted);
+  const stack = await project.open({ env: step.env });
+  await stack.importStack(step.before);
+  project.newCalls();
+  const [command, ...flags] = step.op.split(" ");
+  const options = { parallel: 1, refresh: flags.length > 0 };
+  const ours: OperationResult = await stack[command as "up" | "preview" | "refresh" | "destroy"](options).catch(
+    (error: unknown) => {
+      if (error instanceof OperationError) return error;
+      throw error;
+    },
+  );
+  const where = `${name}, ${step.op} ${JSON.stringify(step.env)}: ${JSON.stringify(step.wanted)}`;
+  const both = `${where}\n--- theirs\n${step.text}\n--- ours\n${ours.stdout}`;
+  const failed = step.exit !== 0;
+  assert.equal(ours.result !== "succeeded", failed, both);
+  compareCalls(project.newCalls(), step.calls, failed, both);
+  if (failed) return;
+  const stackUrn = "urn:pulumi:dev::trace::pulumi:pulumi:Stack::trace-dev";
+  assert.deepEqual(
+    summaryLines(ours.changes, ours.diagnostics, command === "preview", stackUrn),
+    summaryOf(step.text),
+    both,
+  );
+  const { deployment } = await stack.exportStack({ showSecrets: true });
+  assert.deepEqual(comparable(deployment.resources ?? []), comparable(step.after), both);
+}
 
 /** After a failure it depends on the moment how far the others came; each must have come there the same way. */
 function compareCalls(ours: Call[], theirs: Call[], failed: boolean, where: string): void {
