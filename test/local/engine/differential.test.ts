@@ -122,7 +122,14 @@ async function onRealEngine(real: RealEngine, project: TestProject, wish: Wish):
   const args = command === "preview" ? ["preview"] : [command, "--yes", "--skip-preview"];
   const { exit, text } = real.run([...args, "--parallel", "1", ...flags], wish.env);
   const calls = project.newCalls();
-  return { ...wish, before, exit, text, calls, after: exit === 0 ? (real.export(true).deployment.resources ?? []) : [] };
+  return {
+    ...wish,
+    before,
+    exit,
+    text,
+    calls,
+    after: exit === 0 ? (real.export(true).deployment.resources ?? []) : [],
+  };
 }
 
 /** Does the step on the local engine, which begins with what the real engine had, and compares. */
