@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { type FlowControl } from "../provider/api/flowControl";
+import { type SharedReads } from "../provider/api/sharedReads";
 import { allDone } from "./allDone";
 import { perRun } from "./perRun";
 
@@ -14,13 +14,14 @@ export interface DataSourceOptions {
   dependsOn?: pulumi.Input<pulumi.Input<pulumi.Resource>[]> | pulumi.Input<pulumi.Resource> | undefined;
 }
 
-/** The queue's operations with the settings of this program: its stack's configuration, else its environment. */
-export const flowControl = perRun((): FlowControl => {
+/** The queue's reads with the settings of this program: its stack's configuration, else its environment. */
+export const reads = perRun((): SharedReads => {
   // Loaded at the first call: axios and zod would make every import of this package slow.
   const { PlatformClient } = require("../provider/api/platform") as typeof import("../provider/api/platform");
+  const { SharedReads } = require("../provider/api/sharedReads") as typeof import("../provider/api/sharedReads");
   const { Settings, lookupIn } = require("../provider/settings") as typeof import("../provider/settings");
   const configuration = (key: string): string | undefined => new pulumi.Config("rekey").get(key.replace("rekey:", ""));
-  return new PlatformClient(new Settings(lookupIn(configuration, process.env))).flowControl;
+  return new SharedReads(new PlatformClient(new Settings(lookupIn(configuration, process.env))).flowControl);
 });
 
 /** Reads once the arguments are known and the resources are done. With anything unknown, in a preview, nothing is read. */

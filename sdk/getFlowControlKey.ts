@@ -1,6 +1,6 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { type FlowControlKey } from "../provider/records/flowControl";
-import { type DataSourceOptions, flowControl, readAfter } from "./dataSource";
+import { type DataSourceOptions, readAfter, reads } from "./dataSource";
 
 export interface GetFlowControlKeyArgs {
   /** The key to read. */
@@ -15,13 +15,14 @@ export interface GetFlowControlKeyOutputArgs {
 
 /**
  * Reads the state of one flow-control key: what waits, what runs, and its limits. A key that the platform holds no state
- * for is `exists: false`, with all counters 0.
+ * for is `exists: false`, with all counters 0. Reads that are asked for at the same time share their requests: the same
+ * key is read once, and more than 8 keys by one list.
  *
  * @throws RekeyError where it could not be read.
  * @see Interface, section 4.2
  */
 export async function getFlowControlKey(args: GetFlowControlKeyArgs): Promise<FlowControlKey> {
-  return flowControl().get(args.flowControlKey);
+  return reads().get(args.flowControlKey);
 }
 
 /** `getFlowControlKey` for values that may come later; read after `dependsOn`, and not while anything is unknown. */

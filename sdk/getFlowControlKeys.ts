@@ -1,6 +1,6 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { type FlowControlKey } from "../provider/records/flowControl";
-import { type DataSourceOptions, flowControl, readAfter } from "./dataSource";
+import { type DataSourceOptions, readAfter, reads } from "./dataSource";
 
 export interface GetFlowControlKeysArgs {
   /**
@@ -28,7 +28,7 @@ export interface GetFlowControlKeysOutputArgs {
  * @see Interface, section 4.2
  */
 export async function getFlowControlKeys(args: GetFlowControlKeysArgs = {}): Promise<FlowControlKey[]> {
-  return flowControl().list({ search: args.search });
+  return reads().list(args.search);
 }
 
 /** `getFlowControlKeys` for values that may come later; read after `dependsOn`, and not while anything is unknown. */

@@ -1,6 +1,6 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { type GlobalParallelism } from "../provider/records/flowControl";
-import { type DataSourceOptions, flowControl, readAfter } from "./dataSource";
+import { type DataSourceOptions, readAfter, reads } from "./dataSource";
 
 /**
  * Reads how many messages run, and may run, over all keys. Older platforms tell `waitListSize` alone.
@@ -9,7 +9,7 @@ import { type DataSourceOptions, flowControl, readAfter } from "./dataSource";
  * @see Interface, section 4.4
  */
 export async function getGlobalParallelism(): Promise<GlobalParallelism> {
-  return flowControl().globalParallelism();
+  return reads().globalParallelism();
 }
 
 /** `getGlobalParallelism` after `dependsOn`; not read while one of those is unknown. */

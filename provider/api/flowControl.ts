@@ -19,6 +19,17 @@ const nothingChanged = {
   "maybe applied": "Nothing was changed: it was only read.",
 };
 
+/** A record of the list; the error where it cannot be read. */
+export type ListEntry = FlowControlKey | UnreadableError;
+
+/** @throws UnreadableError for the first record that cannot be read. */
+export function allReadable(entries: readonly ListEntry[]): FlowControlKey[] {
+  return entries.map((entry) => {
+    if (entry instanceof UnreadableError) throw entry;
+    return entry;
+  });
+}
+
 /** The message queue's flow-control operations. */
 export class FlowControl {
   constructor(
@@ -32,6 +43,11 @@ export class FlowControl {
    * @see Interface, section 4.2
    */
   async list({ search }: { search?: string | undefined } = {}): Promise<FlowControlKey[]> {
+    return allReadable(await this.listEntries(search));
+  }
+
+  /** The same list, in which a record that cannot be read stands as the error that says so. */
+  async listEntries(search?: string): Promise<ListEntry[]> {
     const answer = await this.#read(
       "/v2/flowControl",
       "list the flow-control keys",
@@ -40,11 +56,7 @@ export class FlowControl {
     const value = jsonOf(answer);
     const list = isObject(value) ? value["flowControls"] : value;
     if (!Array.isArray(list)) throw unreadable(answer, "is not a list of flow-control keys");
-    return list.map((sent: unknown) => {
-      const record = recordOf(answer, flowControlFields, sent);
-      if (record.flowControlKey === undefined) throw unreadable(answer, "holds a record without flowControlKey");
-      return flowControlKeyFrom(record.flowControlKey, record);
-    });
+    return list.map((sent: unknown) => entryOf(answer, sent));
   }
 
   /**
@@ -121,6 +133,17 @@ function jsonOf(answer: ApiAnswer): unknown {
     return readJson(answer.body).value;
   } catch {
     throw unreadable(answer, "is not JSON");
+  }
+}
+
+function entryOf(answer: ApiAnswer, sent: unknown): ListEntry {
+  try {
+    const record = recordOf(answer, flowControlFields, sent);
+    if (record.flowControlKey === undefined) throw unreadable(answer, "holds a record without flowControlKey");
+    return flowControlKeyFrom(record.flowControlKey, record);
+  } catch (error) {
+    if (error instanceof UnreadableError) return error;
+    throw error;
   }
 }
 

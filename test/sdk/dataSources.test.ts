@@ -62,6 +62,25 @@ describe("sdk: data sources", () => {
     assert.equal(await pulumi.isSecret(secret), true);
   });
 
+  it("share one list where a program reads many keys at once, as outputs or not", async () => {
+    const flowControlKeys = Array.from({ length: 1000 }, (_, index) => `key-${index}`);
+    const many = await startPlatform({ flowControlKeys });
+    others.push(many);
+    configure(many);
+    const outputs = flowControlKeys.map((flowControlKey) =>
+      getFlowControlKeyOutput({ flowControlKey: Promise.resolve(flowControlKey) }),
+    );
+    const read = await Promise.all([
+      ...flowControlKeys.map((flowControlKey) => getFlowControlKey({ flowControlKey })),
+      ...outputs.map(valueOf),
+    ]);
+    assert.deepEqual(
+      read.map(({ flowControlKey, exists }) => exists && flowControlKey),
+      [...flowControlKeys, ...flowControlKeys],
+    );
+    assert.ok(many.requests.length <= 2, `${many.requests.length} requests`);
+  });
+
   it("fail, naming what is missing, where the program has no settings", async () => {
     await startMocks();
     pulumi.runtime.setAllConfig({});
