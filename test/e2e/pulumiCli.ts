@@ -1,13 +1,15 @@
-import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { LocalWorkspace, type OutputMap } from "@pulumi/pulumi/automation";
+import { realEngineVersion } from "../local/engine/realEngine";
 import { type Engine, type Result, type State } from "./engine";
+
+const version = realEngineVersion();
 
 /** The real engine, through Pulumi's Automation API, with its state in the project's folder. */
 export const pulumiCli: Engine = {
-  name: "pulumi CLI",
-  unavailable: whyUnavailable(),
+  name: version === undefined ? "pulumi CLI" : `pulumi CLI ${version}`,
+  unavailable: version === undefined ? "no `pulumi` on PATH" : undefined,
   async open(directory, environment = {}) {
     const backend = join(directory, "backend");
     mkdirSync(backend);
@@ -64,14 +66,5 @@ async function settle(
     return { succeeded: true, ...done, printed };
   } catch (error) {
     return { succeeded: false, changes: {}, outputs: {}, printed: printed + String(error) };
-  }
-}
-
-function whyUnavailable(): string | undefined {
-  try {
-    execFileSync("pulumi", ["version"], { stdio: "ignore" });
-    return undefined;
-  } catch {
-    return "no `pulumi` on PATH";
   }
 }

@@ -1,7 +1,8 @@
-import { execFileSync, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { projectRoot } from "../../support/host";
+import { childrenOf, type Process } from "../../support/processes";
 
 /** Who is struck: the engine, the provider host or the program is killed; or the engine gets a ^C. */
 export type Victim = "engine" | "host" | "program" | "interrupt";
@@ -30,16 +31,22 @@ export class EngineProcess {
       if (this.#child.kill("SIGKILL")) await gone;
       return false;
     }
-    for (const pid of this.#childrenThatRun(victim === "host" ? "dynamic-provider" : "cmd/run"))
-      process.kill(pid, "SIGKILL");
+    const script = victim === "host" ? "dynamic-provider" : "cmd/run";
+    for (const { pid } of this.children().filter(({ args }) => args.includes(script))) process.kill(pid, "SIGKILL");
     return victim === "program";
   }
 
-  #childrenThatRun(script: string): number[] {
-    const lines = execFileSync("ps", ["-A", "-o", "pid=,ppid=,args="], { encoding: "utf8" }).split("\n");
-    return lines
-      .map((line) => /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line) ?? [])
-      .filter(([, , parent, args]) => Number(parent) === this.#child.pid && args?.includes(script))
-      .map(([, pid]) => Number(pid));
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  /** @returns whether the engine still ran */
+  signal(signal: NodeJS.Signals): boolean {
+    return this.#child.kill(signal);
+  }
+
+  /** The program and the provider host, as far as they run. */
+  children(): Process[] {
+    return childrenOf(this.pid);
   }
 }

@@ -1,0 +1,48 @@
+import fc from "fast-check";
+import { type Point } from "../model/real/gate";
+
+/** A `kill -9` in the middle of an `up`; in plain data. */
+export interface Kill {
+  /** Whether the 50 resources are to be created, or have a new version each. */
+  readonly from: "nothing" | "finished stack";
+  readonly victim: "engine" | "program" | "host" | "everyone";
+  readonly moment: Moment;
+}
+
+/** One of three: a point of the nth request's way, the nth change in the state's folder, a share of the time of an `up`. */
+export interface Moment {
+  readonly request?: number;
+  readonly point?: Point;
+  readonly change?: number;
+  readonly share?: number;
+}
+
+export const resources = 50;
+
+const moment: fc.Arbitrary<Moment> = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      request: fc.integer({ min: 1, max: resources }),
+      point: fc.constantFrom<Point>("arrived", "applied", "answered"),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ change: fc.integer({ min: 1, max: 150 }) }) },
+  { weight: 1, arbitrary: fc.record({ share: fc.integer({ min: 0, max: 99 }).map((percent) => percent / 100) }) },
+);
+
+export const kills: fc.Arbitrary<Kill> = fc.record({
+  from: fc.constantFrom<Kill["from"]>("nothing", "finished stack"),
+  victim: fc.constantFrom<Kill["victim"]>("engine", "engine", "everyone", "host", "program"),
+  moment,
+});
+
+export function describeKill({ from, victim, moment: { request, point, change, share = 0 } }: Kill): string {
+  const when =
+    request !== undefined
+      ? `when request ${request} was ${point === "arrived" ? "sent" : point}`
+      : change !== undefined
+        ? `at change ${change} in the state's folder`
+        : `after ${Math.round(share * 100)} % of the time`;
+  return `${victim} killed ${when}, from ${from === "nothing" ? from : `a ${from}`}`;
+}

@@ -1,0 +1,56 @@
+import fc from "fast-check";
+import { seed } from "../model/settings";
+import { describeKill, type Kill, kills } from "./kill";
+import { holdAfterKill, holdAfterNextUp } from "./laws";
+import { Scene } from "./scene";
+
+const numRuns = Number(process.env["REKEY_KILLS"] ?? 10);
+const counts = { struck: 0, saved: 0, repeated: 0, pending: 0 };
+
+/** An `up` with a kill, and one that nobody disturbs. */
+async function play(scene: Scene, kill: Kill): Promise<void> {
+  if (kill.from === "nothing") scene.startOver();
+  scene.newVersion();
+  const before = await scene.see();
+  const struck = await scene.up(kill);
+  const killed = await scene.see();
+  const fates = holdAfterKill(before, killed, struck, kill);
+  const next = await scene.up();
+  if (next.code !== 0) throw new Error(`the next up failed:\n${next.printed}`);
+  holdAfterNextUp(before, killed, await scene.see());
+  counts.struck += Number(struck.struck);
+  counts.saved += fates.saved;
+  counts.repeated += fates.repeated;
+  counts.pending += fates.pending;
+}
+
+describe(`kill -9 during \`up\` of 50 resources (REKEY_SEED=${seed})`, function () {
+  this.timeout(600_000);
+  // Signals and lists of processes are another thing there.
+  if (process.platform === "win32") return void it.skip("skipped: not on this system");
+
+  // Most of the time a process waits for another: two scenes at a time take little longer than one.
+  const scenes: Promise<Scene>[] = [];
+  const rounds: Promise<void>[] = [];
+
+  before(() => {
+    scenes.push(Scene.start(), Scene.start());
+    const lanes: Promise<void>[] = [];
+    for (const [index, kill] of fc.sample(kills, { seed, numRuns }).entries()) {
+      const lane = index % scenes.length;
+      const round = (lanes[lane] ?? Promise.resolve()).then(async () => play(await scenes[lane]!, kill));
+      rounds.push(round);
+      // Whoever waits for it is told; what a failure leaves is no beginning for the next round.
+      lanes[lane] = round.catch(async () => (await scenes[lane]!).startOver());
+    }
+  });
+  after(async () => {
+    for (const scene of scenes) await (await scene).end();
+    const { struck, saved, repeated, pending } = counts;
+    console.log(`      ${struck} of ${numRuns} kills met their victim; then ${saved} resets were in the state,`);
+    console.log(`      ${repeated} were lost and repeated once, and ${pending} resources were named as pending`);
+  });
+
+  for (const [index, kill] of fc.sample(kills, { seed, numRuns }).entries())
+    it(`${index + 1} of ${numRuns}: ${describeKill(kill)}`, () => rounds[index]);
+});

@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { type Kill } from "./kill";
+import { type Databases, type Up } from "./scene";
+
+/** What became of a round, for the counts at the end. */
+export interface Fates {
+  /** Resets whose answer was in the state after the kill. */
+  readonly saved: number;
+  /** Resets whose answer was lost, and which were repeated. */
+  readonly repeated: number;
+  readonly pending: number;
+}
+
+/** What must be so when somebody was killed, and everything that ran has ended. */
+export function holdAfterKill(before: Databases, after: Databases, { told }: Up, { victim }: Kill): Fates {
+  const fates = { saved: 0, repeated: 0, pending: 0 };
+  for (const [id, now] of after) {
+    const then = before.get(id);
+    const resets = now.resets - (then?.resets ?? 0);
+    const isSaved = now.saved !== undefined && now.saved.password !== then?.saved?.password;
+    assert.ok(resets <= 1, `${id} was reset ${resets} times in one run`);
+    if (isSaved) {
+      assert.equal(resets, 1, `${id} has a new password in the state, and was not reset`);
+      assert.equal(now.saved?.password, now.password, `${id} has another password in the state`);
+      assert.equal(now.saved?.rotationCount, (then?.saved?.rotationCount ?? 0) + 1, `${id}'s count in the state`);
+      assert.equal(now.pending, undefined, `${id} is saved, and is said to be under way`);
+    } else {
+      assert.deepEqual(now.saved, then?.saved, `what the state had of ${id} is lost`);
+      const operation = then?.saved ? "updating" : "creating";
+      if (resets === 1) assert.equal(now.pending, operation, `${id} was reset, and the state does not name it`);
+      // Whoever asked and whoever saves lives: the answer must not be lost.
+      if (victim === "program") assert.equal(resets, 0, `${id} was reset, and its answer was not saved`);
+    }
+    const known = told.get(id);
+    if (known !== undefined)
+      assert.equal(now.saved?.password, known, `the program was told of ${id} what is not saved`);
+    fates.saved += Number(isSaved);
+    fates.repeated += resets - Number(isSaved);
+    fates.pending += Number(now.pending !== undefined);
+  }
+  return fates;
+}
+
+/** What must be so after one more \`up\` that nobody disturbed: the two sides agree, database by database. */
+export function holdAfterNextUp(before: Databases, killed: Databases, after: Databases): void {
+  for (const [id, now] of after) {
+    const [then, middle] = [before.get(id), killed.get(id)];
+    const wasSaved = middle?.saved?.password !== then?.saved?.password;
+    const resets = now.resets - (middle?.resets ?? 0);
+    assert.equal(resets, wasSaved ? 0 : 1, `${id} was reset ${resets} times by the next up; saved before: ${wasSaved}`);
+    const rotationCount = (then?.saved?.rotationCount ?? 0) + 1;
+    assert.deepEqual(now.saved, { rotationCount, outcome: "reset", password: now.password, initErrors: 0 }, id);
+    // An interrupted create stays named until a person clears it; an update that was done again is done.
+    assert.equal(now.pending, middle?.pending === "creating" ? "creating" : undefined, `what is under way of ${id}`);
+  }
+}

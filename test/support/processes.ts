@@ -1,0 +1,29 @@
+import { execFileSync } from "node:child_process";
+import { setTimeout as wait } from "node:timers/promises";
+
+export interface Process {
+  readonly pid: number;
+  readonly parent: number;
+  readonly args: string;
+}
+
+/** The processes of this machine that run; those that ended and were not yet asked for their end are none. */
+function running(): Process[] {
+  const lines = execFileSync("ps", ["-A", "-o", "pid=,ppid=,stat=,args="], { encoding: "utf8" }).split("\n");
+  return lines
+    .map((line) => /^\s*(\d+)\s+(\d+)\s+([^Z]\S*)\s+(.*)$/.exec(line))
+    .filter((found) => found !== null)
+    .map(([, pid, parent, , args = ""]) => ({ pid: Number(pid), parent: Number(parent), args }));
+}
+
+export function childrenOf(pid: number | undefined): Process[] {
+  return running().filter(({ parent }) => parent === pid);
+}
+
+/** Resolves when all of them have ended. */
+export async function ended(processes: readonly Process[]): Promise<void> {
+  const pids = new Set(processes.map(({ pid }) => pid));
+  for (const began = Date.now(); running().some(({ pid }) => pids.has(pid)); await wait(50)) {
+    if (Date.now() - began > 60_000) throw new Error(`of ${[...pids].join(", ")} some still run after a minute`);
+  }
+}
