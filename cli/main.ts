@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { Command } from "commander";
+import { addDoctorCommand } from "./doctor";
 import { addLocalCommands } from "./local";
 import { addPlatformCommand } from "./platform";
 
@@ -9,6 +10,7 @@ const { version } = require("pulumi-rekey/package.json") as { version: string };
 const program = new Command("rekey").version(version).description("tools of the Pulumi provider Rekey");
 addPlatformCommand(program);
 addLocalCommands(program);
+addDoctorCommand(program);
 
 program.parseAsync().catch((error: unknown) => {
   // The message alone: a stack trace says nothing to somebody who didn't write this, and errors may carry more than they show.

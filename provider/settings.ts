@@ -7,6 +7,14 @@ export type Lookup = (name: SettingName) => string | undefined;
 
 const secretNames: readonly string[] = ["password", "queueToken"];
 
+/** What holds where nothing is set. What stands in the public documentation of such platforms differs; so the path is a setting. */
+export const settingDefaults = {
+  resetPasswordPath: "/v2/keyvalue/reset-password/{id}",
+  flowControlResetAction: "reset",
+  deadlineSeconds: 60,
+  maxConcurrency: 8,
+} as const;
+
 const address = z.string().transform((written, context) => {
   if (!URL.canParse(written)) return fail(context, "is not a URL");
   const url = new URL(written);
@@ -87,7 +95,7 @@ export class Settings {
   /** @throws SettingsError that says how to set it. */
   require<N extends SettingName>(name: N): SettingValue<N> {
     const value = this.get(name);
-    if (value === undefined) throw new SettingsError([`${nameOf(name)} is not set: ${howToSet(name)}`]);
+    if (value === undefined) throw new SettingsError(`${nameOf(name)} is not set`, howToSet(name));
     return value;
   }
 
@@ -99,8 +107,8 @@ export class Settings {
     if (result.success) return result.data as SettingValue<N>;
     const reason = result.error.issues[0]?.message ?? "cannot be used";
     // An address may hold credentials before an @, or in its query.
-    const shown = secretNames.includes(name) || /[@?#]/.test(written) ? "" : ` (it is ${JSON.stringify(written)})`;
-    throw new SettingsError([`${nameOf(name)} ${reason}${shown}: ${howToSet(name)}`]);
+    const shown = isSecret(name) || /[@?#]/.test(written) ? "" : ` (it is ${JSON.stringify(written)})`;
+    throw new SettingsError(`${nameOf(name)} ${reason}${shown}`, howToSet(name));
   }
 }
 
@@ -119,9 +127,14 @@ export function environmentName(name: SettingName): string {
   return `REKEY_${name.replace(/[A-Z]/g, "_$&").toUpperCase()}`;
 }
 
-function howToSet(name: SettingName): string {
-  const secret = secretNames.includes(name) ? "--secret " : "";
-  return `run \`pulumi config set ${secret}${nameOf(name)} …\`, or set ${environmentName(name)} in the environment`;
+/** Whether a setting's value must never be shown. */
+export function isSecret(name: SettingName): boolean {
+  return secretNames.includes(name);
+}
+
+export function howToSet(name: SettingName): string {
+  const secret = isSecret(name) ? "--secret " : "";
+  return `Run \`pulumi config set ${secret}${nameOf(name)} …\`, or set ${environmentName(name)} in the environment.`;
 }
 
 function whatIsWrongWithAddress(url: URL): string | undefined {

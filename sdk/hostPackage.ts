@@ -1,6 +1,7 @@
-import { existsSync, realpathSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { realpathSync } from "node:fs";
+import { join } from "node:path";
 import * as pulumi from "@pulumi/pulumi";
+import { howToHaveOne, howToInstall, installedFrom } from "./installed";
 
 let checked = false;
 
@@ -17,26 +18,15 @@ export function requirePackageForHost(): void {
   if (found === undefined) {
     throw new pulumi.RunError(
       `Pulumi's provider host will not find pulumi-rekey from ${directory}. Nothing was sent.\n` +
-        `Add it to the dependencies of the package.json there (or above): npm install --prefix ${JSON.stringify(directory)} pulumi-rekey`,
+        howToInstall(directory),
     );
   }
   const own = realpathSync(join(__dirname, "..", ".."));
   if (found !== own) {
     throw new pulumi.RunError(
       `Two copies of pulumi-rekey are installed: the program uses ${own}, and Pulumi's provider host would use ${found}. Nothing was sent.\n` +
-        `Keep one: remove the other from its package.json, and run npm install again.`,
+        howToHaveOne,
     );
   }
   checked = true;
-}
-
-/**
- * Where the package is installed for the host. `require.resolve` would not tell: it also lets a package find itself,
- * which the host does not.
- */
-function installedFrom(directory: string): string | undefined {
-  const candidate = join(directory, "node_modules", "pulumi-rekey");
-  if (existsSync(join(candidate, "package.json"))) return realpathSync(candidate);
-  const parent = dirname(directory);
-  return parent === directory ? undefined : installedFrom(parent);
 }

@@ -1,16 +1,14 @@
 import { type DatabaseAnswer, readDatabaseAnswer } from "../records/databaseAnswer";
+import { settingDefaults } from "../settings";
 import { UnconfirmedError } from "./errors/unconfirmedError";
 import { fillPath } from "./path";
 import { type ApiAnswer, type Requester } from "./requester";
-
-/** What stands in the public documentation of such platforms differs; so the path is a setting, and this its default. */
-export const defaultResetPasswordPath = "/v2/keyvalue/reset-password/{id}";
 
 /** The management interface's operations on databases. */
 export class Databases {
   constructor(
     private readonly requester: Requester,
-    private readonly resetPasswordPath: string = defaultResetPasswordPath,
+    private readonly resetPasswordPath: string = settingDefaults.resetPasswordPath,
   ) {}
 
   /**

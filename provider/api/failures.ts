@@ -36,7 +36,11 @@ export function errorOf(
   return new UnconfirmedError(facts, happened, adviceFor(service, failed), status, code);
 }
 
-function whyNotSent(service: Service, { proxy, code, attempts }: FailedAttempt & { attempts: number }) {
+/** What happened to a request that cannot have arrived, and what to do. */
+export function whyNotSent(
+  service: Pick<Service, "addressSetting">,
+  { proxy, code, attempts }: Pick<FailedAttempt, "proxy" | "code"> & { attempts: number },
+): { happened: string; advice: string } {
   const address = service.addressSetting;
   if (proxy === "unreachable") return { happened: "the proxy could not be reached", advice: "Check rekey:proxy." };
   if (proxy !== undefined) {

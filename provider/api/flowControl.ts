@@ -8,6 +8,7 @@ import {
   type GlobalParallelism,
 } from "../records/flowControl";
 import { readRecord } from "../records/read";
+import { settingDefaults } from "../settings";
 import { RejectedError } from "./errors/rejectedError";
 import { UnreadableError } from "./errors/unreadableError";
 import { fillPath } from "./path";
@@ -34,7 +35,7 @@ export function allReadable(entries: readonly ListEntry[]): FlowControlKey[] {
 export class FlowControl {
   constructor(
     private readonly requester: Requester,
-    private readonly resetAction: string = "reset",
+    private readonly resetAction: string = settingDefaults.flowControlResetAction,
   ) {}
 
   /**

@@ -1,13 +1,10 @@
-import { type Settings } from "../settings";
+import { settingDefaults, type Settings } from "../settings";
 import { Connections } from "./connections";
 import { Databases } from "./databases";
 import { FlowControl } from "./flowControl";
 import { Line } from "./line";
 import { HttpRequester, type RequesterOptions } from "./requester";
 import { managementService, queueService, type Service } from "./service";
-
-const defaultDeadlineSeconds = 60;
-const defaultConcurrency = 8;
 
 /** The platform's operations, as the settings say where and how. Each setting is read when it is first needed. */
 export class PlatformClient {
@@ -46,13 +43,13 @@ export class PlatformClient {
     const { settings } = this;
     this.#shared ??= {
       line: new Line({
-        maxConcurrency: settings.get("maxConcurrency") ?? defaultConcurrency,
+        maxConcurrency: settings.get("maxConcurrency") ?? settingDefaults.maxConcurrency,
         requestsPerSecond: settings.get("requestsPerSecond"),
       }),
       connections: new Connections({ proxy: settings.get("proxy"), extraCertificates: settings.get("caFile") }),
     };
     return new HttpRequester(service, this.#shared.connections, this.#shared.line, {
-      deadline: (settings.get("deadlineSeconds") ?? defaultDeadlineSeconds) * 1000,
+      deadline: (settings.get("deadlineSeconds") ?? settingDefaults.deadlineSeconds) * 1000,
       secrets: settings.secrets,
       ...(this.beforeOnce && { beforeOnce: this.beforeOnce }),
     });

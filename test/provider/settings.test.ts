@@ -168,7 +168,7 @@ describe("settings", () => {
       assert.equal(none.get(name), undefined);
       const secret = name === "password" || name === "queueToken" ? "--secret " : "";
       assert.throws(() => none.require(name), {
-        message: `rekey:${name} is not set: run \`pulumi config set ${secret}rekey:${name} …\`, or set ${environment[name]} in the environment. Nothing was sent, and nothing was changed.`,
+        message: `rekey:${name} is not set. Nothing was sent, and nothing was changed. Run \`pulumi config set ${secret}rekey:${name} …\`, or set ${environment[name]} in the environment.`,
       });
     }
   });

@@ -19,9 +19,11 @@ export abstract class RequestError extends RekeyError {
 
   constructor(
     request: RequestFacts,
-    happened: string,
+    /** What was seen, in words that may be shown. */
+    readonly happened: string,
     consequence: string,
-    advice: string,
+    /** What to do next. */
+    readonly advice: string,
     /** Status of the answer, where there was one. */
     readonly status?: number,
     /** Code of the failure, where there was no answer. */

@@ -4,7 +4,11 @@ import { RekeyError } from "./rekeyError";
 export class SettingsError extends RekeyError {
   readonly delivery = "not sent";
 
-  constructor(problems: readonly string[]) {
-    super(`${problems.join("; ")}. Nothing was sent, and nothing was changed.`);
+  constructor(
+    /** The setting and what is wrong with it. */
+    readonly problem: string,
+    readonly advice: string,
+  ) {
+    super(`${problem}. Nothing was sent, and nothing was changed. ${advice}`);
   }
 }

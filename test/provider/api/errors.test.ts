@@ -40,7 +40,7 @@ describe("api: errors", () => {
       assert.deepEqual([error.delivery, error.method, error.url], [delivery, facts.method, facts.url]);
       assert.deepEqual([error.status, error.code], [status, code]);
       assert.equal(error.name, error.constructor.name);
-      const known = ["name", "method", "url", "status", "code", "delivery", "inJson"];
+      const known = ["name", "method", "url", "status", "code", "delivery", "inJson", "happened", "advice"];
       assert.deepEqual(
         Object.keys(error).filter((key) => !known.includes(key)),
         [],
@@ -61,7 +61,7 @@ describe("api: errors", () => {
   it("says of what never came to a request that nothing was sent", () => {
     const errors: readonly (readonly [RekeyError, string])[] = [
       [new InputError("id", "must not be empty"), "id must not be empty. Nothing was sent."],
-      [new SettingsError(["a is odd", "b is odd"]), "a is odd; b is odd. Nothing was sent, and nothing was changed."],
+      [new SettingsError("a is odd", "Mend a."), "a is odd. Nothing was sent, and nothing was changed. Mend a."],
       [
         new RefusedError('a"b', "it is late"),
         'The password of database "a\\"b" was not reset, and nothing was sent: it is late.',

@@ -1,0 +1,90 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { sdkDirectory } from "../../local/engine/child";
+import { type Project } from "../../local/engine/config";
+import { messageOf } from "../../local/engine/errors";
+import { howToHaveOne, howToInstall, installedFrom } from "../../sdk/installed";
+import { type Check, ok, unchecked, wrong } from "./check";
+
+/** The major version of `@pulumi/pulumi` that the resources are made for. */
+const sdkMajor = "3";
+
+/** What of a project is installed, and where. */
+export function checkInstallation(project: Project): Check[] {
+  return [checkSdk(project.programDirectory), checkPackage(project), checkCli()];
+}
+
+function checkSdk(directory: string): Check {
+  const name = "@pulumi/pulumi";
+  let version: string;
+  try {
+    version = versionIn(sdkDirectory(directory));
+  } catch (error) {
+    return wrong(name, `${messageOf(error)}.`, `Run npm install --prefix ${JSON.stringify(directory)} ${name}`);
+  }
+  if (version.split(".")[0] === sdkMajor) return ok(name, `${name} is ${version}.`);
+  const mend = `Install a version ${sdkMajor} of it: npm install --prefix ${JSON.stringify(directory)} ${name}@${sdkMajor}`;
+  return wrong(name, `${name} is ${version}, and pulumi-rekey needs a version ${sdkMajor}.`, mend);
+}
+
+function checkPackage({ directory, programDirectory }: Project): Check {
+  const name = "pulumi-rekey";
+  const found = installedFrom(programDirectory);
+  if (found === undefined) {
+    const where = `Pulumi's provider host will not find ${name} from ${programDirectory}.`;
+    return wrong(name, where, howToInstall(programDirectory));
+  }
+  const [other] = copiesSeenFrom(programDirectory, directory).filter((copy) => copy !== found);
+  if (other === undefined) return ok(name, `${name} is ${versionIn(found)}, in ${found}.`);
+  const both = [found, other].map((copy) => `${versionIn(copy)} in ${copy}`).join(", and ");
+  return wrong(
+    name,
+    `Two copies of ${name} are installed: ${both}. A program that uses both is refused.`,
+    howToHaveOne,
+  );
+}
+
+function checkCli(): Check {
+  const { status, stdout } = spawnSync("pulumi", ["version"], { encoding: "utf8" });
+  if (status === 0) return ok("pulumi CLI", `The pulumi CLI is ${stdout.trim()}.`);
+  return unchecked("pulumi CLI", "There is no pulumi CLI on PATH: only `rekey local` can run the program here.");
+}
+
+function versionIn(directory: string): string {
+  return (JSON.parse(readFileSync(join(directory, "package.json"), "utf8")) as { version: string }).version;
+}
+
+/** Every copy of the package that a program could load, from its own folder up to the project's. */
+function copiesSeenFrom(programDirectory: string, projectDirectory: string): string[] {
+  const copies = new Set<string>();
+  const seen = new Set<string>();
+  for (let folder = programDirectory; ; folder = dirname(folder)) {
+    collect(join(folder, "node_modules"), copies, seen);
+    if (folder === dirname(folder) || (copies.size > 0 && !folder.startsWith(join(projectDirectory, "/")))) {
+      return [...copies];
+    }
+  }
+}
+
+/** Collects the copies in a folder of packages, and in the folders that those packages load from. */
+function collect(folder: string, copies: Set<string>, seen: Set<string>): void {
+  if (!existsSync(folder) || seen.has(realpathSync(folder))) return;
+  seen.add(realpathSync(folder));
+  for (const installed of packagesIn(folder)) {
+    const real = realpathSync(installed);
+    if (basename(installed) === "pulumi-rekey") copies.add(real);
+    collect(join(real, "node_modules"), copies, seen);
+    // A package that is linked from elsewhere finds its neighbours there.
+    if (basename(dirname(real)) === "node_modules") collect(dirname(real), copies, seen);
+  }
+}
+
+function packagesIn(folder: string): string[] {
+  return readdirSync(folder).flatMap((name) => {
+    if (name.startsWith(".")) return [];
+    const path = join(folder, name);
+    if (name.startsWith("@")) return packagesIn(path);
+    return existsSync(join(path, "package.json")) ? [path] : [];
+  });
+}

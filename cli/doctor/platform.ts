@@ -1,0 +1,64 @@
+import { type PlatformClient } from "../../provider/api/platform";
+import { RequestError } from "../../provider/api/errors/requestError";
+import { whyNotSent } from "../../provider/api/failures";
+import { nameOf, type SettingName, type Settings, type SettingValue } from "../../provider/settings";
+import { type Check, ok, unchecked, wrong } from "./check";
+import { findObstacle } from "./way";
+
+/** Looks how far one gets towards the platform. Nothing is sent but one reading of the queue. */
+export async function checkPlatform(settings: Settings): Promise<Check[]> {
+  const management = await checkWay("baseUrl", settings);
+  const queue = await checkWay("queueUrl", settings);
+  const credentials =
+    "rekey:username and rekey:password cannot be checked without a reset: the platform has no harmless request that needs them.";
+  return [
+    ...(management ? [management] : []),
+    ...(usable(settings, "username") && usable(settings, "password")
+      ? [unchecked("management credentials", credentials)]
+      : []),
+    ...(queue ? [queue] : []),
+    ...(queue?.state === "ok" && usable(settings, "queueToken") ? [await checkToken(settings)] : []),
+  ];
+}
+
+async function checkWay(name: "baseUrl" | "queueUrl", settings: Settings): Promise<Check | undefined> {
+  const address = usable(settings, name);
+  if (address === undefined || isUnusable(settings, "proxy") || isUnusable(settings, "caFile")) return undefined;
+  const proxy = settings.get("proxy");
+  const obstacle = await findObstacle(address, { proxy, extraCertificates: settings.get("caFile") });
+  const subject = `the way to ${nameOf(name)}`;
+  if (obstacle === undefined) {
+    const how = `${address.startsWith("https:") ? "with TLS" : "without TLS, on this machine"}${proxy === undefined ? "" : ", through the proxy"}`;
+    return ok(subject, `A connection to ${address} came up, ${how}.`);
+  }
+  const { happened, advice } = whyNotSent({ addressSetting: nameOf(name) }, { ...obstacle, attempts: 1 });
+  return wrong(subject, `No connection to ${address} came up: ${happened}.`, advice);
+}
+
+async function checkToken(settings: Settings): Promise<Check> {
+  // Loaded only here: an HTTP client takes its time.
+  const { PlatformClient: Client } = require("../../provider/api/platform") as {
+    PlatformClient: typeof PlatformClient;
+  };
+  try {
+    await new Client(settings).flowControl.globalParallelism();
+    return ok("the queue's token", "The queue answered a reading with rekey:queueToken.");
+  } catch (error) {
+    if (!(error instanceof RequestError)) throw error;
+    return wrong("the queue's token", `A reading with rekey:queueToken failed: ${error.happened}.`, error.advice);
+  }
+}
+
+/** A setting's value, where there is one that can be used. What is wrong with it is said elsewhere. */
+function usable<N extends SettingName>(settings: Settings, name: N): SettingValue<N> | undefined {
+  return isUnusable(settings, name) ? undefined : settings.get(name);
+}
+
+function isUnusable(settings: Settings, name: SettingName): boolean {
+  try {
+    settings.get(name);
+    return false;
+  } catch {
+    return true;
+  }
+}

@@ -1,0 +1,108 @@
+import { SettingsError } from "../../provider/api/errors/settingsError";
+import {
+  environmentName,
+  howToSet,
+  isSecret,
+  lookupIn,
+  nameOf,
+  settingDefaults,
+  type SettingName,
+  settingNames,
+  Settings,
+} from "../../provider/settings";
+import { type Check, type Source } from "./check";
+import { type StackSetting } from "./stackSettings";
+
+type StackSettings = ReadonlyMap<string, StackSetting>;
+
+/** What each of the platform's interfaces needs, and who uses it. */
+const interfaces: readonly { readonly settings: readonly SettingName[]; readonly user: string }[] = [
+  { settings: ["baseUrl", "username", "password"], user: "PasswordRotation" },
+  { settings: ["queueUrl", "queueToken"], user: "FlowControlReset and the data sources" },
+];
+
+/** The settings as the provider would have them, those aside that cannot be read. */
+export function settingsOf(stack: StackSettings, environment: NodeJS.ProcessEnv): Settings {
+  const lookup = lookupIn((key) => stack.get(key)?.value, environment);
+  return new Settings((name) => (isSealed(stack, name) ? undefined : lookup(name)));
+}
+
+/** Says of each setting where it comes from, and whether it can be used. Pure. */
+export function checkSettings(stack: StackSettings, environment: NodeJS.ProcessEnv): Check[] {
+  const settings = settingsOf(stack, environment);
+  const isSet = (name: SettingName): boolean => sourceOf(name, stack, environment) !== "not set";
+  const nothingIsSet = !interfaces.some((one) => one.settings.some(isSet));
+  const known = settingNames.map((name) => {
+    const needed = interfaces.find((one) => one.settings.includes(name));
+    const required = needed !== undefined && (nothingIsSet || needed.settings.some(isSet));
+    const source = sourceOf(name, stack, environment);
+    const check = { subject: nameOf(name), source };
+    if (source === "not set" && required) {
+      return { ...check, state: "wrong", message: `${nameOf(name)} is not set.`, mend: howToSet(name) } as const;
+    }
+    if (source === "not set") {
+      const message = `${nameOf(name)} is not set${needed ? `; only ${needed.user} would need it` : ""}.`;
+      return { ...check, state: needed ? "unchecked" : "ok", message } as const;
+    }
+    return { ...check, ...judge(name, source, stack.get(nameOf(name)), settings, environment) };
+  });
+  return [...known, ...unknownKeys(stack)];
+}
+
+function sourceOf(name: SettingName, stack: StackSettings, environment: NodeJS.ProcessEnv): Source {
+  if (stack.has(nameOf(name))) return "configuration";
+  if (environment[environmentName(name)]) return "environment";
+  return name in settingDefaults ? "default" : "not set";
+}
+
+/** What is to be said of a setting that is set, or has a default. */
+function judge(
+  name: SettingName,
+  source: Source,
+  stored: StackSetting | undefined,
+  settings: Settings,
+  environment: NodeJS.ProcessEnv,
+): Pick<Check, "state" | "message" | "mend"> {
+  const key = nameOf(name);
+  if (source === "default") {
+    return { state: "ok", message: `${key} is ${settingDefaults[name as keyof typeof settingDefaults]} (default).` };
+  }
+  const from = stored ? stored.file : environmentName(name);
+  if (stored?.secret && stored.value === undefined) {
+    return { state: "unchecked", message: `${key} is encrypted in ${from}, and could not be read.` };
+  }
+  try {
+    settings.require(name);
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    return { state: "wrong", message: `${error.problem} (from ${from}).`, mend: error.advice };
+  }
+  const written = stored?.value ?? environment[environmentName(name)] ?? "";
+  const hides = isSecret(name) || (name === "proxy" && new URL(written).password !== "");
+  if (hides && stored && !stored.secret) {
+    return {
+      state: "wrong",
+      message: `${key} is stored in plain text in ${from}.`,
+      mend: `Run \`pulumi config set --secret ${key} …\`, or set ${environmentName(name)} in the environment; where the file was shared, let the platform give you a new one.`,
+    };
+  }
+  const value = hides || stored?.secret ? "set" : written;
+  return { state: "ok", message: `${key} is ${value} (from ${from}).` };
+}
+
+function unknownKeys(stack: StackSettings): Check[] {
+  const known: readonly string[] = settingNames.map(nameOf);
+  return [...stack]
+    .filter(([key]) => !known.includes(key))
+    .map(([key, { file }]) => ({
+      subject: key,
+      state: "wrong",
+      message: `${key} in ${file} is no setting of pulumi-rekey.`,
+      mend: `Correct its name, or run \`pulumi config rm ${key}\`. The settings are ${known.join(", ")}.`,
+    }));
+}
+
+function isSealed(stack: StackSettings, name: SettingName): boolean {
+  const stored = stack.get(nameOf(name));
+  return stored !== undefined && stored.value === undefined;
+}

