@@ -18,7 +18,10 @@ export interface Scheme {
   accepts(authorization: string | undefined): boolean;
 }
 
-/** The scheme of a path: Basic for the database management, Bearer for everything else of the platform, none outside `/v2/`. */
+/**
+ * The scheme of a path: Basic for the database management and for what is the local platform's own, Bearer for everything else of the
+ * interface, none outside.
+ */
 export function schemes(credentials: Credentials): (path: string) => Scheme | undefined {
   const { username, password, queueToken } = credentials;
   const basic = scheme(
@@ -27,7 +30,8 @@ export function schemes(credentials: Credentials): (path: string) => Scheme | un
     "username:password in base64",
   );
   const bearer = scheme("Bearer", queueToken, "token");
-  return (path) => (/^\/v2\/(keyvalue|redis)\//.test(path) ? basic : path.startsWith("/v2/") ? bearer : undefined);
+  return (path) =>
+    /^\/(v2\/(keyvalue|redis)|local)\//.test(path) ? basic : path.startsWith("/v2/") ? bearer : undefined;
 }
 
 function scheme(name: Scheme["name"], value: string, description: string): Scheme {

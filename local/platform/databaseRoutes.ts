@@ -14,12 +14,15 @@ export function addDatabaseRoutes(
   databases: Databases,
   credentialsInAnswer: CredentialsInAnswer,
 ): void {
-  app.on("POST", resetPaths, (c) => {
+  app.on("POST", resetPaths, async (c) => {
     const id = pathParameter(c, "id");
     if (id instanceof Response) {
       return id;
     }
-    const database = databases.resetPassword(id);
+    const database = await databases.resetPassword(id).catch((error: Error) => error);
+    if (database instanceof Error) {
+      return refusal(503, "redis", `${database.message}; the password of ${JSON.stringify(id)} is unchanged`);
+    }
     if (database === undefined) {
       return refusal(404, "id", `there is no database ${JSON.stringify(id)}`);
     }

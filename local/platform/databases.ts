@@ -1,29 +1,41 @@
 import { randomBytes } from "node:crypto";
 import { databaseRecord, type DatabaseRecord } from "./databaseRecord";
+import { type RedisUsers } from "./redis";
 
 /** A database of the local platform, as tests see it. */
 export interface Database {
-  /** What a reset answers, without credentials. */
+  /** What a reset answers, without credentials. With a Redis, `endpoint`, `port` and `tls` are those of the Redis. */
   readonly record: DatabaseRecord;
   /** The password that is valid now. */
   readonly password: string;
   readonly restToken: string;
   readonly readOnlyRestToken: string;
-  /** How often the password was reset since the start, or since `reset()` of the platform. */
+  /** How often the password was reset since the start, or since `reset()` of the platform; a saved state counts on. */
   readonly resets: number;
   /** Which password is valid: 1 for the first one, one more for each reset. */
   readonly generation: number;
+  /** When the password was last reset: ISO 8601, UTC. */
+  readonly lastResetAt?: string | undefined;
+  /** Address for a Redis client, with the user and the password that are valid now. Only where the platform has a Redis. */
+  readonly redisUrl?: string | undefined;
 }
 
-/** The databases and their passwords, in memory. */
+/** A database with its state: the record exactly as given, and credentials that are made up where they are left out. */
+export type SavedDatabase = Pick<Database, "record"> & {
+  readonly [K in keyof Omit<Database, "record" | "redisUrl">]?: Database[K] | undefined;
+};
+
+/** The databases and their passwords, in memory; and in a Redis, where there is one. */
 export class Databases {
-  readonly #initial: readonly DatabaseRecord[];
+  readonly #initial: readonly SavedDatabase[];
   readonly #databases = new Map<string, Database>();
 
-  /** @param initial fields to put over the sample values of each database */
-  constructor(initial: readonly DatabaseRecord[]) {
-    this.#initial = initial.map(databaseRecord);
-    this.restore();
+  /** @param initial an id, fields to put over the sample values, or a whole state. `restore` makes them. */
+  constructor(
+    initial: readonly (string | DatabaseRecord | SavedDatabase)[],
+    private readonly redis?: RedisUsers,
+  ) {
+    this.#initial = initial.map(asSaved);
   }
 
   get all(): ReadonlyMap<string, Database> {
@@ -35,33 +47,70 @@ export class Databases {
     return [...this.#databases.values()].reduce((count, { resets }) => count + resets, 0);
   }
 
-  /** Replaces the password. `undefined`: there is no such database. */
-  resetPassword(id: string): Database | undefined {
-    const before = this.#databases.get(id);
-    if (before === undefined) {
-      return undefined;
-    }
-    const after = { ...newDatabase(before.record), resets: before.resets + 1, generation: before.generation + 1 };
-    this.#databases.set(id, after);
-    return after;
+  /** What is needed to have the same databases again. */
+  get saved(): SavedDatabase[] {
+    return this.#initial.map(({ record }) => {
+      const { redisUrl, ...database } = this.#databases.get(record.database_id) as Database;
+      return { ...database, record };
+    });
   }
 
-  /** Back to the databases of the start, each with a new first password. */
-  restore(): void {
-    for (const record of this.#initial) {
-      this.#databases.set(record.database_id, newDatabase(record));
+  /**
+   * Replaces the password. `undefined`: there is no such database.
+   *
+   * @throws Error if the Redis did not take it; the password is then unchanged
+   */
+  async resetPassword(id: string): Promise<Database | undefined> {
+    if (!this.#databases.has(id)) {
+      return undefined;
     }
+    const password = secret();
+    await this.redis?.setPassword(id, password);
+    // Read only now: another reset may have been confirmed meanwhile.
+    const { record, resets, generation } = this.#databases.get(id) as Database;
+    return this.#put({
+      record,
+      password,
+      restToken: secret(),
+      readOnlyRestToken: secret(),
+      resets: resets + 1,
+      generation: generation + 1,
+      lastResetAt: new Date().toISOString(),
+    });
+  }
+
+  /** Back to the databases of the start, with new first passwords where none were given. Without a Redis it is done when this returns. */
+  async restore(): Promise<void> {
+    await Promise.all(
+      this.#initial.map(async (given) => {
+        const { record, password = secret(), restToken = secret(), readOnlyRestToken = secret() } = given;
+        const { resets = 0, generation = 1, lastResetAt } = given;
+        if (this.redis !== undefined) {
+          await this.redis.setPassword(record.database_id, password);
+        }
+        this.#put({ record, password, restToken, readOnlyRestToken, resets, generation, lastResetAt });
+      }),
+    );
+  }
+
+  #put(given: Database): Database {
+    const id = given.record.database_id;
+    const redis = this.redis;
+    const database = redis
+      ? { ...given, record: { ...given.record, ...redis.address }, redisUrl: redis.url({ id, ...given }) }
+      : given;
+    this.#databases.set(id, database);
+    return database;
   }
 }
 
-function newDatabase(record: DatabaseRecord): Database {
-  const secret = () => randomBytes(16).toString("hex");
-  return {
-    record,
-    password: secret(),
-    restToken: secret(),
-    readOnlyRestToken: secret(),
-    resets: 0,
-    generation: 1,
-  };
+function asSaved(given: string | DatabaseRecord | SavedDatabase): SavedDatabase {
+  if (typeof given === "string") {
+    return { record: databaseRecord({ database_id: given }) };
+  }
+  return "database_id" in given ? { record: databaseRecord(given) } : structuredClone(given);
+}
+
+function secret(): string {
+  return randomBytes(16).toString("hex");
 }

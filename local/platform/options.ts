@@ -1,9 +1,12 @@
 import { z } from "zod";
 import { type CredentialsInAnswer } from "./databaseRoutes";
+import { count, database, databaseId, text } from "./databaseOptions";
 import { type DatabaseRecord } from "./databaseRecord";
+import { type SavedDatabase } from "./databases";
 import { type Fault } from "./faults";
 import { type FlowControlRecord } from "./flowControl";
 import { type PlatformRequest } from "./requests";
+import { type PlatformSeed } from "./seed";
 
 /** How a local platform is to be. Everything has a default. */
 export interface PlatformOptions {
@@ -17,8 +20,16 @@ export interface PlatformOptions {
   readonly password?: string | undefined;
   /** Token of the queue interface: visible ASCII. Default: a random one for each start. */
   readonly queueToken?: string | undefined;
-  /** Databases: an id, or fields to put over the sample values. Default: `db-quickstart` and `db-sessions`. */
-  readonly databases?: readonly (string | DatabaseRecord)[] | undefined;
+  /**
+   * Databases: an id, fields to put over the sample values, or a record as it is, with its state, as `platform.state()` gives it. Default:
+   * `db-quickstart` and `db-sessions`.
+   */
+  readonly databases?: readonly (string | DatabaseRecord | SavedDatabase)[] | undefined;
+  /**
+   * A real Redis, in which each database is an ACL user whose password a reset replaces: `true` starts a `redis-server`, which ends with
+   * the platform; an address (`redis://…`, with a user who may administer) attaches one that runs, of version 6.2 or newer. Default: none.
+   */
+  readonly redis?: boolean | string | undefined;
   /** Flow-control keys: a key with sample counters, or exactly the given fields. Default: `orders` and `emails`. */
   readonly flowControlKeys?: readonly (string | FlowControlRecord)[] | undefined;
   /** Global parallelism. Defaults: a maximum of 100, and as count the sum over the keys. */
@@ -52,8 +63,6 @@ export class PlatformOptionError extends Error {
   }
 }
 
-const text = z.string().min(1, "must not be empty");
-const count = z.int().min(0);
 const visible = z.string().regex(/^[\x21-\x7e]+$/, "must be visible ASCII without spaces, and not empty");
 
 const flowControlKey = z.strictObject({
@@ -67,6 +76,8 @@ const flowControlKey = z.strictObject({
   ratePeriodStart: count.optional(),
 }) satisfies z.ZodType<FlowControlRecord>;
 
+const redisForms = "must be true, or an address: redis://… or rediss://…";
+
 const options = z.strictObject({
   host: text.optional(),
   port: z.int().min(0).max(65_535).optional(),
@@ -76,10 +87,8 @@ const options = z.strictObject({
     .optional(),
   password: text.optional(),
   queueToken: visible.optional(),
-  databases: z
-    .array(z.union([text, z.looseObject({ database_id: text })], "must be an id, or an object with a database_id"))
-    .superRefine(unique((given) => (typeof given === "string" ? given : given.database_id)))
-    .optional(),
+  databases: z.array(database).superRefine(unique(databaseId)).optional(),
+  redis: z.union([z.boolean(), z.string().regex(/^rediss?:\/\/[^/]/, redisForms)], redisForms).optional(),
   flowControlKeys: z
     .array(z.union([text, flowControlKey], "must be a key, or an object with a flowControlKey"))
     .superRefine(unique((given) => (typeof given === "string" ? given : given.flowControlKey)))
@@ -94,6 +103,15 @@ const options = z.strictObject({
     .custom<PlatformOptions["onRequest"]>((value) => typeof value === "function", "must be a function")
     .optional(),
 }) satisfies z.ZodType<PlatformOptions>;
+
+const seed = options.pick({
+  username: true,
+  password: true,
+  queueToken: true,
+  databases: true,
+  flowControlKeys: true,
+  globalParallelism: true,
+}) satisfies z.ZodType<PlatformSeed>;
 
 const fault = z.strictObject({
   method: z
@@ -112,6 +130,11 @@ const fault = z.strictObject({
 /** The options, if all of them can be used. @throws PlatformOptionError that names the first one that cannot */
 export function checkOptions(given: PlatformOptions): PlatformOptions {
   return checked(options, given, "options");
+}
+
+/** @throws PlatformOptionError that names the field */
+export function checkSeed(given: unknown): PlatformSeed {
+  return checked(seed, given, "the whole file");
 }
 
 /** @throws PlatformOptionError */

@@ -4,14 +4,16 @@ import { type AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { json, refusal, router } from "./answers";
 import { type Credentials, schemes } from "./authentication";
-import { type DatabaseRecord } from "./databaseRecord";
 import { type Database, Databases } from "./databases";
 import { addDatabaseRoutes } from "./databaseRoutes";
 import { type Fault, Faults } from "./faults";
 import { FlowControl, type FlowControlRecord, sampleKey } from "./flowControl";
 import { addFlowControlRoutes } from "./flowControlRoutes";
+import { addInspectionRoutes } from "./inspectionRoutes";
 import { checkFault, checkFlowControlKey, checkOptions, PlatformOptionError, type PlatformOptions } from "./options";
+import { RedisUsers } from "./redis";
 import { type PlatformRequest, RequestLog } from "./requests";
+import { type PlatformSeed } from "./seed";
 
 /** A platform that runs in this process, on one machine. It keeps everything in memory, and is for development and tests. */
 export interface Platform extends Credentials {
@@ -23,6 +25,8 @@ export interface Platform extends Credentials {
   readonly databases: ReadonlyMap<string, Database>;
   /** The flow-control keys with their counters, by key. */
   readonly flowControlKeys: ReadonlyMap<string, FlowControlRecord>;
+  /** Address of the Redis, without credentials; undefined where there is none. `database(id).redisUrl` has those of a database. */
+  readonly redisUrl: string | undefined;
   /** How many passwords were reset since the start, or since `reset()`, over all databases. */
   readonly resetCount: number;
   /** The database with this id. @throws RangeError if there is none */
@@ -31,8 +35,13 @@ export interface Platform extends Credentials {
   setFlowControlKey(record: FlowControlRecord): void;
   /** The next request that matches meets this fault. Requests meet faults in the order in which these were asked for. */
   failNext(fault: Fault): void;
-  /** Back to the data of the start, with new database passwords; no requests, no faults. The credentials stay. */
-  reset(): void;
+  /**
+   * Back to the data of the start, with new database passwords where none were given; no requests, no faults. The credentials stay. Only
+   * a platform with a Redis makes one wait for it.
+   */
+  reset(): Promise<void>;
+  /** The data and the credentials as they are now, passwords included; a platform can be started with them. */
+  state(): PlatformSeed;
   /** Ends the server and every open connection. */
   close(): Promise<void>;
 }
@@ -40,7 +49,7 @@ export interface Platform extends Credentials {
 /**
  * Starts a local platform with the operations of the interface, section 4. Nobody but the holder of its credentials is answered.
  *
- * @throws PlatformOptionError that names the option, also where the address or the port cannot be listened at
+ * @throws PlatformOptionError that names the option, also where the address or the port cannot be listened at, or the Redis not be used
  */
 export async function startPlatform(given: PlatformOptions = {}): Promise<Platform> {
   const options = checkOptions(given);
@@ -49,20 +58,37 @@ export async function startPlatform(given: PlatformOptions = {}): Promise<Platfo
     password: options.password ?? random(16),
     queueToken: options.queueToken ?? random(16),
   };
-  const state = {
+  const refuseRedis = (cause: Error): never => {
+    throw new PlatformOptionError("redis", cause.message, { cause });
+  };
+  const redis = options.redis ? await RedisUsers.open(options.redis).catch(refuseRedis) : undefined;
+  const state: State = {
     requests: new RequestLog(),
     faults: new Faults(),
-    databases: new Databases((options.databases ?? ["db-quickstart", "db-sessions"]).map(asDatabase)),
+    databases: new Databases(options.databases ?? ["db-quickstart", "db-sessions"], redis),
     flowControl: new FlowControl((options.flowControlKeys ?? ["orders", "emails"]).map(asKey)),
   };
-  const app = application(state, credentials, options);
+  const currentState = (): PlatformSeed => ({
+    ...credentials,
+    databases: state.databases.saved,
+    flowControlKeys: [...state.flowControl.all.values()],
+    globalParallelism: options.globalParallelism,
+  });
+  const app = application(state, credentials, options, currentState);
   const listener = getRequestListener((request, env) => app.fetch(request, env), {
     // A test that runs the platform in its own process keeps its own Request and Response.
     overrideGlobalObjects: false,
     errorHandler: () => refusal(400, "request", "its target or its Host header is malformed"),
   });
   const server = createServer((incoming, outgoing) => void listener(incoming, outgoing));
-  const url = await listen(server, options.host ?? "127.0.0.1", options.port ?? 0);
+  const url = await state.databases
+    .restore()
+    .catch(refuseRedis)
+    .then(() => listen(server, options.host ?? "127.0.0.1", options.port ?? 0))
+    .catch(async (error: unknown) => {
+      await redis?.close();
+      throw error;
+    });
   let closed: Promise<void> | undefined;
 
   return {
@@ -71,6 +97,7 @@ export async function startPlatform(given: PlatformOptions = {}): Promise<Platfo
     requests: state.requests.all,
     databases: state.databases.all,
     flowControlKeys: state.flowControl.all,
+    redisUrl: redis?.url(),
     get resetCount() {
       return state.databases.resetCount;
     },
@@ -85,13 +112,14 @@ export async function startPlatform(given: PlatformOptions = {}): Promise<Platfo
     failNext: (fault) => state.faults.add(checkFault(fault)),
     reset() {
       state.faults.clear();
-      state.databases.restore();
       state.flowControl.restore();
       state.requests.clear();
+      return state.databases.restore();
     },
+    state: currentState,
     close() {
       state.faults.clear();
-      closed ??= new Promise((resolve) => server.close(() => resolve()));
+      closed ??= new Promise<void>((resolve) => server.close(() => resolve())).then(() => redis?.close());
       server.closeAllConnections();
       return closed;
     },
@@ -105,7 +133,7 @@ interface State {
   readonly flowControl: FlowControl;
 }
 
-function application(state: State, credentials: Credentials, options: PlatformOptions) {
+function application(state: State, credentials: Credentials, options: PlatformOptions, current: () => PlatformSeed) {
   const schemeOf = schemes(credentials);
   const app = router();
 
@@ -133,6 +161,7 @@ function application(state: State, credentials: Credentials, options: PlatformOp
   });
 
   addDatabaseRoutes(app, state.databases, options.credentialsInAnswer ?? "never");
+  addInspectionRoutes(app, state.databases, current);
   addFlowControlRoutes(
     app,
     state.flowControl,
@@ -160,10 +189,6 @@ async function listen(server: Server, host: string, port: number): Promise<strin
   // "Every address of this machine" is nothing that a client can connect to.
   const reachable = address === "0.0.0.0" ? "127.0.0.1" : address === "::" ? "::1" : address;
   return `http://${family === "IPv6" ? `[${reachable}]` : reachable}:${listening}`;
-}
-
-function asDatabase(given: string | DatabaseRecord): DatabaseRecord {
-  return typeof given === "string" ? { database_id: given } : given;
 }
 
 function asKey(given: string | FlowControlRecord): FlowControlRecord {

@@ -133,7 +133,7 @@ for (const way of Object.keys(commands) as (keyof typeof commands)[]) {
         platform.failNext({ ...fault, path: /flowControl/, body: { error: words } });
         assert.equal(await rekey("up", "--yes", "--skip-preview", ...flags), 1, printed.at(-1));
         assert.match(printed.at(-1) ?? "", /\[secret\]/);
-        platform.reset();
+        await platform.reset();
       }
       assertNoLeak();
     });

@@ -85,7 +85,7 @@ describe("local platform: databases", () => {
     platform = await startPlatform({ databases: [{ database_id: "one", port: 1 }] });
     await resetPassword(platform, "one");
     const before = platform.database("one");
-    platform.reset();
+    await platform.reset();
     const after = platform.database("one");
     assert.deepEqual([after.record.port, after.resets, after.generation], [1, 0, 1]);
     assert.notEqual(after.password, before.password);

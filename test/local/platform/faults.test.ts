@@ -107,7 +107,7 @@ describe("local platform: faults on demand", () => {
     while (platform.requests.length === 0) {
       await new Promise((resolve) => setImmediate(resolve));
     }
-    platform.reset();
+    await platform.reset();
     await delayed;
     assert.equal(platform.resetCount, 0);
     assert.equal((await queue(platform, "GET", "/flowControl")).status, 200);

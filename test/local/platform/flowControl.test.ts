@@ -114,7 +114,7 @@ describe("local platform: flow control", () => {
       flowControlKey: "orders",
       waitListSize: 2,
     });
-    platform.reset();
+    await platform.reset();
     assert.deepEqual([...platform.flowControlKeys.values()], [orders]);
     assert.throws(() => platform.setFlowControlKey({ flowControlKey: "" }), /flowControlKey: must not be empty/);
   });

@@ -50,7 +50,7 @@ describe("local platform: options", () => {
     const regions = ["eu-west-1"];
     const platform = await startPlatform({ databases: [{ database_id: "one", read_regions: regions }] });
     regions.push("us-east-1");
-    platform.reset();
+    await platform.reset();
     assert.deepEqual(platform.database("one").record.read_regions, ["eu-west-1"]);
     await platform.close();
   });

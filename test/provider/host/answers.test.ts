@@ -12,7 +12,7 @@ describe("provider host: answers", () => {
   let host: Host;
   before(async () => (platform = await startPlatform({ credentialsInAnswer: "always" })));
   beforeEach(async () => {
-    platform.reset();
+    await platform.reset();
     host = await Host.start({ config: configurationFor(platform) });
   });
   afterEach(() => host.stop());

@@ -16,7 +16,7 @@ describe("provider host: a resource's life", () => {
     platform = await startPlatform({ databases, credentialsInAnswer: "always" });
   });
   beforeEach(async () => {
-    platform.reset();
+    await platform.reset();
     host = await Host.start({ config: configurationFor(platform) });
   });
   afterEach(() => host.stop());

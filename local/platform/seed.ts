@@ -1,0 +1,45 @@
+import { readFileSync } from "node:fs";
+import { stringify } from "lossless-json";
+import type * as yaml from "yaml";
+import { checkSeed, PlatformOptionError, type PlatformOptions } from "./options";
+
+/** What a seed file may hold: the platform's data and credentials, under the names of the options. */
+export type PlatformSeed = Pick<
+  PlatformOptions,
+  "username" | "password" | "queueToken" | "databases" | "flowControlKeys" | "globalParallelism"
+>;
+
+/**
+ * Reads a seed file, YAML or JSON (which is YAML, too).
+ *
+ * @throws PlatformOptionError that names the file, and the field in it or the line
+ */
+export function readSeed(file: string): PlatformSeed {
+  const refuse = (problem: string, cause: unknown): never => {
+    throw new PlatformOptionError("seed", `${file}: ${problem}`, { cause });
+  };
+  try {
+    return parseSeed(readFileSync(file, "utf8"));
+  } catch (error) {
+    return error instanceof PlatformOptionError
+      ? refuse(`${error.option}: ${error.problem}`, error)
+      : refuse((error as Error).message, error);
+  }
+}
+
+/** @throws PlatformOptionError that names the field; YAMLParseError */
+export function parseSeed(text: string): PlatformSeed {
+  const { parse } = require("yaml") as typeof yaml;
+  // As bigints first: an integer beyond 2^53 keeps its digits.
+  const number = (_key: unknown, value: unknown) =>
+    typeof value === "bigint" && Number.isSafeInteger(Number(value)) ? Number(value) : value;
+  return checkSeed(parse(text, number, { intAsBigInt: true }));
+}
+
+/** The text of a seed file: JSON where its name ends so, else YAML. */
+export function seedText(seed: PlatformSeed, file: string): string {
+  if (file.endsWith(".json")) {
+    return `${stringify(seed, undefined, 2)}\n`;
+  }
+  return (require("yaml") as typeof yaml).stringify(seed);
+}

@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { Redis } from "ioredis";
+
+/** Describes specs that need a real Redis server; they are skipped where there is none. */
+export function withRedis(title: string, specs: () => void): void {
+  if (spawnSync("redis-server", ["--version"]).status === 0) describe(title, specs);
+  else it.skip(`${title} (skipped: there is no redis-server on PATH)`);
+}
+
+/** What a database's client is told when it comes in with these credentials. */
+export async function whoAmI(url: string | undefined): Promise<string> {
+  const client = await session(url);
+  try {
+    return String(await client.call("acl", "whoami"));
+  } finally {
+    client.disconnect();
+  }
+}
+
+/** An open session of a real Redis client, which does not come back once it is closed. @throws Error if it is refused */
+export async function session(url: string | undefined): Promise<Redis> {
+  let why: Error | undefined;
+  const client = new Redis(url ?? "", { lazyConnect: true, retryStrategy: () => null, maxRetriesPerRequest: 0 });
+  client.on("error", (error: Error) => (why = error));
+  await client.connect().catch((error: unknown) => {
+    throw why ?? error;
+  });
+  return client;
+}
+
+/** Asserts that nobody listens there. */
+export function refused(url: string | undefined): Promise<void> {
+  return assert.rejects(whoAmI(url), { code: "ECONNREFUSED" });
+}
