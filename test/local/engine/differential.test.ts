@@ -47,13 +47,13 @@ interface Step {
   op: string;
   env: Record<string, string>;
   wanted: Wanted[];
-  /** The state before, its secrets encrypted. */
+  /** The state before. */
   before: ExportedDeployment;
   exit: number;
   text: string;
   calls: Call[];
-  /** The resources afterwards, their secrets shown; none are compared after a failure. */
-  after: unknown[];
+  /** The state afterwards, its secrets shown; not compared after a failure. */
+  after: ExportedDeployment;
 }
 
 describe(`random programs, on the local engine and on pulumi ${version ?? "(skipped: none on PATH)"}`, function () {
@@ -71,7 +71,7 @@ describe(`random programs, on the local engine and on pulumi ${version ?? "(skip
         const real = new RealEngine(project);
         for (let number = 0; number < 5; number++) {
           const step = nextStep(random, number === 0);
-          steps.push(await onRealEngine(real, project, step));
+          steps.push(onRealEngine(real, project, step, steps.at(-1)?.after ?? real.export(true)));
           await onLocalEngine(project, steps.at(-1) as Step, `seed ${seed}, step ${number + 1}`);
         }
         const last = steps.at(-1);
@@ -114,22 +114,14 @@ function nextStep(random: Random, first: boolean): Wish {
   return { op, env, wanted };
 }
 
-async function onRealEngine(real: RealEngine, project: TestProject, wish: Wish): Promise<Step> {
+function onRealEngine(real: RealEngine, project: TestProject, wish: Wish, before: ExportedDeployment): Step {
   project.want(wish.wanted);
-  const before = real.export(false);
   project.newCalls();
   const [command = "up", ...flags] = wish.op.split(" ");
   const args = command === "preview" ? ["preview"] : [command, "--yes", "--skip-preview"];
   const { exit, text } = real.run([...args, "--parallel", "1", ...flags], wish.env);
   const calls = project.newCalls();
-  return {
-    ...wish,
-    before,
-    exit,
-    text,
-    calls,
-    after: exit === 0 ? (real.export(true).deployment.resources ?? []) : [],
-  };
+  return { ...wish, before, exit, text, calls, after: real.export(true) };
 }
 
 /** Does the step on the local engine, which begins with what the real engine had, and compares. */
@@ -159,7 +151,7 @@ async function onLocalEngine(project: TestProject, step: Step, name: string): Pr
     both,
   );
   const { deployment } = await stack.exportStack({ showSecrets: true });
-  assert.deepEqual(comparable(deployment.resources ?? []), comparable(step.after), both);
+  assert.deepEqual(comparable(deployment.resources ?? []), comparable(step.after.deployment.resources ?? []), both);
 }
 
 /** After a failure it depends on the moment how far the others came; each must have come there the same way. */
