@@ -8,7 +8,12 @@ import { pulumiCli } from "./pulumiCli";
 export function onEngines(title: string, specs: (engine: Engine) => void): void {
   for (const engine of [localEngine, pulumiCli]) {
     const reason = engine.unavailable;
-    if (reason === undefined) describe(`${title}, on the ${engine.name}`, () => specs(engine));
+    if (reason === undefined)
+      describe(`${title}, on the ${engine.name}`, function () {
+        // Several processes each; a busy machine takes its time.
+        this.timeout(600_000);
+        specs(engine);
+      });
     else it.skip(`${title}, on the ${engine.name} (skipped: ${reason})`);
   }
 }

@@ -20,8 +20,8 @@ export interface Database {
   readonly resets: number;
   readonly password: string;
   readonly saved: Saved | undefined;
-  /** What the state says was under way when the engine ended. */
-  readonly pending: string | undefined;
+  /** What the state says was under way when an engine ended: interrupted creates of former runs, then those of the last. */
+  readonly pending: readonly string[];
 }
 
 export type Databases = ReadonlyMap<string, Database>;
@@ -122,15 +122,13 @@ export class Scene {
     const { deployment } = await this.stack.exportStack({ showSecrets: true });
     const nameOf = (resource: Record<string, unknown>): string => String(resource["urn"]).split("::").at(-1) ?? "";
     const saved = new Map(deployment.resources?.map((resource) => [nameOf(resource), resource]));
-    const pending = new Map(deployment.pending_operations?.map(({ resource, type }) => [nameOf(resource), type]));
-    const strangers = [...saved.keys(), ...pending.keys()].filter(
-      (name) => name.startsWith("db-") && !ids.includes(name),
-    );
-    if (strangers.length > 0) throw new Error(`the state names ${strangers.join(", ")}`);
+    const operations = deployment.pending_operations ?? [];
+    const pendingOf = (id: string) =>
+      operations.filter(({ resource }) => nameOf(resource) === id).map(({ type }) => type);
     return new Map(
       ids.map((id) => {
         const { resets, password } = this.platform.database(id);
-        return [id, { resets, password, saved: savedOf(saved.get(id)), pending: pending.get(id) }];
+        return [id, { resets, password, saved: savedOf(saved.get(id)), pending: pendingOf(id) }];
       }),
     );
   }
