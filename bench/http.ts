@@ -1,0 +1,59 @@
+import { Agent, request } from "node:http";
+import { type BenchPlatform, databaseIds, startBenchPlatform } from "./support/platform";
+import { type Row } from "./support/rows";
+import { isOnPath, measure } from "./support/run";
+
+/** Requests under way at the same time: the default of `rekey:maxConcurrency`. */
+export const concurrency = 8;
+
+/** The same resets without an engine: bare HTTP, and `curl` in a loop. */
+export async function benchHttp(counts: readonly number[], tell: (rows: Row[]) => void): Promise<void> {
+  const hasCurl = isOnPath("curl", "--version");
+  if (!hasCurl) console.log("curl in a loop: skipped, there is no `curl` on PATH");
+  for (const count of counts) {
+    const platform = await startBenchPlatform({ databases: databaseIds(count) });
+    const paths = databaseIds(count).map((id) => `/v2/keyvalue/reset-password/${id}`);
+    const row = { where: "wire", case: "first up", count };
+    tell([{ ...row, subject: "bare HTTP", seconds: await bareHttp(platform, "POST", paths) }]);
+    if (hasCurl) tell([{ ...row, subject: "curl loop", seconds: await curlLoop(platform, "POST", paths) }]);
+    platform.close();
+  }
+}
+
+/** Seconds for requests with Node's own HTTP, over connections that are kept. */
+export async function bareHttp(platform: BenchPlatform, method: string, paths: readonly string[]): Promise<number> {
+  const agent = new Agent({ keepAlive: true, maxSockets: concurrency });
+  const headers = { authorization: authorization(platform, method) };
+  const began = performance.now();
+  await Promise.all(
+    paths.map(
+      (path) =>
+        new Promise<void>((resolve, reject) => {
+          const sent = request(platform.url + path, { method, agent, headers }, (answer) => {
+            if (answer.statusCode !== 200) reject(new Error(`${method} ${path} answered ${answer.statusCode}`));
+            answer.on("end", resolve).resume();
+          });
+          sent.on("error", reject).end();
+        }),
+    ),
+  );
+  agent.destroy();
+  return (performance.now() - began) / 1000;
+}
+
+/** Seconds for one `curl` after the other. */
+export async function curlLoop(platform: BenchPlatform, method: string, paths: readonly string[]): Promise<number> {
+  let seconds = 0;
+  for (const path of paths) {
+    const header = `Authorization: ${authorization(platform, method)}`;
+    const args = ["--silent", "--fail", "--request", method, "--header", header, platform.url + path];
+    seconds += (await measure("curl", args, { cwd: __dirname })).seconds;
+  }
+  return seconds;
+}
+
+/** Resets are the management interface's, reads the queue's. */
+function authorization({ username, password, queueToken }: BenchPlatform, method: string): string {
+  if (method === "GET") return `Bearer ${queueToken}`;
+  return `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
+}

@@ -1,0 +1,58 @@
+import { type BenchEngine, localEngine, pulumiCli } from "./support/engines";
+import { type Case, cases, type Row } from "./support/rows";
+import { runScenario, type Scenario } from "./support/scenario";
+import { type Budget } from "./support/budget";
+
+/** What one engine goes through. */
+interface Planned extends Scenario {
+  /** Done only where there is time for it; the others are what the checks need. */
+  readonly optional?: boolean;
+}
+
+/** Rotations of databases by programs of each kind, on each engine that runs here. Returns what was skipped, and why. */
+export async function benchRotations(largest: number, budget: Budget, tell: (rows: Row[]) => void): Promise<string[]> {
+  const skipped: string[] = [];
+  const skip = (what: string): void => {
+    console.log(`      ${what}`);
+    skipped.push(what);
+  };
+  const engines = [localEngine, pulumiCli].filter(({ name, unavailable }) => {
+    if (unavailable !== undefined) skip(`${name}: skipped, ${unavailable}`);
+    return unavailable === undefined;
+  });
+  const planned = engines.flatMap(plan).filter(({ count }) => count <= largest);
+  const inOrder = [...planned.filter(({ optional }) => !optional), ...planned.filter(({ optional }) => optional)];
+  for (const scenario of inOrder) {
+    const { engine, subject, count } = scenario;
+    if (scenario.optional && !budget.allows(subject, engine.name, count)) {
+      skip(`${engine.name}, ${subject}, ${count} databases: skipped, the time for it is used up`);
+      continue;
+    }
+    const began = performance.now();
+    tell(await runScenario(scenario));
+    budget.note(subject, engine.name, count, (performance.now() - began) / 1000);
+  }
+  return skipped;
+}
+
+function plan(engine: BenchEngine): Planned[] {
+  const firstUp: readonly Case[] = ["first up"];
+  const three = <T>(one: T): T[] => [one, one, one];
+  const each = (["handWritten", "passwordRotation"] as const).flatMap((subject): Planned[] => [
+    { engine, subject, count: 1, cases: firstUp },
+    { engine, subject, count: 10, cases: firstUp },
+    { engine, subject, count: 100, cases },
+  ]);
+  return [
+    ...three<Planned>({ engine, subject: "noop", count: 1, cases: firstUp }),
+    ...each,
+    { engine, subject: "handWritten", count: 1000, cases: firstUp },
+    {
+      engine,
+      subject: "passwordRotation",
+      count: 1000,
+      cases: ["first up", "nothing to do", "rotate one"],
+      optional: true,
+    },
+  ];
+}

@@ -1,0 +1,44 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { type PlatformOptions } from "../../local/platform";
+
+export interface BenchPlatform {
+  readonly url: string;
+  readonly username: string;
+  readonly password: string;
+  readonly queueToken: string;
+  /** The settings of this platform, for a program and its provider. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Requests that were answered since this was last asked. */
+  newRequests(): Promise<number>;
+  close(): void;
+}
+
+/** Starts a local platform in a process of its own. */
+export async function startBenchPlatform(options: PlatformOptions): Promise<BenchPlatform> {
+  const child = fork(join(__dirname, "platformProcess.ts"), { execArgv: ["-r", "ts-node/register/transpile-only"] });
+  const ask = async (message: object): Promise<unknown> => {
+    const answer = once(child, "message");
+    child.send(message);
+    return (await answer)[0] as unknown;
+  };
+  const credentials = (await ask(options)) as Pick<BenchPlatform, "url" | "username" | "password" | "queueToken">;
+  const { url, username, password, queueToken } = credentials;
+  return {
+    ...credentials,
+    environment: {
+      REKEY_BASE_URL: url,
+      REKEY_QUEUE_URL: url,
+      REKEY_USERNAME: username,
+      REKEY_PASSWORD: password,
+      REKEY_QUEUE_TOKEN: queueToken,
+    },
+    newRequests: async () => (await ask({})) as number,
+    close: () => child.disconnect(),
+  };
+}
+
+export function databaseIds(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `db-${String(index).padStart(5, "0")}`);
+}

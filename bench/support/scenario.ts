@@ -1,0 +1,49 @@
+import { type BenchEngine } from "./engines";
+import { databaseIds, startBenchPlatform } from "./platform";
+import { BenchProject, type Subject } from "./project";
+import { type Case, cases, type Row } from "./rows";
+
+/** One program with so many databases, and the cases that one stack of it goes through. */
+export interface Scenario {
+  readonly engine: BenchEngine;
+  readonly subject: Subject;
+  readonly count: number;
+  readonly cases: readonly Case[];
+}
+
+/** Runs a scenario on a platform and a stack of its own. @throws Error where a case sent another number of requests than it must */
+export async function runScenario({ engine, subject, count, cases: wanted }: Scenario): Promise<Row[]> {
+  const ids = databaseIds(count);
+  const platform = await startBenchPlatform({ databases: ids });
+  const project = new BenchProject(subject);
+  const want = (first: string, others: string): void =>
+    project.want(Object.fromEntries(ids.map((id, index) => [id, index === 0 ? first : others])));
+  const resets = subject === "noop" ? 0 : count;
+  const expected = {
+    preview: 0,
+    "first up": resets,
+    "nothing to do": 0,
+    "rotate one": Math.min(resets, 1),
+    "rotate all": resets,
+  };
+  try {
+    const stack = await engine.open(project.directory, platform.environment);
+    const rows: Row[] = [];
+    want("1", "1");
+    for (const one of cases.filter((each) => wanted.includes(each))) {
+      if (one === "rotate one") want("2", "1");
+      if (one === "rotate all") want("3", "3");
+      const { seconds, hostPeak } = await (one === "preview" ? stack.preview() : stack.up());
+      const requests = await platform.newRequests();
+      if (requests !== expected[one]) {
+        throw new Error(`${subject}, ${one}, ${count} databases: ${requests} requests instead of ${expected[one]}`);
+      }
+      const state = one === "first up" ? { stateSize: await stack.stateSize() } : {};
+      rows.push({ where: engine.name, subject, case: one, count, seconds, requests, hostPeak, ...state });
+    }
+    return rows;
+  } finally {
+    platform.close();
+    project.remove();
+  }
+}
