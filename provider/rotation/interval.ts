@@ -1,4 +1,7 @@
-import { DateTime, Duration } from "luxon";
+import type * as luxon from "luxon";
+
+/** Loaded when used: most resources do not rotate by time. */
+const calendar = (): typeof luxon => require("luxon") as typeof luxon;
 
 const short = /^(\d{1,9})([smhdw])$/;
 const units = { s: "seconds", m: "minutes", h: "hours", d: "days", w: "weeks" } as const;
@@ -9,7 +12,8 @@ const units = { s: "seconds", m: "minutes", h: "hours", d: "days", w: "weeks" } 
  *
  * @throws Error that says what is wrong with it.
  */
-export function readInterval(written: string): Duration {
+export function readInterval(written: string): luxon.Duration {
+  const { DateTime, Duration } = calendar();
   const [, count, unit] = short.exec(written) ?? [];
   const duration = unit
     ? Duration.fromObject({ [units[unit as keyof typeof units]]: Number(count) })
@@ -27,7 +31,7 @@ export function readInterval(written: string): Duration {
 
 /** The time at which a rotation is due: `written` after the last one. */
 export function dueAt(last: string, written: string): Date {
-  const from = DateTime.fromISO(last, { zone: "utc" });
+  const from = calendar().DateTime.fromISO(last, { zone: "utc" });
   if (!from.isValid) throw new Error(`${JSON.stringify(last)} is no ISO 8601 time`);
   return from.plus(readInterval(written)).toJSDate();
 }

@@ -35,6 +35,11 @@ describe("sdk: loading", () => {
     assert.ok(packagesLoadedBy(`require(${JSON.stringify(join(root, "dist/provider/api/platform.js"))})`).has("axios"));
   });
 
+  it("of the provider entry loads no package before it is needed", () => {
+    const loaded = packagesLoadedBy(`require(${JSON.stringify(join(root, "dist/provider/dynamic.js"))})`);
+    assert.deepEqual([...loaded], [""]);
+  });
+
   it("can be imported by name from an ES module", () => {
     const code = 'import("pulumi-rekey").then((rekey) => console.log(Object.keys(rekey).sort().join()))';
     const { stdout } = run(code);
