@@ -69,7 +69,8 @@ function face<Inputs, Outputs>(
     if (saved[idInput] === id) return;
     throw new InputError(
       `the saved output ${idInput}`,
-      `is not ${JSON.stringify(id)}, the id of the resource: the state is damaged. Restore it from an earlier \`pulumi stack export\`, or take the resource out with \`pulumi state delete\`: creating it again is one more reset`,
+      `is not ${JSON.stringify(id)}, the id of the resource: the state is damaged`,
+      "Restore it from an earlier `pulumi stack export`, or take the resource out with `pulumi state delete`: creating it again is one more reset.",
     );
   }
 
@@ -79,7 +80,7 @@ function face<Inputs, Outputs>(
     check: (_olds, news) =>
       answer(() => ({
         inputs: news,
-        failures: life.check(withoutProvider(news) as Inputs, unknownNames(news), theRun()),
+        failures: life.check(withoutProvider(news) as Inputs, unknownNames(news), theRun()).map(inProgram),
       })),
     diff: (id, olds, news) =>
       answer(() => {
@@ -103,12 +104,18 @@ function face<Inputs, Outputs>(
   };
 }
 
+/** An input is checked before anything else: says so, and where it is to be mended. */
+function inProgram({ property, reason }: CheckFailure): CheckFailure {
+  return { property, reason: `${reason}. Nothing was sent. Correct the program, then run again.` };
+}
+
 /** Runs a call so that whatever goes wrong in it reaches the engine as an error it can show. */
 async function answer<T>(call: () => T | Promise<T>): Promise<T> {
   try {
     return await call();
   } catch (error) {
-    if (!(error instanceof Error)) throw new Error(`pulumi-rekey failed in a way it should not: ${String(error)}`);
+    if (!(error instanceof Error))
+      throw new Error(`pulumi-rekey failed in a way it should not: ${String(error)}. Report this to pulumi-rekey.`);
     error.message = engineMessage(error.message);
     throw error;
   }

@@ -100,7 +100,7 @@ function tryReadObject(body: string): Record<string, unknown> | undefined {
 
 function adviceFor(service: Service, { status, retryAfter, delivery }: FailedAttempt): string {
   if (status === 401 || status === 403) return `Check ${service.credentialSettings}.`;
-  if (status === 404) return `Check the id or key, and ${service.addressSetting}.`;
+  if (status === 404) return `Check the id or key, ${service.addressSetting} and ${service.pathSetting}.`;
   if (status === 429) {
     return `Wait${typeof retryAfter === "number" ? ` ${Math.ceil(retryAfter / 1000)} s` : ""}, then run again; rekey:requestsPerSecond keeps requests below a limit.`;
   }
@@ -108,7 +108,7 @@ function adviceFor(service: Service, { status, retryAfter, delivery }: FailedAtt
     return `Redirects are not followed: set ${service.addressSetting} to the platform's own address.`;
   }
   if (delivery === "rejected") return "Mend what the platform names, then run again.";
-  return "Look at the platform's state, then run again.";
+  return "See whether the platform is well, then run again.";
 }
 
 function withAttempts(happened: string, attempts: number): string {

@@ -6,6 +6,8 @@ export interface Service {
   readonly authorization: string;
   /** The setting that names the address, for advice. */
   readonly addressSetting: string;
+  /** The setting that says how the path of a reset is written, for advice. */
+  readonly pathSetting: string;
   /** The settings that let one in, for advice. */
   readonly credentialSettings: string;
 }
@@ -20,6 +22,7 @@ export function managementService(baseUrl: string, username: string, password: s
     baseUrl,
     authorization: `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`,
     addressSetting: "rekey:baseUrl",
+    pathSetting: "rekey:resetPasswordPath",
     credentialSettings: "rekey:username and rekey:password",
   };
 }
@@ -34,6 +37,7 @@ export function queueService(baseUrl: string, token: string): Service {
     baseUrl,
     authorization: `Bearer ${token}`,
     addressSetting: "rekey:queueUrl",
+    pathSetting: "rekey:flowControlResetAction",
     credentialSettings: "rekey:queueToken",
   };
 }

@@ -60,7 +60,7 @@ const refusals: readonly Fault[] = [
     row: 23,
     fault: "404 in JSON",
     platform: status(404, { error: "not found" }),
-    reset: F(1, /answered 404: not found/, /Check the id or key, and rekey:baseUrl/),
+    reset: F(1, /answered 404: not found/, /Check the id or key, rekey:baseUrl and rekey:resetPasswordPath/),
     read: passes((outs) => assert.deepEqual([outs.exists, outs.waitListSize], [false, 0])),
     counters: F(1, /rekey:queueUrl/),
   },

@@ -8,7 +8,8 @@ export class InputError extends RekeyError {
     /** The input that is wrong. */
     readonly property: string,
     readonly reason: string,
+    readonly advice = "Correct it, then run again.",
   ) {
-    super(`${property} ${reason}. Nothing was sent.`);
+    super(`${property} ${reason}. Nothing was sent. ${advice}`);
   }
 }

@@ -60,7 +60,10 @@ describe("api: errors", () => {
 
   it("says of what never came to a request that nothing was sent", () => {
     const errors: readonly (readonly [RekeyError, string])[] = [
-      [new InputError("id", "must not be empty"), "id must not be empty. Nothing was sent."],
+      [
+        new InputError("id", "must not be empty"),
+        "id must not be empty. Nothing was sent. Correct it, then run again.",
+      ],
       [new SettingsError("a is odd", "Mend a."), "a is odd. Nothing was sent, and nothing was changed. Mend a."],
       [
         new RefusedError('a"b', "it is late"),

@@ -61,14 +61,14 @@ const rows: readonly (readonly [string, FailedAttempt, name: string, happened: R
     { delivery: "maybe applied", status: 303 },
     "UnconfirmedError",
     /answered 303 /,
-    /Look at the platform's state/,
+    /See whether the platform is well/,
   ],
   [
     "500",
     { delivery: "maybe applied", status: 500 },
     "UnconfirmedError",
     /answered 500 /,
-    /Look at the platform's state/,
+    /See whether the platform is well/,
   ],
   [
     "silence",

@@ -39,7 +39,7 @@ describe("api: path", () => {
           error.property === "id" &&
           error.delivery === "not sent" &&
           error.message.startsWith(message) &&
-          error.message.endsWith(". Nothing was sent."),
+          error.message.endsWith(". Nothing was sent. Correct it, then run again."),
       );
     });
   }

@@ -30,7 +30,7 @@ describe("provider host: settings", () => {
     await start({ config: {} });
     assert.deepEqual((await host.check(rotation(id))).failures, []);
     const { message } = expectKind("failed", await host.create(rotation(id)));
-    assert.match(message, /rekey:baseUrl.*REKEY_BASE_URL.*Nothing was sent/s);
+    assert.match(message, /rekey:baseUrl.*Nothing was sent.*REKEY_BASE_URL/s);
     const reset = expectKind("failed", await host.create(counterReset("orders")));
     assert.match(reset.message, /rekey:queueUrl.*REKEY_QUEUE_URL/s);
   });
