@@ -44,7 +44,13 @@ const rows: readonly (readonly [string, FailedAttempt, name: string, happened: R
     /rekey:username and rekey:password\./,
   ],
   ["403", { delivery: "rejected", status: 403 }, "RejectedError", /answered 403 /, /rekey:password\./],
-  ["404", { delivery: "rejected", status: 404 }, "RejectedError", /answered 404 /, /the id or key, and rekey:baseUrl/],
+  [
+    "404",
+    { delivery: "rejected", status: 404 },
+    "RejectedError",
+    /answered 404 /,
+    /the id or key, rekey:baseUrl and rekey:resetPasswordPath/,
+  ],
   ["429", { delivery: "rejected", status: 429 }, "RejectedError", /answered 429 /, /Wait, then.*requestsPerSecond/],
   ["429 and when", { delivery: "rejected", status: 429, retryAfter: 1500 }, "RejectedError", /429/, /Wait 2 s, then/],
   [
@@ -75,9 +81,9 @@ const rows: readonly (readonly [string, FailedAttempt, name: string, happened: R
     { delivery: "maybe applied", code: "deadline" },
     "UnconfirmedError",
     /no whole answer/,
-    /platform's state/,
+    /platform is well/,
   ],
-  ["a cut", { delivery: "maybe applied", code: "ECONNRESET" }, "UnconfirmedError", /cut off.*ECONNRESET/, /state/],
+  ["a cut", { delivery: "maybe applied", code: "ECONNRESET" }, "UnconfirmedError", /cut off.*ECONNRESET/, /is well/],
 ];
 
 describe("api: failures in words", () => {
