@@ -10,9 +10,14 @@ export function router(): Hono<Env> {
   return new Hono<Env>({ getPath: (_request, options) => sentPath(options?.env?.incoming.url ?? "/") });
 }
 
-/** The path of a request target, without query; also of `http://host/path`, which HTTP allows as well. */
+/** Path and query of a request target; also of `http://host/path`, which HTTP allows as well. */
+export function sentTarget(target: string): string {
+  return target.replace(/^[a-z]+:\/\/[^/?]*/i, "");
+}
+
+/** The path of a request target, without query. */
 export function sentPath(target: string): string {
-  return target.replace(/^[a-z]+:\/\/[^/?]*/i, "").replace(/\?.*$/s, "") || "/";
+  return sentTarget(target).replace(/\?.*$/s, "") || "/";
 }
 
 /** A JSON answer; unlike `JSON.stringify`, bigints are written digit for digit. */
@@ -25,9 +30,11 @@ export function refusal(status: number, field: string, problem: string, headers?
   return json({ error: `${field}: ${problem}` }, status, headers);
 }
 
+type Method = "GET" | "POST" | "PATCH" | "DELETE";
+
 /** Answers 405 to every method of these paths that has no handler of its own; register it last. */
-export function allowOnly(app: Hono<Env>, method: "GET" | "POST", paths: readonly string[]): void {
-  const allow = method === "GET" ? "GET, HEAD" : method;
+export function allowOnly(app: Hono<Env>, methods: readonly Method[], paths: readonly string[]): void {
+  const allow = methods.map((method) => (method === "GET" ? "GET, HEAD" : method)).join(", ");
   for (const path of paths) {
     app.all(path, (c) => refusal(405, "method", `${c.req.method} is not allowed here, only ${allow}`, { allow }));
   }

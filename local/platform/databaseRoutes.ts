@@ -30,5 +30,5 @@ export function addDatabaseRoutes(
     const credentials = { password, rest_token: restToken, read_only_rest_token: readOnlyRestToken };
     return json(credentialsInAnswer === "always" ? { ...credentials, ...record } : record);
   });
-  allowOnly(app, "POST", resetPaths);
+  allowOnly(app, ["POST"], resetPaths);
 }

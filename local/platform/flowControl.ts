@@ -17,10 +17,16 @@ export interface FlowControlRecord {
   readonly rateMax?: number | undefined;
   /** Messages dispatched in the current rate period. */
   readonly rateCount?: number | undefined;
-  /** Length of the rate period, in seconds; at most a week. */
+  /** Length of the rate period, in seconds; at most a week. Where it is left out, a rate counts in one second. */
   readonly ratePeriod?: number | undefined;
   /** When the current rate period began, Unix time in seconds. */
   readonly ratePeriodStart?: number | undefined;
+  /** True while delivery is paused by hand. Not in the document; left out where it is false, as the two below. */
+  readonly isPaused?: boolean | undefined;
+  /** True while messages cannot change the parallelism. */
+  readonly isPinnedParallelism?: boolean | undefined;
+  /** True while messages cannot change the rate. */
+  readonly isPinnedRate?: boolean | undefined;
 }
 
 /** Messages that may run, and that do run, over all keys (interface, section 2.3). */
@@ -29,59 +35,8 @@ export interface GlobalParallelism {
   readonly parallelismCount: number;
 }
 
-/** The flow-control keys and their counters, in memory. */
-export class FlowControl {
-  readonly #initial: readonly FlowControlRecord[];
-  readonly #keys = new Map<string, FlowControlRecord>();
-
-  constructor(initial: readonly FlowControlRecord[]) {
-    this.#initial = initial;
-    this.restore();
-  }
-
-  get all(): ReadonlyMap<string, FlowControlRecord> {
-    return this.#keys;
-  }
-
-  /** Keys whose name contains `text`: how a search matches is not shown in the document. */
-  search(text: string): FlowControlRecord[] {
-    return [...this.#keys.values()].filter(({ flowControlKey }) => flowControlKey.includes(text));
-  }
-
-  /** Adds the key, or replaces all that is known of it. */
-  set(record: FlowControlRecord): void {
-    this.#keys.set(record.flowControlKey, record);
-  }
-
-  /** Clears the rate counter, and the parallelism counter unless `rateOnly`. `false`: there is no such key. */
-  resetCounters(key: string, { rateOnly }: { rateOnly: boolean }): boolean {
-    const record = this.#keys.get(key);
-    if (record === undefined) {
-      return false;
-    }
-    const hasRate = record.rateMax !== undefined || record.ratePeriodStart !== undefined;
-    this.#keys.set(key, {
-      ...record,
-      ...(rateOnly ? {} : { parallelismCount: 0 }),
-      rateCount: 0,
-      ...(hasRate ? { ratePeriodStart: unixTime() } : {}),
-    });
-    return true;
-  }
-
-  /** The sum of what runs, over all keys. */
-  get parallelismCount(): number {
-    return [...this.#keys.values()].reduce((sum, { parallelismCount = 0 }) => sum + parallelismCount, 0);
-  }
-
-  /** Back to the keys of the start. */
-  restore(): void {
-    this.#keys.clear();
-    for (const record of this.#initial) {
-      this.set(record);
-    }
-  }
-}
+/** The longest rate period in seconds: a week (interface, section 8). */
+export const longestPeriod = 604_800;
 
 /** A key at its limits, with messages that wait: what somebody sees after a downstream outage. */
 export function sampleKey(flowControlKey: string): FlowControlRecord {
@@ -93,10 +48,6 @@ export function sampleKey(flowControlKey: string): FlowControlRecord {
     rateMax: 100,
     rateCount: 100,
     ratePeriod: 86_400,
-    ratePeriodStart: unixTime(),
+    ratePeriodStart: Math.floor(Date.now() / 1000),
   };
-}
-
-function unixTime(): number {
-  return Math.floor(Date.now() / 1000);
 }

@@ -1,6 +1,9 @@
-import { type Hono } from "hono";
+import { type Context, type Hono } from "hono";
 import { allowOnly, type Env, json, pathParameter, refusal } from "./answers";
-import { type FlowControl, type FlowControlRecord, type GlobalParallelism } from "./flowControl";
+import { type FlowControlRecord } from "./flowControl";
+import { type MessageQueue } from "./queue/messageQueue";
+import { period, whole } from "./queue/values";
+import { Refused } from "./refused";
 
 export interface FlowControlShapes {
   /** `array` is the document's; `object` is `{"flowControls": […]}`, of older texts. */
@@ -13,14 +16,9 @@ const keyPath = "/v2/flowControl/:flowControlKey";
 const counters = new Set(["waitListSize", "parallelismCount", "rateCount"]);
 
 /** The flow-control operations of the queue interface (sections 4.2 to 4.4). */
-export function addFlowControlRoutes(
-  app: Hono<Env>,
-  flowControl: FlowControl,
-  globalParallelism: () => GlobalParallelism,
-  shapes: FlowControlShapes,
-): void {
+export function addFlowControlRoutes(app: Hono<Env>, queue: MessageQueue, shapes: FlowControlShapes): void {
   app.get("/v2/flowControl", (c) => {
-    const records = flowControl.search(c.req.query("search") ?? "").map(answered);
+    const records = queue.flowControlKeys(c.req.query("search")).map(answered);
     return json(shapes.list === "array" ? records : { flowControls: records });
   });
 
@@ -29,29 +27,58 @@ export function addFlowControlRoutes(
     if (key instanceof Response) {
       return key;
     }
-    const record = flowControl.all.get(key);
+    const record = queue.flowControlKey(key);
     return record === undefined ? unknownKey(key) : json(answered(record));
   });
 
-  // `resetRate` is how a public platform of this kind clears the rate alone.
-  for (const action of ["reset", "resetRate"]) {
+  for (const [action, change] of Object.entries(actions(queue))) {
     app.post(`${keyPath}/${action}`, (c) => {
       const key = pathParameter(c, "flowControlKey");
       if (key instanceof Response) {
         return key;
       }
       // The body of the answer is not shown in the document; an empty object is the least a client must understand.
-      return flowControl.resetCounters(key, { rateOnly: action === "resetRate" }) ? json({}) : unknownKey(key);
+      return change(key, c) === false ? unknownKey(key) : json({});
     });
+    allowOnly(app, ["POST"], [`${keyPath}/${action}`]);
   }
 
   app.get("/v2/globalParallelism", () => {
-    const waitListSize = flowControl.search("").reduce((sum, { waitListSize = 0 }) => sum + waitListSize, 0);
-    return json(shapes.global === "new" ? globalParallelism() : { waitListSize });
+    const waitListSize = queue.flowControlKeys().reduce((sum, { waitListSize = 0 }) => sum + waitListSize, 0);
+    return json(shapes.global === "new" ? queue.globalParallelism : { waitListSize });
   });
 
-  allowOnly(app, "GET", ["/v2/flowControl", keyPath, "/v2/globalParallelism"]);
-  allowOnly(app, "POST", [`${keyPath}/reset`, `${keyPath}/resetRate`]);
+  allowOnly(app, ["GET"], ["/v2/flowControl", keyPath, "/v2/globalParallelism"]);
+}
+
+/** The actions on a key. Only `reset` is in the document, the others are those of a public platform of this kind. */
+function actions(queue: MessageQueue): Record<string, (key: string, c: Context<Env>) => boolean | void> {
+  return {
+    reset: (key) => queue.resetFlowControl(key),
+    resetRate: (key) => queue.resetRate(key),
+    pause: (key) => queue.pauseFlowControl(key),
+    resume: (key) => queue.resumeFlowControl(key),
+    pin(key, c) {
+      const read = <T>(name: string, parse: (field: string, text: string) => T) => {
+        const text = c.req.query(name);
+        return text === undefined ? undefined : parse(name, text);
+      };
+      const atLeastOne = (field: string, text: string) => whole(field, text, 1);
+      const limits = {
+        parallelism: read("parallelism", atLeastOne),
+        rate: read("rate", atLeastOne),
+        period: read("period", period),
+      };
+      if (limits.parallelism === undefined && limits.rate === undefined) {
+        throw new Refused(limits.period === undefined ? "parallelism" : "rate", "is missing: there is nothing to pin");
+      }
+      queue.pinFlowControl(key, limits);
+    },
+    unpin(key, c) {
+      const flag = (name: string) => c.req.query(name) === "true";
+      return queue.unpinFlowControl(key, { parallelism: flag("parallelism"), rate: flag("rate") });
+    },
+  };
 }
 
 /** The record as it is sent: counters that are 0 are left out, which clients must read as 0. */

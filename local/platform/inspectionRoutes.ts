@@ -15,5 +15,5 @@ export function addInspectionRoutes(app: Hono<Env>, databases: Databases, state:
   );
   // With every password: without them, what is started from it would not be the same platform.
   app.get("/local/state", () => json(state()));
-  allowOnly(app, "GET", ["/local/databases", "/local/state"]);
+  allowOnly(app, ["GET"], ["/local/databases", "/local/state"]);
 }

@@ -4,7 +4,7 @@ import { count, database, databaseId, text } from "./databaseOptions";
 import { type DatabaseRecord } from "./databaseRecord";
 import { type SavedDatabase } from "./databases";
 import { type Fault } from "./faults";
-import { type FlowControlRecord } from "./flowControl";
+import { type FlowControlRecord, longestPeriod } from "./flowControl";
 import { type PlatformRequest } from "./requests";
 import { type PlatformSeed } from "./seed";
 
@@ -35,6 +35,10 @@ export interface PlatformOptions {
   /** Global parallelism. Defaults: a maximum of 100, and as count the sum over the keys. */
   readonly globalParallelism?:
     { readonly parallelismMax?: number | undefined; readonly parallelismCount?: number | undefined } | undefined;
+  /** Where messages may be sent: to this machine alone, or anywhere. Default: `loopback`. */
+  readonly destinations?: "loopback" | "any" | undefined;
+  /** Seconds before a delivery that failed is tried again; each further retry waits twice as long, a day at most. Default: 1. */
+  readonly retryDelay?: number | undefined;
   /**
    * Whether a reset answers `password`, `rest_token` and `read_only_rest_token`. `never` is the document's shape, `always` an older public
    * one. Default: `never`.
@@ -72,8 +76,11 @@ const flowControlKey = z.strictObject({
   parallelismCount: count.optional(),
   rateMax: count.optional(),
   rateCount: count.optional(),
-  ratePeriod: z.int().min(1).max(604_800, "must be at most 604800 seconds, a week").optional(),
+  ratePeriod: z.int().min(1).max(longestPeriod, `must be at most ${longestPeriod} seconds, a week`).optional(),
   ratePeriodStart: count.optional(),
+  isPaused: z.boolean().optional(),
+  isPinnedParallelism: z.boolean().optional(),
+  isPinnedRate: z.boolean().optional(),
 }) satisfies z.ZodType<FlowControlRecord>;
 
 const redisForms = "must be true, or an address: redis://… or rediss://…";
@@ -96,6 +103,8 @@ const options = z.strictObject({
   globalParallelism: z
     .strictObject({ parallelismMax: count.optional(), parallelismCount: count.optional() })
     .optional(),
+  destinations: z.enum(["loopback", "any"]).optional(),
+  retryDelay: z.number().min(0).optional(),
   credentialsInAnswer: z.enum(["never", "always"]).optional(),
   flowControlListShape: z.enum(["array", "object"]).optional(),
   globalParallelismShape: z.enum(["new", "old"]).optional(),

@@ -1,3 +1,5 @@
+import { addBounded } from "./bounded";
+
 /** A request that reached the local platform. Headers and bodies are not kept: they carry credentials. */
 export interface PlatformRequest {
   readonly method: string;
@@ -8,6 +10,9 @@ export interface PlatformRequest {
   /** Status of the answer; undefined while there is none, and for ever where the connection was cut. */
   readonly status: number | undefined;
 }
+
+/** At least so many of the newest requests are kept. */
+const least = 10_000;
 
 /** The requests, in the order in which they arrived. */
 export class RequestLog {
@@ -23,7 +28,7 @@ export class RequestLog {
     readonly answered: (status: number) => void;
   } {
     const entry = { ...request, status: undefined as number | undefined };
-    this.#entries.push(entry);
+    addBounded(this.#entries, entry, least);
     return { entry, answered: (status) => void (entry.status = status) };
   }
 

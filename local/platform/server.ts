@@ -7,11 +7,14 @@ import { type Credentials, schemes } from "./authentication";
 import { type Database, Databases } from "./databases";
 import { addDatabaseRoutes } from "./databaseRoutes";
 import { type Fault, Faults } from "./faults";
-import { FlowControl, type FlowControlRecord, sampleKey } from "./flowControl";
+import { type FlowControlRecord, sampleKey } from "./flowControl";
 import { addFlowControlRoutes } from "./flowControlRoutes";
 import { addInspectionRoutes } from "./inspectionRoutes";
 import { checkFault, checkFlowControlKey, checkOptions, PlatformOptionError, type PlatformOptions } from "./options";
+import { MessageQueue } from "./queue/messageQueue";
+import { addMessageRoutes } from "./queue/routes";
 import { RedisUsers } from "./redis";
+import { Refused } from "./refused";
 import { type PlatformRequest, RequestLog } from "./requests";
 import { type PlatformSeed } from "./seed";
 
@@ -19,11 +22,14 @@ import { type PlatformSeed } from "./seed";
 export interface Platform extends Credentials {
   /** Address of both interfaces, such as `http://127.0.0.1:49152`. */
   readonly url: string;
-  /** The requests since the start, or since `reset()`, in the order in which they arrived; without those that are no valid HTTP. */
+  /**
+   * The requests since the start, or since `reset()`, in the order in which they arrived; without those that are no valid HTTP. At least the
+   * newest 10,000 are kept.
+   */
   readonly requests: readonly PlatformRequest[];
   /** The databases, by id. */
   readonly databases: ReadonlyMap<string, Database>;
-  /** The flow-control keys with their counters, by key. */
+  /** The flow-control keys with the counters that they have when this is read, by key. */
   readonly flowControlKeys: ReadonlyMap<string, FlowControlRecord>;
   /** Address of the Redis, without credentials; undefined where there is none. `database(id).redisUrl` has those of a database. */
   readonly redisUrl: string | undefined;
@@ -66,12 +72,19 @@ export async function startPlatform(given: PlatformOptions = {}): Promise<Platfo
     requests: new RequestLog(),
     faults: new Faults(),
     databases: new Databases(options.databases ?? ["db-quickstart", "db-sessions"], redis),
-    flowControl: new FlowControl((options.flowControlKeys ?? ["orders", "emails"]).map(asKey)),
+    queue: new MessageQueue({
+      flowControlKeys: (options.flowControlKeys ?? ["orders", "emails"]).map(asKey),
+      globalParallelism: {
+        parallelismMax: options.globalParallelism?.parallelismMax ?? 100,
+        parallelismCount: options.globalParallelism?.parallelismCount,
+      },
+      retryDelay: options.retryDelay ?? 1,
+    }),
   };
   const currentState = (): PlatformSeed => ({
     ...credentials,
     databases: state.databases.saved,
-    flowControlKeys: [...state.flowControl.all.values()],
+    flowControlKeys: state.queue.flowControlKeys(),
     globalParallelism: options.globalParallelism,
   });
   const app = application(state, credentials, options, currentState);
@@ -96,7 +109,9 @@ export async function startPlatform(given: PlatformOptions = {}): Promise<Platfo
     ...credentials,
     requests: state.requests.all,
     databases: state.databases.all,
-    flowControlKeys: state.flowControl.all,
+    get flowControlKeys() {
+      return new Map(state.queue.flowControlKeys().map((record) => [record.flowControlKey, record]));
+    },
     redisUrl: redis?.url(),
     get resetCount() {
       return state.databases.resetCount;
@@ -108,17 +123,18 @@ export async function startPlatform(given: PlatformOptions = {}): Promise<Platfo
       }
       return database;
     },
-    setFlowControlKey: (record) => state.flowControl.set(checkFlowControlKey(record)),
+    setFlowControlKey: (record) => state.queue.setFlowControlKey(checkFlowControlKey(record)),
     failNext: (fault) => state.faults.add(checkFault(fault)),
     reset() {
       state.faults.clear();
-      state.flowControl.restore();
+      state.queue.restore();
       state.requests.clear();
       return state.databases.restore();
     },
     state: currentState,
     close() {
       state.faults.clear();
+      state.queue.close();
       closed ??= new Promise<void>((resolve) => server.close(() => resolve())).then(() => redis?.close());
       server.closeAllConnections();
       return closed;
@@ -130,7 +146,7 @@ interface State {
   readonly requests: RequestLog;
   readonly faults: Faults;
   readonly databases: Databases;
-  readonly flowControl: FlowControl;
+  readonly queue: MessageQueue;
 }
 
 function application(state: State, credentials: Credentials, options: PlatformOptions, current: () => PlatformSeed) {
@@ -162,18 +178,18 @@ function application(state: State, credentials: Credentials, options: PlatformOp
 
   addDatabaseRoutes(app, state.databases, options.credentialsInAnswer ?? "never");
   addInspectionRoutes(app, state.databases, current);
-  addFlowControlRoutes(
-    app,
-    state.flowControl,
-    () => ({
-      parallelismMax: options.globalParallelism?.parallelismMax ?? 100,
-      parallelismCount: options.globalParallelism?.parallelismCount ?? state.flowControl.parallelismCount,
-    }),
-    { list: options.flowControlListShape ?? "array", global: options.globalParallelismShape ?? "new" },
-  );
+  addFlowControlRoutes(app, state.queue, {
+    list: options.flowControlListShape ?? "array",
+    global: options.globalParallelismShape ?? "new",
+  });
+  addMessageRoutes(app, state.queue, options.destinations ?? "loopback");
 
   app.notFound(() => refusal(404, "path", "the platform has no such operation"));
-  app.onError((error) => json({ error: `internal: ${error.message}` }, 500));
+  app.onError((error) =>
+    error instanceof Refused
+      ? refusal(error.status, error.field, error.problem)
+      : json({ error: `internal: ${error.message}` }, 500),
+  );
   return app;
 }
 

@@ -56,7 +56,7 @@ describe("local platform: flow control", () => {
     const began = after?.ratePeriodStart ?? 0;
     assert.deepEqual(after, { ...orders, parallelismCount: 0, rateCount: 0, ratePeriodStart: began });
     assert.ok(began >= before && began <= Math.floor(Date.now() / 1000));
-    assert.equal(platform.flowControlKeys.get("emails"), emails);
+    assert.deepEqual(platform.flowControlKeys.get("emails"), emails);
   });
 
   it("resets the rate alone by resetRate", async () => {

@@ -1,0 +1,188 @@
+import { type FlowControlRecord } from "../flowControl";
+import { Fifo } from "./fifo";
+
+/** The limits of a key, as a message carries them; what is left out is no limit. */
+export interface Limits {
+  /** Most messages that run at once. */
+  readonly parallelism?: number | undefined;
+  /** Most messages dispatched in one period. */
+  readonly rate?: number | undefined;
+  /** Length of the rate period in seconds. Default: 1. */
+  readonly period?: number | undefined;
+}
+
+/** A flow-control key: its limits, its counters and its wait list. Times are in milliseconds. */
+export class FlowControlKey<T> {
+  readonly waiting = new Fifo<T>();
+  /** Whether the dispatcher has it on its list of keys that may have capacity. */
+  isReady = false;
+  /** When the dispatcher looks at it again because a period ends. */
+  wakeAt = Infinity;
+  isPaused: boolean;
+  #limits: Limits;
+  #isPinnedParallelism: boolean;
+  #isPinnedRate: boolean;
+  /** Messages that run and were dispatched since the counter was last cleared. */
+  #running = 0;
+  /** Each clearing of the counter begins a new one: what ran before must not be counted off it. */
+  #epoch = 0;
+  /** Counters that were set by hand, for messages that do not exist. */
+  #givenRunning: number;
+  #givenWaiting: number;
+  #rateCount: number;
+  #periodStart: number | undefined;
+  /** Counters set by hand stay as they were set until a message or an operation moves the key. */
+  #asGiven: boolean;
+
+  constructor(
+    readonly name: string,
+    given: Omit<FlowControlRecord, "flowControlKey"> = {},
+  ) {
+    const { parallelismMax, rateMax, ratePeriod, ratePeriodStart } = given;
+    this.#limits = { parallelism: parallelismMax, rate: rateMax, period: ratePeriod };
+    this.isPaused = given.isPaused ?? false;
+    this.#isPinnedParallelism = given.isPinnedParallelism ?? false;
+    this.#isPinnedRate = given.isPinnedRate ?? false;
+    this.#givenRunning = given.parallelismCount ?? 0;
+    this.#givenWaiting = given.waitListSize ?? 0;
+    this.#rateCount = given.rateCount ?? 0;
+    this.#periodStart = ratePeriodStart === undefined ? undefined : ratePeriodStart * 1000;
+    this.#asGiven = true;
+  }
+
+  get givenRunning(): number {
+    return this.#givenRunning;
+  }
+
+  /** Whether nothing would be lost if the platform forgot the key. */
+  isForgettable(now: number): boolean {
+    this.#roll(now);
+    const counted = this.waiting.size + this.#givenWaiting + this.#running + this.#givenRunning + this.#rateCount;
+    return counted === 0 && !this.isPaused && !this.#isPinnedParallelism && !this.#isPinnedRate;
+  }
+
+  /** A message has come with these limits: they become the key's, where they are not pinned. */
+  configure({ parallelism, rate, period }: Limits, now: number): void {
+    this.#asGiven = false;
+    this.#roll(now);
+    const { parallelism: pinnedParallelism, rate: pinnedRate, period: pinnedPeriod } = this.#limits;
+    this.#limits = {
+      parallelism: this.#isPinnedParallelism ? pinnedParallelism : parallelism,
+      ...(this.#isPinnedRate ? { rate: pinnedRate, period: pinnedPeriod } : { rate, period: rate && (period ?? 1) }),
+    };
+    if (this.#limits.rate === undefined) {
+      this.#rateCount = 0;
+      this.#periodStart = undefined;
+    }
+  }
+
+  /** Whether the first waiting message may be dispatched now; `later` is when to ask again, where only the period's end is missing. */
+  capacity(now: number): "yes" | "no" | { readonly later: number } {
+    this.#roll(now);
+    const { parallelism = Infinity, rate = Infinity } = this.#limits;
+    if (this.isPaused || this.waiting.size === 0 || this.#running + this.#givenRunning >= parallelism) {
+      return "no";
+    }
+    if (this.#rateCount < rate) {
+      return "yes";
+    }
+    return rate === 0 ? "no" : { later: (this.#periodStart ??= now) + this.#periodLength };
+  }
+
+  /** Counts a message that is dispatched now. What it returns is to be given to `end`. */
+  begin(now: number): number {
+    this.#running++;
+    if (this.#limits.rate !== undefined) {
+      this.#periodStart ??= now;
+      this.#rateCount++;
+    }
+    return this.#epoch;
+  }
+
+  /** Counts a message as ended. */
+  end(epoch: number): void {
+    if (epoch === this.#epoch) {
+      this.#running--;
+    }
+  }
+
+  /** Clears the parallelism counter (interface, section 4.3). What runs goes on running. */
+  clearParallelism(): void {
+    this.#asGiven = false;
+    this.#epoch++;
+    this.#running = 0;
+    this.#givenRunning = 0;
+  }
+
+  /** Clears the rate counter, and begins a new period. */
+  clearRate(now: number): void {
+    this.#asGiven = false;
+    this.#rateCount = 0;
+    const hasRate = this.#limits.rate !== undefined || this.#periodStart !== undefined;
+    this.#periodStart = hasRate ? now : undefined;
+  }
+
+  /** Fixes the limits that are given, whatever messages say, and clears their counters. */
+  pin({ parallelism, rate, period }: Limits, now: number): void {
+    this.#roll(now);
+    if (parallelism !== undefined) {
+      this.#limits = { ...this.#limits, parallelism };
+      this.#isPinnedParallelism = true;
+      this.clearParallelism();
+    }
+    if (rate !== undefined) {
+      this.#limits = { ...this.#limits, rate, period: period ?? 1 };
+      this.#isPinnedRate = true;
+      this.clearRate(now);
+    }
+  }
+
+  /** The next message sets the limits again. */
+  unpin({ parallelism, rate }: { parallelism: boolean; rate: boolean }): void {
+    this.#isPinnedParallelism &&= !parallelism;
+    this.#isPinnedRate &&= !rate;
+  }
+
+  /** Takes over the messages that wait for `other`, which this key replaces: of the given wait list they are a part. */
+  replace(other: FlowControlKey<T>): void {
+    this.#givenWaiting = Math.max(0, this.#givenWaiting - other.waiting.size);
+    for (let item = other.waiting.shift(); item !== undefined; item = other.waiting.shift()) {
+      this.waiting.push(item);
+    }
+    this.#asGiven &&= this.waiting.size === 0;
+  }
+
+  record(now: number): FlowControlRecord {
+    this.#roll(now);
+    const { parallelism, rate, period } = this.#limits;
+    return {
+      flowControlKey: this.name,
+      waitListSize: this.waiting.size + this.#givenWaiting,
+      ...(parallelism === undefined ? {} : { parallelismMax: parallelism }),
+      parallelismCount: this.#running + this.#givenRunning,
+      ...(rate === undefined ? {} : { rateMax: rate }),
+      rateCount: this.#rateCount,
+      ...(period === undefined ? {} : { ratePeriod: period }),
+      ...(this.#periodStart === undefined ? {} : { ratePeriodStart: Math.floor(this.#periodStart / 1000) }),
+      ...(this.isPaused ? { isPaused: true } : {}),
+      ...(this.#isPinnedParallelism ? { isPinnedParallelism: true } : {}),
+      ...(this.#isPinnedRate ? { isPinnedRate: true } : {}),
+    };
+  }
+
+  get #periodLength(): number {
+    return (this.#limits.period ?? 1) * 1000;
+  }
+
+  /** Where the period is over, the one that runs now begins where a whole number of periods ended. */
+  #roll(now: number): void {
+    if (this.#asGiven || this.#periodStart === undefined) {
+      return;
+    }
+    const periods = Math.floor((now - this.#periodStart) / this.#periodLength);
+    if (periods > 0) {
+      this.#periodStart += periods * this.#periodLength;
+      this.#rateCount = 0;
+    }
+  }
+}

@@ -1,0 +1,217 @@
+import { type FlowControlRecord, type GlobalParallelism } from "../flowControl";
+import { Alarm, type Clock, systemClock } from "./clock";
+import { Sender } from "./delivery";
+import { Dispatcher, type Ticket } from "./dispatcher";
+import { Events } from "./events";
+import { type FlowControlKey, type Limits } from "./flowControlKey";
+import { callbackDraft, type Draft, dueAt, type Message, newMessage } from "./messages";
+import { type OrderedQueue, type QueueRecord } from "./orderedQueue";
+import { type Schedule, Schedules } from "./schedules";
+
+export interface MessageQueueOptions {
+  readonly flowControlKeys: readonly FlowControlRecord[];
+  readonly globalParallelism: { readonly parallelismMax: number; readonly parallelismCount?: number | undefined };
+  /** Seconds before the first retry; each further one waits twice as long, a day at most. */
+  readonly retryDelay: number;
+}
+
+/** The message queue: takes messages and delivers them when the dispatcher says so. It keeps everything in memory. */
+export class MessageQueue {
+  readonly events = new Events();
+  readonly #options: MessageQueueOptions;
+  readonly #clock: Clock;
+  readonly #wake: Alarm;
+  readonly #nextSchedule: Alarm;
+  #dispatcher: Dispatcher<Message>;
+  #schedules = new Schedules();
+  #sender = new Sender();
+
+  constructor(options: MessageQueueOptions, clock: Clock = systemClock) {
+    this.#options = options;
+    this.#clock = clock;
+    this.#wake = new Alarm(clock, () => this.#dispatch());
+    this.#nextSchedule = new Alarm(clock, () => this.#runSchedules());
+    this.#dispatcher = this.#newDispatcher();
+  }
+
+  get now(): number {
+    return this.#clock.now();
+  }
+
+  /** Takes messages, all of them before the first is dispatched. */
+  publish(drafts: readonly Draft[]): Message[] {
+    const { now } = this;
+    const messages = drafts.map((draft) => newMessage(draft, now));
+    for (const message of messages) {
+      this.events.add("CREATED", message, now);
+      this.#dispatcher.add(message, dueAt(message, now), now);
+    }
+    this.#dispatch();
+    return messages;
+  }
+
+  /** The flow-control keys, each with its counters of this moment, whose name contains `text`. */
+  flowControlKeys(text = ""): FlowControlRecord[] {
+    // How a search matches is not shown in the document.
+    const names = [...this.#dispatcher.keyNames].filter((name) => name.includes(text));
+    return names.map((name) => this.flowControlKey(name)!);
+  }
+
+  flowControlKey(key: string): FlowControlRecord | undefined {
+    return this.#dispatcher.record(key, this.now);
+  }
+
+  get globalParallelism(): GlobalParallelism {
+    return this.#dispatcher.global;
+  }
+
+  /** Adds a key with counters of its own, or replaces all that is known of it but the messages that wait. */
+  setFlowControlKey(record: FlowControlRecord): void {
+    this.#dispatcher.setKey(record);
+    this.#dispatch();
+  }
+
+  /** Clears both counters, so that waiting messages are dispatched at once. `false`: there is no such key. */
+  resetFlowControl(key: string): boolean {
+    return this.#change(key, (found) => {
+      found.clearParallelism();
+      found.clearRate(this.now);
+    });
+  }
+
+  /** Clears the rate counter alone. */
+  resetRate(key: string): boolean {
+    return this.#change(key, (found) => found.clearRate(this.now));
+  }
+
+  /** Holds back the messages of a key, which need not be known yet. */
+  pauseFlowControl(key: string): void {
+    this.#dispatcher.changeOrAdd(key, this.now, (found) => (found.isPaused = true));
+  }
+
+  resumeFlowControl(key: string): boolean {
+    return this.#change(key, (found) => (found.isPaused = false));
+  }
+
+  /** Fixes limits of a key, which need not be known yet. */
+  pinFlowControl(key: string, limits: Limits): void {
+    this.#dispatcher.changeOrAdd(key, this.now, (found) => found.pin(limits, this.now));
+    this.#dispatch();
+  }
+
+  unpinFlowControl(key: string, which: { parallelism: boolean; rate: boolean }): boolean {
+    return this.#change(key, (found) => found.unpin(which));
+  }
+
+  get queues(): QueueRecord[] {
+    return [...this.#dispatcher.queues.values()].map((queue) => queue.record());
+  }
+
+  queue(name: string): QueueRecord | undefined {
+    return this.#dispatcher.queues.get(name)?.record();
+  }
+
+  /** Adds a queue, or changes it. What is left out stays as it is: at first a parallelism of 1, and not paused. */
+  setQueue(name: string, { parallelism, isPaused }: { parallelism?: number; isPaused?: boolean }): void {
+    const queue: OrderedQueue<Ticket<Message>> = this.#dispatcher.queueOf(name, this.now);
+    queue.parallelism = parallelism ?? queue.parallelism;
+    queue.isPaused = isPaused ?? queue.isPaused;
+    queue.updatedAt = this.now;
+    this.#dispatcher.advance(queue);
+    this.#dispatch();
+  }
+
+  /** Forgets a queue with the messages whose turn has not come. */
+  deleteQueue(name: string): boolean {
+    const canceled = this.#dispatcher.deleteQueue(name);
+    canceled?.forEach((message) => this.events.add("CANCELED", message, this.now));
+    return canceled !== undefined;
+  }
+
+  get schedules(): ReadonlyMap<string, Schedule> {
+    return this.#schedules.all;
+  }
+
+  addSchedule(scheduleId: string | undefined, cron: string, draft: Draft): Schedule {
+    return this.#afterSchedules(this.#schedules.add(scheduleId, cron, draft, this.now));
+  }
+
+  pauseSchedule(id: string, isPaused: boolean): boolean {
+    return this.#afterSchedules(this.#schedules.pause(id, isPaused, this.now));
+  }
+
+  deleteSchedule(id: string): boolean {
+    return this.#afterSchedules(this.#schedules.delete(id));
+  }
+
+  /** Back to the keys of the start, without messages, queues, schedules and events. */
+  restore(): void {
+    this.close();
+    this.#sender = new Sender();
+    this.#schedules = new Schedules();
+    this.#dispatcher = this.#newDispatcher();
+    this.events.clear();
+  }
+
+  /** Stops all timers and cuts all deliveries. */
+  close(): void {
+    this.#wake.set(undefined);
+    this.#nextSchedule.set(undefined);
+    this.#sender.close();
+  }
+
+  #newDispatcher(): Dispatcher<Message> {
+    const dispatcher = new Dispatcher<Message>(this.#options.globalParallelism);
+    this.#options.flowControlKeys.forEach((record) => dispatcher.setKey(record));
+    return dispatcher;
+  }
+
+  #change(key: string, change: (key: FlowControlKey<Ticket<Message>>) => void): boolean {
+    const found = this.#dispatcher.change(key, change);
+    this.#dispatch();
+    return found;
+  }
+
+  #dispatch(): void {
+    for (const ticket of this.#dispatcher.take(this.now)) {
+      void this.#deliver(ticket);
+    }
+    this.#wake.set(this.#dispatcher.wakeAt);
+  }
+
+  async #deliver(ticket: Ticket<Message>): Promise<void> {
+    const { message } = ticket;
+    const sender = this.#sender;
+    this.events.add("ACTIVE", message, this.now);
+    const attempt = await sender.send(message);
+    if (sender.isClosed) {
+      return;
+    }
+    const { now } = this;
+    const outcome = { responseStatus: attempt.status, error: attempt.error };
+    if (!attempt.ok && message.retried < message.retries) {
+      const nextDeliveryTime = now + Math.min(this.#options.retryDelay * 2 ** message.retried, 86_400) * 1000;
+      message.retried++;
+      this.events.add("RETRY", message, now, { ...outcome, nextDeliveryTime });
+      this.#dispatcher.retry(ticket, nextDeliveryTime);
+    } else {
+      this.events.add(attempt.ok ? "DELIVERED" : "FAILED", message, now, outcome);
+      this.#dispatcher.end(ticket);
+      const callback = attempt.ok ? message.callback : message.failureCallback;
+      if (callback !== undefined) {
+        this.publish([callbackDraft(callback, message, attempt)]);
+      }
+    }
+    this.#dispatch();
+  }
+
+  #runSchedules(): void {
+    this.publish(this.#schedules.takeDue(this.now));
+    this.#nextSchedule.set(this.#schedules.wakeAt);
+  }
+
+  #afterSchedules<T>(result: T): T {
+    this.#nextSchedule.set(this.#schedules.wakeAt);
+    return result;
+  }
+}

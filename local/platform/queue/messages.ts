@@ -1,0 +1,52 @@
+import { randomUUID } from "node:crypto";
+import { type Attempt } from "./delivery";
+import { type Callback, type PublishSettings } from "./publishHeaders";
+
+/** What is asked to be delivered. */
+export interface Draft extends PublishSettings {
+  readonly destination: string;
+  readonly body: Buffer;
+  readonly queue?: string | undefined;
+  readonly scheduleId?: string | undefined;
+}
+
+/** A message, with how far it has come. */
+export interface Message extends Draft {
+  readonly messageId: string;
+  /** Unix time in milliseconds. */
+  readonly createdAt: number;
+  /** How often it was tried again. */
+  retried: number;
+}
+
+export function newMessage(draft: Draft, now: number): Message {
+  return { ...draft, messageId: `msg_${randomUUID()}`, createdAt: now, retried: 0 };
+}
+
+/** When a message is due, in milliseconds of Unix time. */
+export function dueAt({ delay = 0, notBefore = 0 }: Draft, now: number): number {
+  return Math.max(now + delay * 1000, notBefore * 1000);
+}
+
+/** The message that tells a callback what became of another one. */
+export function callbackDraft(callback: Callback, message: Message, attempt: Attempt): Draft {
+  const body = JSON.stringify({
+    status: attempt.status ?? 0,
+    header: attempt.headers ?? {},
+    body: (attempt.body ?? Buffer.from(attempt.error ?? "")).toString("base64"),
+    retried: message.retried,
+    maxRetries: message.retries,
+    sourceMessageId: message.messageId,
+    scheduleId: message.scheduleId,
+    url: message.destination,
+    method: message.method,
+    sourceHeader: message.headers,
+    sourceBody: message.body.toString("base64"),
+    createdAt: message.createdAt,
+  });
+  return {
+    ...callback,
+    headers: { "content-type": "application/json", ...callback.headers },
+    body: Buffer.from(body),
+  };
+}

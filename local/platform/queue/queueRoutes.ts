@@ -1,0 +1,70 @@
+import { type Hono } from "hono";
+import { allowOnly, type Env, json, pathParameter, refusal } from "../answers";
+import { Refused } from "../refused";
+import { limitBody, parsedBody } from "./bodies";
+import { type MessageQueue } from "./messageQueue";
+import { entityName } from "./values";
+
+const queuePath = "/v2/queues/:queueName";
+
+/** The queues: ordered lists of messages with a parallelism of their own. */
+export function addQueueRoutes(app: Hono<Env>, queue: MessageQueue): void {
+  app.get("/v2/queues", () => json(queue.queues));
+
+  app.post("/v2/queues", limitBody, async (c) => {
+    const { queueName, ...settings } = queueSettings(parsedBody(await c.req.text()));
+    queue.setQueue(queueName, settings);
+    return json({});
+  });
+
+  app.get(queuePath, (c) => {
+    const name = pathParameter(c, "queueName");
+    if (name instanceof Response) {
+      return name;
+    }
+    const found = queue.queue(name);
+    return found === undefined ? unknown(name) : json(found);
+  });
+
+  app.delete(queuePath, (c) => {
+    const name = pathParameter(c, "queueName");
+    return name instanceof Response ? name : queue.deleteQueue(name) ? json({}) : unknown(name);
+  });
+
+  for (const action of ["pause", "resume"]) {
+    app.post(`${queuePath}/${action}`, (c) => {
+      const name = pathParameter(c, "queueName");
+      if (name instanceof Response) {
+        return name;
+      }
+      if (queue.queue(name) === undefined) {
+        return unknown(name);
+      }
+      queue.setQueue(name, { isPaused: action === "pause" });
+      return json({});
+    });
+  }
+
+  allowOnly(app, ["GET", "POST"], ["/v2/queues"]);
+  allowOnly(app, ["GET", "DELETE"], [queuePath]);
+  allowOnly(app, ["POST"], [`${queuePath}/pause`, `${queuePath}/resume`]);
+}
+
+function queueSettings(given: unknown): { queueName: string; parallelism?: number; isPaused?: boolean } {
+  const { queueName, parallelism = 1, paused } = (given ?? {}) as Record<string, unknown>;
+  if (!Number.isSafeInteger(parallelism) || (parallelism as number) < 1) {
+    throw new Refused("parallelism", "must be a whole number from 1 on");
+  }
+  if (paused !== undefined && typeof paused !== "boolean") {
+    throw new Refused("paused", "must be true or false");
+  }
+  return {
+    queueName: entityName("queueName", queueName),
+    parallelism: parallelism as number,
+    ...(paused === undefined ? {} : { isPaused: paused }),
+  };
+}
+
+function unknown(name: string): Response {
+  return refusal(404, "queueName", `there is no queue ${JSON.stringify(name)}`);
+}
