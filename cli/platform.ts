@@ -1,6 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type * as local from "../local/platform";
-import type { CredentialsInAnswer, Platform, PlatformOptions, PlatformRequest } from "../local/platform";
+import type { CredentialsInAnswer, PlatformOptions, PlatformRequest, PlatformSeed } from "../local/platform";
+import { asJson, asText } from "./platformOutput";
+import { savePlatform } from "./platformSave";
 
 interface Flags {
   readonly port: number;
@@ -11,12 +13,14 @@ interface Flags {
   readonly password?: string;
   readonly queueToken?: string;
   readonly credentials: CredentialsInAnswer;
+  readonly redis?: true | string;
+  readonly seed?: string;
   readonly json?: true;
 }
 
-/** Adds `rekey platform`, which runs the local platform until it is told to end. */
+/** Adds `rekey platform`, which runs the local platform until it is told to end, and `rekey platform save`. */
 export function addPlatformCommand(program: Command): void {
-  program
+  const platformCommand = program
     .command("platform")
     .description("run a local platform for development and tests; it keeps everything in memory")
     .option("--port <number>", "port to listen at; 0 takes a free one", port, 0)
@@ -31,14 +35,25 @@ export function addPlatformCommand(program: Command): void {
         .choices(["never", "always"])
         .default("never"),
     )
+    .option(
+      "--redis [address]",
+      "make each database a user of a real Redis: of a redis-server started for it, or of the one at redis://…",
+    )
+    .option(
+      "--seed <file>",
+      "databases, flow-control keys and credentials to begin with, YAML or JSON; other flags win over it",
+    )
     .option("--json", "print one JSON object a line: first the platform, then each request")
     .action(async (flags: Flags, command: Command) => {
       // Loaded only here: no other command needs a server.
-      const { PlatformOptionError, startPlatform } = require("../local/platform") as typeof local;
+      const { PlatformOptionError, readSeed, startPlatform } = require("../local/platform") as typeof local;
       const print = flags.json ? asJson : asText;
       const ended = new Promise((resolve) => ["SIGINT", "SIGTERM"].forEach((signal) => process.once(signal, resolve)));
-      const options = platformOptions(flags, (request) => print.request(request));
-      const platform = await startPlatform(options).catch((error: unknown): never => {
+      const start = async () => {
+        const seed = flags.seed === undefined ? {} : readSeed(flags.seed);
+        return startPlatform(platformOptions(flags, seed, (request) => print.request(request)));
+      };
+      const platform = await start().catch((error: unknown): never => {
         if (error instanceof PlatformOptionError) {
           command.error(`error: ${flagOf(error.option)}: ${error.problem}`);
         }
@@ -48,18 +63,31 @@ export function addPlatformCommand(program: Command): void {
       await ended;
       await platform.close();
     });
+
+  platformCommand
+    .command("save [file]")
+    .description(
+      "save the running platform as a seed file, passwords included, JSON or YAML by its name (default: print YAML); it is the one of REKEY_BASE_URL, REKEY_USERNAME and REKEY_PASSWORD",
+    )
+    .action(savePlatform);
 }
 
-function platformOptions(flags: Flags, onRequest: (request: PlatformRequest) => void): PlatformOptions {
+function platformOptions(
+  flags: Flags,
+  seed: PlatformSeed,
+  onRequest: (request: PlatformRequest) => void,
+): PlatformOptions {
   return {
+    ...seed,
     port: flags.port,
     host: flags.host,
-    username: flags.username,
-    password: flags.password,
-    queueToken: flags.queueToken,
-    databases: flags.database,
-    flowControlKeys: flags.flowControlKey,
+    username: flags.username ?? seed.username,
+    password: flags.password ?? seed.password,
+    queueToken: flags.queueToken ?? seed.queueToken,
+    databases: flags.database ?? seed.databases,
+    flowControlKeys: flags.flowControlKey ?? seed.flowControlKeys,
     credentialsInAnswer: flags.credentials,
+    redis: flags.redis,
     onRequest,
   };
 }
@@ -79,78 +107,4 @@ function flagOf(option: string): string {
   };
   const name = option.replace(/[.[].*/s, "");
   return flags[name] ?? `--${name}`;
-}
-
-const asJson = {
-  start(platform: Platform): void {
-    const { url, username, password, queueToken } = platform;
-    line({ url, username, password, queueToken, ...dataOf(platform), environment: environment(platform) });
-  },
-  request(request: PlatformRequest): void {
-    line({ ...request, status: request.status ?? null });
-  },
-};
-
-const asText = {
-  start(platform: Platform): void {
-    const { databases, flowControlKeys } = dataOf(platform);
-    const variables = Object.entries(environment(platform));
-    process.stdout.write(
-      [
-        `Local platform at ${platform.url} (both interfaces)`,
-        "It keeps everything in memory, and is for development and tests.",
-        "",
-        `  databases          ${databases.join(", ")}`,
-        `  flow-control keys  ${flowControlKeys.join(", ")}`,
-        `  user name          ${platform.username}`,
-        `  password           ${platform.password}`,
-        `  queue token        ${platform.queueToken}`,
-        "",
-        "In a stack:",
-        ...configuration(platform).map((setting) => `  pulumi config set ${setting}`),
-        "",
-        "or in the environment:",
-        ...variables.map(([name, value]) => `  export ${name}=${quoted(value)}`),
-        "",
-        "Ctrl+C ends it. Requests:",
-        "",
-      ].join("\n"),
-    );
-  },
-  request({ method, path, status }: PlatformRequest): void {
-    process.stdout.write(`${method} ${path} → ${status ?? "connection cut"}\n`);
-  },
-};
-
-function line(value: unknown): void {
-  process.stdout.write(`${JSON.stringify(value)}\n`);
-}
-
-function dataOf(platform: Platform): { databases: string[]; flowControlKeys: string[] } {
-  return { databases: [...platform.databases.keys()], flowControlKeys: [...platform.flowControlKeys.keys()] };
-}
-
-function environment({ url, username, password, queueToken }: Platform): Record<string, string> {
-  return {
-    REKEY_BASE_URL: url,
-    REKEY_QUEUE_URL: url,
-    REKEY_USERNAME: username,
-    REKEY_PASSWORD: password,
-    REKEY_QUEUE_TOKEN: queueToken,
-  };
-}
-
-function configuration({ url, username, password, queueToken }: Platform): string[] {
-  return [
-    `rekey:baseUrl ${url}`,
-    `rekey:queueUrl ${url}`,
-    `rekey:username ${quoted(username)}`,
-    `--secret rekey:password ${quoted(password)}`,
-    `--secret rekey:queueToken ${quoted(queueToken)}`,
-  ];
-}
-
-/** A value as one word of a POSIX shell. */
-function quoted(value: string): string {
-  return /^[\w@%+=:,./-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`;
 }

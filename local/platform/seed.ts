@@ -37,7 +37,7 @@ export function parseSeed(text: string): PlatformSeed {
 }
 
 /** The text of a seed file: JSON where its name ends so, else YAML. */
-export function seedText(seed: PlatformSeed, file: string): string {
+export function seedText(seed: PlatformSeed, file = ""): string {
   if (file.endsWith(".json")) {
     return `${stringify(seed, undefined, 2)}\n`;
   }

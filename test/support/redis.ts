@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { Redis } from "ioredis";
 
 /** Describes specs that need a real Redis server; they are skipped where there is none. */
-export function withRedis(title: string, specs: () => void): void {
+export function withRedis(title: string, specs: (this: Mocha.Suite) => void): void {
   if (spawnSync("redis-server", ["--version"]).status === 0) describe(title, specs);
   else it.skip(`${title} (skipped: there is no redis-server on PATH)`);
 }

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { refused, whoAmI, withRedis } from "../../support/redis";
 import { basic, bearer, send } from "./client";
 
 // As small as a command line can be: the one of `rekey` has other commands, which need a build.
@@ -13,6 +16,18 @@ const main = `
   void program.parseAsync(process.argv.slice(1), { from: "user" });
 `;
 
+/** The first line of `--json`. */
+interface Started {
+  readonly url: string;
+  readonly username: string;
+  readonly password: string;
+  readonly redisUrl?: string;
+  readonly flowControlKeys: string[];
+  readonly environment: Record<string, string>;
+}
+
+const resetPath = "/v2/keyvalue/reset-password/one";
+
 interface Run {
   readonly child: ChildProcess;
   readonly ended: Promise<number | null>;
@@ -22,9 +37,10 @@ interface Run {
   readonly printed: (pattern: RegExp) => Promise<RegExpExecArray>;
 }
 
-function rekey(...args: string[]): Run {
+function rekey(args: readonly string[], env: Record<string, string> = {}): Run {
   const child = spawn(process.execPath, ["-r", "ts-node/register/transpile-only", "-e", main, "--", ...args], {
     cwd: join(__dirname, "../../.."),
+    env: { ...process.env, ...env },
   });
   let output = "";
   let errors = "";
@@ -51,7 +67,7 @@ function rekey(...args: string[]): Run {
 
 describe("rekey platform", () => {
   let run: Run | undefined;
-  const start = (...args: string[]) => (run = rekey("platform", ...args));
+  const start = (...args: string[]) => (run = rekey(["platform", ...args]));
   afterEach(() => run?.child.kill("SIGKILL"));
 
   it("prints what a stack and a shell need, then each request, and ends cleanly on SIGINT", async () => {
@@ -138,6 +154,9 @@ describe("rekey platform", () => {
     [["--database", "one", "one"], /^error: --database: there is another "one"/],
     [["--flow-control-key", ""], /^error: --flow-control-key: must not be empty/],
     [["--credentials", "sometimes"], /'--credentials <when>'/],
+    [["--seed", "none.yaml"], /^error: --seed: none\.yaml: ENOENT/],
+    [["--redis", "http://localhost"], /^error: --redis: must be true, or an address/],
+    [["--redis", "redis://:canary@127.0.0.1:1"], /^error: --redis: connect ECONNREFUSED 127\.0\.0\.1:1$/m],
     [["--prot", "1"], /unknown option '--prot'/],
     [["extra"], /too many arguments/],
   ];
@@ -146,15 +165,62 @@ describe("rekey platform", () => {
       const { ended, errors, output } = start(...args);
       assert.equal(await ended, 1);
       assert.match(errors(), names);
-      assert.doesNotMatch(errors(), /\n\s+at /);
+      assert.doesNotMatch(errors(), /\n\s+at |canary/);
       assert.equal(output(), "");
     });
   }
 
+  it("is saved with its passwords, and begins again from the file, where a flag wins over it", async () => {
+    const directory = mkdtempSync(join(tmpdir(), "rekey-save-"));
+    const file = join(directory, "state.yaml");
+    const first = start("--database", "one", "--json");
+    const { url, environment, username, password } = JSON.parse((await first.printed(/.+\n/))[0]) as Started;
+    assert.equal((await send({ url }, "POST", resetPath, basic({ username, password }))).status, 200);
+    const save = rekey(["platform", "save", file], environment);
+    assert.equal(await save.ended, 0, save.errors());
+    if (process.platform !== "win32") assert.equal(statSync(file).mode & 0o777, 0o600);
+    const printed = rekey(["platform", "save"], environment);
+    assert.equal(await printed.ended, 0, printed.errors());
+    assert.equal(printed.output(), readFileSync(file, "utf8"));
+    first.child.kill("SIGTERM");
+    await first.ended;
+
+    const second = start("--seed", file, "--flow-control-key", "mine", "--json");
+    const again = JSON.parse((await second.printed(/.+\n/))[0]) as Started;
+    assert.deepEqual([again.username, again.password, again.flowControlKeys], [username, password, ["mine"]]);
+    const { body } = await send(again, "GET", "/local/databases", basic(again));
+    assert.deepEqual(
+      (body as { id: string; generation: number }[]).map(({ id, generation }) => [id, generation]),
+      [["one", 2]],
+    );
+    rmSync(directory, { recursive: true });
+  });
+
+  const unsaved: [environment: Record<string, string>, problem: RegExp][] = [
+    [{}, /REKEY_BASE_URL is not set: `rekey platform` prints/],
+    [{ REKEY_BASE_URL: "http://127.0.0.1:1", REKEY_USERNAME: "a", REKEY_PASSWORD: "b" }, /was not reached: .*Nothing/],
+  ];
+  for (const [environment, problem] of unsaved) {
+    it(`says why it is not saved: ${problem.source}`, async () => {
+      const none = { REKEY_BASE_URL: "", REKEY_USERNAME: "", REKEY_PASSWORD: "" };
+      const { ended, errors } = (run = rekey(["platform", "save", "unwritten.json"], { ...none, ...environment }));
+      assert.equal(await ended, 1);
+      assert.match(errors(), problem);
+      assert.ok(!existsSync(join(__dirname, "../../..", "unwritten.json")));
+    });
+  }
+
+  it("says whose credentials are wrong when it is not saved", async () => {
+    const { environment } = JSON.parse((await start("--json").printed(/.+\n/))[0]) as Started;
+    const save = rekey(["platform", "save"], { ...environment, REKEY_PASSWORD: "wrong" });
+    assert.equal(await save.ended, 1);
+    assert.match(save.errors(), /answered 401: REKEY_USERNAME or REKEY_PASSWORD is not that of this platform/);
+  });
+
   it("says which port is in use", async () => {
     const first = start("--json");
     const { url } = JSON.parse((await first.printed(/.+\n/))[0]) as { url: string };
-    const second = rekey("platform", "--port", new URL(url).port);
+    const second = rekey(["platform", "--port", new URL(url).port]);
     assert.equal(await second.ended, 1);
     assert.match(
       second.errors(),
@@ -162,5 +228,21 @@ describe("rekey platform", () => {
     );
     first.child.kill("SIGTERM");
     assert.equal(await first.ended, 0);
+  });
+});
+
+withRedis("rekey platform --redis", () => {
+  it("starts a Redis, says where it is and who its users are, and ends it", async () => {
+    const run = rekey(["platform", "--redis"]);
+    try {
+      const { input } = await run.printed(/Requests:\n/);
+      const address = /^ {2}Redis {14}(redis:\/\/127\.0\.0\.1:\d+), user rekey-<database>$/m.exec(input)?.[1];
+      await assert.rejects(whoAmI(address?.replace("//", "//rekey-db-quickstart:guessed@")), /WRONGPASS/);
+      run.child.kill("SIGTERM");
+      assert.equal(await run.ended, 0, run.errors());
+      await refused(address);
+    } finally {
+      run.child.kill("SIGKILL");
+    }
   });
 });

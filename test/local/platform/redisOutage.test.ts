@@ -1,54 +1,14 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Platform, startPlatform } from "../../../local/platform";
 import { type RedisServer, startRedisServer } from "../../../local/platform/redisServer";
 import { session, whoAmI, withRedis } from "../../support/redis";
+import { RedisLine } from "../../support/redisLine";
 import { resetPassword } from "./client";
-
-/** What stands between the platform and its Redis: it can go away, come back, and lose answers. */
-class Line {
-  loseAnswers = false;
-  readonly #sockets = new Set<Socket>();
-  #server: Server | undefined;
-  #port = 0;
-
-  constructor(private readonly redisPort: number) {}
-
-  get port(): number {
-    return this.#port;
-  }
-
-  async open(): Promise<void> {
-    this.#server = createServer((client) => {
-      const redis = connect(this.redisPort, "127.0.0.1");
-      client.pipe(redis);
-      redis.on("data", (data: Buffer) => (this.loseAnswers ? this.cut() : client.write(data)));
-      for (const socket of [client, redis]) {
-        this.#sockets.add(socket);
-        socket.on("error", () => undefined);
-        socket.on("close", () => [client, redis].forEach((end) => end.destroy()));
-      }
-    }).listen(this.#port, "127.0.0.1");
-    await once(this.#server, "listening");
-    this.#port = (this.#server.address() as AddressInfo).port;
-  }
-
-  cut(): void {
-    this.#sockets.forEach((socket) => socket.destroy());
-    this.#sockets.clear();
-  }
-
-  close(): void {
-    this.#server?.close();
-    this.cut();
-  }
-}
 
 withRedis("local platform: an attached Redis, and its outages", () => {
   let redis: RedisServer;
-  let line: Line;
+  let line: RedisLine;
   let platform: Platform;
   /** The database's address in the Redis itself, around the line. */
   const direct = (url = platform.database("db-quickstart").redisUrl) =>
@@ -62,7 +22,7 @@ withRedis("local platform: an attached Redis, and its outages", () => {
   after(() => redis.close());
   beforeEach(async () => {
     const { port, password } = new URL(redis.url);
-    line = new Line(Number(port));
+    line = new RedisLine(Number(port));
     await line.open();
     platform = await startPlatform({ redis: `redis://:${password}@127.0.0.1:${line.port}` });
   });

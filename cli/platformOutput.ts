@@ -1,0 +1,76 @@
+import type { Platform, PlatformRequest } from "../local/platform";
+
+export const asJson = {
+  start(platform: Platform): void {
+    const { url, username, password, queueToken, redisUrl } = platform;
+    line({ url, username, password, queueToken, redisUrl, ...dataOf(platform), environment: environment(platform) });
+  },
+  request(request: PlatformRequest): void {
+    line({ ...request, status: request.status ?? null });
+  },
+};
+
+export const asText = {
+  start(platform: Platform): void {
+    const { databases, flowControlKeys } = dataOf(platform);
+    const variables = Object.entries(environment(platform));
+    process.stdout.write(
+      [
+        `Local platform at ${platform.url} (both interfaces)`,
+        "It keeps everything in memory, and is for development and tests. `rekey platform save` writes it to a file.",
+        "",
+        `  databases          ${databases.join(", ")}`,
+        ...(platform.redisUrl ? [`  Redis              ${platform.redisUrl}, user rekey-<database>`] : []),
+        `  flow-control keys  ${flowControlKeys.join(", ")}`,
+        `  user name          ${platform.username}`,
+        `  password           ${platform.password}`,
+        `  queue token        ${platform.queueToken}`,
+        "",
+        "In a stack:",
+        ...configuration(platform).map((setting) => `  pulumi config set ${setting}`),
+        "",
+        "or in the environment:",
+        ...variables.map(([name, value]) => `  export ${name}=${quoted(value)}`),
+        "",
+        "Ctrl+C ends it. Requests:",
+        "",
+      ].join("\n"),
+    );
+  },
+  request({ method, path, status }: PlatformRequest): void {
+    process.stdout.write(`${method} ${path} → ${status ?? "connection cut"}\n`);
+  },
+};
+
+function line(value: unknown): void {
+  process.stdout.write(`${JSON.stringify(value)}\n`);
+}
+
+function dataOf(platform: Platform): { databases: string[]; flowControlKeys: string[] } {
+  return { databases: [...platform.databases.keys()], flowControlKeys: [...platform.flowControlKeys.keys()] };
+}
+
+function environment({ url, username, password, queueToken }: Platform): Record<string, string> {
+  return {
+    REKEY_BASE_URL: url,
+    REKEY_QUEUE_URL: url,
+    REKEY_USERNAME: username,
+    REKEY_PASSWORD: password,
+    REKEY_QUEUE_TOKEN: queueToken,
+  };
+}
+
+function configuration({ url, username, password, queueToken }: Platform): string[] {
+  return [
+    `rekey:baseUrl ${url}`,
+    `rekey:queueUrl ${url}`,
+    `rekey:username ${quoted(username)}`,
+    `--secret rekey:password ${quoted(password)}`,
+    `--secret rekey:queueToken ${quoted(queueToken)}`,
+  ];
+}
+
+/** A value as one word of a POSIX shell. */
+function quoted(value: string): string {
+  return /^[\w@%+=:,./-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`;
+}

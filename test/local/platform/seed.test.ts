@@ -1,0 +1,196 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { stringify } from "lossless-json";
+import { type Platform, PlatformOptionError, readSeed, startPlatform } from "../../../local/platform";
+import { seedText } from "../../../local/platform/seed";
+import { basic, bearer, resetPassword, send } from "./client";
+
+const directory = mkdtempSync(join(tmpdir(), "rekey-seed-"));
+after(() => rmSync(directory, { recursive: true }));
+
+function fileOf(text: string, name = "seed.yaml"): string {
+  const file = join(directory, name);
+  writeFileSync(file, text);
+  return file;
+}
+
+describe("local platform: seed files", () => {
+  const written = {
+    "seed.yaml": `
+username: ops
+password: secret
+queueToken: t0ken
+databases:
+  - cache
+  - database_id: sessions
+    type: pro
+    db_request_limit: 9223372036854775808
+  - record: { database_id: audit, state: suspended }
+    password: first
+    resets: 2
+    generation: 3
+    lastResetAt: 2026-01-31T12:00:00Z
+flowControlKeys:
+  - orders
+  - flowControlKey: emails
+    rateMax: 3
+`,
+    "seed.json": `{
+	"username": "ops", "password": "secret", "queueToken": "t0ken",
+	"databases": ["cache", {"database_id": "sessions", "type": "pro", "db_request_limit": 9223372036854775808},
+		{"record": {"database_id": "audit", "state": "suspended"}, "password": "first", "resets": 2, "generation": 3,
+		"lastResetAt": "2026-01-31T12:00:00Z"}],
+	"flowControlKeys": ["orders", {"flowControlKey": "emails", "rateMax": 3}]
+}`,
+  };
+  for (const [name, text] of Object.entries(written)) {
+    it(`load databases, keys and credentials from ${name}`, async () => {
+      const platform = await startPlatform(readSeed(fileOf(text, name)));
+      assert.deepEqual([platform.username, platform.password, platform.queueToken], ["ops", "secret", "t0ken"]);
+      assert.deepEqual([...platform.databases.keys()], ["cache", "sessions", "audit"]);
+      assert.equal(platform.database("sessions").record.type, "pro");
+      assert.match((await resetPassword(platform, "sessions")).text, /"db_request_limit":9223372036854775808,/);
+      const { record, password, resets, generation, lastResetAt } = platform.database("audit");
+      assert.deepEqual(record, { database_id: "audit", state: "suspended" }, "a saved record is taken as it is");
+      assert.deepEqual([password, resets, generation, lastResetAt], ["first", 2, 3, "2026-01-31T12:00:00Z"]);
+      await resetPassword(platform, "audit");
+      assert.equal(platform.database("audit").generation, 4);
+      await platform.reset();
+      assert.equal(platform.database("audit").password, "first");
+      assert.equal(platform.flowControlKeys.get("emails")?.rateMax, 3);
+      await platform.close();
+    });
+  }
+
+  const refused: [text: string, problem: RegExp][] = [
+    ["databases: [{ record: { database_id: a }, pasword: x }]", /databases\[0\]: .*"pasword"/],
+    ["databases: [{ record: { database_id: a }, password: 5 }]", /databases\[0\]\.password: .*expected string/],
+    ["databases: [{ record: { database_id: a }, generation: 0 }]", /databases\[0\]\.generation: .*>=1/],
+    ["databases: [{ record: { database_id: a }, lastResetAt: yesterday }]", /databases\[0\]\.lastResetAt: .*in UTC/],
+    ["databases: [{ record: {} }]", /databases\[0\]\.record\.database_id: .*expected string/],
+    ["databases: [a, { record: { database_id: a } }]", /databases\[1\]: there is another "a"/],
+    ["databases: [17]", /databases\[0\]: must be an id/],
+    ["flowControlKeys: [{ flowControlKey: k, rateCount: -1 }]", /flowControlKeys\[0\]\.rateCount: /],
+    ["username: 'a:b'", /username: .*colon/],
+    ["port: 80", /the whole file: .*"port"/],
+    ["", /the whole file: .*expected object/],
+    ["a: 1\na: 2", /unique at line 2/],
+    ["databases: [", /at line 1/],
+  ];
+  for (const [text, problem] of refused) {
+    it(`are refused with the file and the field: ${JSON.stringify(text)}`, () => {
+      const file = fileOf(text);
+      assert.throws(
+        () => readSeed(file),
+        (error: unknown) => {
+          assert.ok(error instanceof PlatformOptionError);
+          assert.equal(error.option, "seed");
+          assert.ok(error.problem.startsWith(`${file}: `), error.problem);
+          assert.match(error.problem, problem);
+          return true;
+        },
+      );
+    });
+  }
+
+  it("are refused by name where there is none", () => {
+    assert.throws(() => readSeed(join(directory, "none.yaml")), /none\.yaml: ENOENT/);
+  });
+});
+
+const text = fc.string({ unit: "binary", minLength: 1, maxLength: 20 });
+const count = fc.nat();
+const fields = fc.dictionary(text, fc.oneof(fc.jsonValue(), fc.bigInt()), { maxKeys: 5 });
+const id = fc.record({ database_id: text });
+const database = fc.oneof(
+  text,
+  fc.tuple(fields, id).map(([more, given]) => ({ ...more, ...given })),
+  fc.record(
+    {
+      record: fc.tuple(fields, id).map(([more, given]) => ({ ...more, ...given })),
+      password: text,
+      restToken: text,
+      resets: count,
+      generation: fc.nat().map((number) => number + 1),
+      lastResetAt: fc.date({ noInvalidDate: true, min: new Date(0), max: new Date(4e12) }).map((d) => d.toISOString()),
+    },
+    { requiredKeys: ["record"] },
+  ),
+);
+const seed = fc.record({
+  databases: fc.uniqueArray(database, {
+    maxLength: 4,
+    selector: (given) =>
+      typeof given === "string" ? given : "database_id" in given ? given.database_id : given.record.database_id,
+  }),
+  flowControlKeys: fc.uniqueArray(
+    fc.record({ flowControlKey: text, rateMax: count, rateCount: count }, { requiredKeys: ["flowControlKey"] }),
+    { maxLength: 3, selector: ({ flowControlKey }) => flowControlKey },
+  ),
+});
+
+describe("local platform: its state, saved and loaded", () => {
+  for (const name of ["state.json", "state.yaml"]) {
+    it(`is the same platform again through ${name}`, async function () {
+      this.timeout(120_000);
+      await fc.assert(
+        fc.asyncProperty(seed, count, async (given, chosen) => {
+          const first = await startPlatform(given);
+          const ids = [...first.databases.keys()];
+          if (ids.length > 0) assert.equal((await resetPassword(first, ids[chosen % ids.length])).status, 200);
+          const again = await startPlatform(readSeed(fileOf(seedText(first.state(), name), name)));
+          // As they would be sent: an integer that was a number may be a bigint now.
+          assert.equal(stringify([...again.databases]), stringify([...first.databases]));
+          assert.equal(stringify(again.state()), stringify(first.state()));
+          await Promise.all([first.close(), again.close()]);
+        }),
+        { numRuns: 50 },
+      );
+    });
+  }
+});
+
+describe("local platform: inspection", () => {
+  let platform: Platform;
+  beforeEach(async () => (platform = await startPlatform({ databases: ["one", "two"] })));
+  afterEach(() => platform.close());
+  const get = (path: string, authorization?: string) => send(platform, "GET", path, authorization);
+
+  it("tells how often and when each database was reset, and no password", async () => {
+    await resetPassword(platform, "one");
+    await resetPassword(platform, "one");
+    const answer = await get("/local/databases", basic(platform));
+    const { lastResetAt, password } = platform.database("one");
+    assert.deepEqual(answer.body, [
+      { id: "one", resets: 2, generation: 3, lastResetAt },
+      { id: "two", resets: 0, generation: 1 },
+    ]);
+    assert.ok(Math.abs(Date.parse(lastResetAt ?? "") - Date.now()) < 60_000);
+    assert.ok(!answer.text.includes(password));
+  });
+
+  it("gives the whole state, with the passwords that are valid now", async () => {
+    await resetPassword(platform, "one");
+    const { body } = await get("/local/state", basic(platform));
+    const { databases, password } = body as { databases: { password: string }[]; password: string };
+    assert.equal(password, platform.password);
+    assert.deepEqual(
+      databases.map(({ password }) => password),
+      ["one", "two"].map((id) => platform.database(id).password),
+    );
+  });
+
+  for (const path of ["/local/databases", "/local/state"]) {
+    it(`answers ${path} to nobody without the management credentials`, async () => {
+      for (const authorization of [undefined, bearer(platform), basic({ username: "x", password: "y" })]) {
+        const { status, text } = await get(path, authorization);
+        assert.equal(status, 401);
+        assert.ok(!text.includes(platform.database("one").password));
+      }
+      assert.equal((await send(platform, "POST", path, basic(platform))).status, 405);
+    });
+  }
+});
