@@ -35,7 +35,8 @@ export function readState(path: string): ExportedDeployment | undefined {
 
 /** Replaces a file so that, whenever the power goes, either the old or the new one is there, whole. */
 export async function writeSynced(path: string, text: string): Promise<void> {
-  const aside = `${path}.${process.pid}.tmp`;
+  // One name: whoever holds the lock writes over what a killed engine left half-written.
+  const aside = `${path}.tmp`;
   try {
     mkdirSync(dirname(path), { recursive: true });
     const file = await open(aside, "w", 0o600);

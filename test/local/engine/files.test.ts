@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -141,6 +142,20 @@ describe("the local engine's state file", () => {
     assert.ok(new Set(saves).size <= 2);
     await Promise.all(saves);
     assert.equal(readState(join(directory, "dev.json"))?.deployment.resources?.length, 100);
+  });
+
+  it("leaves no copies behind, however often a write is killed", async () => {
+    const path = join(directory, "dev.json");
+    const writer = `const { writeSynced } = require(${JSON.stringify(require.resolve("../../../local/engine/state"))});
+      (async () => { for (;;) { await writeSynced(${JSON.stringify(path)}, "x".repeat(1e7)); console.log("written"); } })();`;
+    for (let kill = 0; kill < 5; kill++) {
+      const child = spawn(process.execPath, ["-r", "ts-node/register/transpile-only", "-e", writer]);
+      await once(child.stdout, "data");
+      child.kill("SIGKILL");
+      await once(child, "close");
+    }
+    await writeSynced(path, "{}");
+    assert.deepEqual(readdirSync(directory), ["dev.json"]);
   });
 
   it("says so when it cannot be written", async () => {
