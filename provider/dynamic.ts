@@ -6,6 +6,7 @@ import { engineAddress, requireEngine } from "./engineWatch";
 import { type Applied, type CheckFailure, type Difference } from "./lifecycle/applied";
 import * as flowControlResetLife from "./lifecycle/flowControlReset";
 import * as passwordRotationLife from "./lifecycle/passwordRotation";
+import * as passwordRotationShardLife from "./lifecycle/passwordRotationShard";
 import { type Run } from "./lifecycle/run";
 import { runFromSettings } from "./lifecycle/runFromSettings";
 
@@ -123,6 +124,9 @@ async function answer<T>(call: () => T | Promise<T>): Promise<T> {
 
 /** What `PasswordRotation` resources name as their provider. */
 export const passwordRotation = face(passwordRotationLife, "databaseId");
+
+/** What the shards of `PasswordRotationFleet` components name as their provider. */
+export const passwordRotationShard = face(passwordRotationShardLife, "shard");
 
 /** What `FlowControlReset` resources name as their provider. */
 export const flowControlReset = face(flowControlResetLife, "flowControlKey");

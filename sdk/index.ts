@@ -1,7 +1,10 @@
 export { type DatabaseRecord } from "../provider/records/database";
 export { type FlowControlKey, type GlobalParallelism } from "../provider/records/flowControl";
+export { type FleetOutcome } from "../provider/lifecycle/outputs";
 export { type Outcome, type RotationReason } from "../provider/rotation/planRotation";
 export { type DataSourceOptions } from "./dataSource";
+export { type FleetDatabaseArgs, type FleetDatabases } from "./fleetDatabases";
+export { type FleetCredentials, type FleetDatabase, type FleetRecord } from "./fleetOutputs";
 export { FlowControlReset, type FlowControlResetArgs } from "./flowControlReset";
 export {
   getFlowControlKey,
@@ -17,3 +20,4 @@ export {
 } from "./getFlowControlKeys";
 export { getGlobalParallelism, getGlobalParallelismOutput } from "./getGlobalParallelism";
 export { type OutputsOf, PasswordRotation, type PasswordRotationArgs } from "./passwordRotation";
+export { PasswordRotationFleet, type PasswordRotationFleetArgs } from "./passwordRotationFleet";

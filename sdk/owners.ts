@@ -7,28 +7,61 @@ const ownersOfRun = perRun(() => new Map<string, Set<string>>());
 
 /** What tells the provider who else wants to rotate a database. */
 export interface Owners {
-  readonly owner: pulumi.Output<string>;
+  readonly owner: Promise<string>;
   readonly otherOwners: pulumi.Output<string[] | undefined>;
 }
 
-/**
- * Registers a resource as the owner of a database. A turn of the event loop passes before the others are read, so that
- * all resources of a program's first turn know of each other before the first one is sent to the engine.
- */
+/** Registers a resource as the owner of a database. */
 export function ownersFor(
   type: string,
   name: string,
   databaseId: pulumi.Input<string>,
   parent: pulumi.Resource | undefined,
 ): Owners {
-  const owner = pulumi.createUrn(name, typeOf(type), parent);
-  const ownersOf = ownersOfRun();
-  const otherOwners = pulumi.all([databaseId, owner]).apply(async ([id, urn]) => {
-    const owners = ownersOf.get(id) ?? new Set();
-    ownersOf.set(id, owners.add(urn));
-    await new Promise((resolve) => setImmediate(resolve));
-    const others = [...owners].filter((other) => other !== urn);
-    return others.length > 0 ? others : undefined;
+  const owner = valueOnly(pulumi.createUrn(name, typeOf(type), parent));
+  const otherOwners = pulumi.all([databaseId, owner]).apply(async ([id, urn]) => (await othersFor([id], urn)).get(id));
+  return { owner, otherOwners };
+}
+
+/** What tells the provider who else wants to rotate some of a shard's databases, by their ids. */
+export interface ShardOwners {
+  readonly owner: Promise<string>;
+  readonly otherOwners: Promise<Record<string, string[]> | undefined>;
+}
+
+/** Registers a shard as the owner of databases. */
+export function shardOwnersFor(
+  type: string,
+  name: string,
+  databaseIds: readonly string[],
+  parent: pulumi.Resource,
+): ShardOwners {
+  const owner = valueOnly(pulumi.createUrn(name, typeOf(type), parent));
+  const otherOwners = owner.then(async (urn) => {
+    const others = await othersFor(databaseIds, urn);
+    return others.size > 0 ? Object.fromEntries(others) : undefined;
   });
   return { owner, otherOwners };
+}
+
+/**
+ * Registers the owner of databases, and finds the others. A turn of the event loop passes before those are read, so that
+ * all resources of a program's first turn know of each other before the first one is sent to the engine.
+ */
+async function othersFor(databaseIds: readonly string[], owner: string): Promise<Map<string, string[]>> {
+  const ownersOf = ownersOfRun();
+  for (const id of databaseIds) ownersOf.set(id, (ownersOf.get(id) ?? new Set()).add(owner));
+  await new Promise((resolve) => setImmediate(resolve));
+  const others = databaseIds.map(
+    (id) => [id, [...(ownersOf.get(id) ?? [])].filter((other) => other !== owner)] as const,
+  );
+  return new Map(others.filter(([, owners]) => owners.length > 0).map(([id, owners]) => [id, [...owners]]));
+}
+
+/**
+ * A full name without what it was made of. It is made of the parent's, and who needs an output of a component waits for all
+ * of the component's children: two of them would wait for each other for ever.
+ */
+export function valueOnly(urn: pulumi.Output<string>): Promise<string> {
+  return new Promise((resolve) => void urn.apply(resolve));
 }

@@ -39,11 +39,25 @@ export class PlatformClient {
     ));
   }
 
+  /**
+   * A line in front of the one that all requests share, for who wants to decide late whether a request is still to be
+   * made. It is no wider than the other one, so that nothing waits in both.
+   *
+   * @throws SettingsError where rekey:maxConcurrency cannot be used.
+   */
+  lineWithin(concurrency = Infinity): Line {
+    return new Line({ maxConcurrency: Math.min(concurrency, this.#maxConcurrency) });
+  }
+
+  get #maxConcurrency(): number {
+    return this.settings.get("maxConcurrency") ?? settingDefaults.maxConcurrency;
+  }
+
   #requester(service: Service): HttpRequester {
     const { settings } = this;
     this.#shared ??= {
       line: new Line({
-        maxConcurrency: settings.get("maxConcurrency") ?? settingDefaults.maxConcurrency,
+        maxConcurrency: this.#maxConcurrency,
         requestsPerSecond: settings.get("requestsPerSecond"),
       }),
       connections: new Connections({ proxy: settings.get("proxy"), extraCertificates: settings.get("caFile") }),

@@ -1,4 +1,5 @@
 import { whatIsWrongWithPathPart } from "../api/path";
+import { isObject } from "../records/json";
 import { readInterval } from "../rotation/interval";
 import { type CheckFailure } from "./applied";
 
@@ -64,6 +65,24 @@ export const interval: Check = (value) => {
 
 export const flag: Check = (value) =>
   typeof value === "boolean" ? undefined : `must be true or false, not ${kindOf(value)}`;
+
+export const atLeastOne: Check = (value) =>
+  Number.isSafeInteger(value) && (value as number) >= 1 ? undefined : "must be a whole number, at least 1";
+
+const fleetDatabaseTable: InputTable = {
+  required: ["databaseId"],
+  checks: { databaseId: pathPart, version, triggers },
+};
+
+export const fleetDatabases: Check = (value) => {
+  if (!Array.isArray(value)) return `must be a list of databases, not ${kindOf(value)}`;
+  for (const one of value as readonly unknown[]) {
+    if (!isObject(one)) return `must hold databases, but one is ${kindOf(one)}`;
+    const [wrong] = checkInputs(fleetDatabaseTable, one, new Set());
+    if (wrong) return `cannot be used: of ${JSON.stringify(one["databaseId"])}, ${wrong.reason}`;
+  }
+  return undefined;
+};
 
 /** What the SDK passes along without the user's doing. */
 export const hidden: Check = () => undefined;

@@ -1,6 +1,6 @@
 import { type Credentials, type DatabaseRecord } from "../records/database";
 import { type FlowControlKey } from "../records/flowControl";
-import { type RotationReason, type RotationState } from "../rotation/planRotation";
+import { type Outcome, type RotationReason, type RotationState } from "../rotation/planRotation";
 
 /** What a PasswordRotation saves. */
 export interface PasswordRotationOutputs extends RotationState, Credentials {
@@ -22,6 +22,36 @@ export const secretPasswordRotationOutputs = [
   "appliedTrigger",
   "attemptedTrigger",
 ] as const satisfies readonly (keyof PasswordRotationOutputs)[];
+
+/** How a database of a fleet stands: as a single one does, or `pending`: so far it was neither reset nor adopted. */
+export type FleetOutcome = Outcome | "pending";
+
+/** What a fleet knows of one of its databases: what a single one saves, and what is still to be done about it. */
+export interface FleetDatabaseState extends Omit<PasswordRotationOutputs, "outcome"> {
+  readonly outcome: FleetOutcome;
+  /** Why the last `up` did not bring the database to what is wanted; missing where it did. */
+  readonly problem?: string;
+  /** Whether it was not even tried, because the fleet stopped before. */
+  readonly notTried?: true;
+}
+
+/** The part of it that is secret whatever it holds. */
+export type FleetDatabaseSecrets = Pick<
+  FleetDatabaseState,
+  "databaseId" | (typeof secretPasswordRotationOutputs)[number]
+>;
+
+/** What a shard of a fleet saves: its databases in the order of their ids, and apart from that what is secret of them. */
+export interface PasswordRotationShardOutputs {
+  readonly shard: string;
+  readonly rotations: readonly FleetDatabaseState[];
+  readonly secrets: readonly FleetDatabaseSecrets[];
+}
+
+/** Outputs that are secret whatever they hold. */
+export const secretPasswordRotationShardOutputs = [
+  "secrets",
+] as const satisfies readonly (keyof PasswordRotationShardOutputs)[];
 
 /** What a FlowControlReset saves. */
 export interface FlowControlResetOutputs {

@@ -5,6 +5,7 @@ import { planRotation, type RotationPlan, type RotationReason, type RotationWish
 import { canonicalTrigger, compareTrigger, isNoTrigger, markTrigger } from "../rotation/trigger";
 import { type Applied, type CheckFailure, type Difference } from "./applied";
 import { checkInputs, flag, hidden, type InputTable, interval, pathPart, triggers, version } from "./checks";
+import { whyNotOwned } from "./owners";
 import { type PasswordRotationOutputs, secretPasswordRotationOutputs } from "./outputs";
 import { type Run } from "./run";
 
@@ -38,10 +39,8 @@ export function check(inputs: PasswordRotationInputs, unknown: ReadonlySet<strin
   const failures = checkInputs(inputTable, { ...inputs }, unknown);
   const { databaseId, owner, otherOwners } = inputs;
   if (failures.length > 0 || owner === undefined || unknown.has("databaseId") || unknown.has("owner")) return failures;
-  const other = otherOwners?.[0] ?? run.claim(databaseId, owner);
-  if (other === undefined) return [];
-  const reason = `database ${JSON.stringify(databaseId)} is already rotated by ${other}: each of the two would destroy what the other one made. Remove one of them`;
-  return [{ property: "databaseId", reason }];
+  const reason = whyNotOwned(databaseId, owner, otherOwners, run);
+  return reason === undefined ? [] : [{ property: "databaseId", reason }];
 }
 
 export function diff(saved: PasswordRotationOutputs, inputs: PasswordRotationInputs, run: Run): Difference {
@@ -57,7 +56,16 @@ export async function apply(
   inputs: PasswordRotationInputs,
   run: Run,
 ): Promise<Applied<PasswordRotationOutputs>> {
-  const plan = planRotation(saved, inputs, run.resources.now());
+  return carryOut(planRotation(saved, inputs, run.resources.now()), saved, inputs, run);
+}
+
+/** Does what was planned for one database, from the same outputs and inputs. */
+export async function carryOut(
+  plan: RotationPlan,
+  saved: PasswordRotationOutputs | undefined,
+  inputs: PasswordRotationInputs,
+  run: Run,
+): Promise<Applied<PasswordRotationOutputs>> {
   switch (plan.do) {
     case "refuse":
       throw new RefusedError(inputs.databaseId, plan.why);
@@ -120,7 +128,7 @@ function formerCredentials(saved: PasswordRotationOutputs | undefined): string[]
 }
 
 /** Our own code failed around a reset. What it threw is named by kind and place alone: its text may hold credentials. */
-function bugMessage(databaseId: string, thrown: unknown): string {
+export function bugMessage(databaseId: string, thrown: unknown): string {
   const where = thrown instanceof Error ? ` (${thrown.name}${/ at .*/.exec(thrown.stack ?? "")?.[0] ?? ""})` : "";
   return `Could not reset the password of database ${JSON.stringify(databaseId)}: pulumi-rekey failed in a way it should not${where}. The password may have been changed, and the new one is not known. Report this to pulumi-rekey, and run again.`;
 }

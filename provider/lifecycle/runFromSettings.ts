@@ -24,5 +24,6 @@ export function runFromSettings(
     },
     maxResets: () => getSettings().get("maxResetsPerRun"),
     now: () => new Date(),
+    say: (line) => console.error(line),
   });
 }

@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { Databases } from "../../provider/api/databases";
 import { type FlowControl } from "../../provider/api/flowControl";
 import { Run } from "../../provider/lifecycle/run";
@@ -143,8 +144,10 @@ export class FakeEngine {
 
   #host(limit?: number): Provider {
     const flowControl = undefined as unknown as FlowControl;
-    const platform = { databases: new Databases(this.platform), flowControl };
-    const run = new Run({ platform, maxResets: () => limit, now: () => new Date(this.now) });
+    const lineWithin = (): never => assert.fail("there is no fleet here");
+    const platform = { databases: new Databases(this.platform), flowControl, lineWithin };
+    const say = (line: string) => this.said.push(line);
+    const run = new Run({ platform, maxResets: () => limit, now: () => new Date(this.now), say });
     return freshHost(run, (line) => this.said.push(line)).passwordRotation;
   }
 }

@@ -3,6 +3,7 @@ import { NotSentError } from "../../provider/api/errors/notSentError";
 import { RejectedError } from "../../provider/api/errors/rejectedError";
 import { UnconfirmedError } from "../../provider/api/errors/unconfirmedError";
 import { type FlowControl } from "../../provider/api/flowControl";
+import { Line } from "../../provider/api/line";
 import { Run } from "../../provider/lifecycle/run";
 import { type DatabaseAnswer } from "../../provider/records/databaseAnswer";
 import { type FlowControlKey } from "../../provider/records/flowControl";
@@ -23,6 +24,8 @@ export class FakeRun {
   /** Ids and keys whose reset was sent, in order. */
   readonly resets: string[] = [];
   readonly reads: string[] = [];
+  /** What was shown while the run went on. */
+  readonly said: string[] = [];
   time = new Date("2026-11-21T12:00:00.000Z");
   maxResets: number | undefined;
   /** What a password reset answers; called once the reset is noted. */
@@ -58,9 +61,14 @@ export class FakeRun {
       },
     };
     return new Run({
-      platform: { databases: databases as unknown as Databases, flowControl: flowControl as unknown as FlowControl },
+      platform: {
+        databases: databases as unknown as Databases,
+        flowControl: flowControl as unknown as FlowControl,
+        lineWithin: (maxConcurrency = 8) => new Line({ maxConcurrency }),
+      },
       maxResets: () => this.maxResets,
       now: () => this.time,
+      say: (line) => this.said.push(line),
     });
   }
 }

@@ -14,6 +14,7 @@ export const projectRoot = resolve(__dirname, "../..");
 /** What resources of this package name as their provider. */
 export const providerTexts = {
   passwordRotation: 'exports.handler=()=>require("pulumi-rekey/provider").passwordRotation',
+  passwordRotationShard: 'exports.handler=()=>require("pulumi-rekey/provider").passwordRotationShard',
   flowControlReset: 'exports.handler=()=>require("pulumi-rekey/provider").flowControlReset',
 };
 

@@ -1,0 +1,104 @@
+import { type FleetDatabaseSecrets, type FleetDatabaseState, type FleetOutcome } from "../provider/lifecycle/outputs";
+import { type Credentials, type DatabaseRecord } from "../provider/records/database";
+import { type NamedDatabase } from "./fleetDatabases";
+
+/** How a database of a fleet stands. */
+export interface FleetDatabase {
+  readonly databaseId: string;
+  /** Time of the last confirmed reset (ISO 8601, UTC). */
+  readonly rotatedAt?: string | undefined;
+  /** Confirmed resets by this fleet. */
+  readonly rotationCount: number;
+  /** `reset`, `adopted`, `unknown` when the platform did not confirm the last reset, or `pending` before the first one. */
+  readonly outcome: FleetOutcome;
+  /** Why the last `up` did not do what was wanted, or what of the platform's answer was unreadable. */
+  readonly problem?: string | undefined;
+}
+
+/** What the platform sent with the last reset of a database; all of it is secret. */
+export interface FleetCredentials extends Credentials {
+  /** JSON text of what the platform sent and Rekey does not know. */
+  readonly otherFields?: string | undefined;
+}
+
+/** A database's record as the platform returned it with the last reset. */
+export interface FleetRecord {
+  readonly record: DatabaseRecord;
+  /** Exact digits of the record's integers beyond 2^53, by field. */
+  readonly exactIntegers?: Readonly<Record<string, string>> | undefined;
+}
+
+/** A database by the program's name for it, and what is saved of it; nothing where it is not created yet. */
+export type NamedState = readonly [name: string, state: FleetDatabaseState];
+
+type Names = readonly Pick<NamedDatabase, "name" | "databaseId">[];
+
+export function nameStates(names: Names, states: readonly FleetDatabaseState[]): NamedState[] {
+  const stateOf = new Map(states.map((state) => [state.databaseId, state]));
+  return names.map(({ name, databaseId }) => [
+    name,
+    stateOf.get(databaseId) ?? { databaseId, outcome: "pending", rotationCount: 0 },
+  ]);
+}
+
+export function databasesOf(states: readonly NamedState[]): Record<string, FleetDatabase> {
+  const entries = states.map(([name, { databaseId, rotatedAt, rotationCount, outcome, problem, problems }]) => {
+    const said = problem ?? problems?.join("; ");
+    return [name, { databaseId, rotatedAt, rotationCount, outcome, problem: said }] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
+export function credentialsOf(
+  names: Names,
+  secrets: readonly FleetDatabaseSecrets[],
+): Record<string, FleetCredentials> {
+  const nameOf = new Map(names.map(({ name, databaseId }) => [databaseId, name]));
+  const entries = secrets.map(({ databaseId, appliedTrigger, attemptedTrigger, ...credentials }) => {
+    return [nameOf.get(databaseId) ?? databaseId, credentials] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
+export function recordsOf(states: readonly NamedState[]): Record<string, FleetRecord> {
+  const entries = states.flatMap(([name, { record, exactIntegers }]) =>
+    record === undefined ? [] : [[name, { record, exactIntegers }] as const],
+  );
+  return Object.fromEntries(entries);
+}
+
+export function failedOf(states: readonly NamedState[]): string[] {
+  return states.filter(([, { problem }]) => problem !== undefined).map(([name]) => name);
+}
+
+/** The last confirmed reset of any of them. */
+export function lastRotatedOf(states: readonly NamedState[]): string | undefined {
+  return states
+    .flatMap(([, { rotatedAt }]) => rotatedAt ?? [])
+    .sort()
+    .at(-1);
+}
+
+/** The earliest of the times from which `rotateEvery` counts. */
+export function oldestOf(states: readonly NamedState[]): string | undefined {
+  return states.flatMap(([, { rotatedAt, adoptedAt }]) => rotatedAt ?? adoptedAt ?? []).sort()[0];
+}
+
+/** Databases that are named in an error; of the others only the count is said. */
+const mostNamed = 20;
+
+/** The error for a fleet that is not as wanted; undefined where it is. */
+export function failureOf(fleet: string, states: readonly NamedState[]): string | undefined {
+  const failed = states.filter(([, { problem, notTried }]) => problem !== undefined && !notTried);
+  const notTried = states.filter(([, state]) => state.notTried).length;
+  if (failed.length + notTried === 0) return undefined;
+  const lines = failed
+    .slice(0, mostNamed)
+    .map(([name, { problem = "" }]) => `  ${name}: ${problem.replaceAll("\n", " ")}`);
+  if (failed.length > mostNamed) lines.push(`  and ${failed.length - mostNamed} more: see the output \`failed\``);
+  if (notTried > 0) lines.push(`  ${notTried} were not tried, because so many had failed before (maxFailures)`);
+  return (
+    `PasswordRotationFleet ${JSON.stringify(fleet)}: ${failed.length} of ${states.length} databases failed:\n${lines.join("\n")}\n` +
+    "All others are saved. Run `pulumi up` again: it takes up only those that failed, are unknown or were not tried."
+  );
+}
