@@ -1,4 +1,5 @@
-import { isObject, readJson } from "../records/json";
+import { isObject } from "../records/isObject";
+import { readJson } from "../records/json";
 import { type Fields, type RecordOf } from "../records/fields";
 import {
   flowControlFields,

@@ -1,5 +1,5 @@
 import { whatIsWrongWithPathPart } from "../api/path";
-import { isObject } from "../records/json";
+import { isObject } from "../records/isObject";
 import { readInterval } from "../rotation/interval";
 import { type CheckFailure } from "./applied";
 

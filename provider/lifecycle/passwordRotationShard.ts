@@ -1,7 +1,7 @@
 import { RefusedError } from "../api/errors/refusedError";
 import { RekeyError } from "../api/errors/rekeyError";
 import { engineMessage } from "../engineMessage";
-import { isObject } from "../records/json";
+import { isObject } from "../records/isObject";
 import { combineTriggers } from "../rotation/fleetTrigger";
 import { planRotation, type RotationPlan, type RotationWish } from "../rotation/planRotation";
 import { type Trigger } from "../rotation/trigger";

@@ -1,5 +1,5 @@
 import { InputError } from "../api/errors/inputError";
-import { isObject } from "../records/json";
+import { isObject } from "../records/isObject";
 import { type FleetDatabaseState, type PasswordRotationShardOutputs, secretPasswordRotationOutputs } from "./outputs";
 
 const secretNames: readonly string[] = secretPasswordRotationOutputs;

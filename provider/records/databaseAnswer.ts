@@ -1,6 +1,7 @@
 import { stringify } from "lossless-json";
 import { type Credentials, credentialFields, type DatabaseRecord, databaseFields } from "./database";
-import { isObject, readJson } from "./json";
+import { isObject } from "./isObject";
+import { readJson } from "./json";
 import { isFaithful } from "./markers";
 import { camelCase } from "./names";
 import { readRecord, sentTwice } from "./read";

@@ -50,8 +50,3 @@ function exactNumber(digits: string): number | bigint | LosslessNumber {
   if (/^-?\d+$/.test(digits) && digits.length <= maxDigits) return BigInt(digits);
   return isSafeNumber(digits) ? number : new LosslessNumber(digits);
 }
-
-/** Whether a value is a JSON object (neither null nor an array). */
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}

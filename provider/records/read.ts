@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isObject } from "./json";
+import { isObject } from "./isObject";
 import { isReserved } from "./markers";
 import { camelCase } from "./names";
 import { type Field, type Fields, type Kind, type RecordOf } from "./fields";
