@@ -1,19 +1,41 @@
-import { bodyLimit } from "hono/body-limit";
-import { refusal } from "../answers";
+import { type IncomingMessage } from "node:http";
 import { Refused } from "../refused";
 
 /** Bytes of a request to the queue, and of the answer to a batch (interface, section 8). */
 export const mostBytes = 100 * 1024 * 1024;
 
-/** Refuses requests with larger bodies. */
-export const limitBody = bodyLimit({
-  maxSize: mostBytes,
-  onError: () => refusal(413, "body", `must not be larger than ${mostBytes} bytes`),
-});
+/**
+ * The body of a request, straight from its stream: by way of a web `Request`, a publish would cost half as much again.
+ *
+ * @throws Refused where it is too large
+ */
+export function readBody(incoming: IncomingMessage): Promise<Buffer> {
+  const tooLarge = new Refused("body", `must not be larger than ${mostBytes} bytes`, 413);
+  if (Number(incoming.headers["content-length"] ?? 0) > mostBytes) {
+    throw tooLarge;
+  }
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    incoming.on("data", (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > mostBytes) {
+        reject(tooLarge);
+        incoming.removeAllListeners("data");
+      } else {
+        chunks.push(chunk);
+      }
+    });
+    incoming.on("end", () => resolve(Buffer.concat(chunks)));
+    incoming.on("close", () => reject(new Refused("body", "ended before it was complete")));
+  });
+}
 
-export function parsedBody(text: string): unknown {
+/** A body in JSON. @throws Refused */
+export async function readJson(incoming: IncomingMessage): Promise<unknown> {
+  const body = await readBody(incoming);
   try {
-    return JSON.parse(text);
+    return JSON.parse(body.toString());
   } catch (error) {
     throw new Refused("body", `is no JSON: ${(error as Error).message}`);
   }

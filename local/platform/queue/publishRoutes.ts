@@ -1,7 +1,7 @@
 import { type Context, type Hono } from "hono";
 import { allowOnly, type Env, json, pathParameter, sentTarget } from "../answers";
 import { Refused } from "../refused";
-import { limitBody, mostBytes, parsedBody } from "./bodies";
+import { mostBytes, readBody, readJson } from "./bodies";
 import { type Draft, type Message } from "./messages";
 import { type MessageQueue } from "./messageQueue";
 import { publishSettings, type SentHeaders } from "./publishHeaders";
@@ -9,12 +9,12 @@ import { destination, type Destinations, entityName } from "./values";
 
 /** Publishing: one message, many, and one to a queue. */
 export function addPublishRoutes(app: Hono<Env>, queue: MessageQueue, destinations: Destinations): void {
-  app.post("/v2/publish/*", limitBody, async (c) => {
+  app.post("/v2/publish/*", async (c) => {
     const [message] = queue.publish([await draftOf(c, "/v2/publish/", destinations)]);
     return json(accepted(message!), 201);
   });
 
-  app.post("/v2/enqueue/:queue/*", limitBody, async (c) => {
+  app.post("/v2/enqueue/:queue/*", async (c) => {
     const name = pathParameter(c, "queue");
     if (name instanceof Response) {
       return name;
@@ -25,8 +25,8 @@ export function addPublishRoutes(app: Hono<Env>, queue: MessageQueue, destinatio
     return json(accepted(message!), 201);
   });
 
-  app.post("/v2/batch", limitBody, async (c) => {
-    const drafts = batch(parsedBody(await c.req.text()), destinations);
+  app.post("/v2/batch", async (c) => {
+    const drafts = batch(await readJson(c.env.incoming), destinations);
     if (answerBytes(drafts.length) > mostBytes) {
       throw new Refused("body", `has too many messages: the answer would be larger than ${mostBytes} bytes`, 413);
     }
@@ -41,7 +41,7 @@ export async function draftOf(c: Context<Env>, before: string, destinations: Des
   return {
     ...publishSettings(c.env.incoming.headers as SentHeaders, destinations),
     destination: sentDestination(c, before, destinations),
-    body: Buffer.from(await c.req.arrayBuffer()),
+    body: await readBody(c.env.incoming),
   };
 }
 

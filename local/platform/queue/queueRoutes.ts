@@ -1,7 +1,7 @@
 import { type Hono } from "hono";
 import { allowOnly, type Env, json, pathParameter, refusal } from "../answers";
 import { Refused } from "../refused";
-import { limitBody, parsedBody } from "./bodies";
+import { readJson } from "./bodies";
 import { type MessageQueue } from "./messageQueue";
 import { entityName } from "./values";
 
@@ -11,8 +11,8 @@ const queuePath = "/v2/queues/:queueName";
 export function addQueueRoutes(app: Hono<Env>, queue: MessageQueue): void {
   app.get("/v2/queues", () => json(queue.queues));
 
-  app.post("/v2/queues", limitBody, async (c) => {
-    const { queueName, ...settings } = queueSettings(parsedBody(await c.req.text()));
+  app.post("/v2/queues", async (c) => {
+    const { queueName, ...settings } = queueSettings(await readJson(c.env.incoming));
     queue.setQueue(queueName, settings);
     return json({});
   });

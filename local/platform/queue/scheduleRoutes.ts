@@ -1,7 +1,6 @@
 import { type Hono } from "hono";
 import { allowOnly, type Env, json, pathParameter, refusal } from "../answers";
 import { Refused } from "../refused";
-import { limitBody } from "./bodies";
 import { type MessageQueue } from "./messageQueue";
 import { draftOf } from "./publishRoutes";
 import { type Schedule } from "./schedules";
@@ -36,7 +35,7 @@ export function addScheduleRoutes(app: Hono<Env>, queue: MessageQueue, destinati
     allowOnly(app, ["PATCH"], [path]);
   }
 
-  app.post("/v2/schedules/*", limitBody, async (c) => {
+  app.post("/v2/schedules/*", async (c) => {
     const cron = c.req.header("upstash-cron");
     if (cron === undefined) {
       throw new Refused("Upstash-Cron", "is missing");
