@@ -18,6 +18,7 @@ interface OperationFlags extends StackFlags {
   readonly yes?: true;
   readonly skipPreview?: true;
   readonly refresh?: true;
+  readonly diff?: true;
   readonly clearPendingCreates?: true;
 }
 
@@ -27,14 +28,23 @@ type Run = (stack: LocalStack, flags: OperationFlags, options: OperationOptions)
 export function addLocalCommands(program: Command): void {
   const local = program
     .command("local")
-    .description("run a Pulumi program with the local engine, which needs no `pulumi` CLI and no account");
+    .description("run a Pulumi program with the local engine, which needs no `pulumi` CLI and no account")
+    .configureOutput({
+      outputError: (text, write) => {
+        const unknown = /unknown (option|command) '([^']*)'/.exec(text)?.[2];
+        const sentence = "is not supported by the local engine; the `pulumi` CLI does it";
+        write(unknown === undefined ? text : `error: ${unknown} ${sentence}. See: rekey local --help\n`);
+      },
+    });
 
   operation(local, "preview", "show what `up` would do")
     .option("-r, --refresh", "read every resource anew first")
+    .option("--diff", "show which inputs of each resource change")
     .action(async (flags: OperationFlags) => void (await operate(flags, previews.up)));
   operation(local, "up", "make everything as the program says")
     .alias("update")
     .option("-r, --refresh", "read every resource anew first")
+    .option("--diff", "show which inputs of each resource change")
     .action((flags: OperationFlags) =>
       change(flags, "update", previews.up, (s, f, o) => s.up({ ...o, refresh: f.refresh })),
     );
@@ -179,7 +189,7 @@ async function change(flags: OperationFlags, what: string, preview: Run, run: Ru
 async function operate(flags: OperationFlags, run: Run, quiet = false): Promise<boolean> {
   const { OperationError } = require("../local/engine") as typeof engine;
   const stack = await open(flags);
-  const progress = new Progress(process.stdout, flags.json === true);
+  const progress = new Progress(process.stdout, flags.json === true, flags.diff === true);
   const interrupt = new AbortController();
   const onSignal = (): void => {
     // The first asks for an orderly end; at the second the providers end with us, whatever they are doing.
@@ -189,7 +199,8 @@ async function operate(flags: OperationFlags, run: Run, quiet = false): Promise<
   };
   process.on("SIGINT", onSignal).on("SIGTERM", onSignal);
   try {
-    const result = await run(stack, flags, { ...progress.options, parallel: flags.parallel, signal: interrupt.signal });
+    const { parallel, diff } = flags;
+    const result = await run(stack, flags, { ...progress.options, parallel, diff, signal: interrupt.signal });
     if (flags.json && !quiet) printJson(progress.toJson(result));
     return true;
   } catch (error) {

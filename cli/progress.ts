@@ -12,6 +12,7 @@ export class Progress {
   constructor(
     private readonly out: NodeJS.WriteStream,
     json: boolean,
+    private readonly diff: boolean,
   ) {
     this.live = out.isTTY && !json;
     this.options = {
@@ -48,8 +49,9 @@ export class Progress {
     else {
       this.running.delete(event.urn);
       this.finished++;
-      const { kind, op, urn, seconds } = event;
-      this.steps.push({ op, urn, seconds, ...(kind === "failed" && { failed: true }) });
+      const { kind, op, urn, seconds, changes } = event;
+      const failed = kind === "failed" && { failed: true };
+      this.steps.push({ op, urn, seconds, ...failed, ...(this.diff && { changes }) });
     }
     if (!this.live) return;
     this.clear();

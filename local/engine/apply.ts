@@ -1,15 +1,17 @@
 import { randomUUID } from "node:crypto";
-import { messageOf } from "./errors";
-import { type DynamicHost, HostGone, InitError } from "./host";
+import { isDeepStrictEqual } from "node:util";
+import { EngineError, messageOf } from "./errors";
+import { type ResourceState } from "./format";
+import { type DynamicHost, HostGone, InitError, type Made } from "./host";
 import { settleDiff } from "./plan";
 import { type Snapshot } from "./state";
-import { type Changes, type Listener, providerType, type ResourceState, type StepOp } from "./types";
-import { markSecretOutputs, sameValue, type PropertyMap } from "./values";
+import { type Changes, type Listener, type PropertyChange, type StepOp } from "./types";
+import { providerType } from "./urns";
+import { changedKeys, markSecretOutputs, masked, type PropertyMap } from "./values";
 
 /** A step that was not done; it has been reported already. `goOn`: nothing was attempted, so that other steps may go on. */
 export class StepFailed extends Error {
   constructor(
-    readonly resource: ResourceState,
     readonly goOn: boolean,
     cause: unknown,
   ) {
@@ -17,7 +19,7 @@ export class StepFailed extends Error {
   }
 }
 
-class Protected extends Error {}
+class Protected extends EngineError {}
 
 export interface ApplyOptions {
   readonly dryRun: boolean;
@@ -27,206 +29,196 @@ export interface ApplyOptions {
   readonly emit: Listener;
 }
 
+interface About {
+  /** The properties for which the step is taken. */
+  readonly keys?: readonly string[] | undefined;
+  /** The inputs before. */
+  readonly before?: PropertyMap | undefined;
+}
+
 /** Carries out steps: asks the provider, writes the state down before and after, and tells what happened. */
 export class Applier {
   readonly changes: Changes = {};
 
   constructor(private readonly options: ApplyOptions) {}
 
-  async same(old: ResourceState, fresh: ResourceState): Promise<void> {
-    await this.step("same", fresh, async () => {
-      Object.assign(fresh, {
-        id: old.id,
-        outputs: mark(fresh, old.outputs),
-        created: old.created,
-        modified: old.modified,
-      });
+  same(old: ResourceState, fresh: ResourceState): Promise<void> {
+    return this.step("same", fresh, async () => {
+      const { id, created, modified } = old;
+      Object.assign(fresh, { id, created, modified, outputs: mark(fresh, old.outputs) });
       this.options.snapshot.put(fresh, old);
     });
   }
 
   /** @param replaced what it takes the place of, to be deleted later or deleted already */
-  async create(fresh: ResourceState, replaced?: ResourceState, keys?: readonly string[]): Promise<void> {
-    const { snapshot, dryRun } = this.options;
-    const save = async (id: string | undefined, outputs: PropertyMap): Promise<void> => {
+  create(fresh: ResourceState, replaced?: ResourceState, keys?: readonly string[]): Promise<void> {
+    const { snapshot } = this.options;
+    const note = ({ id, outputs }: Made): void => {
       const now = new Date().toISOString();
       Object.assign(fresh, { id, outputs: mark(fresh, outputs), created: now, modified: now });
-      snapshot.changed(fresh);
-      if (replaced?.pendingReplacement === true) snapshot.put(fresh, replaced);
-      else {
-        if (replaced) replaced.delete = true;
-        if (replaced) snapshot.changed(replaced);
-        snapshot.put(fresh);
-      }
-      await snapshot.save();
+      snapshot.put(fresh, replaced?.pendingReplacement ? replaced : undefined);
+      if (replaced && !replaced.pendingReplacement) snapshot.change(replaced, { delete: true });
     };
-    const work: Work = async () => {
-      if (dryRun) return save(undefined, fresh.custom ? fresh.inputs : {});
-      if (fresh.type === providerType) return save(randomUUID(), fresh.inputs);
-      if (!fresh.custom) return save(undefined, {});
-      const end = await snapshot.begin("creating", fresh);
-      await this.settle(fresh, end, save, async (host) => {
-        const made = await host.create(fresh.urn, fresh.inputs, fresh.customTimeouts?.create ?? 0);
-        return save.bind(undefined, made.id, made.outputs);
-      });
-    };
-    await this.step(replaced ? "create-replacement" : "create", fresh, work, keys);
+    const work = (): Promise<void> => this.make("creating", fresh, (host) => host.create(fresh), note);
+    return this.step(replaced ? "create-replacement" : "create", fresh, work, { keys, before: replaced?.inputs });
   }
 
-  async update(old: ResourceState, fresh: ResourceState, keys?: readonly string[]): Promise<void> {
-    const { snapshot, dryRun } = this.options;
-    Object.assign(fresh, { id: old.id, created: old.created, modified: old.modified });
-    const save = async (_id: string | undefined, outputs: PropertyMap): Promise<void> => {
+  update(old: ResourceState, fresh: ResourceState, keys: readonly string[]): Promise<void> {
+    const { id, created, modified, inputs: before } = old;
+    Object.assign(fresh, { id, created, modified });
+    const note = ({ outputs }: Made): void => {
       fresh.outputs = mark(fresh, outputs);
       if (fresh.custom) fresh.modified = new Date().toISOString();
       // A half-done update was not made with the new inputs as a whole: the old ones stay, so that it is tried again.
-      if (fresh.initErrors) fresh.inputs = old.inputs;
-      snapshot.changed(fresh);
-      snapshot.put(fresh, old);
-      await snapshot.save();
+      if (fresh.initErrors) fresh.inputs = before;
+      this.options.snapshot.put(fresh, old);
     };
-    const work: Work = async () => {
-      if (dryRun || !fresh.custom || fresh.type === providerType)
-        return save(undefined, fresh.custom ? fresh.inputs : {});
-      const end = await snapshot.begin("updating", fresh);
-      await this.settle(fresh, end, save, async (host) => {
-        const options = { timeout: fresh.customTimeouts?.update ?? 0, ignoreChanges: fresh.ignoreChanges ?? [] };
-        const outputs = await host.update(fresh.urn, old.id ?? "", old, fresh.inputs, options);
-        return save.bind(undefined, undefined, outputs);
-      });
-    };
-    await this.step("update", fresh, work, keys);
+    const work = (): Promise<void> => this.make("updating", fresh, (host) => host.update(old, fresh), note);
+    return this.step("update", fresh, work, { keys, before });
   }
 
   /** @param mode why: it is gone from the program, it was replaced, or it makes room for what will replace it */
-  async delete(old: ResourceState, mode: "removed" | "replaced" | "making-room"): Promise<void> {
+  delete(old: ResourceState, mode: "removed" | "replaced" | "making-room"): Promise<void> {
     const { snapshot, dryRun } = this.options;
-    await this.step(mode === "removed" ? "delete" : "delete-replaced", old, async () => {
-      if (mode === "removed" && old.protect === true) throw new Protected(protectedMessage(old.urn));
-      if (!dryRun && old.custom && old.type !== providerType && old.retainOnDelete !== true) {
-        const end = await snapshot.begin("deleting", old);
-        try {
-          const host = await this.options.host();
-          await host.delete(old.urn, old.id ?? "", old, old.customTimeouts?.delete ?? 0);
-        } catch (error) {
-          // What nobody knows the end of stays written down as pending.
-          if (!(error instanceof HostGone)) end();
-          await snapshot.save();
-          throw error;
-        }
-        end();
-      }
-      if (mode === "making-room") {
-        old.pendingReplacement = true;
-        snapshot.changed(old);
-      } else snapshot.remove(old);
+    const note = (): void => {
+      if (mode === "making-room") snapshot.change(old, { pendingReplacement: true });
+      else snapshot.remove(old);
+    };
+    return this.step(mode === "removed" ? "delete" : "delete-replaced", old, async () => {
+      if (mode === "removed" && old.protect) throw new Protected(protectedMessage(old.urn));
+      if (dryRun || !isManaged(old) || old.retainOnDelete) note();
+      else await this.attempt("deleting", old, (host) => host.delete(old), note);
       await snapshot.save();
     });
   }
 
   /** Takes out of the state what was deleted for a replacement that is wanted no more. */
-  async forget(old: ResourceState): Promise<void> {
-    await this.step("remove-pending-replace", old, async () => {
+  forget(old: ResourceState): Promise<void> {
+    return this.step("remove-pending-replace", old, async () => {
       this.options.snapshot.remove(old);
       await this.options.snapshot.save();
     });
   }
 
   /** Tells that a resource was replaced; its parts are steps of their own. */
-  async replaced(fresh: ResourceState, keys: readonly string[]): Promise<void> {
-    await this.step("replace", fresh, async () => undefined, keys);
+  replaced(fresh: ResourceState, keys: readonly string[]): Promise<void> {
+    return this.step("replace", fresh, async () => undefined, { keys });
   }
 
-  /** Reads what a resource is now. @returns undefined when it is gone */
-  async refresh(old: ResourceState, count: boolean): Promise<ResourceState | undefined> {
+  /** Reads what a resource is now, and writes it down. @returns whether it is still there */
+  async refresh(old: ResourceState, count: boolean): Promise<boolean> {
     const { snapshot } = this.options;
-    if (!old.custom || old.type === providerType || old.pendingReplacement === true) {
-      await this.step("refresh", old, async () => this.count(old, "same", count));
-      return old;
-    }
-    let fresh: ResourceState | undefined;
+    let result = "same" as "same" | "update" | "delete";
     await this.step("refresh", old, async () => {
-      const host = await this.options.host();
-      const found = await host.read(old.urn, old.id ?? "", old).catch((error: unknown) => {
-        if (!(error instanceof InitError)) throw error;
-        const message = `Refreshed resource is in an unhealthy state:\n* ${error.reasons.join("\n* ")}`;
-        this.options.emit({ kind: "diagnostic", severity: "warning", urn: old.urn, message });
-        return { id: error.id, inputs: undefined, outputs: error.properties, initErrors: error.reasons };
-      });
-      if (!found) {
-        snapshot.remove(old);
+      if (isManaged(old) && !old.pendingReplacement) {
+        const host = await this.options.host();
+        const found = await host.read(old);
+        if (!found) {
+          result = "delete";
+          snapshot.remove(old);
+        } else {
+          const { inputs: before, outputs } = old;
+          const inputs = found.inputs ?? before;
+          const same = isDeepStrictEqual(inputs, before) && isDeepStrictEqual(found.outputs, outputs);
+          const now = { ...old, id: found.id, inputs, outputs: mark({ ...old, inputs }, found.outputs) };
+          if (settleDiff(await host.diff(now, before), inputs, before).changed) result = "update";
+          const { id, outputs: marked } = now;
+          snapshot.change(old, { id, inputs, outputs: marked, initErrors: undefined });
+          if (!same) snapshot.change(old, { modified: new Date().toISOString() });
+        }
         await snapshot.save();
-        return this.count(old, "delete", count);
       }
-      const inputs = found.inputs ?? old.inputs;
-      const initErrors = "initErrors" in found ? found.initErrors : undefined;
-      fresh = { ...old, id: found.id, inputs, initErrors };
-      fresh.outputs = mark(fresh, found.outputs);
-      if (!sameValue(inputs, old.inputs) || !sameValue(found.outputs, old.outputs))
-        fresh.modified = new Date().toISOString();
-      const answer = await host.diff(old.urn, found.id, inputs, fresh.outputs, old.inputs);
-      snapshot.replace(old, fresh);
-      await snapshot.save();
-      return this.count(old, settleDiff(answer, inputs, old.inputs).changed ? "update" : "same", count);
+      if (count) this.count(result, old);
+      return result;
     });
-    return fresh;
+    return result !== "delete";
   }
 
-  /** Asks the provider to make or change something, and writes down what came of it, good or bad. */
-  private async settle(
+  /** Makes or changes a resource; what no provider is asked for comes out as it went in. */
+  private async make(
+    type: "creating" | "updating",
     fresh: ResourceState,
-    end: () => void,
-    save: (id: string | undefined, outputs: PropertyMap) => Promise<void>,
-    ask: (host: DynamicHost) => Promise<() => Promise<void>>,
+    ask: (host: DynamicHost) => Promise<Made>,
+    note: (made: Made) => void,
   ): Promise<void> {
-    let saveAnswer: () => Promise<void>;
+    const { dryRun, snapshot } = this.options;
+    if (!dryRun && isManaged(fresh)) return this.attempt(type, fresh, ask, note);
+    const id = fresh.type === providerType && !dryRun ? (fresh.id ?? randomUUID()) : fresh.id;
+    note({ id, outputs: fresh.custom ? fresh.inputs : {} });
+    await snapshot.save();
+  }
+
+  /** Has the provider do something, and notes what came of it, good or bad. What nobody knows the end of stays written down as pending. */
+  private async attempt<T>(
+    type: "creating" | "updating" | "deleting",
+    resource: ResourceState,
+    ask: (host: DynamicHost) => Promise<T>,
+    note: (answer: T) => void,
+  ): Promise<void> {
+    const end = await this.options.snapshot.begin(type, resource);
     try {
-      saveAnswer = await ask(await this.options.host());
+      const answer = await ask(await this.options.host());
+      // The answer is noted with the end, at once: another's write may come at any moment.
+      end();
+      note(answer);
     } catch (error) {
       if (!(error instanceof HostGone)) end();
       if (error instanceof InitError) {
-        fresh.initErrors = error.reasons;
-        await save(error.id, error.properties);
-      } else await this.options.snapshot.save();
+        resource.initErrors = error.reasons;
+        note(error as T);
+      }
       throw error;
+    } finally {
+      await this.options.snapshot.save();
     }
-    end();
-    await saveAnswer();
   }
 
-  private count(
+  private count(op: keyof Changes, { type }: ResourceState): void {
+    if (type !== providerType) this.changes[op] = (this.changes[op] ?? 0) + 1;
+  }
+
+  private async step(
+    op: StepOp,
     resource: ResourceState,
-    result: "same" | "update" | "delete",
-    count: boolean,
-  ): "same" | "update" | "delete" {
-    if (count && resource.type !== providerType) this.changes[result] = (this.changes[result] ?? 0) + 1;
-    return result;
-  }
-
-  private async step(op: StepOp, resource: ResourceState, work: Work, keys?: readonly string[]): Promise<void> {
+    work: () => Promise<"same" | "update" | "delete" | void>,
+    { keys, before }: About = {},
+  ): Promise<void> {
     const { urn, type } = resource;
     // The default provider is our own affair.
     const emit: Listener = type === providerType ? () => undefined : this.options.emit;
     const began = performance.now();
     const seconds = (): number => (performance.now() - began) / 1000;
+    const differs = op === "create" || op === "update" || op === "create-replacement";
+    const changes = differs ? inputChanges(before ?? {}, resource.inputs) : undefined;
     emit({ kind: "start", op, urn, type });
     try {
       const result = (await work()) ?? undefined;
-      const counted = op === "create" || op === "update" || op === "delete" || op === "replace" || op === "same";
-      if (counted && type !== providerType) this.changes[op] = (this.changes[op] ?? 0) + 1;
-      emit({ kind: "done", op, result, urn, type, seconds: seconds(), keys });
+      if (op === "create" || op === "update" || op === "delete" || op === "replace" || op === "same")
+        this.count(op, resource);
+      emit({ kind: "done", op, result, urn, type, seconds: seconds(), keys, changes });
     } catch (error) {
       this.options.emit({ kind: "diagnostic", severity: "error", urn, message: messageOf(error) });
-      emit({ kind: "failed", op, urn, type, seconds: seconds() });
-      throw new StepFailed(resource, error instanceof Protected, error);
+      emit({ kind: "failed", op, urn, type, seconds: seconds(), changes });
+      throw new StepFailed(error instanceof Protected, error);
     }
   }
 }
 
-type Work = () => Promise<"same" | "update" | "delete" | undefined | void>;
+/** Whether the provider host manages the resource. */
+function isManaged({ custom, type }: ResourceState): boolean {
+  return custom && type !== providerType;
+}
 
-function mark(fresh: ResourceState, outputs: PropertyMap): PropertyMap {
-  return markSecretOutputs(outputs, fresh.inputs, fresh.additionalSecretOutputs ?? []);
+function mark({ inputs, additionalSecretOutputs = [] }: ResourceState, outputs: PropertyMap): PropertyMap {
+  return markSecretOutputs(outputs, inputs, additionalSecretOutputs);
+}
+
+/** What is different, for people; the SDK's own properties, which begin with `__`, say nothing to them. */
+function inputChanges(before: PropertyMap, after: PropertyMap): PropertyChange[] {
+  const names = changedKeys(before, after).filter((name) => !name.startsWith("__"));
+  const shown = (values: PropertyMap, name: string): unknown =>
+    name in values ? masked(values[name] ?? null) : undefined;
+  return names.map((name) => ({ name, before: shown(before, name), after: shown(after, name) }));
 }
 
 function protectedMessage(urn: string): string {

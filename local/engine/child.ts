@@ -15,17 +15,22 @@ if (String(process.ppid) === process.env.LOCAL_ENGINE_PID) {
   pipe.on("close", () => process.exit(1)).on("error", () => {}).resume().unref();
 }`;
 
+export interface ChildOptions {
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly nodeArgs?: readonly string[];
+}
+
 /** A process of the SDK. */
 export class Child {
   readonly exit: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
   private constructor(private readonly process: ChildProcess) {
-    const gone = Promise.race([
-      once(process, "close") as Promise<[number | null, NodeJS.Signals | null]>,
-      once(process, "error").then(([error]): never => {
-        throw new EngineError(`a process could not be started: ${(error as Error).message}`);
-      }),
-    ]);
-    this.exit = gone.then(([code, signal]) => ({ code, signal }));
+    this.exit = once(process, "close").then(
+      ([code, signal]) => ({ code: code as number | null, signal: signal as NodeJS.Signals | null }),
+      (error: Error): never => {
+        throw new EngineError(`a process could not be started: ${error.message}`);
+      },
+    );
     this.exit.catch(() => undefined);
   }
 
@@ -36,14 +41,13 @@ export class Child {
   static start(
     script: string,
     args: readonly string[],
-    options: { cwd: string; env: NodeJS.ProcessEnv; nodeArgs?: readonly string[] },
+    { cwd, env, nodeArgs = [] }: ChildOptions,
     onLine: (line: string, from: "stdout" | "stderr") => void,
   ): Child {
-    const entry = join(sdkDirectory(options.cwd), script);
     const preload = `--import=data:text/javascript,${encodeURIComponent(guard)}`;
-    const child = spawn(process.execPath, [preload, ...(options.nodeArgs ?? []), entry, ...args], {
-      cwd: options.cwd,
-      env: { ...options.env, LOCAL_ENGINE_PID: String(process.pid) },
+    const child = spawn(process.execPath, [preload, ...nodeArgs, join(sdkDirectory(cwd), script), ...args], {
+      cwd,
+      env: { ...env, LOCAL_ENGINE_PID: String(process.pid) },
       stdio: ["ignore", "pipe", "pipe", "pipe"],
       // A process group of its own: ^C reaches the engine alone, which lets what runs finish.
       detached: process.platform !== "win32",
@@ -63,7 +67,7 @@ export class Child {
     clearTimeout(insist);
   }
 
-  kill(signal: NodeJS.Signals): void {
+  private kill(signal: NodeJS.Signals): void {
     const { pid, exitCode, signalCode } = this.process;
     if (pid === undefined || exitCode !== null || signalCode !== null) return;
     try {
@@ -80,12 +84,8 @@ export function sdkDirectory(programDirectory: string): string {
   const require = createRequire(join(programDirectory, "package.json"));
   try {
     return join(require.resolve("@pulumi/pulumi/package.json"), "..");
-  } catch (error) {
-    throw new EngineError(
-      `@pulumi/pulumi is not installed where the program is (${programDirectory}): run \`npm install\` there`,
-      {
-        cause: error,
-      },
-    );
+  } catch (cause) {
+    const message = `@pulumi/pulumi is not installed where the program is (${programDirectory}): run \`npm install\` there`;
+    throw new EngineError(message, { cause });
   }
 }

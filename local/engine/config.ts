@@ -1,7 +1,8 @@
-import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { Document, isMap, isScalar, parseDocument, parse } from "yaml";
-import { EngineError, readable, UnsupportedError } from "./errors";
+import { Document, parse, parseDocument } from "yaml";
+import { z } from "zod";
+import { EngineError, messageOf, readable, UnsupportedError } from "./errors";
 import { type Crypter } from "./secrets";
 
 /** What `Pulumi.yaml` says. */
@@ -24,54 +25,64 @@ export interface ConfigValue {
   readonly secret: boolean;
 }
 
+const runtimeOptions = z.object({
+  typescript: z.boolean().default(true),
+  tsconfig: z.string().optional(),
+  nodeargs: z.string().default(""),
+});
+const projectFile = z.looseObject({
+  name: z.string().regex(/^[A-Za-z0-9_.-]+$/),
+  runtime: z.union([
+    z.string().transform((name) => ({ name, options: runtimeOptions.parse({}) })),
+    z.object({ name: z.string(), options: runtimeOptions.prefault({}) }),
+  ]),
+  main: z.string().default("."),
+  config: z.record(z.string(), z.unknown()).default({}),
+});
+
 /** Reads the project file of `directory`. */
 export function readProject(directory: string): Project {
-  const path = projectFile(directory);
+  const path = findFile(directory);
   if (path === undefined) throw new EngineError(`no Pulumi.yaml project file found in ${directory}`);
-  const yaml = readable(path, () => parse(readFileSync(path, "utf8")) as Record<string, unknown> | null);
-  const name = yaml?.name;
-  if (typeof name !== "string" || !/^[A-Za-z0-9_.-]+$/.test(name))
-    throw new EngineError(`${path} has no usable \`name\``);
-  const runtime =
-    typeof yaml?.runtime === "string" ? { name: yaml.runtime } : (yaml?.runtime as Record<string, unknown>);
-  if (runtime?.name !== "nodejs") throw new UnsupportedError(`the runtime ${JSON.stringify(runtime?.name ?? null)}`);
-  const options = (runtime.options ?? {}) as Record<string, unknown>;
-  const main = typeof yaml?.main === "string" ? resolve(directory, yaml.main) : undefined;
-  const found = main === undefined ? undefined : statSync(main, { throwIfNoEntry: false });
-  if (main !== undefined && !found)
-    throw new EngineError(`the project's \`main\` could not be read: there is no ${main}`);
-  const isFile = main !== undefined && found?.isDirectory() === false;
+  const result = projectFile.safeParse(readable(path, () => parse(readFileSync(path, "utf8")) as unknown));
+  if (!result.success) throw new EngineError(`${path} cannot be used:\n${z.prettifyError(result.error)}`);
+  const { name, runtime, main, config, ...others } = result.data;
+  if (runtime.name !== "nodejs") throw new UnsupportedError(`the runtime ${JSON.stringify(runtime.name)}`);
+  for (const key of ["stackConfigDir", "plugins", "packages"])
+    if (key in others) throw new UnsupportedError(`\`${key}\` in ${path}`);
+  const program = resolve(directory, main);
+  const found = statSync(program, { throwIfNoEntry: false });
+  if (!found) throw new EngineError(`the project's \`main\` could not be read: there is no ${program}`);
   return {
     name,
     directory: resolve(directory),
-    programDirectory: main === undefined ? resolve(directory) : isFile ? dirname(main) : main,
-    entryPoint: isFile ? basename(main) : ".",
-    typescript: options.typescript !== false,
-    tsconfig: typeof options.tsconfig === "string" ? options.tsconfig : undefined,
-    nodeArgs: typeof options.nodeargs === "string" ? options.nodeargs.split(/\s+/).filter((arg) => arg !== "") : [],
-    config: projectConfig(name, yaml?.config),
+    programDirectory: found.isDirectory() ? program : dirname(program),
+    entryPoint: found.isDirectory() ? "." : basename(program),
+    typescript: runtime.options.typescript,
+    tsconfig: runtime.options.tsconfig,
+    nodeArgs: runtime.options.nodeargs.split(/\s+/).filter((arg) => arg !== ""),
+    config: projectConfig(name, config),
   };
 }
 
 /** The nearest folder, from `directory` upwards, that has a project file. */
 export function findProject(directory: string): string {
   for (let folder = resolve(directory); ; folder = dirname(folder)) {
-    if (projectFile(folder) !== undefined) return folder;
+    if (findFile(folder) !== undefined) return folder;
     if (folder === dirname(folder))
       throw new EngineError(`no Pulumi.yaml project file found in ${directory} or above it`);
   }
 }
 
-function projectFile(directory: string): string | undefined {
+function findFile(directory: string): string | undefined {
   return ["Pulumi.yaml", "Pulumi.yml"].map((name) => join(directory, name)).find((path) => existsSync(path));
 }
 
-function projectConfig(project: string, config: unknown): Record<string, string> {
+function projectConfig(project: string, config: Record<string, unknown>): Record<string, string> {
   const settings: Record<string, string> = {};
-  for (const [key, given] of Object.entries((config ?? {}) as Record<string, unknown>)) {
-    const isObject = typeof given === "object" && given !== null && !Array.isArray(given);
-    const about: { value?: unknown; default?: unknown } = isObject ? given : { value: given };
-    const value = about.value ?? about.default;
+  for (const [key, given] of Object.entries(config)) {
+    const declared = z.object({ value: z.unknown().optional(), default: z.unknown().optional() }).safeParse(given).data;
+    const value = declared ? (declared.value ?? declared.default) : given;
     if (value !== undefined) settings[fullKey(project, key)] = asText(value);
   }
   return settings;
@@ -79,23 +90,24 @@ function projectConfig(project: string, config: unknown): Record<string, string>
 
 /** `name` alone belongs to the project. */
 export function fullKey(project: string, key: string): string {
-  const parts = key.split(":");
-  if (parts.length === 3 && parts[1] === "config") return `${parts[0] ?? ""}:${parts[2] ?? ""}`;
-  if (parts.length > 2 || parts.some((part) => part === ""))
-    throw new EngineError(`${JSON.stringify(key)} is no configuration key`);
-  return parts.length === 1 ? `${project}:${key}` : key;
-}
-
-function isMapping(value: unknown): boolean {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  const [, namespace = project, name] = /^(?:([^:]+):(?:config:)?)?([^:]+)$/.exec(key) ?? [];
+  if (name === undefined) throw new EngineError(`${JSON.stringify(key)} is no configuration key`);
+  return `${namespace}:${name}`;
 }
 
 function asText(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
+const stackFile = z.looseObject({
+  config: z.record(z.string(), z.unknown()).nullish(),
+  encryptionsalt: z.string().optional(),
+  secretsprovider: z.string().optional(),
+});
+
 /** A stack's settings file, `Pulumi.<stack>.yaml`, in the CLI's format. What we don't understand in it stays. */
 export class StackFile {
+  readonly salt: string | undefined;
   private readonly document: Document;
 
   constructor(
@@ -104,44 +116,49 @@ export class StackFile {
   ) {
     this.document = existsSync(path) ? parseDocument(readFileSync(path, "utf8")) : new Document({});
     if (this.document.errors[0]) throw new EngineError(`${path}: ${this.document.errors[0].message}`);
-    const settings = readable(path, () => this.document.toJSON() as { config?: unknown } | null);
-    if (!isMapping(settings ?? {}) || !isMapping(settings?.config ?? {}))
-      throw new EngineError(`${path}: it must be a mapping, and so must its \`config\``);
-    const provider = this.document.get("secretsprovider");
-    if (provider !== undefined && provider !== "passphrase")
-      throw new UnsupportedError(`the secrets provider ${asText(provider)}`);
+    const result = stackFile.safeParse(readable(path, () => this.document.toJSON() as unknown) ?? {});
+    if (!result.success) throw new EngineError(`${path} cannot be used:\n${z.prettifyError(result.error)}`);
+    const { encryptionsalt, secretsprovider = "passphrase" } = result.data;
+    if (secretsprovider !== "passphrase") throw new UnsupportedError(`the secrets provider ${secretsprovider}`);
+    this.salt = encryptionsalt;
   }
 
-  get salt(): string | undefined {
-    const salt = this.document.get("encryptionsalt");
-    return typeof salt === "string" ? salt : undefined;
-  }
-
-  setSalt(salt: string): void {
-    this.document.set("encryptionsalt", salt);
+  /** The settings as they are written. */
+  private get config(): Record<string, unknown> {
+    return (this.document.toJSON() as z.infer<typeof stackFile> | null)?.config ?? {};
   }
 
   get hasSecrets(): boolean {
-    return JSON.stringify(this.document.toJSON()).includes('"secure":');
+    return JSON.stringify(this.config).includes('"secure":');
   }
 
   /** Every setting, those of the project file included, under its full name. */
   settings(crypter: Crypter | undefined): Record<string, ConfigValue> {
-    const all: Record<string, ConfigValue> = {};
-    for (const [key, value] of Object.entries(this.project.config)) all[key] = { value, secret: false };
-    const config = this.document.get("config");
-    for (const item of isMap(config) ? config.items : []) {
-      const key = fullKey(this.project.name, String(isScalar(item.key) ? item.key.value : item.key));
-      // The text as written: `1.10` is not 1.1, and `007` not 7.
-      if (isScalar(item.value)) all[key] = { value: item.value.source ?? String(item.value.value), secret: false };
-      else {
-        // An alias means what it names.
-        const json = (this.document.toJSON() as { config: Record<string, unknown> }).config;
-        const written = json[String(isScalar(item.key) ? item.key.value : item.key)] ?? null;
-        all[key] = readable(`the setting ${key} in ${this.path}`, () => reveal(written, crypter));
-      }
-    }
-    return all;
+    const own = Object.entries(this.config).map(([name, value]): [string, ConfigValue] => {
+      const key = fullKey(this.project.name, name);
+      return [key, readable(`the setting ${key} in ${this.path}`, () => this.read(name, value, crypter))];
+    });
+    const given = Object.entries(this.project.config).map(([key, value]) => [key, { value, secret: false }] as const);
+    return Object.fromEntries([...given, ...own]);
+  }
+
+  private read(name: string, given: unknown, crypter: Crypter | undefined): ConfigValue {
+    // The text as written: `1.10` is not 1.1, and `007` not 7.
+    const node = this.document.getIn(["config", name], true) as { source?: unknown } | undefined;
+    if (typeof node?.source === "string") return { value: node.source, secret: false };
+    let secret = false;
+    const value = JSON.stringify(given, (_, part: unknown) => {
+      const sealed = z.strictObject({ secure: z.string() }).safeParse(part);
+      if (!sealed.success) return part;
+      if (!crypter) throw new EngineError("it is secret, and there is no passphrase to read it with");
+      secret = true;
+      return crypter.decrypt(sealed.data.secure);
+    });
+    return { value: asText(JSON.parse(value)), secret };
+  }
+
+  setSalt(salt: string): void {
+    this.document.set("encryptionsalt", salt);
   }
 
   set(key: string, value: string | { secure: string }): void {
@@ -155,25 +172,12 @@ export class StackFile {
 
   save(): void {
     const aside = `${this.path}.${process.pid}.tmp`;
-    writeFileSync(aside, this.document.toString({ lineWidth: 0 }));
-    renameSync(aside, this.path);
-  }
-}
-
-function reveal(json: unknown, crypter: Crypter | undefined): ConfigValue {
-  let secret = false;
-  const open = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(open);
-    if (typeof value !== "object" || value === null) return value;
-    const { secure, ...others } = value as { secure?: unknown };
-    if (typeof secure === "string" && Object.keys(others).length === 0) {
-      if (crypter === undefined)
-        throw new EngineError("a setting is secret, and there is no passphrase to read it with");
-      secret = true;
-      return crypter.decrypt(secure);
+    try {
+      writeFileSync(aside, this.document.toString({ lineWidth: 0 }));
+      renameSync(aside, this.path);
+    } catch (error) {
+      rmSync(aside, { force: true });
+      throw new EngineError(`the settings cannot be written: ${messageOf(error)}`, { cause: error });
     }
-    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, open(item)]));
-  };
-  const value = asText(open(json));
-  return { value, secret };
+  }
 }

@@ -1,19 +1,26 @@
+import { isDeepStrictEqual } from "node:util";
 import { type Applier } from "./apply";
-import { EngineError } from "./errors";
+import { type ResourceState } from "./format";
 import { dependentsOf } from "./graph";
 import { type DynamicHost } from "./host";
 import { ignoreChanges } from "./paths";
-import { applyReplaceOnChanges, componentDiff, type Diff, planStep, settleDiff } from "./plan";
-import { type Goal, providerType, type ResourceState, type Severity } from "./types";
-import { aliasUrns, makeUrn } from "./urns";
-import { isList, type PropertyMap, type PropertyValue, sameValue, Secret, Unknown } from "./values";
+import { applyReplaceOnChanges, type Diff, noDiff, planStep, protectedFromReplacement, settleDiff } from "./plan";
+import { type Severity } from "./types";
+import { type Alias, aliasUrns, makeUrn, providerType } from "./urns";
+import { masked, type PropertyMap, unknown } from "./values";
+
+/** What a program wants a resource to be. */
+export interface Goal {
+  readonly name: string;
+  /** The resource as it will be saved, as far as the program says. */
+  readonly resource: ResourceState;
+  readonly aliases: readonly Alias[];
+  readonly deleteBeforeReplace: boolean | undefined;
+}
 
 /** The program wants something that cannot be. */
 export class Refused extends Error {
-  constructor(
-    readonly urn: string,
-    readonly messages: readonly string[],
-  ) {
+  constructor(readonly messages: readonly string[]) {
     super(messages.join("\n"));
   }
 }
@@ -26,9 +33,7 @@ export interface DecisionsOptions {
   readonly stack: string;
   /** The stack's configuration, which the provider gets and keeps in the state. */
   readonly config: PropertyMap;
-  readonly applier: Applier;
   readonly host: () => Promise<DynamicHost>;
-  readonly report: (severity: Severity, message: string, urn: string) => void;
 }
 
 /** Decides what is to be done about each resource of a program; asks the provider to check and compare, and changes nothing. */
@@ -41,11 +46,14 @@ export class Decisions {
   readonly madeRoom = new Set<ResourceState>();
   private olds: readonly ResourceState[] = [];
   private byUrn = new Map<string, ResourceState>();
-  private readonly goals = new Map<string, Goal>();
-  private readonly aliasOf = new Map<string, string>();
+  private readonly foundAs = new Map<string, string>();
   private provider: Promise<string> | undefined;
 
-  constructor(private readonly options: DecisionsOptions) {}
+  constructor(
+    private readonly options: DecisionsOptions,
+    private readonly applier: Applier,
+    private readonly report: (severity: Severity, message: string, urn: string) => void,
+  ) {}
 
   /** Sets what the state has. */
   compareWith(olds: readonly ResourceState[]): void {
@@ -59,64 +67,37 @@ export class Decisions {
   }
 
   /** @throws Refused when what the program wants cannot be */
-  async decide(urn: string, goal: Goal): Promise<[ResourceState, Chain]> {
-    if (this.goals.has(urn)) throw new Refused(urn, [`Duplicate resource URN '${urn}'; try giving it a unique name`]);
-    const parent = goal.parent === undefined ? undefined : this.goals.get(goal.parent);
-    const inherited = {
-      protect: goal.protect ?? parent?.protect,
-      retainOnDelete: goal.retainOnDelete ?? parent?.retainOnDelete,
-    };
-    const wanted = { ...goal, ...inherited };
-    this.goals.set(urn, wanted);
-    const old = this.findOld(urn, wanted);
-    const fresh = newState(urn, wanted, goal.custom ? await this.defaultProvider() : undefined);
+  async decide(goal: Goal): Promise<[ResourceState, Chain]> {
+    const { urn, custom, inputs, parent: parentUrn = "" } = goal.resource;
+    if (this.made.has(urn)) throw new Refused([`Duplicate resource URN '${urn}'; try giving it a unique name`]);
+    const parent = this.made.get(parentUrn);
+    const fresh = { ...goal.resource };
+    fresh.protect ??= parent?.protect;
+    fresh.retainOnDelete ??= parent?.retainOnDelete;
     this.made.set(urn, fresh);
+    const old = this.findOld(goal);
     if (old) this.kept.add(old);
+    if (custom) fresh.provider = await this.defaultProvider();
     const recreating = old !== undefined && this.madeRoom.has(old);
+    // What the program ignores, and what the provider carries over, does not hold for a new resource.
+    const comparable = recreating ? undefined : old;
+    if (comparable) fresh.inputs = this.ignoreChanges(comparable, fresh);
+    if (custom) fresh.inputs = await this.check(fresh, goal, comparable, fresh.inputs);
+    const diff = comparable ? await this.diff(comparable, fresh) : noDiff;
+    const plan = planStep(old, fresh, recreating, diff, goal.deleteBeforeReplace);
+    if (plan.do === "refuse") throw new Refused([plan.why]);
+    if (!old || plan.do === "create") return [fresh, [() => this.applier.create(fresh)]];
+    if (plan.do === "same") return [fresh, [() => this.applier.same(old, fresh)]];
+    if (plan.do === "update") return [fresh, [() => this.applier.update(old, fresh, plan.keys)]];
 
-    fresh.inputs = wanted.inputs;
-    if (old && !recreating) {
-      const { inputs, invalid } = ignoreChanges(wanted.inputs, old.inputs, wanted.ignoreChanges);
-      fresh.inputs = inputs;
-      if (invalid.length > 0) {
-        const paths = JSON.stringify(invalid.join(", "));
-        this.options.report("info", `cannot ignore changes in added or removed elements of the path: ${paths}`, urn);
-      }
-    }
-    if (goal.custom) fresh.inputs = await this.check(urn, goal, recreating ? undefined : old, fresh.inputs);
-    const diff = old && !recreating ? await this.diff(old, fresh) : componentDiff(false);
-    const plan = planStep(old, recreating, diff, wanted);
-    switch (plan.do) {
-      case "create":
-        return [fresh, [() => this.options.applier.create(fresh)]];
-      case "same":
-        return [fresh, [() => this.options.applier.same(required(old), fresh)]];
-      case "update":
-        return [fresh, [() => this.options.applier.update(required(old), fresh, plan.keys)]];
-      case "refuse":
-        throw new Refused(urn, [plan.why]);
-      case "replace": {
-        // What the provider carried over from the old resource does not hold for a new one.
-        if (goal.custom && !recreating) fresh.inputs = await this.check(urn, goal, undefined, goal.inputs);
-        return [fresh, await this.replacement(required(old), fresh, plan, recreating)];
-      }
-    }
-  }
-
-  private async replacement(
-    old: ResourceState,
-    fresh: ResourceState,
-    plan: { keys: readonly string[]; deleteFirst: boolean },
-    recreating: boolean,
-  ): Promise<Chain> {
-    const create = (): Promise<void> => this.options.applier.create(fresh, old, plan.keys);
-    const tell = (): Promise<void> => this.options.applier.replaced(fresh, plan.keys);
-    if (recreating) return [tell, create];
-    if (!plan.deleteFirst) return [create, tell];
-    const condemned = old.pendingReplacement === true ? [] : [old];
-    condemned.push(...(await this.replacedWith(old)));
-    const deletes = condemned.reverse().map((resource) => () => this.options.applier.delete(resource, "making-room"));
-    return [...deletes, tell, create];
+    if (custom && comparable) fresh.inputs = await this.check(fresh, goal, undefined, inputs);
+    const create = (): Promise<void> => this.applier.create(fresh, old, plan.keys);
+    const tell = (): Promise<void> => this.applier.replaced(fresh, plan.keys);
+    if (recreating) return [fresh, [tell, create]];
+    if (!plan.deleteFirst) return [fresh, [create, tell]];
+    const condemned = [...(old.pendingReplacement ? [] : [old]), ...(await this.replacedWith(old))].reverse();
+    const deletes = condemned.map((resource) => () => this.applier.delete(resource, "making-room"));
+    return [fresh, [...deletes, tell, create]];
   }
 
   /** What depends on a resource that must be deleted first, and would be replaced itself if that one's outputs changed. */
@@ -124,36 +105,31 @@ export class Decisions {
     const replaced = new Set([root.urn]);
     const found: ResourceState[] = [];
     for (const candidate of dependentsOf(root, this.olds, this.kept)) {
-      const changing = Object.entries(candidate.propertyDependencies ?? {})
-        .filter(([, urns]) => urns.some((urn) => replaced.has(urn)))
-        .map(([key]) => key)
-        .filter((key) => key in candidate.inputs);
+      const { urn, inputs, propertyDependencies = {}, replaceOnChanges = [] } = candidate;
+      const changing = Object.keys(inputs).filter((key) => propertyDependencies[key]?.some((on) => replaced.has(on)));
       if (!candidate.custom || changing.length === 0 || this.madeRoom.has(candidate)) continue;
-      const news = { ...candidate.inputs, ...Object.fromEntries(changing.map((key) => [key, Unknown.value])) };
-      const host = await this.options.host();
-      const answer = await host.diff(candidate.urn, candidate.id ?? "", candidate.inputs, candidate.outputs, news);
-      const diff = applyReplaceOnChanges(
-        settleDiff(answer, candidate.inputs, news),
-        candidate.replaceOnChanges ?? [],
-        false,
-      );
-      if (diff.replaces.length === 0) continue;
-      if (candidate.protect === true) {
-        throw new Refused(root.urn, [
-          `unable to replace resource ${JSON.stringify(candidate.urn)} as part of replacing ${JSON.stringify(root.urn)} as it is ` +
-            "currently marked for protection. To unprotect the resource, remove the `protect` flag from the resource in your " +
-            "Pulumi program and run `pulumi up`",
-        ]);
-      }
-      replaced.add(candidate.urn);
+      const news = { ...inputs, ...Object.fromEntries(changing.map((key) => [key, unknown])) };
+      const diff = settleDiff(await (await this.options.host()).diff(candidate, news), inputs, news);
+      if (applyReplaceOnChanges(diff, replaceOnChanges, false).replaces.length === 0) continue;
+      if (candidate.protect) throw new Refused([protectedFromReplacement(urn, root.urn)]);
+      replaced.add(urn);
       this.madeRoom.add(candidate);
       found.push(candidate);
     }
     return found;
   }
 
+  private ignoreChanges(old: ResourceState, fresh: ResourceState): PropertyMap {
+    const { inputs, invalid } = ignoreChanges(fresh.inputs, old.inputs, fresh.ignoreChanges ?? []);
+    if (invalid.length > 0) {
+      const about = `cannot ignore changes in added or removed elements of the path: "${invalid.join(", ")}"`;
+      this.report("info", about, fresh.urn);
+    }
+    return inputs;
+  }
+
   private async check(
-    urn: string,
+    { urn, type }: ResourceState,
     goal: Goal,
     old: ResourceState | undefined,
     news: PropertyMap,
@@ -162,96 +138,49 @@ export class Decisions {
     const { inputs, failures } = await host.check(urn, old?.inputs ?? {}, news);
     if (failures.length === 0) return inputs;
     const messages = failures.map(({ property, reason }) => {
-      const about = `${goal.type} resource '${goal.name}'`;
+      const about = `${type} resource '${goal.name}'`;
       if (property === "") return `${about} has a problem: ${reason}`;
-      return `${about}: property ${property} value {${shown(goal.inputs[property])}} has a problem: ${reason}`;
+      const value = masked(goal.resource.inputs[property] ?? "<nil>");
+      const shown = typeof value === "string" ? value : JSON.stringify(value);
+      return `${about}: property ${property} value {${shown}} has a problem: ${reason}`;
     });
-    throw new Refused(urn, messages);
+    throw new Refused(messages);
   }
 
   private async diff(old: ResourceState, fresh: ResourceState): Promise<Diff> {
-    if (old.custom !== fresh.custom)
-      return { changed: true, replaces: ["provider"], deleteBeforeReplace: false, keys: [] };
-    if (!fresh.custom) return componentDiff(!sameValue(old.inputs, fresh.inputs));
-    const host = await this.options.host();
-    const answer = await host.diff(fresh.urn, old.id ?? "", old.inputs, old.outputs, fresh.inputs);
-    return settleDiff(answer, old.inputs, fresh.inputs);
+    if (old.custom !== fresh.custom) return { ...noDiff, changed: true, replaces: ["provider"] };
+    if (!fresh.custom) return { ...noDiff, changed: !isDeepStrictEqual(old.inputs, fresh.inputs) };
+    return settleDiff(await (await this.options.host()).diff(old, fresh.inputs, fresh.urn), old.inputs, fresh.inputs);
   }
 
-  private findOld(urn: string, goal: Goal): ResourceState | undefined {
-    const { stack, project } = this.options;
-    const identity = { stack, project, parent: goal.parent, type: goal.type, name: goal.name };
-    const aliases = aliasUrns(identity, goal.aliases, (parent) => this.aliasOf.get(parent));
-    for (const candidate of [urn, ...aliases]) {
-      const old = this.byUrn.get(candidate);
-      if (!old) continue;
-      if (this.kept.has(old)) {
-        throw new Refused(urn, [
-          `Duplicate resource alias '${candidate}' applied to resource with URN '${urn}'; another one has it`,
-        ]);
-      }
-      if (candidate !== urn) this.aliasOf.set(urn, candidate);
-      return old;
-    }
-    return undefined;
+  private findOld({ name, resource, aliases }: Goal): ResourceState | undefined {
+    const { urn, parent, type } = resource;
+    const identity = { ...this.options, parent, type, name };
+    const before = aliasUrns(identity, aliases, (parent) => this.foundAs.get(parent));
+    const found = [urn, ...before].find((candidate) => this.byUrn.has(candidate));
+    const old = found === undefined ? undefined : this.byUrn.get(found);
+    if (!found || !old) return undefined;
+    if (this.kept.has(old))
+      throw new Refused([
+        `Duplicate resource alias '${found}' applied to resource with URN '${urn}'; another one has it`,
+      ]);
+    if (found !== urn) this.foundAs.set(urn, found);
+    return old;
   }
 
   /** The resource that stands for the provider itself: it keeps the configuration that the provider was given. */
   private defaultProvider(): Promise<string> {
     this.provider ??= (async () => {
-      const urn = makeUrn(this.options.stack, this.options.project, undefined, providerType, "default");
+      const urn = makeUrn({ ...this.options, parent: undefined, type: providerType, name: "default" });
       const old = this.byUrn.get(urn);
       const inputs = this.options.config;
       const fresh: ResourceState = { urn, custom: true, type: providerType, inputs, outputs: {} };
-      if (!old) await this.options.applier.create(fresh);
-      else {
-        this.kept.add(old);
-        if (sameValue(old.inputs, inputs)) await this.options.applier.same(old, fresh);
-        else await this.options.applier.update(old, fresh);
-      }
-      return `${urn}::${fresh.id ?? unknownId}`;
+      if (old) this.kept.add(old);
+      if (!old) await this.applier.create(fresh);
+      else if (isDeepStrictEqual(old.inputs, inputs)) await this.applier.same(old, fresh);
+      else await this.applier.update(old, fresh, []);
+      return `${urn}::${fresh.id ?? unknown}`;
     })();
     return this.provider;
   }
-}
-
-const unknownId = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
-
-function newState(urn: string, goal: Goal, provider: string | undefined): ResourceState {
-  return {
-    urn,
-    custom: goal.custom,
-    type: goal.type,
-    inputs: {},
-    outputs: {},
-    parent: goal.parent,
-    protect: goal.protect,
-    dependencies: goal.dependencies,
-    provider,
-    propertyDependencies: goal.propertyDependencies,
-    additionalSecretOutputs: goal.additionalSecretOutputs,
-    customTimeouts: goal.customTimeouts,
-    retainOnDelete: goal.retainOnDelete,
-    ignoreChanges: goal.ignoreChanges,
-    replaceOnChanges: goal.replaceOnChanges,
-  };
-}
-
-function required(old: ResourceState | undefined): ResourceState {
-  if (!old) throw new EngineError("a plan for an old resource without one");
-  return old;
-}
-
-/** A value in a message: never a secret. */
-function shown(value: PropertyValue | undefined): string {
-  if (value === undefined || value === null) return "<nil>";
-  return JSON.stringify(hide(value)).replace(/^"(.*)"$/s, "$1");
-}
-
-function hide(value: PropertyValue): unknown {
-  if (value instanceof Secret) return "[secret]";
-  if (value instanceof Unknown) return "<unknown>";
-  if (isList(value)) return value.map(hide);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, hide(item)]));
 }

@@ -1,26 +1,21 @@
+import { setImmediate } from "node:timers/promises";
+import PQueue from "p-queue";
 import { Applier, type ApplyOptions, StepFailed } from "./apply";
+import { type Chain, Decisions, type DecisionsOptions, type Goal, Refused } from "./decisions";
 import { EngineError, messageOf } from "./errors";
-import { type Chain, Decisions, Refused } from "./decisions";
-import { deletionWaves, dropLost, neededBy } from "./graph";
-import { Slots } from "./slots";
-import { type Snapshot } from "./state";
-import { type Goal, type Listener, type ResourceState, type Severity, stackType } from "./types";
-import { makeUrn } from "./urns";
-import { type PropertyMap, sameValue } from "./values";
+import { type ResourceState } from "./format";
+import { deletionWaves, neededBy, withoutLost } from "./graph";
+import { type Severity } from "./types";
+import { stackType } from "./urns";
+import { type PropertyMap } from "./values";
 
-export interface DeploymentOptions extends ApplyOptions {
-  readonly project: string;
-  readonly stack: string;
+export interface DeploymentOptions extends ApplyOptions, DecisionsOptions {
+  /** How many resources are worked on at a time. */
   readonly parallel: number;
-  readonly olds: ResourceState[];
-  /** The stack's configuration, which the provider gets and keeps in the state. */
-  readonly config: PropertyMap;
 }
 
 /** The operation has ended, or is about to: nothing more is taken. */
 export class Closed extends Error {}
-
-type Outcome = "running" | "succeeded" | "refused" | "failed" | "canceled";
 
 /**
  * One operation on a stack: decides for each resource of the program, in the order they come, what is to be done, and has it
@@ -28,30 +23,25 @@ type Outcome = "running" | "succeeded" | "refused" | "failed" | "canceled";
  */
 export class Deployment {
   readonly applier: Applier;
-  outcome: Outcome = "running";
+  outcome: "running" | "succeeded" | "refused" | "failed" | "canceled" = "running";
   /** Resolves when the operation stops before its end. */
   readonly stopped: Promise<void>;
-  private readonly slots: Slots;
-  private readonly snapshot: Snapshot;
-  private readonly emit: Listener;
+  /** The outputs that the program has given for the stack so far. */
+  outputs: PropertyMap | undefined;
+  private readonly slots: PQueue;
   private readonly decisions: Decisions;
   private olds: ResourceState[];
   private queue: Promise<void> = Promise.resolve();
   private finished: Promise<void> | undefined;
-  private stackOutputs: PropertyMap | undefined;
-  private outputsSettled = false;
   private stop: () => void = () => undefined;
   private close: (error: Error) => void = () => undefined;
   private readonly closed: Promise<never>;
 
-  constructor(private readonly options: DeploymentOptions) {
+  constructor(readonly options: DeploymentOptions) {
     this.applier = new Applier(options);
-    this.slots = new Slots(options.parallel);
-    this.snapshot = options.snapshot;
-    this.emit = options.emit;
-    this.olds = options.olds;
-    const report = this.report.bind(this);
-    this.decisions = new Decisions({ ...options, applier: this.applier, report });
+    this.slots = new PQueue({ concurrency: options.parallel });
+    this.olds = options.snapshot.state.resources;
+    this.decisions = new Decisions(options, this.applier, this.report.bind(this));
     this.decisions.compareWith(this.olds);
     this.stopped = new Promise((resolve) => (this.stop = resolve));
     this.closed = new Promise((_, reject) => (this.close = reject));
@@ -63,28 +53,20 @@ export class Deployment {
     const registered = new Promise<ResourceState>((resolve) => {
       this.queue = this.queue.then(() => this.handle(goal, resolve));
     });
-    const { urn, id, outputs } = await Promise.race([registered, this.closed]);
+    const { urn, id, custom, outputs } = await Promise.race([registered, this.closed]);
     // A component's outputs are what the program says at its end; what the state has may refer to what is not there yet.
-    return { urn, id, outputs: goal.custom ? outputs : {} };
+    return { urn, id, outputs: custom ? outputs : {} };
   }
 
   async registerOutputs(urn: string, outputs: PropertyMap): Promise<void> {
     const resource = this.decisions.made.get(urn);
     if (!resource) throw new EngineError(`cannot complete ${urn}, which is not registered`);
-    if (resource.type === stackType) {
-      // Whether old outputs may be dropped is known at the end.
-      this.stackOutputs = outputs;
-      return;
+    // Whether old outputs of the stack may be dropped is known at the end.
+    if (resource.type === stackType) this.outputs = outputs;
+    else {
+      this.options.snapshot.change(resource, { outputs });
+      await this.options.snapshot.save();
     }
-    if (sameValue(resource.outputs, outputs)) return;
-    resource.outputs = outputs;
-    this.snapshot.changed(resource);
-    await this.snapshot.save();
-  }
-
-  /** The outputs that the program has given for the stack so far. */
-  get outputs(): PropertyMap | undefined {
-    return this.stackOutputs;
   }
 
   /** Ends the operation for a reason that lies outside its steps. */
@@ -95,32 +77,24 @@ export class Deployment {
   }
 
   report(severity: Severity, message: string, urn?: string): void {
-    this.emit({ kind: "diagnostic", severity, urn, message });
+    this.options.emit({ kind: "diagnostic", severity, urn, message });
   }
 
   /** Reads every resource anew. With `alone`, that is all there is to do, and is counted. */
   async refresh(alone: boolean): Promise<void> {
+    const { snapshot } = this.options;
     const parents = new Map(this.olds.map(({ urn, parent }) => [urn, parent]));
-    const failures: unknown[] = [];
-    const found = await Promise.all(
-      this.olds.map(async (old) => {
-        await this.slots.take();
-        try {
-          return this.outcome === "running" ? await this.applier.refresh(old, alone) : old;
-        } catch (error) {
-          failures.push(error);
-          return old;
-        } finally {
-          this.slots.give();
-        }
-      }),
-    );
-    this.olds = found.filter((resource) => resource !== undefined);
-    dropLost(this.olds, parents);
-    for (const resource of this.olds) this.snapshot.changed(resource);
+    const lost = new Set<ResourceState>();
+    let failed = false;
+    const refresh = async (old: ResourceState): Promise<void> => {
+      if (this.outcome === "running" && !(await this.applier.refresh(old, alone))) lost.add(old);
+    };
+    await this.slots.addAll(this.olds.map((old) => () => refresh(old).catch(() => void (failed = true))));
+    this.olds = this.olds.filter((old) => !lost.has(old));
+    for (const [resource, changes] of withoutLost(this.olds, parents)) snapshot.change(resource, changes);
     this.decisions.compareWith(this.olds);
-    await this.snapshot.save();
-    if (failures.length > 0) this.fail("failed");
+    await snapshot.save();
+    if (failed) this.fail("failed");
   }
 
   /** Called when the program has said all it has to say: deletes what it has no more. May be called twice. */
@@ -129,7 +103,6 @@ export class Deployment {
       await this.settled();
       if (this.outcome === "running") await this.deleteTheRest();
       if (this.outcome === "running") this.outcome = "succeeded";
-      this.settleOutputs();
     })();
     return this.finished;
   }
@@ -138,19 +111,14 @@ export class Deployment {
   async end(): Promise<void> {
     await this.settled();
     await this.finished?.catch(() => undefined);
-    this.settleOutputs();
-    await this.snapshot.save();
-    this.close(new Closed());
-  }
-
-  private settleOutputs(): void {
     const stack = [...this.decisions.made.values()].find(({ type }) => type === stackType);
-    if (!stack || !this.stackOutputs || this.outputsSettled) return;
-    this.outputsSettled = true;
-    // After a failure an output that is missing may only not have been reached.
-    const before = this.outcome === "succeeded" ? {} : (this.decisions.oldOf(stack.urn)?.outputs ?? {});
-    stack.outputs = { ...before, ...this.stackOutputs };
-    this.snapshot.changed(stack);
+    if (stack && this.outputs) {
+      // After a failure an output that is missing may only not have been reached.
+      const before = this.outcome === "succeeded" ? {} : this.decisions.oldOf(stack.urn)?.outputs;
+      this.options.snapshot.change(stack, { outputs: { ...before, ...this.outputs } });
+    }
+    await this.options.snapshot.save();
+    this.close(new Closed());
   }
 
   private async settled(): Promise<void> {
@@ -158,71 +126,65 @@ export class Deployment {
     for (let queue; queue !== this.queue;) {
       queue = this.queue;
       await queue;
-      await this.slots.whenIdle();
+      await this.slots.onIdle();
     }
   }
 
   private async handle(goal: Goal, done: (resource: ResourceState) => void): Promise<void> {
     if (this.outcome !== "running") return;
-    const urn = makeUrn(this.options.stack, this.options.project, goal.parent, goal.type, goal.name);
-    let chain: Chain;
-    let fresh: ResourceState;
     try {
-      [fresh, chain] = await this.decisions.decide(urn, goal);
+      const [fresh, chain] = await this.decisions.decide(goal);
+      // As the engine does it, the next decision waits until somebody is free to carry this one out.
+      await new Promise<void>((started) => {
+        void this.slots.add(async () => {
+          started();
+          // What the program sends in the same breath is looked at first: it may be a reason to do nothing at all.
+          await setImmediate();
+          if (await this.run(chain)) done(fresh);
+        });
+      });
     } catch (error) {
       const messages = error instanceof Refused ? error.messages : [messageOf(error)];
-      for (const message of messages) this.report("error", message, urn);
-      return this.fail("refused");
+      for (const message of messages) this.report("error", message, goal.resource.urn);
+      this.fail("refused");
     }
-    // As the engine does it, the next decision waits until somebody is free to carry this one out.
-    await this.slots.take();
-    // What the program sends in the same breath is looked at first: it may be a reason to do nothing at all.
-    setImmediate(() => {
-      void this.run(chain)
-        .then((completed) => completed && done(fresh))
-        .finally(() => this.slots.give());
-    });
   }
 
   private async run(chain: Chain): Promise<boolean> {
-    for (const step of chain) {
-      if (this.outcome !== "running") return false;
-      try {
-        await step();
-      } catch (error) {
-        if (!(error instanceof StepFailed)) this.report("error", messageOf(error));
-        if (!(error instanceof StepFailed && error.goOn)) this.fail("failed");
-        return false;
-      }
-    }
+    for (const step of chain) if (this.outcome !== "running" || !(await this.attempt(step))) return false;
     return true;
   }
 
+  /** @returns whether the step was done; unless nothing was even attempted, its failure is the operation's */
+  private async attempt(step: () => Promise<void>): Promise<boolean> {
+    try {
+      await step();
+      return true;
+    } catch (error) {
+      if (!(error instanceof StepFailed)) this.report("error", messageOf(error));
+      if (!(error instanceof StepFailed && error.goOn)) this.fail("failed");
+      return false;
+    }
+  }
+
   private async deleteTheRest(): Promise<void> {
-    const condemned = new Set(
-      this.olds.filter((old) => (old.delete ? !this.decisions.madeRoom.has(old) : !this.decisions.kept.has(old))),
-    );
+    const { kept, madeRoom } = this.decisions;
+    const condemned = new Set(this.olds.filter((old) => (old.delete ? !madeRoom.has(old) : !kept.has(old))));
     const needed = new Set<ResourceState>();
     let failed = false;
+    const remove = async (old: ResourceState): Promise<void> => {
+      if (this.outcome !== "running" || needed.has(old)) return;
+      const forget = old.pendingReplacement && !old.delete;
+      const step = forget
+        ? () => this.applier.forget(old)
+        : () => this.applier.delete(old, old.delete ? "replaced" : "removed");
+      if (await this.attempt(step)) return;
+      failed = true;
+      // What a protected resource needs must stay with it; the rest may go.
+      neededBy(old, this.olds).forEach((other) => needed.add(other));
+    };
     for (const wave of deletionWaves(condemned, this.olds)) {
-      await Promise.all(
-        wave.map(async (old) => {
-          await this.slots.take();
-          try {
-            if (this.outcome !== "running" || needed.has(old)) return;
-            if (old.pendingReplacement === true && !old.delete) await this.applier.forget(old);
-            else await this.applier.delete(old, old.delete ? "replaced" : "removed");
-          } catch (error) {
-            failed = true;
-            // What a protected resource needs must stay with it; the rest may go.
-            if (error instanceof StepFailed && error.goOn)
-              neededBy(old, this.olds).forEach((other) => needed.add(other));
-            else this.fail("failed", error instanceof StepFailed ? undefined : messageOf(error));
-          } finally {
-            this.slots.give();
-          }
-        }),
-      );
+      await this.slots.addAll(wave.map((old) => () => remove(old)));
     }
     if (failed) this.fail("failed");
   }

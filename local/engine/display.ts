@@ -1,56 +1,121 @@
-import { styleText } from "node:util";
-import { type Changes, type Diagnostic, type EngineEvent, type StepOp } from "./types";
+import { stripVTControlCharacters, styleText } from "node:util";
+import { type ConfigValue } from "./config";
+import { type OperationOptions, type OperationResult, type OutputMap, type OutputValue } from "./results";
+import { type Changes, type Diagnostic, type EngineEvent, type PropertyChange, type StepOp } from "./types";
 import { nameOf, typeOf } from "./urns";
-
-interface OutputValue {
-  readonly value: unknown;
-  readonly secret: boolean;
-}
 
 type Style = "green" | "yellow" | "red" | "magenta" | "bold" | "dim";
 /** Puts colour to a text, or doesn't. */
-export type Paint = (style: Style, text: string) => string;
-export const plain: Paint = (_, text) => text;
-export const coloured: Paint = (style, text) => styleText(style, text, { validateStream: false });
+type Paint = (style: Style, text: string) => string;
 
-/** How each step is shown: its symbol and colour, what would be done, and what was done. */
-const ops: Record<StepOp, { symbol: string; style: Style; planned: string; doing: string; done: string }> = {
-  same: { symbol: "  ", style: "dim", planned: "unchanged", doing: "unchanged", done: "unchanged" },
-  create: { symbol: "+ ", style: "green", planned: "create", doing: "creating", done: "created" },
-  update: { symbol: "~ ", style: "yellow", planned: "update", doing: "updating", done: "updated" },
-  delete: { symbol: "- ", style: "red", planned: "delete", doing: "deleting", done: "deleted" },
-  replace: { symbol: "+-", style: "magenta", planned: "replace", doing: "replacing", done: "replaced" },
-  "create-replacement": {
-    symbol: "++",
-    style: "green",
-    planned: "create replacement",
-    doing: "creating replacement",
-    done: "created replacement",
-  },
-  "delete-replaced": {
-    symbol: "--",
-    style: "red",
-    planned: "delete original",
-    doing: "deleting original",
-    done: "deleted original",
-  },
-  refresh: { symbol: "~ ", style: "yellow", planned: "refresh", doing: "refreshing", done: "refreshed" },
-  "remove-pending-replace": { symbol: "~ ", style: "yellow", planned: "forget", doing: "forgetting", done: "forgot" },
+/** How each step is shown: its symbol and colour, what would be done, what is being done, and what was done. */
+const ops: Record<StepOp, readonly [symbol: string, style: Style, planned: string, doing: string, done: string]> = {
+  same: ["  ", "dim", "unchanged", "unchanged", "unchanged"],
+  create: ["+ ", "green", "create", "creating", "created"],
+  update: ["~ ", "yellow", "update", "updating", "updated"],
+  delete: ["- ", "red", "delete", "deleting", "deleted"],
+  replace: ["+-", "magenta", "replace", "replacing", "replaced"],
+  "create-replacement": ["++", "green", "create replacement", "creating replacement", "created replacement"],
+  "delete-replaced": ["--", "red", "delete original", "deleting original", "deleted original"],
+  refresh: ["~ ", "yellow", "refresh", "refreshing", "refreshed"],
+  "remove-pending-replace": ["~ ", "yellow", "forget", "forgetting", "forgot"],
 };
 
-/** One line for a step; undefined for what is not worth one: beginnings, and what stays as it is. */
-export function renderEvent(event: EngineEvent, dryRun: boolean, paint: Paint): string | undefined {
-  if (event.kind === "start" || event.kind === "diagnostic") return undefined;
-  const { op, urn, seconds } = event;
-  const { symbol, style, planned, doing, done } = ops[op];
-  const who = `${shortType(urn)} ${paint("bold", nameOf(urn))}`;
-  const line = (text: string): string => ` ${paint(style, symbol)} ${who} ${text}`;
-  if (event.kind === "failed") return line(paint("red", `**${doing} failed** (${time(seconds)})`));
-  const unchanged = op === "same" || (op === "refresh" && event.result === "same");
-  if (unchanged) return undefined;
-  const keys = event.keys && event.keys.length > 0 ? ` [${event.keys.join(", ")}]` : "";
-  const found = event.result === "delete" ? ", is gone" : event.result === "update" ? ", has changed" : "";
-  return line(paint(style, dryRun ? planned : `${done} (${time(seconds)})`) + found + keys);
+/** What an operation tells, for people: line by line as it happens, and a summary at its end. */
+export class Display {
+  readonly diagnostics: Diagnostic[] = [];
+  private readonly said: string[] = [];
+  private readonly secrets: string[];
+  private readonly began = performance.now();
+
+  constructor(
+    private readonly options: OperationOptions,
+    private readonly dryRun: boolean,
+    /** To which belongs what belongs to no resource. */
+    private readonly stackUrn: string,
+    config: Readonly<Record<string, ConfigValue>>,
+  ) {
+    const settings = Object.values(config);
+    this.secrets = settings.flatMap(({ value, secret }) => (secret && value.length >= 3 ? [value] : []));
+  }
+
+  tell(event: EngineEvent): void {
+    const told = event.kind === "diagnostic" ? { ...event, message: this.clean(event.message) } : event;
+    this.options.onEvent?.(told);
+    if (told.kind === "diagnostic") {
+      const { severity, urn, message } = told;
+      this.diagnostics.push({ severity, urn, message });
+    } else if (told.kind !== "start") this.say((paint) => this.step(told, paint));
+  }
+
+  /** Says the last part: what was said about which resource, the outputs, how many resources changed, and how long it took. */
+  end(succeeded: boolean, changes: Changes, before: OutputMap, outputs: OutputMap): OperationResult {
+    this.say((paint) => {
+      const names = Object.keys({ ...before, ...outputs }).sort();
+      const counts = summaryLines(changes, this.diagnostics, this.dryRun, this.stackUrn);
+      const sections: [string, string[]][] = [
+        ["Diagnostics:", this.diagnosticLines(paint)],
+        ["Outputs:", names.map((name) => outputLine(name, before[name], outputs[name], paint))],
+        ["Resources:", counts.map((line) => `    ${line}`)],
+      ];
+      const shown = sections.filter(([title, lines]) => lines.length > 0 || title === "Resources:");
+      const texts = shown.map(([title, lines]) => [paint("bold", title), ...lines].join("\n"));
+      const seconds = Math.ceil((performance.now() - this.began) / 1000);
+      if (!this.dryRun) texts.push(`${paint("bold", "Duration:")} ${seconds}s`);
+      return [this.said.length > 0 ? "\n" : "", texts.join("\n\n")].join("");
+    });
+    const { diagnostics, said } = this;
+    return { result: succeeded ? "succeeded" : "failed", changes, outputs, diagnostics, stdout: said.join("\n") };
+  }
+
+  /** Masks secret settings, as the CLI does. The SDK colours stack traces whether or not anybody can see it. */
+  private clean(message: string): string {
+    return this.secrets.reduce(
+      (text, secret) => text.replaceAll(secret, "[secret]"),
+      stripVTControlCharacters(message),
+    );
+  }
+
+  private say(render: (paint: Paint) => string | undefined): void {
+    const text = render((_, plain) => plain);
+    if (text === undefined) return;
+    this.said.push(...text.split("\n"));
+    const coloured: Paint = (style, plain) => styleText(style, plain, { validateStream: false });
+    const shown = this.options.colors === true ? render(coloured) : text;
+    for (const line of shown?.split("\n") ?? []) this.options.onOutput?.(line);
+  }
+
+  /** One line for a step, with its changes where they are asked for; undefined for what stays as it is. */
+  private step(event: EngineEvent & { kind: "done" | "failed" }, paint: Paint): string | undefined {
+    const { op, urn, seconds, changes = [] } = event;
+    const [symbol, style, planned, doing, done] = ops[op];
+    const time = `(${seconds < 1 ? seconds.toFixed(2) : Math.floor(seconds)}s)`;
+    const differences =
+      this.options.diff === true ? changes.map((change) => `\n${changeLine(change, paint)}`).join("") : "";
+    const line = (text: string): string =>
+      ` ${paint(style, symbol)} ${shortType(urn)} ${paint("bold", nameOf(urn))} ${text}${differences}`;
+    if (event.kind === "failed") return line(paint("red", `**${doing} failed** ${time}`));
+    if (op === "same" || (op === "refresh" && event.result === "same")) return undefined;
+    const keys = event.keys?.length ? ` [${event.keys.join(", ")}]` : "";
+    const found = event.result === "delete" ? ", is gone" : event.result === "update" ? ", has changed" : "";
+    return line(paint(style, this.dryRun ? planned : `${done} ${time}`) + found + keys);
+  }
+
+  private diagnosticLines(paint: Paint): string[] {
+    const byUrn = new Map<string, Diagnostic[]>();
+    for (const diagnostic of this.diagnostics) {
+      const urn = diagnostic.urn ?? this.stackUrn;
+      byUrn.set(urn, [...(byUrn.get(urn) ?? []), diagnostic]);
+    }
+    const styles = { error: "red", warning: "yellow" } as const;
+    return [...byUrn].flatMap(([urn, all]) => [
+      `  ${shortType(urn)} (${paint("bold", nameOf(urn))}):`,
+      ...all.map(({ severity, message }) => {
+        const prefix = severity === "info" ? "" : paint(styles[severity], `${severity}: `);
+        return `    ${prefix}${message.trimEnd().replaceAll("\n", "\n    ")}`;
+      }),
+    ]);
+  }
 }
 
 /** For people, `aws:s3/bucket:Bucket` is `aws:s3:Bucket`. */
@@ -60,53 +125,6 @@ function shortType(urn: string): string {
   return inner?.toLowerCase() === type.toLowerCase() ? `${outer ?? ""}:${type}` : typeOf(urn);
 }
 
-function time(seconds: number): string {
-  return seconds < 1 ? `${seconds.toFixed(2)}s` : `${Math.floor(seconds)}s`;
-}
-
-export interface Summary {
-  readonly changes: Changes;
-  readonly diagnostics: readonly Diagnostic[];
-  readonly outputs: Readonly<Record<string, OutputValue>>;
-  readonly before: Readonly<Record<string, OutputValue>>;
-  readonly dryRun: boolean;
-  readonly seconds: number;
-  /** URN of the stack, to which belongs what belongs to no resource. */
-  readonly stackUrn: string;
-}
-
-/** The last part: what was said about which resource, the outputs, how many resources changed, and how long it took. */
-export function renderSummary(summary: Summary, paint: Paint): string {
-  const { changes, diagnostics, outputs, before, dryRun, seconds } = summary;
-  const heading = (text: string): string => paint("bold", text);
-  const sections: string[][] = [];
-  const said = renderDiagnostics(diagnostics, summary.stackUrn, paint);
-  if (said.length > 0) sections.push([heading("Diagnostics:"), ...said]);
-  const names = Object.keys({ ...before, ...outputs }).sort();
-  const values = names.flatMap((name) => renderOutput(name, before[name], outputs[name], paint));
-  if (values.length > 0) sections.push([heading("Outputs:"), ...values]);
-  const counts = summaryLines(changes, diagnostics, dryRun, summary.stackUrn);
-  sections.push([heading("Resources:"), ...counts.map((line) => `    ${line}`)]);
-  if (!dryRun) sections.push([`${heading("Duration:")} ${Math.ceil(seconds)}s`]);
-  return sections.map((lines) => lines.join("\n")).join("\n\n");
-}
-
-function renderDiagnostics(diagnostics: readonly Diagnostic[], stackUrn: string, paint: Paint): string[] {
-  const byUrn = new Map<string, Diagnostic[]>();
-  for (const diagnostic of diagnostics) {
-    const urn = diagnostic.urn ?? stackUrn;
-    byUrn.set(urn, [...(byUrn.get(urn) ?? []), diagnostic]);
-  }
-  const styles = { error: "red", warning: "yellow" } as const;
-  return [...byUrn].flatMap(([urn, all]) => [
-    `  ${shortType(urn)} (${paint("bold", nameOf(urn))}):`,
-    ...all.map(({ severity, message }) => {
-      const prefix = severity === "error" || severity === "warning" ? paint(styles[severity], `${severity}: `) : "";
-      return `    ${prefix}${message.trimEnd().replaceAll("\n", "\n    ")}`;
-    }),
-  ]);
-}
-
 /** The counts as the CLI prints them. */
 export function summaryLines(
   changes: Changes,
@@ -114,16 +132,13 @@ export function summaryLines(
   dryRun: boolean,
   stackUrn: string,
 ): string[] {
-  const lines: string[] = [];
-  let total = 0;
-  for (const op of ["create", "update", "delete", "replace"] as const) {
-    const count = changes[op] ?? 0;
-    if (count === 0) continue;
-    total += count;
-    lines.push(`${ops[op].symbol}${count} ${dryRun ? `to ${op}` : `${op}d`}`);
-  }
-  const pieces = lines.length >= 2 ? [`${total} changes`] : [];
-  if (changes.same) pieces.push(`${changes.same} unchanged`);
+  const done = (["create", "update", "delete", "replace"] as const).filter((op) => changes[op]);
+  const lines = done.map((op) => `${ops[op][0]}${changes[op] ?? 0} ${dryRun ? `to ${op}` : `${op}d`}`);
+  const total = done.reduce((sum, op) => sum + (changes[op] ?? 0), 0);
+  const pieces = [
+    ...(done.length >= 2 ? [`${total} changes`] : []),
+    ...(changes.same ? [`${changes.same} unchanged`] : []),
+  ];
   if (pieces.length > 0) lines.push(pieces.join(". "));
   const errors = diagnostics.filter(({ severity }) => severity === "error");
   const errored = new Set(errors.map(({ urn }) => urn ?? stackUrn));
@@ -131,22 +146,30 @@ export function summaryLines(
   return lines;
 }
 
-function renderOutput(
-  name: string,
-  before: OutputValue | undefined,
-  after: OutputValue | undefined,
-  paint: Paint,
-): string[] {
-  const [then, now] = [before && render(before), after && render(after)];
-  if (now === undefined) return [`  ${paint("red", "-")} ${name}: ${then ?? ""}`];
-  if (then === undefined) return [`  ${paint("green", "+")} ${name}: ${now}`];
+function outputLine(name: string, then: OutputValue | undefined, now: OutputValue | undefined, paint: Paint): string {
+  const render = ({ value, secret }: OutputValue): string =>
+    secret ? "[secret]" : value === undefined ? "[unknown]" : json(value, "    ");
+  const before = then && render(then);
+  const after = now && render(now);
   // A secret is compared without being shown.
-  const same = JSON.stringify(before?.value) === JSON.stringify(after?.value);
-  if (same) return [`    ${name}: ${now}`];
-  return [`  ${paint("yellow", "~")} ${name}: ${then === now ? now : `${then} => ${now}`}`];
+  const same =
+    before !== undefined && after !== undefined && JSON.stringify(then?.value) === JSON.stringify(now?.value);
+  return same ? `    ${name}: ${after}` : `  ${difference(name, before, after, paint)}`;
 }
 
-function render({ value, secret }: OutputValue): string {
-  if (secret) return "[secret]";
-  return value === undefined ? "[unknown]" : JSON.stringify(value, undefined, 2).replaceAll("\n", "\n    ");
+function changeLine({ name, before, after }: PropertyChange, paint: Paint): string {
+  const [then, now] = [before, after].map((value) => (value === undefined ? undefined : json(value, "      ")));
+  return `      ${difference(name, then, now, paint)}`;
+}
+
+function difference(name: string, before: string | undefined, after: string | undefined, paint: Paint): string {
+  if (after === undefined) return `${paint("red", "-")} ${name}: ${before ?? ""}`;
+  if (before === undefined) return `${paint("green", "+")} ${name}: ${after}`;
+  return `${paint("yellow", "~")} ${name}: ${before === after ? after : `${before} => ${after}`}`;
+}
+
+/** A value for people; what stands for a hidden or unknown one is no text of the program. */
+function json(value: unknown, indent: string): string {
+  const text = JSON.stringify(value, undefined, 2).replace(/"(\[secret\]|\[unknown\])"/g, "$1");
+  return text.replaceAll("\n", `\n${indent}`);
 }

@@ -3,7 +3,7 @@ export class EngineError extends Error {
   override readonly name: string = "EngineError";
 }
 
-/** Something a program asked for that this engine leaves to the `pulumi` CLI. */
+/** Something that was asked for, and that this engine leaves to the `pulumi` CLI. */
 export class UnsupportedError extends EngineError {
   override readonly name = "UnsupportedError";
   constructor(what: string) {

@@ -1,34 +1,139 @@
+import { z } from "zod";
 import { EngineError, readable, UnsupportedError } from "./errors";
 import { type Crypter } from "./secrets";
-import {
-  type Deployment,
-  type ExportedDeployment,
-  type OperationType,
-  type PendingOperation,
-  providerType,
-  type ResourceState,
-} from "./types";
-import { providerUrn } from "./urns";
-import { fromJson, isObject, type PropertyMap, type Secret, toJson } from "./values";
+import { providerType, providerUrn } from "./urns";
+import { type PropertyValue } from "./values";
 
-type Json = Record<string, unknown>;
+const texts = z.array(z.string()).optional();
+const flag = z.boolean().optional();
+const properties = z.record(z.string(), z.custom<PropertyValue>()).default({});
 
-/** The order of a resource's keys in the CLI's own files; others follow as they came. */
-const keyOrder = [
-  "urn,custom,delete,id,type,inputs,outputs,parent,protect,taint,external,dependencies,initErrors,provider",
-  "propertyDependencies,pendingReplacement,additionalSecretOutputs,aliases,customTimeouts,importID,retainOnDelete",
-  "deletedWith,replaceWith,created,modified,sourcePosition,stackTrace,ignoreChanges,hideDiff,replaceOnChanges",
-].flatMap((line) => line.split(","));
+/** What the engine knows of a resource. Whatever else a real engine saved stays as it is. */
+const resource = z.looseObject({
+  urn: z.string(),
+  custom: z.boolean().default(false),
+  /** Replaced, and waiting to be deleted. */
+  delete: flag,
+  id: z.string().optional(),
+  type: z.string(),
+  inputs: properties,
+  outputs: properties,
+  parent: z.string().optional(),
+  protect: flag,
+  dependencies: texts,
+  initErrors: texts,
+  provider: z.string().optional(),
+  propertyDependencies: z.record(z.string(), z.array(z.string())).optional(),
+  /** Deleted to be created anew, which has not happened yet. */
+  pendingReplacement: flag,
+  additionalSecretOutputs: texts,
+  retainOnDelete: flag,
+  created: z.string().optional(),
+  modified: z.string().optional(),
+  ignoreChanges: texts,
+  replaceOnChanges: texts,
+});
 
-/** Turns one resource into what is saved; what is empty is left out, as the CLI does. */
-export function resourceToJson(resource: ResourceState, encrypt: (secret: Secret) => Record<string, string>): Json {
-  const given: Json = { ...resource };
-  const json: Json = {};
-  for (const key of new Set([...keyOrder, ...Object.keys(given)])) {
-    const value = key === "inputs" || key === "outputs" ? toJson(resource[key], encrypt) : given[key];
-    if (key === "custom" || !isEmpty(value)) json[key] = value;
+const pendingOperation = z.looseObject({ resource, type: z.string() });
+const exported = z.looseObject({
+  version: z.number(),
+  deployment: z.looseObject({
+    secrets_providers: z
+      .looseObject({ type: z.string(), state: z.looseObject({ salt: z.string().optional() }).optional() })
+      .optional(),
+    resources: z.array(resource).default([]),
+    pending_operations: z.array(pendingOperation).default([]),
+  }),
+});
+
+/** The format of `pulumi stack export`. */
+export type ExportedDeployment = z.input<typeof exported>;
+/** A resource as the state keeps it. The names are those of `pulumi stack export`. */
+export type ResourceState = z.infer<typeof resource>;
+/** What was being done when the last operation ended, and nobody knows whether it was. */
+export type PendingOperation = z.infer<typeof pendingOperation>;
+/** All that a stack's state holds. */
+export interface StackState {
+  readonly resources: ResourceState[];
+  readonly pending: PendingOperation[];
+}
+
+/**
+ * Checks a deployment as `pulumi stack export` writes it.
+ *
+ * @param name what it is called in the error
+ * @throws EngineError that names the first field that is not as it should be
+ */
+export function checkExported(json: unknown, name: string): z.infer<typeof exported> {
+  const result = exported.safeParse(json);
+  if (result.success) return result.data;
+  const issue = result.error.issues[0];
+  const field = issue && issue.path.length > 0 ? `${z.core.toDotPath(issue.path)}: ` : "";
+  throw new EngineError(`${name} is broken: ${field}${issue?.message ?? "it cannot be used"}`);
+}
+
+/** The salt that the secrets of a deployment were encrypted with. */
+export function saltOf({ deployment }: ExportedDeployment): string | undefined {
+  const { type, state } = deployment.secrets_providers ?? { type: "" };
+  if (type !== "passphrase" && type !== "")
+    throw new UnsupportedError(`a state with secrets of the provider ${JSON.stringify(type)}`);
+  return state?.salt;
+}
+
+/** Reads a deployment. @throws EngineError when it is broken, or only a real engine can manage it */
+export function readDeployment(json: z.infer<typeof exported>, crypter: Crypter): StackState {
+  if (json.version !== 3) throw new UnsupportedError(`a deployment of version ${json.version}`);
+  const unseal = (saved: ResourceState): ResourceState => {
+    const { inputs, outputs } = saved;
+    return readable(`the resource ${saved.urn} of the state`, () => {
+      return { ...saved, inputs: crypter.unseal(inputs), outputs: crypter.unseal(outputs) };
+    });
+  };
+  const resources = json.deployment.resources.map(unseal);
+  resources.forEach(refuseForeign);
+  verify(resources);
+  const pending = json.deployment.pending_operations.map(({ resource, type }) => ({
+    resource: unseal(resource),
+    type,
+  }));
+  return { resources, pending };
+}
+
+/** Every reference must be to an earlier resource, and no two live resources may have one name. */
+function verify(resources: readonly ResourceState[]): void {
+  const seen = new Set<string>();
+  const live = new Set<string>();
+  for (const { urn, parent, provider, delete: replaced, ...saved } of resources) {
+    const needed = [...(saved.dependencies ?? []), ...Object.values(saved.propertyDependencies ?? {}).flat()];
+    if (parent) needed.push(parent);
+    if (provider) needed.push(providerUrn(provider));
+    const missing = needed.find((other) => !seen.has(other));
+    if (missing !== undefined)
+      throw new EngineError(`the state is broken: ${urn} refers to ${missing}, which is not before it`);
+    if (!replaced && live.has(urn)) throw new EngineError(`the state is broken: ${urn} is in it twice`);
+    seen.add(urn);
+    if (!replaced) live.add(urn);
   }
-  return json;
+}
+
+const foreign = "external deletedWith replaceWith replacementTrigger viewOf resourceHooks extensionRef snippetID".split(
+  " ",
+);
+
+function refuseForeign(resource: ResourceState): void {
+  const { urn, type, custom } = resource;
+  if (custom && type !== providerType && !type.startsWith("pulumi-nodejs:"))
+    throw new UnsupportedError(`${urn}, of a package,`);
+  const found = foreign.find((key) => !isEmpty(resource[key]));
+  if (found !== undefined) throw new UnsupportedError(`\`${found}\`, which ${urn} has in the state,`);
+}
+
+/** Writes a resource; what is empty is left out, as the CLI does. */
+export function resourceText(resource: ResourceState, crypter: Crypter, showSecrets = false): string {
+  const { inputs, outputs } = resource;
+  const saved = { ...resource, inputs: crypter.seal(inputs, showSecrets), outputs: crypter.seal(outputs, showSecrets) };
+  const kept = Object.entries(saved).filter(([key, value]) => key === "custom" || !isEmpty(value));
+  return JSON.stringify(Object.fromEntries(kept));
 }
 
 function isEmpty(value: unknown): boolean {
@@ -36,124 +141,15 @@ function isEmpty(value: unknown): boolean {
   return typeof value === "object" && Object.keys(value).length === 0;
 }
 
-/** Reads one saved resource. */
-export function resourceFromJson(json: Json, decrypt: (ciphertext: string) => string): ResourceState {
-  const { urn, type } = json;
-  if (typeof urn !== "string" || typeof type !== "string")
-    throw new EngineError("a resource of the state has no urn or type");
-  const properties = (key: string): PropertyMap => {
-    const value = readable(`the ${key} of ${urn} in the state`, () => fromJson(json[key] ?? {}, decrypt));
-    if (!isObject(value)) throw new EngineError(`the ${key} of ${urn} are no object`);
-    return value;
-  };
-  return {
-    ...json,
-    urn,
-    type,
-    custom: json.custom === true,
-    inputs: properties("inputs"),
-    outputs: properties("outputs"),
-  };
-}
-
-/** Turns a deployment into the format of `pulumi stack export`. */
-export function exportDeployment(deployment: Deployment, crypter: Crypter, showSecrets: boolean): ExportedDeployment {
-  const encrypt = encrypter(crypter, showSecrets);
-  return {
-    version: 3,
-    deployment: {
-      ...deploymentHead(crypter),
-      resources: deployment.resources.map((resource) => resourceToJson(resource, encrypt)),
-      ...(deployment.pending.length > 0 && {
-        pending_operations: deployment.pending.map(({ resource, type }) => ({
-          resource: resourceToJson(resource, encrypt),
-          type,
-        })),
-      }),
-      metadata: {},
-    },
-  };
-}
-
-export function deploymentHead(
-  crypter: Crypter,
-): Pick<ExportedDeployment["deployment"], "manifest" | "secrets_providers"> {
-  return {
-    manifest: { time: new Date().toISOString(), magic: "", version: "" },
-    secrets_providers: { type: "passphrase", state: { salt: crypter.salt } },
-  };
-}
-
-/** Gives the saved form of a secret; the ciphertext of an unchanged one is used again. */
-export function encrypter(crypter: Crypter, showSecrets: boolean): (secret: Secret) => Record<string, string> {
-  const known = new WeakMap<Secret, string>();
-  const plaintext = (secret: Secret): string => JSON.stringify(toJson(secret.value, encrypt));
-  const encrypt = (secret: Secret): Record<string, string> => {
-    if (showSecrets) return { plaintext: plaintext(secret) };
-    const ciphertext = secret.ciphertext ?? known.get(secret) ?? crypter.encrypt(plaintext(secret));
-    known.set(secret, ciphertext);
-    return { ciphertext };
-  };
-  return encrypt;
-}
-
-/** The salt that the secrets of an exported deployment were encrypted with. */
-export function saltOf(exported: ExportedDeployment): string | undefined {
-  const provider = exported.deployment.secrets_providers;
-  if (provider !== undefined && provider.type !== "passphrase" && provider.type !== "") {
-    throw new UnsupportedError(`a state with secrets of the provider ${JSON.stringify(provider.type)}`);
-  }
-  return provider?.state?.salt;
-}
-
-/** Reads an exported deployment, and refuses one that is broken. */
-export function importDeployment(exported: ExportedDeployment, decrypt: (ciphertext: string) => string): Deployment {
-  if (exported.version !== 3) throw new UnsupportedError(`a deployment of version ${String(exported.version)}`);
-  const { resources = [], pending_operations: pending = [] } = exported.deployment;
-  const deployment = {
-    resources: resources.map((resource) => resourceFromJson(resource, decrypt)),
-    pending: pending.map(({ resource, type }): PendingOperation => {
-      return { resource: resourceFromJson(resource, decrypt), type: type as OperationType };
-    }),
-  };
-  verify(deployment.resources);
-  return deployment;
-}
-
-/** Every reference must be to an earlier resource, and no two live resources may have one name. */
-function verify(resources: readonly ResourceState[]): void {
-  const seen = new Set<string>();
-  const live = new Set<string>();
-  for (const resource of resources) {
-    const { urn, parent, provider, dependencies = [], propertyDependencies = {} } = resource;
-    const needed = [...dependencies, ...Object.values(propertyDependencies).flat()];
-    if (parent) needed.push(parent);
-    if (provider) needed.push(providerUrn(provider));
-    const missing = needed.find((other) => !seen.has(other));
-    if (missing !== undefined)
-      throw new EngineError(`the state is broken: ${urn} refers to ${missing}, which is not before it`);
-    if (!resource.delete && live.has(urn)) throw new EngineError(`the state is broken: ${urn} is in it twice`);
-    seen.add(urn);
-    if (!resource.delete) live.add(urn);
-  }
-}
-
-/** Names the first resource that only a real engine can manage. */
-export function refuseForeign(resources: readonly ResourceState[]): void {
-  for (const { urn, type, custom, external, ...others } of resources) {
-    if (external === true) throw new UnsupportedError(`the external resource ${urn}`);
-    if (custom && type !== providerType && !type.startsWith("pulumi-nodejs:"))
-      throw new UnsupportedError(`${urn}, of a package,`);
-    for (const key of [
-      "deletedWith",
-      "replaceWith",
-      "replacementTrigger",
-      "viewOf",
-      "resourceHooks",
-      "extensionRef",
-      "snippetID",
-    ]) {
-      if (!isEmpty((others as Json)[key])) throw new UnsupportedError(`\`${key}\`, which ${urn} has in the state,`);
-    }
-  }
+/** Writes a state in the format of `pulumi stack export`. @param textOf writes a resource */
+export function stateText(state: StackState, salt: string, textOf: (resource: ResourceState) => string): string {
+  const pending = state.pending.map(({ resource, type }) => `{"resource":${textOf(resource)},"type":"${type}"}`);
+  const parts = [
+    `"manifest":${JSON.stringify({ time: new Date().toISOString(), magic: "", version: "" })}`,
+    `"secrets_providers":${JSON.stringify({ type: "passphrase", state: { salt } })}`,
+    `"resources":[\n${state.resources.map(textOf).join(",\n")}\n]`,
+    ...(pending.length > 0 ? [`"pending_operations":[\n${pending.join(",\n")}\n]`] : []),
+    '"metadata":{}',
+  ];
+  return `{"version":3,"deployment":{${parts.join(",")}}}\n`;
 }

@@ -1,14 +1,11 @@
-import { type ResourceState } from "./types";
+import { type ResourceState } from "./format";
+import { changeReferences } from "./state";
 import { providerUrn } from "./urns";
 
 /** URNs that a resource depends on: by its properties, by `dependsOn`, and its provider; not its parent. */
-function dependencyUrns(resource: ResourceState): Set<string> {
-  const urns = new Set([
-    ...(resource.dependencies ?? []),
-    ...Object.values(resource.propertyDependencies ?? {}).flat(),
-  ]);
-  if (resource.provider) urns.add(providerUrn(resource.provider));
-  return urns;
+function dependencyUrns({ dependencies = [], propertyDependencies = {}, provider }: ResourceState): Set<string> {
+  const providers = provider ? [providerUrn(provider)] : [];
+  return new Set([...dependencies, ...Object.values(propertyDependencies).flat(), ...providers]);
 }
 
 /**
@@ -22,26 +19,21 @@ export function dependentsOf(
 ): ResourceState[] {
   const reached = new Set([root.urn]);
   return resources.slice(resources.indexOf(root) + 1).filter((candidate) => {
-    if (ignored.has(candidate)) return false;
-    const depends = [...dependencyUrns(candidate)].some((urn) => reached.has(urn));
+    const depends = !ignored.has(candidate) && [...dependencyUrns(candidate)].some((urn) => reached.has(urn));
     if (depends) reached.add(candidate.urn);
     return depends;
   });
 }
 
 /** All that must outlive a resource: its dependencies, the children of components among them, and its parent. */
-function dependenciesOf(resource: ResourceState, earlier: readonly ResourceState[]): Set<ResourceState> {
+function dependenciesOf(resource: ResourceState, earlier: readonly ResourceState[]): ResourceState[] {
   const urns = dependencyUrns(resource);
-  const found = new Set<ResourceState>();
   const components = new Set<string>();
-  for (const candidate of earlier) {
-    const inComponent = candidate.parent !== undefined && components.has(candidate.parent);
-    if (inComponent || (urns.has(candidate.urn) && !candidate.custom)) {
-      if (!candidate.custom) components.add(candidate.urn);
-      found.add(candidate);
-    } else if (urns.has(candidate.urn) || candidate.urn === resource.parent) found.add(candidate);
-  }
-  return found;
+  return earlier.filter(({ urn, parent, custom }) => {
+    const needed = urns.has(urn) || (parent !== undefined && components.has(parent));
+    if (needed && !custom) components.add(urn);
+    return needed || urn === resource.parent;
+  });
 }
 
 /**
@@ -51,45 +43,47 @@ function dependenciesOf(resource: ResourceState, earlier: readonly ResourceState
 export function deletionWaves(condemned: ReadonlySet<ResourceState>, all: readonly ResourceState[]): ResourceState[][] {
   // The longest way down to a resource without condemned dependencies is the number of waves that come after its own.
   const depths = new Map<ResourceState, number>();
-  const earlier: ResourceState[] = [];
-  for (const resource of all) {
-    if (condemned.has(resource)) {
-      const below = [...dependenciesOf(resource, earlier)].map((dependency) => depths.get(dependency) ?? -1);
-      depths.set(resource, Math.max(-1, ...below) + 1);
-    }
-    earlier.push(resource);
-  }
   const waves: ResourceState[][] = [];
-  for (const [resource, depth] of depths) (waves[depth] ??= []).push(resource);
+  all.forEach((resource, at) => {
+    if (!condemned.has(resource)) return;
+    const below = dependenciesOf(resource, all.slice(0, at)).map((dependency) => depths.get(dependency) ?? -1);
+    const depth = Math.max(-1, ...below) + 1;
+    depths.set(resource, depth);
+    (waves[depth] ??= []).push(resource);
+  });
   return waves.reverse();
 }
 
-/** The condemned resources that `failed` depends on: they must stay, because it stayed. */
+/** The resources that `failed` depends on: they must stay, because it stayed. */
 export function neededBy(failed: ResourceState, all: readonly ResourceState[]): Set<ResourceState> {
   const needed = new Set([failed]);
-  for (let at = all.indexOf(failed); at >= 0; at--) {
-    const resource = all[at];
-    if (!resource || !needed.has(resource)) continue;
-    for (const dependency of dependenciesOf(resource, all.slice(0, at))) needed.add(dependency);
+  for (const [at, resource] of [...all.entries()].reverse()) {
+    if (needed.has(resource)) for (const other of dependenciesOf(resource, all.slice(0, at))) needed.add(other);
   }
   needed.delete(failed);
   return needed;
 }
 
-/** Takes references to resources that are gone out of the rest; a child of a lost parent goes to that one's parent. */
-export function dropLost(resources: readonly ResourceState[], parents: ReadonlyMap<string, string | undefined>): void {
+/**
+ * Takes references to resources that are gone out of the rest; a child of a lost parent goes to that one's parent.
+ * @returns what changes of each
+ */
+export function withoutLost(
+  resources: readonly ResourceState[],
+  parents: ReadonlyMap<string, string | undefined>,
+): Map<ResourceState, Partial<ResourceState>> {
   const there = new Set<string>();
+  const changes = new Map<ResourceState, Partial<ResourceState>>();
   for (const resource of resources) {
-    const { dependencies, propertyDependencies } = resource;
-    if (dependencies) resource.dependencies = dependencies.filter((urn) => there.has(urn));
-    if (propertyDependencies) {
-      // Properties without dependencies lose their entry here, as in the real engine's state after a refresh.
-      const kept = Object.entries(propertyDependencies).map(
-        ([key, urns]) => [key, urns.filter((urn) => there.has(urn))] as const,
-      );
-      resource.propertyDependencies = Object.fromEntries(kept.filter(([, urns]) => urns.length > 0));
-    }
-    while (resource.parent !== undefined && !there.has(resource.parent)) resource.parent = parents.get(resource.parent);
+    const changed = changeReferences(resource, (urn) => (there.has(urn) ? urn : undefined));
+    // Properties without dependencies lose their entry here, as in the real engine's state after a refresh.
+    const kept = Object.entries(changed.propertyDependencies ?? {}).filter(([, urns]) => urns.length > 0);
+    if (changed.propertyDependencies) changed.propertyDependencies = Object.fromEntries(kept);
+    let parent = resource.parent;
+    while (parent !== undefined && !there.has(parent)) parent = parents.get(parent);
+    if (resource.parent !== undefined) changed.parent = parent;
+    changes.set(resource, changed);
     there.add(resource.urn);
   }
+  return changes;
 }

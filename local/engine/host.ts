@@ -4,22 +4,26 @@ import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { Status } from "@pulumi/pulumi/proto/status_pb";
 import { Child } from "./child";
 import { EngineError } from "./errors";
+import { type ResourceState } from "./format";
 import { type DiffAnswer } from "./plan";
-import { annotateSecrets, containsUnknown, fromStruct, type PropertyMap, toStruct } from "./values";
+import { annotateSecrets, containsUnknown, fromStruct, type PropertyMap, toProvider, toStruct } from "./values";
+
+/** What a provider made or found. */
+export interface Made {
+  readonly id: string | undefined;
+  readonly outputs: PropertyMap;
+}
 
 /** The provider made or changed the resource, and it is not well; what there is of it is saved. */
-export class InitError extends Error {
+export class InitError extends Error implements Made {
   constructor(
     readonly id: string,
-    readonly properties: PropertyMap,
+    readonly outputs: PropertyMap,
     readonly reasons: string[],
   ) {
     const count = reasons.length === 1 ? "1 error" : `${reasons.length} errors`;
-    super(
-      reasons.length === 0
-        ? "resource init failed"
-        : `${count} occurred:\n${reasons.map((r) => `\t* ${r}\n`).join("")}\n`,
-    );
+    const list = reasons.map((reason) => `\t* ${reason}\n`).join("");
+    super(reasons.length === 0 ? "resource init failed" : `${count} occurred:\n${list}\n`);
   }
 }
 
@@ -43,13 +47,12 @@ export class DynamicHost {
     options: { engine: string; cwd: string; env: NodeJS.ProcessEnv; config: PropertyMap },
     onLine: (line: string) => void,
   ): Promise<DynamicHost> {
-    let announce: (port: string) => void = () => undefined;
+    let announce: ((port: string) => void) | undefined;
     const port = new Promise<string>((resolve) => (announce = resolve));
-    let announced = false;
     const child = Child.start("cmd/dynamic-provider/index.js", [options.engine], options, (line, from) => {
-      if (announced || from === "stderr" || !/^\d+$/.test(line)) return onLine(line);
-      announced = true;
+      if (!announce || from === "stderr" || !/^\d+$/.test(line)) return onLine(line);
       announce(line);
+      announce = undefined;
     });
     const died = child.exit.then(({ code }): never => {
       throw new EngineError(`the dynamic provider host ended before it was ready, with exit code ${String(code)}`);
@@ -60,19 +63,13 @@ export class DynamicHost {
       "grpc.max_send_message_length": -1,
     });
     const host = new DynamicHost(child, client);
-    await host.configure(options.config);
+    const request = new messages.ConfigureRequest().setArgs(toStruct(options.config));
+    await host.call(ResourceProviderService.configure, request.setAcceptsecrets(true).setAcceptresources(true));
     return host;
   }
 
-  private async configure(config: PropertyMap): Promise<void> {
-    const request = new messages.ConfigureRequest();
-    request.setArgs(toStruct(config, { secrets: true, resources: true }));
-    request.setAcceptsecrets(true).setAcceptresources(true).setSendsOldInputs(true).setSendsOldInputsToDelete(true);
-    await this.call(ResourceProviderService.configure, request);
-  }
-
   async check(urn: string, olds: PropertyMap, news: PropertyMap): Promise<CheckAnswer> {
-    const request = new messages.CheckRequest().setUrn(urn).setOlds(plain(olds)).setNews(plain(news));
+    const request = new messages.CheckRequest().setUrn(urn).setOlds(toProvider(olds)).setNews(toProvider(news));
     const response = await this.call(ResourceProviderService.check, request);
     return {
       inputs: annotateSecrets(fromStruct(response.getInputs()), news),
@@ -80,77 +77,44 @@ export class DynamicHost {
     };
   }
 
-  async diff(
-    urn: string,
-    id: string,
-    oldInputs: PropertyMap,
-    olds: PropertyMap,
-    news: PropertyMap,
-  ): Promise<DiffAnswer> {
-    const request = new messages.DiffRequest().setUrn(urn).setId(id).setOldInputs(plain(oldInputs));
-    const response = await this.call(ResourceProviderService.diff, request.setOlds(plain(olds)).setNews(plain(news)));
+  async diff(old: ResourceState, inputs: PropertyMap, urn = old.urn): Promise<DiffAnswer> {
+    const request = new messages.DiffRequest().setUrn(urn).setId(old.id ?? "");
+    request.setOlds(toProvider(old.outputs)).setNews(toProvider(inputs));
+    const response = await this.call(ResourceProviderService.diff, request);
     const { DIFF_NONE, DIFF_SOME } = messages.DiffResponse.DiffChanges;
     const changes = response.getChanges();
     return {
-      changes: changes === DIFF_NONE ? "none" : changes === DIFF_SOME ? "some" : "unknown",
+      changed: changes === DIFF_NONE ? false : changes === DIFF_SOME ? true : undefined,
       replaces: response.getReplacesList(),
       deleteBeforeReplace: response.getDeletebeforereplace(),
     };
   }
 
-  async create(urn: string, inputs: PropertyMap, timeout: number): Promise<{ id: string; outputs: PropertyMap }> {
-    const request = new messages.CreateRequest().setUrn(urn).setProperties(plain(inputs)).setTimeout(timeout);
+  async create({ urn, inputs }: ResourceState): Promise<Made> {
+    const request = new messages.CreateRequest().setUrn(urn).setProperties(toProvider(inputs));
     const response = await this.call(ResourceProviderService.create, request, inputs);
     if (response.getId() === "") throw new EngineError("the provider did not return an ID from Create");
-    return { id: response.getId(), outputs: known(annotateSecrets(fromStruct(response.getProperties()), inputs)) };
+    return made(response.getId(), response, inputs);
   }
 
-  async update(
-    urn: string,
-    id: string,
-    old: { inputs: PropertyMap; outputs: PropertyMap },
-    inputs: PropertyMap,
-    options: { timeout: number; ignoreChanges: string[] },
-  ): Promise<PropertyMap> {
-    const request = new messages.UpdateRequest()
-      .setUrn(urn)
-      .setId(id)
-      .setOlds(plain(old.outputs))
-      .setNews(plain(inputs));
-    request.setOldInputs(plain(old.inputs)).setTimeout(options.timeout).setIgnorechangesList(options.ignoreChanges);
-    const response = await this.call(ResourceProviderService.update, request, inputs);
-    return known(annotateSecrets(fromStruct(response.getProperties()), inputs));
+  async update(old: ResourceState, { urn, inputs }: ResourceState): Promise<Made> {
+    const request = new messages.UpdateRequest().setUrn(urn).setId(old.id ?? "");
+    request.setOlds(toProvider(old.outputs)).setNews(toProvider(inputs));
+    return made(old.id, await this.call(ResourceProviderService.update, request, inputs), inputs);
   }
 
-  /** @returns undefined when the resource is gone */
-  async read(
-    urn: string,
-    id: string,
-    old: { inputs: PropertyMap; outputs: PropertyMap },
-  ): Promise<{ id: string; inputs: PropertyMap | undefined; outputs: PropertyMap } | undefined> {
-    const request = new messages.ReadRequest().setUrn(urn).setId(id);
-    request.setProperties(plain(old.outputs)).setInputs(plain(old.inputs));
-    const response = await this.call(ResourceProviderService.read, request);
+  /** @returns undefined when the resource is gone; the inputs only where the provider says them */
+  async read(old: ResourceState): Promise<(Made & { inputs: PropertyMap | undefined }) | undefined> {
+    const request = new messages.ReadRequest().setUrn(old.urn).setId(old.id ?? "");
+    const response = await this.call(ResourceProviderService.read, request.setProperties(toProvider(old.outputs)));
     if (response.getId() === "") return undefined;
     const inputs = response.hasInputs() ? annotateSecrets(fromStruct(response.getInputs()), old.inputs) : undefined;
-    return {
-      id: response.getId(),
-      inputs,
-      outputs: known(annotateSecrets(fromStruct(response.getProperties()), old.outputs)),
-    };
+    return { ...made(response.getId(), response, old.outputs), inputs };
   }
 
-  async delete(
-    urn: string,
-    id: string,
-    old: { inputs: PropertyMap; outputs: PropertyMap },
-    timeout: number,
-  ): Promise<void> {
-    const request = new messages.DeleteRequest().setUrn(urn).setId(id).setTimeout(timeout);
-    await this.call(
-      ResourceProviderService.delete,
-      request.setProperties(plain(old.outputs)).setOldInputs(plain(old.inputs)),
-    );
+  async delete({ urn, id = "", outputs }: ResourceState): Promise<void> {
+    const request = new messages.DeleteRequest().setUrn(urn).setId(id).setProperties(toProvider(outputs));
+    await this.call(ResourceProviderService.delete, request);
   }
 
   async stop(): Promise<void> {
@@ -159,25 +123,16 @@ export class DynamicHost {
   }
 
   private call<Request, Response>(
-    method: Method<Request, Response>,
+    { path, requestSerialize, responseDeserialize }: Method<Request, Response>,
     request: Request,
     inputs: PropertyMap = {},
   ): Promise<Response> {
     return new Promise((resolve, reject) => {
-      const { path, requestSerialize, responseDeserialize } = method;
-      this.client.makeUnaryRequest(
-        path,
-        requestSerialize,
-        responseDeserialize,
-        request,
-        new Metadata(),
-        {},
-        (error, response) => {
-          if (error) reject(fromServiceError(error, inputs));
-          else if (response === undefined) reject(new EngineError(`the provider answered nothing to ${path}`));
-          else resolve(response);
-        },
-      );
+      const onAnswer = (error: ServiceError | null, response?: Response): void => {
+        if (error) reject(fromServiceError(error, inputs));
+        else resolve(response as Response);
+      };
+      this.client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, new Metadata(), {}, onAnswer);
     });
   }
 }
@@ -188,15 +143,16 @@ interface Method<Request, Response> {
   readonly responseDeserialize: (bytes: Buffer) => Response;
 }
 
-function plain(values: PropertyMap): ReturnType<typeof toStruct> {
-  return toStruct(values, { secrets: false, resources: false });
-}
-
-/** Nothing that was made can be unknown. */
-function known(outputs: PropertyMap): PropertyMap {
-  const unknown = Object.entries(outputs).find(([, value]) => containsUnknown(value));
-  if (unknown) throw new EngineError(`unexpected unknown property value for ${JSON.stringify(unknown[0])}`);
-  return outputs;
+/** Reads an answer; nothing that was made can be unknown. @param like what tells which outputs are secret */
+function made(
+  id: string | undefined,
+  answer: messages.CreateResponse | messages.UpdateResponse | messages.ReadResponse,
+  like: PropertyMap,
+): Made {
+  const outputs = annotateSecrets(fromStruct(answer.getProperties()), like);
+  const lost = Object.keys(outputs).find((key) => containsUnknown(outputs[key] ?? null));
+  if (lost !== undefined) throw new EngineError(`unexpected unknown property value for ${JSON.stringify(lost)}`);
+  return { id, outputs };
 }
 
 function fromServiceError(error: ServiceError, inputs: PropertyMap): Error {
@@ -204,8 +160,8 @@ function fromServiceError(error: ServiceError, inputs: PropertyMap): Error {
     for (const any of Status.deserializeBinary(Buffer.from(detail)).getDetailsList()) {
       if (any.getTypeName() !== "pulumirpc.ErrorResourceInitFailed") continue;
       const failed = messages.ErrorResourceInitFailed.deserializeBinary(any.getValue_asU8());
-      const properties = annotateSecrets(fromStruct(failed.getProperties()), inputs);
-      return new InitError(failed.getId(), properties, failed.getReasonsList());
+      const outputs = annotateSecrets(fromStruct(failed.getProperties()), inputs);
+      return new InitError(failed.getId(), outputs, failed.getReasonsList());
     }
   }
   const { UNAVAILABLE, INTERNAL } = status;

@@ -1,28 +1,23 @@
-import { availableParallelism } from "node:os";
-import { describeExit, startProgram } from "./program";
-import { type ConfigValue, type Project } from "./config";
+import { describeExit, type ProgramOptions, startProgram } from "./program";
 import { Deployment } from "./deployment";
+import { messageOf } from "./errors";
+import { type StackState } from "./format";
 import { DynamicHost } from "./host";
 import { Monitor } from "./monitor";
 import { type Crypter } from "./secrets";
 import { Snapshot } from "./state";
-import { type Changes, type Deployment as State, type Listener, providerType } from "./types";
-import { messageOf } from "./errors";
-import { type PropertyMap, Secret } from "./values";
+import { type Changes, type Listener } from "./types";
+import { providerType } from "./urns";
+import { type PropertyMap, secret } from "./values";
 
-export interface RunOptions {
+export interface RunOptions extends ProgramOptions {
+  /** Of a refresh and a destroy, the program is not run. */
   readonly kind: "preview" | "up" | "refresh" | "destroy";
-  readonly dryRun: boolean;
   readonly refresh: boolean;
   readonly clearPendingCreates: boolean;
-  readonly project: Project;
-  readonly stack: string;
-  readonly env: NodeJS.ProcessEnv;
-  readonly config: Readonly<Record<string, ConfigValue>>;
-  readonly state: State;
+  readonly state: StackState;
   readonly statePath: string;
   readonly crypter: Crypter;
-  readonly parallel: number | undefined;
   readonly signal: AbortSignal | undefined;
   readonly emit: Listener;
 }
@@ -31,76 +26,61 @@ export interface RunResult {
   readonly succeeded: boolean;
   readonly changes: Changes;
   /** The state after the operation; of a preview, what it would be. */
-  readonly state: State;
+  readonly state: StackState;
   /** What the program gave as the stack's outputs; undefined when it did not come so far. */
   readonly outputs: PropertyMap | undefined;
 }
 
 /** Runs one operation from its first look at the state to the end of its processes. */
 export async function runOperation(options: RunOptions): Promise<RunResult> {
-  const { state, dryRun, emit, kind } = options;
-  const snapshot = new Snapshot(
-    [...state.resources],
-    state.pending,
-    options.crypter,
-    dryRun ? undefined : options.statePath,
-  );
+  const { state, dryRun, emit, kind, signal, project, env } = options;
+  const snapshot = new Snapshot(state, options.crypter, dryRun ? undefined : options.statePath);
   // Before anything is touched: what cannot be written now could not be written later.
   await snapshot.save();
   const usesProgram = kind === "preview" || kind === "up";
-  const current = configInputs(options.config);
+  const settings = Object.entries(options.config);
+  const config = Object.fromEntries(
+    settings.map(([key, { value, secret: hide }]) => [key, hide ? secret(value) : value]),
+  );
   const saved = state.resources.find(({ type, delete: gone }) => type === providerType && !gone)?.inputs;
-  const hosts = new Hosts(options, usesProgram ? current : (saved ?? current));
-  const deployment: Deployment = new Deployment({
-    dryRun,
-    snapshot,
-    emit,
-    host: () => hosts.get(monitor.address),
-    project: options.project.name,
-    stack: options.stack,
-    olds: [...state.resources],
-    config: current,
-    parallel: options.parallel ?? availableParallelism() * 4,
-  });
+  const say = (message: string): void => emit({ kind: "diagnostic", severity: "info", message });
+  let started: Promise<DynamicHost> | undefined;
+  const host = (): Promise<DynamicHost> => {
+    const given = usesProgram ? config : (saved ?? config);
+    started ??= DynamicHost.start({ engine: monitor.address, cwd: project.programDirectory, env, config: given }, say);
+    return started;
+  };
+  const deployment: Deployment = new Deployment({ ...options, snapshot, host, project: project.name, config });
   const monitor = await Monitor.start(deployment);
   const cancel = (): void => deployment.fail("canceled");
-  options.signal?.addEventListener("abort", cancel, { once: true });
-  if (options.signal?.aborted) cancel();
+  signal?.addEventListener("abort", cancel, { once: true });
+  if (signal?.aborted) cancel();
   try {
     if (options.clearPendingCreates) snapshot.clearInterrupted();
     else if (state.pending.length > 0 && !dryRun && kind !== "refresh")
       deployment.report("warning", pendingWarning(state));
     // The host takes its time to start: it may do so beside the program.
-    if (state.resources.some(({ custom, type }) => custom && type !== providerType))
-      hosts.get(monitor.address).catch(() => undefined);
+    if (state.resources.some(({ custom, type }) => custom && type !== providerType)) host().catch(() => undefined);
     if (options.refresh) await deployment.refresh(kind === "refresh");
-    if (deployment.outcome === "running") {
-      if (usesProgram) await runProgram(options, deployment, monitor.address);
-      else if (kind === "destroy") await deployment.finish();
-      else deployment.outcome = "succeeded";
-    }
+    if (deployment.outcome === "running" && usesProgram) await runProgram(options, deployment, monitor.address);
+    if (deployment.outcome === "running" && kind === "destroy") await deployment.finish();
+    if (deployment.outcome === "running") deployment.outcome = "succeeded";
     await deployment.end();
-    const verdict =
-      deployment.outcome === "failed" ? "failed" : deployment.outcome === "canceled" ? "canceled" : undefined;
-    if (verdict) deployment.report("error", `${dryRun ? "preview" : "update"} ${verdict}`);
+    const { outcome } = deployment;
+    if (outcome === "failed" || outcome === "canceled")
+      deployment.report("error", `${dryRun ? "preview" : "update"} ${outcome}`);
   } finally {
-    options.signal?.removeEventListener("abort", cancel);
-    await hosts.stop();
+    signal?.removeEventListener("abort", cancel);
+    await (await started?.catch(() => undefined))?.stop();
     monitor.stop();
   }
-  const { changes } = deployment.applier;
-  return {
-    succeeded: deployment.outcome === "succeeded",
-    changes,
-    state: snapshot.deployment,
-    outputs: deployment.outputs,
-  };
+  const { outcome, outputs, applier } = deployment;
+  return { succeeded: outcome === "succeeded", changes: applier.changes, state: snapshot.state, outputs };
 }
 
 /** Runs the program to its end, or ends it when the operation stops first. */
 async function runProgram(options: RunOptions, deployment: Deployment, monitor: string): Promise<void> {
-  const parallel = options.parallel ?? availableParallelism() * 4;
-  const program = startProgram({ ...options, monitor, parallel }, (line) => deployment.report("info", line));
+  const program = startProgram(options, monitor, (line) => deployment.report("info", line));
   const exited = program.exit.then(
     async ({ code, signal }) => {
       if (code === 0) await deployment.finish();
@@ -115,36 +95,7 @@ async function runProgram(options: RunOptions, deployment: Deployment, monitor: 
   await program.stop(2000);
 }
 
-/** The provider host of an operation; started once, when it is needed. */
-class Hosts {
-  private host: Promise<DynamicHost> | undefined;
-
-  constructor(
-    private readonly options: RunOptions,
-    private readonly config: PropertyMap,
-  ) {}
-
-  get(engine: string): Promise<DynamicHost> {
-    const { project, env, emit } = this.options;
-    this.host ??= DynamicHost.start({ engine, cwd: project.programDirectory, env, config: this.config }, (message) =>
-      emit({ kind: "diagnostic", severity: "info", message }),
-    );
-    return this.host;
-  }
-
-  async stop(): Promise<void> {
-    const host = await this.host?.catch(() => undefined);
-    await host?.stop();
-  }
-}
-
-function configInputs(config: Readonly<Record<string, ConfigValue>>): PropertyMap {
-  return Object.fromEntries(
-    Object.entries(config).map(([key, { value, secret }]) => [key, secret ? new Secret(value) : value]),
-  );
-}
-
-function pendingWarning(state: State): string {
+function pendingWarning(state: StackState): string {
   const lines = state.pending.map(({ resource, type }) => `  * ${resource.urn}, interrupted while ${type}\n`);
   return (
     `Attempting to deploy or update resources with ${state.pending.length} pending operations from previous deployment.\n` +

@@ -1,4 +1,4 @@
-import { isList, isObject, Secret, type PropertyMap, type PropertyValue } from "./values";
+import { isList, isObject, isSecret, type PropertyMap, type PropertyValue, secret } from "./values";
 
 /** A path into properties, as `ignoreChanges` and `replaceOnChanges` write it: `a.b[0]["c.d"]`, with `*` for anything. */
 export type PropertyPath = readonly (string | number)[];
@@ -8,13 +8,11 @@ export function parsePath(text: string): PropertyPath | undefined {
   const path: (string | number)[] = [];
   let rest = text;
   while (rest !== "") {
-    const bracket = /^\[(?:(\d+)|(\*)|"((?:[^"\\]|\\.)*)")\]/.exec(rest);
-    const name = bracket ? null : /^\.?([^.[\]]+)/.exec(rest);
-    const found = bracket ?? name;
+    const found = /^(?:\[(\d+)\]|\[(\*)\]|\["((?:[^"\\]|\\.)*)"\]|\.?([^.[\]]+))/.exec(rest);
     if (!found) return undefined;
-    if (bracket?.[1] !== undefined) path.push(Number(bracket[1]));
-    else path.push(bracket?.[2] ?? bracket?.[3]?.replace(/\\(.)/g, "$1") ?? name?.[1] ?? "");
-    rest = rest.slice(found[0].length);
+    const [all, index, star, quoted, name] = found;
+    path.push(index === undefined ? (star ?? quoted?.replace(/\\(.)/g, "$1") ?? name ?? "") : Number(index));
+    rest = rest.slice(all.length);
   }
   return path.length > 0 ? path : undefined;
 }
@@ -33,56 +31,36 @@ export function ignoreChanges(
   olds: PropertyMap,
   paths: readonly string[],
 ): { inputs: PropertyMap; invalid: string[] } {
-  const inputs = copy(news) as PropertyMap;
-  const invalid = paths.filter((text) => {
-    const path = parsePath(text);
-    return path !== undefined && !reset(path, olds, inputs, false, false);
-  });
+  const inputs = structuredClone(news);
+  const invalid = paths.filter((text) => !putBack(parsePath(text) ?? [], olds, inputs, false, false));
   return { inputs, invalid };
 }
 
-function copy(value: PropertyValue): PropertyValue {
-  if (value instanceof Secret) return new Secret(copy(value.value), value.ciphertext);
-  if (isList(value)) return value.map(copy);
-  return isObject(value) ? Object.fromEntries(Object.entries(value).map(([k, v]) => [k, copy(v)])) : value;
-}
-
-function reset(
+/** @param hide whether what is put back was secret @param hidden whether it will be in a secret anyway */
+function putBack(
   path: PropertyPath,
   olds: PropertyValue,
   news: PropertyValue,
-  oldSecret: boolean,
-  newSecret: boolean,
+  hide: boolean,
+  hidden: boolean,
 ): boolean {
-  if (olds instanceof Secret) return reset(path, olds.value, news, true, newSecret);
-  if (news instanceof Secret) return reset(path, olds, news.value, oldSecret, true);
+  if (isSecret(olds)) return putBack(path, olds.value, news, true, hidden);
+  if (isSecret(news)) return putBack(path, olds, news.value, hide, true);
   const [key, ...rest] = path;
-  if (key === undefined) return false;
+  if (key === undefined) return true;
   if (key === "*") {
-    const keys = isList(olds) ? olds.map((_, i) => i) : isObject(olds) ? Object.keys(olds) : [];
+    const keys = isList(olds) ? [...olds.keys()] : isObject(olds) ? Object.keys(olds) : [];
     const added = isObject(news) && rest.length === 0 ? Object.keys(news) : [];
-    return [...new Set<string | number>([...keys, ...added])].every((k) =>
-      reset([k, ...rest], olds, news, oldSecret, newSecret),
-    );
+    return [...keys, ...added].every((each) => putBack([each, ...rest], olds, news, hide, hidden));
   }
-  const wrap = (value: PropertyValue): PropertyValue =>
-    oldSecret && !newSecret && !(value instanceof Secret) ? new Secret(value) : value;
-  if (typeof key === "number") {
-    if (!isList(olds) || !isList(news)) return !isList(olds) && !isList(news);
-    const [before, after] = [olds[key], news[key]];
-    if (before === undefined || after === undefined) return rest.length === 0 && before === after;
-    if (rest.length > 0) return reset(rest, before, after, oldSecret, newSecret);
-    news[key] = wrap(before);
-    return true;
-  }
-  if (!isObject(olds) || !isObject(news)) return !isObject(olds) && !isObject(news);
-  const before = olds[key];
-  const after = news[key];
-  if (rest.length > 0) {
-    if (before === undefined || after === undefined) return before === after;
-    return reset(rest, before, after, oldSecret, newSecret);
-  }
-  if (before === undefined) delete news[key];
-  else news[key] = wrap(before);
+  const fits = typeof key === "number" ? isList : isObject;
+  if (!fits(olds) || !fits(news)) return !fits(olds) && !fits(news);
+  const [from, to] = [olds as PropertyMap, news as PropertyMap];
+  const [before, after] = [from[key], to[key]];
+  const both = before !== undefined && after !== undefined;
+  if (rest.length > 0) return both ? putBack(rest, before, after, hide, hidden) : before === after;
+  if (typeof key === "number" && !both) return before === after;
+  if (before === undefined) delete to[key];
+  else to[key] = hide && !hidden && !isSecret(before) ? secret(before) : before;
   return true;
 }

@@ -7,7 +7,6 @@ const alreadyReported = 32;
 export interface ProgramOptions {
   readonly project: Project;
   readonly stack: string;
-  readonly monitor: string;
   readonly dryRun: boolean;
   readonly parallel: number;
   readonly env: NodeJS.ProcessEnv;
@@ -15,11 +14,8 @@ export interface ProgramOptions {
 }
 
 /** Starts a Pulumi program with the SDK's own runner, as the CLI's language host does. */
-export function startProgram(
-  options: ProgramOptions,
-  onLine: (line: string, from: "stdout" | "stderr") => void,
-): Child {
-  const { project, stack, monitor, dryRun, parallel } = options;
+export function startProgram(options: ProgramOptions, monitor: string, onLine: (line: string) => void): Child {
+  const { project, stack, dryRun, parallel } = options;
   const settings = Object.entries(options.config);
   // Older packages expect the namespace and `config` in front of a setting's name; newer ones understand that, too.
   const config = settings.map(([key, { value }]) => [key.replace(":", ":config:"), value]);
@@ -44,7 +40,6 @@ export function startProgram(
 /** What a program's end means; undefined when there is nothing more to say. */
 export function describeExit(code: number | null, signal: string | null): string | undefined {
   if (code === alreadyReported) return undefined;
-  const how =
-    code === null ? `Program was ended by ${String(signal)}` : `Program exited with non-zero exit code: ${code}`;
-  return `an unhandled error occurred: ${how}`;
+  const how = code === null ? `was ended by ${String(signal)}` : `exited with non-zero exit code: ${code}`;
+  return `an unhandled error occurred: Program ${how}`;
 }

@@ -24,6 +24,8 @@ export interface OperationOptions {
   readonly onOutput?: ((line: string) => void) | undefined;
   /** Whether those lines are coloured. @default false */
   readonly colors?: boolean | undefined;
+  /** Whether those lines say which inputs of each resource change. @default false */
+  readonly diff?: boolean | undefined;
   /** Gets each event. */
   readonly onEvent?: ((event: EngineEvent) => void) | undefined;
   /** Ends the operation as ^C does: what runs finishes, nothing else begins. */
@@ -60,19 +62,16 @@ export interface OperationResult {
 }
 
 /** An operation failed; it carries all that is known about it. */
-export class OperationError extends EngineError {
+export class OperationError extends EngineError implements OperationResult {
   override readonly name = "OperationError";
   readonly result = "failed";
-  readonly changes: Changes;
-  readonly outputs: OutputMap;
-  readonly diagnostics: readonly Diagnostic[];
-  readonly stdout: string;
+  declare readonly changes: Changes;
+  declare readonly outputs: OutputMap;
+  declare readonly diagnostics: readonly Diagnostic[];
+  declare readonly stdout: string;
   constructor(operation: string, result: OperationResult) {
     const errors = result.diagnostics.filter(({ severity }) => severity === "error").map(({ message }) => message);
     super(`${operation} failed: ${errors.join("\n") || "for an unknown reason"}`);
-    this.changes = result.changes;
-    this.outputs = result.outputs;
-    this.diagnostics = result.diagnostics;
-    this.stdout = result.stdout;
+    Object.assign(this, result);
   }
 }

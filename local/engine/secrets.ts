@@ -1,6 +1,7 @@
 import { createCipheriv, createDecipheriv, pbkdf2, randomBytes } from "node:crypto";
 import { promisify } from "node:util";
 import { EngineError } from "./errors";
+import { isSecret, mapParts, type PropertyValue, secret, secretSignature, signatureKey } from "./values";
 
 const iterations = 1_000_000;
 const proof = "pulumi";
@@ -10,6 +11,9 @@ const proof = "pulumi";
  * passphrase. `salt` is the text that is saved beside the secrets: the salt itself, and a known text to recognize the passphrase by.
  */
 export class Crypter {
+  /** How secrets were saved last, so that an unchanged one is not written anew. */
+  private readonly ciphertexts = new WeakMap<object, string>();
+
   private constructor(
     readonly salt: string,
     private readonly key: Buffer,
@@ -45,6 +49,32 @@ export class Crypter {
 
   decrypt(ciphertext: string): string {
     return decrypt(this.key, ciphertext);
+  }
+
+  /** Values as they are saved: secrets with their ciphertexts, or shown. */
+  seal<T extends PropertyValue>(value: T, showSecrets = false): T {
+    return mapParts(value, (part) => {
+      if (!isSecret(part)) return part;
+      const plaintext = (): string => JSON.stringify(this.seal(part.value, showSecrets));
+      if (showSecrets) return { [signatureKey]: secretSignature, plaintext: plaintext() };
+      const ciphertext = this.ciphertexts.get(part) ?? this.encrypt(plaintext());
+      this.ciphertexts.set(part, ciphertext);
+      return { [signatureKey]: secretSignature, ciphertext };
+    });
+  }
+
+  /** Reads values that were saved. */
+  unseal<T extends PropertyValue>(saved: T): T {
+    return mapParts(saved, (part) => {
+      if (!isSecret(part)) return part;
+      const { plaintext, ciphertext } = part;
+      const read = (text: string): PropertyValue => this.unseal(JSON.parse(text) as PropertyValue);
+      if (typeof plaintext === "string") return secret(read(plaintext));
+      if (typeof ciphertext !== "string") throw new EngineError("malformed secret: it has no ciphertext");
+      const opened = secret(read(this.decrypt(ciphertext)));
+      this.ciphertexts.set(opened, ciphertext);
+      return opened;
+    });
   }
 }
 

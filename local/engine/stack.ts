@@ -1,27 +1,19 @@
 import { readFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
-import { stripVTControlCharacters } from "node:util";
 import { type ConfigValue, fullKey, type Project, readProject, StackFile } from "./config";
+import { Display } from "./display";
 import { EngineError } from "./errors";
-import { checkExported } from "./exported";
-import { exportDeployment, importDeployment, refuseForeign, saltOf } from "./format";
+import { checkExported, type ExportedDeployment, readDeployment, resourceText, saltOf } from "./format";
+import { type StackState, stateText } from "./format";
 import { takeLock } from "./lock";
 import { runOperation, type RunOptions } from "./operations";
-import {
-  type OpenOptions,
-  OperationError,
-  type OperationOptions,
-  type OperationResult,
-  type OutputMap,
-  type RefreshOptions,
-  type UpOptions,
-} from "./results";
-import { coloured, type Paint, plain, renderEvent, renderSummary } from "./display";
+import { type OpenOptions, OperationError, type OperationOptions, type OperationResult } from "./results";
+import { type OutputMap, type RefreshOptions, type UpOptions } from "./results";
 import { Crypter, passphraseFrom } from "./secrets";
-import { readState, statePath, writeSynced } from "./state";
-import { type Deployment, type Diagnostic, type EngineEvent, type ExportedDeployment, stackType } from "./types";
-import { makeUrn } from "./urns";
-import { containsSecret, type PropertyMap, toPlain } from "./values";
+import { readState, writeSynced } from "./state";
+import { makeUrn, stackType } from "./urns";
+import { containsSecret, mapParts, type PropertyMap, reveal, unknown } from "./values";
 
 /** A stack on this machine: a program, its settings, and a state in a file. */
 export class LocalStack {
@@ -33,7 +25,7 @@ export class LocalStack {
     readonly name: string,
     private readonly path: string,
     private readonly passphrase: string | undefined,
-    private readonly env: Readonly<Record<string, string>>,
+    private readonly env: NodeJS.ProcessEnv,
   ) {}
 
   /** Opens a stack; it need not exist yet. @throws EngineError when there is no project, or the name or runtime is not usable */
@@ -45,7 +37,7 @@ export class LocalStack {
     const env = { ...process.env, ...options.env };
     const passphrase = options.passphrase ?? passphraseFrom(env, (path) => readFileSync(path, "utf8"));
     const stateDir = resolve(options.stateDir ?? join(project.directory, ".rekey"));
-    return new LocalStack(project, stack, statePath(stateDir, project.name, stack), passphrase, options.env ?? {});
+    return new LocalStack(project, stack, join(stateDir, "stacks", project.name, `${stack}.json`), passphrase, env);
   }
 
   /** Says what `up` would do, and changes nothing. @throws OperationError */
@@ -78,17 +70,22 @@ export class LocalStack {
   /** The state in the format of `pulumi stack export`. With `showSecrets` they are in plain text. */
   async exportStack(options: { readonly showSecrets?: boolean | undefined } = {}): Promise<ExportedDeployment> {
     const { crypter, state } = await this.load();
-    return exportDeployment(state, crypter, options.showSecrets ?? false);
+    const text = stateText(state, crypter.salt, (resource) => resourceText(resource, crypter, options.showSecrets));
+    return JSON.parse(text) as ExportedDeployment;
   }
 
   /** Replaces the state by an exported one; its secrets must be of the same passphrase. */
   async importStack(exported: ExportedDeployment): Promise<void> {
-    checkExported(exported, "the imported state");
+    const json = checkExported(exported, "the imported state");
     await this.locked(async () => {
-      const crypter = await this.crypter(saltOf(exported));
-      const state = await this.read(exported, crypter);
-      refuseForeign(state.resources);
-      await this.save(state, crypter);
+      const salt = saltOf(json);
+      const crypter = await this.crypter(salt);
+      // Secrets under another salt are encrypted anew.
+      const state = readDeployment(json, salt === undefined ? crypter : await this.openCrypter(salt));
+      await writeSynced(
+        this.path,
+        stateText(state, crypter.salt, (resource) => resourceText(resource, crypter)),
+      );
     });
   }
 
@@ -125,101 +122,43 @@ export class LocalStack {
     options: OperationOptions,
     what: { dryRun?: boolean | undefined; refresh?: boolean | undefined; clearPendingCreates?: boolean | undefined },
   ): Promise<OperationResult> {
+    const { dryRun = false, refresh = false, clearPendingCreates = false } = what;
+    const { parallel = availableParallelism() * 4, signal } = options;
     return this.locked(async () => {
       const { crypter, state } = await this.load();
-      refuseForeign(state.resources);
+      const before = outputsOf(state);
       const config = this.stackFile().settings(crypter);
-      const diagnostics: Diagnostic[] = [];
-      const dryRun = what.dryRun ?? false;
-      const said: string[] = [];
-      const say = (render: (paint: Paint) => string | undefined): void => {
-        const text = render(plain);
-        if (text === undefined) return;
-        said.push(...text.split("\n"));
-        const shown = options.colors === true ? render(coloured) : text;
-        for (const line of shown?.split("\n") ?? []) options.onOutput?.(line);
-      };
-      const mask = masking(config);
-      const began = performance.now();
-      const emit = (told: EngineEvent): void => {
-        // The SDK colours stack traces whether or not anybody can see it.
-        const clean = (message: string): string => mask(stripVTControlCharacters(message));
-        const event = told.kind === "diagnostic" ? { ...told, message: clean(told.message) } : told;
-        options.onEvent?.(event);
-        if (event.kind === "diagnostic") {
-          diagnostics.push({ severity: event.severity, urn: event.urn, message: event.message });
-        }
-        say((paint) => renderEvent(event, dryRun, paint));
-      };
-      const {
-        succeeded,
-        changes,
-        state: after,
-        outputs: given,
-      } = await runOperation({
-        kind,
-        dryRun,
-        refresh: what.refresh ?? false,
-        clearPendingCreates: what.clearPendingCreates ?? false,
-        project: this.project,
-        stack: this.name,
-        env: { ...process.env, ...this.env },
-        config,
-        state,
-        statePath: this.path,
-        crypter,
-        parallel: options.parallel,
-        signal: options.signal,
-        emit,
+      const { name: project } = this.project;
+      const identity = { stack: this.name, project, parent: undefined, type: stackType };
+      const display = new Display(options, dryRun, makeUrn({ ...identity, name: `${project}-${this.name}` }), config);
+      const done = await runOperation({
+        ...{ kind, dryRun, refresh, clearPendingCreates, parallel, signal, crypter, state, config },
+        ...{ project: this.project, stack: this.name, env: this.env, statePath: this.path },
+        emit: (event) => display.tell(event),
       });
-      const outputs = dryRun && given ? toOutputs(given) : outputsOf(after);
-      const seconds = (performance.now() - began) / 1000;
-      const stackUrn = makeUrn(this.name, this.project.name, undefined, stackType, `${this.project.name}-${this.name}`);
-      const summary = { changes, diagnostics, outputs, before: outputsOf(state), dryRun, seconds, stackUrn };
-      say((paint) => `${said.length > 0 ? "\n" : ""}${renderSummary(summary, paint)}`);
-      const result: OperationResult = {
-        result: succeeded ? "succeeded" : "failed",
-        changes,
-        outputs,
-        diagnostics,
-        stdout: said.join("\n"),
-      };
-      if (!succeeded) throw new OperationError(kind, result);
+      const outputs = dryRun && done.outputs ? toOutputs(done.outputs) : outputsOf(done.state);
+      const result = display.end(done.succeeded, done.changes, before, outputs);
+      if (!done.succeeded) throw new OperationError(kind, result);
       return result;
     });
   }
 
   private async locked<T>(work: () => Promise<T>): Promise<T> {
     const release = takeLock(this.path.replace(/json$/, "lock"));
-    try {
-      return await work();
-    } finally {
-      release();
-    }
+    return work().finally(release);
   }
 
   private stackFile(): StackFile {
     return new StackFile(join(this.project.directory, `Pulumi.${this.name}.yaml`), this.project);
   }
 
-  private async load(): Promise<{ crypter: Crypter; state: Deployment }> {
-    const exported = readState(this.path);
-    if (exported !== undefined) checkExported(exported, `the state file ${this.path}`);
-    const crypter = await this.crypter(exported && saltOf(exported));
-    return { crypter, state: exported ? await this.read(exported, crypter) : { resources: [], pending: [] } };
-  }
-
-  private async read(exported: ExportedDeployment, crypter: Crypter): Promise<Deployment> {
-    const salt = saltOf(exported);
-    const own = salt === undefined || salt === crypter.salt;
-    const from = own ? crypter : await this.openCrypter(salt);
-    const state = importDeployment(exported, (ciphertext) => from.decrypt(ciphertext));
-    // Secrets under another salt are encrypted anew when they are saved.
-    return own ? state : importDeployment(exportDeployment(state, from, true), (text) => text);
-  }
-
-  private async save(state: Deployment, crypter: Crypter): Promise<void> {
-    await writeSynced(this.path, `${JSON.stringify(exportDeployment(state, crypter, false), undefined, 4)}\n`);
+  private async load(): Promise<{ crypter: Crypter; state: StackState }> {
+    const text = readState(this.path);
+    const empty = { version: 3, deployment: {} };
+    const json = checkExported(text ?? empty, `the state file ${this.path}`);
+    const salt = saltOf(json);
+    const crypter = await this.crypter(salt);
+    return { crypter, state: readDeployment(json, salt === undefined ? crypter : await this.openCrypter(salt)) };
   }
 
   /** The stack's crypter; the salt is in its settings, else in its state; a new one is written to its settings. */
@@ -249,21 +188,16 @@ export class LocalStack {
   }
 }
 
-/** Takes the values of secret settings out of what programs and providers say, as the CLI does. */
-function masking(config: Readonly<Record<string, ConfigValue>>): (text: string) => string {
-  const secrets = Object.values(config).flatMap(({ value, secret }) => (secret && value.length >= 3 ? [value] : []));
-  return (text) => secrets.reduce((masked, secret) => masked.replaceAll(secret, "[secret]"), text);
-}
-
-function outputsOf(state: Deployment): OutputMap {
-  return toOutputs(state.resources.find(({ type }) => type === stackType)?.outputs ?? {});
+function outputsOf({ resources }: StackState): OutputMap {
+  return toOutputs(resources.find(({ type }) => type === stackType)?.outputs ?? {});
 }
 
 function toOutputs(outputs: PropertyMap): OutputMap {
+  const plain = (value: PropertyMap[string]): unknown => {
+    return mapParts<PropertyMap[string]>(reveal(value), (part) => (part === unknown ? (undefined as never) : part));
+  };
+  const entries = Object.entries(outputs);
   return Object.fromEntries(
-    Object.entries(outputs).map(([key, value]) => [
-      key,
-      { value: toPlain(value, true), secret: containsSecret(value) },
-    ]),
+    entries.map(([key, value]) => [key, { value: plain(value), secret: containsSecret(value) }]),
   );
 }

@@ -1,36 +1,20 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { open, rename, rm } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { EngineError, messageOf } from "./errors";
-import { deploymentHead, encrypter, resourceToJson } from "./format";
+import { dirname } from "node:path";
+import { EngineError, messageOf, readable } from "./errors";
+import { type PendingOperation, type ResourceState, resourceText, type StackState, stateText } from "./format";
 import { type Crypter } from "./secrets";
-import {
-  type Deployment,
-  type ExportedDeployment,
-  type OperationType,
-  type PendingOperation,
-  type ResourceState,
-} from "./types";
-
-/** Where a stack's state is kept. */
-export function statePath(stateDir: string, project: string, stack: string): string {
-  return join(stateDir, "stacks", project, `${stack}.json`);
-}
 
 /** Reads a state file; undefined when there is none. */
-export function readState(path: string): ExportedDeployment | undefined {
-  let text: string;
-  try {
-    text = readFileSync(path, "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw new EngineError(`the state cannot be read: ${messageOf(error)}`, { cause: error });
-  }
-  try {
-    return JSON.parse(text) as ExportedDeployment;
-  } catch (error) {
-    throw new EngineError(`the state file ${path} is broken: ${messageOf(error)}`, { cause: error });
-  }
+export function readState(path: string): unknown {
+  return readable(`the state file ${path}`, () => {
+    try {
+      return JSON.parse(readFileSync(path, "utf8")) as unknown;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+      throw error;
+    }
+  });
 }
 
 /** Replaces a file so that, whenever the power goes, either the old or the new one is there, whole. */
@@ -47,10 +31,9 @@ export async function writeSynced(path: string, text: string): Promise<void> {
       await file.close();
     }
     await rename(aside, path);
-    if (process.platform !== "win32") {
-      const folder = await open(dirname(path), "r");
-      await folder.sync().finally(() => folder.close());
-    }
+    if (process.platform === "win32") return;
+    const folder = await open(dirname(path), "r");
+    await folder.sync().finally(() => folder.close());
   } catch (error) {
     await rm(aside, { force: true }).catch(() => undefined);
     throw new EngineError(`the state cannot be written: ${messageOf(error)}`, { cause: error });
@@ -64,36 +47,33 @@ export async function writeSynced(path: string, text: string): Promise<void> {
  */
 export class Snapshot {
   private readonly news: ResourceState[] = [];
+  private readonly olds: ResourceState[];
   private readonly pending = new Set<PendingOperation>();
-  private readonly renamed = new Map<string, string>();
   private readonly texts = new WeakMap<ResourceState, string>();
-  private readonly encrypt;
   private running: Promise<void> = Promise.resolve();
   private next: Promise<void> | undefined;
-  /** Creates that were never confirmed: they stay until a person says what became of them. */
-  private interrupted: PendingOperation[];
 
   /** @param path where it is saved; undefined for a preview, which saves nothing */
   constructor(
-    private readonly olds: ResourceState[],
-    pending: readonly PendingOperation[],
+    { resources, pending }: StackState,
     private readonly crypter: Crypter,
     private readonly path: string | undefined,
   ) {
-    this.encrypt = encrypter(crypter, false);
-    this.interrupted = pending.filter(({ type }) => type === "creating");
+    this.olds = [...resources];
+    // Creates that were never confirmed stay until a person says what became of them.
+    for (const operation of pending) if (operation.type === "creating") this.pending.add(operation);
   }
 
-  get deployment(): Deployment {
-    return { resources: [...this.news, ...this.olds], pending: [...this.interrupted, ...this.pending] };
+  get state(): StackState {
+    return { resources: [...this.news, ...this.olds], pending: [...this.pending] };
   }
 
   clearInterrupted(): void {
-    this.interrupted = [];
+    this.pending.clear();
   }
 
   /** Notes on disk what is about to be done; the function it gives takes the note off the next write. */
-  async begin(type: OperationType, resource: ResourceState): Promise<() => void> {
+  async begin(type: "creating" | "updating" | "deleting", resource: ResourceState): Promise<() => void> {
     const operation = { type, resource };
     this.pending.add(operation);
     await this.save();
@@ -102,38 +82,38 @@ export class Snapshot {
 
   /** Adds a resource that this run made or kept, in the place of an old one. Nothing is written yet. */
   put(resource: ResourceState, instead?: ResourceState): void {
+    this.change(resource, {});
     this.news.push(resource);
-    if (instead) {
-      this.remove(instead);
-      if (instead.urn !== resource.urn) {
-        this.renamed.set(instead.urn, resource.urn);
-        for (const old of this.olds) this.changed(old);
-      }
-    }
+    if (!instead) return;
+    this.remove(instead);
+    if (instead.urn === resource.urn) return;
+    // What refers to a resource by the name it had before an alias refers to the new one.
+    for (const old of this.olds)
+      this.change(
+        old,
+        changeReferences(old, (urn) => (urn === instead.urn ? resource.urn : urn)),
+      );
+  }
+
+  /** Changes a resource that is in the state already. Nothing is written yet. */
+  change(resource: ResourceState, changes: Partial<ResourceState>): void {
+    Object.assign(resource, changes);
+    this.texts.delete(resource);
   }
 
   remove(resource: ResourceState): void {
-    for (const list of [this.news, this.olds]) {
-      const at = list.indexOf(resource);
-      if (at >= 0) list.splice(at, 1);
-    }
-  }
-
-  /** Puts what a refresh found in the same place. */
-  replace(old: ResourceState, found: ResourceState): void {
-    this.olds.splice(this.olds.indexOf(old), 1, found);
-  }
-
-  /** To be called after a change of a resource that is in the state already. */
-  changed(resource: ResourceState): void {
-    this.texts.delete(resource);
+    for (const list of [this.news, this.olds]) if (list.includes(resource)) list.splice(list.indexOf(resource), 1);
   }
 
   /** Resolves when all that was changed before the call is on disk. */
   save(): Promise<void> {
-    if (this.path === undefined) return Promise.resolve();
+    const { path } = this;
+    if (path === undefined) return Promise.resolve();
     this.next ??= this.running.then(() => {
-      const written = writeSynced(this.path ?? "", this.text());
+      const written = writeSynced(
+        path,
+        stateText(this.state, this.crypter.salt, (resource) => this.textOf(resource)),
+      );
       this.next = undefined;
       this.running = written.catch(() => undefined);
       return written;
@@ -141,37 +121,23 @@ export class Snapshot {
     return this.next;
   }
 
-  private text(): string {
-    const { resources, pending } = this.deployment;
-    const head = JSON.stringify(deploymentHead(this.crypter)).slice(1, -1);
-    const operations = pending.map(({ resource, type }) => `{"resource":${this.textOf(resource)},"type":"${type}"}`);
-    return (
-      `{"version":3,"deployment":{${head},"resources":[\n${resources.map((r) => this.textOf(r)).join(",\n")}\n]` +
-      (operations.length > 0 ? `,"pending_operations":[\n${operations.join(",\n")}\n]` : "") +
-      `,"metadata":{}}}\n`
-    );
-  }
-
   private textOf(resource: ResourceState): string {
-    const known = this.texts.get(resource);
-    if (known !== undefined) return known;
-    const text = JSON.stringify(resourceToJson(this.withNewNames(resource), this.encrypt));
+    const text = this.texts.get(resource) ?? resourceText(resource, this.crypter);
     this.texts.set(resource, text);
     return text;
   }
+}
 
-  /** What refers to a resource by the name it had before an alias refers to the new one. */
-  private withNewNames(resource: ResourceState): ResourceState {
-    if (this.renamed.size === 0) return resource;
-    const rename = (urn: string): string => this.renamed.get(urn) ?? urn;
-    const { parent, dependencies, propertyDependencies } = resource;
-    return {
-      ...resource,
-      parent: parent && rename(parent),
-      dependencies: dependencies?.map(rename),
-      propertyDependencies:
-        propertyDependencies &&
-        Object.fromEntries(Object.entries(propertyDependencies).map(([key, urns]) => [key, urns.map(rename)])),
-    };
-  }
+/** A resource's references, each changed or, for undefined, left out. */
+export function changeReferences(
+  { parent, dependencies, propertyDependencies }: ResourceState,
+  change: (urn: string) => string | undefined,
+): Partial<ResourceState> {
+  const all = (urns: string[]): string[] => urns.map(change).filter((urn) => urn !== undefined);
+  const properties = Object.entries(propertyDependencies ?? {}).map(([key, urns]) => [key, all(urns)] as const);
+  return {
+    ...(parent && { parent: change(parent) }),
+    ...(dependencies && { dependencies: all(dependencies) }),
+    ...(propertyDependencies && { propertyDependencies: Object.fromEntries(properties) }),
+  };
 }

@@ -1,19 +1,28 @@
-import { type Alias, stackType } from "./types";
+export const stackType = "pulumi:pulumi:Stack";
+export const providerType = "pulumi:providers:pulumi-nodejs";
 
-/** Makes a resource's URN; the types of its parents are part of its own, the stack's aside. */
-export function makeUrn(
-  stack: string,
-  project: string,
-  parent: string | undefined,
-  type: string,
-  name: string,
-): string {
-  const parentType = parent === undefined ? "" : qualifiedType(parent);
-  const prefix = parentType === "" || parentType === stackType ? "" : `${parentType}$`;
-  return `urn:pulumi:${stack}::${project}::${prefix}${type}::${name}`;
+/** What a URN is made of, and what an alias changes of it. */
+export interface Identity {
+  readonly stack: string;
+  readonly project: string;
+  /** The URN of the parent. */
+  readonly parent: string | undefined;
+  readonly type: string;
+  readonly name: string;
 }
 
-export function qualifiedType(urn: string): string {
+/** Another identity that a resource had before; without a URN, what it does not say is as it is now. */
+export interface Alias extends Partial<Identity> {
+  readonly urn?: string;
+}
+
+/** Makes a resource's URN; the types of its parents are part of its own, the stack's aside. */
+export function makeUrn({ stack, project, parent, type, name }: Identity): string {
+  const parentType = parent === undefined ? stackType : qualifiedType(parent);
+  return `urn:pulumi:${stack}::${project}::${parentType === stackType ? "" : `${parentType}$`}${type}::${name}`;
+}
+
+function qualifiedType(urn: string): string {
   return urn.split("::")[2] ?? "";
 }
 
@@ -30,45 +39,27 @@ export function providerUrn(reference: string): string {
   return reference.slice(0, reference.lastIndexOf("::"));
 }
 
-interface Identity {
-  readonly stack: string;
-  readonly project: string;
-  readonly parent: string | undefined;
-  readonly type: string;
-  readonly name: string;
-}
-
 /**
  * All URNs that a resource may have had before: by its own aliases, and by those of its parent.
- * `parentAlias` gives the URN that a resource of this run was found under, where that was another one.
+ * `foundAs` gives the URN that a resource of this run was found under, where that was another one.
  */
 export function aliasUrns(
   of: Identity,
   aliases: readonly Alias[],
-  parentAlias: (urn: string) => string | undefined,
+  foundAs: (urn: string) => string | undefined,
 ): string[] {
-  const own = aliases.map((alias) => aliasUrn(of, alias, parentAlias));
-  const found = of.parent === undefined ? undefined : parentAlias(of.parent);
-  if (of.parent === undefined || found === undefined) return [...new Set(own)];
+  const own = aliases.map((alias) => {
+    const parent = alias.parent && (foundAs(alias.parent) ?? alias.parent);
+    return alias.urn ?? makeUrn({ ...of, ...alias, ...(parent && { parent }) });
+  });
+  const found = of.parent && foundAs(of.parent);
+  if (!of.parent || !found) return [...new Set(own)];
   const parentName = nameOf(of.parent);
   const inherit = (type: string, name: string): string => {
     // A child named after its parent is taken to have been named after it before, too.
     const before = name.startsWith(parentName) ? nameOf(found) + name.slice(parentName.length) : name;
-    return makeUrn(of.stack, of.project, found, type, before);
+    return makeUrn({ ...of, parent: found, type, name: before });
   };
   const inherited = own.map((urn) => inherit(typeOf(urn), nameOf(urn)));
   return [...new Set([...own, inherit(of.type, of.name), ...inherited])];
-}
-
-function aliasUrn(of: Identity, alias: Alias, parentAlias: (urn: string) => string | undefined): string {
-  if (alias.urn !== undefined) return alias.urn;
-  const given = alias.parent === undefined ? of.parent : (parentAlias(alias.parent) ?? alias.parent);
-  const parent = alias.noParent === true ? undefined : given;
-  return makeUrn(
-    alias.stack ?? of.stack,
-    alias.project ?? of.project,
-    parent,
-    alias.type ?? of.type,
-    alias.name ?? of.name,
-  );
 }

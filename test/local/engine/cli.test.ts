@@ -61,7 +61,7 @@ describe("rekey local", function () {
   });
 
   it("prints JSON for machines", () => {
-    const { status, out } = rekey(["preview", "--json"]);
+    const { status, out } = rekey(["preview", "--json", "--diff"]);
     assert.equal(status, 0);
     const { result, changes, steps, outputs } = JSON.parse(out) as Record<string, unknown>;
     assert.deepEqual(
@@ -120,5 +120,14 @@ describe("rekey local", function () {
     assert.deepEqual([status, err], [1, "error: no Pulumi.yaml project file found in / or above it\n"]);
     assert.match(rekey(["preview"], { PULUMI_CONFIG_PASSPHRASE: "wrong" }).err, /^error: incorrect passphrase.*\n$/);
     assert.equal(rekey(["up", "--parallel", "0"]).status, 1);
+    for (const args of [["up", "--yes", "--target", "urn"], ["preview", "--target", "urn"], ["watch"]]) {
+      const refused = rekey(args);
+      assert.equal(refused.status, 1);
+      const name = args.length === 1 ? "watch" : "--target";
+      assert.match(
+        refused.err,
+        new RegExp(`^error: ${name} is not supported by the local engine; the .pulumi. CLI does it`),
+      );
+    }
   });
 });

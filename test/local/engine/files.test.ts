@@ -5,12 +5,11 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { findProject, fullKey, readProject, StackFile } from "../../../local/engine/config";
-import { importDeployment } from "../../../local/engine/format";
+import { checkExported, readDeployment, type ResourceState } from "../../../local/engine/format";
 import { takeLock } from "../../../local/engine/lock";
 import { Crypter } from "../../../local/engine/secrets";
 import { readState, Snapshot, writeSynced } from "../../../local/engine/state";
-import { type ResourceState } from "../../../local/engine/types";
-import { Secret } from "../../../local/engine/values";
+import { reveal, secret } from "../../../local/engine/values";
 
 let directory: string;
 /** To be called in each suite: a folder of its own for each test. */
@@ -55,7 +54,15 @@ describe("the local engine's state file", () => {
   inFolder();
 
   const thing = (name: string, about: Partial<ResourceState> = {}): ResourceState => {
-    return { urn: `urn:${name}`, type: "m:i:T", custom: true, id: name, inputs: {}, outputs: {}, ...about };
+    return {
+      urn: `urn:${name}`,
+      type: "pulumi-nodejs:dynamic/m:T",
+      custom: true,
+      id: name,
+      inputs: {},
+      outputs: {},
+      ...about,
+    };
   };
 
   it("is replaced as a whole, and leaves nothing beside it", async () => {
@@ -66,23 +73,19 @@ describe("the local engine's state file", () => {
     assert.deepEqual(readdirSync(join(directory, "a/b")), ["dev.json"]);
     assert.equal(readState(join(directory, "none.json")), undefined);
     writeFileSync(path, "{");
-    assert.throws(() => readState(path), /is broken/);
+    assert.throws(() => readState(path), /the state file .*dev\.json cannot be read: /);
   });
 
   it("names what is being done, and keeps interrupted creates until somebody clears them", async () => {
     const path = join(directory, "dev.json");
     const crypter = await Crypter.create("x");
-    const saved = (): ReturnType<typeof importDeployment> => {
-      const exported = readState(path);
-      assert.ok(exported);
-      return importDeployment(exported, (text) => crypter.decrypt(text));
-    };
-    const old = thing("old", { inputs: { token: new Secret("s3cret") } });
+    const saved = () => readDeployment(checkExported(readState(path), "the state"), crypter);
+    const old = thing("old", { inputs: { token: secret("s3cret") } });
     const pending = [
       { type: "creating" as const, resource: thing("lost") },
       { type: "deleting" as const, resource: thing("x") },
     ];
-    const snapshot = new Snapshot([old], pending, crypter, path);
+    const snapshot = new Snapshot({ resources: [old], pending }, crypter, path);
     const fresh = thing("new", { id: undefined });
     const end = await snapshot.begin("creating", fresh);
     assert.deepEqual(
@@ -93,8 +96,7 @@ describe("the local engine's state file", () => {
       ],
     );
     end();
-    fresh.id = "made";
-    snapshot.changed(fresh);
+    snapshot.change(fresh, { id: "made" });
     snapshot.put(fresh);
     await snapshot.save();
     assert.deepEqual(
@@ -105,7 +107,7 @@ describe("the local engine's state file", () => {
       ],
     );
     assert.equal(saved().pending.length, 1);
-    assert.equal((saved().resources[1]?.inputs.token as Secret).value, "s3cret");
+    assert.deepEqual(reveal(saved().resources[1]?.inputs ?? {}), { token: "s3cret" });
     assert.ok(!readFileSync(path, "utf8").includes("s3cret"));
     snapshot.clearInterrupted();
     await snapshot.save();
@@ -121,12 +123,10 @@ describe("the local engine's state file", () => {
       propertyDependencies: { x: ["urn:old"] },
       parent: "urn:old",
     });
-    const snapshot = new Snapshot([old, user], [], crypter, path);
+    const snapshot = new Snapshot({ resources: [old, user], pending: [] }, crypter, path);
     snapshot.put(thing("new"), old);
     await snapshot.save();
-    const exported = readState(path);
-    assert.ok(exported);
-    const { resources } = importDeployment(exported, (text) => text);
+    const { resources } = readDeployment(checkExported(readState(path), "the state"), crypter);
     assert.deepEqual(resources[1]?.dependencies, ["urn:new"]);
     assert.deepEqual(resources[1]?.propertyDependencies, { x: ["urn:new"] });
     assert.equal(resources[1]?.parent, "urn:new");
@@ -134,14 +134,14 @@ describe("the local engine's state file", () => {
 
   it("shares one write among changes that come together", async () => {
     const crypter = await Crypter.create("x");
-    const snapshot = new Snapshot([], [], crypter, join(directory, "dev.json"));
+    const snapshot = new Snapshot({ resources: [], pending: [] }, crypter, join(directory, "dev.json"));
     const saves = Array.from({ length: 100 }, (_, i) => {
       snapshot.put(thing(String(i)));
       return snapshot.save();
     });
     assert.ok(new Set(saves).size <= 2);
     await Promise.all(saves);
-    assert.equal(readState(join(directory, "dev.json"))?.deployment.resources?.length, 100);
+    assert.equal(checkExported(readState(join(directory, "dev.json")), "the state").deployment.resources.length, 100);
   });
 
   it("leaves no copies behind, however often a write is killed", async () => {
@@ -164,19 +164,18 @@ describe("the local engine's state file", () => {
     assert.throws(() => takeLock(join(file, "dev.lock")), /the state folder cannot be written/);
   });
 
-  it("is refused when it refers to what is not there, or names one thing twice", () => {
-    const json = (resources: Partial<ResourceState>[]): Parameters<typeof importDeployment>[0] => ({
-      version: 3,
-      deployment: { resources: resources.map((r) => ({ type: "t", custom: true, ...r })) },
-    });
-    const plain = (text: string): string => text;
-    assert.throws(
-      () => importDeployment(json([{ urn: "a", dependencies: ["b"] }, { urn: "b" }]), plain),
-      /a refers to b/,
-    );
-    assert.throws(() => importDeployment(json([{ urn: "a" }, { urn: "a" }]), plain), /twice/);
-    assert.throws(() => importDeployment({ ...json([]), version: 4 }, plain), /version 4 is not supported.*pulumi/);
-    importDeployment(json([{ urn: "a" }, { urn: "a", delete: true }]), plain);
+  it("is refused when it refers to what is not there, names one thing twice, or needs a real engine", async () => {
+    const crypter = await Crypter.create("x");
+    const read = (resources: Partial<ResourceState>[], version = 3): unknown => {
+      const named = resources.map((about) => ({ type: "t", ...about }));
+      return readDeployment(checkExported({ version, deployment: { resources: named } }, "the state"), crypter);
+    };
+    assert.throws(() => read([{ urn: "a", dependencies: ["b"] }, { urn: "b" }]), /a refers to b/);
+    assert.throws(() => read([{ urn: "a" }, { urn: "a" }]), /twice/);
+    assert.throws(() => read([], 4), /version 4 is not supported.*pulumi/);
+    assert.throws(() => read([{ urn: "a", type: "aws:s3:Bucket", custom: true }]), /a, of a package, is not supported/);
+    assert.throws(() => read([{ urn: "a", external: true }]), /`external`, which a has in the state, is not supported/);
+    read([{ urn: "a" }, { urn: "a", delete: true }]);
   });
 });
 

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { deletionWaves, dependentsOf, dropLost, neededBy } from "../../../local/engine/graph";
-import { type Diff, type DiffAnswer, type Plan, planStep, settleDiff, type Wishes } from "../../../local/engine/plan";
-import { type ResourceState } from "../../../local/engine/types";
+import { type ResourceState } from "../../../local/engine/format";
+import { deletionWaves, dependentsOf, neededBy, withoutLost } from "../../../local/engine/graph";
+import { type Diff, type DiffAnswer, type Plan, planStep, settleDiff } from "../../../local/engine/plan";
 
 const none: Diff = { changed: false, replaces: [], deleteBeforeReplace: false, keys: [] };
 const some: Diff = { ...none, changed: true };
 const replacing: Diff = { ...some, replaces: ["key"] };
-const noWishes: Wishes = { protect: undefined, deleteBeforeReplace: undefined, replaceOnChanges: [] };
+type Wishes = Partial<Pick<ResourceState, "protect" | "replaceOnChanges">> & { deleteBeforeReplace?: boolean };
 
 function resource(name: string, about: Partial<ResourceState> = {}): ResourceState {
   return { urn: name, type: "t", custom: true, id: name, inputs: {}, outputs: {}, ...about };
@@ -17,7 +17,7 @@ describe("the local engine's decision about a resource", () => {
   const sick = resource("a", { initErrors: ["half made"] });
   const gone = resource("a", { pendingReplacement: true });
   const guarded = resource("a", { protect: true });
-  const cases: [string, ResourceState | undefined, boolean, Diff, Partial<Wishes>, Partial<Plan>][] = [
+  const cases: [string, ResourceState | undefined, boolean, Diff, Wishes, Partial<Plan>][] = [
     ["new", undefined, false, none, {}, { do: "create" }],
     ["unchanged", saved, false, none, {}, { do: "same" }],
     ["changed", saved, false, some, {}, { do: "update" }],
@@ -89,16 +89,16 @@ describe("the local engine's decision about a resource", () => {
   ];
   for (const [title, old, deleted, diff, wishes, expected] of cases) {
     it(title, () => {
-      const plan = planStep(old, deleted, diff, { ...noWishes, ...wishes });
+      const plan = planStep(old, wishes, deleted, diff, wishes.deleteBeforeReplace);
       assert.deepEqual({ ...plan, ...expected }, plan);
     });
   }
 
   it("compares the inputs where the provider does not say", () => {
-    const answer: DiffAnswer = { changes: "unknown", replaces: [], deleteBeforeReplace: false };
+    const answer: DiffAnswer = { changed: undefined, replaces: [], deleteBeforeReplace: false };
     assert.deepEqual(settleDiff(answer, { a: 1, b: [1] }, { a: 1, b: [1] }), none);
     assert.deepEqual(settleDiff(answer, { a: 1, b: [1] }, { b: [2], c: 1 }), { ...some, keys: ["a", "b", "c"] });
-    assert.deepEqual(settleDiff({ ...answer, changes: "none" }, { a: 1 }, { a: 2 }), none);
+    assert.deepEqual(settleDiff({ ...answer, changed: false }, { a: 1 }, { a: 2 }), none);
   });
 });
 
@@ -156,7 +156,8 @@ describe("the local engine's order of deletions", () => {
       resource("user", { propertyDependencies: { x: ["lost"], y: ["child", "lost"] } }),
     ];
     const parents = new Map([["lost", "kept"]]);
-    dropLost([resource("kept"), ...left], parents);
+    const changes = withoutLost([resource("kept"), ...left], parents);
+    for (const one of left) Object.assign(one, changes.get(one));
     assert.deepEqual(
       left.map(({ parent, dependencies, propertyDependencies }) => ({ parent, dependencies, propertyDependencies })),
       [

@@ -6,12 +6,13 @@ import {
   changedKeys,
   fromStruct,
   markSecretOutputs,
+  masked,
   type PropertyMap,
-  sameValue,
-  Secret,
-  toPlain,
+  reveal,
+  secret,
+  toProvider,
   toStruct,
-  Unknown,
+  unknown,
 } from "../../../local/engine/values";
 
 describe("the local engine's property values", () => {
@@ -20,63 +21,68 @@ describe("the local engine's property values", () => {
     yes: true,
     number: 1.5,
     text: "täxt",
-    list: [1, new Secret([new Secret("inner")])],
-    object: { deep: new Secret({ a: 1 }) },
-    unknown: Unknown.value,
+    list: [1, secret([secret("inner")])],
+    object: { deep: secret({ a: 1 }) },
+    unknown: unknown,
   };
 
   it("cross the protocol and come back", () => {
-    assert.deepEqual(fromStruct(toStruct(values, { secrets: true, resources: true })), values);
+    assert.deepEqual(fromStruct(toStruct(values)), values);
   });
 
   it("reach a provider without the secrets' wrappings", () => {
-    const plain = fromStruct(toStruct(values, { secrets: false, resources: false }));
+    const plain = fromStruct(toProvider(values));
     assert.deepEqual(plain.list, [1, ["inner"]]);
     assert.deepEqual(plain.object, { deep: { a: 1 } });
   });
 
-  it("replace a resource by its id for who does not know references", () => {
+  it("give a provider the id of a resource", () => {
     const reference = {
       "4dabf18193072939515e22adb298388d": "5cf8f73096256a8f31e491e813e4eb8e",
       urn: "urn:x",
       id: "an-id",
     };
-    assert.deepEqual(fromStruct(toStruct({ reference }, { secrets: false, resources: false })), { reference: "an-id" });
-    assert.deepEqual(fromStruct(toStruct({ reference }, { secrets: false, resources: true })), { reference });
+    assert.deepEqual(fromStruct(toProvider({ reference })), { reference: "an-id" });
+    assert.deepEqual(fromStruct(toStruct({ reference })), { reference });
   });
 
   it("are marked secret by name, deep in objects, and lists as a whole", () => {
-    const ins = { a: new Secret(1), b: { c: new Secret(1), d: 1 }, e: [1, new Secret(2)], f: 1, gone: new Secret(1) };
+    const ins = { a: secret(1), b: { c: secret(1), d: 1 }, e: [1, secret(2)], f: 1, gone: secret(1) };
     const outs = { a: 2, b: { c: 2, d: 2, x: 2 }, e: [2, 2], f: 2 };
     assert.deepEqual(annotateSecrets(outs, ins), {
-      a: new Secret(2),
-      b: { c: new Secret(2), d: 2, x: 2 },
-      e: new Secret([2, 2]),
+      a: secret(2),
+      b: { c: secret(2), d: 2, x: 2 },
+      e: secret([2, 2]),
       f: 2,
     });
-    assert.deepEqual(markSecretOutputs({ a: 1, b: 1, c: 1, d: new Secret(1) }, { b: new Secret(0) }, ["a", "d"]), {
-      a: new Secret(1),
-      b: new Secret(1),
+    assert.deepEqual(markSecretOutputs({ a: 1, b: 1, c: 1, d: secret(1) }, { b: secret(0) }, ["a", "d"]), {
+      a: secret(1),
+      b: secret(1),
       c: 1,
-      d: new Secret(1),
+      d: secret(1),
     });
   });
 
-  it("are compared deeply", () => {
-    assert.ok(sameValue({ a: [1, new Secret(2)] }, { a: [1, new Secret(2, "ciphertext")] }));
-    assert.ok(!sameValue({ a: new Secret(1) }, { a: 1 }));
-    assert.ok(!sameValue({ a: 1 }, { a: 1, b: 1 }));
-    assert.ok(!sameValue([1], { 0: 1 }));
-    assert.deepEqual(changedKeys({ a: 1, b: new Secret(1), c: 1 }, { a: 2, b: 1, d: 1 }), ["a", "c", "d"]);
+  it("are compared by what secrets hide", () => {
+    assert.deepEqual(changedKeys({ a: 1, b: secret(1), c: 1 }, { a: 2, b: 1, d: 1 }), ["a", "c", "d"]);
   });
 
   it("are masked for people", () => {
-    assert.deepEqual(toPlain({ a: new Secret("x"), b: [new Secret(1)], c: Unknown.value }, false), {
+    assert.deepEqual(masked({ a: secret("x"), b: [secret(1)], c: unknown }), {
       a: "[secret]",
       b: ["[secret]"],
-      c: undefined,
+      c: "[unknown]",
     });
-    assert.deepEqual(toPlain({ a: new Secret({ b: new Secret("x") }) }, true), { a: { b: "x" } });
+    assert.deepEqual(reveal({ a: secret({ b: secret("x") }) }), { a: { b: "x" } });
+  });
+
+  it("are refused where they hold assets, or a secret that is none", () => {
+    const signed = (signature: string): PropertyMap => ({ x: [{ "4dabf18193072939515e22adb298388d": signature }] });
+    assert.throws(
+      () => fromStruct(toStruct(signed("c44067f5952c0a294b673a41bacd8c17"))),
+      /an asset or archive is not supported by the local engine; the `pulumi` CLI does it/,
+    );
+    assert.throws(() => fromStruct(toStruct(signed("1b47061264138c4ac30d75fd1eb44270"))), /malformed secret/);
   });
 });
 
@@ -99,8 +105,8 @@ describe("the local engine's property paths", () => {
       [{ a: [2, 2] }, { a: [1, 1] }, ["a[1]"], { a: [2, 1] }, []],
       [{ a: [2, 2] }, { a: [1] }, ["a[1]"], { a: [2, 2] }, ["a[1]"]],
       [{ a: 2, n: 2 }, { a: 1, o: 1 }, ["*"], { a: 1, o: 1 }, []],
-      [{ a: 2 }, { a: new Secret(1) }, ["a"], { a: new Secret(1) }, []],
-      [{ a: { b: 2 } }, { a: new Secret({ b: 1 }) }, ["a.b"], { a: { b: new Secret(1) } }, []],
+      [{ a: 2 }, { a: secret(1) }, ["a"], { a: secret(1) }, []],
+      [{ a: { b: 2 } }, { a: secret({ b: 1 }) }, ["a.b"], { a: { b: secret(1) } }, []],
       [{ a: 2 }, { a: 1 }, ["a["], { a: 2 }, []],
     ];
     for (const [news, olds, paths, inputs, invalid] of cases) {
@@ -112,9 +118,10 @@ describe("the local engine's property paths", () => {
 describe("the local engine's names", () => {
   const stack = "urn:pulumi:dev::p::pulumi:pulumi:Stack::p-dev";
   it("hold the types of the parents", () => {
-    assert.equal(makeUrn("dev", "p", undefined, "pulumi:pulumi:Stack", "p-dev"), stack);
-    const parent = makeUrn("dev", "p", stack, "m:i:Comp", "c");
-    const child = makeUrn("dev", "p", parent, "m:i:Thing", "a::b");
+    const of = { stack: "dev", project: "p" };
+    assert.equal(makeUrn({ ...of, parent: undefined, type: "pulumi:pulumi:Stack", name: "p-dev" }), stack);
+    const parent = makeUrn({ ...of, parent: stack, type: "m:i:Comp", name: "c" });
+    const child = makeUrn({ ...of, parent, type: "m:i:Thing", name: "a::b" });
     assert.equal(child, "urn:pulumi:dev::p::m:i:Comp$m:i:Thing::a::b");
     assert.deepEqual([typeOf(child), nameOf(child)], ["m:i:Thing", "a::b"]);
   });
@@ -132,7 +139,7 @@ describe("the local engine's names", () => {
     assert.deepEqual(aliasUrns({ ...of, parent, name: "comp2-child" }, [], before), [
       "urn:pulumi:dev::p::m:i:Comp$m:i:Thing::comp1-child",
     ]);
-    assert.deepEqual(aliasUrns({ ...of, parent }, [{ noParent: true }], before), [
+    assert.deepEqual(aliasUrns({ ...of, parent }, [{ parent: undefined }], before), [
       "urn:pulumi:dev::p::m:i:Thing::new",
       "urn:pulumi:dev::p::m:i:Comp$m:i:Thing::new",
     ]);

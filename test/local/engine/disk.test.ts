@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { EngineError } from "../../../local/engine";
+import { TestProject } from "./project";
+
+/** What the provider was asked for that changes something. */
+function changes(project: TestProject): string[] {
+  const methods = project.newCalls().map(({ method }) => method);
+  return methods.filter((method) => ["create", "update", "delete"].includes(method));
+}
+
+describe("the local engine on a disk that cannot be written", function () {
+  this.timeout(300_000);
+
+  let project: TestProject;
+  let mounted: string | undefined;
+  beforeEach(() => {
+    project = new TestProject();
+    project.want([{ name: "a", props: { v: 1 } }]);
+  });
+  afterEach(() => {
+    if (mounted !== undefined) spawnSync("umount", [mounted]);
+    mounted = undefined;
+    project.remove();
+  });
+
+  /** A small disk of its own for the state; undefined where nobody may mount one. */
+  function mount(options: string): string | undefined {
+    const folder = project.path("disk");
+    mkdirSync(folder, { recursive: true });
+    const { status } = spawnSync("mount", ["-t", "tmpfs", "-o", options, "tmpfs", folder]);
+    if (status === 0) mounted = folder;
+    return mounted;
+  }
+
+  async function refused(stateDir: string | undefined, expected: RegExp): Promise<void> {
+    const stack = await project.open({ stateDir });
+    for (const operation of ["up", "refresh", "destroy"] as const) {
+      await assert.rejects(stack[operation](), (error: unknown) => {
+        assert.ok(error instanceof EngineError, String(error));
+        assert.match(error.message, expected);
+        return true;
+      });
+    }
+    assert.deepEqual(changes(project), []);
+  }
+
+  it("refuses every operation before a resource is touched when it is full", async function () {
+    const folder = mount("size=64k");
+    if (folder === undefined) {
+      console.log("    skipped: a small disk can be mounted only by root on Linux");
+      return this.skip();
+    }
+    // Sixteen pages in all: files and folders take what there is.
+    for (let n = 0, full = false; !full; n++) {
+      try {
+        writeFileSync(`${folder}/filler${n}`, Buffer.alloc(4096));
+      } catch {
+        full = true;
+      }
+    }
+    await refused(folder, /the state (folder )?cannot be written: ENOSPC/);
+  });
+
+  it("touches nothing when it fills up after the operation has begun", async function () {
+    const folder = mount("size=64k");
+    if (folder === undefined) {
+      console.log("    skipped: a small disk can be mounted only by root on Linux");
+      return this.skip();
+    }
+    // The state with the resource in it does not fit: the note that it is about to be created cannot be written.
+    project.want([{ name: "a", props: { v: "x".repeat(70_000) } }]);
+    const stack = await project.open({ stateDir: folder });
+    await assert.rejects(stack.up(), /the state cannot be written: ENOSPC/);
+    assert.deepEqual(changes(project), []);
+  });
+
+  it("refuses every operation in a read-only folder", async function () {
+    const folder = mount("size=64k");
+    if (folder === undefined) {
+      console.log("    skipped: a read-only disk can be mounted only by root on Linux");
+      return this.skip();
+    }
+    mkdirSync(`${folder}/stacks/trace`, { recursive: true });
+    assert.equal(spawnSync("mount", ["-o", "remount,ro", folder]).status, 0);
+    await refused(folder, /the state folder cannot be written: EROFS/);
+  });
+
+  it("refuses every operation when the state file cannot be replaced, and leaves it as it was", async () => {
+    await (await project.open()).up();
+    project.newCalls();
+    const before = readFileSync(project.statePath, "utf8");
+    mkdirSync(`${project.statePath}.${process.pid}.tmp/in-the-way`, { recursive: true });
+    project.want([{ name: "a", props: { v: 2 } }]);
+    await refused(dirname(dirname(dirname(project.statePath))), /the state cannot be written: EISDIR/);
+    assert.equal(readFileSync(project.statePath, "utf8"), before);
+  });
+});
