@@ -77,26 +77,22 @@ export class Applier {
     return this.step("update", fresh, work, { keys, before });
   }
 
-  /** @param mode why: it is gone from the program, it was replaced, or it makes room for what will replace it */
-  delete(old: ResourceState, mode: "removed" | "replaced" | "making-room"): Promise<void> {
+  /**
+   * @param mode why: it is gone from the program, it was replaced, it makes room for what will replace it, or it made room for
+   * what is wanted no more
+   */
+  delete(old: ResourceState, mode: "removed" | "replaced" | "making-room" | "forgotten"): Promise<void> {
     const { snapshot, dryRun } = this.options;
+    const op = mode === "removed" ? "delete" : mode === "forgotten" ? "remove-pending-replace" : "delete-replaced";
     const note = (): void => {
       if (mode === "making-room") snapshot.change(old, { pendingReplacement: true });
       else snapshot.remove(old);
     };
-    return this.step(mode === "removed" ? "delete" : "delete-replaced", old, async () => {
+    return this.step(op, old, async () => {
       if (mode === "removed" && old.protect) throw new Protected(protectedMessage(old.urn));
-      if (dryRun || !isManaged(old) || old.retainOnDelete) note();
+      if (dryRun || !isManaged(old) || old.retainOnDelete || mode === "forgotten") note();
       else await this.attempt("deleting", old, (host) => host.delete(old), note);
       await snapshot.save();
-    });
-  }
-
-  /** Takes out of the state what was deleted for a replacement that is wanted no more. */
-  forget(old: ResourceState): Promise<void> {
-    return this.step("remove-pending-replace", old, async () => {
-      this.options.snapshot.remove(old);
-      await this.options.snapshot.save();
     });
   }
 

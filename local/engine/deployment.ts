@@ -174,11 +174,8 @@ export class Deployment {
     let failed = false;
     const remove = async (old: ResourceState): Promise<void> => {
       if (this.outcome !== "running" || needed.has(old)) return;
-      const forget = old.pendingReplacement && !old.delete;
-      const step = forget
-        ? () => this.applier.forget(old)
-        : () => this.applier.delete(old, old.delete ? "replaced" : "removed");
-      if (await this.attempt(step)) return;
+      const mode = old.delete ? "replaced" : old.pendingReplacement ? "forgotten" : "removed";
+      if (await this.attempt(() => this.applier.delete(old, mode))) return;
       failed = true;
       // What a protected resource needs must stay with it; the rest may go.
       neededBy(old, this.olds).forEach((other) => needed.add(other));

@@ -93,7 +93,7 @@ export class Display {
     const differences =
       this.options.diff === true ? changes.map((change) => `\n${changeLine(change, paint)}`).join("") : "";
     const line = (text: string): string =>
-      ` ${paint(style, symbol)} ${shortType(urn)} ${paint("bold", nameOf(urn))} ${text}${differences}`;
+      ` ${paint(style, symbol)} ${typeOf(urn)} ${paint("bold", nameOf(urn))} ${text}${differences}`;
     if (event.kind === "failed") return line(paint("red", `**${doing} failed** ${time}`));
     if (op === "same" || (op === "refresh" && event.result === "same")) return undefined;
     const keys = event.keys?.length ? ` [${event.keys.join(", ")}]` : "";
@@ -109,20 +109,13 @@ export class Display {
     }
     const styles = { error: "red", warning: "yellow" } as const;
     return [...byUrn].flatMap(([urn, all]) => [
-      `  ${shortType(urn)} (${paint("bold", nameOf(urn))}):`,
+      `  ${typeOf(urn)} (${paint("bold", nameOf(urn))}):`,
       ...all.map(({ severity, message }) => {
         const prefix = severity === "info" ? "" : paint(styles[severity], `${severity}: `);
         return `    ${prefix}${message.trimEnd().replaceAll("\n", "\n    ")}`;
       }),
     ]);
   }
-}
-
-/** For people, `aws:s3/bucket:Bucket` is `aws:s3:Bucket`. */
-function shortType(urn: string): string {
-  const [module = "", type = ""] = typeOf(urn).split(/:(?=[^:]*$)/);
-  const [, outer, inner] = /^(.*)\/([^/]*)$/.exec(module) ?? [];
-  return inner?.toLowerCase() === type.toLowerCase() ? `${outer ?? ""}:${type}` : typeOf(urn);
 }
 
 /** The counts as the CLI prints them. */

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, pbkdf2, randomBytes } from "node:crypto";
 import { promisify } from "node:util";
 import { EngineError } from "./errors";
-import { isSecret, mapParts, type PropertyValue, secret, secretSignature, signatureKey } from "./values";
+import { isSecret, mapParts, type PropertyValue, secret, secretSignature, signature } from "./values";
 
 const iterations = 1_000_000;
 const proof = "pulumi";
@@ -56,10 +56,10 @@ export class Crypter {
     return mapParts(value, (part) => {
       if (!isSecret(part)) return part;
       const plaintext = (): string => JSON.stringify(this.seal(part.value, showSecrets));
-      if (showSecrets) return { [signatureKey]: secretSignature, plaintext: plaintext() };
+      if (showSecrets) return { [signature]: secretSignature, plaintext: plaintext() };
       const ciphertext = this.ciphertexts.get(part) ?? this.encrypt(plaintext());
       this.ciphertexts.set(part, ciphertext);
-      return { [signatureKey]: secretSignature, ciphertext };
+      return { [signature]: secretSignature, ciphertext };
     });
   }
 

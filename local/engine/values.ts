@@ -12,13 +12,13 @@ export type PropertyMap = Record<string, PropertyValue>;
 
 /** What a preview cannot know. */
 export const unknown = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
-export const signatureKey = "4dabf18193072939515e22adb298388d";
+export const signature = "4dabf18193072939515e22adb298388d";
 export const secretSignature = "1b47061264138c4ac30d75fd1eb44270";
 const resourceSignature = "5cf8f73096256a8f31e491e813e4eb8e";
 const assetSignatures: unknown[] = ["c44067f5952c0a294b673a41bacd8c17", "0def7320c3a5731c473e5ecbe6d01bc7"];
 
 export function secret(value: PropertyValue): PropertyMap {
-  return { [signatureKey]: secretSignature, value };
+  return { [signature]: secretSignature, value };
 }
 
 export function isList(value: PropertyValue | undefined): value is PropertyValue[] {
@@ -30,7 +30,7 @@ function isMap(value: PropertyValue | undefined): value is PropertyMap {
 }
 
 export function isSecret(value: PropertyValue | undefined): value is PropertyMap & { value: PropertyValue } {
-  return isMap(value) && value[signatureKey] === secretSignature;
+  return isMap(value) && value[signature] === secretSignature;
 }
 
 /** Whether a value is an object, and not a secret. */
@@ -65,7 +65,7 @@ export function fromStruct(struct: Struct | undefined): PropertyMap {
   const values = struct?.toJavaScript() ?? {};
   somePart(values, (part) => {
     if (isSecret(part) && !("value" in part)) throw new EngineError("malformed secret: it has no value");
-    if (isMap(part) && assetSignatures.includes(part[signatureKey])) throw new UnsupportedError("an asset or archive");
+    if (isMap(part) && assetSignatures.includes(part[signature])) throw new UnsupportedError("an asset or archive");
     return false;
   });
   return values;
@@ -79,7 +79,7 @@ export function toStruct(values: PropertyMap): Struct {
 /** Writes properties for a provider, which is told secrets in plain, and resources by their ids. */
 export function toProvider(values: PropertyMap): Struct {
   const isReference = (part: PropertyValue): part is PropertyMap =>
-    isMap(part) && part[signatureKey] === resourceSignature;
+    isMap(part) && part[signature] === resourceSignature;
   return toStruct(mapParts(reveal(values), (part) => (isReference(part) ? (part.id ?? part.urn ?? null) : part)));
 }
 
