@@ -11,8 +11,13 @@ export interface Fault {
   readonly path?: string | RegExp | undefined;
   /** Milliseconds to wait first. The operation is applied afterwards, even if the client has given up by then. Default: 0. */
   readonly delayMs?: number | undefined;
-  /** Cut the connection without an answer: the operation was not applied (`before-apply`), or it was (`after-apply`). */
-  readonly dropConnection?: "before-apply" | "after-apply" | undefined;
+  /**
+   * Cut the connection: without an answer, when the operation was not applied (`before-apply`) or when it was (`after-apply`); or in the
+   * middle of the answer's body (`within-answer`).
+   */
+  readonly dropConnection?: "before-apply" | "after-apply" | "within-answer" | undefined;
+  /** Make the answer's body unreadable; its length stays. Default: false. */
+  readonly garble?: boolean | undefined;
   /**
    * Status of the answer, 200 to 599. 2xx takes the place of the ordinary answer after the operation was applied; any other status takes
    * the place of the operation: nothing is applied, nor are credentials checked. Default: 200 where `headers` or `body` are given.
@@ -68,6 +73,15 @@ export class Faults {
         c.res = undefined;
         c.res = answer;
       }
+      if (fault.garble) {
+        const { status, headers } = c.res;
+        const body = Buffer.from(await c.res.arrayBuffer());
+        c.res = new Response(body.length === 0 ? null : body.map((byte) => byte ^ 0x80), { status, headers });
+      }
+      if (fault.dropConnection === "within-answer") {
+        await sendHalf(c.env.outgoing, c.res);
+        return cut();
+      }
     };
   }
 
@@ -89,6 +103,13 @@ function matches({ method, path }: Fault, sentMethod: string, target: string): b
   const pathMatches =
     path === undefined || (typeof path === "string" ? path === sentPath(target) : target.search(path) >= 0);
   return pathMatches && (method === undefined || method === sentMethod);
+}
+
+/** Sends the head of an answer and half of its body. */
+async function sendHalf(outgoing: Env["Bindings"]["outgoing"], answer: Response): Promise<void> {
+  const body = Buffer.from(await answer.arrayBuffer());
+  outgoing.writeHead(answer.status, { ...Object.fromEntries(answer.headers), "content-length": body.length + 1 });
+  await new Promise((resolve) => outgoing.write(body.subarray(0, Math.ceil(body.length / 2)), resolve));
 }
 
 function answerOf({ status, headers, body }: Fault): Response | undefined {

@@ -35,6 +35,8 @@ export interface PlatformOptions {
   /** Global parallelism. Defaults: a maximum of 100, and as count the sum over the keys. */
   readonly globalParallelism?:
     { readonly parallelismMax?: number | undefined; readonly parallelismCount?: number | undefined } | undefined;
+  /** More requests in one second than this are answered 429. Default: no limit. */
+  readonly requestsPerSecond?: number | undefined;
   /** Where messages may be sent: to this machine alone, or anywhere. Default: `loopback`. */
   readonly destinations?: "loopback" | "any" | undefined;
   /** Seconds before a delivery that failed is tried again; each further retry waits twice as long, a day at most. Default: 1. */
@@ -103,6 +105,7 @@ const options = z.strictObject({
   globalParallelism: z
     .strictObject({ parallelismMax: count.optional(), parallelismCount: count.optional() })
     .optional(),
+  requestsPerSecond: z.int().min(1).optional(),
   destinations: z.enum(["loopback", "any"]).optional(),
   retryDelay: z.number().min(0).optional(),
   credentialsInAnswer: z.enum(["never", "always"]).optional(),
@@ -129,7 +132,8 @@ const fault = z.strictObject({
     .optional(),
   path: z.union([z.string().startsWith("/", "must begin with a slash"), z.instanceof(RegExp)]).optional(),
   delayMs: count.optional(),
-  dropConnection: z.enum(["before-apply", "after-apply"]).optional(),
+  dropConnection: z.enum(["before-apply", "after-apply", "within-answer"]).optional(),
+  garble: z.boolean().optional(),
   status: z.int().min(200).max(599).optional(),
   headers: z.record(z.string(), z.string()).optional(),
   body: z.unknown().optional(),

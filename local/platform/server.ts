@@ -6,6 +6,7 @@ import { json, refusal, router } from "./answers";
 import { type Credentials, schemes } from "./authentication";
 import { type Database, Databases } from "./databases";
 import { addDatabaseRoutes } from "./databaseRoutes";
+import { addFaultRoutes } from "./faultRoutes";
 import { type Fault, Faults } from "./faults";
 import { type FlowControlRecord, sampleKey } from "./flowControl";
 import { addFlowControlRoutes } from "./flowControlRoutes";
@@ -13,6 +14,7 @@ import { addInspectionRoutes } from "./inspectionRoutes";
 import { checkFault, checkFlowControlKey, checkOptions, PlatformOptionError, type PlatformOptions } from "./options";
 import { MessageQueue } from "./queue/messageQueue";
 import { addMessageRoutes } from "./queue/routes";
+import { rateLimit } from "./rateLimit";
 import { RedisUsers } from "./redis";
 import { Refused } from "./refused";
 import { type PlatformRequest, RequestLog } from "./requests";
@@ -176,8 +178,12 @@ function application(state: State, credentials: Credentials, options: PlatformOp
     });
   });
 
+  if (options.requestsPerSecond !== undefined) {
+    app.use(rateLimit(options.requestsPerSecond));
+  }
   addDatabaseRoutes(app, state.databases, options.credentialsInAnswer ?? "never");
   addInspectionRoutes(app, state.databases, current);
+  addFaultRoutes(app, state.faults);
   addFlowControlRoutes(app, state.queue, {
     list: options.flowControlListShape ?? "array",
     global: options.globalParallelismShape ?? "new",

@@ -44,6 +44,40 @@ describe("local platform: faults on demand", () => {
     assert.equal(platform.resetCount, 1);
   });
 
+  it("cuts the connection in the middle of the answer, after the reset was applied", async () => {
+    platform.failNext({ dropConnection: "within-answer" });
+    await assert.rejects(resetPassword(platform), /aborted/);
+    assert.equal(platform.resetCount, 1);
+    assert.equal(platform.requests[0]?.status, undefined);
+    assert.equal((await resetPassword(platform)).status, 200);
+  });
+
+  it("garbles the answer, after the reset was applied", async () => {
+    platform.failNext({ garble: true });
+    const answer = await resetPassword(platform);
+    assert.deepEqual(
+      [answer.status, answer.headers["content-type"], answer.body],
+      [200, "application/json", undefined],
+    );
+    assert.equal(platform.resetCount, 1);
+    platform.failNext({ garble: true, status: 204 });
+    assert.deepEqual((await resetPassword(platform)).text, "");
+  });
+
+  it("answers 429 to more requests in a second than the option allows, and applies nothing of them", async () => {
+    const limited = await startPlatform({ requestsPerSecond: 1 });
+    const second = () => Math.floor(Date.now() / 1000);
+    const begin = second();
+    const answers = await Promise.all(Array.from({ length: 100 }, () => resetPassword(limited)));
+    const refused = answers.filter(({ status }) => status === 429);
+    assert.ok(answers.length - refused.length <= second() - begin + 1);
+    assert.equal(limited.resetCount, answers.length - refused.length);
+    const [{ headers, body }] = refused as [(typeof answers)[0]];
+    assert.deepEqual([headers["retry-after"], headers["burst-ratelimit-limit"]], ["1", "1"]);
+    assert.match((body as { error: string }).error, /^rate limit: more than 1 requests/);
+    await limited.close();
+  });
+
   for (const status of [204, 304]) {
     it(`answers ${status} without a body`, async () => {
       platform.failNext({ status });
@@ -110,6 +144,16 @@ describe("local platform: faults on demand", () => {
     await platform.reset();
     await delayed;
     assert.equal(platform.resetCount, 0);
+    assert.equal((await queue(platform, "GET", "/flowControl")).status, 200);
+  });
+
+  it("is asked for over HTTP too, with the credentials of the management interface", async () => {
+    const ask = (body: unknown, authorization = basic(platform)) =>
+      send(platform, "POST", "/local/faults", authorization, { body: JSON.stringify(body) });
+    assert.equal((await ask({ status: 503 }, "Basic eDp5")).status, 401);
+    assert.deepEqual((await ask({ status: 99 })).body, { error: "status: Too small: expected number to be >=200" });
+    assert.equal((await ask({ path: "/v2/flowControl", status: 503 })).status, 200);
+    assert.equal((await queue(platform, "GET", "/flowControl")).status, 503);
     assert.equal((await queue(platform, "GET", "/flowControl")).status, 200);
   });
 
