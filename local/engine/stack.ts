@@ -3,7 +3,7 @@ import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
 import { type ConfigValue, fullKey, type Project, readProject, StackFile } from "./config";
 import { Display } from "./display";
-import { EngineError } from "./errors";
+import { EngineError, UnsupportedError } from "./errors";
 import { checkExported, type ExportedDeployment, readDeployment, resourceText, saltOf } from "./format";
 import { type StackState, stateText } from "./format";
 import { takeLock } from "./lock";
@@ -14,6 +14,9 @@ import { Crypter, passphraseFrom } from "./secrets";
 import { readState, writeSynced } from "./state";
 import { makeUrn, stackType } from "./urns";
 import { containsSecret, mapParts, type PropertyMap, reveal, unknown } from "./values";
+
+/** Others are refused: a `target` that is passed over would change what nobody named. */
+const operationOptions = "parallel onOutput colors diff onEvent signal refresh clearPendingCreates preview".split(" ");
 
 /** A stack on this machine: a program, its settings, and a state in a file. */
 export class LocalStack {
@@ -122,6 +125,8 @@ export class LocalStack {
     options: OperationOptions,
     what: { dryRun?: boolean | undefined; refresh?: boolean | undefined; clearPendingCreates?: boolean | undefined },
   ): Promise<OperationResult> {
+    const asked = Object.keys(options).find((option) => !operationOptions.includes(option));
+    if (asked !== undefined) throw new UnsupportedError(`the option \`${asked}\` of \`${kind}\``);
     const { dryRun = false, refresh = false, clearPendingCreates = false } = what;
     const { parallel = availableParallelism() * 4, signal } = options;
     return this.locked(async () => {

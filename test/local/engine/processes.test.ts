@@ -197,6 +197,18 @@ describe("what the local engine refuses", function () {
     });
   }
 
+  it("is an option of an operation that it does not have, before anything runs", async () => {
+    project = new TestProject();
+    project.want([{ name: "a" }]);
+    const options: object = { target: ["urn"] };
+    const stack = await project.open();
+    await assert.rejects(
+      stack.up(options),
+      /the option `target` of `up` is not supported by the local engine; the `pulumi` CLI does it/,
+    );
+    assert.deepEqual(project.newCalls(), []);
+  });
+
   it("is a wrong or missing passphrase, before anything runs", async () => {
     project = new TestProject();
     project.want([{ name: "a" }]);
