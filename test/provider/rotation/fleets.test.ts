@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { combineTriggers } from "../../../provider/rotation/fleetTrigger";
+import { shardOf } from "../../../provider/rotation/shards";
+import { canonicalTrigger, isNoTrigger, type Trigger } from "../../../provider/rotation/trigger";
+
+describe("rotation: the shard of a database", () => {
+  /** Frozen: with another shard, a database would be reset on an upgrade. */
+  const vectors: readonly (readonly [string, string])[] = [
+    ["db-0", "13"],
+    ["db-1", "08"],
+    ["db-quickstart", "11"],
+    ["6b0cdc1f-3a05-4d8e-9f57-1f0c5c4a4b52", "08"],
+    ["Ünïcode 💾", "03"],
+    ["__proto__", "00"],
+  ];
+  for (const [id, shard] of vectors) {
+    it(`of ${JSON.stringify(id)} is ${shard}`, () => assert.equal(shardOf(id), shard));
+  }
+
+  it("is one of sixteen, each with about as many", () => {
+    const counts = new Map<string, number>();
+    for (let nth = 0; nth < 16_000; nth++) {
+      const shard = shardOf(`db-${nth}`);
+      counts.set(shard, (counts.get(shard) ?? 0) + 1);
+    }
+    assert.equal(counts.size, 16);
+    for (const [shard, count] of counts) {
+      assert.match(shard, /^(0\d|1[0-5])$/);
+      assert.ok(count > 850 && count < 1_150, `${shard}: ${count}`);
+    }
+  });
+});
+
+describe("rotation: the trigger of a fleet's database", () => {
+  /** Frozen, as the canonical form of a trigger is. */
+  const vectors: readonly (readonly [fleet: Trigger, own: Trigger, canonical: string])[] = [
+    [{}, {}, "[null,[]]"],
+    [{ version: null, triggers: {} }, { version: null, triggers: null }, "[null,[]]"],
+    [{ version: 1 }, {}, '["1",[]]'],
+    [{}, { version: 1 }, '[null,[["version","1"]]]'],
+    [{ triggers: { a: 1 } }, { triggers: { a: "x" } }, '[null,[["fleet.a","1"],["own.a","x"]]]'],
+    [
+      { version: "v", triggers: { version: true } },
+      { version: 2, triggers: { "fleet.version": 3 } },
+      '["v",[["fleet.version","true"],["own.fleet.version","3"],["version","2"]]]',
+    ],
+  ];
+  for (const [fleet, own, canonical] of vectors) {
+    it(`of ${JSON.stringify([fleet, own])} is ${canonical}`, () => {
+      assert.equal(canonicalTrigger(combineTriggers(fleet, own)), canonical);
+    });
+  }
+
+  const trigger = fc.record({
+    version: fc.option(fc.constantFrom("", "1", "2")),
+    triggers: fc.dictionary(fc.constantFrom("a", "version", "own.a", "fleet.a", "__proto__"), fc.option(fc.boolean())),
+  });
+
+  it("changes with every part of it, and only then", () => {
+    fc.assert(
+      fc.property(trigger, trigger, trigger, trigger, (fleet, own, otherFleet, otherOwn) => {
+        const same = (a: Trigger, b: Trigger) => canonicalTrigger(a) === canonicalTrigger(b);
+        const parts = same(fleet, otherFleet) && same(own, otherOwn);
+        assert.equal(same(combineTriggers(fleet, own), combineTriggers(otherFleet, otherOwn)), parts);
+        assert.equal(isNoTrigger(combineTriggers(fleet, own)), isNoTrigger(fleet) && isNoTrigger(own));
+      }),
+    );
+  });
+});
