@@ -23,6 +23,13 @@ describe("sdk: owners of a database", () => {
     assert.deepEqual(owners, [urn("a"), urn("b", "stack", "my:own:Component$")]);
   });
 
+  it("does not make the children of one component wait for each other", async () => {
+    const registered = await startMocks();
+    const parent = new pulumi.ComponentResource("my:own:Component", "parent");
+    await make({ a: "db", b: "db2", c: "db3" }, { parent });
+    assert.equal(registered.length, 4);
+  });
+
   it("tells each of two for one database of the other, however late its id is known", async () => {
     const registered = await startMocks();
     const late = new Promise<string>((resolve) => setTimeout(() => resolve("other"), 20));

@@ -1,0 +1,178 @@
+import assert from "node:assert/strict";
+import * as pulumi from "@pulumi/pulumi";
+import { PasswordRotation, PasswordRotationFleet, type PasswordRotationFleetArgs } from "pulumi-rekey";
+import { shardOf } from "../../provider/rotation/shards";
+import { isKnown, type Registration, startMocks, valueOf } from "../support/pulumiMocks";
+
+type Entry = { databaseId: string };
+
+const shardsOf = (registered: readonly Registration[]) => registered.filter(({ type }) => type.endsWith("Shard"));
+const idsIn = ({ inputs }: Registration) => (inputs["databases"] as Entry[]).map(({ databaseId }) => databaseId);
+
+/** What a shard saved: `a` was reset, `b` failed before it ever was, `c` was adopted. */
+const outputs = (type: string): object =>
+  type.endsWith("Shard")
+    ? {
+        rotations: [
+          {
+            databaseId: "a",
+            outcome: "reset",
+            rotationCount: 2,
+            rotatedAt: "2026-11-21T12:00:00.000Z",
+            record: { port: 1 },
+          },
+          { databaseId: "b", outcome: "pending", rotationCount: 0, problem: "It broke.\nMend it." },
+          { databaseId: "c", outcome: "adopted", rotationCount: 0, adoptedAt: "2026-11-20T12:00:00.000Z" },
+        ],
+        secrets: [{ databaseId: "a", password: "p", otherFields: "{}", appliedTrigger: "1:a:b" }],
+      }
+    : {};
+
+/** The errors that a program's run would report. */
+async function errorsOf(make: () => unknown): Promise<string[]> {
+  const errors = new Set<string>();
+  const listeners = process.listeners("unhandledRejection");
+  process.removeAllListeners("unhandledRejection");
+  process.on("unhandledRejection", (error) => errors.add(String(error)));
+  try {
+    make();
+    for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
+    return [...errors];
+  } finally {
+    process.removeAllListeners("unhandledRejection");
+    for (const listener of listeners) process.on("unhandledRejection", listener);
+  }
+}
+
+describe("sdk: PasswordRotationFleet", () => {
+  const made = async (args: PasswordRotationFleetArgs, options?: pulumi.ComponentResourceOptions) => {
+    const registered = await startMocks();
+    const fleet = new PasswordRotationFleet("caches", args, options);
+    await valueOf(fleet.failed);
+    return { registered, fleet, shards: shardsOf(registered) };
+  };
+
+  it("makes one resource of each shard that has a database, in the order of their ids", async () => {
+    const ids = Array.from({ length: 200 }, (_, nth) => `db-${nth}`);
+    const { registered, shards } = await made({ databases: ids });
+    assert.equal(shards.length, 16);
+    assert.deepEqual(shards.flatMap(idsIn).sort(), [...ids].sort());
+    for (const shard of shards) {
+      assert.deepEqual(idsIn(shard), [...idsIn(shard)].sort());
+      assert.ok(
+        idsIn(shard).every((id) => shard.name === `caches-${shardOf(id)}` && shard.inputs["shard"] === shardOf(id)),
+      );
+    }
+    const [component] = registered;
+    assert.deepEqual([component?.type, component?.inputs], ["rekey:index:PasswordRotationFleet", {}]);
+    assert.equal((await made({ databases: ["db-0", "db-1"] })).shards.length, 2);
+    assert.equal((await made({ databases: {} })).shards.length, 0);
+  });
+
+  it("registers the same wherever a database stands and whatever it is called", async () => {
+    const late = <T>(value: T) => pulumi.output(Promise.resolve(value));
+    const forms: pulumi.Input<PasswordRotationFleetArgs["databases"]>[] = [
+      ["a", "b"],
+      ["b", late("a")],
+      { x: "b", y: "a" },
+      { x: { databaseId: late("a") }, y: late({ databaseId: "b" }) },
+      late(["a", "b"]),
+      late({ one: "b", two: { databaseId: "a" } }),
+    ] as PasswordRotationFleetArgs["databases"][];
+    const all: unknown[] = [];
+    for (const databases of forms) {
+      const { shards } = await made({ databases: databases as PasswordRotationFleetArgs["databases"], version: 1 });
+      all.push(shards.map(({ name, inputs }) => ({ name, inputs })));
+    }
+    for (const one of all) assert.deepEqual(one, all[0]);
+  });
+
+  it("gives its outputs by the program's names", async () => {
+    await startMocks({ outputs, preview: true });
+    const databases = { one: "a", two: "b", three: "c", four: "not created yet" };
+    const args = { databases, rotateEvery: "1d" };
+    const fleet = new PasswordRotationFleet("caches", { ...args, includeRecords: true });
+    const { one, two, four } = await valueOf(fleet.databases);
+    assert.deepEqual([one?.databaseId, one?.outcome, one?.rotationCount], ["a", "reset", 2]);
+    assert.deepEqual([two?.outcome, two?.problem], ["pending", "It broke.\nMend it."]);
+    assert.equal(four?.outcome, "pending");
+    assert.deepEqual(await valueOf(fleet.credentials), { one: { password: "p", otherFields: "{}" } });
+    assert.deepEqual(await valueOf(fleet.records), { one: { record: { port: 1 }, exactIntegers: undefined } });
+    assert.deepEqual(await valueOf(fleet.failed), ["two"]);
+    assert.equal(await valueOf(fleet.lastRotated), "2026-11-21T12:00:00.000Z");
+    assert.equal(await valueOf(fleet.nextRotationAt), "2026-11-21T12:00:00.000Z", "the adopted one is the first");
+    assert.equal(await valueOf(new PasswordRotationFleet("others", args).records), undefined);
+  });
+
+  it("fails the run by name, but no preview", async () => {
+    const databases = { one: "a", two: "b" };
+    for (const preview of [false, true]) {
+      await startMocks({ outputs, preview });
+      const errors = await errorsOf(() => new PasswordRotationFleet("caches", { databases }));
+      assert.equal(errors.length, preview ? 0 : 1, errors.join("\n"));
+      if (!preview) assert.match(errors.join(), /"caches": 1 of 2 databases failed:\n {2}two: It broke\. Mend it\.\n/);
+    }
+  });
+
+  it("refuses databases that it cannot tell apart or does not know", async () => {
+    const bad: readonly (readonly [unknown, RegExp])[] = [
+      [["a", "a"], /"caches": databases holds the database "a" twice: it is listed twice/],
+      [{ x: "a", y: { databaseId: "a" } }, /it is both "x" and "y"/],
+      ["a", /databases must be a list of ids, or a map/],
+      [undefined, /databases must be a list of ids, or a map/],
+      [["a", 7], /databases\[1\] must be the id of a database/],
+      [{ x: {} }, /databases\["x"\] must be the id of a database, or hold it as databaseId/],
+      [{ x: null }, /databases\["x"\] must be the id/],
+    ];
+    for (const [databases, message] of bad) {
+      const registered = await startMocks();
+      const errors = await errorsOf(
+        () => new PasswordRotationFleet("caches", { databases } as unknown as PasswordRotationFleetArgs),
+      );
+      assert.match(errors.join("\n"), message);
+      assert.equal(shardsOf(registered).length, 0);
+    }
+  });
+
+  it("is unknown in the preview of a reset, and lets versions be so", async () => {
+    await startMocks({ preview: true });
+    const version = new PasswordRotation("other", { databaseId: "x" }).rotatedAt as pulumi.Output<string>;
+    const fleet = new PasswordRotationFleet("caches", { databases: { a: { databaseId: "a", version } } });
+    assert.equal(await isKnown(fleet.credentials), false);
+  });
+
+  it("names its provider for ever, has one secret output, and is retained on delete", async () => {
+    const { shards } = await made({ databases: ["a"], version: 1, maxFailures: 2 });
+    const [shard] = shards;
+    assert.equal(shard?.type, "pulumi-nodejs:dynamic/rekey:PasswordRotationShard");
+    assert.equal(
+      shard.inputs["__provider"],
+      'exports.handler=()=>require("pulumi-rekey/provider").passwordRotationShard',
+    );
+    assert.deepEqual([shard.additionalSecretOutputs, shard.retainOnDelete], [["secrets"], true]);
+    const urn = "urn:pulumi:stack::project::rekey:index:PasswordRotationFleet";
+    const { owner, fleet } = shard.inputs;
+    assert.equal(fleet, `${urn}::caches`);
+    assert.equal(owner, `${urn}$pulumi-nodejs:dynamic/rekey:PasswordRotationShard::caches-${shardOf("a")}`);
+    assert.deepEqual(
+      Object.keys(shard.inputs).sort(),
+      ["__provider", "databases", "fleet", "maxFailures", "owner", "shard", "version"].sort(),
+    );
+  });
+
+  it("tells a single resource and another fleet of each other", async () => {
+    const registered = await startMocks();
+    const one = new PasswordRotation("single", { databaseId: "a" });
+    const fleets = ["x", "y"].map((name) => new PasswordRotationFleet(name, { databases: ["a", name] }));
+    await Promise.all([valueOf(one.urn), ...fleets.map(({ failed }) => valueOf(failed))]);
+    const others = registered
+      .filter(({ inputs }) => inputs["otherOwners"])
+      .map(({ name, inputs }) => [name, inputs["otherOwners"]]);
+    const named = Object.fromEntries(others) as Record<string, string[] | Record<string, string[]>>;
+    assert.equal((named["single"] as string[]).length, 2);
+    for (const fleet of ["x", "y"]) {
+      const shard = named[`${fleet}-${shardOf("a")}`] as Record<string, string[]>;
+      assert.deepEqual([Object.keys(shard), shard["a"]?.length], [["a"], 2]);
+    }
+  });
+});
