@@ -1,5 +1,6 @@
 import type * as dynamic from "@pulumi/pulumi/dynamic";
 import { InputError } from "./api/errors/inputError";
+import { RekeyError } from "./api/errors/rekeyError";
 import { engineMessage } from "./engineMessage";
 import { type Properties, unknownNames, withoutProvider, wrap } from "./engineValues";
 import { engineAddress, requireEngine } from "./engineWatch";
@@ -115,11 +116,15 @@ async function answer<T>(call: () => T | Promise<T>): Promise<T> {
   try {
     return await call();
   } catch (error) {
-    if (!(error instanceof Error))
-      throw new Error(`pulumi-rekey failed in a way it should not: ${String(error)}. Report this to pulumi-rekey.`);
-    error.message = engineMessage(error.message);
+    if (!(error instanceof Error)) throw new Error(ourMistake(String(error)));
+    const meant = error instanceof RekeyError || error instanceof InitError;
+    error.message = engineMessage(meant ? error.message : ourMistake(error.message));
     throw error;
   }
+}
+
+function ourMistake(message: string): string {
+  return `pulumi-rekey failed in a way it should not: ${message}. Report this to pulumi-rekey.`;
 }
 
 /** What `PasswordRotation` resources name as their provider. */

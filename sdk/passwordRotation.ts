@@ -6,6 +6,7 @@ import { type Fields, type FieldValue } from "../provider/records/fields";
 import { DynamicResource, isOfType } from "./dynamicResource";
 import { nextRotation } from "./nextRotation";
 import { ownersFor } from "./owners";
+import { requireKnown } from "./requireKnown";
 
 const type = "PasswordRotation";
 
@@ -106,14 +107,6 @@ export class PasswordRotation extends DynamicResource {
   static override isInstance(this: void, object: unknown): object is PasswordRotation {
     return isOfType(type, object);
   }
-}
-
-function requireKnown(outcome: Outcome, name: string): void {
-  if (outcome !== "unknown") return;
-  throw new pulumi.RunError(
-    `PasswordRotation ${JSON.stringify(name)}: the last reset was not confirmed, so that the password may have been changed and is not known. ` +
-      "Its credentials in this stack are the former ones. Run `pulumi up` again: it sends one more reset.",
-  );
 }
 
 export interface PasswordRotation extends OutputsOf<Omit<typeof databaseFields, "databaseId">> {}

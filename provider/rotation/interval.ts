@@ -24,7 +24,7 @@ export function readInterval(written: string): luxon.Duration {
   const start = DateTime.utc(2000);
   const end = start.plus(duration);
   if (!end.isValid || end <= start || end.year > 9999) {
-    throw new Error(`${JSON.stringify(written)} is not a duration above zero that ends in this age`);
+    throw new Error(`${JSON.stringify(written)} is no duration above zero that ends before the year 10000`);
   }
   return duration;
 }
