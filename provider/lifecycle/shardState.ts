@@ -36,7 +36,8 @@ function byId<T extends { readonly databaseId: string }>(list: readonly T[], out
   if (!sound || states.size !== list.length) {
     throw new InputError(
       `the saved output ${output}`,
-      "is not a list of databases, each of them once: the state is damaged. Restore it from an earlier `pulumi stack export`",
+      "is not a list of databases, each of them once: the state is damaged",
+      "Restore it from an earlier `pulumi stack export`.",
     );
   }
   return states;

@@ -1,4 +1,5 @@
 // Every message of the provider and the SDK, in the order in which one may meet them: each made by the code itself.
+import * as fleet from "./fleetSamples.mjs";
 import * as s from "./samples.mjs";
 
 const notSent = (more) => s.ofReset({ delivery: "not sent", ...more });
@@ -270,6 +271,42 @@ export const sections = [
         await s.noticeOfAnswer(s.oddAnswer),
         "The password was reset, and is saved where it was readable. Each line names a field of the record; its value is not shown.",
       ],
+    ],
+  },
+  {
+    title: "Fleets",
+    about: "A `PasswordRotationFleet` says of its inputs and databases what stands above, and besides:",
+    entries: [
+      [
+        [
+          await fleet.ofList("sessions"),
+          await fleet.ofList([5]),
+          await fleet.ofList(["sessions", "sessions"]),
+          await fleet.ofList({ a: "sessions", b: "sessions" }),
+        ],
+        "Said by the program. Nothing was sent.",
+      ],
+      [await fleet.ofUnknownList(), "Said by the program, in a preview. Nothing was sent."],
+      [
+        [
+          await fleet.ofInputs({ databases: "sessions" }),
+          await fleet.ofInputs({ databases: ["sessions"] }),
+          await fleet.ofInputs({ databases: [{ databaseId: "sessions", version: true }] }),
+          await fleet.ofInputs({ databases: [], concurrency: 0 }),
+        ],
+        "The same rules as for a single database, which is named.",
+      ],
+      [
+        await fleet.ofFailures(),
+        "The run fails once all databases were tried. What was reset is saved; the next `up` tries the others again. The output `databases` has the reason of each.",
+      ],
+      [await fleet.ofMoreFailures(), "The same, where more than twenty failed."],
+      [
+        await fleet.ofNotTried(),
+        "The `problem` of such a database in the output `databases`. Nothing was sent for it.",
+      ],
+      [fleet.notices().split("\n"), "Lines of a preview, one for each reason. No errors."],
+      [await fleet.ofDamagedState(), "The state was changed by hand."],
     ],
   },
   {

@@ -6,10 +6,11 @@ import { join } from "node:path";
 import { root } from "../lib.mjs";
 
 const require = createRequire(import.meta.url);
-const load = (file) => require(join(root, "dist", file));
+export const load = (file) => require(join(root, "dist", file));
 
 const { Databases } = load("provider/api/databases");
 const { errorOf } = load("provider/api/failures");
+const { Line } = load("provider/api/line");
 const { FlowControl } = load("provider/api/flowControl");
 const { managementService, queueService } = load("provider/api/service");
 const { requireEngine } = load("provider/engineWatch");
@@ -28,7 +29,7 @@ const services = {
   queue: queueService("https://queue.example.com", "secret"),
 };
 
-async function messageOf(act) {
+export async function messageOf(act) {
   try {
     await act();
   } catch (error) {
@@ -74,14 +75,15 @@ export function ofDamagedState() {
 }
 
 /** A run of which each reset is answered so; where it has a limit, that is reached. */
-function runWith(given, maxResets) {
+export function runWith(given, maxResets) {
   const databases = new Databases(requester(services.management, given));
-  const run = new Run({ platform: { databases }, maxResets: () => maxResets, now: () => now });
+  const lineWithin = () => new Line({ maxConcurrency: 1 });
+  const run = new Run({ platform: { databases, lineWithin }, maxResets: () => maxResets, now: () => now });
   for (let sent = 0; sent < maxResets; sent++) run.takeReset(`other ${sent}`);
   return run;
 }
 
-const lost = { delivery: "maybe applied", code: "ECONNRESET" };
+export const lost = { delivery: "maybe applied", code: "ECONNRESET" };
 const applied = { outcome: "reset", databaseId: "sessions", appliedTrigger: markTrigger({ version: 1 }) };
 const wanted = { databaseId: "sessions", version: 2 };
 
