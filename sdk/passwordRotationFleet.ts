@@ -123,7 +123,7 @@ export class PasswordRotationFleet extends pulumi.ComponentResource<Made> {
     this.nextRotationAt = pulumi
       .all([states, args.rotateEvery])
       .apply(([all, every]) => nextRotation(oldestOf(all), every));
-    if (!pulumi.runtime.isDryRun()) states.apply((all) => this.#requireAllDone(name, all));
+    if (!pulumi.runtime.isDryRun()) states.apply((all) => requireAllDone(name, all));
   }
 
   /** Makes the shards. Called by the base class, before anything of this one is set. */
@@ -160,10 +160,10 @@ export class PasswordRotationFleet extends pulumi.ComponentResource<Made> {
       }),
     };
   }
+}
 
-  /** Only once all shards have answered: each of them saves what it did, so that none can fail by itself. */
-  #requireAllDone(name: string, states: readonly NamedState[]): void {
-    const failure = failureOf(name, states);
-    if (failure !== undefined) throw new pulumi.ResourceError(failure, this, true);
-  }
+/** Only once all shards have answered: each of them saves what it did, so that none can fail by itself. */
+function requireAllDone(name: string, states: readonly NamedState[]): void {
+  const failure = failureOf(name, states);
+  if (failure !== undefined) throw new pulumi.RunError(failure);
 }

@@ -89,7 +89,7 @@ onEngines("PasswordRotationFleet", (engine) => {
     assert.equal((await stack.refresh()).succeeded, true);
     assert.equal((await stack.destroy()).succeeded, true);
     assert.equal(since(), 0, "refresh and destroy");
-  }).timeout(300_000);
+  }).timeout(900_000);
 
   it("sends one request to reset one of 1,000, and none when there is nothing to do", async () => {
     const args = (version: number) =>
@@ -112,7 +112,7 @@ onEngines("PasswordRotationFleet", (engine) => {
     assert.deepEqual([since(), one.changes["update"]], [1, 1], one.printed.slice(0, 3_000));
     const { resources = [] } = (await stack.exportState()).deployment;
     assert.equal(resources.filter(isShard).length, 16);
-  }).timeout(300_000);
+  }).timeout(900_000);
 
   it("adopts without a reset, and resets each when it is due", async () => {
     const adopting = `databases: ids(5), initialRotation: false`;
@@ -121,7 +121,7 @@ onEngines("PasswordRotationFleet", (engine) => {
     program.rewrite(fleetOf(`databases: ids(6), initialRotation: false, version: 1`));
     const up = await stack.up();
     assert.deepEqual([outcomesOf(up), platform.resetCount], [{ reset: 5, adopted: 1 }, 5], up.printed);
-  }).timeout(300_000);
+  }).timeout(900_000);
 
   it("saves the others where some fail, fails the run by name, and takes up only those", async () => {
     const source = fleetOf("databases: named(30), version: 1", "exports.after = fleet.failed.apply(() => 'reached');");
@@ -148,7 +148,7 @@ onEngines("PasswordRotationFleet", (engine) => {
     assert.ok((mended.outputs["passwords"]?.value as string[]).includes(platform.database("db-17").password));
     assert.equal((await stack.up()).changes["update"], undefined);
     assert.equal(since(), 0);
-  }).timeout(300_000);
+  }).timeout(900_000);
 
   it("is content again when what failed is no longer wanted", async () => {
     const { platform, program, stack } = await scene(engine, fleetOf("databases: ids(3), version: 1"), {
@@ -162,7 +162,7 @@ onEngines("PasswordRotationFleet", (engine) => {
     const back = await stack.up();
     assert.equal(back.succeeded, true, back.printed);
     assert.equal(platform.resetCount, 3);
-  }).timeout(300_000);
+  }).timeout(900_000);
 
   it("stops after maxFailures, over all shards, and goes on the next time", async () => {
     const source = fleetOf("databases: ids(60), maxFailures: 3, concurrency: 1");
@@ -176,7 +176,7 @@ onEngines("PasswordRotationFleet", (engine) => {
     const { succeeded, printed } = await stack.up();
     assert.equal(succeeded, true, printed);
     assert.equal(since(), 60);
-  }).timeout(300_000);
+  }).timeout(900_000);
 
   it("refuses two owners of one database, and sends neither's reset", async () => {
     const { platform, program, stack } = await scene(engine, fleetOf("databases: ids(3)"), { databases: databases(3) });
@@ -192,7 +192,7 @@ onEngines("PasswordRotationFleet", (engine) => {
     program.rewrite(fleetOf(`databases: { a: "x", b: { databaseId: pulumi.output("x") } }`));
     const twice = await stack.preview();
     assert.match(twice.printed, /"caches": databases holds the database "x" twice: it is both "a" and "b"/);
-  }).timeout(300_000);
+  }).timeout(900_000);
 
   it("previews versions that are not known yet, and refuses ids that are not", async () => {
     const late = `
@@ -212,7 +212,7 @@ onEngines("PasswordRotationFleet", (engine) => {
     const refused = await stack.preview();
     assert.equal(refused.succeeded, false);
     assert.match(refused.printed, /PasswordRotationFleet "unknown": databases\["x"\] is not known yet/);
-  }).timeout(300_000);
+  }).timeout(900_000);
 
   it("shows no secret in its state, outputs and errors", async () => {
     const version = "canary-version-8d1c";
@@ -244,5 +244,5 @@ onEngines("PasswordRotationFleet", (engine) => {
     printed.push(failing.printed, JSON.stringify(await stack.exportState()));
     assert.ok(printed.join().includes("db-1"));
     assert.deepEqual(leaksOf(printed.join("\n"), canaries), []);
-  }).timeout(300_000);
+  }).timeout(900_000);
 });
