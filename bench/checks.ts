@@ -1,22 +1,35 @@
-import { atMost, type Check, matching, type Row } from "./support/rows";
+import { atMost, type Check, matching, type Row, secondsOf } from "./support/rows";
 
 /** What the measurements must show; a check whose measurements were not made is left out. */
 export function checksOf(rows: readonly Row[]): Check[] {
   const engines = [...new Set(rows.map(({ where }) => where))].filter((where) => where !== "wire");
+  const listed = matching(rows, { subject: "getFlowControlKey", count: 1000 });
   const checks = [
-    ...engines.map((where) =>
-      share(
-        `state per PasswordRotation ÷ hand-written, ${where}`,
-        0.4,
-        statePer(rows, where, "passwordRotation"),
-        statePer(rows, where, "handWritten"),
-      ),
-    ),
-    ...matching(rows, { subject: "getFlowControlKey", count: 1000 }).map(({ requests = NaN }) =>
-      atMost("requests for 1,000 flow-control keys", requests, 2),
-    ),
+    ...engines.flatMap((where) => checksOfEngine(rows, where)),
+    ...listed.map(({ requests = NaN }) => atMost("requests for 1,000 flow-control keys", requests, 2)),
   ];
   return checks.filter((check) => check !== undefined);
+}
+
+function checksOfEngine(rows: readonly Row[], where: string): (Check | undefined)[] {
+  const firstUp = (subject: string, count: number) => secondsOf(rows, { where, subject, count, case: "first up" });
+  const [fleet, handWritten, nothing] = [firstUp("fleet", 1000), firstUp("handWritten", 1000), firstUp("noop", 1)];
+  const bare = secondsOf(rows, { subject: "bare HTTP", case: "first up", count: 1000 });
+  const least = nothing === undefined || bare === undefined ? undefined : nothing + bare;
+  const [peak] = matching(rows, { where, subject: "fleet", case: "first up", count: 10_000 });
+  return [
+    share(`${where}: fleet of 1,000 ÷ (one empty resource + bare HTTP)`, 1.5, fleet, least),
+    share(`${where}: fleet of 1,000 ÷ hand-written (25 times faster)`, 1 / 25, fleet, handWritten),
+    share(
+      `${where}: state of a PasswordRotation ÷ hand-written`,
+      0.4,
+      statePer(rows, where, "passwordRotation"),
+      statePer(rows, where, "handWritten"),
+    ),
+    peak?.hostPeak === undefined
+      ? undefined
+      : atMost(`${where}: GiB of the host at most, fleet of 10,000`, peak.hostPeak / 2 ** 30, 1.5),
+  ];
 }
 
 /** Bytes of state that one more database makes. */

@@ -8,6 +8,7 @@ import { Program } from "../test/support/program";
 
 export interface EngineTimes {
   readonly what: string;
+  readonly resources: number;
   /** Seconds with the local engine: the median of as many runs as with the CLI. */
   readonly local: number;
   /** Seconds with the CLI; undefined where there is none. */
@@ -46,7 +47,7 @@ function compare(what: string, resources: number, runs: number): EngineTimes {
       local.push(timeLocal(program.directory));
       if (version !== undefined) cli.push(timeCli(program.directory));
     }
-    return { what, local: median(local), cli: cli.length > 0 ? median(cli) : undefined };
+    return { what, resources, local: median(local), cli: cli.length > 0 ? median(cli) : undefined };
   } finally {
     program.remove();
   }

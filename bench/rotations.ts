@@ -37,15 +37,18 @@ export async function benchRotations(largest: number, budget: Budget, tell: (row
 
 function plan(engine: BenchEngine): Planned[] {
   const firstUp: readonly Case[] = ["first up"];
-  const three = <T>(one: T): T[] => [one, one, one];
-  const each = (["handWritten", "passwordRotation"] as const).flatMap((subject): Planned[] => [
+  const few = (["handWritten", "passwordRotation", "fleet"] as const).flatMap((subject): Planned[] => [
     { engine, subject, count: 1, cases: firstUp },
     { engine, subject, count: 10, cases: firstUp },
     { engine, subject, count: 100, cases },
   ]);
+  const nothing: Planned = { engine, subject: "noop", count: 1, cases: firstUp };
+  const fleet: Planned = { engine, subject: "fleet", count: 1000, cases: firstUp };
+  // The two that are held against each other take turns, and the median counts: a machine has better and worse moments.
   return [
-    ...three<Planned>({ engine, subject: "noop", count: 1, cases: firstUp }),
-    ...each,
+    ...few,
+    ...[nothing, { ...fleet, cases }, nothing, fleet, nothing, fleet],
+    { ...fleet, count: 10_000, cases: ["first up", "nothing to do"] },
     { engine, subject: "handWritten", count: 1000, cases: firstUp },
     {
       engine,

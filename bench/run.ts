@@ -1,7 +1,9 @@
 // npm run bench [-- <databases>]: measures, prints a table, and writes docs/bench. With a number, what needs more
 // databases is left out, and nothing is written.
+import { benchEngine, type EngineTimes } from "./engine";
 import { benchHttp } from "./http";
 import { benchImports } from "./imports";
+import { benchPlatform } from "./platform";
 import { benchReads } from "./reads";
 import { benchRotations } from "./rotations";
 import { checksOf } from "./checks";
@@ -27,13 +29,22 @@ async function main(given: string | undefined): Promise<void> {
     }
   };
   const imports = benchImports();
+  await benchPlatform(5, 6);
   await benchHttp(counts, tell);
   await benchReads(counts, tell);
+  tell(benchEngine(Math.min(largest, 200)).flatMap(engineRows));
   const skipped = await benchRotations(largest, budget, tell);
   const checks = [...imports, ...checksOf(rows)];
   console.log(`\n${table(rows)}\n\n${checkTable(checks)}\n\n${budget.elapsed.toFixed(0)} s in all.`);
   if (given === undefined) writeReport(rows, checks, skipped);
   if (!checks.every(({ holds }) => holds)) process.exitCode = 1;
+}
+
+/** An engine by itself: resources that do nothing. */
+function engineRows({ resources, local, cli }: EngineTimes): Row[] {
+  const row = { subject: "engine alone", case: "first up", count: resources };
+  const rows = [{ ...row, where: "local engine", seconds: local }];
+  return cli === undefined ? rows : [...rows, { ...row, where: "pulumi CLI", seconds: cli }];
 }
 
 void main(process.argv[2]);

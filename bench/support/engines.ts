@@ -10,7 +10,7 @@ export interface BenchEngine {
   /** Why it cannot run here; undefined where it can. */
   readonly unavailable: string | undefined;
   /** Makes a new stack for the project in a folder. */
-  open(directory: string, environment: Readonly<Record<string, string>>): Promise<BenchStack>;
+  open(directory: string, environment: Readonly<Record<string, string>>, name?: string): Promise<BenchStack>;
 }
 
 export interface BenchStack {
@@ -25,22 +25,26 @@ const secretsOfStack = { PULUMI_CONFIG_PASSPHRASE: "bench", PULUMI_SKIP_UPDATE_C
 export const localEngine: BenchEngine = {
   name: "local engine",
   unavailable: undefined,
-  open: async (cwd, environment) => {
+  open: async (cwd, environment, name = "dev") => {
     const env = { ...secretsOfStack, ...environment };
     const rekey = [join(root, "dist", "cli", "main.js"), "local"];
-    return stackOf((...args) => measure(process.execPath, [...rekey, ...args], { cwd, env }), ["export"]);
+    return stackOf(
+      (...args) => measure(process.execPath, [...rekey, ...args, "--stack", name], { cwd, env }),
+      ["export"],
+    );
   },
 };
 
 export const pulumiCli: BenchEngine = {
   name: "pulumi CLI",
   unavailable: isOnPath("pulumi", "version") ? undefined : "there is no `pulumi` on PATH",
-  open: async (cwd, environment) => {
+  open: async (cwd, environment, name = "dev") => {
     const backend = join(cwd, "backend");
-    mkdirSync(backend);
+    mkdirSync(backend, { recursive: true });
     const env = { ...secretsOfStack, PULUMI_BACKEND_URL: `file://${backend}`, ...environment };
-    const pulumi = (...args: string[]) => measure("pulumi", [...args, "--non-interactive"], { cwd, env });
-    await pulumi("stack", "init", "dev");
+    const pulumi = (...args: string[]) =>
+      measure("pulumi", [...args, "--stack", name, "--non-interactive"], { cwd, env });
+    await pulumi("stack", "init");
     return stackOf(pulumi, ["stack", "export"]);
   },
 };

@@ -3,6 +3,11 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { type PlatformOptions } from "../../local/platform";
 
+export interface BenchPlatformOptions extends Pick<PlatformOptions, "databases" | "flowControlKeys"> {
+  /** Milliseconds that each answer takes at least. */
+  readonly latencyMs?: number;
+}
+
 export interface BenchPlatform {
   readonly url: string;
   readonly username: string;
@@ -16,7 +21,7 @@ export interface BenchPlatform {
 }
 
 /** Starts a local platform in a process of its own. */
-export async function startBenchPlatform(options: PlatformOptions): Promise<BenchPlatform> {
+export async function startBenchPlatform(options: BenchPlatformOptions): Promise<BenchPlatform> {
   const child = fork(join(__dirname, "platformProcess.ts"), { execArgv: ["-r", "ts-node/register/transpile-only"] });
   const ask = async (message: object): Promise<unknown> => {
     const answer = once(child, "message");

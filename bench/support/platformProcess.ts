@@ -1,9 +1,11 @@
 // A local platform in a process of its own, so that it does not share a thread with what is measured.
-import { type PlatformOptions, startPlatform } from "../../local/platform";
+import { startPlatform } from "../../local/platform";
+import { type BenchPlatformOptions } from "./platform";
 
-process.once("message", (options: PlatformOptions) => {
+process.once("message", ({ latencyMs, ...options }: BenchPlatformOptions) => {
   let requests = 0;
   void startPlatform({ ...options, onRequest: () => requests++ }).then((platform) => {
+    if (latencyMs !== undefined) platform.failNext({ delayMs: latencyMs, times: Number.MAX_SAFE_INTEGER });
     const { url, username, password, queueToken } = platform;
     process.send?.({ url, username, password, queueToken });
     process.on("message", () => {

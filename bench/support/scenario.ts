@@ -1,7 +1,11 @@
+import { join } from "node:path";
 import { type BenchEngine } from "./engines";
 import { databaseIds, startBenchPlatform } from "./platform";
-import { BenchProject, type Subject } from "./project";
+import { BenchProject } from "./project";
 import { type Case, cases, type Row } from "./rows";
+
+/** The programs that are measured, by their files in `bench/programs`. */
+export type Subject = "noop" | "handWritten" | "passwordRotation" | "fleet";
 
 /** One program with so many databases, and the cases that one stack of it goes through. */
 export interface Scenario {
@@ -15,9 +19,12 @@ export interface Scenario {
 export async function runScenario({ engine, subject, count, cases: wanted }: Scenario): Promise<Row[]> {
   const ids = databaseIds(count);
   const platform = await startBenchPlatform({ databases: ids });
-  const project = new BenchProject(subject);
+  const project = new BenchProject(join(__dirname, "..", "programs", `${subject}.ts`));
   const want = (first: string, others: string): void =>
-    project.want(Object.fromEntries(ids.map((id, index) => [id, index === 0 ? first : others])));
+    project.write(
+      "databases.json",
+      JSON.stringify(Object.fromEntries(ids.map((id, index) => [id, index === 0 ? first : others]))),
+    );
   const resets = subject === "noop" ? 0 : count;
   const expected = {
     preview: 0,

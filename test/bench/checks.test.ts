@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { checksOf } from "../../bench/checks";
+import { lineChart } from "../../bench/support/chart";
+import { type Row } from "../../bench/support/rows";
+
+const row = (subject: string, count: number, seconds: number, more: Partial<Row> = {}): Row => {
+  return { where: "engine", subject, case: "first up", count, seconds, ...more };
+};
+const good: readonly Row[] = [
+  row("bare HTTP", 1000, 1, { where: "wire" }),
+  row("noop", 1, 3),
+  row("handWritten", 1000, 160, { stateSize: 8_000_000 }),
+  row("handWritten", 1, 3, { stateSize: 8_000 }),
+  row("passwordRotation", 1000, 80, { stateSize: 3_000_000 }),
+  row("passwordRotation", 1, 3, { stateSize: 3_000 }),
+  row("fleet", 1000, 5),
+  row("fleet", 10_000, 20, { hostPeak: 2 ** 30 }),
+  row("getFlowControlKey", 1000, 1, { where: "wire", case: "read keys", requests: 1 }),
+];
+
+describe("bench: what must hold", () => {
+  it("holds where the measurements are good, and is left out where there are none", () => {
+    assert.deepEqual(
+      checksOf(good).map(({ value, holds }) => [Number(value.toFixed(4)), holds]),
+      [
+        [1.25, true],
+        [0.0313, true],
+        [0.375, true],
+        [1, true],
+        [1, true],
+      ],
+    );
+    assert.deepEqual(checksOf([row("fleet", 1000, 5)]), []);
+  });
+
+  const bad: readonly (readonly [string, Row])[] = [
+    ["a fleet slower than an empty program and the requests", row("fleet", 1000, 6.1)],
+    ["a hand-written provider not 25 times slower", row("handWritten", 1000, 124)],
+    ["a state of more than 0.4", row("passwordRotation", 1000, 80, { stateSize: 3_300_000 })],
+    ["a host of more than 1.5 GiB", row("fleet", 10_000, 20, { hostPeak: 1.6 * 2 ** 30 })],
+    ["three requests for 1,000 keys", { ...row("getFlowControlKey", 1000, 1), where: "wire", requests: 3 }],
+  ];
+  for (const [what, measured] of bad) {
+    it(`fails on ${what}`, () => {
+      const others = good.filter(({ subject, count }) => subject !== measured.subject || count !== measured.count);
+      assert.equal(checksOf([...others, measured]).filter(({ holds }) => !holds).length, 1);
+    });
+  }
+});
+
+describe("bench: charts", () => {
+  it("place every value inside, and escape names", () => {
+    const points = [1, 10, 1000].map((x) => ({ x, y: x / 100 }));
+    const svg = lineChart("A & B", "databases", "seconds", [
+      { name: "<one>", points },
+      { name: "nothing", points: [] },
+    ]);
+    assert.ok(
+      svg.includes("A &#38; B") && svg.includes("&#60;one&#62;") && !svg.includes("<one>") && !svg.includes("nothing"),
+    );
+    const places = [...svg.matchAll(/cx="([^"]+)" cy="([^"]+)"/g)].map(([, x, y]) => [Number(x), Number(y)]);
+    assert.equal(places.length, points.length + 1);
+    assert.ok(places.every(([x = NaN, y = NaN]) => x >= 0 && x <= 720 && y >= 0 && y <= 380));
+  });
+});
