@@ -10,6 +10,7 @@ const checks = {
   format: [bin("prettier/bin/prettier.cjs"), "--check", "."],
   lint: [bin("eslint/bin/eslint.js"), "."],
   types: [bin("typescript/bin/tsc"), "-p", "tsconfig.json"],
+  package: [join(root, "scripts", "check-package.mjs")],
 };
 for (const [name, args] of Object.entries(checks)) {
   const ok = run(process.execPath, args) === 0;

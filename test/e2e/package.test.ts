@@ -7,8 +7,15 @@ import { type Platform, startPlatform } from "../../local";
 import { runAsync } from "../support/runAsync";
 
 const root = resolve(__dirname, "../..");
-const { devDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+const {
+  devDependencies,
+  exports: entryPoints,
+  bin,
+} = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
   devDependencies: Record<string, string>;
+  /** Each entry point: a file, or the file and its types. */
+  exports: Record<string, string | { types: string; default: string }>;
+  bin: Record<string, string>;
 };
 
 /** Node and SDK versions that the packed package must run with: ours, and the long-term ones with the newest SDK. */
@@ -54,7 +61,9 @@ describe("The packed package", () => {
       /^(dist\/(cli|local|provider|sdk)\/.*\.(js|d\.ts)|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/;
     const strangers = paths.filter((path) => !expected.test(path));
     assert.deepEqual(strangers, []);
-    for (const name of ["README.md", "LICENSE", "CHANGELOG.md", "dist/cli/main.js"]) {
+    const entries = Object.values(entryPoints).flatMap((one) => (typeof one === "string" ? [one] : Object.values(one)));
+    const needed = ["README.md", "LICENSE", "CHANGELOG.md", ...Object.values(bin), ...entries];
+    for (const name of needed.map((path) => path.replace("./", ""))) {
       assert.ok(paths.includes(name), name);
     }
   });

@@ -1,0 +1,41 @@
+// npm run release -- patch|minor|major: gives what stands under "Unreleased" a version and a date, and says what to do next.
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+const folder = process.cwd();
+const read = (name) => readFileSync(join(folder, name), "utf8");
+const [kind] = process.argv.slice(2);
+const position = ["major", "minor", "patch"].indexOf(kind);
+if (position < 0) fail("Say what kind of release it is: npm run release -- patch, minor or major.");
+
+const { version } = JSON.parse(read("package.json"));
+const next = version
+  .split(".")
+  .map((part, index) => (index < position ? part : index === position ? Number(part) + 1 : 0))
+  .join(".");
+
+const changelog = read("CHANGELOG.md");
+const [, unreleased] = /^## Unreleased\n(.*?)(?=^## |(?![\s\S]))/ms.exec(changelog) ?? [];
+if (unreleased === undefined) fail('CHANGELOG.md has no section "## Unreleased".');
+if (!/^- /m.test(unreleased)) fail('CHANGELOG.md says nothing under "## Unreleased": there is nothing to release.');
+
+const date = new Date().toISOString().slice(0, 10);
+writeFileSync(
+  join(folder, "CHANGELOG.md"),
+  changelog.replace("## Unreleased\n", `## Unreleased\n\n## ${next} (${date})\n`),
+);
+for (const name of ["package.json", "package-lock.json"]) {
+  const content = JSON.parse(read(name));
+  content.version = next;
+  if (content.packages) content.packages[""].version = next;
+  writeFileSync(join(folder, name), `${JSON.stringify(content, undefined, 2)}\n`);
+}
+console.log(`CHANGELOG.md, package.json and package-lock.json say ${next}. Look at them, then:
+  git commit -am "Release ${next}"
+  git tag v${next}
+  git push --follow-tags   # the tag is what publishes: .github/workflows/release.yml`);
+
+function fail(why) {
+  console.error(why);
+  process.exit(1);
+}

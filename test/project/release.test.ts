@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { projectRoot } from "../support/host";
+
+describe("npm run release", () => {
+  let folder: string;
+  beforeEach(() => (folder = mkdtempSync(join(tmpdir(), "release-"))));
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  const read = (name: string): string => readFileSync(join(folder, name), "utf8");
+
+  function release(changelog: string, ...args: string[]): { status: number | null; said: string } {
+    writeFileSync(join(folder, "CHANGELOG.md"), changelog);
+    writeFileSync(join(folder, "package.json"), JSON.stringify({ version: "1.2.3" }));
+    writeFileSync(join(folder, "package-lock.json"), JSON.stringify({ version: "1.2.3", packages: { "": {} } }));
+    const script = join(projectRoot, "scripts", "release.mjs");
+    const { status, stdout, stderr } = spawnSync(process.execPath, [script, ...args], {
+      cwd: folder,
+      encoding: "utf8",
+    });
+    return { status, said: stdout + stderr };
+  }
+
+  for (const [kind, version] of Object.entries({ patch: "1.2.4", minor: "1.3.0", major: "2.0.0" })) {
+    it(`gives what is unreleased the version of a ${kind} release`, () => {
+      const { status, said } = release(
+        "# Changelog\n\n## Unreleased\n\n- New.\n\n## 1.2.3 (2026-01-01)\n\n- Old.\n",
+        kind,
+      );
+      assert.equal(status, 0, said);
+      assert.match(
+        read("CHANGELOG.md"),
+        new RegExp(`## Unreleased\n\n## ${version} \\(\\d{4}-\\d\\d-\\d\\d\\)\n\n- New\\.\n\n## 1\\.2\\.3`),
+      );
+      assert.equal((JSON.parse(read("package.json")) as { version: string }).version, version);
+      const lock = JSON.parse(read("package-lock.json")) as { version: string; packages: { "": { version: string } } };
+      assert.deepEqual([lock.version, lock.packages[""].version], [version, version]);
+      assert.match(said, new RegExp(`git tag v${version}`));
+    });
+  }
+
+  const refused: Readonly<Record<string, readonly [string, string[], RegExp]>> = {
+    "no kind": ["## Unreleased\n\n- New.\n", [], /Say what kind/],
+    "nothing new": ["## Unreleased\n\n## 1.2.3\n\n- Old.\n", ["patch"], /nothing to release/],
+    "no section": ["# Changelog\n", ["patch"], /no section/],
+  };
+  for (const [what, [changelog, args, why]] of Object.entries(refused)) {
+    it(`refuses ${what}, and changes nothing`, () => {
+      const { status, said } = release(changelog, ...args);
+      assert.equal(status, 1);
+      assert.match(said, why);
+      assert.equal(read("CHANGELOG.md"), changelog);
+    });
+  }
+});
