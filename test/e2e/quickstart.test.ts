@@ -6,7 +6,7 @@ const root = resolve(__dirname, "../..");
 
 describe("npm run quickstart", () => {
   it("makes exactly two resets, shows the outputs, and says what comes next", async function () {
-    this.timeout(180_000);
+    this.timeout(600_000);
     const { code, output } = await runAsync(process.execPath, [join(root, "scripts", "quickstart.mjs")], { cwd: root });
     assert.equal(code, 0, output);
     assert.match(output, /That was all of it: 2 password resets, as counted by the platform/);
