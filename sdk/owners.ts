@@ -3,7 +3,13 @@ import { typeOf } from "./dynamicResource";
 import { perRun } from "./perRun";
 
 /** Who rotates which database, by the databases' ids: as far as this program has said it. */
-const ownersOfRun = perRun(() => new Map<string, Set<string>>());
+const ownersOfRun = perRun(() => new Map<string, Set<Owner>>());
+
+/** Who rotates a database. A child's full name is known only when the engine has its component; so there is a short one. */
+interface Owner {
+  readonly shortName: string;
+  urn?: string;
+}
 
 /** What tells the provider who else wants to rotate a database. */
 export interface Owners {
@@ -19,7 +25,8 @@ export function ownersFor(
   parent: pulumi.Resource | undefined,
 ): Owners {
   const owner = valueOnly(pulumi.createUrn(name, typeOf(type), parent));
-  const otherOwners = pulumi.all([databaseId, owner]).apply(async ([id, urn]) => (await othersFor([id], urn)).get(id));
+  const self = ownerOf(type, name, owner);
+  const otherOwners = pulumi.output(databaseId).apply(async (id) => (await othersFor([id], self)).get(id));
   return { owner, otherOwners };
 }
 
@@ -37,10 +44,9 @@ export function shardOwnersFor(
   parent: pulumi.Resource,
 ): ShardOwners {
   const owner = valueOnly(pulumi.createUrn(name, typeOf(type), parent));
-  const otherOwners = owner.then(async (urn) => {
-    const others = await othersFor(databaseIds, urn);
-    return others.size > 0 ? Object.fromEntries(others) : undefined;
-  });
+  const otherOwners = othersFor(databaseIds, ownerOf(type, name, owner)).then((others) =>
+    others.size > 0 ? Object.fromEntries(others) : undefined,
+  );
   return { owner, otherOwners };
 }
 
@@ -48,14 +54,21 @@ export function shardOwnersFor(
  * Registers the owner of databases, and finds the others. A turn of the event loop passes before those are read, so that
  * all resources of a program's first turn know of each other before the first one is sent to the engine.
  */
-async function othersFor(databaseIds: readonly string[], owner: string): Promise<Map<string, string[]>> {
+async function othersFor(databaseIds: readonly string[], self: Owner): Promise<Map<string, string[]>> {
   const ownersOf = ownersOfRun();
-  for (const id of databaseIds) ownersOf.set(id, (ownersOf.get(id) ?? new Set()).add(owner));
+  for (const id of databaseIds) ownersOf.set(id, (ownersOf.get(id) ?? new Set()).add(self));
   await new Promise((resolve) => setImmediate(resolve));
-  const others = databaseIds.map(
-    (id) => [id, [...(ownersOf.get(id) ?? [])].filter((other) => other !== owner)] as const,
-  );
-  return new Map(others.filter(([, owners]) => owners.length > 0).map(([id, owners]) => [id, [...owners]]));
+  const others = databaseIds.map((id) => {
+    const owners = [...(ownersOf.get(id) ?? [])].filter((other) => other !== self);
+    return [id, owners.map(({ urn, shortName }) => urn ?? shortName)] as const;
+  });
+  return new Map(others.filter(([, owners]) => owners.length > 0));
+}
+
+function ownerOf(type: string, name: string, urn: Promise<string>): Owner {
+  const owner: Owner = { shortName: `${type} ${JSON.stringify(name)}` };
+  void urn.then((known) => (owner.urn = known));
+  return owner;
 }
 
 /**
