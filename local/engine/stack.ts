@@ -7,7 +7,7 @@ import { EngineError, UnsupportedError } from "./errors";
 import { checkExported, type ExportedDeployment, readDeployment, resourceText, saltOf } from "./format";
 import { type StackState, stateText } from "./format";
 import { takeLock } from "./lock";
-import { runOperation, type RunOptions } from "./operations";
+import { type RunOptions } from "./operations";
 import { type OpenOptions, OperationError, type OperationOptions, type OperationResult } from "./results";
 import { type OutputMap, type RefreshOptions, type UpOptions } from "./results";
 import { Crypter, passphraseFrom } from "./secrets";
@@ -130,7 +130,10 @@ export class LocalStack {
     const { dryRun = false, refresh = false, clearPendingCreates = false } = what;
     const { parallel = availableParallelism() * 4, signal } = options;
     return this.locked(async () => {
-      const { crypter, state } = await this.load();
+      const loading = this.load();
+      // While the key is derived: loading the protocol takes as long.
+      const { runOperation } = require("./operations") as typeof import("./operations");
+      const { crypter, state } = await loading;
       const before = outputsOf(state);
       const config = this.stackFile().settings(crypter);
       const { name: project } = this.project;
