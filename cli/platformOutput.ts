@@ -2,8 +2,17 @@ import type { Platform, PlatformRequest } from "../local/platform";
 
 export const asJson = {
   start(platform: Platform): void {
-    const { url, username, password, queueToken, redisUrl } = platform;
-    line({ url, username, password, queueToken, redisUrl, ...dataOf(platform), environment: environment(platform) });
+    const { url, consoleUrl, username, password, queueToken, redisUrl } = platform;
+    line({
+      url,
+      consoleUrl,
+      username,
+      password,
+      queueToken,
+      redisUrl,
+      ...dataOf(platform),
+      environment: environment(platform),
+    });
   },
   request(request: PlatformRequest): void {
     line({ ...request, status: request.status ?? null });
@@ -25,6 +34,9 @@ export const asText = {
         `  user name          ${platform.username}`,
         `  password           ${platform.password}`,
         `  queue token        ${platform.queueToken}`,
+        "",
+        "Its console, for a browser; the link carries the credentials:",
+        `  ${platform.consoleUrl}`,
         "",
         "In a stack:",
         ...configuration(platform).map((setting) => `  pulumi config set ${setting}`),

@@ -1,6 +1,6 @@
 // What the scripts share. Only Node's own modules: on a fresh clone nothing else is there yet.
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, statSync } from "node:fs";
+import { cpSync, existsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -43,9 +43,11 @@ export function ensureInstalled() {
   exitUnlessZero(runNpm(["ci", "--no-audit", "--no-fund"]), "npm ci");
 }
 
-/** Builds dist/. */
+/** Builds dist/. The page of the console is no TypeScript: browsers get it as it is. */
 export function build() {
   exitUnlessZero(run(process.execPath, [bin("typescript/bin/tsc"), "-p", "tsconfig.build.json"]), "the build");
+  const page = join("local", "platform", "console", "page");
+  cpSync(join(root, page), join(root, "dist", page), { recursive: true });
 }
 
 export function exitUnlessZero(code, what) {

@@ -1,4 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
+import { type MiddlewareHandler } from "hono";
+import { type Env, refusal } from "./answers";
 
 /** What a request must carry to be let in. */
 export interface Credentials {
@@ -32,6 +34,19 @@ export function schemes(credentials: Credentials): (path: string) => Scheme | un
   const bearer = scheme("Bearer", queueToken, "token");
   return (path) =>
     /^\/(v2\/(keyvalue|redis)|local)\//.test(path) ? basic : path.startsWith("/v2/") ? bearer : undefined;
+}
+
+/** Lets in who carries the credentials of the path. */
+export function authenticate(schemeOf: (path: string) => Scheme | undefined): MiddlewareHandler<Env> {
+  return async (c, next) => {
+    const scheme = schemeOf(c.req.path);
+    if (scheme === undefined || scheme.accepts(c.req.header("authorization"))) {
+      return next();
+    }
+    return refusal(401, "Authorization", `missing or wrong; this path takes "${scheme.expected}"`, {
+      "www-authenticate": `${scheme.name} realm="local platform"`,
+    });
+  };
 }
 
 function scheme(name: Scheme["name"], value: string, description: string): Scheme {

@@ -3,7 +3,9 @@ import { createServer, type Server } from "node:http";
 import { type AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { json, refusal, router } from "./answers";
-import { type Credentials, schemes } from "./authentication";
+import { authenticate, type Credentials, schemes } from "./authentication";
+import { refuseOtherOrigins } from "./console/otherPages";
+import { addConsoleRoutes, consoleUrl } from "./console/routes";
 import { type Database, Databases } from "./databases";
 import { addDatabaseRoutes } from "./databaseRoutes";
 import { addFaultRoutes } from "./faultRoutes";
@@ -24,9 +26,11 @@ import { type PlatformSeed } from "./seed";
 export interface Platform extends Credentials {
   /** Address of both interfaces, such as `http://127.0.0.1:49152`. */
   readonly url: string;
+  /** Address of the console for a browser, which carries the credentials: as secret as they are. */
+  readonly consoleUrl: string;
   /**
-   * The requests since the start, or since `reset()`, in the order in which they arrived; without those that are no valid HTTP. At least the
-   * newest 10,000 are kept.
+   * The requests since the start, or since `reset()`, in the order in which they arrived; without those that are no valid HTTP, and without
+   * what the console reads. At least the newest 10,000 are kept.
    */
   readonly requests: readonly PlatformRequest[];
   /** The databases, by id. */
@@ -109,6 +113,7 @@ export async function startPlatform(given: PlatformOptions = {}): Promise<Platfo
   return {
     url,
     ...credentials,
+    consoleUrl: consoleUrl(url, credentials),
     requests: state.requests.all,
     databases: state.databases.all,
     get flowControlKeys() {
@@ -153,7 +158,10 @@ interface State {
 
 function application(state: State, credentials: Credentials, options: PlatformOptions, current: () => PlatformSeed) {
   const schemeOf = schemes(credentials);
+  const authenticated = authenticate(schemeOf);
   const app = router();
+
+  addConsoleRoutes(app, state, authenticated);
 
   app.use(async (c, next) => {
     const authorized = schemeOf(c.req.path)?.accepts(c.req.header("authorization")) ?? false;
@@ -166,18 +174,10 @@ function application(state: State, credentials: Credentials, options: PlatformOp
     options.onRequest?.(entry);
   });
 
+  app.use(refuseOtherOrigins);
   app.use(state.faults.middleware);
 
-  app.use(async (c, next) => {
-    const scheme = schemeOf(c.req.path);
-    if (scheme === undefined || scheme.accepts(c.req.header("authorization"))) {
-      return next();
-    }
-    return refusal(401, "Authorization", `missing or wrong; this path takes "${scheme.expected}"`, {
-      "www-authenticate": `${scheme.name} realm="local platform"`,
-    });
-  });
-
+  app.use(authenticated);
   if (options.requestsPerSecond !== undefined) {
     app.use(rateLimit(options.requestsPerSecond));
   }

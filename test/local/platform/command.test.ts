@@ -112,6 +112,7 @@ describe("rekey platform", () => {
     const { url } = platform;
     assert.deepEqual(platform, {
       url,
+      consoleUrl: `${url}/#username=ops&password=it%27s&queueToken=t0ken`,
       username: "ops",
       password: "it's",
       queueToken: "t0ken",

@@ -1,0 +1,248 @@
+import assert from "node:assert/strict";
+import { mkdirSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { type Browser, type BrowserContextOptions, type Page } from "playwright-core";
+import { type Platform, startPlatform } from "../../../../local/platform";
+import { openChromium, withChromium } from "../../../support/chromium";
+import { basic, bearer, resetPassword, send } from "../client";
+import { Destination } from "../queue/destination";
+
+const screenshots = resolve(__dirname, "../../../../reports/console");
+
+withChromium("local platform: the console in Chromium", function () {
+  this.timeout(180_000);
+  let browser: Browser;
+  let platform: Platform;
+  /** It takes messages and answers none. */
+  let destination: Destination;
+  /** What pages have complained of, and where they have sent requests. */
+  let complaints: string[];
+  let hosts: Set<string>;
+
+  before(async () => {
+    mkdirSync(screenshots, { recursive: true });
+    browser = await openChromium();
+    destination = await new Destination(() => {}).start();
+  });
+  after(async () => {
+    await browser?.close();
+    await destination?.close();
+  });
+  beforeEach(async () => {
+    platform = await startPlatform({ databases: ["cache", "sessions"], flowControlKeys: [] });
+    [complaints, hosts] = [[], new Set()];
+  });
+  afterEach(async () => {
+    await Promise.all(browser.contexts().map((context) => context.close()));
+    await platform.close();
+  });
+
+  async function open(url = platform.consoleUrl, options: BrowserContextOptions = {}): Promise<Page> {
+    const context = await browser.newContext({ viewport: { width: 1200, height: 900 }, ...options });
+    context.setDefaultTimeout(60_000);
+    const page = await context.newPage();
+    page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
+    page.on("pageerror", (error) => complaints.push(String(error)));
+    page.on("request", (request) => {
+      const { protocol, host } = new URL(request.url());
+      if (protocol !== "data:") hosts.add(host);
+    });
+    await page.goto(url);
+    return page;
+  }
+
+  async function publish(count: number, key = "orders", limits = "parallelism=5, rate=100, period=1d"): Promise<void> {
+    const headers = { "Upstash-Flow-Control-Key": key, "Upstash-Flow-Control-Value": limits };
+    for (let index = 0; index < count; index++) {
+      const path = `/v2/publish/${destination.url}/${index}`;
+      assert.equal((await send(platform, "POST", path, bearer(platform), { headers })).status, 201);
+    }
+  }
+
+  const row = (page: Page, name: string) =>
+    page.getByRole("row").filter({ has: page.getByRole("rowheader", { name }) });
+  const shows = (page: Page, name: string, ...texts: string[]) =>
+    texts.reduce((found, text) => found.filter({ hasText: text }), row(page, name)).waitFor();
+
+  it("shows a reset that came over HTTP, and complains of nothing, and asks no other machine", async () => {
+    const page = await open();
+    await shows(page, "cache", "never");
+    assert.equal((await resetPassword(platform, "cache")).status, 200);
+    await row(page, "cache").filter({ hasNotText: "never" }).waitFor();
+    const cells = await row(page, "cache").getByRole("cell").allInnerTexts();
+    assert.deepEqual([cells[0], cells[2]], ["1", "2"]);
+    await page.getByRole("cell", { name: "/v2/keyvalue/reset-password/cache" }).waitFor();
+    assert.equal(new URL(page.url()).hash, "");
+    assert.deepEqual(complaints, []);
+    assert.deepEqual([...hosts], [new URL(platform.url).host]);
+    assert.deepEqual(
+      platform.requests.map(({ method }) => method),
+      ["POST"],
+    );
+  });
+
+  it("moves the gauges of a key when messages are published, and lets the next ones go when it is reset", async () => {
+    const page = await open();
+    await publish(12);
+    await shows(page, "orders", "5 of 5", "5 of 100", "in 1 d");
+    await row(page, "orders").getByRole("meter", { name: "Running of orders" }).waitFor();
+    assert.deepEqual(
+      await page.evaluate("[...document.querySelectorAll('meter')].map(({ value, max }) => [value, max])"),
+      [
+        [5, 5],
+        [5, 100],
+      ],
+    );
+    await row(page, "orders").getByRole("cell", { name: "7", exact: true }).waitFor();
+    await row(page, "orders")
+      .getByRole("img", { name: /^orders, last 5 minutes: 7 waiting, at most 7; 5 run/ })
+      .waitFor();
+    const before = destination.deliveries.length;
+
+    await page.getByRole("button", { name: "Reset flow control of orders" }).click();
+    await destination.arrived(before + 5);
+    await page.getByRole("status").filter({ hasText: "Flow control of orders was reset." }).waitFor();
+    await row(page, "orders").getByRole("cell", { name: "2", exact: true }).waitFor();
+    await page.screenshot({ path: join(screenshots, "light.png"), fullPage: true });
+    assert.deepEqual(complaints, []);
+  });
+
+  it("holds back the messages of a key, and lets them go on", async () => {
+    const page = await open();
+    await publish(1, "orders", "parallelism=9");
+    await page.getByRole("button", { name: "Pause delivery of orders" }).click();
+    await shows(page, "orders", "paused");
+    const before = destination.deliveries.length;
+    await publish(3, "orders", "parallelism=9");
+    await row(page, "orders").getByRole("cell", { name: "3", exact: true }).waitFor();
+    assert.equal(destination.deliveries.length, before);
+    await page.getByRole("button", { name: "Resume delivery of orders" }).click();
+    await destination.arrived(before + 3);
+    await row(page, "orders").filter({ hasNotText: "paused" }).waitFor();
+  });
+
+  it("resets a password after a confirmation alone", async () => {
+    const page = await open();
+    await page.getByRole("button", { name: "Reset password of cache" }).click();
+    const dialog = page.getByRole("dialog", { name: "Reset the password of cache?" });
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await dialog.waitFor({ state: "hidden" });
+    assert.equal(platform.resetCount, 0);
+    await page.getByRole("button", { name: "Reset password of cache" }).click();
+    await dialog.getByRole("button", { name: "Reset password" }).click();
+    await page.getByRole("status").filter({ hasText: "The password of cache was reset." }).waitFor();
+    assert.deepEqual([platform.database("cache").resets, platform.database("sessions").resets], [1, 0]);
+  });
+
+  it("is operated by the keyboard alone, with the focus to be seen, and keeps it while the numbers move", async () => {
+    await publish(12);
+    const page = await open();
+    await shows(page, "orders", "5 of 5");
+    const focused = () => page.evaluate<string | null>("document.activeElement.getAttribute('aria-label')");
+    const tabTo = async (label: string) => {
+      for (let presses = 0; (await focused()) !== label; presses++) {
+        assert.ok(presses < 20, `${label} is not reached by Tab`);
+        await page.keyboard.press("Tab");
+      }
+    };
+    await tabTo("Reset flow control of orders");
+    const outline = await page.evaluate("getComputedStyle(document.activeElement).outlineStyle");
+    assert.equal(outline, "solid");
+    await page.keyboard.press("Enter");
+    await row(page, "orders").getByRole("cell", { name: "2", exact: true }).waitFor();
+    assert.equal(await focused(), "Reset flow control of orders");
+
+    await tabTo("Reset password of cache");
+    await page.keyboard.press("Space");
+    await page.keyboard.press("Escape");
+    assert.equal(await focused(), "Reset password of cache");
+    await page.keyboard.press("Space");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await page.getByRole("status").filter({ hasText: "The password of cache was reset." }).waitFor();
+    assert.equal(platform.resetCount, 1);
+  });
+
+  it("is dark where the system is, and can be read in both", async () => {
+    await publish(12);
+    for (const colorScheme of ["light", "dark"] as const) {
+      const page = await open(platform.consoleUrl, { colorScheme });
+      await shows(page, "orders", "5 of 5");
+      await page.screenshot({ path: join(screenshots, `${colorScheme}.png`), fullPage: true });
+      const color = async (selector: string, property: string) => {
+        const style = await page.evaluate<string>(
+          `getComputedStyle(document.querySelector("${selector}")).${property}`,
+        );
+        return (style.match(/\d+/g) ?? []).slice(0, 3).map(Number);
+      };
+      const background = await color("body", "backgroundColor");
+      const texts = await Promise.all(
+        ["body", "thead th", "#keys-summary"].map((selector) => color(selector, "color")),
+      );
+      assert.equal(luminance(background) > 0.5, colorScheme === "light");
+      // WCAG 2, level AA.
+      for (const text of texts) assert.ok(contrast(text, background) >= 4.5, `${text.join()} on ${background.join()}`);
+    }
+  });
+
+  it("signs in by hand, says when that fails, and keeps the credentials in the tab alone", async () => {
+    const page = await open(platform.url);
+    const fill = async (password: string) => {
+      await page.getByLabel("User name").fill(platform.username);
+      await page.getByLabel("Password", { exact: true }).fill(password);
+      await page.getByLabel("Queue token").fill(platform.queueToken);
+      await page.keyboard.press("Enter");
+    };
+    await fill("guessed");
+    await page.getByRole("status").filter({ hasText: "These are not the credentials" }).waitFor();
+    await fill(platform.password);
+    await shows(page, "cache", "never");
+    await page.reload();
+    await shows(page, "cache", "never");
+    assert.deepEqual(await page.evaluate("[localStorage.length, document.cookie]"), [0, ""]);
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    assert.equal(await page.evaluate("sessionStorage.length"), 0);
+    assert.equal(await row(page, "cache").count(), 0);
+  });
+
+  it("finds a key among 10,000, and takes no name for HTML", async () => {
+    const hostile = `<img src=x onerror="document.title='taken'">`;
+    const names = [...Array.from({ length: 10_000 }, (_, index) => `key-${index}`), hostile];
+    await platform.close();
+    platform = await startPlatform({ flowControlKeys: names.map((flowControlKey) => ({ flowControlKey })) });
+    const page = await open();
+    await page.getByText("10001 keys, the 50 busiest shown: search for others").waitFor();
+    assert.equal(await page.locator("#keys tr").count(), 50);
+    await page.getByLabel("Search").fill("<IMG");
+    await page.getByText("1 of 10001 keys found").waitFor();
+    await row(page, hostile).waitFor();
+    assert.equal(await page.title(), "Rekey local platform");
+    assert.deepEqual(complaints, []);
+  });
+
+  it("says that the platform does not answer, and goes on when it does", async () => {
+    const page = await open();
+    await shows(page, "cache", "never");
+    const { username, password, queueToken } = platform;
+    await platform.close();
+    await page.getByRole("status").filter({ hasText: "The platform does not answer." }).waitFor();
+    const port = Number(new URL(platform.url).port);
+    platform = await startPlatform({ port, username, password, queueToken, databases: ["cache"] });
+    await page.getByRole("status").filter({ hasText: "The platform answers again." }).waitFor();
+    assert.equal((await send(platform, "GET", "/local/console", basic(platform))).status, 200);
+  });
+});
+
+function luminance(color: readonly number[] = []): number {
+  const [red = 0, green = 0, blue = 0] = color.map((value) => {
+    const part = value / 255;
+    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+
+function contrast(one: readonly number[], other: readonly number[] = []): number {
+  const [dark = 0, light = 0] = [luminance(one), luminance(other)].sort((a, b) => a - b);
+  return (light + 0.05) / (dark + 0.05);
+}

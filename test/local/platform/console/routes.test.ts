@@ -1,0 +1,124 @@
+import assert from "node:assert/strict";
+import { type Platform, startPlatform } from "../../../../local/platform";
+import { mostRows, type Snapshot } from "../../../../local/platform/console/snapshot";
+import { basic, bearer, queue, resetPassword, send } from "../client";
+
+const data = "/local/console";
+const reset = "/v2/keyvalue/reset-password/db-quickstart";
+const pageFiles = ["/", ...["console.css", "console.js", "platform.js"].map((file) => `/console/${file}`)];
+
+describe("local platform: what the console reads", () => {
+  let platform: Platform;
+  afterEach(() => platform.close());
+
+  const read = async (search = ""): Promise<Snapshot> => {
+    const { status, body } = await send(platform, "GET", `${data}?search=${search}`, basic(platform));
+    assert.equal(status, 200);
+    return body as Snapshot;
+  };
+
+  it("serves the page to everybody, without a secret, and allows it nothing from elsewhere", async () => {
+    platform = await startPlatform();
+    for (const path of pageFiles) {
+      const { status, headers, text } = await send(platform, "GET", path);
+      assert.equal(status, 200, path);
+      assert.match(String(headers["content-security-policy"]), /^default-src 'none'; .*frame-ancestors 'none'$/);
+      for (const secret of [platform.password, platform.queueToken, platform.username]) {
+        assert.ok(!text.includes(secret));
+      }
+      assert.doesNotMatch(text.replaceAll("http://www.w3.org/2000/svg", ""), /https?:\/\//, path);
+    }
+    assert.match((await send(platform, "GET", "/")).text, /^<!doctype html>/);
+  });
+
+  it("shows its data to the holder of the management's credentials alone, and no password", async () => {
+    platform = await startPlatform({ databases: ["db-quickstart"] });
+    await resetPassword(platform);
+    for (const authorization of [undefined, bearer(platform), basic({ username: "ops", password: "guessed" })]) {
+      assert.equal((await send(platform, "GET", data, authorization)).status, 401);
+    }
+    const snapshot = await read();
+    const { password, restToken, lastResetAt } = platform.database("db-quickstart");
+    const text = JSON.stringify(snapshot);
+    assert.deepEqual(snapshot.databases.shown, [{ id: "db-quickstart", resets: 1, generation: 2, lastResetAt }]);
+    [password, restToken, platform.password, platform.queueToken].forEach((secret) =>
+      assert.ok(!text.includes(secret)),
+    );
+  });
+
+  it("is of a bounded size with 10,000 keys: the busiest by name, and what a search finds", async () => {
+    const busy = (index: number) => (index % 500 === 7 ? index : 0);
+    const flowControlKeys = Array.from({ length: 10_000 }, (_, index) => {
+      return { flowControlKey: `Key-${index}`, waitListSize: busy(index), parallelismCount: 1 };
+    });
+    platform = await startPlatform({ flowControlKeys });
+    const { flowControlKeys: keys } = await read();
+    assert.deepEqual([keys.count, keys.found, keys.shown.length, keys.running], [10_000, 10_000, mostRows, 10_000]);
+    const names = keys.shown.map(({ flowControlKey }) => flowControlKey);
+    assert.deepEqual(names, names.toSorted());
+    const waiting = flowControlKeys.filter(({ waitListSize }) => waitListSize > 0);
+    assert.deepEqual(
+      waiting.filter(({ flowControlKey }) => !names.includes(flowControlKey)),
+      [],
+    );
+    assert.equal(keys.waiting, waiting.reduce((sum, { waitListSize }) => sum + waitListSize, 0)); // prettier-ignore
+    const { found, shown } = (await read("KEY-123")).flowControlKeys;
+    assert.deepEqual([found, shown[0]?.flowControlKey], [11, "Key-123"]);
+  });
+
+  it("shows the newest requests first, cut where they are long, and none of its own", async () => {
+    const told: string[] = [];
+    platform = await startPlatform({ onRequest: ({ path }) => told.push(path) });
+    for (let index = 0; index < mostRows + 5; index++) {
+      await queue(platform, "GET", `/flowControl/${index}`);
+    }
+    await queue(platform, "GET", `/${"x".repeat(5_000)}`);
+    await read();
+    const { requests } = await read();
+    assert.equal(requests.length, mostRows);
+    assert.equal(requests[0]?.path.length, 200);
+    assert.equal(requests[1]?.path, `/v2/flowControl/${mostRows + 4}`);
+    assert.equal(platform.requests.length, told.length);
+    assert.equal(told.length, mostRows + 6);
+  });
+
+  it("meets no fault that was asked for another request", async () => {
+    platform = await startPlatform();
+    platform.failNext({ status: 500 });
+    await read();
+    assert.equal((await resetPassword(platform)).status, 500);
+  });
+
+  for (const host of ["rebound.example.com", "rebound.example.com:80", "127.0.0.1.example.com", "localhost.example"]) {
+    it(`refuses the name ${host}, which somebody else's DNS may lead here`, async () => {
+      platform = await startPlatform();
+      for (const path of [...pageFiles, data]) {
+        const answer = await send(platform, "GET", path, basic(platform), { headers: { host } });
+        assert.equal(answer.status, 403, path);
+        assert.match((answer.body as { error: string }).error, /^Host: .*open the console by those/);
+      }
+    });
+  }
+
+  for (const host of ["localhost", "LOCALHOST:8080", "app.localhost", "127.0.0.1:1", "[::1]:8080", "192.0.2.1"]) {
+    it(`is opened by ${host}`, async () => {
+      platform = await startPlatform();
+      assert.equal((await send(platform, "GET", "/", undefined, { headers: { host } })).status, 200);
+    });
+  }
+
+  for (const origin of ["https://example.com", "null", "http://127.0.0.1:1", "http://localhost"]) {
+    it(`does nothing for a page of ${origin}, though it comes with the credentials`, async () => {
+      platform = await startPlatform();
+      const answer = await send(platform, "POST", reset, basic(platform), { headers: { origin } });
+      assert.equal(answer.status, 403);
+      assert.match((answer.body as { error: string }).error, /^Origin: .*is a page of another site$/);
+      assert.equal(platform.resetCount, 0);
+    });
+  }
+
+  it("does what its own page asks for", async () => {
+    platform = await startPlatform();
+    assert.equal((await send(platform, "POST", reset, basic(platform), { headers: { origin: platform.url } })).status, 200); // prettier-ignore
+  });
+});

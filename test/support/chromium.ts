@@ -1,0 +1,21 @@
+import { existsSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { type Browser, chromium } from "playwright-core";
+
+const executablePath = (process.env["PATH"] ?? "")
+  .split(delimiter)
+  .map((folder) => join(folder, "chromium"))
+  .find((file) => existsSync(file));
+
+/** Describes specs that need a real Chromium; they are skipped where there is none. */
+export function withChromium(title: string, specs: (this: Mocha.Suite) => void): void {
+  if (executablePath !== undefined) describe(title, specs);
+  else it.skip(`${title} (skipped: there is no chromium on PATH)`);
+}
+
+/** The Chromium on PATH, without a window and without services of its own that would ask other machines. */
+export function openChromium(): Promise<Browser> {
+  const quiet = ["disable-background-networking", "disable-component-update", "disable-sync", "no-first-run"];
+  const args = ["no-sandbox", "disable-gpu", "disable-quic", ...quiet].map((flag) => `--${flag}`);
+  return chromium.launch({ ...(executablePath && { executablePath }), headless: true, args, timeout: 120_000 });
+}
