@@ -10,4 +10,6 @@ ensureChromium();
 const files = process.argv.slice(2);
 const spec = files.length > 0 ? files : ["test/**/*.test.ts", "examples/**/*.test.ts"];
 const reporter = join(root, "scripts", "reporter.cjs");
-process.exit(run(process.execPath, [bin("mocha/bin/mocha.js"), "--reporter", reporter, ...spec]));
+// Most tests wait for processes of their own, so that two files at a time take little more than half the time.
+const parallel = ["--parallel", "--jobs", "2"];
+process.exit(run(process.execPath, [bin("mocha/bin/mocha.js"), ...parallel, "--reporter", reporter, ...spec]));

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { setTimeout as wait } from "node:timers/promises";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { type MiddlewareHandler } from "hono";
@@ -95,7 +96,10 @@ export class Faults {
 
   /** Whether the wait came to its end: `clear` ends it early. */
   async #delay(milliseconds = 0): Promise<boolean> {
-    return wait(milliseconds, true, { signal: this.#stop.signal }).catch(() => false);
+    const { signal } = this.#stop;
+    // Any number of requests may be waiting at once.
+    setMaxListeners(0, signal);
+    return wait(milliseconds, true, { signal }).catch(() => false);
   }
 }
 
