@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { mkdirSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
+import { publish, startHangingConsumer } from "./hanging-consumer.mjs";
 import { build, ensureInstalled, root } from "./lib.mjs";
 
 const stack = "quickstart";
@@ -15,9 +16,10 @@ build();
 const { startPlatform } = createRequire(import.meta.url)(join(root, "dist", "local"));
 const platform = await startPlatform({
   databases: ["cache"],
-  flowControlKeys: ["orders"],
+  flowControlKeys: [],
   credentialsInAnswer: "always",
 });
+const consumer = await startHangingConsumer();
 
 rmSync(folder, { recursive: true, force: true });
 rmSync(join(root, `Pulumi.${stack}.yaml`), { force: true });
@@ -39,6 +41,14 @@ try {
   say(
     hasPulumi ? "The engine is `pulumi`, from your PATH." : "There is no `pulumi` on PATH: the engine is Rekey's own.",
   );
+  await publish(platform, {
+    flowControlKey: "orders",
+    limits: "parallelism=5, rate=100, period=1d",
+    destination: consumer.url,
+    count: 12,
+  });
+  await consumer.took(5);
+  say("12 messages are published, of which 5 may run at once. Their consumer hangs: 5 run for ever, 7 wait.");
   if (hasPulumi) await engine("stack", "init", stack);
   await engine("config", "set", "rekey:baseUrl", platform.url, "--stack", stack);
   await engine("config", "set", "rekey:queueUrl", platform.url, "--stack", stack);
@@ -48,9 +58,11 @@ try {
   say("1. Preview: shows what would be done. Nothing is sent.");
   await engine("preview", "--stack", stack);
   expectResets(0);
-  say("2. Up: the password is reset, and the flow-control key.");
+  say("2. Up: the password is reset, and the flow-control key: its next 5 messages are dispatched.");
   await up();
   expectResets(1);
+  await consumer.took(10);
+  console.log("   (the consumer was handed 10 of the 12 messages)");
   say("3. Up again: nothing has changed, so nothing is rotated twice.");
   await up();
   expectResets(1);
@@ -58,10 +70,11 @@ try {
   await engine("config", "set", "version", "2", "--stack", stack);
   await up();
   expectResets(2);
-  say("The stack's outputs:");
+  say("The stack's outputs, with the counters of the flow-control key before its reset and now:");
   await engine(...(hasPulumi ? ["stack", "output"] : ["output"]), "--stack", stack);
 } finally {
   await platform.close();
+  consumer.close();
 }
 say(`That was all of it: ${platform.resetCount} password resets, as counted by the platform.
 

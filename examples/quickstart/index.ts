@@ -21,7 +21,11 @@ export const endpoint = rotation.endpoint;
 export const rotatedAt = rotation.rotatedAt;
 export const rotationCount = rotation.rotationCount;
 export const password = rotation.password;
+
+// The key right before its reset, and as it is whenever the program runs; `dispatched` counts in the current rate period.
 export const waitingBefore = reset.before.apply((before) => before?.waitListSize);
 export const runningBefore = reset.before.apply((before) => before?.parallelismCount);
-export const running = orders.parallelismCount;
+export const dispatchedBefore = reset.before.apply((before) => before?.rateCount);
 export const waiting = orders.waitListSize;
+export const running = orders.parallelismCount;
+export const dispatched = orders.rateCount;
