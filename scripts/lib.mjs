@@ -43,11 +43,13 @@ export function ensureInstalled() {
   exitUnlessZero(runNpm(["ci", "--no-audit", "--no-fund"]), "npm ci");
 }
 
-/** Builds dist/. The page of the console is no TypeScript: browsers get it as it is. */
+/** Builds dist/. The page of the console and the description are no TypeScript: clients get them as they are. */
 export function build() {
   exitUnlessZero(run(process.execPath, [bin("typescript/bin/tsc"), "-p", "tsconfig.build.json"]), "the build");
-  const page = join("local", "platform", "console", "page");
-  cpSync(join(root, page), join(root, "dist", page), { recursive: true });
+  for (const served of ["console/page", "openapi.yaml"]) {
+    const path = join("local", "platform", served);
+    cpSync(join(root, path), join(root, "dist", path), { recursive: true });
+  }
 }
 
 export function exitUnlessZero(code, what) {

@@ -69,13 +69,22 @@ function actions(queue: MessageQueue): Record<string, (key: string, c: Context<E
         rate: read("rate", atLeastOne),
         period: read("period", period),
       };
+      if (limits.period !== undefined && limits.rate === undefined) {
+        throw new Refused("rate", "is missing: a period needs a rate");
+      }
       if (limits.parallelism === undefined && limits.rate === undefined) {
-        throw new Refused(limits.period === undefined ? "parallelism" : "rate", "is missing: there is nothing to pin");
+        throw new Refused("parallelism", "is missing, and so is the rate: there is nothing to pin");
       }
       queue.pinFlowControl(key, limits);
     },
     unpin(key, c) {
-      const flag = (name: string) => c.req.query(name) === "true";
+      const flag = (name: string) => {
+        const text = c.req.query(name) ?? "false";
+        if (text !== "true" && text !== "false") {
+          throw new Refused(name, "must be true or false");
+        }
+        return text === "true";
+      };
       return queue.unpinFlowControl(key, { parallelism: flag("parallelism"), rate: flag("rate") });
     },
   };

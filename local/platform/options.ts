@@ -125,17 +125,21 @@ const seed = options.pick({
   globalParallelism: true,
 }) satisfies z.ZodType<PlatformSeed>;
 
+const headerName = z.string().regex(/^[!#$%&'*+.^_`|~\w-]+$/, "must be the name of a header");
+const headerValue = z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/, "must be Latin-1 text of one line");
+
 const fault = z.strictObject({
   method: z
     .string()
     .regex(/^[A-Z]+$/, "must be a method in capitals")
     .optional(),
   path: z.union([z.string().startsWith("/", "must begin with a slash"), z.instanceof(RegExp)]).optional(),
-  delayMs: count.optional(),
+  // Node's timers know no longer wait.
+  delayMs: count.max(2 ** 31 - 1).optional(),
   dropConnection: z.enum(["before-apply", "after-apply", "within-answer"]).optional(),
   garble: z.boolean().optional(),
   status: z.int().min(200).max(599).optional(),
-  headers: z.record(z.string(), z.string()).optional(),
+  headers: z.record(headerName, headerValue).optional(),
   body: z.unknown().optional(),
   times: z.int().min(1).optional(),
 }) satisfies z.ZodType<Fault>;
@@ -174,6 +178,9 @@ function innermost(issue: z.core.$ZodIssue | undefined): { path: PropertyKey[]; 
   if (issue?.code === "invalid_union") {
     const inner = issue.errors.flat().find(({ path, code }) => path.length > 0 || code === "unrecognized_keys");
     return inner === undefined ? issue : innermost({ ...inner, path: [...issue.path, ...inner.path] });
+  }
+  if (issue?.code === "invalid_key") {
+    return { path: issue.path, message: issue.issues[0]?.message ?? issue.message };
   }
   return issue ?? { path: [], message: "cannot be used" };
 }

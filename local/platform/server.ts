@@ -8,6 +8,7 @@ import { refuseOtherOrigins } from "./console/otherPages";
 import { addConsoleRoutes, consoleUrl } from "./console/routes";
 import { type Database, Databases } from "./databases";
 import { addDatabaseRoutes } from "./databaseRoutes";
+import { addDescriptionRoutes } from "./descriptionRoutes";
 import { addFaultRoutes } from "./faultRoutes";
 import { type Fault, Faults } from "./faults";
 import { type FlowControlRecord, sampleKey } from "./flowControl";
@@ -149,14 +150,21 @@ export async function startPlatform(given: PlatformOptions = {}): Promise<Platfo
   };
 }
 
-interface State {
+/** What a platform is made of. */
+export interface State {
   readonly requests: RequestLog;
   readonly faults: Faults;
   readonly databases: Databases;
   readonly queue: MessageQueue;
 }
 
-function application(state: State, credentials: Credentials, options: PlatformOptions, current: () => PlatformSeed) {
+/** The operations of a platform, and what every request goes through before them. */
+export function application(
+  state: State,
+  credentials: Credentials,
+  options: PlatformOptions,
+  current: () => PlatformSeed,
+) {
   const schemeOf = schemes(credentials);
   const authenticated = authenticate(schemeOf);
   const app = router();
@@ -184,6 +192,7 @@ function application(state: State, credentials: Credentials, options: PlatformOp
   addDatabaseRoutes(app, state.databases, options.credentialsInAnswer ?? "never");
   addInspectionRoutes(app, state.databases, current);
   addFaultRoutes(app, state.faults);
+  addDescriptionRoutes(app);
   addFlowControlRoutes(app, state.queue, {
     list: options.flowControlListShape ?? "array",
     global: options.globalParallelismShape ?? "new",

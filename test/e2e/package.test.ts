@@ -19,7 +19,7 @@ const {
 };
 
 /** What a build without the copying of pages would lack. */
-const consolePage = "dist/local/platform/console/page/index.html";
+const served = ["dist/local/platform/console/page/index.html", "dist/local/platform/openapi.yaml"];
 
 /** Node and SDK versions that the packed package must run with: ours, and the long-term ones with the newest SDK. */
 const newestPulumi = "3.270.0";
@@ -61,11 +61,11 @@ describe("The packed package", () => {
     tarball = join(folder, filename);
     const paths = files.map(({ path }) => path);
     const expected =
-      /^(dist\/(cli|local|provider|sdk)\/.*\.(js|d\.ts)|dist\/local\/platform\/console\/page\/[a-z]+\.(html|css|js)|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/;
+      /^(dist\/(cli|local|provider|sdk)\/.*\.(js|d\.ts)|dist\/local\/platform\/(console\/page\/[a-z]+\.(html|css|js)|openapi\.yaml)|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/;
     const strangers = paths.filter((path) => !expected.test(path));
     assert.deepEqual(strangers, []);
     const entries = Object.values(entryPoints).flatMap((one) => (typeof one === "string" ? [one] : Object.values(one)));
-    const needed = ["README.md", "LICENSE", "CHANGELOG.md", consolePage, ...Object.values(bin), ...entries];
+    const needed = ["README.md", "LICENSE", "CHANGELOG.md", ...served, ...Object.values(bin), ...entries];
     for (const name of needed.map((path) => path.replace("./", ""))) {
       assert.ok(paths.includes(name), name);
     }

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Hono, type MiddlewareHandler } from "hono";
-import { type Env, json } from "../answers";
+import { allowOnly, type Env, json } from "../answers";
 import { type Credentials } from "../authentication";
 import { refuseOtherHosts } from "./otherPages";
 import { snapshot, type Sources } from "./snapshot";
@@ -31,6 +31,7 @@ export function addConsoleRoutes(app: Hono<Env>, sources: Sources, authenticated
   app.get("/local/console", refuseOtherHosts, authenticated, (c) =>
     json(snapshot(sources, c.req.query("search") ?? ""), 200, { "cache-control": "no-store" }),
   );
+  allowOnly(app, ["GET"], ["/", "/console/*", "/local/console"]);
 }
 
 /** Address that opens the console with these credentials: behind the `#`, which a browser sends to nobody. */

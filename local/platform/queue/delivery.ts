@@ -45,6 +45,11 @@ export class Sender {
       };
       this.#open.add(sent);
       sent.on("error", ({ message: error }) => end({ ok: false, error }));
+      // Without this, an answer of 101 would end neither in an answer nor in an error.
+      sent.on("upgrade", ({ statusCode: status }, socket) => {
+        socket.destroy();
+        end({ ok: false, status, error: `the destination answered ${status}` });
+      });
       sent.on("response", (response) => void answered(response).then(end));
       sent.end(method === "GET" ? undefined : body);
     });

@@ -108,21 +108,24 @@ function flowControl(headers: SentHeaders, prefix: string): PublishSettings["flo
 
 /** The headers to forward, and the content type of the message itself. */
 function forwarded(headers: SentHeaders, prefix: string): Record<string, string> {
-  const contentType = prefix === "Upstash-Forward-" ? headers["content-type"] : undefined;
-  const result: Record<string, string> = contentType === undefined ? {} : { "content-type": contentType };
-  for (const [name, value] of Object.entries(headers)) {
-    if (!name.startsWith(prefix.toLowerCase()) || value === undefined) {
-      continue;
-    }
-    const forward = name.slice(prefix.length);
+  const result: Record<string, string> = {};
+  const forward = (field: string, name: string, value: string) => {
     try {
-      validateHeaderName(forward);
-      validateHeaderValue(forward, value);
+      validateHeaderName(name);
+      validateHeaderValue(name, value);
     } catch {
-      throw new Refused(`${prefix}${forward}`, "is no header that can be sent");
+      throw new Refused(field, "is no header that can be sent");
     }
-    if (!ofTheConnection.test(forward)) {
-      result[forward] = value;
+    result[name] = value;
+  };
+  const contentType = headers["content-type"];
+  if (prefix === "Upstash-Forward-" && contentType !== undefined) {
+    forward("Content-Type", "content-type", contentType);
+  }
+  for (const [field, value] of Object.entries(headers)) {
+    const name = field.slice(prefix.length);
+    if (field.startsWith(prefix.toLowerCase()) && value !== undefined && !ofTheConnection.test(name)) {
+      forward(prefix + name, name, value);
     }
   }
   return result;

@@ -11,6 +11,8 @@ const schedulePath = "/v2/schedules/:scheduleId";
 /** The schedules: messages that are inserted by a cron expression. */
 export function addScheduleRoutes(app: Hono<Env>, queue: MessageQueue, destinations: Destinations): void {
   app.get("/v2/schedules", () => json([...queue.schedules.values()].map(answered)));
+  // Before the destinations, whose pattern has room for this path as well.
+  allowOnly(app, ["GET"], ["/v2/schedules"]);
 
   app.get(schedulePath, (c) => {
     const id = pathParameter(c, "scheduleId");
@@ -48,7 +50,6 @@ export function addScheduleRoutes(app: Hono<Env>, queue: MessageQueue, destinati
     return json({ scheduleId: queue.addSchedule(id, cron, queued).scheduleId }, 201);
   });
 
-  allowOnly(app, ["GET"], ["/v2/schedules"]);
   allowOnly(app, ["GET", "DELETE", "POST"], ["/v2/schedules/*"]);
 }
 

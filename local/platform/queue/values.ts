@@ -79,9 +79,22 @@ export function destination(field: string, text: string, allowed: Destinations):
     const advice = "the local platform sends to this machine alone; its option `destinations` allows others";
     throw new Refused(field, `${url.host} is not on this machine: ${advice}`);
   }
+  if (!isDecodable(url.username) || !isDecodable(url.password)) {
+    throw new Refused(field, "the percent-encoding of its user name or password is malformed");
+  }
   return url.href;
 }
 
 function isLoopback(hostname: string): boolean {
   return /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+}
+
+/** Node decodes a user name and a password when it sends a request. */
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
 }

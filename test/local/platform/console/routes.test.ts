@@ -31,6 +31,14 @@ describe("local platform: what the console reads", () => {
     assert.match((await send(platform, "GET", "/")).text, /^<!doctype html>/);
   });
 
+  it("answers 405 to what does not read it", async () => {
+    platform = await startPlatform();
+    for (const path of [...pageFiles, data]) {
+      const { status, headers } = await send(platform, "POST", path);
+      assert.deepEqual([status, headers["allow"]], [405, "GET, HEAD"], path);
+    }
+  });
+
   it("shows its data to the holder of the management's credentials alone, and no password", async () => {
     platform = await startPlatform({ databases: ["db-quickstart"] });
     await resetPassword(platform);

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
 import { type Draft } from "../../../../local/platform/queue/messages";
 import { MessageQueue } from "../../../../local/platform/queue/messageQueue";
@@ -215,6 +217,22 @@ describe("local platform: the message queue", () => {
     await seen("FAILED", 1);
     const [failed] = queue.events.page(({ state }) => state === "FAILED", 1, clock.now()).events;
     assert.match(failed!.error!, /ECONNREFUSED/);
+  });
+
+  it("takes a destination that changes the protocol for a failure", async () => {
+    await start();
+    const changing = createServer((socket) =>
+      socket.once("data", () =>
+        socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n"),
+      ),
+    ).listen(0, "127.0.0.1");
+    await once(changing, "listening");
+    const url = `http://127.0.0.1:${(changing.address() as AddressInfo).port}/`;
+    queue.publish([{ ...draft("x", { "upstash-retries": "0" }), destination: url }]);
+    await seen("FAILED", 1);
+    const { events } = queue.events.page(({ state }) => state === "FAILED", 1, clock.now());
+    assert.equal(events[0]?.error, "the destination answered 101");
+    changing.close();
   });
 
   it("does not follow a redirect", async () => {

@@ -128,8 +128,25 @@ const refused: Row[] = [
     JSON.stringify([{ destination: here, headers: { "Upstash-Forward-A": "x\ny" } }]),
     /^\[0\]\.Upstash-Forward-a: /,
   ],
+  [
+    "a content type that cannot be sent",
+    "batch",
+    {},
+    JSON.stringify([{ destination: here, headers: { "Content-Type": "x\ny" } }]),
+    /^\[0\]\.Content-Type: /,
+  ],
+  ["a user name that cannot be read", "publish/http://%zz@127.0.0.1:1/", {}, "x", /^destination: .*user name/],
+  ["a password that cannot be read", "publish/http://a:%ff@127.0.0.1:1/", {}, "x", /^destination: .*password/],
   ["pinning nothing", "flowControl/k/pin", {}, undefined, /^parallelism: is missing/],
   ["pinning a period alone", "flowControl/k/pin?period=1", {}, undefined, /^rate: is missing/],
+  ["pinning a period without a rate", "flowControl/k/pin?parallelism=1&period=1", {}, undefined, /^rate: is missing/],
+  [
+    "unpinning by another word than true",
+    "flowControl/k/unpin?rate=yes",
+    {},
+    undefined,
+    /^rate: must be true or false/,
+  ],
   ["pinning a long period", "flowControl/k/pin?rate=1&period=604801", {}, undefined, /^period: /],
 ];
 
@@ -176,6 +193,7 @@ describe("local platform: what the message queue refuses", () => {
       ["GET", "batch", "POST"],
       ["PUT", "queues", "GET, HEAD, POST"],
       ["PUT", "schedules/x", "GET, HEAD, DELETE, POST"],
+      ["POST", "schedules", "GET, HEAD"],
       ["POST", "events", "GET, HEAD"],
     ] as const) {
       const answer = await send(platform, method, `/v2/${path}`, bearer(platform));

@@ -1,0 +1,13 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Hono } from "hono";
+import { allowOnly, type Env } from "./answers";
+
+/** The description of both interfaces in OpenAPI. It is for everybody, and holds nothing of this platform's own. */
+export function addDescriptionRoutes(app: Hono<Env>): void {
+  app.get("/openapi.yaml", () => {
+    const description = readFileSync(join(__dirname, "openapi.yaml"), "utf8");
+    return new Response(description, { headers: { "content-type": "application/yaml" } });
+  });
+  allowOnly(app, ["GET"], ["/openapi.yaml"]);
+}

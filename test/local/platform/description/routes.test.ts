@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { databaseRecord } from "../../../../local/platform/databaseRecord";
+import { Databases } from "../../../../local/platform/databases";
+import { Faults } from "../../../../local/platform/faults";
+import { MessageQueue } from "../../../../local/platform/queue/messageQueue";
+import { RequestLog } from "../../../../local/platform/requests";
+import { application } from "../../../../local/platform/server";
+import fields from "../../../fixtures/interface-fields.json";
+import { description, operations, text } from "./document";
+
+/** Of the description only these: credentials that an option adds. */
+const credentials = ["password", "rest_token", "read_only_rest_token"];
+/** What a platform of this kind shows beside the document's fields. */
+const flags = ["isPaused", "isPinnedParallelism", "isPinnedRate"];
+
+/** Routes of pages for people, which are no interface. */
+const isPage = (path: string) => path === "/" || path.startsWith("/console/");
+/** A route without the names of its parameters, which are the reader's business. */
+const shape = (path: string) => path.replaceAll(/\{\w+\}|:\w+|\*/g, "{}");
+
+describe("local platform: the description", () => {
+  it("is valid OpenAPI 3.1", async () => {
+    const { Validator } = await import("@seriousme/openapi-schema-validator");
+    const validator = new Validator();
+    const { valid, errors } = await validator.validate(text);
+    assert.ok(valid, JSON.stringify(errors));
+    assert.equal(validator.version, "3.1");
+  });
+
+  it("has every route of the server, and no other", () => {
+    const state = {
+      requests: new RequestLog(),
+      faults: new Faults(),
+      databases: new Databases([]),
+      queue: new MessageQueue({ flowControlKeys: [], globalParallelism: { parallelismMax: 1 }, retryDelay: 1 }),
+    };
+    const { routes } = application(state, { username: "u", password: "p", queueToken: "t" }, {}, () => ({}));
+    const served = routes.filter(({ method, path }) => method !== "ALL" && !isPage(path));
+    assert.deepEqual(
+      [...new Set(served.map(({ method, path }) => `${method} ${shape(path)}`))].sort(),
+      operations.map(({ method, path }) => `${method} ${shape(path)}`).sort(),
+      "describe new routes in local/platform/openapi.yaml",
+    );
+  });
+
+  it("names each operation once", () => {
+    const ids = operations.map(({ operationId }) => operationId);
+    assert.equal(new Set(ids).size, ids.length);
+  });
+
+  it("has the fields of the platform's database record", () => {
+    const record = description.components.schemas["DatabaseRecord"]!;
+    const own = Object.keys(databaseRecord({ database_id: "x" })).sort();
+    assert.deepEqual([...record.required].sort(), own);
+    assert.deepEqual(Object.keys(record.properties).sort(), [...own, ...credentials].sort());
+    for (const { name, values, booleans } of fields.database) {
+      assert.deepEqual(record.properties[name]?.enum, values, name);
+      const inner = record.properties[name]?.properties;
+      assert.deepEqual(inner && Object.keys(inner), booleans, name);
+    }
+  });
+
+  it("has the fields of a flow-control key", () => {
+    const names = fields.flowControl.map(({ name }) => name);
+    assert.deepEqual(Object.keys(description.components.schemas["FlowControlKey"]!.properties), [...names, ...flags]);
+  });
+});
