@@ -17,9 +17,7 @@ export class Program {
     this.#write("package.json", JSON.stringify({ name: "program", private: true, ...packageJson }));
     this.#write("Pulumi.yaml", `name: program\nruntime: nodejs\nmain: ${file}\n`);
     this.rewrite(source);
-    const packages = ["@pulumi/pulumi", "typescript", "ts-node", "@types/node"];
-    for (const name of packages) this.#link(name, join(root, "node_modules", name));
-    this.#link("pulumi-rekey", root);
+    installPackages(this.directory);
   }
 
   /** Replaces the program, as a user who edits it. */
@@ -39,10 +37,13 @@ export class Program {
   #write(file: string, text: string): void {
     writeFileSync(join(this.directory, file), text);
   }
+}
 
-  #link(name: string, target: string): void {
-    const link = join(this.directory, "node_modules", name);
+/** Gives a folder the packages a user would have installed, and others that the program asks for. */
+export function installPackages(directory: string, ...others: readonly string[]): void {
+  for (const name of ["@pulumi/pulumi", "typescript", "ts-node", "@types/node", "pulumi-rekey", ...others]) {
+    const link = join(directory, "node_modules", name);
     mkdirSync(dirname(link), { recursive: true });
-    symlinkSync(target, link, "junction");
+    symlinkSync(name === "pulumi-rekey" ? root : join(root, "node_modules", name), link, "junction");
   }
 }

@@ -1,0 +1,18 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type FleetDatabaseArgs, PasswordRotationFleet } from "pulumi-rekey";
+
+/** The file as it is reviewed: names, and what belongs to each. */
+interface Settings {
+  readonly version: string;
+  readonly rotateEvery?: string;
+  readonly databases: Record<string, string | FleetDatabaseArgs>;
+}
+
+const settings = JSON.parse(readFileSync(join(__dirname, "fleet.json"), "utf8")) as Settings;
+const fleet = new PasswordRotationFleet("databases", { ...settings, maxFailures: 20 });
+
+export const databases = fleet.databases;
+export const failed = fleet.failed;
+export const lastRotated = fleet.lastRotated;
+export const credentials = fleet.credentials; // a secret

@@ -1,0 +1,18 @@
+import * as aws from "@pulumi/aws";
+import * as pulumi from "@pulumi/pulumi";
+import { PasswordRotation } from "pulumi-rekey";
+
+const config = new pulumi.Config();
+const rotation = new PasswordRotation("sessions", { databaseId: config.require("databaseId"), rotateEvery: "30d" });
+
+// Better an error that says so than consumers with an empty password.
+const password = rotation.password.apply((sent) => {
+  if (sent === undefined) throw new Error("The platform sent no password: copy it from where the platform shows it.");
+  return sent;
+});
+const url = pulumi.secret(pulumi.interpolate`rediss://default:${password}@${rotation.endpoint}:${rotation.port}`);
+
+const secret = new aws.secretsmanager.Secret("sessions", { name: "sessions-database" });
+new aws.secretsmanager.SecretVersion("sessions", { secretId: secret.id, secretString: url });
+
+export const secretArn = secret.arn;

@@ -1,0 +1,19 @@
+import * as github from "@pulumi/github";
+import * as pulumi from "@pulumi/pulumi";
+import { PasswordRotation } from "pulumi-rekey";
+
+const config = new pulumi.Config();
+const rotation = new PasswordRotation("sessions", { databaseId: config.require("databaseId"), rotateEvery: "30d" });
+
+// Better an error that says so than consumers with an empty password.
+const password = rotation.password.apply((sent) => {
+  if (sent === undefined) throw new Error("The platform sent no password: copy it from where the platform shows it.");
+  return sent;
+});
+const url = pulumi.secret(pulumi.interpolate`rediss://default:${password}@${rotation.endpoint}:${rotation.port}`);
+
+new github.ActionsSecret("sessions", {
+  repository: config.require("repository"),
+  secretName: "SESSIONS_DATABASE_URL",
+  value: url,
+});

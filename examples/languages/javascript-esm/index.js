@@ -1,0 +1,8 @@
+import * as pulumi from "@pulumi/pulumi";
+import { getFlowControlKeys, PasswordRotation } from "pulumi-rekey";
+
+const databaseId = new pulumi.Config().require("databaseId");
+const rotation = new PasswordRotation("sessions", { databaseId, rotateEvery: "30d" });
+
+export const endpoint = rotation.endpoint;
+export const keys = (await getFlowControlKeys()).length;

@@ -1,0 +1,14 @@
+import * as pulumi from "@pulumi/pulumi";
+import { PasswordRotation } from "pulumi-rekey";
+
+const config = new pulumi.Config();
+
+// Nothing in the program changes from night to night: the first `up` after the time is over resets the password.
+const rotation = new PasswordRotation("sessions", {
+  databaseId: config.require("databaseId"),
+  rotateEvery: config.get("rotateEvery") ?? "30d",
+});
+
+export const rotatedAt = rotation.rotatedAt;
+export const nextRotationAt = rotation.nextRotationAt;
+export const reason = rotation.rotationReason;
