@@ -98,7 +98,7 @@ function flowControl(headers: SentHeaders, prefix: string): PublishSettings["flo
     return undefined;
   }
   if (!key) {
-    throw new Refused(keyField, "must not be empty");
+    throw new Refused(keyField, key === undefined ? "is missing; limits need a key" : "must not be empty");
   }
   if (value === undefined) {
     throw new Refused(valueField, 'is missing; it says the limits, such as "parallelism=10, rate=5, period=1m"');

@@ -59,7 +59,7 @@ const refused: Row[] = [
     `publish/${here}`,
     { "Upstash-Flow-Control-Value": "rate=1" },
     "x",
-    /^Upstash-Flow-Control-Key: /,
+    /^Upstash-Flow-Control-Key: is missing/,
   ],
   ["parallelism of 0", `publish/${here}`, flow("parallelism=0"), "x", /^Upstash-Flow-Control-Value: "0"/],
   [
