@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { startPlatform } from "../../local";
+import { environmentFor, Example } from "../support/example";
+import { withRedis } from "../support/redis";
+import { onEngines } from "./onEngines";
+
+withRedis("with a redis-server", () => {
+  onEngines("The example redis-consumer", (engine) => {
+    it("is cut off with the old password, and goes on with the new one", async () => {
+      const platform = await startPlatform({ databases: ["cache"], redis: true, credentialsInAnswer: "always" });
+      const example = new Example("redis-consumer", "ioredis");
+      const { directory } = example;
+      const stack = await engine.open(directory, environmentFor(platform));
+      const settings = { databaseId: "cache", user: "rekey-cache", scheme: "redis" };
+      for (const [key, value] of Object.entries(settings)) await stack.setConfig(key, value);
+      const up = async (): Promise<string> => {
+        const { outputs, printed } = await stack.up();
+        assert.equal(outputs["url"]?.secret, true, printed);
+        return String(outputs["url"].value);
+      };
+      const file = join(directory, "url");
+      writeFileSync(file, await up());
+
+      const consumer = spawn(process.execPath, [join(directory, "consumer.mjs"), file], {
+        stdio: ["ignore", "pipe", "inherit"],
+      });
+      const ended = once(consumer, "close");
+      const lines: string[] = [];
+      const told = createInterface({ input: consumer.stdout }).on("line", (line) => lines.push(line));
+      const said = async (wanted: RegExp, from = 0): Promise<number> => {
+        for (;;) {
+          const index = lines.findIndex((line, at) => at >= from && wanted.test(line));
+          if (index >= 0) return index;
+          await Promise.race([once(told, "line"), ended]);
+          assert.equal(consumer.exitCode, null, lines.join("\n"));
+        }
+      };
+      try {
+        await said(/^counted 1$/);
+        await stack.setConfig("version", "2");
+        const url = await up();
+        const cut = await said(/^disconnected$/);
+        await said(/^refused: WRONGPASS/, cut);
+        writeFileSync(file, url);
+        const back = await said(/^connected$/, cut);
+        await said(/^counted /, back);
+      } finally {
+        consumer.kill();
+        await ended;
+        await platform.close();
+        example.remove();
+      }
+    });
+  });
+});
