@@ -89,17 +89,19 @@ export function showRequests(body, requests) {
   body.replaceChildren(...rows);
 }
 
-/** A count, with a gauge where there is a limit. */
+/** A count, with a gauge where there is a limit: no `meter`, which browsers draw in ways of their own. */
 function gauge(label) {
-  const meter = element("meter", { min: "0", "aria-label": label });
+  const bar = element("div");
+  const meter = element("div", { class: "meter", role: "meter", "aria-valuemin": "0", "aria-label": label }, bar);
   const text = element("span");
   const detail = element("span", { class: "detail" });
   return {
     cell: element("td", {}, meter, text, " ", detail),
     show(count, limit, more = "") {
       meter.hidden = limit === undefined;
-      meter.max = limit ?? 1;
-      meter.value = count;
+      meter.setAttribute("aria-valuemax", limit);
+      meter.setAttribute("aria-valuenow", count);
+      bar.style.width = `${limit > 0 ? Math.min(100, (100 * count) / limit) : 0}%`;
       text.textContent = limit === undefined ? String(count) : `${count} of ${limit}`;
       detail.textContent = limit === undefined ? "no limit" : more;
     },

@@ -85,14 +85,15 @@ withChromium("local platform: the console in Chromium", function () {
     const page = await open();
     await publish(12);
     await shows(page, "orders", "5 of 5", "5 of 100", "in 1 d");
-    await row(page, "orders").getByRole("meter", { name: "Running of orders" }).waitFor();
+    const running = row(page, "orders").getByRole("meter", { name: "Running of orders" });
     assert.deepEqual(
-      await page.evaluate("[...document.querySelectorAll('meter')].map(({ value, max }) => [value, max])"),
-      [
-        [5, 5],
-        [5, 100],
-      ],
+      [await running.getAttribute("aria-valuenow"), await running.getAttribute("aria-valuemax")],
+      ["5", "5"],
     );
+    const { width: full } = (await running.boundingBox()) ?? { width: 0 };
+    const rate = row(page, "orders").getByRole("meter", { name: "Rate of orders" }).locator("div");
+    const { width = 0 } = (await rate.boundingBox()) ?? {};
+    assert.equal(Math.round((100 * width) / full), 5);
     await row(page, "orders").getByRole("cell", { name: "7", exact: true }).waitFor();
     await row(page, "orders")
       .getByRole("img", { name: /^orders, last 5 minutes: 7 waiting, at most 7; 5 run/ })
