@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { installPackages } from "./program";
 
-const examples = resolve(__dirname, "../../examples");
+export const examples = resolve(__dirname, "../../examples");
 
 /** An example as a user has it: its folder, copied, with the packages installed in it. */
 export class Example {

@@ -1,0 +1,42 @@
+#!/bin/sh
+# The same for cron, or any other system that runs a command. It stands beside two Pulumi projects: `rotation` (as
+# examples/nightly-rotation) and `flow-control` (as examples/flow-control-incident, with a stack for each key).
+#
+#   rekey.sh preview                                on a change request
+#   rekey.sh up                                     on a merge, and every night
+#   rekey.sh reset-flow-control <key> <incident>    by hand; one incident is one reset
+#
+# The environment holds PULUMI_BACKEND_URL, PULUMI_CONFIG_PASSPHRASE and the REKEY_… of the platform (none for a preview).
+# Two runs never rotate at once: the second finds the stack locked, changes nothing, and fails. Don't cancel the first.
+set -eu
+cd "$(dirname "$0")"
+
+case "${1:-} $#" in
+  "preview 1")
+    cd rotation
+    npm ci
+    pulumi preview --stack production --diff
+    ;;
+  "up 1")
+    cd rotation
+    npm ci
+    # The outputs are shown of a run that failed, too.
+    status=0
+    pulumi up --stack production --yes || status=$?
+    pulumi stack output --stack production --json | tee outputs.json
+    exit "$status"
+    ;;
+  "reset-flow-control 3")
+    cd flow-control
+    npm ci
+    pulumi stack select --create "$2"
+    pulumi config set --stack "$2" flowControlKey "$2"
+    pulumi config set --stack "$2" incident "$3"
+    pulumi up --stack "$2" --yes
+    pulumi stack output --stack "$2" --json | tee outputs.json
+    ;;
+  *)
+    echo "usage: rekey.sh preview | up | reset-flow-control <key> <incident>" >&2
+    exit 2
+    ;;
+esac

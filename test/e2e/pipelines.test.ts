@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { copyFileSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parse } from "yaml";
+import { type Platform, startPlatform } from "../../local";
+import { examples } from "../support/example";
+import { Repository } from "../support/repository";
+import { pulumiCli } from "./pulumiCli";
+
+type JobName = "preview" | "up" | "reset-flow-control";
+type Values = Readonly<Record<string, string>>;
+
+/** Runs a job with what the secret store and the person who started it give. Resolves to what it printed, and its summary. */
+type Pipeline = (repository: Repository, job: JobName, store: Values, inputs: Values) => Promise<string>;
+
+interface Workflow {
+  readonly env: Values;
+  readonly jobs: Record<
+    JobName,
+    {
+      readonly env?: Values;
+      readonly defaults: { run: { "working-directory": string } };
+      readonly steps: readonly { run?: string }[];
+    }
+  >;
+}
+type GitLab = Record<JobName, { readonly script: string[]; readonly after_script?: string[] }>;
+
+const folder = join(examples, "pipelines");
+const yaml = (file: string): unknown => parse(readFileSync(join(folder, file), "utf8"));
+
+const pipelines: Readonly<Record<string, Pipeline>> = {
+  async "GitHub Actions"(repository, name, store, inputs) {
+    const { env, jobs } = yaml("github-actions/rekey.yml") as Workflow;
+    const job = jobs[name];
+    const contexts: Record<string, Values> = { secrets: store, vars: store, inputs };
+    const given = Object.entries({ ...env, ...job.env }).map(([variable, text]) => [
+      variable,
+      text.replace(/\$\{\{ (\w+)\.(\w+) \}\}/g, (_, context: string, key: string) => contexts[context]?.[key] ?? ""),
+    ]);
+    const summary = join(repository.directory, `${name}.md`);
+    const environment = { ...(Object.fromEntries(given) as Record<string, string>), GITHUB_STEP_SUMMARY: summary };
+    let printed = "";
+    for (const { run } of job.steps) {
+      if (run === undefined) continue;
+      assert.ok(!run.includes("${{"), "what somebody typed is no part of a script");
+      printed += await repository.run(run, environment, job.defaults.run["working-directory"]);
+    }
+    return name === "preview" ? printed : printed + readFileSync(summary, "utf8");
+  },
+
+  async "GitLab CI"(repository, name, store, { flowControlKey = "", incident = "" }) {
+    const { script, after_script = [] } = (yaml("gitlab-ci/.gitlab-ci.yml") as GitLab)[name];
+    const environment = { ...store, FLOW_CONTROL_KEY: flowControlKey, INCIDENT: incident };
+    const printed = await repository.run(script.join("\n"), environment);
+    return printed + (await repository.run(after_script.join("\n"), environment));
+  },
+
+  async "a shell script"(repository, name, store, inputs) {
+    copyFileSync(join(folder, "shell/rekey.sh"), join(repository.directory, "rekey.sh"));
+    return repository.run(["./rekey.sh", name, ...Object.values(inputs)].join(" "), { ...store });
+  },
+};
+
+const key = { flowControlKey: "orders", waitListSize: 7, parallelismMax: 3, parallelismCount: 3 };
+const sent = ({ requests }: Platform): string[] => requests.map(({ method, path }) => `${method} ${path}`);
+
+describe("The pipeline of", function () {
+  this.timeout(600_000);
+  const withPulumi = pulumiCli.unavailable === undefined;
+
+  for (const [name, run] of Object.entries(pipelines)) {
+    if (process.platform === "win32") it.skip(`${name} (skipped: there is no POSIX shell)`);
+    else
+      it(`${name} previews without credentials, rotates, and resets a flow-control key by hand`, async () => {
+        const platform = await startPlatform({ flowControlKeys: [key], credentialsInAnswer: "always" });
+        const repository = new Repository(withPulumi);
+        const stored = {
+          PULUMI_BACKEND_URL: `file://${join(repository.directory, "backend")}`,
+          PULUMI_CONFIG_PASSPHRASE: "test",
+        };
+        const credentials = {
+          REKEY_BASE_URL: platform.url,
+          REKEY_USERNAME: platform.username,
+          REKEY_PASSWORD: platform.password,
+          REKEY_QUEUE_URL: platform.url,
+          REKEY_QUEUE_TOKEN: platform.queueToken,
+        };
+        try {
+          await repository.run("pulumi stack init production", stored, "rotation");
+          assert.match(await run(repository, "preview", stored, {}), /to create/);
+          assert.deepEqual(sent(platform), []);
+
+          const printed = await run(repository, "up", { ...stored, ...credentials }, {});
+          assert.deepEqual(sent(platform), ["POST /v2/keyvalue/reset-password/db-sessions"]);
+          assert.match(printed, /"password": "\[secret\]"/);
+          assert.ok(!printed.includes(platform.database("db-sessions").password), "the password was printed");
+
+          const inputs = { flowControlKey: "orders", incident: "INC-4711" };
+          const reset = await run(repository, "reset-flow-control", { ...stored, ...credentials }, inputs);
+          assert.match(reset, /"waitingBefore": 7/);
+          assert.equal(platform.flowControlKeys.get("orders")?.parallelismCount ?? 0, 0);
+        } finally {
+          await platform.close();
+          repository.remove();
+        }
+      });
+  }
+});
