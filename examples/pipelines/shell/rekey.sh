@@ -22,7 +22,7 @@ case "${1:-} $#" in
     npm ci
     # The outputs are shown of a run that failed, too.
     status=0
-    pulumi up --stack production --yes || status=$?
+    pulumi up --stack production --yes --skip-preview || status=$?
     pulumi stack output --stack production --json | tee outputs.json
     exit "$status"
     ;;
@@ -32,7 +32,7 @@ case "${1:-} $#" in
     pulumi stack select --create "$2"
     pulumi config set --stack "$2" flowControlKey "$2"
     pulumi config set --stack "$2" incident "$3"
-    pulumi up --stack "$2" --yes
+    pulumi up --stack "$2" --yes --skip-preview
     pulumi stack output --stack "$2" --json | tee outputs.json
     ;;
   *)
