@@ -4,6 +4,7 @@ import { type NamedDatabase } from "./fleetDatabases";
 
 /** How a database of a fleet stands. */
 export interface FleetDatabase {
+  /** Id of the database. */
   readonly databaseId: string;
   /** Time of the last confirmed reset (ISO 8601, UTC). */
   readonly rotatedAt?: string | undefined;
@@ -23,6 +24,7 @@ export interface FleetCredentials extends Credentials {
 
 /** A database's record as the platform returned it with the last reset. */
 export interface FleetRecord {
+  /** Each value as the platform gave it. */
   readonly record: DatabaseRecord;
   /** Exact digits of the record's integers beyond 2^53, by field. */
   readonly exactIntegers?: Readonly<Record<string, string>> | undefined;

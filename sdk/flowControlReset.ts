@@ -5,6 +5,7 @@ import { DynamicResource, isOfType } from "./dynamicResource";
 
 const type = "FlowControlReset";
 
+/** What a `FlowControlReset` is made of. */
 export interface FlowControlResetArgs {
   /** The key whose counters are reset. A change makes a new resource, and so a reset of the other key. */
   flowControlKey: pulumi.Input<string>;

@@ -2,6 +2,7 @@ import type * as pulumi from "@pulumi/pulumi";
 import { type FlowControlKey } from "../provider/records/flowControl";
 import { type DataSourceOptions, readAfter, reads } from "./dataSource";
 
+/** What `getFlowControlKey` reads. */
 export interface GetFlowControlKeyArgs {
   /** The key to read. */
   flowControlKey: string;

@@ -2,6 +2,7 @@ import type * as pulumi from "@pulumi/pulumi";
 import { type FlowControlKey } from "../provider/records/flowControl";
 import { type DataSourceOptions, readAfter, reads } from "./dataSource";
 
+/** What `getFlowControlKeys` lists. */
 export interface GetFlowControlKeysArgs {
   /**
    * Filters the keys by name. Whether it must be a part or the beginning of the name is the platform's choice.

@@ -13,6 +13,7 @@ const type = "PasswordRotation";
 /** Each field of a record as an output. */
 export type OutputsOf<F extends Fields> = { readonly [K in keyof F]: pulumi.Output<FieldValue<F[K]> | undefined> };
 
+/** What a `PasswordRotation` is made of. */
 export interface PasswordRotationArgs {
   /** Id of the database. A change makes a new resource, and so a reset of the other database. */
   databaseId: pulumi.Input<string>;

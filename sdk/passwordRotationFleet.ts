@@ -22,6 +22,7 @@ import { PasswordRotationShard } from "./passwordRotationShard";
 
 const type = "rekey:index:PasswordRotationFleet";
 
+/** What a `PasswordRotationFleet` is made of. */
 export interface PasswordRotationFleetArgs {
   /**
    * The databases: a list of ids, or a map of names to ids or to `{ databaseId, version, triggers }`. Adding one resets (or

@@ -21,7 +21,9 @@ export interface Project {
 
 /** A setting of a stack; `secret` where any part of it is. */
 export interface ConfigValue {
+  /** As it was written; JSON text where it is no text. Secrets in plain. */
   readonly value: string;
+  /** Whether it is encrypted in the settings' file. */
   readonly secret: boolean;
 }
 

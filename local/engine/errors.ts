@@ -1,10 +1,12 @@
 /** The operation could not be done; the message says what happened and what to do. */
 export class EngineError extends Error {
+  /** Name of the class. */
   override readonly name: string = "EngineError";
 }
 
 /** Something that was asked for, and that this engine leaves to the `pulumi` CLI. */
 export class UnsupportedError extends EngineError {
+  /** Name of the class. */
   override readonly name = "UnsupportedError";
   constructor(what: string) {
     super(`${what} is not supported by the local engine; the \`pulumi\` CLI does it`);

@@ -35,19 +35,25 @@ const resource = z.looseObject({
 });
 
 const pendingOperation = z.looseObject({ resource, type: z.string() });
-const exported = z.looseObject({
-  version: z.number(),
-  deployment: z.looseObject({
-    secrets_providers: z
-      .looseObject({ type: z.string(), state: z.looseObject({ salt: z.string().optional() }).optional() })
-      .optional(),
-    resources: z.array(resource).default([]),
-    pending_operations: z.array(pendingOperation).default([]),
-  }),
+const deployment = z.looseObject({
+  secrets_providers: z
+    .looseObject({ type: z.string(), state: z.looseObject({ salt: z.string().optional() }).optional() })
+    .optional(),
+  resources: z.array(resource).default([]),
+  pending_operations: z.array(pendingOperation).default([]),
 });
+const exported = z.looseObject({ version: z.number(), deployment });
+
+interface Deployment extends z.input<typeof deployment> {}
 
 /** The format of `pulumi stack export`. */
-export type ExportedDeployment = z.input<typeof exported>;
+export interface ExportedDeployment {
+  /** Version of the format. */
+  version: number;
+  /** Resources, what was being done when the last operation ended, and how secrets are encrypted. */
+  deployment: Deployment;
+  [field: string]: unknown;
+}
 /** A resource as the state keeps it. The names are those of `pulumi stack export`. */
 export type ResourceState = z.infer<typeof resource>;
 /** What was being done when the last operation ended, and nobody knows whether it was. */

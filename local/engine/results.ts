@@ -1,6 +1,7 @@
 import { EngineError } from "./errors";
 import { type Changes, type Diagnostic, type EngineEvent } from "./types";
 
+/** Which stack, and where it is. */
 export interface OpenOptions {
   /** The folder with `Pulumi.yaml`. */
   readonly projectDir: string;
@@ -17,6 +18,7 @@ export interface OpenOptions {
   readonly env?: Readonly<Record<string, string>> | undefined;
 }
 
+/** How any operation is done. */
 export interface OperationOptions {
   /** How many resources are worked on at a time. @default four times the number of processors */
   readonly parallel?: number | undefined;
@@ -32,11 +34,13 @@ export interface OperationOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** How `preview`, `up` and `destroy` are done. */
 export interface UpOptions extends OperationOptions {
   /** Read every resource anew first. @default false */
   readonly refresh?: boolean | undefined;
 }
 
+/** How `refresh` is done. */
 export interface RefreshOptions extends OperationOptions {
   /** Forget creates that were interrupted. @default false */
   readonly clearPendingCreates?: boolean | undefined;
@@ -44,18 +48,23 @@ export interface RefreshOptions extends OperationOptions {
 
 /** A stack output; the name and shape are those of Pulumi's Automation API. */
 export interface OutputValue {
+  /** The value, in plain where it is a secret. */
   readonly value: unknown;
+  /** Whether the program marked it so, or made it of a secret. */
   readonly secret: boolean;
 }
+/** Outputs by their names. */
 export type OutputMap = Record<string, OutputValue>;
 
 /** What an operation did. */
 export interface OperationResult {
+  /** Whether all was done. An operation that fails throws an `OperationError` with the same. */
   readonly result: "succeeded" | "failed";
   /** How many resources were created, updated, …; of a preview, how many would be. */
   readonly changes: Changes;
   /** The stack's outputs afterwards, secrets in plain; in a preview a value that is not known yet is `undefined`. */
   readonly outputs: OutputMap;
+  /** What the program, the providers and the engine said. */
   readonly diagnostics: readonly Diagnostic[];
   /** All that was told, line by line; secrets masked. */
   readonly stdout: string;
@@ -63,11 +72,17 @@ export interface OperationResult {
 
 /** An operation failed; it carries all that is known about it. */
 export class OperationError extends EngineError implements OperationResult {
+  /** Name of the class. */
   override readonly name = "OperationError";
+  /** It was not all done. */
   readonly result = "failed";
+  /** How many resources were created, updated, … before it failed. */
   declare readonly changes: Changes;
+  /** The stack's outputs afterwards, secrets in plain. */
   declare readonly outputs: OutputMap;
+  /** What the program, the providers and the engine said. */
   declare readonly diagnostics: readonly Diagnostic[];
+  /** All that was told, line by line; secrets masked. */
   declare readonly stdout: string;
   constructor(operation: string, result: OperationResult) {
     const errors = result.diagnostics.filter(({ severity }) => severity === "error").map(({ message }) => message);

@@ -24,7 +24,9 @@ export class LocalStack {
   private readonly crypters = new Map<string, Promise<Crypter>>();
 
   private constructor(
+    /** The project, as its `Pulumi.yaml` says. */
     readonly project: Project,
+    /** Name of the stack. */
     readonly name: string,
     private readonly path: string,
     private readonly passphrase: string | undefined,

@@ -1,3 +1,4 @@
+/** What is done to a resource; the names are those of Pulumi's engine. */
 export type StepOp =
   | "same"
   | "create"
@@ -14,16 +15,23 @@ export type Changes = Partial<Record<"create" | "update" | "delete" | "replace" 
 
 /** A changed input of a resource; `before` is undefined when it is new, `after` when it is gone. Secrets are masked. */
 export interface PropertyChange {
+  /** Path of the input. */
   readonly name: string;
+  /** What is saved. */
   readonly before: unknown;
+  /** What the program asks for. */
   readonly after: unknown;
 }
 
+/** How bad it is: an error makes the operation fail. */
 export type Severity = "info" | "warning" | "error";
+/** Something that was said during an operation. */
 export interface Diagnostic {
+  /** How bad it is. */
   readonly severity: Severity;
   /** The resource it belongs to; undefined for the stack as a whole. */
   readonly urn?: string | undefined;
+  /** What was said; secrets masked. */
   readonly message: string;
 }
 
@@ -48,9 +56,21 @@ interface DoneStep extends EndedStep {
 
 /** What an operation tells while it runs. Nothing in it is a secret in plain text. */
 export type EngineEvent =
-  | ({ readonly kind: "start" } & Step)
-  | ({ readonly kind: "done" } & DoneStep)
-  | ({ readonly kind: "failed" } & EndedStep)
-  | ({ readonly kind: "diagnostic" } & Diagnostic);
+  | ({
+      /** It begins. */
+      readonly kind: "start";
+    } & Step)
+  | ({
+      /** It is done. */
+      readonly kind: "done";
+    } & DoneStep)
+  | ({
+      /** It failed; the resource's diagnostic says why. */
+      readonly kind: "failed";
+    } & EndedStep)
+  | ({
+      /** Something was said. */
+      readonly kind: "diagnostic";
+    } & Diagnostic);
 
 export type Listener = (event: EngineEvent) => void;

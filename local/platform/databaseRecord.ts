@@ -58,7 +58,10 @@ type FieldName = keyof typeof sampleFields | "database_name" | "endpoint";
  *
  * @see interface, section 2.1
  */
-export type DatabaseRecord = { readonly database_id: string } & { readonly [F in FieldName]?: unknown } & {
+export type DatabaseRecord = {
+  /** Id of the database. */
+  readonly database_id: string;
+} & { readonly [F in FieldName]?: unknown } & {
   readonly [field: string]: unknown;
 };
 

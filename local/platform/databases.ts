@@ -8,7 +8,9 @@ export interface Database {
   readonly record: DatabaseRecord;
   /** The password that is valid now. */
   readonly password: string;
+  /** Token of the REST interface. */
   readonly restToken: string;
+  /** Token of the REST interface that may only read. */
   readonly readOnlyRestToken: string;
   /** How often the password was reset since the start, or since `reset()` of the platform; a saved state counts on. */
   readonly resets: number;

@@ -34,7 +34,13 @@ export interface PlatformOptions {
   readonly flowControlKeys?: readonly (string | FlowControlRecord)[] | undefined;
   /** Global parallelism. Defaults: a maximum of 100, and as count the sum over the keys. */
   readonly globalParallelism?:
-    { readonly parallelismMax?: number | undefined; readonly parallelismCount?: number | undefined } | undefined;
+    | {
+        /** Messages that may run at the same time. */
+        readonly parallelismMax?: number | undefined;
+        /** Messages that run. */
+        readonly parallelismCount?: number | undefined;
+      }
+    | undefined;
   /** More requests in one second than this are answered 429. Default: no limit. */
   readonly requestsPerSecond?: number | undefined;
   /** Where messages may be sent: to this machine alone, or anywhere. Default: `loopback`. */
@@ -56,6 +62,7 @@ export interface PlatformOptions {
 
 /** An option, or a part of one, that the local platform cannot use. */
 export class PlatformOptionError extends Error {
+  /** Name of the class. */
   override readonly name = "PlatformOptionError";
 
   constructor(

@@ -2,6 +2,7 @@ import { addBounded } from "./bounded";
 
 /** A request that reached the local platform. Headers and bodies are not kept: they carry credentials. */
 export interface PlatformRequest {
+  /** In capitals. */
   readonly method: string;
   /** As it was sent: percent-encoded, with the query. */
   readonly path: string;

@@ -70,4 +70,5 @@ export const globalParallelismFields = {
   waitListSize: int64,
 };
 
+/** How many messages run, and may run, over all keys. */
 export type GlobalParallelism = RecordOf<typeof globalParallelismFields>;

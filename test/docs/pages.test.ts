@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { projectRoot } from "../support/host";
+import { anchors, type Page, pages, prose, readPage } from "./page";
+
+/** Lines that two screens hold. */
+const twoScreens = 100;
+const benchRan = existsSync(join(projectRoot, "docs", "bench"));
+const alsoRead = ["CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"].map(readPage);
+
+function linksOf(page: Page): string[] {
+  return [...prose(page).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = ""]) => target);
+}
+
+/** Path of a link's file from the project's folder, and the anchor in it. */
+function resolve(page: Page, link: string): { path: string; anchor: string | undefined } {
+  const [file = "", anchor] = link.split("#");
+  return { path: file === "" ? page.path : join(dirname(page.path), file), anchor };
+}
+
+describe("README and docs/", () => {
+  it("have no link to a file or a heading that is not there", () => {
+    const broken = [...pages, ...alsoRead].flatMap((page) =>
+      linksOf(page)
+        .filter((link) => !/^\w+:/.test(link))
+        // What `npm run bench` measured is there once it ran on a machine that does nothing else.
+        .filter((link) => benchRan || !resolve(page, link).path.startsWith("docs/bench/"))
+        .filter((link) => {
+          const { path, anchor } = resolve(page, link);
+          if (!existsSync(join(projectRoot, path))) return true;
+          return anchor !== undefined && path.endsWith(".md") && !anchors(readPage(path)).includes(anchor);
+        })
+        .map((link) => `${page.path}: ${link}`),
+    );
+    assert.deepEqual(broken, []);
+  });
+
+  it("have an index with every page, which README links to", () => {
+    const index = readPage("docs/README.md");
+    const linked = linksOf(index).map((link) => resolve(index, link).path);
+    const missing = pages
+      .map(({ path }) => path)
+      .filter((path) => path.startsWith("docs/") && path !== index.path && !linked.includes(path));
+    assert.deepEqual(missing, []);
+    assert.ok(linksOf(readPage("README.md")).includes("docs/README.md"));
+  });
+
+  it("are no longer than two screens without a table of contents", () => {
+    const long = pages.filter(({ text }) => text.split("\n").length > twoScreens);
+    const without = long.filter((page) => {
+      const links = linksOf(page);
+      const headings = [...prose(page).matchAll(/^## /gm)].length;
+      return links.filter((link) => link.startsWith("#")).length < headings;
+    });
+    assert.deepEqual(
+      without.map(({ path }) => path),
+      [],
+    );
+  });
+});

@@ -1,0 +1,162 @@
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import * as ts from "typescript";
+import { LocalStack, OperationError, type Platform, startPlatform } from "../../local";
+import { projectRoot } from "../support/host";
+import { Program } from "../support/program";
+import { runAsync } from "../support/runAsync";
+import { type Block } from "./page";
+
+const passphrase = "docs";
+/** What a reader of these pages has: databases, keys, and credentials that they type where a command asks for them. */
+const world = {
+  username: "you@example.com",
+  password: "local-only",
+  queueToken: "local-only",
+  databases: ["sessions", "carts", "db-1f0c", "db-77aa"],
+  flowControlKeys: ["orders", "emails"],
+  credentialsInAnswer: "always",
+} as const;
+
+/** A program for scripts that bring none. */
+const smallProgram = `
+const { PasswordRotation } = require("pulumi-rekey");
+exports.endpoint = new PasswordRotation("sessions", { databaseId: "sessions" }).endpoint;
+`;
+
+/** Reads like `import … from "pulumi-rekey"`: a program that an engine runs. */
+export const isProgram = ({ language, code }: Block): boolean =>
+  ["ts", "js"].includes(language) && /from "pulumi-rekey"|require\("pulumi-rekey"\)/.test(code);
+
+/** One that imports the platform or the engine is run by Node. */
+export const isScript = ({ language, code }: Block): boolean =>
+  ["ts", "js"].includes(language) && code.includes('from "pulumi-rekey/local"');
+
+/**
+ * The folder in which a reader follows one page: the blocks run in it in their order, against one platform. The `pulumi`
+ * of a page is the local engine here; `npm run test:e2e` runs the same on the CLI where there is one.
+ */
+export class Session {
+  readonly #project = new Program("");
+
+  private constructor(private readonly platform: Platform) {
+    const bin = this.#path("node_modules/.bin");
+    mkdirSync(bin);
+    const main = join(projectRoot, "dist", "cli", "main.js");
+    const node = `"${process.execPath}" "${main}"`;
+    // `pulumi stack output` is `rekey local output`; a person types a secret that is asked for.
+    const commands = {
+      rekey: `exec ${node} "$@"`,
+      pulumi: `[ "$1" = stack ] && shift\nprintf %s ${world.password} | ${node} local "$@"`,
+    };
+    for (const [name, text] of Object.entries(commands)) {
+      writeFileSync(join(bin, name), `#!/bin/sh\n${text}\n`);
+      chmodSync(join(bin, name), 0o755);
+    }
+  }
+
+  static async start(): Promise<Session> {
+    return new Session(await startPlatform(world));
+  }
+
+  get resets(): number {
+    return this.platform.resetCount;
+  }
+
+  /** Runs a block to its end, and gives what it prints. @throws where it fails */
+  async run(block: Block): Promise<string> {
+    if (isScript(block)) return this.#script(block);
+    if (isProgram(block)) return this.#up(block);
+    if (block.file !== undefined) return this.#save(block.file, block.code);
+    return this.#shell(block.code);
+  }
+
+  async end(): Promise<void> {
+    await this.platform.close();
+    this.#project.remove();
+  }
+
+  async #up(block: Block): Promise<string> {
+    this.#project.rewrite(javaScript(block, ts.ModuleKind.CommonJS));
+    const stack = await LocalStack.open({ projectDir: this.#project.directory, passphrase, env: this.#environment });
+    const { stdout } = await stack.up().catch((error: unknown) => {
+      throw error instanceof OperationError ? new Error(error.stdout) : error;
+    });
+    return stdout;
+  }
+
+  /** A script brings its own platform, and so has a folder of its own; the files of the page are there. */
+  async #script(block: Block): Promise<string> {
+    const project = new Program(smallProgram);
+    try {
+      for (const [name, text] of this.#files) writeFileSync(join(project.directory, name), text);
+      writeFileSync(join(project.directory, "script.mjs"), javaScript(block, ts.ModuleKind.ESNext));
+      return await succeed(process.execPath, ["script.mjs"], { cwd: project.directory });
+    } finally {
+      project.remove();
+    }
+  }
+
+  readonly #files = new Map<string, string>();
+
+  #save(name: string, text: string): string {
+    this.#files.set(name, text);
+    writeFileSync(this.#path(name), text);
+    return "";
+  }
+
+  async #shell(code: string): Promise<string> {
+    const script = code
+      .replaceAll("https://api.example.com", this.platform.url)
+      .replaceAll("https://queue.example.com", this.platform.url);
+    const output = await succeed("bash", ["-euo", "pipefail", "-c", script], {
+      cwd: this.#project.directory,
+      env: { ...this.#environment, PATH: `${this.#path("node_modules/.bin")}:${process.env.PATH}` },
+    });
+    return output.replaceAll(this.platform.url, "https://api.example.com");
+  }
+
+  get #environment(): Record<string, string> {
+    return {
+      PULUMI_CONFIG_PASSPHRASE: passphrase,
+      REKEY_BASE_URL: this.platform.url,
+      REKEY_QUEUE_URL: this.platform.url,
+      REKEY_USERNAME: world.username,
+      REKEY_PASSWORD: world.password,
+      REKEY_QUEUE_TOKEN: world.queueToken,
+    };
+  }
+
+  #path(name: string): string {
+    return join(this.#project.directory, name);
+  }
+}
+
+function javaScript({ language, code }: Block, kind: ts.ModuleKind): string {
+  if (language === "js") return code;
+  return ts.transpileModule(code, { compilerOptions: { module: kind, target: ts.ScriptTarget.ES2022 } }).outputText;
+}
+
+async function succeed(command: string, args: string[], options: Parameters<typeof runAsync>[2]): Promise<string> {
+  const { code, output } = await runAsync(command, args, options);
+  if (code !== 0) throw new Error(`${command} ended with ${code}:\n${output}`);
+  return output;
+}
+
+/** What a page shows, as an expression for what is printed: `…` stands for anything, and times are those of the day. */
+export function shows(expected: string): RegExp {
+  const literal = normalized(expected)
+    .split("…")
+    .map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"))
+    .join("[\\s\\S]*");
+  return new RegExp(`^${literal}$`);
+}
+
+export function normalized(output: string): string {
+  return output
+    .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, "<time>")
+    .replace(/\b\d+(\.\d+)? ?m?s\b/g, "<duration>")
+    .replace(/127\.0\.0\.1:\d+/g, "<address>")
+    .replace(/[ \t]+$/gm, "")
+    .trim();
+}
