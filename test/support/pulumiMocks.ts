@@ -45,6 +45,7 @@ export async function startMocks({ preview = false, stack = "stack", outputs }: 
     "project",
     stack,
     preview,
+    "organization",
   );
   const monitor = pulumi.runtime.getMonitor() as unknown as Monitor;
   const register = monitor.registerResource.bind(monitor);
