@@ -3,7 +3,7 @@ import { typeErrors } from "./types";
 import { type Block, pages } from "./page";
 import { isProgram, isScript, normalized, Session, shows } from "./session";
 
-/** What a test can run, or hold to what was run. A picture is neither. */
+/** What a test can run, or hold to what was run. */
 const kinds = ["ts", "js", "sh", "text"];
 const isOutput = (block: Block): boolean => block.language === "text";
 const written = pages.filter(({ generatedBy }) => generatedBy === undefined);
@@ -16,7 +16,7 @@ describe("The code blocks of README and docs/", () => {
   it("are run, or say why not", () => {
     const silent = written
       .flatMap(({ blocks }) => blocks)
-      .filter((block) => block.language !== "mermaid" && !block.notRun && !block.file)
+      .filter((block) => !block.notRun && !block.file)
       .filter((block) => !kinds.includes(block.language) || (isCode(block) && !isProgram(block) && !isScript(block)))
       .map(({ place }) => place);
     assert.deepEqual(silent, [], "put `<!-- not run: why -->` before them, or `<!-- file: name -->`");
@@ -37,7 +37,7 @@ describe("The code blocks of README and docs/", () => {
       before(async () => void (session = await Session.start()));
       after(() => session.end());
 
-      for (const block of blocks.filter(({ language }) => language !== "mermaid")) {
+      for (const block of blocks) {
         const title = `${block.place} (${block.language || "no language"})`;
         if (block.notRun) {
           it(`${title}: not run: ${block.notRun}`);

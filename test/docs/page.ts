@@ -39,7 +39,7 @@ export function readPage(path: string): Page {
   return { path, text, generatedBy, blocks: blocksOf(path, text) };
 }
 
-function blocksOf(path: string, text: string): Block[] {
+export function blocksOf(path: string, text: string): Block[] {
   return [...text.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].map((found) => {
     const [, language = "", code = ""] = found;
     const before = text.slice(0, found.index);

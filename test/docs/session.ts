@@ -38,6 +38,9 @@ export const isScript = ({ language, code }: Block): boolean =>
  */
 export class Session {
   readonly #project = new Program("");
+  readonly #files = new Map<string, string>();
+  /** Ends a command that runs on when its test has given up. */
+  readonly #over = new AbortController();
 
   private constructor(private readonly platform: Platform) {
     const bin = this.#path("node_modules/.bin");
@@ -72,6 +75,7 @@ export class Session {
   }
 
   async end(): Promise<void> {
+    this.#over.abort();
     await this.platform.close();
     this.#project.remove();
   }
@@ -91,13 +95,11 @@ export class Session {
     try {
       for (const [name, text] of this.#files) writeFileSync(join(project.directory, name), text);
       writeFileSync(join(project.directory, "script.mjs"), javaScript(block, ts.ModuleKind.ESNext));
-      return await succeed(process.execPath, ["script.mjs"], { cwd: project.directory });
+      return await succeed(process.execPath, ["script.mjs"], { cwd: project.directory, signal: this.#over.signal });
     } finally {
       project.remove();
     }
   }
-
-  readonly #files = new Map<string, string>();
 
   #save(name: string, text: string): string {
     this.#files.set(name, text);
@@ -111,6 +113,7 @@ export class Session {
       .replaceAll("https://queue.example.com", this.platform.url);
     const output = await succeed("bash", ["-euo", "pipefail", "-c", script], {
       cwd: this.#project.directory,
+      signal: this.#over.signal,
       env: { ...this.#environment, PATH: `${this.#path("node_modules/.bin")}:${process.env.PATH}` },
     });
     return output.replaceAll(this.platform.url, "https://api.example.com");

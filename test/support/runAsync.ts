@@ -1,12 +1,17 @@
 import { spawn } from "node:child_process";
 
-/** Runs a command to its end without blocking: the servers of the test go on answering. */
+/** Runs a command to its end without blocking: the servers of the test go on answering. `signal` kills it with its children. */
 export function runAsync(
   command: string,
   args: readonly string[],
-  options: { cwd: string; env?: Record<string, string> },
+  options: { cwd: string; env?: Record<string, string>; signal?: AbortSignal },
 ): Promise<{ code: number | null; output: string }> {
-  const child = spawn(command, args, { cwd: options.cwd, env: { ...process.env, ...options.env } });
+  const { cwd, env, signal } = options;
+  const child = spawn(command, args, { cwd, env: { ...process.env, ...env }, detached: signal !== undefined });
+  signal?.addEventListener("abort", () => {
+    const runs = child.exitCode === null && child.signalCode === null;
+    if (runs && child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+  });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => (output += chunk.toString()));
   return new Promise((resolve, reject) => {
