@@ -39,7 +39,7 @@ const rotationOnly: typeof shared = [
   ["rotateEvery", 30, /must be a duration written as a string, not a number$/],
   ["rotateEvery", "", /cannot be used: "" is no/],
   ["rotateEvery", "monthly", /cannot be used: "monthly" is no duration: write an ISO 8601 one/],
-  ["rotateEvery", "P0D", /not a duration above zero/],
+  ["rotateEvery", "P0D", /no duration above zero/],
   ["initialRotation", "false", /must be true or false, not a string$/],
   ["initialRotation", 0, /not a number$/],
 ];
