@@ -5,6 +5,9 @@ import { type RequestFacts } from "./api/errors/requestError";
 /** Milliseconds to wait for the engine, which is on this machine. */
 const patience = 5_000;
 
+/** What requests that ask at the same time share: a connection costs as much as the request itself. */
+const underWay = new Map<string, Promise<boolean>>();
+
 /**
  * Makes sure that the engine still listens. A host outlives an engine that was killed, and would go on sending resets
  * whose answers nobody saves.
@@ -12,8 +15,16 @@ const patience = 5_000;
  * @throws NotSentError when it does not.
  */
 export async function requireEngine(address: string, facts: RequestFacts): Promise<void> {
+  const look = underWay.get(address) ?? listens(address).finally(() => underWay.delete(address));
+  underWay.set(address, look);
+  if (!(await look)) {
+    throw new NotSentError(facts, "the engine that asked for it is gone, and could not save the answer", "Run again.");
+  }
+}
+
+function listens(address: string): Promise<boolean> {
   const { hostname, port } = new URL(`tcp://${address}`);
-  const listens = await new Promise<boolean>((resolve) => {
+  return new Promise((resolve) => {
     const socket = connect({ host: hostname.replace(/^\[|\]$/g, ""), port: Number(port), timeout: patience });
     const end = (answer: boolean) => () => {
       socket.destroy();
@@ -21,9 +32,6 @@ export async function requireEngine(address: string, facts: RequestFacts): Promi
     };
     socket.once("connect", end(true)).once("error", end(false)).once("timeout", end(false));
   });
-  if (!listens) {
-    throw new NotSentError(facts, "the engine that asked for it is gone, and could not save the answer", "Run again.");
-  }
 }
 
 /** The engine's address, which the host process was started with; undefined outside a host. */
