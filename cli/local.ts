@@ -32,7 +32,7 @@ export function addLocalCommands(program: Command): void {
     .configureOutput({
       outputError: (text, write) => {
         const unknown = /unknown (option|command) '([^']*)'/.exec(text)?.[2];
-        const sentence = "is not supported by the local engine; the `pulumi` CLI does it";
+        const sentence = "is not supported by the local engine; the `pulumi` CLI does it, or it is misspelt";
         write(unknown === undefined ? text : `error: ${unknown} ${sentence}. See: rekey local --help\n`);
       },
     });
@@ -71,12 +71,12 @@ export function addLocalCommands(program: Command): void {
       const exported = await (await open(flags)).exportStack({ showSecrets: flags.showSecrets });
       const text = `${JSON.stringify(exported, undefined, 4)}\n`;
       if (flags.file === undefined) process.stdout.write(text);
-      else writeFileSync(flags.file, text, { mode: 0o600 });
+      else writeFile(flags.file, text);
     });
   stackCommand(local, "import", "replace the state by an exported one, as `pulumi stack import` does")
     .option("--file <path>", "where to read it (default: standard input)")
     .action(async (flags: StackFlags & { file?: string }) => {
-      const exported = parseJson(readFileSync(flags.file ?? 0, "utf8"), flags.file ?? "standard input");
+      const exported = readExported(flags.file);
       await (await open(flags)).importStack(exported);
       process.stdout.write("Import complete.\n");
     });
@@ -185,6 +185,11 @@ async function change(flags: OperationFlags, what: string, preview: Run, run: Ru
   await operate(flags, run);
 }
 
+/** Said at the first ^C. */
+export const cancelling =
+  "^C received; cancelling: what runs is finished first. Once more terminates at once, and leaves pending operations: " +
+  "passwords may then have been changed that nobody wrote down.";
+
 /** Runs one operation, and prints it. @param quiet whether to print only a failure */
 async function operate(flags: OperationFlags, run: Run, quiet = false): Promise<boolean> {
   const { OperationError } = require("../local/engine") as typeof engine;
@@ -194,7 +199,7 @@ async function operate(flags: OperationFlags, run: Run, quiet = false): Promise<
   const onSignal = (): void => {
     // The first asks for an orderly end; at the second the providers end with us, whatever they are doing.
     if (interrupt.signal.aborted) process.exit(1);
-    process.stderr.write("\n^C received; cancelling. Once more terminates at once, and leaves pending operations.\n");
+    process.stderr.write(`\n${cancelling}\n`);
     interrupt.abort();
   };
   process.on("SIGINT", onSignal).on("SIGTERM", onSignal);
@@ -246,11 +251,21 @@ function asText(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-function parseJson(text: string, name: string): ExportedDeployment {
+function readExported(file?: string): ExportedDeployment {
   try {
-    return JSON.parse(text) as ExportedDeployment;
+    return JSON.parse(readFileSync(file ?? 0, "utf8")) as ExportedDeployment;
   } catch (error) {
-    throw new Error(`--file: ${name} is no JSON: ${(error as Error).message}`, { cause: error });
+    const why = `--file: ${file ?? "standard input"} cannot be read as JSON: ${(error as Error).message}`;
+    throw new Error(`${why}. Nothing was imported: give what \`pulumi stack export\` wrote`, { cause: error });
+  }
+}
+
+function writeFile(file: string, text: string): void {
+  try {
+    writeFileSync(file, text, { mode: 0o600 });
+  } catch (error) {
+    const why = `--file: ${file} cannot be written: ${(error as Error).message}`;
+    throw new Error(`${why}. Nothing was exported: name another file`, { cause: error });
   }
 }
 

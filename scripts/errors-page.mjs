@@ -21,7 +21,7 @@ const page = [
   "",
   "# Every message, and what it means",
   "",
-  "A message says what happened, what became of the password or the counters, and the next step. Before it, `pulumi` names the resource. The names, addresses and numbers here are examples.",
+  "A message says what happened, what became of the password or the counters, and the next step. Before it, `pulumi` names the resource, and `rekey` says `error:`. The names, addresses and numbers here are examples.",
   "",
   ...sections.map(({ title }) => `- [${title}](#${anchor(title)})`),
   "",

@@ -16,7 +16,8 @@ export async function examine(cwd: string, stack: string, environment: NodeJS.Pr
   try {
     project = readProject(findProject(cwd));
   } catch (error) {
-    const mend = "Run this in the folder of a Pulumi project whose runtime is nodejs, or name it with --cwd.";
+    const mend =
+      "rekey doctor looks at one Pulumi project whose runtime is nodejs: run it in its folder, or name that with --cwd.";
     return [node, wrong("the project", `${(error as Error).message}.`, mend)];
   }
   const { checkInstallation } = require("./installation") as typeof installation;

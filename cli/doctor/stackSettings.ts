@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isMap, isScalar, parseDocument } from "yaml";
 import { fullKey, type Project } from "../../local/engine/config";
-import { messageOf } from "../../local/engine/errors";
+import { firstLineOf, messageOf } from "../../local/engine/errors";
 import { Crypter, passphraseFrom } from "../../local/engine/secrets";
 import { type Check, unchecked, wrong } from "./check";
 
@@ -58,7 +58,7 @@ export async function readStackSettings(
     for (const [key, value] of opened) settings.set(key, { value, secret: true, file });
     return { settings, problems: [] };
   } catch (error) {
-    return { settings, problems: [wrong(file, `${file} cannot be read: ${messageOf(error)}.`, "Mend the file.")] };
+    return { settings, problems: [wrong(file, `${file} cannot be read: ${firstLineOf(error)}.`, "Mend the file.")] };
   }
 }
 
@@ -73,7 +73,8 @@ async function open(
   if (typeof salt !== "string") {
     return unchecked(subject, `${names}: encrypted otherwise than with a passphrase, which cannot be read here.`);
   }
-  const mend = "Set PULUMI_CONFIG_PASSPHRASE (or PULUMI_CONFIG_PASSPHRASE_FILE) to the passphrase of this stack.";
+  const mend =
+    "Set PULUMI_CONFIG_PASSPHRASE (or PULUMI_CONFIG_PASSPHRASE_FILE) to the passphrase of this stack, or the settings anew.";
   try {
     const passphrase = passphraseFrom(environment, (path) => readFileSync(path, "utf8"));
     if (passphrase === undefined) return wrong(subject, `${names}: encrypted, and no passphrase is set.`, mend);

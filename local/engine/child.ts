@@ -28,7 +28,9 @@ export class Child {
     this.exit = once(process, "close").then(
       ([code, signal]) => ({ code: code as number | null, signal: signal as NodeJS.Signals | null }),
       (error: Error): never => {
-        throw new EngineError(`a process could not be started: ${error.message}`);
+        throw new EngineError(
+          `Node could not be started in the program's folder: ${error.message}. No password was changed: mend that, and run it again`,
+        );
       },
     );
     this.exit.catch(() => undefined);

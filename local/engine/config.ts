@@ -2,7 +2,7 @@ import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync }
 import { basename, dirname, join, resolve } from "node:path";
 import { Document, parse, parseDocument } from "yaml";
 import { z } from "zod";
-import { EngineError, messageOf, readable, UnsupportedError } from "./errors";
+import { EngineError, firstIssue, firstLineOf, messageOf, readable, UnsupportedError } from "./errors";
 import { type Crypter } from "./secrets";
 
 /** What `Pulumi.yaml` says. */
@@ -42,19 +42,23 @@ const projectFile = z.looseObject({
   config: z.record(z.string(), z.unknown()).default({}),
 });
 
+const mendFile = "Nothing was changed: correct it there";
+
 /** Reads the project file of `directory`. */
 export function readProject(directory: string): Project {
   const path = findFile(directory);
-  if (path === undefined) throw new EngineError(`no Pulumi.yaml project file found in ${directory}`);
-  const result = projectFile.safeParse(readable(path, () => parse(readFileSync(path, "utf8")) as unknown));
-  if (!result.success) throw new EngineError(`${path} cannot be used:\n${z.prettifyError(result.error)}`);
+  if (path === undefined)
+    throw new EngineError(`no Pulumi.yaml project file found in ${directory}: name a project's folder`);
+  const result = projectFile.safeParse(readable(path, mendFile, () => parse(readFileSync(path, "utf8")) as unknown));
+  if (!result.success) throw new EngineError(`${path} cannot be used: ${firstIssue(result.error)}. ${mendFile}`);
   const { name, runtime, main, config, ...others } = result.data;
   if (runtime.name !== "nodejs") throw new UnsupportedError(`the runtime ${JSON.stringify(runtime.name)}`);
   for (const key of ["stackConfigDir", "plugins", "packages"])
     if (key in others) throw new UnsupportedError(`\`${key}\` in ${path}`);
   const program = resolve(directory, main);
   const found = statSync(program, { throwIfNoEntry: false });
-  if (!found) throw new EngineError(`the project's \`main\` could not be read: there is no ${program}`);
+  if (!found)
+    throw new EngineError(`the project's \`main\` could not be read: there is no ${program}. Correct it in ${path}`);
   return {
     name,
     directory: resolve(directory),
@@ -72,7 +76,9 @@ export function findProject(directory: string): string {
   for (let folder = resolve(directory); ; folder = dirname(folder)) {
     if (findFile(folder) !== undefined) return folder;
     if (folder === dirname(folder))
-      throw new EngineError(`no Pulumi.yaml project file found in ${directory} or above it`);
+      throw new EngineError(
+        `no Pulumi.yaml project file found in ${directory} or above it: name a project's folder with --cwd`,
+      );
   }
 }
 
@@ -93,7 +99,8 @@ function projectConfig(project: string, config: Record<string, unknown>): Record
 /** `name` alone belongs to the project. */
 export function fullKey(project: string, key: string): string {
   const [, namespace = project, name] = /^(?:([^:]+):(?:config:)?)?([^:]+)$/.exec(key) ?? [];
-  if (name === undefined) throw new EngineError(`${JSON.stringify(key)} is no configuration key`);
+  if (name === undefined)
+    throw new EngineError(`${JSON.stringify(key)} is no configuration key: write \`name\` or \`namespace:name\``);
   return `${namespace}:${name}`;
 }
 
@@ -117,9 +124,10 @@ export class StackFile {
     private readonly project: Project,
   ) {
     this.document = existsSync(path) ? parseDocument(readFileSync(path, "utf8")) : new Document({});
-    if (this.document.errors[0]) throw new EngineError(`${path}: ${this.document.errors[0].message}`);
-    const result = stackFile.safeParse(readable(path, () => this.document.toJSON() as unknown) ?? {});
-    if (!result.success) throw new EngineError(`${path} cannot be used:\n${z.prettifyError(result.error)}`);
+    const [error] = this.document.errors;
+    if (error) throw new EngineError(`${path} cannot be read: ${firstLineOf(error)}. ${mendFile}`, { cause: error });
+    const result = stackFile.safeParse(readable(path, mendFile, () => this.document.toJSON() as unknown) ?? {});
+    if (!result.success) throw new EngineError(`${path} cannot be used: ${firstIssue(result.error)}. ${mendFile}`);
     const { encryptionsalt, secretsprovider = "passphrase" } = result.data;
     if (secretsprovider !== "passphrase") throw new UnsupportedError(`the secrets provider ${secretsprovider}`);
     this.salt = encryptionsalt;
@@ -138,7 +146,9 @@ export class StackFile {
   settings(crypter: Crypter | undefined): Record<string, ConfigValue> {
     const own = Object.entries(this.config).map(([name, value]): [string, ConfigValue] => {
       const key = fullKey(this.project.name, name);
-      return [key, readable(`the setting ${key} in ${this.path}`, () => this.read(name, value, crypter))];
+      const what = `the setting ${key} in ${this.path}`;
+      const whatToDo = `Set it anew: rekey local config set --secret ${key}`;
+      return [key, readable(what, whatToDo, () => this.read(name, value, crypter))];
     });
     const given = Object.entries(this.project.config).map(([key, value]) => [key, { value, secret: false }] as const);
     return Object.fromEntries([...given, ...own]);
@@ -164,12 +174,16 @@ export class StackFile {
   }
 
   set(key: string, value: string | { secure: string }): void {
-    this.document.setIn(["config", fullKey(this.project.name, key)], value);
+    const path = ["config", fullKey(this.project.name, key)];
+    // `config:` with nothing below it holds nothing that could be added to.
+    if (this.document.has("config") && this.document.get("config") === undefined) this.document.delete("config");
+    this.document.setIn(path, value);
   }
 
   /** Removes a setting; says whether there was one. */
   remove(key: string): boolean {
-    return this.document.deleteIn(["config", fullKey(this.project.name, key)]);
+    const path = ["config", fullKey(this.project.name, key)];
+    return this.document.hasIn(path) && this.document.deleteIn(path);
   }
 
   save(): void {
@@ -179,7 +193,8 @@ export class StackFile {
       renameSync(aside, this.path);
     } catch (error) {
       rmSync(aside, { force: true });
-      throw new EngineError(`the settings cannot be written: ${messageOf(error)}`, { cause: error });
+      const why = `the settings cannot be written: ${messageOf(error)}`;
+      throw new EngineError(`${why}. ${this.path} is as it was: make room, or the folder writable`, { cause: error });
     }
   }
 }

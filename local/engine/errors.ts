@@ -1,3 +1,5 @@
+import { z } from "zod";
+
 /** The operation could not be done; the message says what happened and what to do. */
 export class EngineError extends Error {
   /** Name of the class. */
@@ -18,12 +20,23 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Reads something; what goes wrong is told with its name. */
-export function readable<T>(name: string, read: () => T): T {
+/** Reads something; what goes wrong is told with its name. @param whatToDo the next step then */
+export function readable<T>(name: string, whatToDo: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
     if (error instanceof UnsupportedError) throw error;
-    throw new EngineError(`${name} cannot be read: ${messageOf(error)}`, { cause: error });
+    throw new EngineError(`${name} cannot be read: ${firstLineOf(error)}. ${whatToDo}`, { cause: error });
   }
+}
+
+/** What a reader of YAML says, without the lines of the file that it shows: they may hold secrets. */
+export function firstLineOf(error: unknown): string {
+  return messageOf(error).replace(/:\n\n.*/s, "");
+}
+
+/** The first field that is not as it should be. */
+export function firstIssue({ issues: [issue] }: z.ZodError): string {
+  const field = issue && issue.path.length > 0 ? `${z.core.toDotPath(issue.path)}: ` : "";
+  return `${field}${issue?.message ?? "it cannot be used"}`;
 }

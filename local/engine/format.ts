@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { EngineError, readable, UnsupportedError } from "./errors";
+import { EngineError, firstIssue, readable, UnsupportedError } from "./errors";
 import { type Crypter } from "./secrets";
 import { providerType, providerUrn } from "./urns";
 import { type PropertyValue } from "./values";
@@ -64,6 +64,10 @@ export interface StackState {
   readonly pending: PendingOperation[];
 }
 
+/** What to do about a state that cannot be used. */
+export const mendState =
+  "Nothing was changed: correct it, or put an earlier one in its place with `rekey local import`";
+
 /**
  * Checks a deployment as `pulumi stack export` writes it.
  *
@@ -73,9 +77,7 @@ export interface StackState {
 export function checkExported(json: unknown, name: string): z.infer<typeof exported> {
   const result = exported.safeParse(json);
   if (result.success) return result.data;
-  const issue = result.error.issues[0];
-  const field = issue && issue.path.length > 0 ? `${z.core.toDotPath(issue.path)}: ` : "";
-  throw new EngineError(`${name} is broken: ${field}${issue?.message ?? "it cannot be used"}`);
+  throw new EngineError(`${name} is broken: ${firstIssue(result.error)}. ${mendState}`);
 }
 
 /** The salt that the secrets of a deployment were encrypted with. */
@@ -91,7 +93,7 @@ export function readDeployment(json: z.infer<typeof exported>, crypter: Crypter)
   if (json.version !== 3) throw new UnsupportedError(`a deployment of version ${json.version}`);
   const unseal = (saved: ResourceState): ResourceState => {
     const { inputs, outputs } = saved;
-    return readable(`the resource ${saved.urn} of the state`, () => {
+    return readable(`the resource ${saved.urn} of the state`, mendState, () => {
       return { ...saved, inputs: crypter.unseal(inputs), outputs: crypter.unseal(outputs) };
     });
   };
@@ -115,8 +117,8 @@ function verify(resources: readonly ResourceState[]): void {
     if (provider) needed.push(providerUrn(provider));
     const missing = needed.find((other) => !seen.has(other));
     if (missing !== undefined)
-      throw new EngineError(`the state is broken: ${urn} refers to ${missing}, which is not before it`);
-    if (!replaced && live.has(urn)) throw new EngineError(`the state is broken: ${urn} is in it twice`);
+      throw new EngineError(`the state is broken: ${urn} refers to ${missing}, which is not before it. ${mendState}`);
+    if (!replaced && live.has(urn)) throw new EngineError(`the state is broken: ${urn} is in it twice. ${mendState}`);
     seen.add(urn);
     if (!replaced) live.add(urn);
   }

@@ -55,7 +55,8 @@ export class DynamicHost {
       announce = undefined;
     });
     const died = child.exit.then(({ code }): never => {
-      throw new EngineError(`the dynamic provider host ended before it was ready, with exit code ${String(code)}`);
+      const how = `the dynamic provider host ended before it was ready, with exit code ${String(code)}`;
+      throw new EngineError(`${how}. Nothing was sent; what it printed stands in the diagnostics`);
     });
     died.catch(() => undefined);
     const client = new Client(`127.0.0.1:${await Promise.race([port, died])}`, credentials.createInsecure(), {
@@ -166,6 +167,10 @@ function fromServiceError(error: ServiceError, inputs: PropertyMap): Error {
   }
   const { UNAVAILABLE, INTERNAL } = status;
   if (error.code !== UNAVAILABLE && error.code !== INTERNAL) return new EngineError(error.details, { cause: error });
-  const message = `the provider's process ended, or cannot be reached (${error.details}): whether it did what it was asked is unknown`;
-  return new HostGone(message, { cause: error });
+  const happened = `the provider's process ended, or cannot be reached (${error.details})`;
+  return new HostGone(
+    `${happened}: whether it did what it was asked is unknown.\n` +
+      "If that was a reset, the password may have been changed: run `up` again, which resets it once more",
+    { cause: error },
+  );
 }

@@ -22,14 +22,17 @@ export function takeLock(path: string): () => void {
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(mine, JSON.stringify(me));
   } catch (error) {
-    throw new EngineError(`the state folder cannot be written: ${messageOf(error)}`, { cause: error });
+    const why = `the state folder cannot be written: ${messageOf(error)}`;
+    throw new EngineError(`${why}. Nothing was changed: make it writable, or name another with --state-dir`, {
+      cause: error,
+    });
   }
   try {
     // A link appears with its content, or not at all: nobody reads half a lock.
     while (!tryLink(mine, path)) {
       const held = readText(path);
       if (held === undefined) continue;
-      const holder = readable(`the lock ${path}`, () => readHolder(held));
+      const holder = readable(`the lock ${path}`, "Remove it if no operation runs", () => readHolder(held));
       if (isAlive(holder)) {
         throw new EngineError(
           `the stack is locked by process ${holder.pid} on ${holder.host}, which is running an operation. ` +
@@ -46,8 +49,7 @@ export function takeLock(path: string): () => void {
 
 function readHolder(text: string): Holder {
   const { pid, host, began } = JSON.parse(text) as Partial<Holder>;
-  if (!Number.isInteger(pid) || typeof host !== "string")
-    throw new Error("it names no process. Remove it if none runs");
+  if (!Number.isInteger(pid) || typeof host !== "string") throw new Error("it names no process");
   return { pid: Number(pid), host, began };
 }
 
@@ -69,7 +71,10 @@ function tryLink(from: string, to: string): boolean {
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
-    throw new EngineError(`the stack cannot be locked: ${messageOf(error)}`, { cause: error });
+    const why = `the stack cannot be locked: ${messageOf(error)}`;
+    throw new EngineError(`${why}. Nothing was changed: name a folder that has hard links with --state-dir`, {
+      cause: error,
+    });
   }
 }
 

@@ -95,7 +95,8 @@ async function runProgram(options: RunOptions, deployment: Deployment, monitor: 
   await program.stop(2000);
 }
 
-function pendingWarning(state: StackState): string {
+/** Said of what an operation that was killed left behind. */
+export function pendingWarning(state: StackState): string {
   const lines = state.pending.map(({ resource, type }) => `  * ${resource.urn}, interrupted while ${type}\n`);
   return (
     `Attempting to deploy or update resources with ${state.pending.length} pending operations from previous deployment.\n` +

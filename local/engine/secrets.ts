@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, pbkdf2, randomBytes } from "node:crypto";
 import { promisify } from "node:util";
-import { EngineError } from "./errors";
+import { EngineError, readable } from "./errors";
 import { isSecret, mapParts, type PropertyValue, secret, secretSignature, signature } from "./values";
 
 const iterations = 1_000_000;
@@ -30,7 +30,9 @@ export class Crypter {
   static async open(passphrase: string, salt: string): Promise<Crypter> {
     const [version, saltText] = salt.split(":", 2);
     if (version !== "v1" || saltText === undefined)
-      throw new EngineError("the encryption salt of the stack is malformed");
+      throw new EngineError(
+        "the encryption salt of the stack is malformed: put its former `encryptionsalt` back, without which no secret can be read",
+      );
     const key = await deriveKey(passphrase, Buffer.from(saltText, "base64"));
     let found: string | undefined;
     try {
@@ -48,7 +50,11 @@ export class Crypter {
   }
 
   decrypt(ciphertext: string): string {
-    return decrypt(this.key, ciphertext);
+    try {
+      return decrypt(this.key, ciphertext);
+    } catch (cause) {
+      throw new EngineError("a secret is damaged, or was encrypted with another passphrase or salt", { cause });
+    }
   }
 
   /** Values as they are saved: secrets with their ciphertexts, or shown. */
@@ -82,7 +88,8 @@ export class Crypter {
 export function passphraseFrom(env: NodeJS.ProcessEnv, readFile: (path: string) => string): string | undefined {
   if (env.PULUMI_CONFIG_PASSPHRASE !== undefined) return env.PULUMI_CONFIG_PASSPHRASE;
   const file = env.PULUMI_CONFIG_PASSPHRASE_FILE;
-  return file === undefined || file === "" ? undefined : readFile(file).trim();
+  if (file === undefined || file === "") return undefined;
+  return readable("PULUMI_CONFIG_PASSPHRASE_FILE", "Name a file that can be read", () => readFile(file).trim());
 }
 
 function deriveKey(passphrase: string, salt: Buffer): Promise<Buffer> {
@@ -99,7 +106,7 @@ function encrypt(key: Buffer, text: string): string {
 function decrypt(key: Buffer, text: string): string {
   const [version, nonce, sealed] = text.split(":");
   if (version !== "v1" || nonce === undefined || sealed === undefined)
-    throw new EngineError("a ciphertext is malformed");
+    throw new Error("not of the form v1:nonce:sealed");
   const bytes = Buffer.from(sealed, "base64");
   const decipher = createDecipheriv("aes-256-gcm", key, Buffer.from(nonce, "base64"), { authTagLength: 16 });
   decipher.setAuthTag(bytes.subarray(-16));

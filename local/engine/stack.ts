@@ -37,7 +37,7 @@ export class LocalStack {
   static async open(options: OpenOptions): Promise<LocalStack> {
     const stack = options.stack ?? "dev";
     if (!/^[A-Za-z0-9_.-]{1,100}$/.test(stack))
-      throw new EngineError(`${JSON.stringify(stack)} is no name for a stack`);
+      throw new EngineError(`${JSON.stringify(stack)} is no name for a stack: use 1 to 100 of A-Z a-z 0-9 _ . -`);
     const project = readProject(options.projectDir);
     const env = { ...process.env, ...options.env };
     const passphrase = options.passphrase ?? passphraseFrom(env, (path) => readFileSync(path, "utf8"));

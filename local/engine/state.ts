@@ -2,12 +2,19 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { EngineError, messageOf, readable } from "./errors";
-import { type PendingOperation, type ResourceState, resourceText, type StackState, stateText } from "./format";
+import {
+  mendState,
+  type PendingOperation,
+  type ResourceState,
+  resourceText,
+  type StackState,
+  stateText,
+} from "./format";
 import { type Crypter } from "./secrets";
 
 /** Reads a state file; undefined when there is none. */
 export function readState(path: string): unknown {
-  return readable(`the state file ${path}`, () => {
+  return readable(`the state file ${path}`, mendState, () => {
     try {
       return JSON.parse(readFileSync(path, "utf8")) as unknown;
     } catch (error) {
@@ -36,7 +43,12 @@ export async function writeSynced(path: string, text: string): Promise<void> {
     await folder.sync().finally(() => folder.close());
   } catch (error) {
     await rm(aside, { force: true }).catch(() => undefined);
-    throw new EngineError(`the state cannot be written: ${messageOf(error)}`, { cause: error });
+    throw new EngineError(
+      `the state cannot be written: ${messageOf(error)}.\n` +
+        `${path} is as it was saved last: a password that was reset since is not in it. ` +
+        "Make room, or the folder writable; the next `up` resets such a password once more",
+      { cause: error },
+    );
   }
 }
 

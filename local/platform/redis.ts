@@ -53,7 +53,8 @@ export class RedisUsers {
       await client.connect();
     } catch (error) {
       await users.close();
-      throw users.#lastError ?? error;
+      const { message } = users.#lastError ?? (error as Error);
+      throw new Error(`${message}: is a Redis there, and are its user and password right?`, { cause: error });
     }
     return users;
   }

@@ -27,6 +27,8 @@ export async function startRedisServer(attempts = 3): Promise<RedisServer> {
   const child = spawn("sh", ["-c", script], { detached: true, stdio: ["pipe", "pipe", "pipe", "pipe"] });
   const lifeline = child.stdio[3] as Writable;
   const ended = once(child, "close");
+  // Where there is no shell it fails, too: why, is said below.
+  ended.catch(() => undefined);
   child.once("exit", () => lifeline.destroy());
   for (const pipe of [child.stdin, lifeline]) {
     pipe.on("error", () => undefined);
@@ -49,6 +51,8 @@ export async function startRedisServer(attempts = 3): Promise<RedisServer> {
   };
 }
 
+const instead = "mend that, or name a Redis that runs (redis://…)";
+
 /** Waits until the server takes connections, or ends: then it is why. */
 function problemOfStart(child: ChildProcessWithoutNullStreams): Promise<string | undefined> {
   let output = "";
@@ -63,12 +67,12 @@ function problemOfStart(child: ChildProcessWithoutNullStreams): Promise<string |
     };
     child.stdout.setEncoding("utf8").on("data", read);
     child.stderr.setEncoding("utf8").on("data", read);
-    child.once("error", (error) => resolve(`redis-server cannot be started: ${error.message}`));
+    child.once("error", (error) => resolve(`redis-server cannot be started: ${error.message}; ${instead}`));
     child.once("close", (code) =>
       resolve(
         code === 127
-          ? "there is no redis-server on PATH: install it (Debian and Ubuntu: apt-get install redis-server), or name a Redis that runs"
-          : `redis-server ended at once (exit code ${code}): ${output.trim().split("\n").at(-1)}`,
+          ? "there is no redis-server on PATH: install it (Debian and Ubuntu: apt-get install redis-server), or name a Redis that runs (redis://…)"
+          : `redis-server ended at once (exit code ${code}): ${output.trim().split("\n").at(-1)}; ${instead}`,
       ),
     );
   });

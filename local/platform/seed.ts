@@ -23,7 +23,8 @@ export function readSeed(file: string): PlatformSeed {
   } catch (error) {
     return error instanceof PlatformOptionError
       ? refuse(`${error.option}: ${error.problem}`, error)
-      : refuse((error as Error).message, error);
+      : // Without the lines of the file that the reader of YAML shows: they may hold passwords.
+        refuse((error as Error).message.replace(/:\n\n.*/s, ""), error);
   }
 }
 

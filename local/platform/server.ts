@@ -212,7 +212,8 @@ async function listen(server: Server, host: string, port: number): Promise<strin
   await new Promise<void>((resolve, reject) => {
     server.once("error", (cause: NodeJS.ErrnoException) => {
       const option = cause.code === "EADDRINUSE" || cause.code === "EACCES" ? "port" : "host";
-      reject(new PlatformOptionError(option, `cannot listen at ${host}, port ${port}: ${cause.message}`, { cause }));
+      const problem = `cannot listen at ${host}, port ${port}: ${cause.message}. Name another, or none for ${option === "port" ? "a free one" : "127.0.0.1"}`;
+      reject(new PlatformOptionError(option, problem, { cause }));
     });
     server.listen(port, host, resolve);
   });

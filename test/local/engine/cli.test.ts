@@ -117,7 +117,10 @@ describe("rekey local", function () {
 
   it("says what is wrong in one line", () => {
     const { status, err } = rekey(["preview", "--cwd", "/"]);
-    assert.deepEqual([status, err], [1, "error: no Pulumi.yaml project file found in / or above it\n"]);
+    assert.deepEqual(
+      [status, err],
+      [1, "error: no Pulumi.yaml project file found in / or above it: name a project's folder with --cwd\n"],
+    );
     assert.match(rekey(["preview"], { PULUMI_CONFIG_PASSPHRASE: "wrong" }).err, /^error: incorrect passphrase.*\n$/);
     assert.equal(rekey(["up", "--parallel", "0"]).status, 1);
     for (const args of [["up", "--yes", "--target", "urn"], ["preview", "--target", "urn"], ["watch"]]) {

@@ -247,6 +247,16 @@ describe("the local engine's project and settings", () => {
     assert.ok(existsSync(path));
   });
 
+  for (const empty of ["", "config:\n", "config: {}\n"]) {
+    it(`has nothing to remove from ${JSON.stringify(empty)}, and adds to it`, () => {
+      write("Pulumi.yaml", "name: p\nruntime: nodejs");
+      const file = new StackFile(write("Pulumi.dev.yaml", empty), readProject(directory));
+      assert.ok(!file.remove("a"));
+      file.set("a", "b");
+      assert.deepEqual(file.settings(undefined)["p:a"], { value: "b", secret: false });
+    });
+  }
+
   it("gives a name alone to the project", () => {
     assert.equal(fullKey("p", "a"), "p:a");
     assert.equal(fullKey("p", "ns:a"), "ns:a");

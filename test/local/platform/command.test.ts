@@ -157,7 +157,10 @@ describe("rekey platform", () => {
     [["--credentials", "sometimes"], /'--credentials <when>'/],
     [["--seed", "none.yaml"], /^error: --seed: none\.yaml: ENOENT/],
     [["--redis", "http://localhost"], /^error: --redis: must be true, or an address/],
-    [["--redis", "redis://:canary@127.0.0.1:1"], /^error: --redis: connect ECONNREFUSED 127\.0\.0\.1:1$/m],
+    [
+      ["--redis", "redis://:canary@127.0.0.1:1"],
+      /^error: --redis: connect ECONNREFUSED 127\.0\.0\.1:1: is a Redis there, and .*$/m,
+    ],
     [["--prot", "1"], /unknown option '--prot'/],
     [["extra"], /too many arguments/],
   ];

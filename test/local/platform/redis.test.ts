@@ -137,7 +137,7 @@ describe("local platform: a Redis that cannot be used", () => {
     });
 
   it("is named with the reason where nobody listens, without its password", () =>
-    refuses("redis://:canary@127.0.0.1:1", /^connect ECONNREFUSED 127\.0\.0\.1:1$/));
+    refuses("redis://:canary@127.0.0.1:1", /^connect ECONNREFUSED 127\.0\.0\.1:1: is a Redis there/));
 
   for (const given of ["localhost:6379", "http://localhost", "redis://"]) {
     it(`is refused as ${JSON.stringify(given)}`, () => refuses(given, /must be true, or an address: redis:/));

@@ -96,6 +96,14 @@ flowControlKeys:
     });
   }
 
+  it("are refused without the lines that cannot be read, which may hold passwords", () => {
+    const file = fileOf("password: canary\npassword: canary");
+    assert.throws(
+      () => readSeed(file),
+      ({ message }: Error) => message.includes("at line 2") && !message.includes("canary"),
+    );
+  });
+
   it("are refused by name where there is none", () => {
     assert.throws(() => readSeed(join(directory, "none.yaml")), /none\.yaml: ENOENT/);
   });
