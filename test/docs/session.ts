@@ -111,7 +111,7 @@ export class Session {
     const script = code
       .replaceAll("https://api.example.com", this.platform.url)
       .replaceAll("https://queue.example.com", this.platform.url);
-    const output = await succeed("bash", ["-euo", "pipefail", "-c", script], {
+    const output = await succeed("bash", ["--norc", "-euo", "pipefail", "-c", script], {
       cwd: this.#project.directory,
       signal: this.#over.signal,
       env: { ...this.#environment, PATH: `${this.#path("node_modules/.bin")}:${process.env.PATH}` },

@@ -9,7 +9,7 @@ const counts = { struck: 0, saved: 0, repeated: 0, pending: 0 };
 
 /** An `up` with a kill, and one that nobody disturbs. */
 async function play(scene: Scene, kill: Kill): Promise<void> {
-  if (kill.from === "nothing") scene.startOver();
+  if (kill.from === "nothing") await scene.startOver();
   scene.newVersion();
   const before = await scene.see();
   const struck = await scene.up(kill);

@@ -67,7 +67,7 @@ export class Scene {
     writeFileSync(join(program.directory, "Pulumi.yaml"), project);
     const stack = await LocalStack.open({ projectDir: program.directory, passphrase });
     const scene = new Scene(platform, await Gate.start(platform.url), program, stack);
-    scene.startOver();
+    await scene.startOver();
     scene.newVersion();
     const began = Date.now();
     const { code, printed } = await scene.up();
@@ -83,10 +83,10 @@ export class Scene {
   }
 
   /** Takes the state and the platform back to before the first `up`. */
-  startOver(): void {
+  async startOver(): Promise<void> {
     rmSync(this.#path(".rekey"), { recursive: true, force: true });
     mkdirSync(this.#stateFolder, { recursive: true });
-    this.platform.reset();
+    await this.platform.reset();
   }
 
   /** Gives every resource a new version, so that every database is to be reset. */
