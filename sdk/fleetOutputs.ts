@@ -98,7 +98,10 @@ export function failureOf(fleet: string, states: readonly NamedState[]): string 
     .slice(0, mostNamed)
     .map(([name, { problem = "" }]) => `  ${name}: ${problem.replaceAll("\n", " ")}`);
   if (failed.length > mostNamed) lines.push(`  and ${failed.length - mostNamed} more: see the output \`failed\``);
-  if (notTried > 0) lines.push(`  ${notTried} were not tried, because so many had failed before (maxFailures)`);
+  if (notTried > 0)
+    lines.push(
+      `  ${notTried} were not tried, so that their passwords are as they were: so many had failed before (maxFailures)`,
+    );
   return (
     `PasswordRotationFleet ${JSON.stringify(fleet)}: ${failed.length} of ${states.length} databases failed:\n${lines.join("\n")}\n` +
     "All others are saved. Run `pulumi up` again: it takes up only those that failed, are unknown or were not tried."

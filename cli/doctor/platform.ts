@@ -1,4 +1,3 @@
-import { type PlatformClient } from "../../provider/api/platform";
 import { RequestError } from "../../provider/api/errors/requestError";
 import { whyNotSent } from "../../provider/api/failures";
 import { nameOf, type SettingName, type Settings, type SettingValue } from "../../provider/settings";
@@ -37,11 +36,9 @@ async function checkWay(name: "baseUrl" | "queueUrl", settings: Settings): Promi
 
 async function checkToken(settings: Settings): Promise<Check> {
   // Loaded only here: an HTTP client takes its time.
-  const { PlatformClient: Client } = require("../../provider/api/platform") as {
-    PlatformClient: typeof PlatformClient;
-  };
+  const { PlatformClient } = require("../../provider/api/platform") as typeof import("../../provider/api/platform");
   try {
-    await new Client(settings).flowControl.globalParallelism();
+    await new PlatformClient(settings).flowControl.globalParallelism();
     return ok("the queue's token", "The queue answered a reading with rekey:queueToken.");
   } catch (error) {
     if (!(error instanceof RequestError)) throw error;

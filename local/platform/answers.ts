@@ -2,6 +2,7 @@ import { type HttpBindings } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 import { routePath } from "hono/route";
 import { stringify } from "lossless-json";
+import { Refused } from "./refused";
 
 export type Env = { Bindings: HttpBindings };
 
@@ -40,13 +41,13 @@ export function allowOnly(app: Hono<Env>, methods: readonly Method[], paths: rea
   }
 }
 
-/** A path parameter, decoded; or the refusal, where its percent-encoding cannot be decoded. */
-export function pathParameter(c: Context<Env>, name: string): string | Response {
+/** A path parameter, decoded. @throws Refused where its percent-encoding cannot be decoded */
+export function pathParameter(c: Context<Env>, name: string): string {
   // The router's own decoding keeps what it cannot decode, so that "%zz" and "%25zz" would be one key.
   const sent = c.req.path.split("/")[routePath(c).split("/").indexOf(`:${name}`)] ?? "";
   try {
     return decodeURIComponent(sent);
   } catch {
-    return refusal(400, name, "its percent-encoding in the path is malformed, or is not UTF-8");
+    throw new Refused(name, "its percent-encoding in the path is malformed, or is not UTF-8");
   }
 }

@@ -40,16 +40,12 @@ export class FlowControl {
   ) {}
 
   /**
-   * The keys that hold state, those that match `search` where it is given. How it matches is the platform's choice.
+   * The keys that hold state, those that match `search` where it is given. How it matches is the platform's choice. A
+   * record that cannot be read stands as the error that says so.
    *
    * @see Interface, section 4.2
    */
-  async list({ search }: { search?: string | undefined } = {}): Promise<FlowControlKey[]> {
-    return allReadable(await this.listEntries(search));
-  }
-
-  /** The same list, in which a record that cannot be read stands as the error that says so. */
-  async listEntries(search?: string): Promise<ListEntry[]> {
+  async list(search?: string): Promise<ListEntry[]> {
     const answer = await this.#read(
       "/v2/flowControl",
       "list the flow-control keys",

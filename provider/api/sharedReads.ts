@@ -35,7 +35,7 @@ export class SharedReads {
     return shared(turn.keys, key, () => this.#get(turn, key));
   }
 
-  /** As `FlowControl.list`. */
+  /** As `FlowControl.list`. @throws UnreadableError for the first record that cannot be read */
   async list(search?: string): Promise<FlowControlKey[]> {
     return allReadable(await this.#entries(this.#currentTurn(), search));
   }
@@ -66,7 +66,7 @@ export class SharedReads {
   }
 
   #entries(turn: Turn, search?: string): Promise<ListEntry[]> {
-    return shared(turn.lists, search, () => turn.end.then(() => this.flowControl.listEntries(search)));
+    return shared(turn.lists, search, () => turn.end.then(() => this.flowControl.list(search)));
   }
 
   #currentTurn(): Turn {

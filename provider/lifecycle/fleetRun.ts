@@ -12,6 +12,11 @@ export interface FleetRunOptions {
   readonly say: (line: string) => void;
 }
 
+/** What the program calls a fleet, from its full name. */
+export function fleetName(urn: string): string {
+  return urn.split("::").at(-1) ?? urn;
+}
+
 /** Milliseconds between two lines about how far a fleet is. */
 const pause = 5_000;
 

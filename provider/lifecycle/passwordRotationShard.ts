@@ -164,7 +164,8 @@ async function rotate(planned: PlannedDatabase, fleet: FleetRun | undefined, run
     }
   };
   if (!fleet || plan.do !== "reset") return act();
-  const problem = "Not tried: so many others had failed before that the fleet stopped (maxFailures).";
+  const problem =
+    "Not tried, so that its password is as it was: so many others had failed before that the fleet stopped (maxFailures).";
   return (await fleet.reset(act)) ?? { state: withProblem(planned, { problem, notTried: true }), failed: false };
 }
 

@@ -3,10 +3,9 @@ import { type FlowControl } from "../api/flowControl";
 import { type Line } from "../api/line";
 import { RefusedError } from "../api/errors/refusedError";
 import { type Applied } from "./applied";
-import { FleetRun } from "./fleetRun";
+import { fleetName, FleetRun } from "./fleetRun";
 import { Ledger } from "./ledger";
 import { type PasswordRotationOutputs } from "./outputs";
-import { nameOf } from "./shardNotice";
 
 /** What a run needs from outside. */
 export interface RunResources {
@@ -58,7 +57,7 @@ export class Run {
     const known = this.#fleets.get(urn);
     if (known) return known;
     const line = platform.lineWithin(concurrency ?? undefined);
-    const fleet = new FleetRun({ name: nameOf(urn), maxFailures: maxFailures ?? undefined, line, now, say });
+    const fleet = new FleetRun({ name: fleetName(urn), maxFailures: maxFailures ?? undefined, line, now, say });
     this.#fleets.set(urn, fleet);
     return fleet;
   }

@@ -1,3 +1,4 @@
+import { fleetName } from "./fleetRun";
 import { type PlannedDatabase, type PasswordRotationShardInputs } from "./passwordRotationShard";
 
 /** Databases that are named for one reason; of the others only the count is said. */
@@ -14,13 +15,8 @@ export function shardNotice(
     if (what !== undefined) idsOf.set(what, [...(idsOf.get(what) ?? []), wish.databaseId]);
   }
   if (idsOf.size === 0) return undefined;
-  const of = `PasswordRotationFleet ${JSON.stringify(nameOf(fleet))}, shard ${shard}, ${planned.length} in all`;
+  const of = `PasswordRotationFleet ${JSON.stringify(fleetName(fleet))}, shard ${shard}, ${planned.length} in all`;
   return [...idsOf].map(([what, ids]) => `${of}: ${ids.length} ${what}: ${listed(ids)}.`).join("\n");
-}
-
-/** The last part of a full name. */
-export function nameOf(urn: string): string {
-  return urn.split("::").at(-1) ?? urn;
 }
 
 function whatIsPlanned(plan: PlannedDatabase["plan"], rotateEvery: unknown): string | undefined {

@@ -210,8 +210,8 @@ export const sections = [
       ],
       [
         [
-          await s.ofKey(answered("5"), (one) => one.list()),
-          await s.ofKey(answered("[{}]"), (one) => one.list()),
+          await s.ofList(answered("5")),
+          await s.ofList(answered("[{}]")),
           await s.ofKey(answered("{}"), (one) => one.globalParallelism()),
         ],
         "The same, of the list of keys and of the global parallelism.",

@@ -12,6 +12,7 @@ const { Databases } = load("provider/api/databases");
 const { errorOf } = load("provider/api/failures");
 const { Line } = load("provider/api/line");
 const { FlowControl } = load("provider/api/flowControl");
+const { SharedReads } = load("provider/api/sharedReads");
 const { managementService, queueService } = load("provider/api/service");
 const { requireEngine } = load("provider/engineWatch");
 const face = load("provider/dynamic");
@@ -57,6 +58,11 @@ export function ofReset(given) {
 /** What is said where reading or resetting a flow-control key fails so. */
 export function ofKey(given, act = (flowControl) => flowControl.get("orders")) {
   return messageOf(() => act(new FlowControl(requester(services.queue, given))));
+}
+
+/** What is said where listing the keys fails so. */
+export function ofList(given) {
+  return ofKey(given, (flowControl) => new SharedReads(flowControl).list());
 }
 
 /** What is said of a setting that is written so, or missing. */

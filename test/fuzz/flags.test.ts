@@ -28,7 +28,7 @@ const wrong: readonly (readonly [args: readonly string[], named: RegExp])[] = [
   [["local", "up"], /--yes or --skip-preview/],
   [["local", "output", "--cwd", "/nowhere"], /Pulumi\.yaml.*\/nowhere/],
   [["local", "import", "--file", "nowhere.json"], /nowhere\.json/],
-  [["local", "import", "--file", "index.js"], /--file: index\.js is no JSON/],
+  [["local", "import", "--file", "index.js"], /--file: index\.js cannot be read as JSON/],
   [["local", "import", "--file", "package.json"], /imported state is broken: version/],
   [["local", "config", "set", "a:b:c:d", "1"], /a:b:c:d/],
   [["local", "config", "get", "__proto__"], /__proto__/],

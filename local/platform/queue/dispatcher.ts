@@ -1,8 +1,14 @@
+import Queue from "yocto-queue";
 import { type FlowControlRecord, type GlobalParallelism } from "../flowControl";
 import { Agenda } from "./agenda";
-import { Fifo } from "./fifo";
 import { FlowControlKey, type Limits } from "./flowControlKey";
 import { OrderedQueue } from "./orderedQueue";
+
+/** The global parallelism; its count is given where it is to stand for other messages than those of the keys. */
+export interface GivenParallelism {
+  readonly parallelismMax: number;
+  readonly parallelismCount?: number | undefined;
+}
 
 /** What the dispatcher must know of a message. */
 export interface Dispatchable {
@@ -33,20 +39,19 @@ const mostIdleKeys = 10_000;
  * turns at the global parallelism. Each message costs a constant time, however many keys and messages wait.
  */
 export class Dispatcher<M extends Dispatchable> {
-  readonly #global: { readonly parallelismMax: number; readonly parallelismCount?: number | undefined };
+  readonly #global: GivenParallelism;
   readonly #keys = new Map<string, FlowControlKey<Ticket<M>>>();
   readonly #idle = new Set<FlowControlKey<Ticket<M>>>();
   readonly #queues = new Map<string, OrderedQueue<Ticket<M>>>();
   readonly #withoutKey = new FlowControlKey<Ticket<M>>("");
   /** Keys that may have capacity, in the order of their turns. */
-  readonly #ready = new Fifo<FlowControlKey<Ticket<M>>>();
+  readonly #ready = new Queue<FlowControlKey<Ticket<M>>>();
   readonly #agenda = new Agenda<Ticket<M> | FlowControlKey<Ticket<M>>>();
   #running = 0;
   /** Running messages that were set by hand, over all keys. */
   #givenRunning = 0;
 
-  /** @param global the count is given where it is to stand for other messages than those of the keys */
-  constructor(global: { readonly parallelismMax: number; readonly parallelismCount?: number | undefined }) {
+  constructor(global: GivenParallelism) {
     this.#global = global;
   }
 
@@ -103,14 +108,14 @@ export class Dispatcher<M extends Dispatchable> {
     }
     const taken: Ticket<M>[] = [];
     for (let { parallelismMax, parallelismCount } = this.global; parallelismCount < parallelismMax;) {
-      const key = this.#ready.shift();
+      const key = this.#ready.dequeue();
       if (key === undefined) {
         break;
       }
       key.isReady = false;
       const capacity = key.capacity(now);
       if (capacity === "yes") {
-        const ticket = key.waiting.shift()!;
+        const ticket = key.waiting.dequeue()!;
         ticket.epoch = key.begin(now);
         this.#running++;
         parallelismCount++;
@@ -214,7 +219,7 @@ export class Dispatcher<M extends Dispatchable> {
       this.#keys.set(flowControl.key, ticket.key);
     }
     this.#idle.delete(ticket.key);
-    ticket.key.waiting.push(ticket);
+    ticket.key.waiting.enqueue(ticket);
     this.#markReady(ticket.key);
   }
 
@@ -230,7 +235,7 @@ export class Dispatcher<M extends Dispatchable> {
   #markReady(key: FlowControlKey<Ticket<M>>): void {
     if (!key.isReady && key.waiting.size > 0) {
       key.isReady = true;
-      this.#ready.push(key);
+      this.#ready.enqueue(key);
     }
   }
 

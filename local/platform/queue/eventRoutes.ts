@@ -5,7 +5,7 @@ import { type QueueEvent } from "./events";
 import { type MessageQueue } from "./messageQueue";
 import { whole } from "./values";
 
-/** Most events of one answer, also where no `count` is given it is the default. */
+/** Most events of one answer, and as many as there are where no `count` is given. */
 const mostEvents = 1_000;
 const filters = ["messageId", "state", "url", "flowControlKey", "queueName", "scheduleId", "label"] as const;
 
@@ -20,7 +20,8 @@ export function addEventRoutes(app: Hono<Env>, queue: MessageQueue): void {
     if (count < 1 || count > mostEvents) {
       throw new Refused("count", `must be from 1 to ${mostEvents}`);
     }
-    const { fromDate = 0, toDate = Infinity } = { fromDate: query("fromDate"), toDate: query("toDate") };
+    const fromDate = query("fromDate") ?? 0;
+    const toDate = query("toDate") ?? Infinity;
     const wanted = filters.flatMap((name) => {
       const values = c.req.queries(name);
       return values === undefined ? [] : [{ name, values }];

@@ -27,9 +27,9 @@ export interface EventPage {
   readonly cursor?: string | undefined;
 }
 
-/** Events are kept up to 14 days (interface, section 8), */
+/** Milliseconds for which events are shown: 14 days (interface, section 8). */
 const longest = 14 * 86_400_000;
-/** and at least the newest 10,000 of them. */
+/** At least so many of the newest events are kept. */
 const least = 10_000;
 
 /** What happened to messages, in memory. */

@@ -1,5 +1,5 @@
+import Queue from "yocto-queue";
 import { type FlowControlRecord } from "../flowControl";
-import { Fifo } from "./fifo";
 
 /** The limits of a key, as a message carries them; what is left out is no limit. */
 export interface Limits {
@@ -13,7 +13,7 @@ export interface Limits {
 
 /** A flow-control key: its limits, its counters and its wait list. Times are in milliseconds. */
 export class FlowControlKey<T> {
-  readonly waiting = new Fifo<T>();
+  readonly waiting = new Queue<T>();
   /** Whether the dispatcher has it on its list of keys that may have capacity. */
   isReady = false;
   /** When the dispatcher looks at it again because a period ends. */
@@ -146,8 +146,8 @@ export class FlowControlKey<T> {
   /** Takes over the messages that wait for `other`, which this key replaces: of the given wait list they are a part. */
   replace(other: FlowControlKey<T>): void {
     this.#givenWaiting = Math.max(0, this.#givenWaiting - other.waiting.size);
-    for (let item = other.waiting.shift(); item !== undefined; item = other.waiting.shift()) {
-      this.waiting.push(item);
+    for (const item of other.waiting.drain()) {
+      this.waiting.enqueue(item);
     }
     this.#asGiven &&= this.waiting.size === 0;
   }

@@ -1,7 +1,7 @@
 import { type FlowControlRecord, type GlobalParallelism } from "../flowControl";
 import { Alarm, type Clock, systemClock } from "./clock";
 import { Sender } from "./delivery";
-import { Dispatcher, type Ticket } from "./dispatcher";
+import { Dispatcher, type GivenParallelism, type Ticket } from "./dispatcher";
 import { Events } from "./events";
 import { type FlowControlKey, type Limits } from "./flowControlKey";
 import { callbackDraft, type Draft, dueAt, type Message, newMessage } from "./messages";
@@ -10,7 +10,7 @@ import { type Schedule, Schedules } from "./schedules";
 
 export interface MessageQueueOptions {
   readonly flowControlKeys: readonly FlowControlRecord[];
-  readonly globalParallelism: { readonly parallelismMax: number; readonly parallelismCount?: number | undefined };
+  readonly globalParallelism: GivenParallelism;
   /** Seconds before the first retry; each further one waits twice as long, a day at most. */
   readonly retryDelay: number;
 }

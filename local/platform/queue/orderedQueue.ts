@@ -1,4 +1,4 @@
-import { Fifo } from "./fifo";
+import Queue from "yocto-queue";
 
 /** A queue as clients read it. */
 export interface QueueRecord {
@@ -15,7 +15,7 @@ export interface QueueRecord {
 
 /** A queue: a message has its turn until it is delivered or given up, the waits between its retries included. */
 export class OrderedQueue<T> {
-  readonly #waiting = new Fifo<T>();
+  readonly #waiting = new Queue<T>();
   parallelism = 1;
   isPaused = false;
   updatedAt: number;
@@ -29,7 +29,7 @@ export class OrderedQueue<T> {
   }
 
   add(item: T): void {
-    this.#waiting.push(item);
+    this.#waiting.enqueue(item);
   }
 
   /** Takes the next message whose turn it is. */
@@ -38,7 +38,7 @@ export class OrderedQueue<T> {
       return undefined;
     }
     this.#underWay++;
-    return this.#waiting.shift();
+    return this.#waiting.dequeue();
   }
 
   /** A message is delivered or given up. */
@@ -48,7 +48,7 @@ export class OrderedQueue<T> {
 
   /** Takes all messages whose turn has not come. */
   drop(): T[] {
-    return Array.from({ length: this.#waiting.size }, () => this.#waiting.shift()!);
+    return [...this.#waiting.drain()];
   }
 
   record(): QueueRecord {

@@ -16,9 +16,6 @@ export function addPublishRoutes(app: Hono<Env>, queue: MessageQueue, destinatio
 
   app.post("/v2/enqueue/:queue/*", async (c) => {
     const name = pathParameter(c, "queue");
-    if (name instanceof Response) {
-      return name;
-    }
     const before = `/v2/enqueue/${c.req.path.split("/")[3]}/`;
     const draft = await draftOf(c, before, destinations);
     const [message] = queue.publish([{ ...draft, queue: entityName("queue", name) }]);

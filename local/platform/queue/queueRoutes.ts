@@ -19,24 +19,18 @@ export function addQueueRoutes(app: Hono<Env>, queue: MessageQueue): void {
 
   app.get(queuePath, (c) => {
     const name = pathParameter(c, "queueName");
-    if (name instanceof Response) {
-      return name;
-    }
     const found = queue.queue(name);
     return found === undefined ? unknown(name) : json(found);
   });
 
   app.delete(queuePath, (c) => {
     const name = pathParameter(c, "queueName");
-    return name instanceof Response ? name : queue.deleteQueue(name) ? json({}) : unknown(name);
+    return queue.deleteQueue(name) ? json({}) : unknown(name);
   });
 
   for (const action of ["pause", "resume"]) {
     app.post(`${queuePath}/${action}`, (c) => {
       const name = pathParameter(c, "queueName");
-      if (name instanceof Response) {
-        return name;
-      }
       if (queue.queue(name) === undefined) {
         return unknown(name);
       }

@@ -16,23 +16,20 @@ export function addScheduleRoutes(app: Hono<Env>, queue: MessageQueue, destinati
 
   app.get(schedulePath, (c) => {
     const id = pathParameter(c, "scheduleId");
-    if (id instanceof Response) {
-      return id;
-    }
     const schedule = queue.schedules.get(id);
     return schedule === undefined ? unknown(id) : json(answered(schedule));
   });
 
   app.delete(schedulePath, (c) => {
     const id = pathParameter(c, "scheduleId");
-    return id instanceof Response ? id : queue.deleteSchedule(id) ? json({}) : unknown(id);
+    return queue.deleteSchedule(id) ? json({}) : unknown(id);
   });
 
   for (const action of ["pause", "resume"]) {
     const path = `${schedulePath}/${action}`;
     app.patch(path, (c) => {
       const id = pathParameter(c, "scheduleId");
-      return id instanceof Response ? id : queue.pauseSchedule(id, action === "pause") ? json({}) : unknown(id);
+      return queue.pauseSchedule(id, action === "pause") ? json({}) : unknown(id);
     });
     allowOnly(app, ["PATCH"], [path]);
   }
