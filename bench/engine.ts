@@ -30,7 +30,7 @@ for (let i = 0; i < ${resources}; i++)
 /** Times the first `up` of an empty program, and of one with many resources, on both engines in turn. */
 export function benchEngine(resources = 1000): EngineTimes[] {
   return [
-    compare("up of an empty program", 0, 5),
+    compare("up of an empty program", 0, 3),
     compare(`up of ${resources.toLocaleString("en")} resources`, resources, 1),
   ];
 }

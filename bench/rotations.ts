@@ -47,7 +47,7 @@ function plan(engine: BenchEngine): Planned[] {
   // The two that are held against each other take turns, and the median counts: a machine has better and worse moments.
   return [
     ...few,
-    ...[nothing, { ...fleet, cases }, nothing, fleet, nothing, fleet],
+    ...[nothing, { ...fleet, cases }, nothing, fleet, nothing, fleet, nothing, fleet, nothing, fleet],
     { ...fleet, count: 10_000, cases: ["first up", "nothing to do"] },
     { engine, subject: "handWritten", count: 1000, cases: firstUp },
     {

@@ -29,7 +29,7 @@ async function main(given: string | undefined): Promise<void> {
     }
   };
   const imports = benchImports();
-  await benchPlatform(5, 6);
+  await benchPlatform(2, 3);
   await benchHttp(counts, tell);
   await benchReads(counts, tell);
   tell(benchEngine(Math.min(largest, 200)).flatMap(engineRows));

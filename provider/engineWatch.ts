@@ -5,8 +5,11 @@ import { type RequestFacts } from "./api/errors/requestError";
 /** Milliseconds to wait for the engine, which is on this machine. */
 const patience = 5_000;
 
-/** What requests that ask at the same time share: a connection costs as much as the request itself. */
-const underWay = new Map<string, Promise<boolean>>();
+/** Milliseconds for which a look counts: much less than a reset takes, and a look costs as much as the reset itself. */
+export const freshness = 10;
+
+/** The last look at each engine. */
+const looks = new Map<string, { readonly began: number; readonly listening: Promise<boolean> }>();
 
 /**
  * Makes sure that the engine still listens. A host outlives an engine that was killed, and would go on sending resets
@@ -15,9 +18,13 @@ const underWay = new Map<string, Promise<boolean>>();
  * @throws NotSentError when it does not.
  */
 export async function requireEngine(address: string, facts: RequestFacts): Promise<void> {
-  const look = underWay.get(address) ?? listens(address).finally(() => underWay.delete(address));
-  underWay.set(address, look);
-  if (!(await look)) {
+  const now = performance.now();
+  let look = looks.get(address);
+  if (!look || now - look.began > freshness) {
+    look = { began: now, listening: listens(address) };
+    looks.set(address, look);
+  }
+  if (!(await look.listening)) {
     throw new NotSentError(facts, "the engine that asked for it is gone, and could not save the answer", "Run again.");
   }
 }

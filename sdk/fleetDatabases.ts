@@ -28,7 +28,7 @@ type Entry = string | FleetDatabaseArgs;
 export interface NamedDatabase {
   readonly name: string;
   readonly databaseId: string;
-  readonly input: pulumi.Input<FleetDatabaseArgs>;
+  readonly input: pulumi.Input<string | FleetDatabaseArgs>;
 }
 
 /**
@@ -51,7 +51,7 @@ export async function readFleetDatabases(fleet: string, given: pulumi.Input<Flee
       const databaseId = await knownId(entry, `${argument}[${isList ? key : JSON.stringify(key)}]`);
       // From where it came, so that nothing is lost of what Pulumi knows of it.
       const source = whole?.apply((all) => all[key] as Entry) ?? entry;
-      const input = isLate(source) ? pulumi.output(source).apply(asArgs) : asArgs(source as Entry);
+      const input = isLate(source) ? pulumi.output(source).apply((late) => inShort(late) as Entry) : inShort(source as Entry);
       return { name: isList ? databaseId : key, databaseId, input };
     }),
   );
@@ -67,8 +67,10 @@ async function knownId(given: pulumi.Input<Entry>, field: string): Promise<strin
   throw new pulumi.RunError(`${field} must be the id of a database, or hold it as databaseId`);
 }
 
-function asArgs(entry: Entry): FleetDatabaseArgs {
-  return typeof entry === "string" ? { databaseId: entry } : entry;
+/** The id alone, where nothing else is said of the database. */
+function inShort(entry: Entry): pulumi.Input<string> | FleetDatabaseArgs {
+  const alone = typeof entry === "object" && Object.keys(entry).length === 1;
+  return alone ? entry.databaseId : entry;
 }
 
 function isLate(input: unknown): boolean {

@@ -51,6 +51,11 @@ export function databasesOf(states: readonly NamedState[]): Record<string, Fleet
   return Object.fromEntries(entries);
 }
 
+/** What a shard saved of its databases' secrets; nothing where it is not created yet. */
+export function secretsFrom(text: string | undefined): FleetDatabaseSecrets[] {
+  return text === undefined ? [] : (JSON.parse(text) as FleetDatabaseSecrets[]);
+}
+
 export function credentialsOf(
   names: Names,
   secrets: readonly FleetDatabaseSecrets[],

@@ -1,6 +1,7 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { type FlowControlKey } from "../provider/records/flowControl";
-import { type DataSourceOptions, readAfter, reads } from "./dataSource";
+import { type DataSourceOptions, readAfter } from "./dataSource";
+import { queueReads } from "./queueReads";
 
 /** What `getFlowControlKey` reads. */
 export interface GetFlowControlKeyArgs {
@@ -23,7 +24,7 @@ export interface GetFlowControlKeyOutputArgs {
  * @see Interface, section 4.2
  */
 export async function getFlowControlKey(args: GetFlowControlKeyArgs): Promise<FlowControlKey> {
-  return reads().get(args.flowControlKey);
+  return queueReads().get(args.flowControlKey);
 }
 
 /** `getFlowControlKey` for values that may come later; read after `dependsOn`, and not while anything is unknown. */

@@ -1,6 +1,7 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { type FlowControlKey } from "../provider/records/flowControl";
-import { type DataSourceOptions, readAfter, reads } from "./dataSource";
+import { type DataSourceOptions, readAfter } from "./dataSource";
+import { queueReads } from "./queueReads";
 
 /** What `getFlowControlKeys` lists. */
 export interface GetFlowControlKeysArgs {
@@ -29,7 +30,7 @@ export interface GetFlowControlKeysOutputArgs {
  * @see Interface, section 4.2
  */
 export async function getFlowControlKeys(args: GetFlowControlKeysArgs = {}): Promise<FlowControlKey[]> {
-  return reads().list(args.search);
+  return queueReads().list(args.search);
 }
 
 /** `getFlowControlKeys` for values that may come later; read after `dependsOn`, and not while anything is unknown. */

@@ -1,6 +1,7 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { type GlobalParallelism } from "../provider/records/flowControl";
-import { type DataSourceOptions, readAfter, reads } from "./dataSource";
+import { type DataSourceOptions, readAfter } from "./dataSource";
+import { queueReads } from "./queueReads";
 
 /**
  * Reads how many messages run, and may run, over all keys. Older platforms tell `waitListSize` alone.
@@ -9,7 +10,7 @@ import { type DataSourceOptions, readAfter, reads } from "./dataSource";
  * @see Interface, section 4.4
  */
 export async function getGlobalParallelism(): Promise<GlobalParallelism> {
-  return reads().globalParallelism();
+  return queueReads().globalParallelism();
 }
 
 /** `getGlobalParallelism` after `dependsOn`; not read while one of those is unknown. */

@@ -14,6 +14,7 @@ import {
   nameStates,
   oldestOf,
   recordsOf,
+  secretsFrom,
 } from "./fleetOutputs";
 import { requirePackageForHost } from "./hostPackage";
 import { nextRotation } from "./nextRotation";
@@ -153,12 +154,9 @@ export class PasswordRotationFleet extends pulumi.ComponentResource<Made> {
           lists.flatMap((list) => list ?? []),
         );
       }),
-      credentials: pulumi.all(made.map(({ secrets }) => secrets)).apply((lists) => {
-        return credentialsOf(
-          named,
-          lists.flatMap((list) => list ?? []),
-        );
-      }),
+      credentials: pulumi
+        .all(made.map(({ secrets }) => secrets))
+        .apply((texts) => credentialsOf(named, texts.flatMap(secretsFrom))),
     };
   }
 }

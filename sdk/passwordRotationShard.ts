@@ -1,9 +1,5 @@
 import type * as pulumi from "@pulumi/pulumi";
-import {
-  type FleetDatabaseSecrets,
-  type FleetDatabaseState,
-  secretPasswordRotationShardOutputs,
-} from "../provider/lifecycle/outputs";
+import { type FleetDatabaseState, secretPasswordRotationShardOutputs } from "../provider/lifecycle/outputs";
 import { DynamicResource } from "./dynamicResource";
 import { type NamedDatabase } from "./fleetDatabases";
 import { shardOwnersFor } from "./owners";
@@ -14,8 +10,8 @@ const type = "PasswordRotationShard";
 export class PasswordRotationShard extends DynamicResource {
   /** How each of them stands. */
   declare readonly rotations: pulumi.Output<FleetDatabaseState[] | undefined>;
-  /** What is secret of each of them. */
-  declare readonly secrets: pulumi.Output<FleetDatabaseSecrets[] | undefined>;
+  /** JSON text of what is secret of each of them. */
+  declare readonly secrets: pulumi.Output<string | undefined>;
 
   /** @param fleet what holds for the whole fleet */
   constructor(

@@ -13,5 +13,5 @@ if (file && process.argv[1]?.includes("dynamic-provider")) {
     writeFileSync(`${file}.new`, String(maxRSS));
     renameSync(`${file}.new`, file);
   };
-  setInterval(tell, 50).unref();
+  setInterval(tell, 200).unref();
 }

@@ -22,7 +22,7 @@ export interface BenchPlatform {
 
 /** Starts a local platform in a process of its own. */
 export async function startBenchPlatform(options: BenchPlatformOptions): Promise<BenchPlatform> {
-  const child = fork(join(__dirname, "platformProcess.ts"), { execArgv: ["-r", "ts-node/register/transpile-only"] });
+  const child = fork(join(__dirname, "platformProcess.cjs"));
   const ask = async (message: object): Promise<unknown> => {
     const answer = once(child, "message");
     child.send(message);

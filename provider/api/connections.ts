@@ -21,7 +21,8 @@ export interface Sighting {
 /** Makes the connections of requests, and watches when they come up. */
 export class Connections {
   readonly #settings: ConnectionSettings;
-  #shared: { http: http.Agent; https: https.Agent } | undefined;
+  /** By whether a connection serves one request alone. Secure ones, too, resume what an earlier one agreed upon. */
+  readonly #agents = new Map<boolean, { http: http.Agent; https: https.Agent }>();
 
   constructor(settings: ConnectionSettings) {
     this.#settings = settings;
@@ -35,14 +36,7 @@ export class Connections {
   for(once: boolean, connectTimeout: number, sighting: Sighting) {
     const { extraCertificates } = this.#settings;
     const tls = extraCertificates === undefined ? {} : { ca: [...rootCertificates, extraCertificates] };
-    const agents = this.#settings.proxy
-      ? this.#proxied(this.#settings.proxy, tls, sighting)
-      : once
-        ? { http: new http.Agent(), https: new https.Agent() }
-        : (this.#shared ??= {
-            http: new http.Agent({ keepAlive: true }),
-            https: new https.Agent({ keepAlive: true }),
-          });
+    const agents = this.#settings.proxy ? this.#proxied(this.#settings.proxy, tls, sighting) : this.#direct(once);
     return {
       httpAgent: agents.http,
       httpsAgent: agents.https,
@@ -56,6 +50,15 @@ export class Connections {
         },
       },
     };
+  }
+
+  #direct(once: boolean) {
+    const agents = this.#agents.get(once) ?? {
+      http: new http.Agent({ keepAlive: !once }),
+      https: new https.Agent({ keepAlive: !once }),
+    };
+    this.#agents.set(once, agents);
+    return agents;
   }
 
   #proxied(proxy: string, tls: https.AgentOptions, sighting: Sighting) {

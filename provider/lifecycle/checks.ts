@@ -77,9 +77,10 @@ const fleetDatabaseTable: InputTable = {
 export const fleetDatabases: Check = (value) => {
   if (!Array.isArray(value)) return `must be a list of databases, not ${kindOf(value)}`;
   for (const one of value as readonly unknown[]) {
-    if (!isObject(one)) return `must hold databases, but one is ${kindOf(one)}`;
-    const [wrong] = checkInputs(fleetDatabaseTable, one, new Set());
-    if (wrong) return `cannot be used: of ${JSON.stringify(one["databaseId"])}, ${wrong.reason}`;
+    const database = typeof one === "string" ? { databaseId: one } : one;
+    if (!isObject(database)) return `must hold databases, but one is ${kindOf(one)}`;
+    const [wrong] = checkInputs(fleetDatabaseTable, database, new Set());
+    if (wrong) return `cannot be used: of ${JSON.stringify(database["databaseId"])}, ${wrong.reason}`;
   }
   return undefined;
 };

@@ -26,8 +26,11 @@ export const secretPasswordRotationOutputs = [
 /** How a database of a fleet stands: as a single one does, or `pending`: so far it was neither reset nor adopted. */
 export type FleetOutcome = Outcome | "pending";
 
-/** What a fleet knows of one of its databases: what a single one saves, and what is still to be done about it. */
-export interface FleetDatabaseState extends Omit<PasswordRotationOutputs, "outcome"> {
+/**
+ * What a fleet knows of one of its databases: what a single one saves, but for the reason of the last reset, which no output
+ * of a fleet shows; and what is still to be done about it.
+ */
+export interface FleetDatabaseState extends Omit<PasswordRotationOutputs, "outcome" | "rotationReason"> {
   readonly outcome: FleetOutcome;
   /** Why the last `up` did not bring the database to what is wanted; missing where it did. */
   readonly problem?: string;
@@ -45,7 +48,8 @@ export type FleetDatabaseSecrets = Pick<
 export interface PasswordRotationShardOutputs {
   readonly shard: string;
   readonly rotations: readonly FleetDatabaseState[];
-  readonly secrets: readonly FleetDatabaseSecrets[];
+  /** JSON text of a list of `FleetDatabaseSecrets`: nobody sees it, and an engine passes on one text faster than a thousand. */
+  readonly secrets: string;
 }
 
 /** Outputs that are secret whatever they hold. */

@@ -30,10 +30,15 @@ import { type Run } from "./run";
 import { shardNotice } from "./shardNotice";
 import { closeShard, openShard } from "./shardState";
 
+/** Its id alone, where nothing else is said of it: what an engine passes on of a thousand objects takes as long as resets. */
+export type ShardDatabase = string | FleetDatabase;
+
+type FleetDatabase = { readonly databaseId: string } & Trigger;
+
 /** Some of a fleet's databases, and what holds for the whole fleet. */
 export interface PasswordRotationShardInputs extends RotationWish {
   readonly shard: string;
-  readonly databases: readonly ({ readonly databaseId: string } & Trigger)[];
+  readonly databases: readonly ShardDatabase[];
   readonly concurrency?: number | null;
   readonly maxFailures?: number | null;
   readonly includeRecords?: boolean | null;
@@ -85,20 +90,27 @@ export function check(inputs: PasswordRotationShardInputs, unknown: ReadonlySet<
   const { owner, otherOwners, databases } = inputs;
   // Where `databases` holds a version that is not known yet, the ids are known all the same.
   if (failures.length > 0 || owner === undefined || unknown.has("owner") || !areDatabases(databases)) return failures;
-  const contested = databases.flatMap(
-    ({ databaseId }) => whyNotOwned(databaseId, owner, otherOwners?.[databaseId], run) ?? [],
-  );
+  const contested = databases.flatMap((database) => {
+    const { databaseId } = asObject(database);
+    return whyNotOwned(databaseId, owner, otherOwners?.[databaseId], run) ?? [];
+  });
   return contested.slice(0, mostNamed).map((reason) => ({ property: "databases", reason }));
 }
 
 function areDatabases(databases: unknown): databases is PasswordRotationShardInputs["databases"] {
-  return Array.isArray(databases) && databases.every((one) => isObject(one) && typeof one["databaseId"] === "string");
+  const isDatabase = (one: unknown) =>
+    typeof one === "string" || (isObject(one) && typeof one["databaseId"] === "string");
+  return Array.isArray(databases) && databases.every(isDatabase);
+}
+
+function asObject(database: ShardDatabase): FleetDatabase {
+  return typeof database === "string" ? { databaseId: database } : database;
 }
 
 export function diff(saved: PasswordRotationShardOutputs, inputs: PasswordRotationShardInputs, run: Run): Difference {
   const states = openShard(saved);
   const planned = planShard(states, inputs, run.resources.now());
-  const wanted = new Set(inputs.databases.map(({ databaseId }) => databaseId));
+  const wanted = new Set(inputs.databases.map((database) => asObject(database).databaseId));
   const changes =
     planned.some(({ plan }) => plan.do !== "keep") ||
     // A problem that is solved, because what was wanted is no longer wanted say, is taken back.
@@ -135,7 +147,7 @@ function planShard(
   now: Date,
 ): PlannedDatabase[] {
   const { rotateEvery, initialRotation } = inputs;
-  return inputs.databases.map(({ databaseId, ...own }) => {
+  return inputs.databases.map(asObject).map(({ databaseId, ...own }) => {
     const wish = { databaseId, ...combineTriggers(inputs, own), rotateEvery, initialRotation };
     const state = states.get(databaseId);
     return { state, wish, plan: planRotation(asSingle(state), wish, now) };
@@ -153,7 +165,8 @@ async function rotate(planned: PlannedDatabase, fleet: FleetRun | undefined, run
   const { plan, wish, state } = planned;
   const act = async (): Promise<Rotated> => {
     try {
-      const { outputs, unconfirmed, notice } = await carryOut(plan, asSingle(state), wish, run);
+      const { outputs: all, unconfirmed, notice } = await carryOut(plan, asSingle(state), wish, run);
+      const { rotationReason, ...outputs } = all;
       if (unconfirmed === undefined) return { state: outputs, failed: false, notice };
       return { state: { ...outputs, problem: engineMessage(unconfirmed, longestProblem) }, failed: true };
     } catch (error) {

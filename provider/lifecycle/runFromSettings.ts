@@ -14,13 +14,15 @@ export function runFromSettings(
   let settings: Settings | undefined;
   let client: PlatformClient | undefined;
   const getSettings = (): Settings => {
+    if (settings) return settings;
     const { Settings, lookupIn } = require("../settings") as typeof import("../settings");
-    return (settings ??= new Settings(lookupIn(configuration, process.env)));
+    return (settings = new Settings(lookupIn(configuration, process.env)));
   };
   return new Run({
     get platform() {
+      if (client) return client;
       const { PlatformClient } = require("../api/platform") as typeof import("../api/platform");
-      return (client ??= new PlatformClient(getSettings(), beforeOnce));
+      return (client = new PlatformClient(getSettings(), beforeOnce));
     },
     maxResets: () => getSettings().get("maxResetsPerRun"),
     now: () => new Date(),

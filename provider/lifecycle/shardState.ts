@@ -1,13 +1,18 @@
 import { InputError } from "../api/errors/inputError";
 import { isObject } from "../records/isObject";
-import { type FleetDatabaseState, type PasswordRotationShardOutputs, secretPasswordRotationOutputs } from "./outputs";
+import {
+  type FleetDatabaseSecrets,
+  type FleetDatabaseState,
+  type PasswordRotationShardOutputs,
+  secretPasswordRotationOutputs,
+} from "./outputs";
 
 const secretNames: readonly string[] = secretPasswordRotationOutputs;
 
 /** The saved outputs of a shard, by the databases' ids. @throws InputError where they are damaged: no reason to reset */
 export function openShard({ rotations, secrets }: PasswordRotationShardOutputs): Map<string, FleetDatabaseState> {
-  const secretsOf = byId(secrets, "secrets");
-  const states = byId(rotations, "rotations");
+  const secretsOf = byId<FleetDatabaseSecrets>(parsed(secrets), "secrets");
+  const states = byId<FleetDatabaseState>(rotations, "rotations");
   return new Map([...states].map(([id, state]) => [id, { ...state, ...secretsOf.get(id) }]));
 }
 
@@ -26,14 +31,24 @@ export function closeShard(shard: string, states: readonly FleetDatabaseState[])
   return {
     shard,
     rotations: parts.map(({ rotation }) => rotation),
-    secrets: parts.flatMap((part) => part.secrets),
+    secrets: JSON.stringify(parts.flatMap((part) => part.secrets)),
   };
 }
 
-function byId<T extends { readonly databaseId: string }>(list: readonly T[], output: string): Map<string, T> {
-  const sound = isList(list) && list.every((one) => isObject(one) && typeof one["databaseId"] === "string");
-  const states = new Map(sound ? list.map((state) => [state.databaseId, state]) : []);
-  if (!sound || states.size !== list.length) {
+/** What is saved can be damaged, and be anything. */
+function parsed(text: unknown): unknown {
+  try {
+    return JSON.parse(String(text));
+  } catch {
+    return undefined;
+  }
+}
+
+function byId<T extends { readonly databaseId: string }>(list: unknown, output: string): Map<string, T> {
+  const sound = Array.isArray(list) && list.every((one) => isObject(one) && typeof one["databaseId"] === "string");
+  const all = sound ? (list as T[]) : [];
+  const states = new Map(all.map((state) => [state.databaseId, state]));
+  if (!sound || states.size !== all.length) {
     throw new InputError(
       `the saved output ${output}`,
       "is not a list of databases, each of them once: the state is damaged",
@@ -41,9 +56,4 @@ function byId<T extends { readonly databaseId: string }>(list: readonly T[], out
     );
   }
   return states;
-}
-
-/** What is saved can be damaged, and be anything. */
-function isList(list: unknown): list is readonly unknown[] {
-  return Array.isArray(list);
 }

@@ -23,13 +23,23 @@ const maxDigits = 400;
  */
 export function readJson(jsonText: string): ReadJson {
   try {
-    return { ...read(jsonText), tooDeep: false };
+    return { ...(readPlain(jsonText) ?? read(jsonText)), tooDeep: false };
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     // It ran out of stack. JavaScript's own reader does not, and says whether the rest is JSON at all.
     JSON.parse(jsonText);
     return { ...read(withoutDepth(jsonText, levelsKept)), tooDeep: true };
   }
+}
+
+/**
+ * Many times faster than reading with care, and enough for most texts: what is the same when it is written again had no
+ * name twice and lost no digit. Integers that may be beyond 2^53 are left out.
+ */
+function readPlain(jsonText: string): Omit<ReadJson, "tooDeep"> | undefined {
+  if (/\d{16}|\de\+/.test(jsonText)) return undefined;
+  const value: unknown = JSON.parse(jsonText);
+  return JSON.stringify(value) === jsonText ? { value, duplicates: [] } : undefined;
 }
 
 function read(jsonText: string): Omit<ReadJson, "tooDeep"> {

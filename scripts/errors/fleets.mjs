@@ -19,7 +19,7 @@ export const sections = [
       [
         [
           await fleet.ofInputs({ databases: "sessions" }),
-          await fleet.ofInputs({ databases: ["sessions"] }),
+          await fleet.ofInputs({ databases: [5] }),
           await fleet.ofInputs({ databases: [{ databaseId: "sessions", version: true }] }),
           await fleet.ofInputs({ databases: [], concurrency: 0 }),
         ],

@@ -4,10 +4,11 @@ import { PasswordRotation, PasswordRotationFleet, type PasswordRotationFleetArgs
 import { shardOf } from "../../provider/rotation/shards";
 import { isKnown, type Registration, startMocks, valueOf } from "../support/pulumiMocks";
 
-type Entry = { databaseId: string };
+type Entry = string | { databaseId: string };
 
 const shardsOf = (registered: readonly Registration[]) => registered.filter(({ type }) => type.endsWith("Shard"));
-const idsIn = ({ inputs }: Registration) => (inputs["databases"] as Entry[]).map(({ databaseId }) => databaseId);
+const idsIn = ({ inputs }: Registration) =>
+  (inputs["databases"] as Entry[]).map((one) => (typeof one === "string" ? one : one.databaseId));
 
 /** What a shard saved: `a` was reset, `b` failed before it ever was, `c` was adopted. */
 const outputs = (type: string): object =>
@@ -24,7 +25,7 @@ const outputs = (type: string): object =>
           { databaseId: "b", outcome: "pending", rotationCount: 0, problem: "It broke.\nMend it." },
           { databaseId: "c", outcome: "adopted", rotationCount: 0, adoptedAt: "2026-11-20T12:00:00.000Z" },
         ],
-        secrets: [{ databaseId: "a", password: "p", otherFields: "{}", appliedTrigger: "1:a:b" }],
+        secrets: JSON.stringify([{ databaseId: "a", password: "p", otherFields: "{}", appliedTrigger: "1:a:b" }]),
       }
     : {};
 

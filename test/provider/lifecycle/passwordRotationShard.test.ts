@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { type PasswordRotationOutputs, type PasswordRotationShardOutputs } from "../../../provider/lifecycle/outputs";
+import {
+  type FleetDatabaseSecrets,
+  type PasswordRotationOutputs,
+  type PasswordRotationShardOutputs,
+} from "../../../provider/lifecycle/outputs";
 import * as single from "../../../provider/lifecycle/passwordRotation";
 import {
   apply,
@@ -31,17 +35,18 @@ describe("lifecycle: PasswordRotationShard", () => {
     const outputs = await up(inputsFor("ab", { version: 1 }));
     const rotation = { outcome: "reset", rotatedAt: "2026-11-21T12:00:00.000Z", rotationCount: 1 };
     assert.deepEqual(outputs.rotations, [
-      { databaseId: "a", ...rotation, rotationReason: "created" },
-      { databaseId: "b", ...rotation, rotationReason: "created" },
+      { databaseId: "a", ...rotation },
+      { databaseId: "b", ...rotation },
     ]);
+    const secrets = JSON.parse(outputs.secrets) as FleetDatabaseSecrets[];
     assert.deepEqual(
-      outputs.secrets.map(({ databaseId, password }) => [databaseId, password]),
+      secrets.map(({ databaseId, password }) => [databaseId, password]),
       [
         ["a", "password-1"],
         ["b", "password-2"],
       ],
     );
-    for (const { appliedTrigger } of outputs.secrets) assert.match(appliedTrigger ?? "", /^1:/);
+    for (const { appliedTrigger } of secrets) assert.match(appliedTrigger ?? "", /^1:/);
     assert.equal(outputs.shard, "07");
   });
 
@@ -133,7 +138,8 @@ describe("lifecycle: PasswordRotationShard", () => {
       notTried.map(({ databaseId }) => databaseId),
       [..."dexyz"],
     );
-    for (const { problem } of notTried) assert.match(problem ?? "", /^Not tried, so that its password is as it was: .*maxFailures/);
+    for (const { problem } of notTried)
+      assert.match(problem ?? "", /^Not tried, so that its password is as it was: .*maxFailures/);
     fake.answer = () => ({ record: { port: 1 } });
     assert.deepEqual(problemsOf(await up(inputsFor("abcde", limits), one)), {});
   });
@@ -165,12 +171,14 @@ describe("lifecycle: PasswordRotationShard", () => {
       { ...saved, rotations: [...saved.rotations, saved.rotations[0]] },
       { ...saved, rotations: [null] },
       { ...saved, secrets: "[secret]" },
+      { ...saved, secrets: "{}" },
+      { ...saved, secrets: undefined },
     ];
     for (const one of damaged as PasswordRotationShardOutputs[]) {
       assert.throws(() => diff(one, inputsFor("ab"), fake.start()), /state is damaged/);
       await assert.rejects(up(inputsFor("ab"), one), /state is damaged/);
     }
-    const lost = await up(inputsFor("ab", { version: 1 }), { ...saved, secrets: [] });
+    const lost = await up(inputsFor("ab", { version: 1 }), { ...saved, secrets: "[]" });
     assert.match(problemsOf(lost)["a"] ?? "", /saved output appliedTrigger/);
     assert.equal(fake.resets.length, 2);
   });

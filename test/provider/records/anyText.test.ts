@@ -48,6 +48,16 @@ describe("records: any text at all", () => {
     );
   });
 
+  it("is read the same however it is laid out", () => {
+    const value = fc.oneof(anything, fc.dictionary(names, fc.oneof(anything, fc.double(), fc.maxSafeInteger())));
+    fc.assert(
+      fc.property(value, (sent) => {
+        assert.deepEqual(readJson(JSON.stringify(sent)), readJson(JSON.stringify([sent], null, 1).slice(1, -1)));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
   it("nested however deep loses neither the record nor the credentials", () => {
     for (const [open, close] of [
       ["[", "]"],
