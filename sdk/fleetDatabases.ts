@@ -51,7 +51,9 @@ export async function readFleetDatabases(fleet: string, given: pulumi.Input<Flee
       const databaseId = await knownId(entry, `${argument}[${isList ? key : JSON.stringify(key)}]`);
       // From where it came, so that nothing is lost of what Pulumi knows of it.
       const source = whole?.apply((all) => all[key] as Entry) ?? entry;
-      const input = isLate(source) ? pulumi.output(source).apply((late) => inShort(late) as Entry) : inShort(source as Entry);
+      const input = isLate(source)
+        ? pulumi.output(source).apply((late) => inShort(late) as Entry)
+        : inShort(source as Entry);
       return { name: isList ? databaseId : key, databaseId, input };
     }),
   );
