@@ -1,7 +1,6 @@
 import * as http from "node:http";
 import * as https from "node:https";
 import { rootCertificates } from "node:tls";
-import { HttpsProxyAgent } from "https-proxy-agent";
 
 export interface ConnectionSettings {
   /** Address of an HTTP proxy through which every request is tunnelled (CONNECT). */
@@ -62,6 +61,8 @@ export class Connections {
   }
 
   #proxied(proxy: string, tls: https.AgentOptions, sighting: Sighting) {
+    // Most have no proxy.
+    const { HttpsProxyAgent } = require("https-proxy-agent") as typeof import("https-proxy-agent");
     const agent = new HttpsProxyAgent(proxy, tls);
     agent.on("proxyConnect", (answer: { statusCode: number }) => {
       sighting.tunnelStatus = answer.statusCode;
