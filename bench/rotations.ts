@@ -52,10 +52,10 @@ function plan(engine: BenchEngine): Planned[] {
   const nothing: Planned = { engine, subject: "noop", count: 1, cases: firstUp };
   const fleet: Planned = { engine, subject: "fleet", count: 1000, cases: firstUp };
   // The two that are held against each other take turns, and the median counts: a machine has better and worse moments.
-  const turns = Array.from({ length: isLocal ? 4 : 2 }, () => [nothing, fleet]).flat();
+  const turns = Array.from({ length: 4 }, () => [nothing, fleet]).flat();
   return [
     ...few,
-    ...[nothing, { ...fleet, cases }, ...turns],
+    ...[nothing, { ...fleet, cases: isLocal ? cases : ([...firstUp, "rotate one", "rotate all"] as const) }, ...turns],
     // The memory of a host does not depend on the engine.
     ...(isLocal ? [{ ...fleet, count: 10_000, cases: ["first up", "nothing to do"] as const }] : []),
     { engine, subject: "handWritten", count: 1000, cases: firstUp },
