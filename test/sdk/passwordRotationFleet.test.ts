@@ -115,6 +115,17 @@ describe("sdk: PasswordRotationFleet", () => {
     }
   });
 
+  it("names the first twenty that failed, and counts the others", async () => {
+    const names = Array.from({ length: 22 }, (_, nth) => `db-${nth}`);
+    const failed = (databaseId: string) => ({ databaseId, outcome: "pending", rotationCount: 0, problem: "It broke." });
+    await startMocks({ outputs: (type) => (type.endsWith("Shard") ? { rotations: names.map(failed) } : {}) });
+    const printed = (await errorsOf(() => new PasswordRotationFleet("caches", { databases: names }))).join();
+    assert.match(
+      printed,
+      /22 of 22 databases failed:(\n {2}db-\d+: It broke\.){20}\n {2}and 2 more: see the output `failed`\n/,
+    );
+  });
+
   it("refuses databases that it cannot tell apart or does not know", async () => {
     const bad: readonly (readonly [unknown, RegExp])[] = [
       [["a", "a"], /"caches": databases holds the database "a" twice: it is listed twice/],

@@ -64,9 +64,10 @@ describe("secrets: errors", () => {
 
   it("of what was never sent: the same", async () => {
     const url = "http://127.0.0.1:1";
+    const proxy = `http://u:${encodeURIComponent(canaries.queue)}@127.0.0.1:1`;
     const errors: readonly [unknown, string][] = [
       [await thrownBy(client(url).databases.resetPassword("db")), "NotSentError"],
-      [await thrownBy(client(url, { REKEY_PROXY: url }).databases.resetPassword("db")), "NotSentError"],
+      [await thrownBy(client(url, { REKEY_PROXY: proxy }).databases.resetPassword("db")), "NotSentError"],
       [await thrownBy(client(url).databases.resetPassword("..")), "InputError"],
       [
         await thrownBy(async () => client(url, { REKEY_PASSWORD: `${canaries.management}\n` }).databases),

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { setTimeout as wait } from "node:timers/promises";
 import { Line } from "../../../provider/api/line";
+import { PlatformClient } from "../../../provider/api/platform";
+import { lookupIn, Settings } from "../../../provider/settings";
 
 /** A task that says when it began, and ends when it is told. */
 function task(log: string[], name: string) {
@@ -30,6 +32,24 @@ describe("api: line", () => {
     tasks.forEach(({ end }) => end());
     assert.deepEqual(await Promise.all(results), ["a", "b", "c"]);
   });
+
+  for (const [own, ofAll, expected] of [
+    [2, "3", 2],
+    [3, "2", 2],
+    [undefined, "2", 2],
+  ] as const) {
+    it(`within the line of all, ${ofAll} wide, runs ${expected} at a time where ${own} may`, async () => {
+      const log: string[] = [];
+      const settings = new Settings(lookupIn(() => undefined, { REKEY_MAX_CONCURRENCY: ofAll }));
+      const line = new PlatformClient(settings).lineWithin(own);
+      const tasks = ["a", "b", "c", "d"].map((name) => task(log, name));
+      const results = tasks.map(({ run }) => line.run(run, false));
+      await turn();
+      assert.equal(log.length, expected);
+      tasks.forEach(({ end }) => end());
+      await Promise.all(results);
+    });
+  }
 
   it("lets what already began go before what has not", async () => {
     const log: string[] = [];

@@ -50,6 +50,12 @@ describe("provider host: settings", () => {
     assert.equal((await host.create(rotation(id))).kind, "done");
   });
 
+  it("of the management interface are not needed to reset a flow-control key", async () => {
+    const { url, queueToken } = platform;
+    await start({ env: { REKEY_QUEUE_URL: url, REKEY_QUEUE_TOKEN: queueToken } });
+    assert.equal((await host.create(counterReset("orders"))).kind, "done");
+  });
+
   it("hold for both resources together: two provider texts share one run", async () => {
     await start({ config: configurationFor(platform, { maxResetsPerRun: 1, maxConcurrency: 1 }) });
     platform.failNext({ delayMs: 300, method: "POST", path: /reset-password/ });

@@ -60,6 +60,22 @@ describe("lifecycle: PasswordRotationShard", () => {
     assert.deepEqual(having.rotations[0]?.record, { databaseId: "a", port: 2 });
   });
 
+  it("is not changed by its limits", async () => {
+    const inputs = inputsFor("ab", { version: 1 });
+    const saved = await up(inputs);
+    for (const limits of [{ concurrency: 1 }, { maxFailures: 1 }]) {
+      assert.deepEqual(diff(saved, { ...inputs, ...limits }, fake.start()), { changes: false });
+      assert.deepEqual(await up({ ...inputs, ...limits }, saved), saved);
+    }
+    assert.equal(fake.resets.length, 2);
+  });
+
+  it("names five for one reason, and counts the others", async () => {
+    const saved = await up(inputsFor("abcdefg", { version: 1 }));
+    const { notice } = diff(saved, inputsFor("abcdefg", { version: 2 }), fake.start());
+    assert.match(notice ?? "", /: 7 to be reset because of .*: "a", "b", "c", "d", "e" and 2 more\.$/);
+  });
+
   it("rotates, adds and removes single ones, and says which", async () => {
     const saved = await up(inputsFor("ab", { version: 1 }));
     const wanted = {
@@ -142,6 +158,21 @@ describe("lifecycle: PasswordRotationShard", () => {
       assert.match(problem ?? "", /^Not tried, so that its password is as it was: .*maxFailures/);
     fake.answer = () => ({ record: { port: 1 } });
     assert.deepEqual(problemsOf(await up(inputsFor("abcde", limits), one)), {});
+  });
+
+  it("finishes, after maxFailures, those that were already begun", async () => {
+    fake.answer = (id) => (id === "a" ? rejected() : { record: { port: 1 } });
+    const { rotations } = await up(inputsFor("abcd", { maxFailures: 1, concurrency: 2 }));
+    assert.deepEqual(
+      rotations.map(({ outcome, notTried = false }) => [outcome, notTried]),
+      [
+        ["pending", false],
+        ["reset", false],
+        ["pending", true],
+        ["pending", true],
+      ],
+    );
+    assert.deepEqual(fake.resets, ["a", "b"]);
   });
 
   it("counts no refusal of its own as a failure of the platform", async () => {
