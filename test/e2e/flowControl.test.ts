@@ -72,11 +72,15 @@ onEngines("Flow control", (engine) => {
     assert.equal(resets(), 2);
   });
 
-  it("fails with advice where the token is refused", async () => {
-    const { stack } = await scene(engine, resetting("1"), { flowControlKeys: [key] });
+  it("fails with advice where the token is refused, and is reset by the next up", async () => {
+    const { platform, stack } = await scene(engine, resetting("1"), { flowControlKeys: [key] });
     await stack.setConfig("rekey:queueToken", "wrong", true);
     const { succeeded, printed } = await stack.up();
     assert.equal(succeeded, false);
     assert.match(printed, /answered 401.*Check rekey:queueToken/s);
+    await stack.setConfig("rekey:queueToken", platform.queueToken, true);
+    const { outputs } = await stack.up();
+    const after = outputs["after"]?.value as { parallelismCount: number } | undefined;
+    assert.deepEqual([outputs["count"]?.value, after?.parallelismCount], [1, 0]);
   });
 });

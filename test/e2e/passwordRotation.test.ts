@@ -31,6 +31,13 @@ onEngines("PasswordRotation", (engine) => {
     assert.deepEqual((await stack.up()).changes, { same: 2 });
     program.rewrite(rotating(`${database}, version: "1", triggers: {}`));
     assert.deepEqual((await stack.up()).changes, { same: 2 }, '1 and "1", none and {} are the same trigger');
+    await stack.setConfig("rekey:baseUrl", "https://elsewhere.example.com");
+    await stack.setConfig("rekey:password", "another", true);
+    await stack.setConfig("rekey:maxConcurrency", "1");
+    const { changes, printed } = await stack.up();
+    assert.equal(changes["same"], 2, `no other address, credentials or limits ask for a reset: ${printed}`);
+    await stack.setConfig("rekey:baseUrl", platform.url);
+    await stack.setConfig("rekey:password", platform.password, true);
     assert.equal(platform.resetCount, 1);
     program.rewrite(rotating(`${database}, version: 2`));
     assert.deepEqual((await stack.preview()).changes, { same: 1, update: 1 });

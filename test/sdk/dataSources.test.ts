@@ -87,6 +87,17 @@ describe("sdk: data sources", () => {
     await assert.rejects(getFlowControlKeys(), /rekey:queueUrl is not set.*REKEY_QUEUE_URL/);
   });
 
+  it("take settings from the program's environment where its configuration has none", async () => {
+    await startMocks();
+    pulumi.runtime.setAllConfig({ "rekey:queueToken": platform.queueToken });
+    process.env["REKEY_QUEUE_URL"] = platform.url;
+    try {
+      assert.equal((await getFlowControlKeys()).length, 2);
+    } finally {
+      delete process.env["REKEY_QUEUE_URL"];
+    }
+  });
+
   it("fail with what the platform says, and without the token", async () => {
     await startMocks();
     configure({ url: platform.url, queueToken: "canary-token" });
