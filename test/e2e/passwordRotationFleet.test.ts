@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type Platform } from "../../local";
 import { leaksOf } from "../support/canaries";
-import { type Result, type StateResource } from "./engine";
+import { resourceNamed, type Result, type StateResource } from "./engine";
 import { endScenes, onEngines, scene } from "./onEngines";
 
 /** A program with one fleet of the given arguments. */
@@ -20,6 +20,17 @@ exports.failed = fleet.failed;
 exports.last = fleet.lastRotated;
 ${more}`;
 }
+
+/** A resource that uses the fleet's outputs. */
+const consuming = `
+const provider = {
+  create: async (inputs) => ({ id: "consumer", outs: inputs }),
+  update: async (id, olds, news) => ({ outs: news }),
+};
+class Consumer extends pulumi.dynamic.Resource {
+  constructor(name, props) { super(provider, name, props); }
+}
+exports.consumed = new Consumer("consumer", { failed: fleet.failed }).failed;`;
 
 const databases = (count: number): string[] => Array.from({ length: count }, (_, nth) => `db-${nth}`);
 const pathOf = (id: string): string => `/v2/keyvalue/reset-password/${id}`;
@@ -86,6 +97,17 @@ onEngines("PasswordRotationFleet", (engine) => {
       assert.equal(since(), requests, what);
     }
     assert.equal(platform.database("db-7").resets, 3);
+    const renamed = `databases: ids(40).filter((id) => id !== "db-7")`;
+    for (const [name, aliases, requests] of [
+      ["stores", ["caches"], 0],
+      ["others", [], 39],
+    ] as const) {
+      const options = JSON.stringify({ aliases: aliases.map((alias) => ({ name: alias })) });
+      program.rewrite(fleetOf(renamed).replace(`"caches", { ${renamed} }`, `"${name}", { ${renamed} }, ${options}`));
+      const { succeeded, printed } = await stack.up();
+      assert.equal(succeeded, true, printed);
+      assert.equal(since(), requests, `the fleet is now called ${name}`);
+    }
     assert.equal((await stack.refresh()).succeeded, true);
     assert.equal((await stack.destroy()).succeeded, true);
     assert.equal(since(), 0, "refresh and destroy");
@@ -124,7 +146,7 @@ onEngines("PasswordRotationFleet", (engine) => {
   }).timeout(900_000);
 
   it("saves the others where some fail, fails the run by name, and takes up only those", async () => {
-    const source = fleetOf("databases: named(30), version: 1", "exports.after = fleet.failed.apply(() => 'reached');");
+    const source = fleetOf("databases: named(30), version: 1", consuming);
     const { platform, stack } = await scene(engine, source, {
       databases: databases(30),
       credentialsInAnswer: "always",
@@ -138,13 +160,15 @@ onEngines("PasswordRotationFleet", (engine) => {
     assert.match(failing.printed, /the db-3: Could not .*answered 422: id: is locked.* The password was not changed/);
     assert.match(failing.printed, /the db-17: Could not .*The password may have been changed/);
     assert.equal(since(), 30);
-    const { resources = [] } = (await stack.exportState()).deployment;
-    assert.ok(resources.every(({ initErrors }) => (initErrors ?? []).length === 0));
+    const state = await stack.exportState();
+    assert.ok(state.deployment.resources?.every(({ initErrors }) => (initErrors ?? []).length === 0));
+    const consumed = resourceNamed(state, "consumer")?.outputs?.["failed"];
+    assert.deepEqual(consumed, ["the db-3", "the db-17"], "what uses the fleet's outputs is not held back");
     assert.equal((await stack.preview()).succeeded, true, "what is to be mended is no error in a preview");
     assert.equal(since(), 0);
     const mended = await stack.up();
     assert.deepEqual([mended.succeeded, since(), outcomesOf(mended)], [true, 2, { reset: 30 }], mended.printed);
-    assert.deepEqual([mended.outputs["failed"]?.value, mended.outputs["after"]?.value], [[], "reached"]);
+    assert.deepEqual([mended.outputs["failed"]?.value, mended.outputs["consumed"]?.value], [[], []]);
     assert.ok((mended.outputs["passwords"]?.value as string[]).includes(platform.database("db-17").password));
     assert.equal((await stack.up()).changes["update"], undefined);
     assert.equal(since(), 0);
