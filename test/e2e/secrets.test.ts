@@ -36,7 +36,15 @@ onEngines("Secrets", (engine) => {
       body: JSON.stringify({ error: `Basic ${management} ${queue}` }),
     });
     const results = [first, await stack.preview(), await stack.refresh(), await stack.up()];
-    const state = JSON.stringify(await stack.exportState());
+    const exported = await stack.exportState();
+    const provider = exported.deployment.resources?.find(({ urn }) =>
+      urn.includes("::pulumi:providers:pulumi-nodejs::"),
+    );
+    for (const key of ["rekey:password", "rekey:queueToken"]) {
+      const saved = provider?.inputs?.[key] as { ciphertext?: string } | undefined;
+      assert.ok(saved?.ciphertext, `${key} is saved with the configuration, encrypted`);
+    }
+    const state = JSON.stringify(exported);
     results.push(await stack.destroy());
     const { password, restToken } = platform.database("db-quickstart");
     const canaries = { management, queue, ...Object.fromEntries(passwords.entries()), password, restToken };
