@@ -1,9 +1,10 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline/promises";
 import { type Command, InvalidArgumentError } from "commander";
 import type * as engine from "../local/engine";
 import type { ExportedDeployment, LocalStack, OperationOptions, OperationResult } from "../local/engine";
 import type { findProject } from "../local/engine/config";
+import { writePrivately } from "./privateFile";
 import { Progress } from "./progress";
 
 interface StackFlags {
@@ -262,7 +263,7 @@ function readExported(file?: string): ExportedDeployment {
 
 function writeFile(file: string, text: string): void {
   try {
-    writeFileSync(file, text, { mode: 0o600 });
+    writePrivately(file, text);
   } catch (error) {
     const why = `--file: ${file} cannot be written: ${(error as Error).message}`;
     throw new Error(`${why}. Nothing was exported: name another file`, { cause: error });

@@ -1,5 +1,5 @@
-import { writeFileSync } from "node:fs";
 import type * as seeds from "../local/platform/seed";
+import { writePrivately } from "./privateFile";
 
 const whichAddress = "Set REKEY_BASE_URL to the address that `rekey platform` printed.";
 
@@ -34,9 +34,8 @@ export async function savePlatform(file?: string): Promise<void> {
   if (file === undefined) {
     process.stdout.write(seed);
   } else {
-    // It holds passwords: nobody else is to read it.
     try {
-      writeFileSync(file, seed, { mode: 0o600 });
+      writePrivately(file, seed);
     } catch (error) {
       throw new Error(`${file} cannot be written: ${(error as Error).message}. Nothing was saved: name another file.`, {
         cause: error,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
-import { resolve } from "node:path";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { passphrase, TestProject } from "./project";
 
 const root = resolve(__dirname, "../../..");
@@ -106,12 +106,47 @@ describe("rekey local", function () {
     assert.equal((JSON.parse(exported) as { version: number }).version, 3);
     assert.doesNotMatch(exported, /s3cret/);
     assert.match(rekey(["export", "--show-secrets"]).out, /s3cret/);
+    writeFileSync(project.path("state.json"), "an older state, which everybody may read", { mode: 0o644 });
+    assert.equal(rekey(["export", "--show-secrets", "--file", "state.json"]).status, 0);
+    assert.match(readFileSync(project.path("state.json"), "utf8"), /s3cret/);
+    if (process.platform !== "win32") assert.equal(statSync(project.path("state.json")).mode & 0o777, 0o600);
     writeFileSync(project.path("state.json"), exported);
     assert.match(rekey(["destroy", "--yes"]).out, /- 2 deleted/);
     assert.equal(rekey(["import", "--file", "state.json"]).out, "Import complete.\n");
     assert.match(
       rekey(["refresh", "--skip-preview"], { READ: '{"a":null}' }).out,
       /Thing a refreshed \(.*\), is gone\n.*- 1 deleted/s,
+    );
+  });
+
+  it("works on the stack of --stack, else of PULUMI_STACK, and keeps each state in --state-dir", () => {
+    const elsewhere = project.path("elsewhere");
+    for (const [args, env] of [
+      [["--stack", "one"], { PULUMI_STACK: "two" }],
+      [[], { PULUMI_STACK: "two" }],
+    ] as const) {
+      const { status, out } = rekey(["up", "--skip-preview", "--state-dir", elsewhere, ...args], env);
+      assert.equal(status, 0, out);
+    }
+    assert.deepEqual(readdirSync(join(elsewhere, "stacks/trace")).sort(), ["one.json", "two.json"]);
+    project.newCalls();
+  });
+
+  it("shows a preview that refuses a program before anything is touched", () => {
+    const program = readFileSync(project.path("index.js"), "utf8");
+    project.want([{ name: "before" }]);
+    project.write(
+      "index.js",
+      `${program}\nnew (require("@pulumi/pulumi").CustomResource)("aws:s3/bucket:Bucket", "b", {});\n`,
+    );
+    const { status, out } = rekey(["up", "--yes"]);
+    project.write("index.js", program);
+    assert.equal(status, 1);
+    assert.match(out, /a resource of the package "aws" .*is not supported by the local engine/);
+    assert.doesNotMatch(out, /Updating/);
+    assert.deepEqual(
+      project.newCalls().filter(({ method }) => method === "create"),
+      [],
     );
   });
 

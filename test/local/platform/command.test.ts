@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { refused, whoAmI, withRedis } from "../../support/redis";
@@ -177,6 +177,7 @@ describe("rekey platform", () => {
   it("is saved with its passwords, and begins again from the file, where a flag wins over it", async () => {
     const directory = mkdtempSync(join(tmpdir(), "rekey-save-"));
     const file = join(directory, "state.yaml");
+    writeFileSync(file, "an older state, which everybody may read", { mode: 0o644 });
     const first = start("--database", "one", "--json");
     const { url, environment, username, password } = JSON.parse((await first.printed(/.+\n/))[0]) as Started;
     assert.equal((await send({ url }, "POST", resetPath, basic({ username, password }))).status, 200);
