@@ -1,14 +1,17 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:https";
 import { type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { type Check } from "../../cli/doctor/check";
 import { checkNode } from "../../cli/doctor/node";
 import { type Platform, startPlatform } from "../../local";
 import { Crypter } from "../../local/engine/secrets";
+import { environmentName, type SettingName } from "../../provider/settings";
+import { readPage } from "../docs/page";
+import { shows } from "../docs/session";
 import { caFile, certificate } from "../faults/certificates";
 import { preloadOf } from "../faults/nameService";
 import { projectRoot } from "../support/host";
@@ -58,13 +61,13 @@ describe("rekey doctor", function () {
     "rekey:queueToken": { secret: platform.queueToken },
   });
 
-  function configure(settings: Record<string, string | { secret: string } | undefined>): void {
+  function configure(settings: Record<string, string | { secret: string } | undefined>, stack = "dev"): void {
     const config = Object.entries(settings).map(([key, value]) => [
       key,
       typeof value === "object" ? { secure: crypter.encrypt(value.secret) } : value,
     ]);
     const text = JSON.stringify({ encryptionsalt: crypter.salt, config: Object.fromEntries(config) as unknown });
-    writeFileSync(join(project.directory, "Pulumi.dev.yaml"), text);
+    writeFileSync(join(project.directory, `Pulumi.${stack}.yaml`), text);
   }
 
   async function doctor(environment: Record<string, string> = {}, node = process.execPath, args = ["--json"]) {
@@ -112,7 +115,59 @@ describe("rekey doctor", function () {
     }
     assert.match(output, /ok {5}pulumi-rekey is \d+\.\d+\.\d+, in /);
     assert.match(output, /ok {5}@pulumi\/pulumi is 3\.\d+\.\d+\./);
-    assert.equal(platform.resetCount, 0);
+    const sent = platform.requests.map(({ method, path }) => `${method} ${path}`);
+    assert.deepEqual(sent, ["GET /v2/globalParallelism"], "no request is sent but one reading of the queue");
+  });
+
+  it("looks at the stack of --stack, else of PULUMI_STACK, from a folder below too, and changes no file", async () => {
+    configure({ "rekey:queueurl": "a mistake in another stack" });
+    const below = join(project.directory, "src");
+    mkdirSync(below);
+    const files = () => readdirSync(project.directory);
+    const before = files();
+    const environment = Object.fromEntries(
+      Object.entries(healthy()).map(([key, value]) => [
+        environmentName(key.replace("rekey:", "") as SettingName),
+        typeof value === "object" ? value.secret : value,
+      ]),
+    );
+    const fromEnvironment = await doctor({ ...environment, PULUMI_STACK: "other" }, undefined, ["--cwd", below]);
+    assert.match(fromEnvironment.output, /ok {5}The project is program, the stack other\.\n/);
+    assert.equal(fromEnvironment.code, 0, fromEnvironment.output);
+    const named = await doctor({ ...environment, PULUMI_STACK: "other" }, undefined, ["--stack", "dev"]);
+    assert.match(named.output, /WRONG {2}rekey:queueurl in Pulumi\.dev\.yaml/);
+    assert.equal(named.code, 1);
+    assert.deepEqual(files(), before);
+  });
+
+  it("prints what its page shows", async function () {
+    if (process.platform === "win32") {
+      console.log("      skipped: there is no POSIX shell for what stands in for the pulumi CLI");
+      this.skip();
+    }
+    write(join(project.directory, "Pulumi.yaml"), "name: caches\nruntime: nodejs\nmain: index.js\n");
+    configure({ ...healthy(), "rekey:password": password }, "production");
+    const bin = join(project.directory, "bin");
+    mkdirSync(bin);
+    writeFileSync(join(bin, "pulumi"), "#!/bin/sh\necho v3.248.0\n", { mode: 0o755 });
+    const path = `${bin}${delimiter}${process.env["PATH"]}`;
+    const { output } = await doctor({ PATH: path }, undefined, ["--stack", "production"]);
+    const asOnThePage = output
+      .replaceAll(platform.url, "https://api.example.com")
+      .replaceAll(projectRoot, "/home/you/caches/node_modules/pulumi-rekey");
+    const version = /\d+\.\d+\.\d+/g;
+    const { blocks } = readPage("docs/doctor.md");
+    const shown = blocks.find(({ language }) => language === "text")?.code ?? "";
+    assert.match(asOnThePage.trim().replace(version, "…"), shows(shown.replace(version, "…")));
+  });
+
+  it("says that it cannot read secrets that are encrypted without a passphrase, and finds nothing wrong", async () => {
+    const sealed = { secure: "AAAB" };
+    const config = { ...healthy(), "rekey:password": sealed, "rekey:queueToken": sealed };
+    write(join(project.directory, "Pulumi.dev.yaml"), JSON.stringify({ secretsprovider: "awskms://key", config }));
+    const { code, output } = await doctor({}, undefined, []);
+    assert.equal(code, 0, output);
+    assert.match(output, /^- {6}rekey:password, rekey:queueToken: encrypted otherwise than with a passphrase/m);
   });
 
   it("opens the way through TLS with the certificates of rekey:caFile", async () => {
