@@ -100,10 +100,36 @@ describe("The pipeline of", function () {
           const reset = await run(repository, "reset-flow-control", { ...stored, ...credentials }, inputs);
           assert.match(reset, /"waitingBefore": 7/);
           assert.equal(platform.flowControlKeys.get("orders")?.parallelismCount ?? 0, 0);
+
+          const before = sent(platform).length;
+          await run(repository, "reset-flow-control", { ...stored, ...credentials }, inputs);
+          assert.deepEqual(sent(platform).slice(before), [], "the same incident sends nothing");
         } finally {
           await platform.close();
           repository.remove();
         }
       });
   }
+
+  if (process.platform !== "win32")
+    it("a shell script shows the outputs of a run that failed, and fails", async () => {
+      const platform = await startPlatform({ flowControlKeys: [key] });
+      const repository = new Repository(withPulumi);
+      const credentials = { REKEY_QUEUE_URL: platform.url, REKEY_QUEUE_TOKEN: platform.queueToken };
+      const store = {
+        PULUMI_BACKEND_URL: `file://${join(repository.directory, "backend")}`,
+        PULUMI_CONFIG_PASSPHRASE: "test",
+        ...credentials,
+      };
+      const reset = (incident: string) =>
+        pipelines["a shell script"]?.(repository, "reset-flow-control", store, { flowControlKey: "orders", incident });
+      try {
+        await reset("INC-1");
+        platform.failNext({ method: "POST", status: 400 });
+        await assert.rejects(reset("INC-2") ?? Promise.resolve(), /ended with [1-9][^]*"waitingBefore": 7/);
+      } finally {
+        await platform.close();
+        repository.remove();
+      }
+    });
 });

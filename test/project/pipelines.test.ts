@@ -79,6 +79,32 @@ describe("The pipelines", () => {
     }
   });
 
+  it("give the program of a change request no credentials of the platform", () => {
+    const { env, jobs } = parse(read("examples/pipelines/github-actions/rekey.yml")) as {
+      env: object;
+      jobs: { preview: { env?: object; environment?: string } };
+    };
+    assert.doesNotMatch(JSON.stringify([env, jobs.preview]), /REKEY_/);
+    const { preview } = parse(read(gitlab)) as { preview: object };
+    // Where they are variables of the environment `production` alone, a job without one has none of them.
+    for (const job of [jobs.preview, preview]) assert.ok(!("environment" in job));
+    assert.doesNotMatch(read(gitlab), /^\s*REKEY_/m);
+  });
+
+  it("show the outputs of a run that failed, too", () => {
+    const { jobs } = parse(read("examples/pipelines/github-actions/rekey.yml")) as {
+      jobs: Record<string, { steps: { run?: string; if?: string }[] }>;
+    };
+    const { up, "reset-flow-control": reset } = parse(read(gitlab)) as Record<string, { after_script?: string[] }>;
+    for (const name of ["up", "reset-flow-control"]) {
+      const last = jobs[name]?.steps.at(-1);
+      assert.match(last?.run ?? "", /pulumi stack output/, name);
+      assert.equal(last?.if, "always()", name);
+    }
+    // GitLab runs it after a failed script as well.
+    for (const job of [up, reset]) assert.match(job?.after_script?.join() ?? "", /pulumi stack output/);
+  });
+
   it("use nothing that does not fit changes that come with time", () => {
     for (const file of [...workflows, gitlab, "examples/pipelines/shell/rekey.sh"])
       assert.doesNotMatch(read(file), /--expect-no-changes|--plan|--save-plan|--show-secrets/, file);

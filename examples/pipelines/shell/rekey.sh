@@ -32,8 +32,10 @@ case "${1:-} $#" in
     pulumi stack select --create "$2"
     pulumi config set --stack "$2" flowControlKey "$2"
     pulumi config set --stack "$2" incident "$3"
-    pulumi up --stack "$2" --yes --skip-preview
+    status=0
+    pulumi up --stack "$2" --yes --skip-preview || status=$?
     pulumi stack output --stack "$2" --json | tee outputs.json
+    exit "$status"
     ;;
   *)
     echo "usage: rekey.sh preview | up | reset-flow-control <key> <incident>" >&2
