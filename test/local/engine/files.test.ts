@@ -206,6 +206,10 @@ describe("the local engine's project and settings", () => {
       () => readProject(directory),
       /the runtime "python" is not supported by the local engine; the `pulumi` CLI does it/,
     );
+    for (const key of ["stackConfigDir", "plugins", "packages"]) {
+      write("Pulumi.yaml", `name: p\nruntime: nodejs\n${key}: x`);
+      assert.throws(() => readProject(directory), new RegExp(`\`${key}\` in .* is not supported by the local engine`));
+    }
   });
 
   it("reads settings as text, with the project's own beneath them", async () => {
@@ -225,6 +229,14 @@ describe("the local engine's project and settings", () => {
       "p:deep": { value: '{"list":[1,"hidden"]}', secret: true },
     });
     assert.ok(file.hasSecrets);
+  });
+
+  it("refuses secrets providers other than the passphrase, by name", () => {
+    write("Pulumi.yaml", "name: p\nruntime: nodejs");
+    const path = write("Pulumi.dev.yaml", "secretsprovider: awskms://alias/key\n");
+    const expected =
+      /the secrets provider awskms:\/\/alias\/key is not supported by the local engine; the `pulumi` CLI/;
+    assert.throws(() => new StackFile(path, readProject(directory)), expected);
   });
 
   it("writes settings in the CLI's format, and leaves the rest of the file alone", () => {

@@ -183,6 +183,23 @@ describe("what the local engine refuses", function () {
       `const first = ${dynamic("first", "{}")} ${dynamic("b", "{ deletedWith: first }")}`,
       /the option `deletedWith`/,
     ],
+    [
+      "`replaceWith`",
+      `const first = ${dynamic("first", "{}")} ${dynamic("b", "{ replaceWith: [first] }")}`,
+      /the option `replaceWith`/,
+    ],
+    ["`replacementTrigger`", dynamic("a", "{ replacementTrigger: 1 }"), /the option `replacementTrigger`/],
+    ["`customTimeouts`", dynamic("a", '{ customTimeouts: { create: "1m" } }'), /the option `customTimeouts`/],
+    [
+      "a remote component",
+      'new pulumi.ComponentResource("aws:index:Component", "c", {}, {}, true)',
+      /a remote component .*"c"/,
+    ],
+    [
+      "an asset",
+      `new pulumi.CustomResource("pulumi-nodejs:dynamic/m:T", "a", { text: new pulumi.asset.StringAsset("x"), __provider: ${JSON.stringify(thing)} })`,
+      /an asset/,
+    ],
     ["`get`", 'new pulumi.CustomResource("pulumi-nodejs:dynamic/m:T", "g", {}, { id: "x" })', /reading a resource/],
     ["an invoke", 'pulumi.runtime.invoke("aws:index/getRegion:getRegion", {})', /an invoke/],
   ];
