@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
-import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { type Readable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
 import { passphrase, TestProject } from "./project";
 
 const root = resolve(__dirname, "../../..");
@@ -18,22 +21,25 @@ describe("rekey local", function () {
   });
   after(() => project.remove());
 
+  const register = require.resolve("ts-node/register/transpile-only");
+  const commandLine = (args: string[]): string[] => ["-r", register, main, "local", ...args];
+  const environment = (env: Record<string, string> = {}): NodeJS.ProcessEnv => ({
+    ...process.env,
+    // The compiler's settings are ours, not those of the folder that the command runs in.
+    TS_NODE_PROJECT: resolve(root, "tsconfig.json"),
+    PULUMI_CONFIG_PASSPHRASE: passphrase,
+    TRACE_LOG: project.path("calls.log"),
+    ...env,
+  });
+
   function rekey(
     args: string[],
     env: Record<string, string> = {},
   ): { status: number | null; out: string; err: string } {
-    const register = require.resolve("ts-node/register/transpile-only");
-    const { status, stdout, stderr } = spawnSync(process.execPath, ["-r", register, main, "local", ...args], {
+    const { status, stdout, stderr } = spawnSync(process.execPath, commandLine(args), {
       cwd: project.directory,
       encoding: "utf8",
-      // The compiler's settings are ours, not those of the folder that the command runs in.
-      env: {
-        ...process.env,
-        TS_NODE_PROJECT: resolve(root, "tsconfig.json"),
-        PULUMI_CONFIG_PASSPHRASE: passphrase,
-        TRACE_LOG: project.path("calls.log"),
-        ...env,
-      },
+      env: environment(env),
     });
     return { status, out: stdout, err: stderr };
   }
@@ -168,4 +174,40 @@ describe("rekey local", function () {
       );
     }
   });
+
+  it("lets what runs finish at the first ^C, and ends at once at the second", async function () {
+    if (process.platform === "win32") {
+      console.log("      skipped: a signal ends a process at once there");
+      this.skip();
+    }
+    const endless = new TestProject({
+      provider: `exports.provider = { create: () => new Promise(() => setInterval(() => undefined, 1_000)) };`,
+    });
+    endless.want([{ name: "a" }]);
+    const child = spawn(process.execPath, commandLine(["up", "--skip-preview"]), {
+      cwd: endless.directory,
+      env: environment(),
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    const printed = async (stream: Readable, what: string): Promise<void> => {
+      for (let text = ""; !text.includes(what);) text += String((await once(stream, "data"))[0]);
+    };
+    const ended = once(child, "close");
+    await pendingIn(endless.statePath);
+    child.kill("SIGINT");
+    await printed(child.stderr, "^C received; cancelling");
+    child.stdout.resume();
+    await sleep(300);
+    assert.equal(child.exitCode, null, "what runs is waited for");
+    child.kill("SIGINT");
+    assert.deepEqual(await ended, [1, null]);
+    const { deployment } = await (await endless.open()).exportStack();
+    assert.equal(deployment.pending_operations?.length, 1);
+    endless.remove();
+  });
 });
+
+/** Waits until a state says that an operation on a resource has begun. */
+async function pendingIn(statePath: string): Promise<void> {
+  while (!existsSync(statePath) || !readFileSync(statePath, "utf8").includes("creating")) await sleep(20);
+}

@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Platform, startPlatform } from "../../../local/platform";
 import { type RedisServer, startRedisServer } from "../../../local/platform/redisServer";
@@ -72,5 +75,24 @@ withRedis("local platform: an attached Redis, and its outages", () => {
     assert.deepEqual(await admin.call("acl", "users"), ["default", "somebody"]);
     assert.equal(await admin.get("kept"), "value");
     admin.disconnect();
+  });
+
+  it("keeps the users of a platform that was killed, until the next start takes them over", async () => {
+    const databases = ["taken over"];
+    const code = `require("./local/platform").startPlatform(${JSON.stringify({ redis: redis.url, databases })}).then(
+      (platform) => console.log(platform.database("taken over").redisUrl))`;
+    const child = spawn(process.execPath, ["-r", "ts-node/register/transpile-only", "-e", code], {
+      cwd: join(__dirname, "../../.."),
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const [line] = (await once(child.stdout, "data")) as [Buffer];
+    const left = line.toString().trim();
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    assert.equal(await whoAmI(left), "rekey-taken%20over");
+    const next = await startPlatform({ redis: redis.url, databases });
+    await assert.rejects(whoAmI(left), /WRONGPASS/);
+    assert.equal(await whoAmI(next.database("taken over").redisUrl), "rekey-taken%20over");
+    await next.close();
   });
 });

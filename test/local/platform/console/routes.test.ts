@@ -90,6 +90,23 @@ describe("local platform: what the console reads", () => {
     assert.equal(told.length, mostRows + 6);
   });
 
+  it("shows the databases that were reset last", async () => {
+    const databases = Array.from({ length: mostRows + 10 }, (_, index) => `db-${100 + index}`);
+    platform = await startPlatform({ databases });
+    const last = databases.at(-1) ?? "";
+    await resetPassword(platform, last);
+    const { databases: shown } = await read();
+    assert.deepEqual([shown.count, shown.shown.length], [databases.length, mostRows]);
+    assert.deepEqual(shown.shown.at(-1)?.id, last);
+  });
+
+  it("is not counted by requestsPerSecond, and is answered beyond it", async () => {
+    platform = await startPlatform({ requestsPerSecond: 1 });
+    for (let index = 0; index < 5; index++) await read();
+    assert.equal((await resetPassword(platform)).status, 200);
+    await read();
+  });
+
   it("meets no fault that was asked for another request", async () => {
     platform = await startPlatform();
     platform.failNext({ status: 500 });

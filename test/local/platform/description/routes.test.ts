@@ -4,7 +4,7 @@ import { Databases } from "../../../../local/platform/databases";
 import { Faults } from "../../../../local/platform/faults";
 import { MessageQueue } from "../../../../local/platform/queue/messageQueue";
 import { RequestLog } from "../../../../local/platform/requests";
-import { application } from "../../../../local/platform/server";
+import { application, startPlatform } from "../../../../local/platform/server";
 import fields from "../../../fixtures/interface-fields.json";
 import { description, operations, text } from "./document";
 
@@ -25,6 +25,16 @@ describe("local platform: the description", () => {
     const { valid, errors } = await validator.validate(text);
     assert.ok(valid, JSON.stringify(errors));
     assert.equal(validator.version, "3.1");
+  });
+
+  it("is answered without credentials, as it is", async () => {
+    const platform = await startPlatform();
+    try {
+      const answer = await fetch(`${platform.url}/openapi.yaml`);
+      assert.deepEqual([answer.status, await answer.text()], [200, text]);
+    } finally {
+      await platform.close();
+    }
   });
 
   it("has every route of the server, and no other", () => {
