@@ -114,9 +114,12 @@ describe("the local engine's processes", function () {
     const stack = await project.open();
     const up = stack.up();
     await until(() => existsSync(project.path("a.started")));
-    await assert.rejects((await project.open()).destroy(), /the stack is locked by process/);
+    for (const operation of ["destroy", "preview"] as const)
+      await assert.rejects((await project.open())[operation](), /the stack is locked by process/);
     project.write("go", "");
     assert.equal((await up).result, "succeeded");
+    const state = readFileSync(project.statePath, "utf8");
+    assert.doesNotMatch(state, /sourcePosition|stackTrace/, "they would hold paths of the machine");
   });
 
   it("a host that dies leaves its resource pending", async () => {
