@@ -5,7 +5,10 @@ import { type RequestFacts } from "./api/errors/requestError";
 /** Milliseconds to wait for the engine, which is on this machine. */
 const patience = 5_000;
 
-/** Milliseconds for which a look counts: much less than a reset takes, and a look costs as much as the reset itself. */
+/**
+ * Milliseconds for which a look counts, and so for which a reset may still be sent after the engine is gone: less than a
+ * reset takes on a network. A look for each would cost as much as the reset itself.
+ */
 export const freshness = 10;
 
 /** The last look at each engine. */

@@ -30,7 +30,7 @@ import { type Run } from "./run";
 import { shardNotice } from "./shardNotice";
 import { closeShard, openShard } from "./shardState";
 
-/** Its id alone, where nothing else is said of it: what an engine passes on of a thousand objects takes as long as resets. */
+/** Its id alone, where nothing else is said of it: a thousand objects take an engine much longer to pass on. */
 export type ShardDatabase = string | FleetDatabase;
 
 type FleetDatabase = { readonly databaseId: string } & Trigger;

@@ -1,7 +1,5 @@
 // Makes the package's own code fail, with sample data, and gives what it says. It reads the build.
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { root } from "../lib.mjs";
 
@@ -21,7 +19,6 @@ const { Run } = load("provider/lifecycle/run");
 const { readDatabaseAnswer } = load("provider/records/databaseAnswer");
 const { markTrigger } = load("provider/rotation/trigger");
 const { Settings } = load("provider/settings");
-const { requirePackageForHost } = load("sdk/hostPackage");
 const { requireKnown } = load("sdk/requireKnown");
 
 const now = new Date("2026-11-21T12:00:00.000Z");
@@ -154,24 +151,4 @@ export function ofDeadEngine() {
 
 export function ofLostOutcome() {
   return messageOf(() => requireKnown("unknown", "sessions"));
-}
-
-/** What is said where the package is not installed for the host, or another copy of it. */
-export async function ofInstallation(hasOther) {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), "errors-")));
-  const own = realpathSync(root);
-  const before = process.cwd();
-  if (hasOther) {
-    mkdirSync(join(folder, "node_modules", "pulumi-rekey"), { recursive: true });
-    writeFileSync(join(folder, "node_modules", "pulumi-rekey", "package.json"), "{}");
-  }
-  process.chdir(folder);
-  const said = await messageOf(requirePackageForHost);
-  process.chdir(before);
-  rmSync(folder, { recursive: true });
-  const other = "/home/you/project/node_modules/caches/node_modules/pulumi-rekey";
-  return said
-    .replaceAll(JSON.stringify(folder), '"/home/you/project"')
-    .replaceAll(folder, "/home/you/project")
-    .replaceAll(own, other);
 }

@@ -11,6 +11,14 @@
 set -eu
 cd "$(dirname "$0")"
 
+# Shows the outputs of a run that failed, too.
+up() {
+  status=0
+  pulumi up --stack "$1" --yes --skip-preview || status=$?
+  pulumi stack output --stack "$1" --json | tee outputs.json
+  return "$status"
+}
+
 case "${1:-} $#" in
   "preview 1")
     cd rotation
@@ -20,11 +28,7 @@ case "${1:-} $#" in
   "up 1")
     cd rotation
     npm ci
-    # The outputs are shown of a run that failed, too.
-    status=0
-    pulumi up --stack production --yes --skip-preview || status=$?
-    pulumi stack output --stack production --json | tee outputs.json
-    exit "$status"
+    up production
     ;;
   "reset-flow-control 3")
     cd flow-control
@@ -32,10 +36,7 @@ case "${1:-} $#" in
     pulumi stack select --create "$2"
     pulumi config set --stack "$2" flowControlKey "$2"
     pulumi config set --stack "$2" incident "$3"
-    status=0
-    pulumi up --stack "$2" --yes --skip-preview || status=$?
-    pulumi stack output --stack "$2" --json | tee outputs.json
-    exit "$status"
+    up "$2"
     ;;
   *)
     echo "usage: rekey.sh preview | up | reset-flow-control <key> <incident>" >&2

@@ -4,8 +4,7 @@ import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { OperationError, type OperationResult } from "../../../local/engine";
-import { TestProject } from "./project";
+import { errors, failing, TestProject } from "./project";
 
 /** Creates wait, where they are told to, until a file says that they may go on. */
 const patientProvider = `
@@ -23,15 +22,6 @@ exports.provider = {
 
 let project: TestProject;
 
-async function failing(promise: Promise<OperationResult>): Promise<OperationError> {
-  const error: unknown = await promise.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  assert.ok(error instanceof OperationError, String(error));
-  return error;
-}
-
 async function until(condition: () => boolean): Promise<void> {
   for (const began = Date.now(); !condition(); await sleep(20)) {
     assert.ok(Date.now() - began < 120_000, `waited too long for ${condition.toString()}`);
@@ -45,10 +35,6 @@ function isAlive(pid: number): boolean {
   } catch {
     return false;
   }
-}
-
-function errors({ diagnostics }: OperationResult): string[] {
-  return diagnostics.filter(({ severity }) => severity === "error").map(({ message }) => message);
 }
 
 describe("the local engine's processes", function () {
@@ -160,148 +146,5 @@ describe("the local engine's processes", function () {
       where: { value: realpathSync(project.path("program")), secret: false },
       list: { value: [1], secret: true },
     });
-  });
-});
-
-describe("what the local engine refuses", function () {
-  this.timeout(300_000);
-  afterEach(() => project.remove());
-
-  const thing = 'exports.handler=()=>require("./provider.js").provider';
-  const dynamic = (name: string, options: string): string =>
-    `new pulumi.CustomResource("pulumi-nodejs:dynamic/m:T", "${name}", { name: "${name}", __provider: ${JSON.stringify(thing)} }, ${options});`;
-  const cases: [string, string, RegExp][] = [
-    [
-      "a resource of a package",
-      'new pulumi.CustomResource("aws:s3/bucket:Bucket", "b", {})',
-      /a resource of the package "aws" .*"b"/,
-    ],
-    ["a stack reference", 'new pulumi.StackReference("org/other/dev")', /a stack reference/],
-    ["an explicit provider", 'new pulumi.ProviderResource("aws", "p", {})', /an explicit provider/],
-    ["`import`", dynamic("a", '{ import: "id" }'), /the option `import`/],
-    ["`transforms`", dynamic("a", "{ transforms: [() => undefined] }"), /the option `transforms`/],
-    ["hooks", 'new pulumi.ResourceHook("h", () => undefined);' + dynamic("a", "{}"), /a resource hook/],
-    [
-      "`deletedWith`",
-      `const first = ${dynamic("first", "{}")} ${dynamic("b", "{ deletedWith: first }")}`,
-      /the option `deletedWith`/,
-    ],
-    [
-      "`replaceWith`",
-      `const first = ${dynamic("first", "{}")} ${dynamic("b", "{ replaceWith: [first] }")}`,
-      /the option `replaceWith`/,
-    ],
-    ["`replacementTrigger`", dynamic("a", "{ replacementTrigger: 1 }"), /the option `replacementTrigger`/],
-    ["`customTimeouts`", dynamic("a", '{ customTimeouts: { create: "1m" } }'), /the option `customTimeouts`/],
-    [
-      "a remote component",
-      'new pulumi.ComponentResource("aws:index:Component", "c", {}, {}, true)',
-      /a remote component .*"c"/,
-    ],
-    [
-      "an asset",
-      `new pulumi.CustomResource("pulumi-nodejs:dynamic/m:T", "a", { text: new pulumi.asset.StringAsset("x"), __provider: ${JSON.stringify(thing)} })`,
-      /an asset/,
-    ],
-    ["`get`", 'new pulumi.CustomResource("pulumi-nodejs:dynamic/m:T", "g", {}, { id: "x" })', /reading a resource/],
-    ["an invoke", 'pulumi.runtime.invoke("aws:index/getRegion:getRegion", {})', /an invoke/],
-  ];
-  for (const [title, code, expected] of cases) {
-    it(`is ${title}, by name`, async () => {
-      project = new TestProject({ program: `const pulumi = require("@pulumi/pulumi");\n${code}\n` });
-      const failed = await failing((await project.open()).up());
-      assert.match(errors(failed).join("\n"), expected);
-      assert.match(errors(failed).join("\n"), /not supported by the local engine; the `pulumi` CLI does it/);
-      const made = project.newCalls().filter(({ method }) => method === "create");
-      assert.ok(made.every(({ news }) => news?.name === "first"));
-    });
-  }
-
-  it("is an option of an operation that it does not have, before anything runs", async () => {
-    project = new TestProject();
-    project.want([{ name: "a" }]);
-    const options: object = { target: ["urn"] };
-    const stack = await project.open();
-    await assert.rejects(
-      stack.up(options),
-      /the option `target` of `up` is not supported by the local engine; the `pulumi` CLI does it/,
-    );
-    assert.deepEqual(project.newCalls(), []);
-  });
-
-  it("is a wrong or missing passphrase, before anything runs", async () => {
-    project = new TestProject();
-    project.want([{ name: "a" }]);
-    await (await project.open()).up();
-    const before = readFileSync(project.statePath, "utf8");
-    project.newCalls();
-    await assert.rejects((await project.open({ passphrase: "wrong" })).up(), /incorrect passphrase/);
-    const own = process.env.PULUMI_CONFIG_PASSPHRASE;
-    delete process.env.PULUMI_CONFIG_PASSPHRASE;
-    try {
-      await assert.rejects((await project.open({ passphrase: undefined })).up(), /passphrase must be set/);
-    } finally {
-      if (own !== undefined) process.env.PULUMI_CONFIG_PASSPHRASE = own;
-    }
-    assert.deepEqual(project.newCalls(), []);
-    assert.equal(readFileSync(project.statePath, "utf8"), before);
-  });
-
-  it("is a state folder that cannot be written, before anything runs", async () => {
-    project = new TestProject();
-    project.want([{ name: "a" }]);
-    await assert.rejects((await project.open({ stateDir: project.path("index.js") })).up(), /cannot be written/);
-    assert.deepEqual(project.newCalls(), []);
-  });
-});
-
-describe("secrets in the local engine", function () {
-  this.timeout(300_000);
-  afterEach(() => project.remove());
-
-  it("are in no file, no line and no event in plain text", async () => {
-    project = new TestProject({
-      program: `
-const pulumi = require("@pulumi/pulumi");
-const token = new pulumi.Config().requireSecret("token");
-console.log("a careless program says canary-config");
-new pulumi.CustomResource("pulumi-nodejs:dynamic/m:T", "a", {
-  name: "a", token, list: [pulumi.secret("canary-list")], made: undefined,
-  __provider: 'exports.handler=()=>require("./provider.js").provider',
-}, { additionalSecretOutputs: ["made"] });
-exports.token = token;
-exports.nested = { deep: pulumi.secret("canary-output") };`,
-      provider: `
-let config;
-exports.provider = {
-  async configure(request) { config = request.config; },
-  async create(inputs) { return { id: "a", outs: { ...inputs, made: "canary-made", seen: config.get("trace:token") === "canary-config" } }; },
-};`,
-    });
-    const stack = await project.open();
-    await stack.setConfig("token", "canary-config", { secret: true });
-    const events: unknown[] = [];
-    const { stdout, outputs } = await stack.up({ onEvent: (event) => events.push(event) });
-    assert.deepEqual(outputs.token, { value: "canary-config", secret: true });
-    assert.deepEqual(outputs.nested, { value: { deep: "canary-output" }, secret: true });
-    const told = [
-      readFileSync(project.statePath, "utf8"),
-      readFileSync(project.path("Pulumi.dev.yaml"), "utf8"),
-      stdout,
-    ];
-    for (const text of [...told, JSON.stringify(events), JSON.stringify(await stack.exportStack())]) {
-      assert.ok(!text.includes("canary"), text);
-    }
-    const shown = JSON.stringify(await stack.exportStack({ showSecrets: true }));
-    for (const canary of ["config", "list", "made", "output"]) assert.ok(shown.includes(`canary-${canary}`), canary);
-    assert.ok(shown.includes('"seen":true'));
-    assert.deepEqual((await stack.getAllConfig())["trace:token"], { value: "canary-config", secret: true });
-
-    // The same state goes out and in again, and nothing is to be done.
-    await stack.importStack(await stack.exportStack());
-    assert.deepEqual((await stack.up()).changes, { same: 2 });
-    await stack.importStack(await stack.exportStack({ showSecrets: true }));
-    assert.ok(!readFileSync(project.statePath, "utf8").includes("canary"));
-    assert.deepEqual((await stack.preview()).changes, { same: 2 });
   });
 });

@@ -1,7 +1,8 @@
+import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync, existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { LocalStack, type OpenOptions } from "../../../local/engine";
+import { LocalStack, type OpenOptions, OperationError, type OperationResult } from "../../../local/engine";
 
 export const passphrase = "trace";
 export const fixtures = resolve(__dirname, "../../fixtures/traces");
@@ -80,4 +81,19 @@ export class TestProject {
   remove(): void {
     rmSync(this.directory, { recursive: true, force: true });
   }
+}
+
+/** The error that an operation ends with. */
+export async function failing(promise: Promise<OperationResult>): Promise<OperationError> {
+  const error: unknown = await promise.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  assert.ok(error instanceof OperationError, String(error));
+  return error;
+}
+
+/** What was said of what went wrong. */
+export function errors({ diagnostics }: OperationResult): string[] {
+  return diagnostics.filter(({ severity }) => severity === "error").map(({ message }) => message);
 }
