@@ -114,6 +114,7 @@ export class Scene {
     watcher.close();
     clearTimeout(timer);
     await ended(left ?? []);
+    await this.gate.settled();
     return { code, printed, struck: left !== undefined && left.length > 0, told: this.#told() };
   }
 

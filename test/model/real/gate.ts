@@ -1,6 +1,9 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
-import { type AddressInfo } from "node:net";
+import { type AddressInfo, connect } from "node:net";
+import { finished } from "node:stream/promises";
+import { setTimeout as wait } from "node:timers/promises";
+import { promisify } from "node:util";
 import { type Fault, type FaultName, faults } from "./faults";
 
 /** When somebody is killed: when a request arrives, when the platform has done it, when its answer was sent. */
@@ -21,9 +24,13 @@ export class Gate {
   readonly answered = new Set<string>();
   #plan: Plan = { faults: {} };
   #faults = new Map<string, FaultName>();
-  readonly #server = createServer(
-    (incoming, outgoing) => void this.#handle(incoming, outgoing).catch(() => outgoing.destroy()),
-  );
+  #underWay = 0;
+  readonly #server = createServer((incoming, outgoing) => {
+    this.#underWay++;
+    void this.#handle(incoming, outgoing)
+      .catch(() => outgoing.destroy())
+      .finally(() => this.#underWay--);
+  });
 
   private constructor(private readonly platformUrl: string) {}
 
@@ -35,7 +42,11 @@ export class Gate {
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  get #port(): number {
+    return (this.#server.address() as AddressInfo).port;
   }
 
   begin(plan: Plan): void {
@@ -43,6 +54,14 @@ export class Gate {
     this.#faults = new Map(Object.entries(plan.faults) as [string, FaultName][]);
     this.arrivals.length = 0;
     this.answered.clear();
+  }
+
+  /** Resolves when nothing is on its way to the platform: what a process sent arrives also after it was killed. */
+  async settled(): Promise<void> {
+    // Connections are accepted in order: when this one has been, those before it have been, too.
+    await once(connect(this.#port, "127.0.0.1").resume().end(), "close");
+    const connections = promisify(this.#server.getConnections.bind(this.#server));
+    while (this.#underWay > 0 || (await connections()) > 0) await wait(5);
   }
 
   close(): void {
@@ -64,7 +83,7 @@ export class Gate {
     const body = fault?.answer && (fault.answer.body?.(databaseId) ?? `{"error":"a fault"}`);
     outgoing.writeHead(fault?.answer?.status ?? real.status, { "content-type": "application/json" });
     outgoing.end(body ?? real.body);
-    await once(outgoing, "finish");
+    await finished(outgoing);
     this.answered.add(databaseId);
     await goesOn("answered");
   }

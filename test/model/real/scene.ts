@@ -69,6 +69,7 @@ export class Scene {
     if (timer) clearTimeout(timer);
     // Whoever outlives the engine gets time to do harm.
     if (lost) await wait(500);
+    await this.gate.settled();
     return { code, printed, struck, lost, arrivedByThen };
   }
 
