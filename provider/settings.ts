@@ -1,3 +1,4 @@
+import { X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { z } from "zod";
 import { SettingsError } from "./api/errors/settingsError";
@@ -64,13 +65,14 @@ const schemas = {
   maxResetsPerRun: number(z.int("must be a whole number").min(0, "must not be negative")),
   /** Address of an HTTP proxy. Default: none. */
   proxy: z.string().refine((written) => /^https?:$/.test(protocolOf(written)), "must be an http or https URL"),
-  /** File with certificates (PEM) that are trusted besides the well-known ones. Default: none. */
+  /** File with certificates (PEM) that are trusted besides those Node trusts itself. Default: none. */
   caFile: filled.transform((file, context) => {
     try {
       // Reading a pipe or a device may never end.
       const found = statSync(file);
       if (!found.isFile() && !found.isDirectory()) return fail(context, "is no file");
-      return readFileSync(file, "utf8");
+      const text = readFileSync(file, "utf8");
+      return isCertificate(text) ? text : fail(context, "holds no certificate in PEM");
     } catch (error) {
       return fail(context, `cannot be read (${(error as NodeJS.ErrnoException).code})`);
     }
@@ -153,6 +155,14 @@ function isLoopback(hostname: string): boolean {
 
 function protocolOf(written: string): string {
   return URL.canParse(written) ? new URL(written).protocol : "";
+}
+
+function isCertificate(text: string): boolean {
+  try {
+    return new X509Certificate(text).raw.length > 0;
+  } catch {
+    return false;
+  }
 }
 
 function fail(context: z.RefinementCtx, message: string): never {

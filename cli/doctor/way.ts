@@ -2,8 +2,9 @@ import { once } from "node:events";
 import * as http from "node:http";
 import * as https from "node:https";
 import { connect, isIP, type Socket } from "node:net";
-import { connect as connectSecurely, rootCertificates } from "node:tls";
+import { connect as connectSecurely } from "node:tls";
 import { type ConnectionSettings } from "../../provider/api/connections";
+import { trusting } from "../../provider/api/trust";
 
 /** What kept a connection from coming up, in the provider's terms. */
 export interface Obstacle {
@@ -20,19 +21,19 @@ export async function findObstacle(address: string, settings: ConnectionSettings
   const host = url.hostname.replace(/^\[|\]$/g, "");
   const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
   const signal = AbortSignal.timeout(patience);
-  const ca = settings.extraCertificates === undefined ? {} : { ca: [...rootCertificates, settings.extraCertificates] };
+  const tls = trusting(settings.extraCertificates);
   let socket: Socket | undefined;
   try {
     if (settings.proxy === undefined) {
       socket = connect({ host, port, signal });
       await once(socket, "connect", { signal });
     } else {
-      const opened = await throughProxy(settings.proxy, `${url.hostname}:${port}`, ca, signal);
+      const opened = await throughProxy(settings.proxy, `${url.hostname}:${port}`, tls, signal);
       if (!("socket" in opened)) return opened;
       socket = opened.socket;
     }
     if (url.protocol === "https:") {
-      const secure = connectSecurely({ socket, host, ...(isIP(host) ? {} : { servername: host }), ...ca });
+      const secure = connectSecurely({ socket, host, ...(isIP(host) ? {} : { servername: host }), ...tls });
       await once(secure, "secureConnect", { signal });
     }
     return undefined;
@@ -46,7 +47,7 @@ export async function findObstacle(address: string, settings: ConnectionSettings
 async function throughProxy(
   proxy: string,
   target: string,
-  ca: https.RequestOptions,
+  tls: ReturnType<typeof trusting>,
   signal: AbortSignal,
 ): Promise<{ socket: Socket } | Obstacle> {
   const { protocol, username, password } = new URL(proxy);
@@ -54,7 +55,7 @@ async function throughProxy(
   const headers = { Host: target, ...(username && { "Proxy-Authorization": `Basic ${credentials}` }) };
   const options = { method: "CONNECT", path: target, headers, agent: false, signal };
   const request =
-    protocol === "https:" ? https.request(proxy, { ...options, ...ca }) : http.request(proxy, { ...options });
+    protocol === "https:" ? https.request(proxy, { ...options, ...tls }) : http.request(proxy, { ...options });
   request.end();
   try {
     const [answer, socket] = (await once(request, "connect")) as [http.IncomingMessage, Socket];

@@ -1,11 +1,11 @@
 import * as http from "node:http";
 import * as https from "node:https";
-import { rootCertificates } from "node:tls";
+import { trusting } from "./trust";
 
 export interface ConnectionSettings {
   /** Address of an HTTP proxy through which every request is tunnelled (CONNECT). */
   readonly proxy?: string | undefined;
-  /** Certificates (PEM) that are trusted besides the well-known ones. */
+  /** Certificates (PEM) that are trusted besides those Node trusts itself. */
   readonly extraCertificates?: string | undefined;
 }
 
@@ -22,6 +22,7 @@ export class Connections {
   readonly #settings: ConnectionSettings;
   /** By whether a connection serves one request alone. Secure ones, too, resume what an earlier one agreed upon. */
   readonly #agents = new Map<boolean, { http: http.Agent; https: https.Agent }>();
+  #trust: ReturnType<typeof trusting> | undefined;
 
   constructor(settings: ConnectionSettings) {
     this.#settings = settings;
@@ -33,8 +34,8 @@ export class Connections {
 
   /** What axios needs for one request. A request that must not be repeated gets a connection of its own. */
   for(once: boolean, connectTimeout: number, sighting: Sighting) {
-    const { extraCertificates } = this.#settings;
-    const tls = extraCertificates === undefined ? {} : { ca: [...rootCertificates, extraCertificates] };
+    // Made once: it reads some hundred certificates.
+    const tls = (this.#trust ??= trusting(this.#settings.extraCertificates));
     const agents = this.#settings.proxy ? this.#proxied(this.#settings.proxy, tls, sighting) : this.#direct(once);
     return {
       httpAgent: agents.http,

@@ -109,8 +109,12 @@ export const sections = [
         "`http://host:port` or `https://host:port`; credentials may stand in it.",
       ],
       [
-        [await s.ofSetting("caFile", "/etc/ca.pem.missing"), await s.ofSetting("caFile", "/dev/null")],
-        "The file must be there where `up` runs: in the pipeline, too.",
+        [
+          await s.ofSetting("caFile", "/etc/ca.pem.missing"),
+          await s.ofSetting("caFile", "/dev/null"),
+          await s.ofSetting("caFile", "/etc/hosts"),
+        ],
+        "The file must be there where `up` runs, in the pipeline too, and hold what begins with `-----BEGIN CERTIFICATE-----`.",
       ],
     ],
   },

@@ -1,14 +1,15 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SettingsError } from "../../provider/api/errors/settingsError";
 import { environmentName, lookupIn, nameOf, type SettingName, settingNames, Settings } from "../../provider/settings";
+import { caFile } from "../faults/certificates";
 
 const settings = (given: Partial<Record<SettingName, string>>) => new Settings((name) => given[name]);
 const directory = mkdtempSync(join(tmpdir(), "rekey-settings-"));
-const caFile = join(directory, "ca.pem");
-writeFileSync(caFile, "-----BEGIN");
+const noCertificate = join(directory, "key.pem");
+writeFileSync(noCertificate, "-----BEGIN PRIVATE KEY-----\n");
 
 /** Each setting by its name in the environment, with what may be written and what comes of it. */
 const valid: Readonly<Record<SettingName, readonly (readonly [written: string, value: unknown])[]>> = {
@@ -59,7 +60,7 @@ const valid: Readonly<Record<SettingName, readonly (readonly [written: string, v
     ["http://user:word@proxy.test:3128", "http://user:word@proxy.test:3128"],
     ["https://p.test", "https://p.test"],
   ],
-  caFile: [[caFile, "-----BEGIN"]],
+  caFile: [[caFile, readFileSync(caFile, "utf8")]],
 };
 
 const environment: Readonly<Record<SettingName, string>> = {
@@ -123,6 +124,7 @@ const invalid: readonly (readonly [SettingName, string, RegExp])[] = [
   ["caFile", "", /must not be empty/],
   ["caFile", join(directory, "none.pem"), /cannot be read \(ENOENT\)/],
   ["caFile", directory, /cannot be read \(EISDIR\)/],
+  ["caFile", noCertificate, /holds no certificate in PEM/],
 ];
 
 describe("settings", () => {

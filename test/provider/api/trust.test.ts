@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:https";
+import { type AddressInfo } from "node:net";
+import { mock } from "node:test";
+import tls from "node:tls";
+import { isDeepStrictEqual } from "node:util";
+import { Connections } from "../../../provider/api/connections";
+import { caFile, certificate } from "../../faults/certificates";
+import { projectRoot } from "../../support/host";
+import { runAsync } from "../../support/runAsync";
+
+const foreign = String(certificate("foreign").cert);
+
+describe("certificates of rekey:caFile", () => {
+  const named = process.env["NODE_EXTRA_CA_CERTS"];
+  before(() => delete process.env["NODE_EXTRA_CA_CERTS"]);
+  after(() => named === undefined || (process.env["NODE_EXTRA_CA_CERTS"] = named));
+
+  it("are trusted besides the well-known ones, which are read once for all requests", () => {
+    const made = mock.method(tls, "createSecureContext");
+    const connections = new Connections({ extraCertificates: foreign });
+    for (let request = 0; request < 3; request++) connections.for(true, 1000, { connected: false });
+    assert.equal(made.mock.callCount(), 1);
+    const { ca } = made.mock.calls[0]?.arguments[0] ?? {};
+    assert.ok(isDeepStrictEqual(ca, [...tls.rootCertificates, foreign]));
+  });
+
+  for (const [how, file, expected] of [
+    ["and so are those of NODE_EXTRA_CA_CERTS", caFile, "200"],
+    ["and no others", "", "UNABLE_TO_VERIFY_LEAF_SIGNATURE"],
+    ["also where NODE_EXTRA_CA_CERTS names no file", "/nowhere/ca.pem", "UNABLE_TO_VERIFY_LEAF_SIGNATURE"],
+  ] as const)
+    it(`are trusted, ${how}`, async () => {
+      const server = createServer(certificate("good"), (_, answer) => answer.end()).listen(0, "127.0.0.1");
+      await once(server, "listening");
+      const source = `
+        const { trusting } = require("./provider/api/trust");
+        const port = ${(server.address() as AddressInfo).port};
+        const trust = trusting(${JSON.stringify(foreign)});
+        require("node:https").get({ host: "127.0.0.1", port, ...trust }, ({ statusCode }) => console.log(statusCode))
+          .on("error", ({ code }) => console.log(code));`;
+      const args = ["-r", "ts-node/register/transpile-only", "-e", source];
+      const run = await runAsync(process.execPath, args, { cwd: projectRoot, env: { NODE_EXTRA_CA_CERTS: file } });
+      server.close();
+      assert.equal(run.output.trim().split("\n").at(-1), expected);
+    });
+});
