@@ -50,13 +50,19 @@ export class RedisUsers {
     const { host = "localhost", port = 6379, tls } = client.options;
     const users = new RedisUsers(client, { endpoint: host, port, tls: tls !== undefined }, async () => server?.close());
     try {
-      await client.connect();
+      await client.connect().catch((error: Error) => {
+        const { message } = users.#lastError ?? error;
+        throw new Error(`${message}: is a Redis there, and are its user and password right?`, { cause: error });
+      });
+      const version = /^redis_version:(\d+\.\d+)/m.exec(await client.info("server"))?.[1];
+      if (Number(version) < 6.2) {
+        throw new Error(`it is Redis ${version}, and 6.2 or newer is needed`);
+      }
+      return users;
     } catch (error) {
       await users.close();
-      const { message } = users.#lastError ?? (error as Error);
-      throw new Error(`${message}: is a Redis there, and are its user and password right?`, { cause: error });
+      throw error;
     }
-    return users;
   }
 
   /** The address without credentials, or with those of a database. */

@@ -1,5 +1,7 @@
 // What the local platform says when it cannot start.
+import { once } from "node:events";
 import { chmodSync } from "node:fs";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { ofCommand } from "./commandSamples.mjs";
 import { saidIn } from "./folder.mjs";
@@ -26,6 +28,19 @@ async function ofRedis(script) {
     });
   } finally {
     process.env.PATH = PATH;
+  }
+}
+
+async function ofOldRedis() {
+  const answer = "$22\r\nredis_version:6.0.16\r\n\r\n";
+  const old = createServer((socket) =>
+    socket.on("data", (data) => socket.write(String(data).replace(/(\*\d+\r\n)[^*]*/g, answer))),
+  ).listen(0, "127.0.0.1");
+  await once(old, "listening");
+  try {
+    return await ofOptions({ redis: `redis://127.0.0.1:${old.address().port}` });
+  } finally {
+    old.close();
   }
 }
 
@@ -67,8 +82,12 @@ export const sections = [
         "The file, the field in it or the line. What stands there is not shown: it may be a password.",
       ],
       [
-        [await platform("--redis", "http://localhost"), await platform("--redis", "redis://127.0.0.1:1")],
-        "The Redis of `--redis` is not there, or refuses. Its address is not shown: it may hold a password.",
+        [
+          await platform("--redis", "http://localhost"),
+          await platform("--redis", "redis://127.0.0.1:1"),
+          await ofOldRedis(),
+        ],
+        "The Redis of `--redis` is not there, is too old, or refuses. Its address is not shown: it may hold a password.",
       ],
       [
         [

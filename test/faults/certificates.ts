@@ -6,7 +6,15 @@ const folder = join(__dirname, "../fixtures/tls");
 /** The authority that signed `good`, `expired` and `otherHost`. */
 export const caFile = join(folder, "ca.pem");
 
-/** A server's certificate and key, made once by `make.mjs` beside it. */
-export function certificate(name: "good" | "expired" | "otherHost" | "foreign"): { cert: Buffer; key: Buffer } {
-  return { cert: readFileSync(join(folder, `${name}.pem`)), key: readFileSync(join(folder, "server.key.pem")) };
+type Name = "good" | "expired" | "otherHost" | "foreign";
+
+/** The files of a server's certificate and key, made once by `make.mjs` beside them. */
+export function certificateFiles(name: Name): { cert: string; key: string } {
+  return { cert: join(folder, `${name}.pem`), key: join(folder, "server.key.pem") };
+}
+
+/** A server's certificate and key. */
+export function certificate(name: Name): { cert: Buffer; key: Buffer } {
+  const { cert, key } = certificateFiles(name);
+  return { cert: readFileSync(cert), key: readFileSync(key) };
 }

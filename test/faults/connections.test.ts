@@ -1,8 +1,8 @@
 import { networkInterfaces } from "node:os";
+import { freePort } from "../support/freePort";
 import { caFile, certificate } from "./certificates";
 import { describeFaults, type Fault } from "./describeFaults";
 import { B, F, passes } from "./expected";
-import { RawServer } from "./rawServer";
 import { stuckListener } from "./stuckListener";
 import { type WorldOptions } from "./world";
 
@@ -13,14 +13,6 @@ const both = [
   { address: "::1", family: 6 },
   { address: "127.0.0.1", family: 4 },
 ] as const;
-
-/** A port at which nobody listens. */
-async function freePort(): Promise<number> {
-  const server = await RawServer.start({ bodyOf: () => "" });
-  const { port } = server;
-  await server.close();
-  return port;
-}
 
 const refused = { reset: B(0, /refused \(ECONNREFUSED\), 3 times/), read: B(0, /3 times/) };
 describeFaults("faults: refused on IPv4", async () => ({ settings: at(`http://127.0.0.1:${await freePort()}`) }), [

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -138,6 +139,18 @@ describe("local platform: a Redis that cannot be used", () => {
 
   it("is named with the reason where nobody listens, without its password", () =>
     refuses("redis://:canary@127.0.0.1:1", /^connect ECONNREFUSED 127\.0\.0\.1:1: is a Redis there/));
+
+  it("is named with its version where it is too old", async () => {
+    // To whatever it is asked.
+    const answer = "$22\r\nredis_version:6.0.16\r\n\r\n";
+    const old = createServer((socket) =>
+      socket.on("data", (data) => socket.write(String(data).replace(/(\*\d+\r\n)[^*]*/g, answer))),
+    ).listen(0, "127.0.0.1");
+    await once(old, "listening");
+    const { port } = old.address() as AddressInfo;
+    await refuses(`redis://:canary@127.0.0.1:${port}`, /^it is Redis 6\.0, and 6\.2 or newer is needed$/);
+    await new Promise((resolve) => old.close(resolve));
+  });
 
   for (const given of ["localhost:6379", "http://localhost", "redis://"]) {
     it(`is refused as ${JSON.stringify(given)}`, () => refuses(given, /must be true, or an address: redis:/));

@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { caFile, certificateFiles } from "../../faults/certificates";
+import { freePort } from "../../support/freePort";
+import { projectRoot } from "../../support/host";
+import { withRedis } from "../../support/redis";
+import { runAsync } from "../../support/runAsync";
+
+/** Prints what a database's client is told with the first password, then with it again after a reset, and with the second one. */
+const source = `
+  const { startPlatform } = require("./local/platform");
+  const { resetPassword } = require("./test/local/platform/client");
+  const { whoAmI } = require("./test/support/redis");
+  (async () => {
+    const platform = await startPlatform({ redis: process.env.REDIS_ADDRESS });
+    const url = () => platform.database("db-sessions").redisUrl;
+    const first = url();
+    const before = await whoAmI(first);
+    const { body } = await resetPassword(platform, "db-sessions");
+    const old = await whoAmI(first).catch(({ message }) => message.split(" ")[0]);
+    console.log(JSON.stringify([new URL(first).protocol, body.tls, before, old, await whoAmI(url())]));
+    await platform.close();
+  })();`;
+
+withRedis("local platform: a Redis behind TLS", () => {
+  it("takes its users' passwords by rediss://", async function () {
+    const [port, directory] = [await freePort(), mkdtempSync(join(tmpdir(), "rekey-tls-"))];
+    const { cert, key } = certificateFiles("good");
+    const files = ["--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file", caFile];
+    const listen = ["--bind", "127.0.0.1", "--port", "0", "--tls-port", String(port), "--tls-auth-clients", "no"];
+    const redis = spawn("redis-server", [...listen, ...files, "--dir", directory, "--save", ""]);
+    const ended = once(redis, "close");
+    try {
+      let isReady = false;
+      for await (const chunk of redis.stdout) if ((isReady = String(chunk).includes("Ready to accept"))) break;
+      if (!isReady) {
+        console.log("      skipped: this redis-server has no TLS");
+        this.skip();
+      }
+      const env = { NODE_EXTRA_CA_CERTS: caFile, REDIS_ADDRESS: `rediss://127.0.0.1:${port}` };
+      const args = ["-r", "ts-node/register/transpile-only", "-e", source];
+      const { output } = await runAsync(process.execPath, args, { cwd: projectRoot, env });
+      const seen = JSON.parse(output.trim().split("\n").at(-1) ?? "") as unknown;
+      const user = "rekey-db-sessions";
+      assert.deepEqual(seen, ["rediss:", true, user, "WRONGPASS", user]);
+    } finally {
+      redis.kill("SIGKILL");
+      await ended;
+      rmSync(directory, { recursive: true });
+    }
+  });
+});
