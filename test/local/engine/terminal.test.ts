@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
+import { projectRoot } from "../../support/host";
+import { passphrase, TestProject } from "./project";
+
+const hasTerminals = spawnSync("script", ["--version"], { encoding: "utf8" }).stdout?.includes("util-linux");
+
+describe("rekey local on a terminal", function () {
+  this.timeout(300_000);
+  if (!hasTerminals) return void it.skip("skipped: there is no `script` of util-linux, which makes a terminal");
+
+  let project: TestProject;
+  before(() => {
+    project = new TestProject();
+    project.want([{ name: "a", props: { v: 1 } }]);
+  });
+  after(() => project.remove());
+
+  /** Runs a command on a terminal, at which `typed` is typed. */
+  function onTerminal(args: string, typed: string): { status: number | null; shown: string } {
+    const command = `"${process.execPath}" "${join(projectRoot, "dist/cli/main.js")}" local ${args}`;
+    const env = { ...process.env, PULUMI_CONFIG_PASSPHRASE: passphrase, TRACE_LOG: project.path("calls.log") };
+    const options = { cwd: project.directory, encoding: "utf8", env, input: typed } as const;
+    const { status, stdout } = spawnSync("script", ["-qec", command, "/dev/null"], options);
+    return { status, shown: stdout };
+  }
+
+  for (const answer of ["no", "y"])
+    it(`does nothing when it is answered ${JSON.stringify(answer)}`, () => {
+      const { status, shown } = onTerminal("up", `${answer}\n`);
+      assert.equal(status, 1, shown);
+      assert.match(shown, /\+ 2 to create.*Do you want to perform this update\? \(yes\/no\)/s);
+      assert.match(shown, /confirmation declined, not proceeding with the update/);
+      assert.ok(!project.newCalls().some(({ method }) => method === "create"));
+    });
+
+  it("does it when it is answered yes, in colours", () => {
+    const { status, shown } = onTerminal("up", "yes\n");
+    assert.equal(status, 0, shown);
+    assert.match(stripVTControlCharacters(shown), /\(yes\/no\).*Updating \(dev\):.*\+ 2 created/s);
+    assert.notEqual(stripVTControlCharacters(shown), shown);
+  });
+
+  it("does it unasked with --yes", () => {
+    const { status, shown } = onTerminal("destroy --yes", "");
+    assert.equal(status, 0, shown);
+    assert.doesNotMatch(shown, /yes\/no/);
+  });
+});
