@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import { unknownNames } from "../../provider/engineValues";
 import { asTheHostReads, assertCarried, assertNothingPolluted } from "./assertions";
 import { tryParse } from "./answers";
 import { InProcessFace } from "./face";
@@ -90,7 +91,8 @@ describe("fuzz: inputs", () => {
             .diff("db", { [id]: "db", outcome: "reset" }, news)
             .catch(() => ({ changes: true }));
           assert.equal(typeof changes, "boolean");
-          if (failures.length > 0) return;
+          // Nothing is created while an input is unknown, and check lets one pass.
+          if (failures.length > 0 || unknownNames(news).size > 0) return;
           const made = await face[resource].create(news).catch((error: unknown) => {
             assert.ok(error instanceof Error && !/failed in a way it should not|undefined/.test(error.message));
             return { outs: (error as { properties?: object }).properties ?? {} };
