@@ -159,6 +159,21 @@ describe("local platform: its state, saved and loaded", () => {
       );
     });
   }
+
+  it("keeps a key's counters as numbers, without the messages that wait", async () => {
+    const limits = { flowControlKey: "orders", rateMax: 1, ratePeriod: 604_800 };
+    const first = await startPlatform({ flowControlKeys: [{ ...limits, rateCount: 1 }] });
+    const headers = { "Upstash-Flow-Control-Key": "orders", "Upstash-Flow-Control-Value": "rate=1, period=7d" };
+    const { status } = await send(first, "POST", "/v2/publish/http://127.0.0.1:9/", bearer(first), { headers });
+    assert.equal(status, 201);
+    const saved = first.state();
+    await first.close();
+    const again = await startPlatform(saved);
+    assert.equal(again.flowControlKeys.get("orders")?.waitListSize, 1);
+    await send(again, "POST", "/v2/flowControl/orders/reset", bearer(again));
+    assert.equal(again.flowControlKeys.get("orders")?.waitListSize, 1);
+    await again.close();
+  });
 });
 
 describe("local platform: inspection", () => {
