@@ -1,8 +1,8 @@
 /** The time that all benchmarks together may take. */
 export class Budget {
   readonly #began = performance.now();
-  /** The dearest run of each kind so far. */
-  readonly #seen = new Map<string, { readonly count: number; readonly seconds: number }>();
+  /** What one case of each kind took so far. */
+  readonly #seen: { readonly kind: string; readonly count: number; readonly seconds: number }[] = [];
 
   constructor(private readonly seconds: number) {}
 
@@ -10,14 +10,14 @@ export class Budget {
     return (performance.now() - this.#began) / 1000;
   }
 
-  note(kind: string, where: string, count: number, seconds: number): void {
-    this.#seen.set(`${kind} ${where}`, { count, seconds });
+  note(kind: string, count: number, seconds: number): void {
+    this.#seen.push({ kind, count, seconds });
   }
 
-  /** Whether there is time for a run, as the last smaller one of its kind leads to expect: cost grows with the square at most. */
-  allows(kind: string, where: string, count: number): boolean {
-    const seen = this.#seen.get(`${kind} ${where}`);
-    const expected = seen === undefined ? 0 : seen.seconds * Math.max(1, count / seen.count) ** 1.2;
-    return this.elapsed + expected <= this.seconds;
+  /** Whether there is time for so many cases, as the largest run of their kind that was no larger leads to expect. */
+  allows(kind: string, count: number, cases: number): boolean {
+    const smaller = this.#seen.filter((seen) => seen.kind === kind && seen.count <= count);
+    const seen = smaller.sort((a, b) => b.count - a.count)[0] ?? { count, seconds: 0 };
+    return this.elapsed + cases * seen.seconds * (count / seen.count) ** 1.2 <= this.seconds;
   }
 }
