@@ -43,7 +43,8 @@ function plan(engine: BenchEngine): Planned[] {
   const few = (["handWritten", "passwordRotation", "fleet"] as const).flatMap((subject) =>
     [1, 10, 100].map((count): Planned => ({ engine, subject, count, cases: firstUp })),
   );
-  // Those of a fleet are measured with 1,000; these take long on an engine that is slow with resources.
+  // The other cases, after a first up of their own. Those of a fleet are measured with 1,000; these take long on an engine that is
+  // slow with resources.
   const others = (["handWritten", "passwordRotation"] as const).map((subject): Planned => {
     return { engine, subject, count: 100, cases: isLocal ? cases : ["first up", "rotate all"], optional: true };
   });

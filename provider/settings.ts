@@ -159,7 +159,7 @@ function protocolOf(written: string): string {
 
 function isCertificate(text: string): boolean {
   try {
-    return new X509Certificate(text).raw.length > 0;
+    return Boolean(new X509Certificate(text));
   } catch {
     return false;
   }

@@ -78,7 +78,8 @@ function problemOfStart(child: ChildProcessWithoutNullStreams): Promise<string |
   });
 }
 
-async function freePort(): Promise<number> {
+/** A port of this machine at which nobody listens. */
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;

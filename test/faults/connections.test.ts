@@ -1,5 +1,5 @@
 import { networkInterfaces } from "node:os";
-import { freePort } from "../support/freePort";
+import { freePort } from "../../local/platform/redisServer";
 import { caFile, certificate } from "./certificates";
 import { describeFaults, type Fault } from "./describeFaults";
 import { B, F, passes } from "./expected";

@@ -157,7 +157,10 @@ describe("local platform: a Redis that cannot be used", () => {
   }
 
   it("is asked for by its package where there is no redis-server", async function () {
-    if (process.platform === "win32") this.skip();
+    if (process.platform === "win32") {
+      console.log("      skipped: there is no /bin/sh to leave on PATH");
+      this.skip();
+    }
     const directory = mkdtempSync(join(tmpdir(), "rekey-path-"));
     symlinkSync("/bin/sh", join(directory, "sh"));
     const path = process.env.PATH;

@@ -12,12 +12,12 @@ import { runAsync } from "../../support/runAsync";
 
 const foreign = String(certificate("foreign").cert);
 
-describe("certificates of rekey:caFile", () => {
+describe("TLS with rekey:caFile", () => {
   const named = process.env["NODE_EXTRA_CA_CERTS"];
   before(() => delete process.env["NODE_EXTRA_CA_CERTS"]);
   after(() => named === undefined || (process.env["NODE_EXTRA_CA_CERTS"] = named));
 
-  it("are trusted besides the well-known ones, which are read once for all requests", () => {
+  it("trusts it besides the well-known certificates, which are read once for all requests", () => {
     const made = mock.method(tls, "createSecureContext");
     const connections = new Connections({ extraCertificates: foreign });
     for (let request = 0; request < 3; request++) connections.for(true, 1000, { connected: false });
@@ -26,12 +26,12 @@ describe("certificates of rekey:caFile", () => {
     assert.ok(isDeepStrictEqual(ca, [...tls.rootCertificates, foreign]));
   });
 
-  for (const [how, file, expected] of [
-    ["and so are those of NODE_EXTRA_CA_CERTS", caFile, "200"],
-    ["and no others", "", "UNABLE_TO_VERIFY_LEAF_SIGNATURE"],
-    ["also where NODE_EXTRA_CA_CERTS names no file", "/nowhere/ca.pem", "UNABLE_TO_VERIFY_LEAF_SIGNATURE"],
+  for (const [whom, file, expected] of [
+    ["what NODE_EXTRA_CA_CERTS names, too", caFile, "200"],
+    ["nobody else", "", "UNABLE_TO_VERIFY_LEAF_SIGNATURE"],
+    ["nobody else where NODE_EXTRA_CA_CERTS names no file", "/nowhere/ca.pem", "UNABLE_TO_VERIFY_LEAF_SIGNATURE"],
   ] as const)
-    it(`are trusted, ${how}`, async () => {
+    it(`trusts ${whom}`, async () => {
       const server = createServer(certificate("good"), (_, answer) => answer.end()).listen(0, "127.0.0.1");
       await once(server, "listening");
       const source = `
