@@ -3,7 +3,7 @@ import { InputError } from "./api/errors/inputError";
 import { RekeyError } from "./api/errors/rekeyError";
 import { engineMessage } from "./engineMessage";
 import { type Properties, unknownNames, withoutProvider, wrap } from "./engineValues";
-import { engineAddress, requireEngine } from "./engineWatch";
+import { engineAddress, EngineWatch } from "./engineWatch";
 import { type Applied, type CheckFailure, type Difference } from "./lifecycle/applied";
 import * as flowControlResetLife from "./lifecycle/flowControlReset";
 import * as passwordRotationLife from "./lifecycle/passwordRotation";
@@ -28,8 +28,9 @@ const maxInitErrorProperties = 32 * 1024;
 let run: Run | undefined;
 
 function startRun(configuration: (key: string) => string | undefined): Run {
-  const engine = engineAddress();
-  return runFromSettings(configuration, engine ? (facts) => requireEngine(engine, facts) : undefined);
+  const address = engineAddress();
+  const watch = address === undefined ? undefined : new EngineWatch(address);
+  return runFromSettings(configuration, watch && ((facts) => watch.requireEngine(facts)));
 }
 
 /** An error that tells the engine to save the properties all the same. */

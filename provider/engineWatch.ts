@@ -1,47 +1,65 @@
-import { connect } from "node:net";
+import { type ClientHttp2Session, connect } from "node:http2";
 import { NotSentError } from "./api/errors/notSentError";
 import { type RequestFacts } from "./api/errors/requestError";
 
-/** Milliseconds to wait for the engine, which is on this machine. */
-const patience = 5_000;
+/** Milliseconds to wait for the engine's response: it runs on this machine. */
+const timeoutMs = 5_000;
 
 /**
- * Milliseconds for which a look counts, and so for which a reset may still be sent after the engine is gone: less than a
- * reset takes on a network. A look for each would cost as much as the reset itself.
+ * Milliseconds for which one response of the engine counts, and so for which a reset may still be sent after the engine is
+ * gone: less than a reset takes on a network. A call for each reset would cost as much as the reset itself.
  */
-export const freshness = 10;
+export const freshnessMs = 10;
 
-/** The last look at each engine. */
-const looks = new Map<string, { readonly began: number; readonly listening: Promise<boolean> }>();
+/** An empty message as gRPC frames it: not compressed, of length 0. */
+const emptyMessage = Buffer.alloc(5);
 
 /**
- * Makes sure that the engine still listens. A host outlives an engine that was killed, and would go on sending resets
- * whose answers nobody saves.
+ * Makes sure that the engine that asked for a reset is still there to save its result. A provider host outlives an engine
+ * that was killed, and would go on sending resets.
  *
- * @throws NotSentError when it does not.
+ * It keeps one connection for as long as the host lives. The operating system closes it with the engine's process, and
+ * another process that takes over the port cannot take over the connection. A call on it shows that the other side is a
+ * gRPC server and responds.
  */
-export async function requireEngine(address: string, facts: RequestFacts): Promise<void> {
-  const now = performance.now();
-  let look = looks.get(address);
-  if (!look || now - look.began > freshness) {
-    look = { began: now, listening: listens(address) };
-    looks.set(address, look);
-  }
-  if (!(await look.listening)) {
-    throw new NotSentError(facts, "the engine that asked for it is gone, and could not save the answer", "Run again.");
-  }
-}
+export class EngineWatch {
+  readonly #session: ClientHttp2Session;
+  #last: { readonly began: number; readonly responds: Promise<boolean> } | undefined;
 
-function listens(address: string): Promise<boolean> {
-  const { hostname, port } = new URL(`tcp://${address}`);
-  return new Promise((resolve) => {
-    const socket = connect({ host: hostname.replace(/^\[|\]$/g, ""), port: Number(port), timeout: patience });
-    const end = (answer: boolean) => () => {
-      socket.destroy();
-      resolve(answer);
-    };
-    socket.once("connect", end(true)).once("error", end(false)).once("timeout", end(false));
-  });
+  /** @param address `host:port` of the engine's gRPC server */
+  constructor(address: string) {
+    // What becomes of the session is seen by the call that follows.
+    this.#session = connect(`http://${address}`).on("error", () => undefined);
+    this.#session.unref();
+  }
+
+  /** @throws NotSentError if the engine is gone. */
+  async requireEngine(facts: RequestFacts): Promise<void> {
+    const now = performance.now();
+    if (!this.#last || now - this.#last.began > freshnessMs) this.#last = { began: now, responds: this.#responds() };
+    if ((await this.#last.responds) && !this.#session.destroyed) return;
+    throw new NotSentError(facts, "the engine that requested it is gone, and could not save the result", "Run again.");
+  }
+
+  #responds(): Promise<boolean> {
+    if (this.#session.closed || this.#session.destroyed) return Promise.resolve(false);
+    return new Promise((resolve) => {
+      // Any gRPC server answers this call, if only with "unimplemented".
+      const call = this.#session.request({
+        ":method": "POST",
+        ":path": "/grpc.health.v1.Health/Check",
+        "content-type": "application/grpc",
+        te: "trailers",
+      });
+      call.setTimeout(timeoutMs, () => call.close());
+      call.once("response", (headers) => {
+        resolve(String(headers["content-type"]).startsWith("application/grpc"));
+        call.resume();
+      });
+      call.once("error", () => resolve(false)).once("close", () => resolve(false));
+      call.end(emptyMessage);
+    });
+  }
 }
 
 /** The engine's address, which the host process was started with; undefined outside a host. */

@@ -1,8 +1,12 @@
 import { RequestError } from "../../provider/api/errors/requestError";
 import { whyNotSent } from "../../provider/api/failures";
+import { ConnectionError, openConnection } from "../../provider/api/openConnection";
+import { trusting } from "../../provider/api/trust";
 import { nameOf, type SettingName, type Settings, type SettingValue } from "../../provider/settings";
 import { type Check, ok, unchecked, wrong } from "./check";
-import { findObstacle } from "./way";
+
+/** Milliseconds, longest wait for a connection. */
+const connectTimeoutMs = 10_000;
 
 /** Looks how far one gets towards the platform. Nothing is sent but one reading of the queue. */
 export async function checkPlatform(settings: Settings): Promise<Check[]> {
@@ -24,14 +28,17 @@ async function checkWay(name: "baseUrl" | "queueUrl", settings: Settings): Promi
   const address = usable(settings, name);
   if (address === undefined || isUnusable(settings, "proxy") || isUnusable(settings, "caFile")) return undefined;
   const proxy = settings.get("proxy");
-  const obstacle = await findObstacle(address, { proxy, extraCertificates: settings.get("caFile") });
   const subject = `the way to ${nameOf(name)}`;
-  if (obstacle === undefined) {
+  try {
+    const options = { proxy, ...trusting(settings.get("caFile")), timeoutMs: connectTimeoutMs };
+    (await openConnection(new URL(address), options)).destroy();
     const how = `${address.startsWith("https:") ? "with TLS" : "without TLS, on this machine"}${proxy === undefined ? "" : ", through the proxy"}`;
     return ok(subject, `A connection to ${address} came up, ${how}.`);
+  } catch (error) {
+    if (!(error instanceof ConnectionError)) throw error;
+    const { happened, advice } = whyNotSent({ addressSetting: nameOf(name) }, { ...error, attempts: 1 });
+    return wrong(subject, `No connection to ${address} came up: ${happened}.`, advice);
   }
-  const { happened, advice } = whyNotSent({ addressSetting: nameOf(name) }, { ...obstacle, attempts: 1 });
-  return wrong(subject, `No connection to ${address} came up: ${happened}.`, advice);
 }
 
 async function checkToken(settings: Settings): Promise<Check> {

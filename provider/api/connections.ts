@@ -1,90 +1,104 @@
 import * as http from "node:http";
 import * as https from "node:https";
+import { type Socket } from "node:net";
+import { TLSSocket } from "node:tls";
+import { ConnectionError, openConnection } from "./openConnection";
 import { trusting } from "./trust";
 
 export interface ConnectionSettings {
   /** Address of an HTTP proxy through which every request is tunnelled (CONNECT). */
   readonly proxy?: string | undefined;
-  /** Certificates (PEM) that are trusted besides those Node trusts itself. */
+  /** Certificates (PEM) that are trusted in addition to those that Node trusts. */
   readonly extraCertificates?: string | undefined;
 }
 
-/** What is seen of one request's way to the platform. */
-export interface Sighting {
-  /** The connection (for https, the secure one) came up: from here on the request may have arrived. */
-  connected: boolean;
-  /** The proxy's answer to CONNECT, where there is a proxy and it answered. */
-  tunnelStatus?: number;
+/** What is known of one attempt to send a request. */
+export interface AttemptState {
+  /** Whether the request was handed to a connection: from here on it may have arrived. */
+  sent: boolean;
 }
 
-/** Makes the connections of requests, and watches when they come up. */
+/** How a request gets its connection. */
+export interface ConnectionUse {
+  /** Milliseconds until the connection must be ready. */
+  readonly timeoutMs: number;
+  readonly state: AttemptState;
+  /**
+   * Set for a request that must not be repeated: it gets a connection of its own, and this is called when the connection
+   * is ready, immediately before the request's first byte. The request is not sent if it throws.
+   */
+  readonly beforeSend?: (() => Promise<void>) | undefined;
+}
+
+type Created = (error: Error | null, socket?: Socket) => void;
+
+/** Opens the connections of requests to the platform, through the proxy if there is one. */
 export class Connections {
   readonly #settings: ConnectionSettings;
-  /** By whether a connection serves one request alone. Secure ones, too, resume what an earlier one agreed upon. */
-  readonly #agents = new Map<boolean, { http: http.Agent; https: https.Agent }>();
+  readonly #agents = new Map<string, http.Agent>();
+  /** TLS sessions to resume, by origin. */
+  readonly #sessions = new Map<string, Buffer>();
   #trust: ReturnType<typeof trusting> | undefined;
 
   constructor(settings: ConnectionSettings) {
     this.#settings = settings;
   }
 
-  get throughProxy(): boolean {
-    return this.#settings.proxy !== undefined;
-  }
-
-  /** What axios needs for one request. A request that must not be repeated gets a connection of its own. */
-  for(once: boolean, connectTimeout: number, sighting: Sighting) {
-    // Made once: it reads some hundred certificates.
-    const tls = (this.#trust ??= trusting(this.#settings.extraCertificates));
-    const agents = this.#settings.proxy ? this.#proxied(this.#settings.proxy, tls, sighting) : this.#direct(once);
+  /** What axios needs to send one request. */
+  transportFor(url: URL, use: ConnectionUse) {
     return {
-      httpAgent: agents.http,
-      httpsAgent: agents.https,
-      transport: {
-        request(options: https.RequestOptions, onAnswer: (answer: http.IncomingMessage) => void): http.ClientRequest {
-          const secure = options.protocol === "https:";
-          // The agent for proxies uses its own TLS options towards the proxy alone.
-          const request = secure ? https.request({ ...options, ...tls }, onAnswer) : http.request(options, onAnswer);
-          watch(request, secure, connectTimeout, sighting);
-          return request;
-        },
+      request: (options: https.RequestOptions, onResponse: (response: http.IncomingMessage) => void) => {
+        const connection = use.beforeSend
+          ? { agent: undefined, createConnection: this.#opener(url, use.timeoutMs, use.beforeSend) }
+          : { agent: this.#keptAlive(url, use.timeoutMs) };
+        const { request } = url.protocol === "https:" ? https : http;
+        // The types know no connection that is made later; Node does.
+        return request({ ...options, ...(connection as object) }, onResponse).once("socket", () => {
+          use.state.sent = true;
+        });
       },
     };
   }
 
-  #direct(once: boolean) {
-    const agents = this.#agents.get(once) ?? {
-      http: new http.Agent({ keepAlive: !once }),
-      https: new https.Agent({ keepAlive: !once }),
+  /** Opens a connection and calls back when a request can be sent on it at once. */
+  #opener(url: URL, timeoutMs: number, beforeSend?: () => Promise<void>) {
+    const open = async (): Promise<Socket> => {
+      const socket = await this.#open(url, timeoutMs);
+      try {
+        await beforeSend?.();
+        // Closed while it was ready: the request has not been sent.
+        if (socket.readyState !== "open") throw new ConnectionError("ECONNRESET");
+        return socket;
+      } catch (error) {
+        socket.destroy();
+        throw error;
+      }
     };
-    this.#agents.set(once, agents);
-    return agents;
+    return (_options: unknown, created: Created): void => {
+      open().then(
+        (socket) => created(null, socket),
+        (error: Error) => created(error),
+      );
+    };
   }
 
-  #proxied(proxy: string, tls: https.AgentOptions, sighting: Sighting) {
-    // Most have no proxy.
-    const { HttpsProxyAgent } = require("https-proxy-agent") as typeof import("https-proxy-agent");
-    const agent = new HttpsProxyAgent(proxy, tls);
-    agent.on("proxyConnect", (answer: { statusCode: number }) => {
-      sighting.tunnelStatus = answer.statusCode;
-    });
-    return { http: agent, https: agent };
+  async #open(url: URL, timeoutMs: number): Promise<Socket> {
+    // Made once: it reads some hundred certificates.
+    this.#trust ??= trusting(this.#settings.extraCertificates);
+    const { proxy } = this.#settings;
+    const session = this.#sessions.get(url.origin);
+    const socket = await openConnection(url, { proxy, ...this.#trust, session, timeoutMs });
+    if (socket instanceof TLSSocket) socket.on("session", (made) => this.#sessions.set(url.origin, made));
+    return socket;
   }
-}
 
-function watch(request: http.ClientRequest, secure: boolean, connectTimeout: number, sighting: Sighting): void {
-  const timer = setTimeout(() => {
-    request.destroy(Object.assign(new Error("no connection in time"), { code: "ETIMEDOUT" }));
-  }, connectTimeout);
-  const connected = (): void => {
-    clearTimeout(timer);
-    sighting.connected = true;
-  };
-  request.once("close", () => clearTimeout(timer));
-  request.once("socket", (socket) => {
-    if (request.reusedSocket) connected();
-    else if (secure) socket.once("secureConnect", connected);
-    else if (socket.connecting) socket.once("connect", connected);
-    else connected();
-  });
+  /** The agent whose connections serve one repeatable request after the other. */
+  #keptAlive(url: URL, timeoutMs: number): http.Agent {
+    const known = this.#agents.get(url.origin);
+    if (known) return known;
+    const agent = new (url.protocol === "https:" ? https : http).Agent({ keepAlive: true });
+    Object.assign(agent, { createConnection: this.#opener(url, timeoutMs) });
+    this.#agents.set(url.origin, agent);
+    return agent;
+  }
 }

@@ -16,8 +16,8 @@ export function deliveryOfAnswer(status: number): Exclude<Delivery, "not sent"> 
 
 /**
  * The delivery of a request that got no whole answer. Error codes do not tell it: a reset connection is seen both before
- * the request went out and after it was applied. What tells is whether the connection (for https, the secure one) came up.
+ * the request went out and after it was applied. What tells is whether the request was handed to a connection.
  */
-export function deliveryOfSilence(connected: boolean): "not sent" | "maybe applied" {
-  return connected ? "maybe applied" : "not sent";
+export function deliveryOfSilence(sent: boolean): "not sent" | "maybe applied" {
+  return sent ? "maybe applied" : "not sent";
 }

@@ -13,8 +13,8 @@ import { type Service } from "./service";
 export interface FailedAttempt extends Pick<Failure, "code" | "status" | "retryAfter"> {
   readonly delivery: Exclude<Delivery, "answered">;
   readonly body?: string;
-  /** The proxy's answer, where the proxy was what failed. */
-  readonly proxy?: number | "unreachable";
+  /** The proxy's status, if the proxy is what failed. */
+  readonly proxy?: number | "unreachable" | undefined;
 }
 
 /** The error for a request that has failed for good: what happened, what may have changed, what to do. */

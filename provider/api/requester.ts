@@ -1,10 +1,12 @@
 import { Axios, type AxiosError } from "axios";
 import { packageVersion } from "../version";
-import { type Connections, type Sighting } from "./connections";
+import { type AttemptState, type Connections } from "./connections";
 import { deliveryOfAnswer, deliveryOfSilence } from "./delivery";
+import { NotSentError } from "./errors/notSentError";
 import { type RequestFacts } from "./errors/requestError";
 import { errorOf, type FailedAttempt } from "./failures";
 import { type Line } from "./line";
+import { ConnectionError } from "./openConnection";
 import { decideRetry, readRetryAfter } from "./retry";
 import { type Service } from "./service";
 
@@ -38,7 +40,10 @@ export interface RequesterOptions {
   readonly deadline: number;
   /** What must never be shown, whichever of the two services says it. */
   readonly secrets: readonly string[];
-  /** Asked before each attempt of a request that must not be repeated; throws where it must not be sent any more. */
+  /**
+   * Called immediately before the first byte of a request that must not be repeated, when its connection is ready; throws
+   * a NotSentError if the request must not be sent any more.
+   */
   readonly beforeOnce?: (facts: RequestFacts) => Promise<void>;
 }
 
@@ -77,9 +82,8 @@ export class HttpRequester implements Requester {
     let deadline: { at: number; signal: AbortSignal } | undefined;
     for (let attempt = 1; ; attempt++) {
       const { outcome, decision } = await this.line.run(async () => {
-        if (request.once) await this.options.beforeOnce?.(facts);
         deadline ??= this.#deadline();
-        const outcome = await this.#attempt(request, url, deadline.signal);
+        const outcome = await this.#attempt(request, facts, deadline.signal);
         const remaining = deadline.at - performance.now();
         const decision = decideRetry({ ...outcome, once: request.once, attempt, remaining }, Math.random());
         // Before this turn ends: the next in the line would start.
@@ -101,8 +105,15 @@ export class HttpRequester implements Requester {
     return { at: performance.now() + milliseconds, signal: AbortSignal.timeout(milliseconds) };
   }
 
-  async #attempt(request: ApiRequest, url: string, signal: AbortSignal): Promise<Answered | FailedAttempt> {
-    const sighting: Sighting = { connected: false };
+  /** @throws NotSentError if the request must not be sent any more */
+  async #attempt(request: ApiRequest, facts: RequestFacts, signal: AbortSignal): Promise<Answered | FailedAttempt> {
+    const { url } = facts;
+    const state: AttemptState = { sent: false };
+    const use = {
+      timeoutMs: Math.min(maxConnectTime, this.options.deadline / 3),
+      state,
+      beforeSend: request.once ? async () => this.options.beforeOnce?.(facts) : undefined,
+    };
     try {
       const answer = await http.request<string>({
         method: request.method,
@@ -123,23 +134,19 @@ export class HttpRequester implements Requester {
         maxContentLength: maxBody,
         validateStatus: () => true,
         signal,
-        ...this.connections.for(request.once, Math.min(maxConnectTime, this.options.deadline / 3), sighting),
+        transport: this.connections.transportFor(new URL(url), use),
       });
       const { status, data: body, headers } = answer;
-      if (this.#proxyRefused(sighting)) return { delivery: "not sent", proxy: sighting.tunnelStatus ?? "unreachable" };
       const delivery = deliveryOfAnswer(status);
       if (delivery === "answered") return { delivery, status, body };
       const retryAfter = readRetryAfter(text(headers["retry-after"]), text(headers["date"]), Date.now());
       return { delivery, status, body, retryAfter };
     } catch (error) {
-      if (this.#proxyRefused(sighting)) return { delivery: "not sent", proxy: sighting.tunnelStatus ?? "unreachable" };
-      const code = signal.aborted ? "deadline" : codeOf(error);
-      return { delivery: deliveryOfSilence(sighting.connected), code };
+      const { cause } = error as AxiosError;
+      if (cause instanceof NotSentError) throw cause;
+      if (cause instanceof ConnectionError) return { delivery: "not sent", code: cause.code, proxy: cause.proxy };
+      return { delivery: deliveryOfSilence(state.sent), code: signal.aborted ? "deadline" : codeOf(error) };
     }
-  }
-
-  #proxyRefused({ tunnelStatus }: Sighting): boolean {
-    return this.connections.throughProxy && tunnelStatus !== 200;
   }
 }
 

@@ -5,32 +5,38 @@ import { localEngine } from "../e2e/localEngine";
 import { endScenes, scene } from "../e2e/onEngines";
 import { Scene } from "../model/real/scene";
 import { type Step } from "../model/real/steps";
+import { until } from "../support/results";
 import { titled } from "./describeFaults";
+import { Proxy } from "./proxy";
 
 const up: Step = { do: "up", versions: {}, faults: {}, concurrency: 1 };
+const ids = ["a", "b", "c"] as const;
 const wishes = { a: { databaseId: "a" }, b: { databaseId: "b" }, c: { databaseId: "c" } };
 
 /** Runs `up` with somebody struck, then one that nobody disturbs, and says how often each database was reset by each. */
 async function struckThenNext(strike: Step["strike"]): Promise<{ first: number[]; next: number[] }> {
   const scene = await Scene.start();
   try {
-    const resets = (): number[] => ["a", "b", "c"].map((id) => scene.platform.database(id).resets);
     await scene.run(wishes, { ...up, strike });
-    const first = resets();
-    const { code, printed } = await scene.run(wishes, up);
-    assert.equal(code, 0, printed);
-    const seen = await scene.see();
-    for (const name of ["a", "b", "c"] as const) {
-      assert.equal(
-        seen[name]?.outputs["password"],
-        scene.platform.database(name).password,
-        "state equals the platform",
-      );
-    }
-    return { first, next: resets().map((count, index) => count - (first[index] ?? 0)) };
+    const first = resetsOf(scene);
+    return { first, next: await nextUp(scene) };
   } finally {
     await scene.end();
   }
+}
+
+const resetsOf = (scene: Scene): number[] => ids.map((id) => scene.platform.database(id).resets);
+
+/** Runs `up` undisturbed and holds the state against the platform. @returns how often it reset each database */
+async function nextUp(scene: Scene): Promise<number[]> {
+  const before = resetsOf(scene);
+  const { code, printed } = await scene.run(wishes, up);
+  assert.equal(code, 0, printed);
+  const seen = await scene.see();
+  for (const id of ids) {
+    assert.equal(seen[id]?.outputs["password"], scene.platform.database(id).password, "state equals the platform");
+  }
+  return resetsOf(scene).map((count, index) => count - (before[index] ?? 0));
 }
 
 /** With one request at a time: what became of the one that was struck, and of the two that waited behind it. */
@@ -70,6 +76,23 @@ describe("faults: kills", () => {
   it(titled(53, "the engine is killed while resets are queued", "up", "only those in flight are sent"), async () => {
     const { first } = await struckThenNext({ victim: "engine", at: 1, point: "applied" });
     assert.equal(sum(first), 1, "the two that were queued were not sent");
+  });
+
+  it(titled(55, "the engine is killed while a proxy connects", "up, next up", "0 sent; then 1 sent"), async () => {
+    let atFirst = async (): Promise<void> => undefined;
+    const proxy = await Proxy.start({ beforeOpening: () => atFirst() });
+    const scene = await Scene.start({ REKEY_PROXY: `http://127.0.0.1:${proxy.port}` });
+    try {
+      atFirst = () => scene.killEngine();
+      await scene.run(wishes, { ...up, concurrency: 8 });
+      await until(() => proxy.heads.length > 0 && proxy.open === 0);
+      assert.deepEqual(resetsOf(scene), [0, 0, 0]);
+      atFirst = async () => undefined;
+      assert.deepEqual(await nextUp(scene), [1, 1, 1]);
+    } finally {
+      await scene.end();
+      await proxy.close();
+    }
   });
 });
 

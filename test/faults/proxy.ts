@@ -3,6 +3,8 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 export interface ProxyBehaviour {
   /** Status of the answer to CONNECT; 200 opens the way. `silent` never answers. Default: 200. */
   readonly answers?: number | "silent";
+  /** Awaited before a way is opened. */
+  readonly beforeOpening?: () => Promise<void>;
 }
 
 /** A real CONNECT proxy. */
@@ -12,21 +14,9 @@ export class Proxy {
   readonly #sockets = new Set<Socket>();
   readonly #server: Server;
 
-  private constructor({ answers = 200 }: ProxyBehaviour) {
+  private constructor(private readonly behaviour: ProxyBehaviour) {
     this.#server = createServer((client) => {
-      this.#keep(client).once("data", (head) => {
-        this.heads.push(head.toString("latin1"));
-        if (answers === "silent") return;
-        if (answers !== 200) return void client.end(`HTTP/1.1 ${answers} No\r\ncontent-length: 3\r\n\r\nno\n`);
-        const [, host = "", port = ""] = /^CONNECT (\S+):(\d+) /.exec(head.toString("latin1")) ?? [];
-        const target = this.#keep(connect(Number(port), host.replace("platform.test", "127.0.0.1")));
-        target.once("connect", () => {
-          client.write("HTTP/1.1 200 Connection established\r\n\r\n");
-          client.pipe(target).pipe(client);
-        });
-        target.once("close", () => client.resetAndDestroy());
-        client.once("close", () => target.destroy());
-      });
+      this.#keep(client).once("data", (head) => void this.#serve(client, head.toString("latin1")));
     });
   }
 
@@ -40,9 +30,30 @@ export class Proxy {
     return (this.#server.address() as AddressInfo).port;
   }
 
+  /** Connections from clients and to the platform that are open. */
+  get open(): number {
+    return this.#sockets.size;
+  }
+
   async close(): Promise<void> {
     for (const socket of this.#sockets) socket.destroy();
     await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  async #serve(client: Socket, head: string): Promise<void> {
+    const { answers = 200, beforeOpening } = this.behaviour;
+    this.heads.push(head);
+    if (answers === "silent") return;
+    if (answers !== 200) return void client.end(`HTTP/1.1 ${answers} No\r\ncontent-length: 3\r\n\r\nno\n`);
+    await beforeOpening?.();
+    const [, host = "", port = ""] = /^CONNECT (\S+):(\d+) /.exec(head) ?? [];
+    const target = this.#keep(connect(Number(port), host.replace("platform.test", "127.0.0.1")));
+    target.once("connect", () => {
+      client.write("HTTP/1.1 200 Connection established\r\n\r\n");
+      client.pipe(target).pipe(client);
+    });
+    target.once("close", () => client.resetAndDestroy());
+    client.once("close", () => target.destroy());
   }
 
   #keep(socket: Socket): Socket {

@@ -1,24 +1,46 @@
 import assert from "node:assert/strict";
-import { createServer, type AddressInfo } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
 import { NotSentError } from "../../provider/api/errors/notSentError";
-import { freshness, requireEngine } from "../../provider/engineWatch";
+import { EngineWatch, freshnessMs } from "../../provider/engineWatch";
+import { EngineListener } from "../support/engineListener";
 
 const consequences = { "not sent": "nothing changed", rejected: "nothing changed", "maybe applied": "it may have" };
 const facts = { purpose: "reset a password", method: "POST", url: "http://127.0.0.1/", consequences } as const;
+const later = () => new Promise((resolve) => setTimeout(resolve, 2 * freshnessMs));
 
-describe("the engine's watch", () => {
-  it("looks once for all that ask at the same time, and anew after that", async () => {
-    const later = () => new Promise((resolve) => setTimeout(resolve, 2 * freshness));
-    let connections = 0;
-    const server = createServer((socket) => void (connections++, socket.on("error", () => undefined)));
+describe("the engine watch", () => {
+  it("makes one call for all that ask at the same time, and a new one after that, on one connection", async () => {
+    const engine = await EngineListener.start();
+    const watch = new EngineWatch(engine.address);
+    await Promise.all(Array.from({ length: 8 }, () => watch.requireEngine(facts)));
+    await later();
+    await watch.requireEngine(facts);
+    assert.deepEqual({ calls: engine.calls, connections: engine.connections }, { calls: 2, connections: 1 });
+    await engine.close();
+    await later();
+    await assert.rejects(watch.requireEngine(facts), NotSentError);
+  });
+
+  it("does not take another gRPC server at the port of the engine for the engine", async () => {
+    const engine = await EngineListener.start();
+    const watch = new EngineWatch(engine.address);
+    await watch.requireEngine(facts);
+    await engine.close();
+    const other = await EngineListener.start(engine.port);
+    await later();
+    await assert.rejects(watch.requireEngine(facts), NotSentError);
+    assert.equal(other.connections, 0);
+    await other.close();
+  });
+
+  it("does not take a server that is not a gRPC server for the engine", async () => {
+    const server = createServer((socket) => {
+      socket.on("error", () => undefined).resume();
+      socket.write("HTTP/1.1 200 OK\r\ncontent-type: application/grpc\r\n\r\n");
+    });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const address = `127.0.0.1:${(server.address() as AddressInfo).port}`;
-    await Promise.all(Array.from({ length: 8 }, () => requireEngine(address, facts)));
-    await later();
-    await requireEngine(address, facts);
+    const { port } = server.address() as AddressInfo;
+    await assert.rejects(new EngineWatch(`127.0.0.1:${port}`).requireEngine(facts), NotSentError);
     await new Promise((resolve) => server.close(resolve));
-    await later();
-    assert.equal(connections, 2);
-    await assert.rejects(requireEngine(address, facts), NotSentError);
   });
 });

@@ -22,7 +22,7 @@ function packagesLoadedBy(code: string): Set<string> {
 }
 
 describe("sdk: loading", () => {
-  const heavy = ["axios", "zod", "luxon", "lossless-json", "p-queue", "https-proxy-agent", "hono", "commander", "yaml"];
+  const heavy = ["axios", "zod", "luxon", "lossless-json", "p-queue", "hono", "commander", "yaml"];
 
   it("loads nothing that only a call needs", () => {
     const loaded = packagesLoadedBy(`require(${JSON.stringify(sdk)})`);

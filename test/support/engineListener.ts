@@ -1,25 +1,43 @@
-import { createServer, type AddressInfo, type Socket } from "node:net";
+import { createServer, type ServerHttp2Session } from "node:http2";
+import { type AddressInfo } from "node:net";
 
-/** Where a provider host expects its engine: it accepts connections, and says nothing. */
+/** What a provider host knows of its engine: a gRPC server that responds to every call with "unimplemented". */
 export class EngineListener {
-  readonly #sockets = new Set<Socket>();
-  readonly #server = createServer((socket) => {
-    this.#sockets.add(socket.on("error", () => undefined).on("close", () => this.#sockets.delete(socket)));
-  });
+  readonly #sessions = new Set<ServerHttp2Session>();
+  readonly #server = createServer();
+  /** Calls so far. */
+  calls = 0;
+  /** Connections so far. */
+  connections = 0;
 
-  static async start(): Promise<EngineListener> {
+  /** Kept after the listener is closed. */
+  port = 0;
+
+  private constructor() {
+    this.#server.on("session", (session) => {
+      this.connections++;
+      this.#sessions.add(session.on("close", () => this.#sessions.delete(session)));
+    });
+    this.#server.on("stream", (stream) => {
+      this.calls++;
+      stream.respond({ ":status": 200, "content-type": "application/grpc", "grpc-status": "12" }, { endStream: true });
+    });
+  }
+
+  static async start(port = 0): Promise<EngineListener> {
     const listener = new EngineListener();
-    await new Promise<void>((resolve) => listener.#server.listen(0, "127.0.0.1", resolve));
+    await new Promise<void>((resolve) => listener.#server.listen(port, "127.0.0.1", resolve));
+    listener.port = (listener.#server.address() as AddressInfo).port;
     return listener;
   }
 
   get address(): string {
-    return `127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    return `127.0.0.1:${this.port}`;
   }
 
   /** What a killed engine looks like from outside. */
   async close(): Promise<void> {
-    for (const socket of this.#sockets) socket.destroy();
+    for (const session of this.#sessions) session.destroy();
     await new Promise((resolve) => this.#server.close(resolve));
   }
 }

@@ -28,18 +28,22 @@ const passphrase = "model";
 
 /** A platform, a gate before it, a program, and the real processes that run it. */
 export class Scene {
+  #engine: EngineProcess | undefined;
+
   private constructor(
     readonly platform: Platform,
     readonly gate: Gate,
     private readonly program: Program,
     private readonly stack: LocalStack,
+    private readonly environment: NodeJS.ProcessEnv,
   ) {}
 
-  static async start(): Promise<Scene> {
+  /** @param environment further settings of the provider */
+  static async start(environment: NodeJS.ProcessEnv = {}): Promise<Scene> {
     const platform = await startPlatform({ databases: [...names], credentialsInAnswer: "always" });
     const program = new Program("");
     const stack = await LocalStack.open({ projectDir: program.directory, passphrase });
-    return new Scene(platform, await Gate.start(platform.url), program, stack);
+    return new Scene(platform, await Gate.start(platform.url), program, stack, environment);
   }
 
   async end(): Promise<void> {
@@ -53,24 +57,29 @@ export class Scene {
     let struck = false;
     let lost = false;
     let arrivedByThen = 0;
-    const engine: { process?: EngineProcess } = {};
     const hit = async (victim: Parameters<EngineProcess["strike"]>[0]): Promise<boolean> => {
       struck = true;
-      const goesOn = (await engine.process?.strike(victim)) ?? true;
+      const goesOn = (await this.#engine?.strike(victim)) ?? true;
       arrivedByThen = this.gate.arrivals.length;
       lost ||= !goesOn;
       return goesOn;
     };
     const atRequest = strike && "victim" in strike && { ...strike, act: () => hit(strike.victim) };
     this.gate.begin({ faults, ...(atRequest && { strike: atRequest }) });
-    engine.process = new EngineProcess(operation, this.program.directory, this.#environment(concurrency));
+    const engine = new EngineProcess(operation, this.program.directory, this.#environment(concurrency));
+    this.#engine = engine;
     const timer = strike && "afterMs" in strike && setTimeout(() => void hit("engine"), strike.afterMs);
-    const { code, printed } = await engine.process.ended;
+    const { code, printed } = await engine.ended;
     if (timer) clearTimeout(timer);
     // Whoever outlives the engine gets time to do harm.
     if (lost) await wait(500);
     await this.gate.settled();
     return { code, printed, struck, lost, arrivedByThen };
+  }
+
+  /** Kills the engine that runs, and resolves when it is gone. */
+  async killEngine(): Promise<void> {
+    await this.#engine?.strike("engine");
   }
 
   async see(): Promise<Partial<Record<Name, Seen>>> {
@@ -93,6 +102,7 @@ export class Scene {
       REKEY_PASSWORD: this.platform.password,
       REKEY_MAX_CONCURRENCY: String(concurrency),
       REKEY_DEADLINE_SECONDS: "30",
+      ...this.environment,
     };
   }
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import { Connections } from "../../../provider/api/connections";
+import { NotSentError } from "../../../provider/api/errors/notSentError";
 import { RequestError } from "../../../provider/api/errors/requestError";
 import { Line } from "../../../provider/api/line";
 import { type ApiRequest, HttpRequester, type RequesterOptions } from "../../../provider/api/requester";
@@ -149,8 +150,10 @@ describe("api: requester, over a real socket", () => {
     await asking.send(reset);
     await asking.send(reading);
     assert.deepEqual(asked, ["reset it", "reset it"]);
-    const refusing = requester(url, { beforeOnce: () => Promise.reject(new Error("gone")) });
-    await assert.rejects(refusing.send(reset), /^Error: gone$/);
+    const refusing = requester(url, {
+      beforeOnce: (facts) => Promise.reject(new NotSentError(facts, "the engine is gone", "Run again.")),
+    });
+    await assert.rejects(refusing.send(reset), /the engine is gone/);
     assert.equal(server.received.length, 3);
   });
 

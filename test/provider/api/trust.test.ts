@@ -6,6 +6,7 @@ import { mock } from "node:test";
 import tls from "node:tls";
 import { isDeepStrictEqual } from "node:util";
 import { Connections } from "../../../provider/api/connections";
+import { type ConnectionError } from "../../../provider/api/openConnection";
 import { caFile, certificate } from "../../faults/certificates";
 import { projectRoot } from "../../support/host";
 import { runAsync } from "../../support/runAsync";
@@ -17,10 +18,19 @@ describe("TLS with rekey:caFile", () => {
   before(() => delete process.env["NODE_EXTRA_CA_CERTS"]);
   after(() => named === undefined || (process.env["NODE_EXTRA_CA_CERTS"] = named));
 
-  it("trusts it besides the well-known certificates, which are read once for all requests", () => {
+  it("trusts it in addition to the well-known certificates, which are read once for all connections", async () => {
+    const server = createServer(certificate("good")).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const url = new URL(`https://127.0.0.1:${(server.address() as AddressInfo).port}`);
     const made = mock.method(tls, "createSecureContext");
     const connections = new Connections({ extraCertificates: foreign });
-    for (let request = 0; request < 3; request++) connections.for(true, 1000, { connected: false });
+    for (let request = 0; request < 3; request++) {
+      const use = { timeoutMs: 5_000, state: { sent: false }, beforeSend: async () => undefined };
+      const sending = connections.transportFor(url, use).request({ host: url.hostname }, () => undefined);
+      const [{ code }] = (await once(sending, "error")) as [ConnectionError];
+      assert.deepEqual([code, use.state.sent], ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", false]);
+    }
+    server.close();
     assert.equal(made.mock.callCount(), 1);
     const { ca } = made.mock.calls[0]?.arguments[0] ?? {};
     assert.ok(isDeepStrictEqual(ca, [...tls.rootCertificates, foreign]));

@@ -1,0 +1,101 @@
+import { once } from "node:events";
+import * as http from "node:http";
+import * as https from "node:https";
+import { connect, isIP, type Socket } from "node:net";
+import { connect as connectSecurely, type SecureContext } from "node:tls";
+
+export interface ConnectionOptions {
+  /** Address of an HTTP proxy that opens a tunnel to the platform (CONNECT). */
+  readonly proxy?: string | undefined;
+  /** Which certificates are trusted; undefined for Node's own choice. */
+  readonly secureContext?: SecureContext | undefined;
+  /** A TLS session to resume. */
+  readonly session?: Buffer | undefined;
+  /** Milliseconds until the connection must be ready. */
+  readonly timeoutMs: number;
+}
+
+/** A connection that could not be opened: nothing was sent to the platform. */
+export class ConnectionError extends Error {
+  constructor(
+    readonly code?: string,
+    /** The proxy's status, if the proxy is what failed. */
+    readonly proxy?: number | "unreachable",
+  ) {
+    super(`no connection (${code ?? proxy})`);
+  }
+}
+
+/**
+ * Opens a connection on which a request can be sent at once: for https, the TLS handshake is complete.
+ *
+ * @throws ConnectionError
+ */
+export async function openConnection(url: URL, options: ConnectionOptions): Promise<Socket> {
+  const endsAt = performance.now() + options.timeoutMs;
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
+  const socket = options.proxy === undefined ? connect({ host, port }) : await openTunnel(url, port, options);
+  try {
+    if (socket.connecting) await ready(socket, "connect", endsAt);
+    if (url.protocol !== "https:") return guarded(socket);
+    const { secureContext, session } = options;
+    const servername = isIP(host) ? undefined : host;
+    const secure = connectSecurely({
+      socket,
+      host,
+      ...(servername !== undefined && { servername }),
+      ...(secureContext && { secureContext }),
+      ...(session && { session }),
+    });
+    await ready(secure, "secureConnect", endsAt);
+    return guarded(secure);
+  } catch (error) {
+    socket.destroy();
+    throw new ConnectionError((error as NodeJS.ErrnoException).code);
+  }
+}
+
+async function openTunnel(url: URL, port: number, options: ConnectionOptions): Promise<Socket> {
+  const { proxy = "", secureContext, timeoutMs } = options;
+  const { protocol, hostname, port: proxyPort, username, password } = new URL(proxy);
+  const target = `${url.hostname}:${port}`;
+  const credentials = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString("base64");
+  const request = (protocol === "https:" ? https : http).request({
+    host: hostname.replace(/^\[|\]$/g, ""),
+    ...(proxyPort && { port: proxyPort }),
+    method: "CONNECT",
+    path: target,
+    headers: { Host: target, ...(username && { "Proxy-Authorization": `Basic ${credentials}` }) },
+    agent: false,
+    ...(secureContext && { secureContext }),
+  });
+  request.end();
+  let opened: [response: http.IncomingMessage, socket: Socket];
+  try {
+    opened = (await ready(request, "connect", performance.now() + timeoutMs)) as typeof opened;
+  } catch {
+    throw new ConnectionError(undefined, "unreachable");
+  }
+  const [{ statusCode = 0 }, socket] = opened;
+  if (statusCode === 200) return guarded(socket);
+  socket.destroy();
+  throw new ConnectionError(undefined, statusCode);
+}
+
+/** Waits for an event; what fails or takes too long is destroyed. */
+async function ready(opening: Socket | http.ClientRequest, event: string, endsAt: number): Promise<unknown[]> {
+  const timer = setTimeout(() => {
+    opening.destroy(Object.assign(new Error("no connection in time"), { code: "ETIMEDOUT" }));
+  }, endsAt - performance.now());
+  try {
+    return (await once(opening, event)) as unknown[];
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** A ready connection may fail while it waits for its request: that must not end the process. */
+function guarded(socket: Socket): Socket {
+  return socket.on("error", () => undefined);
+}
