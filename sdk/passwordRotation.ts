@@ -97,8 +97,13 @@ export class PasswordRotation extends DynamicResource {
     const owners = ownersFor(type, name, args.databaseId, options?.parent);
     const inputs = { ...undefinedOutputs, ...args, ...owners };
     super(type, "passwordRotation", name, inputs, secretPasswordRotationOutputs, options);
-    // An answer that was lost is an error of the engine's, unless the former outputs are too large for it to carry one.
-    this.outcome.apply((outcome) => requireKnown(outcome, name));
+    // A lost response is an error of the engine's, unless the former outputs are too large for one. The run then fails
+    // here, and nothing gets the former credentials in place of the new ones.
+    const known = this.outcome.apply((outcome) => requireKnown(outcome, name));
+    for (const output of credentialOutputs) {
+      const credential = this[output];
+      Object.assign(this, { [output]: pulumi.all([credential, known]).apply(([value]) => value) });
+    }
     this.nextRotationAt = pulumi
       .all([this.rotatedAt, this.adoptedAt, args.rotateEvery])
       .apply(([rotatedAt, adoptedAt, every]) => nextRotation(rotatedAt ?? adoptedAt, every));
@@ -111,6 +116,9 @@ export class PasswordRotation extends DynamicResource {
 }
 
 export interface PasswordRotation extends OutputsOf<Omit<typeof databaseFields, "databaseId">> {}
+
+/** Outputs that hold what the platform sent with the last reset and nothing must use while the reset is unconfirmed. */
+const credentialOutputs = ["password", "restToken", "readOnlyRestToken", "otherFields"] as const;
 
 /** An output exists only where its name is among the inputs. */
 const undefinedOutputs = Object.fromEntries(

@@ -4,6 +4,9 @@ import { UnconfirmedError } from "./errors/unconfirmedError";
 import { fillPath } from "./path";
 import { type ApiAnswer, type Requester } from "./requester";
 
+/** Statuses with which the platform says that a reset is done; 202 says that it has only been accepted. */
+const confirming: readonly number[] = [200, 201];
+
 /** The management interface's operations on databases. */
 export class Databases {
   constructor(
@@ -32,7 +35,7 @@ export class Databases {
         "maybe applied": "The password may have been changed, and the new one is not known.",
       },
     });
-    const read = answer.status === 200 ? readDatabaseAnswer(answer.body) : undefined;
+    const read = confirming.includes(answer.status) ? readDatabaseAnswer(answer.body) : undefined;
     if (!read) throw unusable(answer, "its answer is not a database record");
     if (read.record.databaseId !== undefined && read.record.databaseId !== id) {
       throw unusable(answer, "it sent the record of another database");

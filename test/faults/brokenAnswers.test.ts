@@ -81,6 +81,9 @@ const faults: readonly Fault[] = [
     read: F(1, /is not JSON/),
     ...anyBody,
   },
+  { row: 15, fault: "201 with a record", platform: ({ answer }) => answer(201), reset: passes() },
+  { row: 15, fault: "201 with nothing", platform: ({ answer }) => answer(201, {}, ""), reset: A(/answered 201/) },
+  { row: 15, fault: "206 with a record", platform: ({ answer }) => answer(206), reset: A(/answered 206/) },
   {
     row: 15,
     fault: "202 with a record",

@@ -50,6 +50,16 @@ describe("sdk: outputs", () => {
     assert.deepEqual([await valueOf(rotation.databaseId), await valueOf(rotation.id)], ["db", "a-id"]);
   });
 
+  it("of a PasswordRotation hold no credentials while the last reset is unconfirmed", async () => {
+    await startMocks({ outputs: () => ({ ...rotated, outcome: "unknown" }) });
+    const rotation = new PasswordRotation("a", { databaseId: "db" });
+    for (const name of ["password", "restToken", "readOnlyRestToken", "otherFields"]) {
+      const { promise } = outputOf(rotation, name) as unknown as { promise(): Promise<unknown> };
+      await assert.rejects(promise(), /the last reset was not confirmed/, name);
+    }
+    assert.deepEqual(await valueOf(rotation.record), record);
+  });
+
   it("of a FlowControlReset are all declared", async () => {
     await startMocks({ outputs: () => reset });
     const made = new FlowControlReset("a", { flowControlKey: "orders", version: 1 });

@@ -33,9 +33,10 @@ describe("api: databases", () => {
   });
 
   const unusable: readonly (readonly [string, number, string])[] = [
-    ["201", 201, databaseText({ password: canary })],
+    ["201 and nothing", 201, ""],
     ["202", 202, databaseText({ password: canary })],
     ["204", 204, ""],
+    ["206", 206, databaseText({ password: canary })],
     ["200 and nothing", 200, ""],
     ["200 and HTML", 200, `<html>${canary}</html>`],
     ["200 and half a record", 200, databaseText({ password: canary }).slice(0, -1)],
@@ -54,6 +55,12 @@ describe("api: databases", () => {
       });
     });
   }
+
+  it("is confirmed by a 201 with a record", async () => {
+    const requester = new FakeRequester(() => ({ status: 201, body: databaseText({ password: canary }) }));
+    const { credentials, record } = await new Databases(requester).resetPassword("db");
+    assert.deepEqual([credentials.password, record.databaseId], [canary, "db"]);
+  });
 
   it("is confirmed by a record whose own id cannot be read", async () => {
     const requester = new FakeRequester(() => ({ body: databaseText({ password: canary }).replace(`"db"`, "7") }));
