@@ -112,6 +112,20 @@ export class Settings {
     const shown = isSecret(name) || /[@?#]/.test(written) ? "" : ` (it is ${JSON.stringify(written)})`;
     throw new SettingsError(`${nameOf(name)} ${reason}${shown}`, howToSet(name));
   }
+
+  /**
+   * The proxy for requests to an address, if there is one.
+   *
+   * @throws SettingsError if it cannot be used, or would get the credentials in plain text over the network.
+   */
+  proxyFor(address: string): string | undefined {
+    const proxy = this.get("proxy");
+    if (proxy === undefined || address.startsWith("https:") || isLoopback(new URL(proxy).hostname)) return proxy;
+    throw new SettingsError(
+      `rekey:proxy is not on this machine, and would get the credentials for ${address} in plain text`,
+      "Use an https address, or unset rekey:proxy (REKEY_PROXY) for a platform on this machine.",
+    );
+  }
 }
 
 export const settingNames = Object.keys(schemas) as SettingName[];

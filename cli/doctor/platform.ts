@@ -1,4 +1,5 @@
 import { RequestError } from "../../provider/api/errors/requestError";
+import { SettingsError } from "../../provider/api/errors/settingsError";
 import { whyNotSent } from "../../provider/api/failures";
 import { ConnectionError, openConnection } from "../../provider/api/openConnection";
 import { trusting } from "../../provider/api/trust";
@@ -27,14 +28,15 @@ export async function checkPlatform(settings: Settings): Promise<Check[]> {
 async function checkWay(name: "baseUrl" | "queueUrl", settings: Settings): Promise<Check | undefined> {
   const address = usable(settings, name);
   if (address === undefined || isUnusable(settings, "proxy") || isUnusable(settings, "caFile")) return undefined;
-  const proxy = settings.get("proxy");
   const subject = `the way to ${nameOf(name)}`;
   try {
+    const proxy = settings.proxyFor(address);
     const options = { proxy, ...trusting(settings.get("caFile")), timeoutMs: connectTimeoutMs };
     (await openConnection(new URL(address), options)).destroy();
     const how = `${address.startsWith("https:") ? "with TLS" : "without TLS, on this machine"}${proxy === undefined ? "" : ", through the proxy"}`;
     return ok(subject, `A connection to ${address} came up, ${how}.`);
   } catch (error) {
+    if (error instanceof SettingsError) return wrong(subject, `${error.problem}.`, error.advice);
     if (!(error instanceof ConnectionError)) throw error;
     const { happened, advice } = whyNotSent({ addressSetting: nameOf(name) }, { ...error, attempts: 1 });
     return wrong(subject, `No connection to ${address} came up: ${happened}.`, advice);

@@ -55,12 +55,13 @@ export class PlatformClient {
 
   #requester(service: Service): HttpRequester {
     const { settings } = this;
+    const proxy = settings.proxyFor(service.baseUrl);
     this.#shared ??= {
       line: new Line({
         maxConcurrency: this.#maxConcurrency,
         requestsPerSecond: settings.get("requestsPerSecond"),
       }),
-      connections: new Connections({ proxy: settings.get("proxy"), extraCertificates: settings.get("caFile") }),
+      connections: new Connections({ proxy, extraCertificates: settings.get("caFile") }),
     };
     return new HttpRequester(service, this.#shared.connections, this.#shared.line, {
       deadline: (settings.get("deadlineSeconds") ?? settingDefaults.deadlineSeconds) * 1000,

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
-import { type Engine } from "../e2e/engine";
+import { networkInterfaces } from "node:os";
+import { type Engine, resourceNamed } from "../e2e/engine";
 import { endScenes, onEngines, scene } from "../e2e/onEngines";
 import { pulumiCli } from "../e2e/pulumiCli";
 import { Program } from "../support/program";
 import { titled } from "./describeFaults";
+import { Proxy } from "./proxy";
 
 /** A program with a PasswordRotation for each name, of the given database. */
 function rotating(databases: Record<string, string>): string {
@@ -68,6 +70,60 @@ onEngines("faults: rows of an engine", (engine: Engine) => {
     assert.equal((await stack.up()).succeeded, true);
     assert.equal(platform.resetCount, 2);
   });
+
+  it(titled(57, "http platform, proxy on another host", "up", "fails, state kept; 0 sent"), async function () {
+    const address = Object.values(networkInterfaces())
+      .flatMap((all) => all ?? [])
+      .find(({ internal, family }) => !internal && family === "IPv4")?.address;
+    if (address === undefined) {
+      console.log("      skipped: this machine has no address other than loopback");
+      return this.skip();
+    }
+    const proxy = await Proxy.start({ host: address });
+    const { platform, stack } = await scene(engine, rotating({ one: "db-quickstart" }));
+    await stack.setConfig("rekey:proxy", `http://${address}:${proxy.port}`);
+    const { succeeded, printed } = await stack.up();
+    assert.equal(succeeded, false);
+    assert.match(printed, /rekey:proxy is not on this machine.*in plain text.*Nothing was sent/s);
+    assert.deepEqual([proxy.heads.length, platform.requests.length], [0, 0]);
+    await proxy.close();
+  });
+
+  it(
+    titled(
+      58,
+      "lost response, former outputs too large for an init error",
+      "up",
+      "fails, consumers are held back; 1 sent",
+    ),
+    async () => {
+      const using = (version: number): string => `
+      const { FlowControlReset, PasswordRotation } = require("pulumi-rekey");
+      const rotation = new PasswordRotation("cache", { databaseId: "db-quickstart", version: ${version} });
+      new FlowControlReset("consumer", { flowControlKey: "orders", version: rotation.password });
+      exports.outcome = rotation.outcome;`;
+      const { platform, program, stack } = await scene(engine, using(1), {
+        databases: [{ database_id: "db-quickstart", essay: "x".repeat(40_000) }],
+        credentialsInAnswer: "always",
+      });
+      const consumerResets = (): number =>
+        platform.requests.filter(({ path }) => path.endsWith("/orders/reset")).length;
+      assert.equal((await stack.up()).succeeded, true);
+      program.rewrite(using(2));
+      platform.failNext({ path: /reset-password/, dropConnection: "after-apply" });
+      const lost = await stack.up();
+      assert.equal(lost.succeeded, false);
+      assert.match(lost.printed, /the last reset was not confirmed, so that the password may have been changed/);
+      const saved = resourceNamed(await stack.exportState(), "cache");
+      assert.deepEqual([saved?.outputs?.["outcome"], platform.resetCount, consumerResets()], ["unknown", 2, 1]);
+      const found = await stack.up();
+      assert.deepEqual(
+        [found.outputs["outcome"]?.value, platform.resetCount, consumerResets()],
+        ["reset", 3, 2],
+        found.printed,
+      );
+    },
+  );
 
   it(titled(51, "not installed where the host runs", "destroy", "succeeds"), async () => {
     const { program, stack } = await scene(engine, rotating({ one: "db-quickstart" }));

@@ -3,6 +3,8 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 export interface ProxyBehaviour {
   /** Status of the answer to CONNECT; 200 opens the way. `silent` never answers. Default: 200. */
   readonly answers?: number | "silent";
+  /** The address to listen at. Default: 127.0.0.1. */
+  readonly host?: string;
   /** Awaited before a way is opened. */
   readonly beforeOpening?: () => Promise<void>;
 }
@@ -22,7 +24,7 @@ export class Proxy {
 
   static async start(behaviour: ProxyBehaviour = {}): Promise<Proxy> {
     const proxy = new Proxy(behaviour);
-    await new Promise<void>((resolve) => proxy.#server.listen(0, "127.0.0.1", resolve));
+    await new Promise<void>((resolve) => proxy.#server.listen(0, behaviour.host ?? "127.0.0.1", resolve));
     return proxy;
   }
 

@@ -188,4 +188,18 @@ describe("settings", () => {
     assert.deepEqual([...secrets].sort(), ["bad\nword", "ops:bad\nword", "tök"]);
     assert.deepEqual(settings({ username: "ops" }).secrets, []);
   });
+
+  for (const [address, proxy, refused] of [
+    ["http://127.0.0.1:8080", "http://proxy.test:3128", true],
+    ["http://[::1]:8080", "https://10.0.0.1:3128", true],
+    ["http://127.0.0.1:8080", "http://127.0.0.2:3128", false],
+    ["http://localhost:8080", "http://[::1]:3128", false],
+    ["https://api.example.com", "http://proxy.test:3128", false],
+  ] as const) {
+    it(`${refused ? "refuses" : "allows"} ${address} through ${proxy}`, () => {
+      const one = settings({ proxy });
+      if (!refused) return assert.equal(one.proxyFor(address), proxy);
+      assert.throws(() => one.proxyFor(address), /rekey:proxy is not on this machine.*in plain text.*Nothing was sent/);
+    });
+  }
 });

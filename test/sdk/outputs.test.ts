@@ -54,8 +54,8 @@ describe("sdk: outputs", () => {
     await startMocks({ outputs: () => ({ ...rotated, outcome: "unknown" }) });
     const rotation = new PasswordRotation("a", { databaseId: "db" });
     for (const name of ["password", "restToken", "readOnlyRestToken", "otherFields"]) {
-      const { promise } = outputOf(rotation, name) as unknown as { promise(): Promise<unknown> };
-      await assert.rejects(promise(), /the last reset was not confirmed/, name);
+      const output = outputOf(rotation, name) as unknown as { promise(): Promise<unknown> };
+      await assert.rejects(output.promise(), /the last reset was not confirmed/, name);
     }
     assert.deepEqual(await valueOf(rotation.record), record);
   });
