@@ -1,27 +1,89 @@
-const maxShown = 300;
+/** Shown in place of words that may contain a secret. */
+export const leftOut = "[message not shown: it may contain a secret]";
+
+const longestShown = 300;
+/** Characters. Longer words are not searched, and so not shown: a huge response must not cost time. */
+const longestSearched = 10_000;
+/** Rounds of unescaping. Words that need more are not shown. */
+const mostRounds = 6;
+/** Layers of base64 that are opened. */
+const mostLayers = 2;
 
 /**
- * A platform's own words, fit to be shown: one short line in which none of the secrets stands, in whatever form a server
- * may echo it.
+ * The platform's own words as one short line, or `leftOut` if they contain a secret or anything that decodes to one:
+ * escaped for URLs, forms, JSON or HTML, in base64 (also as part of a longer text), or several of these at once.
  */
 export function redact(words: string, secrets: readonly string[]): string {
-  let shown = words;
-  for (const secret of secrets.flatMap(formsOf).sort((a, b) => b.length - a.length)) {
-    shown = shown.replaceAll(secret, "[secret]");
+  const forms = secrets.filter((secret) => secret !== "").flatMap(unescapings);
+  const compared = forms.map((form) => comparable(form.replace(openEnd, "")));
+  if (words.length > longestSearched || holdsUnknownEntity(words) || mayContain(words, compared, mostLayers)) {
+    return leftOut;
   }
-  shown = shown.replace(/[\u0000-\u001f\u007f-\u009f\s]+/g, " ").trim();
-  return shown.length > maxShown ? `${shown.slice(0, maxShown)}…` : shown;
+  const line = words.replace(/[\u0000-\u001f\u007f-\u009f\s]+/g, " ").trim();
+  return line.length > longestShown ? `${line.slice(0, longestShown)}…` : line;
 }
 
-function formsOf(secret: string): string[] {
-  if (secret === "") return [];
-  const base64 = Buffer.from(secret).toString("base64");
-  return [
-    secret,
-    base64,
-    base64.replace(/=+$/, ""),
-    encodeURIComponent(secret.toWellFormed()),
-    encodeURIComponent(base64),
-    JSON.stringify(secret).slice(1, -1),
-  ];
+/** Compares after each round on both sides, because a secret may itself look like something escaped. */
+function mayContain(text: string, forms: readonly string[], layers: number): boolean {
+  const views = unescapings(text);
+  if (views.length > mostRounds) return true;
+  return views.some((view) => {
+    const compared = comparable(view);
+    if (forms.some((form) => compared.includes(form))) return true;
+    return layers > 0 && base64Contents(view).some((content) => mayContain(content, forms, layers - 1));
+  });
+}
+
+/** Not asked of what base64 holds: among arbitrary bytes there may be one by chance. */
+function holdsUnknownEntity(words: string): boolean {
+  return unknownEntity.test(unescapings(words).at(-1) ?? words);
+}
+
+/** A text, and what it becomes in each round of unescaping that changes it. */
+function unescapings(text: string): string[] {
+  const views = [text];
+  for (let next = unescaped(text); next !== views.at(-1) && views.length <= mostRounds; next = unescaped(next)) {
+    views.push(next);
+  }
+  return views;
+}
+
+const escapes = /(?:%[\da-fA-F]{2})+|\\(?:u([\da-fA-F]{4})|(["/\\])|[bfnrt])|&#(\d+|[xX][\da-fA-F]+);?|&([a-zA-Z]+);/g;
+/** HTML's names for characters of ASCII, each after its character. */
+const names =
+  "&amp <lt >gt \"quot 'apos !excl #num $dollar %percnt (lpar )rpar *ast +plus ,comma .period /sol :colon ;semi =equals " +
+  "?quest @commat [lbrack \\bsol ]rbrack ^Hat _lowbar `grave {lbrace |vert }rbrace [lsqb ]rsqb {lcub |verbar }rcub `DiacriticalGrave";
+const entities = new Map(names.split(" ").map((pair) => [pair.slice(1), pair.charAt(0)]));
+const unknownEntity = /&[a-z]\w*;/i;
+/** The beginning of an escape at the end of a secret: it may have been read together with what follows. */
+const openEnd = /(?:%[\da-fA-F]?|\\(?:u[\da-fA-F]{0,3})?|&(?:#[xX]?[\da-fA-F]*)?){1,9}$/;
+
+/** Undoes one round of percent-encoding, JSON escapes and HTML entities. */
+function unescaped(text: string): string {
+  return text.replace(
+    escapes,
+    (all: string, unit?: string, character?: string, reference?: string, entity?: string) => {
+      if (all.startsWith("%")) return Buffer.from(all.replaceAll("%", ""), "hex").toString();
+      if (unit) return String.fromCharCode(parseInt(unit, 16));
+      if (reference) return characterOf(Number(`0${reference}`));
+      if (entity) return entities.get(entity) ?? all;
+      // What is left of JSON's escapes are line breaks and other blanks.
+      return character ?? " ";
+    },
+  );
+}
+
+function characterOf(codePoint: number): string {
+  return codePoint <= 0x10ffff ? String.fromCodePoint(codePoint) : "\ufffd";
+}
+
+/** What the base64 in a text may hold, wherever it begins. Characters between its own, line breaks say, are ignored. */
+function base64Contents(text: string): string[] {
+  const characters = text.replace(/[^\w+/-]/g, "");
+  return [0, 1, 2, 3].map((start) => Buffer.from(characters.slice(start), "base64").toString());
+}
+
+/** Without blanks, because what is shown has one for several, and forms write it as `+`. */
+function comparable(text: string): string {
+  return text.replace(/[\u0000-\u001f\u007f-\u009f\s+]+/g, "").toWellFormed();
 }

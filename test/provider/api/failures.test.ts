@@ -112,7 +112,7 @@ describe("api: failures in words", () => {
     ["rejected", "id is odd\n", ": id is odd"],
     ["rejected", "<html>no</html>", ""],
     ["rejected", "", ""],
-    ["rejected", `{"error":"${password} is wrong"}`, ": [secret] is wrong"],
+    ["rejected", `{"error":"${password} is wrong"}`, ": [message not shown: it may contain a secret]"],
     ["maybe applied", '{"error":"try later"}', ": try later"],
     // It may hold the new credentials.
     ["maybe applied", '{"detail":"new"}', ""],
