@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { type ServerResponse } from "node:http";
+import { type FleetDatabaseState } from "../../provider/lifecycle/outputs";
 import { databaseText } from "../support/databaseText";
 import { formsOf, leaksOf } from "../support/canaries";
-import { Host } from "../support/host";
+import { encodings } from "../support/encodings";
+import { Host, providerTexts } from "../support/host";
 import { type HttpServer, startServer } from "../support/httpServer";
 import { configurationFor, counterReset, rotation } from "../support/resources";
 import { expectKind } from "../support/results";
@@ -75,6 +77,33 @@ describe("secrets: a platform that echoes what it was sent", () => {
       });
     }
   }
+
+  it("saves none of it as a problem of a fleet's database, however it is encoded", async () => {
+    const once = Object.values(encodings).map((encode) => encode(settings.password));
+    const twice = once.flatMap((text) => Object.values(encodings).map((encode) => encode(text)));
+    const errors = ["id: unknown", settings.password, ...once, ...twice];
+    reply = (response) => {
+      const databaseId = Number(response.req.url?.split("/").at(-1));
+      response.writeHead(400).end(JSON.stringify({ error: errors[databaseId] }));
+    };
+    const result = await host.create({
+      databases: errors.map((_, index) => String(index)),
+      shard: "00",
+      fleet: "urn:pulumi:test::test::rekey:index:PasswordRotationFleet::caches",
+      __provider: providerTexts.passwordRotationShard,
+    });
+    const rotations = expectKind("done", result).outs["rotations"] as readonly FleetDatabaseState[];
+    const [ordinary, ...echoing] = rotations.map(({ problem }) => problem ?? "");
+    assert.match(ordinary ?? "", /answered 400: id: unknown \(POST/);
+    assert.deepEqual(
+      echoing.filter(
+        (problem) => !problem.includes("answered 400: [message not shown: it may contain a secret] (POST"),
+      ),
+      [],
+    );
+    assert.equal(echoing.length, errors.length - 1);
+    assert.deepEqual(leaksOf(JSON.stringify(withoutSecrets(result)) + host.stderr, canaries), []);
+  });
 
   it("shows none of it when counters are reset", async () => {
     const shown: unknown[] = [];
