@@ -7,6 +7,8 @@ import { SettingsError } from "./api/errors/settingsError";
 export type Lookup = (name: SettingName) => string | undefined;
 
 const secretNames: readonly string[] = ["password", "queueToken"];
+/** Settings whose values errors show. Any other may hold a credential, by mistake even a user name: `user:password`. */
+const shownNames: readonly string[] = ["deadlineSeconds", "maxConcurrency", "requestsPerSecond", "maxResetsPerRun"];
 
 /** What holds where nothing is set. What stands in the public documentation of such platforms differs; so the path is a setting. */
 export const settingDefaults = {
@@ -84,14 +86,12 @@ export type SettingValue<N extends SettingName> = z.infer<(typeof schemas)[N]>;
 
 /** The settings of one run. Reading never throws before a setting is asked for: what is missing hurts only who needs it. */
 export class Settings {
-  /** What must never be shown: the secret settings as they are written, usable or not. */
+  /** What must never be shown: the secret settings and the proxy's password as they are written, usable or not. */
   readonly secrets: readonly string[];
 
   constructor(private readonly lookup: Lookup) {
-    const [username = "", password, queueToken] = [lookup("username"), lookup("password"), lookup("queueToken")];
-    this.secrets = [password, queueToken, password && `${username}:${password}`].filter(
-      (secret) => secret !== undefined,
-    );
+    const secrets = [lookup("password"), lookup("queueToken"), passwordIn(lookup("proxy") ?? "")];
+    this.secrets = secrets.filter((secret) => secret !== undefined);
   }
 
   /** @throws SettingsError that says how to set it. */
@@ -108,8 +108,7 @@ export class Settings {
     const result = schemas[name].safeParse(written);
     if (result.success) return result.data as SettingValue<N>;
     const reason = result.error.issues[0]?.message ?? "cannot be used";
-    // An address may hold credentials before an @, or in its query.
-    const shown = isSecret(name) || /[@?#]/.test(written) ? "" : ` (it is ${JSON.stringify(written)})`;
+    const shown = shownNames.includes(name) ? ` (it is ${JSON.stringify(written)})` : "";
     throw new SettingsError(`${nameOf(name)} ${reason}${shown}`, howToSet(name));
   }
 
@@ -169,6 +168,10 @@ function isLoopback(hostname: string): boolean {
 
 function protocolOf(written: string): string {
   return URL.canParse(written) ? new URL(written).protocol : "";
+}
+
+function passwordIn(url: string): string | undefined {
+  return URL.canParse(url) ? new URL(url).password || undefined : undefined;
 }
 
 function isCertificate(text: string): boolean {

@@ -78,7 +78,7 @@ function judge(
     return { state: "wrong", message: `${error.problem} (from ${from}).`, mend: error.advice };
   }
   const written = stored?.value ?? environment[environmentName(name)] ?? "";
-  const hides = isSecret(name) || (name === "proxy" && new URL(written).password !== "");
+  const hides = isSecret(name) || (name === "proxy" && /[@?#]/.test(written));
   if (hides && stored && !stored.secret) {
     return {
       state: "wrong",
@@ -86,7 +86,9 @@ function judge(
       mend: `Run \`pulumi config set --secret ${key} …\`, or set ${environmentName(name)} in the environment; where the file was shared, let the platform give you a new one.`,
     };
   }
-  const value = hides || stored?.secret ? "set" : written;
+  // A path may hold a key in its query.
+  const shown = name === "resetPasswordPath" ? written.replace(/[?#].*/s, "…") : written;
+  const value = hides || stored?.secret ? "set" : shown;
   return { state: "ok", message: `${key} is ${value} (from ${from}).` };
 }
 

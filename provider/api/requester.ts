@@ -76,7 +76,8 @@ export class HttpRequester implements Requester {
     const facts: RequestFacts = {
       purpose: request.purpose,
       method: request.method,
-      url,
+      // A path that is a setting may hold a key in its query.
+      url: url.replace(/[?#].*/s, ""),
       consequences: request.consequences,
     };
     let deadline: { at: number; signal: AbortSignal } | undefined;

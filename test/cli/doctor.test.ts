@@ -97,7 +97,7 @@ describe("rekey doctor", function () {
 
   it("finds nothing in a healthy project, and says where each setting comes from", async () => {
     const { "rekey:username": _, ...config } = healthy();
-    configure(config);
+    configure({ ...config, "rekey:resetPasswordPath": `/reset/{id}?key=${password}` });
     const { code, output } = await doctor({ REKEY_USERNAME: platform.username }, []);
     assert.equal(code, 0, output);
     for (const line of [
@@ -105,6 +105,7 @@ describe("rekey doctor", function () {
       `ok     rekey:baseUrl is ${platform.url} (from Pulumi.dev.yaml).`,
       "ok     rekey:username is owner@example.com (from REKEY_USERNAME).",
       "ok     rekey:password is set (from Pulumi.dev.yaml).",
+      "ok     rekey:resetPasswordPath is /reset/{id}… (from Pulumi.dev.yaml).",
       "ok     rekey:deadlineSeconds is 60 (default).",
       "ok     rekey:proxy is not set.",
       "-      rekey:username and rekey:password cannot be checked without a reset",
@@ -249,6 +250,20 @@ describe("rekey doctor", function () {
     {
       title: "a proxy's password stored in plain",
       config: () => ({ "rekey:proxy": "http://user:word@127.0.0.1:1" }),
+      found: {
+        "rekey:proxy": [/plain text in Pulumi\.dev\.yaml/, /config set --secret rekey:proxy/],
+        "the way to rekey:baseUrl": [/the proxy could not be reached/, /Check rekey:proxy/],
+        "the way to rekey:queueUrl": [/the proxy could not be reached/, /Check rekey:proxy/],
+      },
+    },
+    {
+      title: "credentials where none belong",
+      config: () => ({ "rekey:username": `ops:${password}`, "rekey:proxy": `u:${password}` }),
+      found: { "rekey:username": [/must not hold a colon/, /REKEY_USERNAME/], "rekey:proxy": [/URL/, /REKEY_PROXY/] },
+    },
+    {
+      title: "a proxy's token stored in plain",
+      config: () => ({ "rekey:proxy": `http://${password}@127.0.0.1:1` }),
       found: {
         "rekey:proxy": [/plain text in Pulumi\.dev\.yaml/, /config set --secret rekey:proxy/],
         "the way to rekey:baseUrl": [/the proxy could not be reached/, /Check rekey:proxy/],

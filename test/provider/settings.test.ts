@@ -88,11 +88,15 @@ const invalid: readonly (readonly [SettingName, string, RegExp])[] = [
   ["baseUrl", "http://localhost.evil.test", /plain text/],
   ["baseUrl", "http://10.0.0.1", /plain text/],
   ["baseUrl", "https://user:canary@platform.test", /must not hold credentials/],
+  ["baseUrl", "user:canary", /must begin with https:/],
+  ["baseUrl", "http://user:canary", /is not a URL/],
+  ["baseUrl", "https//user:canary", /is not a URL/],
+  ["baseUrl", "http://platform.test/canary", /plain text/],
   ["baseUrl", "https://platform.test/?a=canary", /must not hold a query or a fragment/],
   ["baseUrl", "https://platform.test/#canary", /must not hold a query or a fragment/],
   ["queueUrl", "http://queue.test", /plain text/],
   ["username", "", /must not be empty/],
-  ["username", "a:b", /must not hold a colon/],
+  ["username", "ops:canary", /must not hold a colon/],
   ["username", "a\nb", /line breaks/],
   ["password", "", /must not be empty/],
   ["password", "canary\r\nX-Evil: 1", /line breaks/],
@@ -100,9 +104,12 @@ const invalid: readonly (readonly [SettingName, string, RegExp])[] = [
   ["queueToken", "canary\n", /line breaks/],
   ["queueToken", "canary €", /must be visible ASCII/],
   ["resetPasswordPath", "v2/{id}", /must begin with \//],
+  ["resetPasswordPath", "https://user:canary/{id}", /must begin with \//],
+  ["resetPasswordPath", "/{id}/{id}?key=canary", /must hold \{id\} once/],
   ["resetPasswordPath", "/v2/", /must hold \{id\} once/],
   ["resetPasswordPath", "/{id}/{id}", /must hold \{id\} once/],
   ["flowControlResetAction", "", /must be one word/],
+  ["flowControlResetAction", "reset-with:canary", /must be one word/],
   ["flowControlResetAction", "../x", /must be one word/],
   ["flowControlResetAction", "a/b", /must be one word/],
   ["deadlineSeconds", "0", /must be above 0/],
@@ -120,12 +127,20 @@ const invalid: readonly (readonly [SettingName, string, RegExp])[] = [
   ["maxResetsPerRun", "", /must be a number/],
   ["maxResetsPerRun", " ", /must be a number/],
   ["proxy", "proxy:3128", /must be an http or https URL/],
+  ["proxy", "u:canary", /must be an http or https URL/],
+  ["proxy", "http://u:canary", /must be an http or https URL/],
+  ["proxy", "u:canary@proxy.test", /must be an http or https URL/],
+  ["proxy", "u:canary@proxy.test:3128", /must be an http or https URL/],
   ["proxy", "socks5://user:canary@proxy.test", /must be an http or https URL/],
   ["caFile", "", /must not be empty/],
+  ["caFile", "-----BEGIN PRIVATE KEY-----\ncanary", /cannot be read \(ENOENT\)/],
+  ["caFile", "canary\0", /cannot be read \(ERR_INVALID_ARG_VALUE\)/],
   ["caFile", join(directory, "none.pem"), /cannot be read \(ENOENT\)/],
   ["caFile", directory, /cannot be read \(EISDIR\)/],
   ["caFile", noCertificate, /holds no certificate in PEM/],
 ];
+
+const numbers: readonly string[] = ["deadlineSeconds", "maxConcurrency", "requestsPerSecond", "maxResetsPerRun"];
 
 describe("settings", () => {
   after(() => rmSync(directory, { recursive: true }));
@@ -149,6 +164,8 @@ describe("settings", () => {
             assert.match(error.message, reason);
             assert.ok(error.message.startsWith(`rekey:${name} `) && error.message.includes(environment[name]));
             assert.ok(!error.message.includes("canary"), error.message);
+            // Anything else may hold a credential.
+            assert.equal(error.message.includes(` (it is ${JSON.stringify(written)})`), numbers.includes(name));
             return true;
           },
         );
@@ -185,8 +202,11 @@ describe("settings", () => {
 
   it("tell what must never be shown, usable or not", () => {
     const { secrets } = settings({ username: "ops", password: "bad\nword", queueToken: "tök" });
-    assert.deepEqual([...secrets].sort(), ["bad\nword", "ops:bad\nword", "tök"]);
+    assert.deepEqual([...secrets].sort(), ["bad\nword", "tök"]);
     assert.deepEqual(settings({ username: "ops" }).secrets, []);
+    assert.deepEqual(settings({ proxy: "http://u:p%40ss@proxy.test" }).secrets, ["p%40ss"]);
+    assert.deepEqual(settings({ proxy: "http://token@proxy.test" }).secrets, []);
+    assert.deepEqual(settings({ proxy: "u:word" }).secrets, []);
   });
 
   for (const [address, proxy, refused] of [

@@ -72,6 +72,9 @@ describe("api: requester, over a real socket", () => {
     assert.equal(headers?.["authorization"], `Bearer ${token}`);
     const error = await failureOf(queue.send({ ...reading, query: { search: "x" } }));
     assert.equal(error.url, `${url}/v2/keys`);
+    const own = await failureOf(queue.send({ ...reading, path: "/v2/keys?key=canary\n#canary" }));
+    assert.equal(own.url, `${url}/v2/keys`);
+    assert.ok(!allThatShows(own).includes("canary"));
   });
 
   for (const status of [301, 302, 303, 307, 308]) {
