@@ -1,3 +1,4 @@
+import { YAMLError } from "yaml";
 import { z } from "zod";
 
 /** The operation could not be done; the message says what happened and what to do. */
@@ -30,9 +31,13 @@ export function readable<T>(name: string, whatToDo: string, read: () => T): T {
   }
 }
 
-/** What a reader of YAML says, without the lines of the file that it shows: they may hold secrets. */
+/** What a reader of YAML or JSON says, without what it quotes of the text: that may hold secrets. */
 export function firstLineOf(error: unknown): string {
-  return messageOf(error).replace(/:\n\n.*/s, "");
+  const message = messageOf(error);
+  if (error instanceof SyntaxError) return "it is not valid JSON";
+  if (error instanceof ReferenceError) return "it uses a YAML alias that is not defined";
+  if (!(error instanceof YAMLError)) return message;
+  return `it is not valid YAML${/ at line \d+, column \d+/.exec(message)?.[0] ?? ""}`;
 }
 
 /** The first field that is not as it should be. */

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { stringify } from "lossless-json";
 import type * as yaml from "yaml";
+import type * as errors from "../engine/errors";
 import { checkSeed, PlatformOptionError, type PlatformOptions } from "./options";
 
 /** What a seed file may hold: the platform's data and credentials, under the names of the options. */
@@ -21,10 +22,10 @@ export function readSeed(file: string): PlatformSeed {
   try {
     return parseSeed(readFileSync(file, "utf8"));
   } catch (error) {
-    return error instanceof PlatformOptionError
-      ? refuse(`${error.option}: ${error.problem}`, error)
-      : // Without the lines of the file that the reader of YAML shows: they may hold passwords.
-        refuse((error as Error).message.replace(/:\n\n.*/s, ""), error);
+    if (error instanceof PlatformOptionError) return refuse(`${error.option}: ${error.problem}`, error);
+    const { firstLineOf } = require("../engine/errors") as typeof errors;
+    // The reader of YAML quotes the file, which may hold passwords.
+    return refuse(firstLineOf(error), error);
   }
 }
 

@@ -285,6 +285,15 @@ describe("rekey doctor", function () {
       },
     },
     {
+      title: "a password that YAML takes for something else",
+      plant: ({ directory }) => write(join(directory, "Pulumi.dev.yaml"), `config:\n  rekey:password: |${password}\n`),
+      environment: { REKEY_BASE_URL: "http://127.0.0.1:1", REKEY_USERNAME: "u", REKEY_PASSWORD: "p" },
+      found: {
+        "Pulumi.dev.yaml": [/not valid YAML at line 2, column 20\.$/, /Mend the file/],
+        "the way to rekey:baseUrl": [/ECONNREFUSED/, /Check that the platform runs/],
+      },
+    },
+    {
       title: "no project",
       plant: ({ directory }) => rmSync(join(directory, "Pulumi.yaml")),
       found: { "the project": [/no Pulumi\.yaml/, /--cwd/] },

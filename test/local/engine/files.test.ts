@@ -73,7 +73,7 @@ describe("the local engine's state file", () => {
     assert.deepEqual(readdirSync(join(directory, "a/b")), ["dev.json"]);
     assert.equal(readState(join(directory, "none.json")), undefined);
     writeFileSync(path, "{");
-    assert.throws(() => readState(path), /the state file .*dev\.json cannot be read: /);
+    assert.throws(() => readState(path), /the state file .*dev\.json cannot be read: it is not valid JSON\. /);
   });
 
   it("names what is being done, and keeps interrupted creates until somebody clears them", async () => {

@@ -77,7 +77,7 @@ flowControlKeys:
     ["username: 'a:b'", /username: .*colon/],
     ["port: 80", /the whole file: .*"port"/],
     ["", /the whole file: .*expected object/],
-    ["a: 1\na: 2", /unique at line 2/],
+    ["a: 1\na: 2", /not valid YAML at line 2/],
     ["databases: [", /at line 1/],
   ];
   for (const [text, problem] of refused) {
@@ -97,10 +97,17 @@ flowControlKeys:
   }
 
   it("are refused without the lines that cannot be read, which may hold passwords", () => {
-    const file = fileOf("password: canary\npassword: canary");
+    for (const text of ["password: canary\npassword: canary", "a: 1\npassword: |canary", "a: 1\npassword: }canary"]) {
+      const file = fileOf(text);
+      assert.throws(
+        () => readSeed(file),
+        ({ message }: Error) => message.includes("at line 2") && !message.includes("canary"),
+      );
+    }
+    const file = fileOf("password: *canary");
     assert.throws(
       () => readSeed(file),
-      ({ message }: Error) => message.includes("at line 2") && !message.includes("canary"),
+      ({ message }: Error) => message.includes("alias") && !message.includes("canary"),
     );
   });
 
