@@ -56,7 +56,7 @@ const names =
 const entities = new Map(names.split(" ").map((pair) => [pair.slice(1), pair.charAt(0)]));
 const unknownEntity = /&[a-z]\w*;/i;
 /** The beginning of an escape at the end of a secret: it may have been read together with what follows. */
-const openEnd = /(?:%[\da-fA-F]?|\\(?:u[\da-fA-F]{0,3})?|&(?:#[xX]?[\da-fA-F]*)?){1,9}$/;
+const openEnd = /(?:%[\da-fA-F]?|\\(?:u[\da-fA-F]{0,3})?|&(?:#\w*)?)$/;
 
 /** Undoes one round of percent-encoding, JSON escapes and HTML entities. */
 function unescaped(text: string): string {
@@ -67,8 +67,8 @@ function unescaped(text: string): string {
       if (unit) return String.fromCharCode(parseInt(unit, 16));
       if (reference) return characterOf(Number(`0${reference}`));
       if (entity) return entities.get(entity) ?? all;
-      // What is left of JSON's escapes are line breaks and other blanks.
-      return character ?? " ";
+      // What is left of JSON's escapes are line breaks and other blanks, which are not compared.
+      return character ?? "";
     },
   );
 }
@@ -85,5 +85,5 @@ function base64Contents(text: string): string[] {
 
 /** Without blanks, because what is shown has one for several, and forms write it as `+`. */
 function comparable(text: string): string {
-  return text.replace(/[\u0000-\u001f\u007f-\u009f\s+]+/g, "").toWellFormed();
+  return text.replace(/[\u0000-\u001f\u007f-\u009f\s+]/g, "").toWellFormed();
 }
