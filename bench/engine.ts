@@ -55,7 +55,7 @@ function compare(what: string, resources: number, runs: number): EngineTimes {
 
 function timeLocal(directory: string): number {
   rmSync(join(directory, ".rekey"), { recursive: true, force: true });
-  return run(directory, process.execPath, [join(projectRoot, "dist/cli/main.js"), "local", ...up]);
+  return run(directory, process.execPath, [join(projectRoot, "local/dist/cli/main.js"), ...up]);
 }
 
 function timeCli(directory: string): number {

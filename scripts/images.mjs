@@ -31,7 +31,7 @@ async function recordQuickstart() {
 
 /** The console after a minute and a half of messages, and of what an operator does about them. */
 async function photographConsole() {
-  const { startPlatform } = require("../dist/local");
+  const { startPlatform } = require("../local/dist");
   const { openChromium } = require("../test/support/chromium");
   const platform = await startPlatform({ databases: ["cache", "sessions", "analytics"], flowControlKeys: [] });
   const hanging = await startHangingConsumer();

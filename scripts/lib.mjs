@@ -43,12 +43,17 @@ export function ensureInstalled() {
   exitUnlessZero(runNpm(["ci", "--no-audit", "--no-fund"]), "npm ci");
 }
 
-/** Builds dist/. The page of the console and the description are no TypeScript: clients get them as they are. */
+/**
+ * Builds both packages. The console's page and the OpenAPI description are copied because they are served as they are, and
+ * the commands are made executable so that npx can run them from a clone.
+ */
 export function build() {
-  exitUnlessZero(run(process.execPath, [bin("typescript/bin/tsc"), "-p", "tsconfig.build.json"]), "the build");
-  for (const served of ["console/page", "openapi.yaml"]) {
-    const path = join("local", "platform", served);
-    cpSync(join(root, path), join(root, "dist", path), { recursive: true });
+  for (const project of ["tsconfig.build.json", "local/tsconfig.build.json"]) {
+    exitUnlessZero(run(process.execPath, [bin("typescript/bin/tsc"), "-p", project]), "the build");
+  }
+  const local = join(root, "local");
+  for (const served of ["platform/console/page", "platform/openapi.yaml"]) {
+    cpSync(join(local, served), join(local, "dist", served), { recursive: true });
   }
 }
 

@@ -13,7 +13,7 @@ const folder = join(root, ".rekey", "quickstart");
 ensureInstalled();
 build();
 
-const { startPlatform } = createRequire(import.meta.url)(join(root, "dist", "local"));
+const { startPlatform } = createRequire(import.meta.url)(join(root, "local", "dist"));
 const platform = await startPlatform({
   databases: ["cache"],
   flowControlKeys: [],
@@ -93,7 +93,7 @@ function up() {
 
 /** Runs a command of `pulumi`, or the same of the local engine; not synchronously, because the platform runs in here. */
 async function engine(...args) {
-  const local = [join(root, "dist", "cli", "main.js"), "local", ...args, "--state-dir", folder];
+  const local = [join(root, "local", "dist", "cli", "main.js"), ...args, "--state-dir", folder];
   const [command, all] = hasPulumi ? ["pulumi", args] : [process.execPath, local];
   const [code] = await once(spawn(command, all, { cwd: root, env: environment, stdio: "inherit" }), "close");
   if (code !== 0) fail(`${[command, ...all].join(" ")} failed (exit code ${code}).`);

@@ -24,13 +24,13 @@ writeFileSync(
   join(folder, "CHANGELOG.md"),
   changelog.replace("## Unreleased\n", `## Unreleased\n\n## ${next} (${date})\n`),
 );
-for (const name of ["package.json", "package-lock.json"]) {
+for (const name of ["package.json", "local/package.json", "package-lock.json"]) {
   const content = JSON.parse(read(name));
   content.version = next;
-  if (content.packages) content.packages[""].version = next;
+  for (const path of content.packages ? ["", "local"] : []) content.packages[path].version = next;
   writeFileSync(join(folder, name), `${JSON.stringify(content, undefined, 2)}\n`);
 }
-console.log(`CHANGELOG.md, package.json and package-lock.json say ${next}. Look at them, then:
+console.log(`CHANGELOG.md, both package.json and package-lock.json say ${next}. Look at them, then:
   git commit -am "Release ${next}"
   git tag v${next}
   git push --follow-tags   # the tag is what publishes: .github/workflows/release.yml`);

@@ -10,7 +10,7 @@ import { removals } from "./rules.mjs";
 
 const root = join(import.meta.dirname, "..");
 const require = createRequire(import.meta.url);
-const copied = ["provider", "sdk", "local", "cli", "test/faults", "test/support", "test/fixtures"];
+const copied = ["provider", "sdk", "local", "test/faults", "test/support", "test/fixtures"];
 const files = ["package.json", "tsconfig.json", "tsconfig.build.json", "Pulumi.yaml"];
 const only = process.argv[2] === undefined ? undefined : Number(process.argv[2]);
 const copy = mkdtempSync(join(tmpdir(), "without-rules-"));

@@ -27,11 +27,8 @@ export const localEngine: BenchEngine = {
   unavailable: undefined,
   open: async (cwd, environment, name = "dev") => {
     const env = { ...secretsOfStack, ...environment };
-    const rekey = [join(root, "dist", "cli", "main.js"), "local"];
-    return stackOf(
-      (...args) => measure(process.execPath, [...rekey, ...args, "--stack", name], { cwd, env }),
-      ["export"],
-    );
+    const rekey = join(root, "local", "dist", "cli", "main.js");
+    return stackOf((...args) => measure(process.execPath, [rekey, ...args, "--stack", name], { cwd, env }), ["export"]);
   },
 };
 

@@ -1,6 +1,6 @@
 // A local platform in a process of its own, so that it does not share a thread with what is measured. It is the built
 // one: translating it would take longer than most of what is measured.
-const { startPlatform } = require("pulumi-rekey/local");
+const { startPlatform } = require("rekey-local");
 
 process.once("message", ({ latencyMs, ...options }) => {
   let requests = 0;

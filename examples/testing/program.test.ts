@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { LocalStack, type Platform, startPlatform } from "pulumi-rekey/local";
+import { LocalStack, type Platform, startPlatform } from "rekey-local";
 
 describe("The sessions program", () => {
   const stateDir = mkdtempSync(join(tmpdir(), "sessions-"));

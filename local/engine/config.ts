@@ -147,7 +147,7 @@ export class StackFile {
     const own = Object.entries(this.config).map(([name, value]): [string, ConfigValue] => {
       const key = fullKey(this.project.name, name);
       const what = `the setting ${key} in ${this.path}`;
-      const whatToDo = `Set it anew: rekey local config set --secret ${key}`;
+      const whatToDo = `Set it anew: rekey-local config set --secret ${key}`;
       return [key, readable(what, whatToDo, () => this.read(name, value, crypter))];
     });
     const given = Object.entries(this.project.config).map(([key, value]) => [key, { value, secret: false }] as const);

@@ -66,7 +66,7 @@ export interface StackState {
 
 /** What to do about a state that cannot be used. */
 export const mendState =
-  "Nothing was changed: correct it, or put an earlier one in its place with `rekey local import`";
+  "Nothing was changed: correct it, or put an earlier one in its place with `rekey-local import`";
 
 /**
  * Checks a deployment as `pulumi stack export` writes it.

@@ -1,13 +1,15 @@
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
+import { readFileSync } from "node:fs";
+import { basename, dirname, join, relative } from "node:path";
+import { sourcesIn } from "../support/files";
 import { projectRoot } from "../support/host";
 import { readPage } from "./page";
 
 /** The rooms of the house, each with the beginning of its files' paths; the first that fits holds. */
 const rooms: readonly (readonly [string, RegExp])[] = [
   ["sdk", /^sdk\//],
-  ["cli", /^cli\//],
+  ["doctor", /^provider\/doctor\//],
+  ["cli", /^local\/cli\//],
   ["engine", /^local\/engine\//],
   ["platform", /^local\/(platform\/|refused)/],
   ["lifecycle", /^provider\/lifecycle\//],
@@ -18,17 +20,13 @@ const rooms: readonly (readonly [string, RegExp])[] = [
 ];
 const roomOf = (path: string): string | undefined => rooms.find(([, begins]) => begins.test(path))?.[0];
 
-function sources(): string[] {
-  return ["sdk", "cli", "local", "provider"].flatMap((folder) =>
-    readdirSync(join(projectRoot, folder), { recursive: true, encoding: "utf8" })
-      .filter((name) => name.endsWith(".ts") && name !== "index.ts")
-      .map((name) => join(folder, name).replaceAll("\\", "/")),
-  );
-}
+const sources = sourcesIn("sdk", "local", "provider")
+  .filter((path) => basename(path) !== "index.ts")
+  .map((path) => path.replaceAll("\\", "/"));
 
 /** `from → to` for each room that a file of another room imports, or loads when used. */
 function imports(): string[] {
-  const found = sources().flatMap((path) => {
+  const found = sources.flatMap((path) => {
     const text = readFileSync(join(projectRoot, path), "utf8");
     return [...text.matchAll(/(?:from |require\(|import\()"(\.[^"]+)"/g)].map(([, target = ""]) => {
       const file = relative(projectRoot, join(projectRoot, dirname(path), target)).replaceAll("\\", "/");

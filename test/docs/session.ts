@@ -30,7 +30,7 @@ export const isProgram = ({ language, code }: Block): boolean =>
 
 /** One that imports the platform or the engine is run by Node. */
 export const isScript = ({ language, code }: Block): boolean =>
-  ["ts", "js"].includes(language) && code.includes('from "pulumi-rekey/local"');
+  ["ts", "js"].includes(language) && code.includes('from "rekey-local"');
 
 /**
  * The folder in which a reader follows one page: the blocks run in it in their order, against one platform. The `pulumi`

@@ -17,7 +17,7 @@ describe("What runs the code blocks", () => {
     this.timeout(120_000);
     const program =
       'import { PasswordRotation } from "pulumi-rekey";\nnew PasswordRotation("a", { databaseID: "b" });\n';
-    const script = 'import { startPlatform } from "pulumi-rekey/local";\nawait startPlatform({ port: "a" });\n';
+    const script = 'import { startPlatform } from "rekey-local";\nawait startPlatform({ port: "a" });\n';
     const errors = typeErrors([block(program), block(script)]);
     assert.equal(errors.length, 2, errors.join("\n"));
     assert.match(errors.join("\n"), /page\.md:1, its line 2: .*databaseID[^]*its line 2: .*string/);

@@ -50,8 +50,7 @@ describe("A stack that is handed over", function () {
         return output;
       };
       const pulumi = (...args: string[]) => run("pulumi", "--non-interactive", "--color", "never", ...args);
-      const rekey = (...args: string[]) =>
-        run(process.execPath, join(projectRoot, "dist/cli/main.js"), "local", ...args);
+      const rekey = (...args: string[]) => run(process.execPath, join(projectRoot, "local/dist/cli/main.js"), ...args);
 
       await stack.setConfig("version", "one", true);
       assert.equal((await stack.up()).succeeded, true);

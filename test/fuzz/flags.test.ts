@@ -4,7 +4,7 @@ import { projectRoot } from "../support/host";
 import { Program } from "../support/program";
 import { runAsync } from "../support/runAsync";
 
-const main = join(projectRoot, "dist", "cli", "main.js");
+const main = join(projectRoot, "local", "dist", "cli", "main.js");
 
 /** Command lines that cannot be meant, each with what the error must name. */
 const wrong: readonly (readonly [args: readonly string[], named: RegExp])[] = [
@@ -20,19 +20,19 @@ const wrong: readonly (readonly [args: readonly string[], named: RegExp])[] = [
   [["platform", "--queue-token", "a b"], /--queue-token/],
   [["platform", "--credentials", "__proto__"], /--credentials/],
   [["platform", "--__proto__=1"], /--__proto__/],
-  ...["0", "-1", "1.5", "NaN", "", "1e3"].map((n) => [["local", "preview", `--parallel=${n}`], /--parallel/] as const),
+  ...["0", "-1", "1.5", "NaN", "", "1e3"].map((n) => [["preview", `--parallel=${n}`], /--parallel/] as const),
   ...["", "a/b", "../x", "\u00e9", "x".repeat(101)].map(
-    (stack) => [["local", "output", `--stack=${stack}`], /name for a stack/] as const,
+    (stack) => [["output", `--stack=${stack}`], /name for a stack/] as const,
   ),
-  [["local", "up", "--constructor"], /--constructor/],
-  [["local", "up"], /--yes or --skip-preview/],
-  [["local", "output", "--cwd", "/nowhere"], /Pulumi\.yaml.*\/nowhere/],
-  [["local", "import", "--file", "nowhere.json"], /nowhere\.json/],
-  [["local", "import", "--file", "index.js"], /--file: index\.js cannot be read as JSON/],
-  [["local", "import", "--file", "package.json"], /imported state is broken: version/],
-  [["local", "config", "set", "a:b:c:d", "1"], /a:b:c:d/],
-  [["local", "config", "get", "__proto__"], /__proto__/],
-  [["local", "output", "__proto__"], /__proto__/],
+  [["up", "--constructor"], /--constructor/],
+  [["up"], /--yes or --skip-preview/],
+  [["output", "--cwd", "/nowhere"], /Pulumi\.yaml.*\/nowhere/],
+  [["import", "--file", "nowhere.json"], /nowhere\.json/],
+  [["import", "--file", "index.js"], /--file: index\.js cannot be read as JSON/],
+  [["import", "--file", "package.json"], /imported state is broken: version/],
+  [["config", "set", "a:b:c:d", "1"], /a:b:c:d/],
+  [["config", "get", "__proto__"], /__proto__/],
+  [["output", "__proto__"], /__proto__/],
   [["__proto__"], /__proto__/],
 ];
 
@@ -41,7 +41,7 @@ describe("fuzz: flags", () => {
   after(() => project.remove());
 
   for (const [args, named] of wrong) {
-    it(`rekey ${args.join(" ").slice(0, 60)}: is refused by name`, async () => {
+    it(`rekey-local ${args.join(" ").slice(0, 60)}: is refused by name`, async () => {
       const env = { PULUMI_CONFIG_PASSPHRASE: "test" };
       const { code, output } = await runAsync(process.execPath, [main, ...args], { cwd: project.directory, env });
       assert.notEqual(code, 0, output);

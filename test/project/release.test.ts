@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { projectRoot } from "../support/host";
@@ -14,8 +14,12 @@ describe("npm run release", () => {
 
   function release(changelog: string, ...args: string[]): { status: number | null; said: string } {
     writeFileSync(join(folder, "CHANGELOG.md"), changelog);
-    writeFileSync(join(folder, "package.json"), JSON.stringify({ version: "1.2.3" }));
-    writeFileSync(join(folder, "package-lock.json"), JSON.stringify({ version: "1.2.3", packages: { "": {} } }));
+    mkdirSync(join(folder, "local"));
+    for (const name of ["package.json", "local/package.json"]) {
+      writeFileSync(join(folder, name), JSON.stringify({ version: "1.2.3" }));
+    }
+    const packages = { "": {}, local: {} };
+    writeFileSync(join(folder, "package-lock.json"), JSON.stringify({ version: "1.2.3", packages }));
     const script = join(projectRoot, "scripts", "release.mjs");
     const { status, stdout, stderr } = spawnSync(process.execPath, [script, ...args], {
       cwd: folder,
@@ -35,9 +39,10 @@ describe("npm run release", () => {
         read("CHANGELOG.md"),
         new RegExp(`## Unreleased\n\n## ${version} \\(\\d{4}-\\d\\d-\\d\\d\\)\n\n- New\\.\n\n## 1\\.2\\.3`),
       );
-      assert.equal((JSON.parse(read("package.json")) as { version: string }).version, version);
-      const lock = JSON.parse(read("package-lock.json")) as { version: string; packages: { "": { version: string } } };
-      assert.deepEqual([lock.version, lock.packages[""].version], [version, version]);
+      assert.deepEqual(JSON.parse(read("package.json")), { version });
+      assert.deepEqual(JSON.parse(read("local/package.json")), { version });
+      const packages = { "": { version }, local: { version } };
+      assert.deepEqual(JSON.parse(read("package-lock.json")), { version, packages });
       assert.match(said, new RegExp(`git tag v${version}`));
     });
   }

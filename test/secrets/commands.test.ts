@@ -8,7 +8,7 @@ import { projectRoot } from "../support/host";
 import { Program } from "../support/program";
 import { runAsync } from "../support/runAsync";
 
-const main = join(projectRoot, "dist", "cli", "main.js");
+const main = join(projectRoot, "local", "dist", "cli", "main.js");
 const given = {
   management: 'canary-management-7c1f"/+ä',
   queue: "canary-queue.91ab~/+",
@@ -45,7 +45,7 @@ const commands: Readonly<Record<"configuration" | "environment", readonly string
 };
 
 for (const way of Object.keys(commands) as (keyof typeof commands)[]) {
-  describe(`secrets: every command of \`rekey local\`, with credentials from the ${way}`, function () {
+  describe(`secrets: every command of \`rekey-local\`, with credentials from the ${way}`, function () {
     this.timeout(300_000);
     const canaries: Record<string, string> = { ...given };
     const printed: string[] = [];
@@ -93,7 +93,7 @@ for (const way of Object.keys(commands) as (keyof typeof commands)[]) {
         Object.assign(env, { REKEY_BASE_URL: url, REKEY_QUEUE_URL: url, REKEY_USERNAME: username });
         Object.assign(env, { REKEY_PASSWORD: password, REKEY_QUEUE_TOKEN: queueToken });
       }
-      const { code, output } = await runAsync(process.execPath, [main, "local", ...args], {
+      const { code, output } = await runAsync(process.execPath, [main, ...args], {
         cwd: project.directory,
         env,
       });

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { projectRoot } from "./host";
 
 /** The names and texts of all files below a folder, the installed packages aside. */
 export function textsBelow(directory: string): string[] {
@@ -8,4 +9,13 @@ export function textsBelow(directory: string): string[] {
     if (entry.name === "node_modules") return [];
     return entry.isDirectory() ? textsBelow(path) : [path, readFileSync(path, "utf8")];
   });
+}
+
+/** Paths of the sources in folders of this repository, from its root; what is built of them is none. */
+export function sourcesIn(...folders: readonly string[]): string[] {
+  return folders.flatMap((folder) =>
+    readdirSync(join(projectRoot, folder), { recursive: true, encoding: "utf8" })
+      .map((name) => join(folder, name))
+      .filter((path) => path.endsWith(".ts") && !path.startsWith(join("local", "dist"))),
+  );
 }

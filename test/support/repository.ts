@@ -2,18 +2,9 @@ import { appendFileSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { examples } from "./example";
-import { projectRoot } from "./host";
 import { installPackages } from "./program";
+import { writePulumiStandIn } from "./pulumiStandIn";
 import { runAsync } from "./runAsync";
-
-/** What differs between the CLI and `rekey local`, in what the pipelines call. */
-const standIn = `#!/bin/sh
-case "$1 $2" in
-  "stack output") shift 2; set -- output "$@" ;;
-  "stack init" | "stack select") exit 0 ;;
-esac
-exec "${process.execPath}" "${join(projectRoot, "dist/cli/main.js")}" local "$@"
-`;
 
 /** A repository of a user who has pipelines: the two projects that they name, with their packages installed. */
 export class Repository {
@@ -35,7 +26,7 @@ export class Repository {
     for (const folder of ["bin", "backend"]) mkdirSync(join(this.directory, folder));
     // The packages are installed already.
     writeFileSync(join(this.#bin, "npm"), "#!/bin/sh\n", { mode: 0o755 });
-    if (!hasPulumi) writeFileSync(join(this.#bin, "pulumi"), standIn, { mode: 0o755 });
+    if (!hasPulumi) writePulumiStandIn(this.#bin);
   }
 
   /** Runs a script as a pipeline does, in a folder of the repository. Resolves to all that it printed. @throws Error if it fails */

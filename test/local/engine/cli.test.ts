@@ -8,9 +8,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { passphrase, TestProject } from "./project";
 
 const root = resolve(__dirname, "../../..");
-const main = resolve(root, "cli/main.ts");
+const main = resolve(root, "local/cli/main.ts");
 
-describe("rekey local", function () {
+describe("rekey-local", function () {
   // Several processes each; a busy machine takes its time.
   this.timeout(300_000);
 
@@ -22,7 +22,7 @@ describe("rekey local", function () {
   after(() => project.remove());
 
   const register = require.resolve("ts-node/register/transpile-only");
-  const commandLine = (args: string[]): string[] => ["-r", register, main, "local", ...args];
+  const commandLine = (args: string[]): string[] => ["-r", register, main, ...args];
   const environment = (env: Record<string, string> = {}): NodeJS.ProcessEnv => ({
     ...process.env,
     // The compiler's settings are ours, not those of the folder that the command runs in.

@@ -7,7 +7,7 @@ import { passphrase, TestProject } from "./project";
 
 const makesTerminals = spawnSync("script", ["-qec", "true", "/dev/null"]).status === 0;
 
-describe("rekey local on a terminal", function () {
+describe("rekey-local on a terminal", function () {
   this.timeout(300_000);
   if (!makesTerminals) return void it.skip("skipped: there is no `script` of util-linux, or it cannot make a terminal");
 
@@ -20,7 +20,7 @@ describe("rekey local on a terminal", function () {
 
   /** Runs a command on a terminal, at which `typed` is typed. */
   function onTerminal(args: string, typed: string): { status: number | null; shown: string } {
-    const command = `"${process.execPath}" "${join(projectRoot, "dist/cli/main.js")}" local ${args}`;
+    const command = `"${process.execPath}" "${join(projectRoot, "local/dist/cli/main.js")}" ${args}`;
     const env = { ...process.env, PULUMI_CONFIG_PASSPHRASE: passphrase, TRACE_LOG: project.path("calls.log") };
     const options = { cwd: project.directory, encoding: "utf8", env, input: typed } as const;
     const { status, stdout } = spawnSync("script", ["-qec", command, "/dev/null"], options);

@@ -7,11 +7,11 @@ import { join } from "node:path";
 import { refused, whoAmI, withRedis } from "../../support/redis";
 import { basic, bearer, send } from "./client";
 
-// As small as a command line can be: the one of `rekey` has other commands, which need a build.
+// As small as a command line can be: the one of `rekey-local` has other commands, which need a build.
 const main = `
   const { Command } = require("commander");
-  const { addPlatformCommand } = require("./cli/platform");
-  const program = new Command("rekey");
+  const { addPlatformCommand } = require("./local/cli/platform");
+  const program = new Command("rekey-local");
   addPlatformCommand(program);
   void program.parseAsync(process.argv.slice(1), { from: "user" });
 `;
@@ -65,7 +65,7 @@ function rekey(args: readonly string[], env: Record<string, string> = {}): Run {
   };
 }
 
-describe("rekey platform", () => {
+describe("rekey-local platform", () => {
   let run: Run | undefined;
   const start = (...args: string[]) => (run = rekey(["platform", ...args]));
   afterEach(() => run?.child.kill("SIGKILL"));
@@ -202,7 +202,7 @@ describe("rekey platform", () => {
   });
 
   const unsaved: [environment: Record<string, string>, problem: RegExp][] = [
-    [{}, /REKEY_BASE_URL is not set: `rekey platform` prints/],
+    [{}, /REKEY_BASE_URL is not set: `rekey-local platform` prints/],
     [{ REKEY_BASE_URL: "http://127.0.0.1:1", REKEY_USERNAME: "a", REKEY_PASSWORD: "b" }, /was not reached: .*Nothing/],
   ];
   for (const [environment, problem] of unsaved) {
@@ -236,7 +236,7 @@ describe("rekey platform", () => {
   });
 });
 
-withRedis("rekey platform --redis", () => {
+withRedis("rekey-local platform --redis", () => {
   it("starts a Redis, says where it is and who its users are, and ends it", async () => {
     const run = rekey(["platform", "--redis"]);
     try {

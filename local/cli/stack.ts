@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline/promises";
 import { type Command, InvalidArgumentError } from "commander";
-import type * as engine from "../local/engine";
-import type { ExportedDeployment, LocalStack, OperationOptions, OperationResult } from "../local/engine";
-import type { findProject } from "../local/engine/config";
+import type * as engine from "../engine";
+import type { ExportedDeployment, LocalStack, OperationOptions, OperationResult } from "../engine";
+import type { findProject } from "../engine/config";
 import { writePrivately } from "./privateFile";
 import { Progress } from "./progress";
 
@@ -25,47 +25,44 @@ interface OperationFlags extends StackFlags {
 
 type Run = (stack: LocalStack, flags: OperationFlags, options: OperationOptions) => Promise<OperationResult>;
 
-/** Adds `rekey local …`: the commands of `pulumi` that the local engine does, with the same names. */
-export function addLocalCommands(program: Command): void {
-  const local = program
-    .command("local")
-    .description("run a Pulumi program with the local engine, which needs no `pulumi` CLI and no account")
-    .configureOutput({
-      outputError: (text, write) => {
-        const unknown = /unknown (option|command) '([^']*)'/.exec(text)?.[2];
-        const sentence = "is not supported by the local engine; the `pulumi` CLI does it, or it is misspelt";
-        write(unknown === undefined ? text : `error: ${unknown} ${sentence}. See: rekey local --help\n`);
-      },
-    });
+/** Adds the commands of `pulumi` that the local engine does, with the same names; it needs no `pulumi` CLI and no account. */
+export function addStackCommands(program: Command): void {
+  program.configureOutput({
+    outputError: (text, write) => {
+      const unknown = /unknown (option|command) '([^']*)'/.exec(text)?.[2];
+      const sentence = "is not supported by the local engine; the `pulumi` CLI does it, or it is misspelt";
+      write(unknown === undefined ? text : `error: ${unknown} ${sentence}. See: rekey-local --help\n`);
+    },
+  });
 
-  operation(local, "preview", "show what `up` would do")
+  operation(program, "preview", "show what `up` would do")
     .option("-r, --refresh", "read every resource anew first")
     .option("--diff", "show which inputs of each resource change")
     .action(async (flags: OperationFlags) => void (await operate(flags, previews.up)));
-  operation(local, "up", "make everything as the program says")
+  operation(program, "up", "make everything as the program says")
     .alias("update")
     .option("-r, --refresh", "read every resource anew first")
     .option("--diff", "show which inputs of each resource change")
     .action((flags: OperationFlags) =>
       change(flags, "update", previews.up, (s, f, o) => s.up({ ...o, refresh: f.refresh })),
     );
-  operation(local, "refresh", "read every resource anew")
+  operation(program, "refresh", "read every resource anew")
     .option("--clear-pending-creates", "forget creates that were interrupted")
     .action((flags: OperationFlags) =>
       change(flags, "refresh", previews.refresh, (s, f, o) =>
         s.refresh({ ...o, clearPendingCreates: f.clearPendingCreates }),
       ),
     );
-  operation(local, "destroy", "delete everything")
+  operation(program, "destroy", "delete everything")
     .option("-r, --refresh", "read every resource anew first")
     .action((flags: OperationFlags) =>
       change(flags, "destroy", previews.destroy, (s, f, o) => s.destroy({ ...o, refresh: f.refresh })),
     );
-  stackCommand(local, "output [name]", "show the stack's outputs")
+  stackCommand(program, "output [name]", "show the stack's outputs")
     .option("-j, --json", "print JSON")
     .option("--show-secrets", "show secrets in plain text")
     .action(showOutputs);
-  stackCommand(local, "export", "print the state, as `pulumi stack export` does")
+  stackCommand(program, "export", "print the state, as `pulumi stack export` does")
     .option("--file <path>", "where to write it (default: standard output)")
     .option("--show-secrets", "with the secrets in plain text")
     .action(async (flags: StackFlags & { file?: string; showSecrets?: true }) => {
@@ -74,19 +71,19 @@ export function addLocalCommands(program: Command): void {
       if (flags.file === undefined) process.stdout.write(text);
       else writeFile(flags.file, text);
     });
-  stackCommand(local, "import", "replace the state by an exported one, as `pulumi stack import` does")
+  stackCommand(program, "import", "replace the state by an exported one, as `pulumi stack import` does")
     .option("--file <path>", "where to read it (default: standard input)")
     .action(async (flags: StackFlags & { file?: string }) => {
       const exported = readExported(flags.file);
       await (await open(flags)).importStack(exported);
       process.stdout.write("Import complete.\n");
     });
-  addConfigCommands(local);
+  addConfigCommands(program);
 }
 
-function addConfigCommands(local: Command): void {
+function addConfigCommands(program: Command): void {
   type ConfigFlags = StackFlags & { json?: true; showSecrets?: true; secret?: true; plaintext?: true };
-  const config = stackCommand(local, "config", "show and change the stack's settings")
+  const config = stackCommand(program, "config", "show and change the stack's settings")
     .option("-j, --json", "print JSON")
     .option("--show-secrets", "show secrets in plain text");
   const list = async (flags: ConfigFlags): Promise<void> => {
@@ -132,8 +129,8 @@ function addConfigCommands(local: Command): void {
     });
 }
 
-function stackCommand(local: Command, name: string, description: string): Command {
-  return local
+function stackCommand(program: Command, name: string, description: string): Command {
+  return program
     .command(name)
     .description(description)
     .option("-s, --stack <name>", "the stack", process.env.PULUMI_STACK ?? "dev")
@@ -141,8 +138,8 @@ function stackCommand(local: Command, name: string, description: string): Comman
     .option("--state-dir <path>", "where the state is kept (default: .rekey in the project's folder)");
 }
 
-function operation(local: Command, name: string, description: string): Command {
-  return stackCommand(local, name, description)
+function operation(program: Command, name: string, description: string): Command {
+  return stackCommand(program, name, description)
     .option("-y, --yes", "go on without asking")
     .option("-f, --skip-preview", "don't show first what would be done")
     .option("-p, --parallel <number>", "how many resources at a time", count)
@@ -193,7 +190,7 @@ export const cancelling =
 
 /** Runs one operation, and prints it. @param quiet whether to print only a failure */
 async function operate(flags: OperationFlags, run: Run, quiet = false): Promise<boolean> {
-  const { OperationError } = require("../local/engine") as typeof engine;
+  const { OperationError } = require("../engine") as typeof engine;
   const stack = await open(flags);
   const progress = new Progress(process.stdout, flags.json === true, flags.diff === true);
   const interrupt = new AbortController();
@@ -243,8 +240,8 @@ async function showOutputs(
 
 async function open(flags: StackFlags): Promise<LocalStack> {
   // Loaded only here: no other command needs an engine.
-  const { LocalStack } = require("../local/engine") as typeof engine;
-  const config = require("../local/engine/config") as { findProject: typeof findProject };
+  const { LocalStack } = require("../engine") as typeof engine;
+  const config = require("../engine/config") as { findProject: typeof findProject };
   return LocalStack.open({ projectDir: config.findProject(flags.cwd), stack: flags.stack, stateDir: flags.stateDir });
 }
 

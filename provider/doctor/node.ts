@@ -11,6 +11,6 @@ export function checkNode(version: string): Check {
   return wrong(
     "Node",
     `Node ${version} is too old: pulumi-rekey needs ${firstNode.join(".")} or later. Nothing else was checked.`,
-    "Install a newer Node, for the pipeline too, and run `rekey doctor` again.",
+    "Install a newer Node, for the pipeline too, and run `pulumi-rekey doctor` again.",
   );
 }

@@ -1,21 +1,24 @@
 import assert from "node:assert/strict";
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:https";
 import { type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
-import { type Check } from "../../cli/doctor/check";
-import { type Platform, startPlatform } from "../../local";
-import { Crypter } from "../../local/engine/secrets";
-import { environmentName, type SettingName } from "../../provider/settings";
-import { readPage } from "../docs/page";
-import { shows } from "../docs/session";
-import { caFile, certificate } from "../faults/certificates";
-import { preloadOf } from "../faults/nameService";
-import { projectRoot } from "../support/host";
-import { Program } from "../support/program";
-import { runAsync } from "../support/runAsync";
+import { type Check } from "../../../provider/doctor/check";
+import { type Platform, startPlatform } from "../../../local";
+import { Crypter } from "../../../local/engine/secrets";
+import { environmentName, type SettingName } from "../../../provider/settings";
+import { readPage } from "../../docs/page";
+import { shows } from "../../docs/session";
+import { caFile, certificate } from "../../faults/certificates";
+import { preloadOf } from "../../faults/nameService";
+import { projectRoot } from "../../support/host";
+import { Program } from "../../support/program";
+import { writePulumiStandIn } from "../../support/pulumiStandIn";
+import { runAsync } from "../../support/runAsync";
+import { realEngineVersion } from "../../local/engine/realEngine";
 
-const main = join(projectRoot, "dist", "cli", "main.js");
+const main = join(projectRoot, "dist", "provider", "doctor", "main.js");
 const passphrase = "test";
 const password = "canary-management-password";
 const noNames = `--import=data:text/javascript,${encodeURIComponent(preloadOf("ENOTFOUND"))}`;
@@ -30,12 +33,17 @@ interface Mistake {
   readonly found: { readonly [subject: string]: readonly [message: RegExp, mend: RegExp] };
 }
 
-describe("rekey doctor", function () {
+describe("pulumi-rekey doctor", function () {
   this.timeout(120_000);
+  if (process.platform === "win32") {
+    return void it.skip("skipped: there is no POSIX shell for the stand-in of the pulumi CLI");
+  }
   let platform: Platform;
   let secure: Server;
   let project: Program;
   let crypter: Crypter;
+  /** A folder with a `pulumi`, which comes first on PATH. */
+  let bin: string;
 
   before(async () => {
     platform = await startPlatform({ username: "owner@example.com", password });
@@ -47,8 +55,15 @@ describe("rekey doctor", function () {
     secure.close();
     await platform.close();
   });
-  beforeEach(() => (project = new Program("")));
-  afterEach(() => project.remove());
+  beforeEach(() => {
+    project = new Program("");
+    bin = mkdtempSync(join(tmpdir(), "rekey-bin-"));
+    writePulumiStandIn(bin);
+  });
+  afterEach(() => {
+    project.remove();
+    rmSync(bin, { recursive: true });
+  });
 
   const healthy = () => ({
     "rekey:baseUrl": platform.url,
@@ -68,7 +83,8 @@ describe("rekey doctor", function () {
   }
 
   async function doctor(environment: Record<string, string> = {}, args = ["--json"]) {
-    const env = { PULUMI_CONFIG_PASSPHRASE: passphrase, ...environment };
+    const PATH = `${bin}${delimiter}${process.env["PATH"]}`;
+    const env = { PATH, PULUMI_CONFIG_PASSPHRASE: passphrase, ...environment };
     const { code, output } = await runAsync(process.execPath, [main, "doctor", ...args], {
       cwd: project.directory,
       env,
@@ -102,10 +118,10 @@ describe("rekey doctor", function () {
     assert.equal(code, 0, output);
     for (const line of [
       "ok     Node is " + process.versions.node,
-      `ok     rekey:baseUrl is ${platform.url} (from Pulumi.dev.yaml).`,
+      `ok     rekey:baseUrl is ${platform.url} (from the stack's configuration).`,
       "ok     rekey:username is owner@example.com (from REKEY_USERNAME).",
-      "ok     rekey:password is set (from Pulumi.dev.yaml).",
-      "ok     rekey:resetPasswordPath is /reset/{id}… (from Pulumi.dev.yaml).",
+      "ok     rekey:password is set (from the stack's configuration).",
+      "ok     rekey:resetPasswordPath is /reset/{id}… (from the stack's configuration).",
       "ok     rekey:deadlineSeconds is 60 (default).",
       "ok     rekey:proxy is not set.",
       "-      rekey:username and rekey:password cannot be checked without a reset",
@@ -136,23 +152,15 @@ describe("rekey doctor", function () {
     assert.match(fromEnvironment.output, /ok {5}The project is program, the stack other\.\n/);
     assert.equal(fromEnvironment.code, 0, fromEnvironment.output);
     const named = await doctor({ ...environment, PULUMI_STACK: "other" }, ["--stack", "dev"]);
-    assert.match(named.output, /WRONG {2}rekey:queueurl in Pulumi\.dev\.yaml/);
+    assert.match(named.output, /WRONG {2}rekey:queueurl in the stack's configuration/);
     assert.equal(named.code, 1);
     assert.deepEqual(files(), before);
   });
 
-  it("prints what its page shows", async function () {
-    if (process.platform === "win32") {
-      console.log("      skipped: there is no POSIX shell for what stands in for the pulumi CLI");
-      this.skip();
-    }
+  it("prints what its page shows", async () => {
     write(join(project.directory, "Pulumi.yaml"), "name: caches\nruntime: nodejs\nmain: index.js\n");
     configure({ ...healthy(), "rekey:password": password }, "production");
-    const bin = join(project.directory, "bin");
-    mkdirSync(bin);
-    writeFileSync(join(bin, "pulumi"), "#!/bin/sh\necho v3.248.0\n", { mode: 0o755 });
-    const path = `${bin}${delimiter}${process.env["PATH"]}`;
-    const { output } = await doctor({ PATH: path }, ["--stack", "production"]);
+    const { output } = await doctor({}, ["--stack", "production"]);
     const asOnThePage = output
       .replaceAll(platform.url, "https://api.example.com")
       .replaceAll(projectRoot, "/home/you/caches/node_modules/pulumi-rekey");
@@ -162,13 +170,66 @@ describe("rekey doctor", function () {
     assert.match(asOnThePage.trim().replace(version, "…"), shows(shown.replace(version, "…")));
   });
 
-  it("says that it cannot read secrets that are encrypted without a passphrase, and finds nothing wrong", async () => {
-    const sealed = { secure: "AAAB" };
-    const config = { ...healthy(), "rekey:password": sealed, "rekey:queueToken": sealed };
-    write(join(project.directory, "Pulumi.dev.yaml"), JSON.stringify({ secretsprovider: "awskms://key", config }));
+  it("reads the other settings if secrets cannot be decrypted, and shows no more than the first line of the error", async () => {
+    const printed = { ...healthy(), "rekey:password": undefined, "rekey:queueToken": undefined };
+    const settings = Object.entries(printed).map(([key, value]) => [key, { value, secret: value === undefined }]);
+    write(join(bin, "settings.json"), JSON.stringify(Object.fromEntries(settings)));
+    const refusal = `printf 'error: the key is gone:\\n  ${password}\\n' >&2; exit 255`;
+    const script = `#!/bin/sh\ncase "$*" in *--show-secrets*) ${refusal} ;; esac\ncat "${bin}/settings.json"\n`;
+    writePulumiStandIn(bin, script);
     const { code, output } = await doctor({}, []);
+    assert.equal(code, 1, output);
+    assert.match(output, /^WRONG {2}The stack's secrets cannot be decrypted: the key is gone\.$/m);
+    assert.match(output, /^- {6}rekey:password is encrypted in the stack's configuration, and could not be read\.$/m);
+    assert.match(output, /^ok {5}rekey:username is owner@example\.com/m);
+  });
+
+  it("reads only the environment without a pulumi CLI, says so, and takes nothing for missing", async () => {
+    configure(healthy());
+    const { code, output } = await doctor({ PATH: join(bin, "empty"), REKEY_BASE_URL: platform.url }, []);
     assert.equal(code, 0, output);
-    assert.match(output, /^- {6}rekey:password, rekey:queueToken: encrypted otherwise than with a passphrase/m);
+    assert.match(output, /^- {6}The stack's configuration was not read, because that takes the pulumi CLI/m);
+    assert.match(output, /^ok {5}rekey:baseUrl is http.* \(from REKEY_BASE_URL\)\.$/m);
+    assert.match(output, /^- {6}rekey:username is not set in the environment\.$/m);
+  });
+
+  it("finds the same with the real pulumi CLI", async function () {
+    if (realEngineVersion() === undefined) {
+      console.log("      skipped: there is no `pulumi` on PATH");
+      this.skip();
+    }
+    const environment = {
+      PATH: process.env["PATH"] ?? "",
+      PULUMI_BACKEND_URL: `file://${bin}`,
+      PULUMI_SKIP_UPDATE_CHECK: "true",
+    };
+    configure({ ...healthy(), "rekey:queueToken": platform.queueToken, "rekey:queueurl": "a mistake" });
+    const env = { ...environment, PULUMI_CONFIG_PASSPHRASE: passphrase };
+    const created = await runAsync("pulumi", ["stack", "init", "dev"], { cwd: project.directory, env });
+    assert.equal(created.code, 0, created.output);
+    assertFound(await wrongChecks(environment), {
+      "rekey:queueToken": [/plain text in the stack's configuration/, /config set --secret rekey:queueToken/],
+      "rekey:queueurl": [/no setting of pulumi-rekey/, /pulumi config rm rekey:queueurl/],
+    });
+    assertFound(await wrongChecks({ ...environment, PULUMI_CONFIG_PASSPHRASE: "another" }), {
+      "the stack's secrets": [/cannot be decrypted: incorrect passphrase/, /Set PULUMI_CONFIG_PASSPHRASE/],
+      "rekey:queueToken": [/plain text in the stack's configuration/, /config set --secret rekey:queueToken/],
+      "rekey:queueurl": [/no setting of pulumi-rekey/, /pulumi config rm rekey:queueurl/],
+    });
+    rmSync(bin, { recursive: true });
+    mkdirSync(bin);
+    assert.match(
+      (await doctor(environment, [])).output,
+      /WRONG {2}`pulumi config` failed in .*: no stack named 'dev' found/,
+    );
+  });
+
+  it("refuses a command and an option that there are not, and shows how it is used", async () => {
+    for (const args of [["--colour"], ["again"]]) {
+      const { code, output } = await doctor({}, args);
+      assert.equal(code, 1);
+      assert.match(output, /^error: .*(--colour|the only command is)[^]*Usage: pulumi-rekey doctor/);
+    }
   });
 
   it("opens the way through TLS with the certificates of rekey:caFile", async () => {
@@ -245,13 +306,13 @@ describe("rekey doctor", function () {
     {
       title: "a secret stored in plain",
       config: () => ({ "rekey:password": password }),
-      found: { "rekey:password": [/plain text in Pulumi\.dev\.yaml/, /config set --secret rekey:password/] },
+      found: { "rekey:password": [/plain text in the stack's configuration/, /config set --secret rekey:password/] },
     },
     {
       title: "a proxy's password stored in plain",
       config: () => ({ "rekey:proxy": "http://user:word@127.0.0.1:1" }),
       found: {
-        "rekey:proxy": [/plain text in Pulumi\.dev\.yaml/, /config set --secret rekey:proxy/],
+        "rekey:proxy": [/plain text in the stack's configuration/, /config set --secret rekey:proxy/],
         "the way to rekey:baseUrl": [/the proxy could not be reached/, /Check rekey:proxy/],
         "the way to rekey:queueUrl": [/the proxy could not be reached/, /Check rekey:proxy/],
       },
@@ -273,14 +334,19 @@ describe("rekey doctor", function () {
     {
       title: "no passphrase for its secrets",
       environment: { PULUMI_CONFIG_PASSPHRASE: "another" },
-      found: { "the stack's secrets": [/cannot be decrypted: incorrect passphrase/, /Set PULUMI_CONFIG_PASSPHRASE/] },
+      found: {
+        "the stack's configuration": [
+          /`pulumi config` failed in .*incorrect passphrase/,
+          /until `pulumi config --stack/,
+        ],
+      },
     },
     {
       title: "a settings file that is no YAML",
       plant: ({ directory }) => write(join(directory, "Pulumi.dev.yaml"), "config: ["),
       environment: { REKEY_BASE_URL: "http://127.0.0.1:1", REKEY_USERNAME: "u", REKEY_PASSWORD: "p" },
       found: {
-        "Pulumi.dev.yaml": [/cannot be read/, /Mend the file/],
+        "the stack's configuration": [/`pulumi config` failed in .*Pulumi\.dev\.yaml/, /correct its file/],
         "the way to rekey:baseUrl": [/ECONNREFUSED/, /Check that the platform runs/],
       },
     },

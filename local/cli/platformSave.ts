@@ -1,11 +1,11 @@
-import type * as seeds from "../local/platform/seed";
+import type * as seeds from "../platform/seed";
 import { writePrivately } from "./privateFile";
 
-const whichAddress = "Set REKEY_BASE_URL to the address that `rekey platform` printed.";
+const whichAddress = "Set REKEY_BASE_URL to the address that `rekey-local platform` printed.";
 
 const noPlatform = `it is no local platform. Nothing was saved. ${whichAddress}`;
 
-/** `rekey platform save`: asks the running platform for its state, and writes it as a seed file. */
+/** `rekey-local platform save`: asks the running platform for its state, and writes it as a seed file. */
 export async function savePlatform(file?: string): Promise<void> {
   const url = environment("REKEY_BASE_URL");
   const credentials = `${environment("REKEY_USERNAME")}:${environment("REKEY_PASSWORD")}`;
@@ -19,11 +19,11 @@ export async function savePlatform(file?: string): Promise<void> {
   if (!answer.ok) {
     const why =
       answer.status === 401
-        ? "REKEY_USERNAME or REKEY_PASSWORD is not that of this platform. Nothing was saved. Set what `rekey platform` printed."
+        ? "REKEY_USERNAME or REKEY_PASSWORD is not that of this platform. Nothing was saved. Set what `rekey-local platform` printed."
         : noPlatform;
     throw new Error(`${url} answered ${answer.status}: ${why}`);
   }
-  const { parseSeed, seedText } = require("../local/platform/seed") as typeof seeds;
+  const { parseSeed, seedText } = require("../platform/seed") as typeof seeds;
   let seed: string;
   try {
     seed = seedText(parseSeed(text), file);
@@ -47,7 +47,7 @@ export async function savePlatform(file?: string): Promise<void> {
 function environment(name: string): string {
   const value = process.env[name];
   if (!value) {
-    throw new Error(`${name} is not set: \`rekey platform\` prints the lines that set it.`);
+    throw new Error(`${name} is not set: \`rekey-local platform\` prints the lines that set it.`);
   }
   return value;
 }

@@ -1,9 +1,9 @@
-import { RequestError } from "../../provider/api/errors/requestError";
-import { SettingsError } from "../../provider/api/errors/settingsError";
-import { whyNotSent } from "../../provider/api/failures";
-import { ConnectionError, openConnection } from "../../provider/api/openConnection";
-import { trusting } from "../../provider/api/trust";
-import { nameOf, type SettingName, type Settings, type SettingValue } from "../../provider/settings";
+import { RequestError } from "../api/errors/requestError";
+import { SettingsError } from "../api/errors/settingsError";
+import { whyNotSent } from "../api/failures";
+import { ConnectionError, openConnection } from "../api/openConnection";
+import { trusting } from "../api/trust";
+import { nameOf, type SettingName, type Settings, type SettingValue } from "../settings";
 import { type Check, ok, unchecked, wrong } from "./check";
 
 /** Milliseconds, longest wait for a connection. */
@@ -45,7 +45,7 @@ async function checkWay(name: "baseUrl" | "queueUrl", settings: Settings): Promi
 
 async function checkToken(settings: Settings): Promise<Check> {
   // Loaded only here: an HTTP client takes its time.
-  const { PlatformClient } = require("../../provider/api/platform") as typeof import("../../provider/api/platform");
+  const { PlatformClient } = require("../api/platform") as typeof import("../api/platform");
   try {
     await new PlatformClient(settings).flowControl.globalParallelism();
     return ok("the queue's token", "The queue answered a reading with rekey:queueToken.");

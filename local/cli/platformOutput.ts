@@ -1,4 +1,4 @@
-import type { Platform, PlatformRequest } from "../local/platform";
+import type { Platform, PlatformRequest } from "../platform";
 
 export const asJson = {
   start(platform: Platform): void {
@@ -26,7 +26,7 @@ export const asText = {
     process.stdout.write(
       [
         `Local platform at ${platform.url} (both interfaces)`,
-        "It keeps everything in memory, and is for development and tests. `rekey platform save` writes it to a file.",
+        "It keeps everything in memory, and is for development and tests. `rekey-local platform save` writes it to a file.",
         "",
         `  databases          ${databases.join(", ")}`,
         ...(platform.redisUrl ? [`  Redis              ${platform.redisUrl}, user rekey-<database>`] : []),

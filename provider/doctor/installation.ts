@@ -1,11 +1,10 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
+import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
-import { sdkDirectory } from "../../local/engine/child";
-import { type Project } from "../../local/engine/config";
-import { messageOf } from "../../local/engine/errors";
 import { howToHaveOne, howToInstall, installedFrom } from "../../sdk/installed";
 import { type Check, ok, unchecked, wrong } from "./check";
+import { type Project } from "./project";
 
 /** The major version of `@pulumi/pulumi` that the resources are made for. */
 const sdkMajor = "3";
@@ -19,9 +18,10 @@ function checkSdk(directory: string): Check {
   const name = "@pulumi/pulumi";
   let version: string;
   try {
-    version = versionIn(sdkDirectory(directory));
-  } catch (error) {
-    return wrong(name, `${messageOf(error)}.`, `Run npm install --prefix ${JSON.stringify(directory)} ${name}`);
+    version = versionIn(dirname(createRequire(join(directory, "package.json")).resolve(`${name}/package.json`)));
+  } catch {
+    const message = `${name} is not installed where the program is (${directory}).`;
+    return wrong(name, message, `Run npm install --prefix ${JSON.stringify(directory)} ${name}`);
   }
   if (version.split(".")[0] === sdkMajor) return ok(name, `${name} is ${version}.`);
   const mend = `Install a version ${sdkMajor} of it: npm install --prefix ${JSON.stringify(directory)} ${name}@${sdkMajor}`;
@@ -48,7 +48,7 @@ function checkPackage({ directory, programDirectory }: Project): Check {
 function checkCli(): Check {
   const { status, stdout } = spawnSync("pulumi", ["version"], { encoding: "utf8" });
   if (status === 0) return ok("pulumi CLI", `The pulumi CLI is ${stdout.trim()}.`);
-  return unchecked("pulumi CLI", "There is no pulumi CLI on PATH: only `rekey local` can run the program here.");
+  return unchecked("pulumi CLI", "There is no pulumi CLI on PATH: only `rekey-local` can run the program here.");
 }
 
 function versionIn(directory: string): string {

@@ -1,4 +1,4 @@
-import { SettingsError } from "../../provider/api/errors/settingsError";
+import { SettingsError } from "../api/errors/settingsError";
 import {
   environmentName,
   howToSet,
@@ -9,7 +9,7 @@ import {
   type SettingName,
   settingNames,
   Settings,
-} from "../../provider/settings";
+} from "../settings";
 import { type Check, type Source } from "./check";
 import { type StackSetting } from "./stackSettings";
 
@@ -21,14 +21,17 @@ const interfaces: readonly { readonly settings: readonly SettingName[]; readonly
   { settings: ["queueUrl", "queueToken"], user: "FlowControlReset and the data sources" },
 ];
 
+/** Where a setting is that `pulumi config` prints. */
+const configuration = "the stack's configuration";
+
 /** The settings as the provider would have them, those aside that cannot be read. */
 export function settingsOf(stack: StackSettings, environment: NodeJS.ProcessEnv): Settings {
   const lookup = lookupIn((key) => stack.get(key)?.value, environment);
   return new Settings((name) => (isSealed(stack, name) ? undefined : lookup(name)));
 }
 
-/** Says of each setting where it comes from, and whether it can be used. Pure. */
-export function checkSettings(stack: StackSettings, environment: NodeJS.ProcessEnv): Check[] {
+/** Says of each setting where it comes from, and whether it can be used. Pure. @param wasRead whether `stack` is known */
+export function checkSettings(stack: StackSettings, environment: NodeJS.ProcessEnv, wasRead: boolean): Check[] {
   const settings = settingsOf(stack, environment);
   const isSet = (name: SettingName): boolean => sourceOf(name, stack, environment) !== "not set";
   const nothingIsSet = !interfaces.some((one) => one.settings.some(isSet));
@@ -37,6 +40,9 @@ export function checkSettings(stack: StackSettings, environment: NodeJS.ProcessE
     const required = needed !== undefined && (nothingIsSet || needed.settings.some(isSet));
     const source = sourceOf(name, stack, environment);
     const check = { subject: nameOf(name), source };
+    if (source === "not set" && required && !wasRead) {
+      return { ...check, state: "unchecked", message: `${nameOf(name)} is not set in the environment.` } as const;
+    }
     if (source === "not set" && required) {
       return { ...check, state: "wrong", message: `${nameOf(name)} is not set.`, mend: howToSet(name) } as const;
     }
@@ -67,7 +73,7 @@ function judge(
   if (source === "default") {
     return { state: "ok", message: `${key} is ${settingDefaults[name as keyof typeof settingDefaults]} (default).` };
   }
-  const from = stored ? stored.file : environmentName(name);
+  const from = stored ? configuration : environmentName(name);
   if (stored?.secret && stored.value === undefined) {
     return { state: "unchecked", message: `${key} is encrypted in ${from}, and could not be read.` };
   }
@@ -96,10 +102,10 @@ function unknownKeys(stack: StackSettings): Check[] {
   const known: readonly string[] = settingNames.map(nameOf);
   return [...stack]
     .filter(([key]) => !known.includes(key))
-    .map(([key, { file }]) => ({
+    .map(([key]) => ({
       subject: key,
       state: "wrong",
-      message: `${key} in ${file} is no setting of pulumi-rekey.`,
+      message: `${key} in ${configuration} is no setting of pulumi-rekey.`,
       mend: `Correct its name, or run \`pulumi config rm ${key}\`. The settings are ${known.join(", ")}.`,
     }));
 }

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import type * as local from "../local/platform";
-import type { CredentialsInAnswer, PlatformOptions, PlatformRequest, PlatformSeed } from "../local/platform";
+import type * as local from "../platform";
+import type { CredentialsInAnswer, PlatformOptions, PlatformRequest, PlatformSeed } from "../platform";
 import { asJson, asText } from "./platformOutput";
 import { savePlatform } from "./platformSave";
 
@@ -18,7 +18,7 @@ interface Flags {
   readonly json?: true;
 }
 
-/** Adds `rekey platform`, which runs the local platform until it is told to end, and `rekey platform save`. */
+/** Adds `rekey-local platform`, which runs the local platform until it is told to end, and `rekey-local platform save`. */
 export function addPlatformCommand(program: Command): void {
   const platformCommand = program
     .command("platform")
@@ -46,7 +46,7 @@ export function addPlatformCommand(program: Command): void {
     .option("--json", "print one JSON object a line: first the platform, then each request")
     .action(async (flags: Flags, command: Command) => {
       // Loaded only here: no other command needs a server.
-      const { PlatformOptionError, readSeed, startPlatform } = require("../local/platform") as typeof local;
+      const { PlatformOptionError, readSeed, startPlatform } = require("../platform") as typeof local;
       const print = flags.json ? asJson : asText;
       const ended = new Promise((resolve) => ["SIGINT", "SIGTERM"].forEach((signal) => process.once(signal, resolve)));
       const start = async () => {

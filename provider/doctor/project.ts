@@ -1,0 +1,28 @@
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+
+/** What `Pulumi.yaml` says about where things are. */
+export interface Project {
+  readonly name: string;
+  readonly directory: string;
+  /** The folder that the program runs in. */
+  readonly programDirectory: string;
+}
+
+/** The project of a folder, or of the nearest folder above it that has one. */
+export function findProject(cwd: string): Project | undefined {
+  for (let directory = resolve(cwd); ; directory = dirname(directory)) {
+    const path = ["Pulumi.yaml", "Pulumi.yml"].map((name) => join(directory, name)).find((file) => existsSync(file));
+    if (path !== undefined) return readProject(directory, readFileSync(path, "utf8"));
+    if (directory === dirname(directory)) return undefined;
+  }
+}
+
+/** Reads the two plain top-level values that are needed here, which takes no YAML parser. */
+function readProject(directory: string, text: string): Project {
+  const valueOf = (key: string): string | undefined =>
+    new RegExp(`^${key}:[ \\t]*(["']?)(.*?)\\1(?:\\s+#.*)?\\s*$`, "m").exec(text)?.[2];
+  const program = resolve(directory, valueOf("main") ?? ".");
+  const isFolder = statSync(program, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  return { name: valueOf("name") ?? "", directory, programDirectory: isFolder ? program : dirname(program) };
+}

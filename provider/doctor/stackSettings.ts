@@ -1,0 +1,63 @@
+import { spawnSync } from "node:child_process";
+import { type Check, unchecked, wrong } from "./check";
+import { type Project } from "./project";
+
+/** A setting of a stack, as `pulumi config` prints it. */
+export interface StackSetting {
+  /** Undefined if it is encrypted and cannot be decrypted. */
+  readonly value: string | undefined;
+  readonly secret: boolean;
+}
+
+export interface StackSettings {
+  /** By full name; undefined if they could not be read. */
+  readonly settings: ReadonlyMap<string, StackSetting> | undefined;
+  /** What prevented reading some or all of them. */
+  readonly problems: readonly Check[];
+}
+
+/** A backend that does not respond must not hold the command forever. */
+const timeoutMs = 60_000;
+
+/** Asks `pulumi config` for the `rekey:` settings of a stack. Secrets stay in this process: no check shows them. */
+export function readStackSettings(project: Project, stack: string): StackSettings {
+  const all = runPulumiConfig(project, stack, "--show-secrets");
+  if (all instanceof Map) return { settings: all, problems: [] };
+  const subject = "the stack's configuration";
+  if (all === undefined) {
+    const message =
+      "The stack's configuration was not read, because that takes the pulumi CLI: only the environment was.";
+    return { settings: undefined, problems: [unchecked(subject, message)] };
+  }
+  const withoutSecrets = runPulumiConfig(project, stack);
+  if (withoutSecrets instanceof Map) {
+    const mend =
+      "Set PULUMI_CONFIG_PASSPHRASE (or PULUMI_CONFIG_PASSPHRASE_FILE) to the stack's passphrase, or give access to the key of its secrets provider.";
+    const message = `The stack's secrets cannot be decrypted: ${all}.`;
+    return { settings: withoutSecrets, problems: [wrong("the stack's secrets", message, mend)] };
+  }
+  const mend = `Log in, name the right stack, or correct its file, until \`pulumi config --stack ${stack}\` succeeds there.`;
+  const message = `\`pulumi config\` failed in ${project.directory}: ${all}. Only the environment was read.`;
+  return { settings: undefined, problems: [wrong(subject, message, mend)] };
+}
+
+/** @returns the settings, or the error that the CLI printed, or undefined if there is no CLI */
+function runPulumiConfig(
+  { directory }: Project,
+  stack: string,
+  ...flags: readonly string[]
+): Map<string, StackSetting> | string | undefined {
+  const { status, stdout, stderr, error } = spawnSync("pulumi", ["config", "--json", ...flags, "--stack", stack], {
+    cwd: directory,
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "pipe"],
+    timeout: timeoutMs,
+  });
+  if ((error as NodeJS.ErrnoException | undefined)?.code === "ENOENT") return undefined;
+  if (error) return error.message;
+  // Only the first line: the lines after it may show parts of the settings file, and so a secret in plain text.
+  if (status !== 0) return /^error: (.*?)[.:]?$/m.exec(stderr)?.[1] ?? `it ended with exit code ${status}`;
+  const printed = JSON.parse(stdout) as Record<string, { value?: string; secret: boolean }>;
+  const settings = Object.entries(printed).filter(([key]) => key.startsWith("rekey:"));
+  return new Map(settings.map(([key, { value, secret }]) => [key, { value, secret }]));
+}
