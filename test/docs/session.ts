@@ -45,12 +45,12 @@ export class Session {
   private constructor(private readonly platform: Platform) {
     const bin = this.#path("node_modules/.bin");
     mkdirSync(bin);
-    const main = join(projectRoot, "dist", "cli", "main.js");
+    const main = join(projectRoot, "local", "dist", "cli", "main.js");
     const node = `"${process.execPath}" "${main}"`;
-    // `pulumi stack output` is `rekey local output`; a person types a secret that is asked for.
+    // `pulumi stack output` is `rekey-local output`; a person types a secret that is asked for.
     const commands = {
-      rekey: `exec ${node} "$@"`,
-      pulumi: `[ "$1" = stack ] && shift\nprintf %s ${world.password} | ${node} local "$@"`,
+      "rekey-local": `exec ${node} "$@"`,
+      pulumi: `[ "$1" = stack ] && shift\nprintf %s ${world.password} | ${node} "$@"`,
     };
     for (const [name, text] of Object.entries(commands)) {
       writeFileSync(join(bin, name), `#!/bin/sh\n${text}\n`);

@@ -41,7 +41,15 @@ export class Program {
 
 /** Gives a folder the packages a user would have installed, and others that the program asks for. */
 export function installPackages(directory: string, ...others: readonly string[]): void {
-  for (const name of ["@pulumi/pulumi", "typescript", "ts-node", "@types/node", "pulumi-rekey", ...others]) {
+  for (const name of [
+    "@pulumi/pulumi",
+    "typescript",
+    "ts-node",
+    "@types/node",
+    "pulumi-rekey",
+    "rekey-local",
+    ...others,
+  ]) {
     const link = join(directory, "node_modules", name);
     mkdirSync(dirname(link), { recursive: true });
     symlinkSync(name === "pulumi-rekey" ? root : join(root, "node_modules", name), link, "junction");
