@@ -326,7 +326,7 @@ describe("pulumi-rekey doctor", function () {
       title: "a proxy's token stored in plain",
       config: () => ({ "rekey:proxy": `http://${password}@127.0.0.1:1` }),
       found: {
-        "rekey:proxy": [/plain text in Pulumi\.dev\.yaml/, /config set --secret rekey:proxy/],
+        "rekey:proxy": [/plain text in the stack's configuration/, /config set --secret rekey:proxy/],
         "the way to rekey:baseUrl": [/the proxy could not be reached/, /Check rekey:proxy/],
         "the way to rekey:queueUrl": [/the proxy could not be reached/, /Check rekey:proxy/],
       },
@@ -355,7 +355,7 @@ describe("pulumi-rekey doctor", function () {
       plant: ({ directory }) => write(join(directory, "Pulumi.dev.yaml"), `config:\n  rekey:password: |${password}\n`),
       environment: { REKEY_BASE_URL: "http://127.0.0.1:1", REKEY_USERNAME: "u", REKEY_PASSWORD: "p" },
       found: {
-        "Pulumi.dev.yaml": [/not valid YAML at line 2, column 20\.$/, /Mend the file/],
+        "the stack's configuration": [/not valid YAML at line 2, column 20\./, /correct its file/],
         "the way to rekey:baseUrl": [/ECONNREFUSED/, /Check that the platform runs/],
       },
     },
