@@ -1,6 +1,7 @@
 import type * as dynamic from "@pulumi/pulumi/dynamic";
 import { InputError } from "./api/errors/inputError";
 import { RekeyError } from "./api/errors/rekeyError";
+import { SettingsError } from "./api/errors/settingsError";
 import { engineMessage } from "./engineMessage";
 import { type Properties, unknownNames, withoutProvider, wrap } from "./engineValues";
 import { engineAddress, EngineWatch } from "./engineWatch";
@@ -10,6 +11,7 @@ import * as passwordRotationLife from "./lifecycle/passwordRotation";
 import * as passwordRotationShardLife from "./lifecycle/passwordRotationShard";
 import { type Run } from "./lifecycle/run";
 import { runFromSettings } from "./lifecycle/runFromSettings";
+import { oldestPulumi } from "./version";
 
 /** A resource's life in plain objects, as the rooms behind this face know it. */
 interface Lifecycle<Inputs, Outputs> {
@@ -33,6 +35,20 @@ function startRun(configuration: (key: string) => string | undefined): Run {
   return runFromSettings(configuration, watch && ((facts) => watch.requireEngine(facts)));
 }
 
+/** A host that never calls `configure` must not fall back on the environment, which may name another platform. */
+function notConfigured(): SettingsError {
+  return new SettingsError(
+    "Pulumi's provider host does not pass on the stack's configuration, because its @pulumi/pulumi is too old",
+    `Update @pulumi/pulumi to ${oldestPulumi} or later in the package.json of the program, then run again.`,
+  );
+}
+
+/** @throws SettingsError if the host did not call `configure` */
+function requireRun(): Run {
+  if (run === undefined) throw notConfigured();
+  return run;
+}
+
 /** An error that tells the engine to save the properties all the same. */
 class InitError extends Error {
   readonly reasons: readonly string[];
@@ -52,11 +68,9 @@ function face<Inputs, Outputs>(
   life: Lifecycle<Inputs, Outputs>,
   idInput: string,
 ): Required<dynamic.ResourceProvider<Properties, Properties>> {
-  const theRun = (): Run => (run ??= startRun(() => undefined));
-
   async function apply(saved: Properties | undefined, inputs: Properties): Promise<{ id: string; outs: Properties }> {
     const id = String(inputs[idInput]);
-    const applied = await life.apply(saved as Outputs | undefined, withoutProvider(inputs) as Inputs, theRun());
+    const applied = await life.apply(saved as Outputs | undefined, withoutProvider(inputs) as Inputs, requireRun());
     if (applied.notice) console.error(applied.notice);
     const outs = wrap({ ...applied.outputs, __provider: inputs["__provider"] }, life.secretOutputs);
     if (applied.unconfirmed === undefined) return { id, outs };
@@ -81,16 +95,19 @@ function face<Inputs, Outputs>(
     // All is done when the first synchronous run ends: another call may come before this one is awaited.
     configure: ({ config }) => answer(() => void (run ??= startRun((key) => config.get(key)))),
     check: (_olds, news) =>
-      answer(() => ({
-        inputs: news,
-        failures: life.check(withoutProvider(news) as Inputs, unknownNames(news), theRun()).map(inProgram),
-      })),
+      answer(() => {
+        const reasons = run
+          ? life.check(withoutProvider(news) as Inputs, unknownNames(news), run).map(inProgram)
+          : [notConfigured().message];
+        // The engine prints the value of a property that is named here, also of a secret one.
+        return { inputs: news, failures: reasons.map((reason) => ({ property: "", reason })) };
+      }),
     diff: (id, olds, news) =>
       answer(() => {
         requireSound(id, olds);
         const unknown = unknownNames(news);
         if (life.decidingInputs.some((name) => unknown.has(name))) return { changes: true };
-        const { notice, replaces, changes } = life.diff(olds as Outputs, withoutProvider(news) as Inputs, theRun());
+        const { notice, replaces, changes } = life.diff(olds as Outputs, withoutProvider(news) as Inputs, requireRun());
         if (notice) console.error(notice);
         return { changes, replaces: [...(replaces ?? [])] };
       }),
@@ -108,8 +125,8 @@ function face<Inputs, Outputs>(
 }
 
 /** An input is checked before anything else: says so, and where it is to be mended. */
-function inProgram({ property, reason }: CheckFailure): CheckFailure {
-  return { property, reason: `${reason}. Nothing was sent. Correct the program, then run again.` };
+function inProgram({ reason }: CheckFailure): string {
+  return `${reason}. Nothing was sent. Correct the program, then run again.`;
 }
 
 /** Runs a call so that whatever goes wrong in it reaches the engine as an error it can show. */

@@ -62,8 +62,8 @@ export class EngineWatch {
   }
 }
 
-/** The engine's address, which the host process was started with; undefined outside a host. */
+/** The engine's address, the last argument of the host process, after switches for logs; undefined outside a host. */
 export function engineAddress(): string | undefined {
-  const argument = process.argv[2] ?? "";
+  const argument = process.argv.at(-1) ?? "";
   return /^(\[[0-9a-fA-F:]+\]|[\w.-]+):\d+$/.test(argument) ? argument : undefined;
 }

@@ -2,17 +2,19 @@ import { realpathSync } from "node:fs";
 import { join } from "node:path";
 import * as pulumi from "@pulumi/pulumi";
 import { howToHaveOne, howToInstall, installedFrom } from "./installed";
+import { requirePulumi } from "./pulumiVersion";
 
 let checked = false;
 
 /**
  * Makes sure that the provider host, which looks from the program's working directory upwards, will find this very
- * package.
+ * package, and that it will configure it.
  *
- * @throws RunError that says what to add where.
+ * @throws RunError that says what to add or update where.
  */
 export function requirePackageForHost(): void {
   if (checked) return;
+  requirePulumi();
   const directory = process.cwd();
   const found = installedFrom(directory);
   if (found === undefined) {

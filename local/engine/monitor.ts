@@ -106,6 +106,9 @@ function toGoal(request: messages.RegisterResourceRequest, stack: Pick<Identity,
   request.clearObject();
   const wanted = request.toObject();
   const { type, name, custom, dependenciesList: dependencies } = wanted;
+  // The messages of older SDKs lack some of it.
+  const message: Partial<messages.RegisterResourceRequest> = request;
+  const { replaceWithList: replaceWith = [] }: Partial<typeof wanted> = wanted;
   const unsupported: Record<string, unknown> = {
     "a remote component": wanted.remote,
     "an explicit provider": custom && type.startsWith("pulumi:providers:"),
@@ -115,7 +118,7 @@ function toGoal(request: messages.RegisterResourceRequest, stack: Pick<Identity,
     "the option `transforms`": wanted.transformsList.length,
     "the option `hooks`": Object.values(wanted.hooks ?? {}).flat().length,
     "the option `deletedWith`": wanted.deletedwith,
-    "the option `replaceWith`": wanted.replaceWithList.length,
+    "the option `replaceWith`": replaceWith.length,
     "the option `replacementTrigger`": wanted.replacementTrigger,
     "the option `customTimeouts`": Object.values(wanted.customtimeouts ?? {}).join(""),
     "a package's provider": wanted.packageref,
@@ -137,10 +140,10 @@ function toGoal(request: messages.RegisterResourceRequest, stack: Pick<Identity,
       outputs: {},
       dependencies,
       parent,
-      protect: request.hasProtect() ? request.getProtect() : undefined,
+      protect: (message.hasProtect?.() ?? wanted.protect) ? wanted.protect : undefined,
       propertyDependencies: Object.fromEntries(byProperty),
       additionalSecretOutputs: wanted.additionalsecretoutputsList,
-      retainOnDelete: request.hasRetainondelete() ? request.getRetainondelete() : undefined,
+      retainOnDelete: (message.hasRetainondelete?.() ?? wanted.retainondelete) ? wanted.retainondelete : undefined,
       ignoreChanges: wanted.ignorechangesList,
       replaceOnChanges: wanted.replaceonchangesList,
     },

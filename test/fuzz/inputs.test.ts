@@ -65,9 +65,11 @@ describe("fuzz: inputs", () => {
           const { failures = [], inputs: checked } = await platform.face[resource].check(olds, news);
           assertCarried(checked ?? {});
           for (const { property, reason } of failures) {
-            assert.ok(reason.includes(property) || reason.includes("already rotated by"), reason);
+            assert.equal(property, "", "the engine prints the value of a property that is named");
+            const names = [...Object.keys(news), "databaseId", "flowControlKey"];
+            const named = names.some((name) => reason.startsWith(`${name} `));
+            assert.ok(named || reason.includes("already rotated by"), reason);
             assert.ok(reason.length < 600, reason);
-            assert.ok(property in news || /^(databaseId|flowControlKey)$/.test(property), property);
           }
           refused += failures.length > 0 ? 1 : 0;
           assert.equal(platform.sent.length, 0);

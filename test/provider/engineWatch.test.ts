@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type AddressInfo, createServer } from "node:net";
 import { NotSentError } from "../../provider/api/errors/notSentError";
-import { EngineWatch, freshnessMs } from "../../provider/engineWatch";
+import { engineAddress, EngineWatch, freshnessMs } from "../../provider/engineWatch";
 import { EngineListener } from "../support/engineListener";
 
 const consequences = { "not sent": "nothing changed", rejected: "nothing changed", "maybe applied": "it may have" };
@@ -9,6 +9,22 @@ const facts = { purpose: "reset a password", method: "POST", url: "http://127.0.
 const later = () => new Promise((resolve) => setTimeout(resolve, 2 * freshnessMs));
 
 describe("the engine watch", () => {
+  it("finds the engine's address behind the switches of a traced or logged run", () => {
+    const { argv } = process;
+    const addressIn = (...args: string[]) => {
+      process.argv = ["node", "dynamic-provider", ...args];
+      return engineAddress();
+    };
+    try {
+      assert.equal(addressIn("127.0.0.1:4000"), "127.0.0.1:4000");
+      assert.equal(addressIn("--tracing", "tcp://127.0.0.1:5000", "127.0.0.1:4000"), "127.0.0.1:4000");
+      assert.equal(addressIn("--logtostderr", "-v=9", "127.0.0.1:4000"), "127.0.0.1:4000");
+      assert.equal(addressIn("test/a.test.ts"), undefined);
+    } finally {
+      process.argv = argv;
+    }
+  });
+
   it("makes one call for all that ask at the same time, and a new one after that, on one connection", async () => {
     const engine = await EngineListener.start();
     const watch = new EngineWatch(engine.address);

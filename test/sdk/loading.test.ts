@@ -71,6 +71,18 @@ describe("sdk: the package as the host finds it", () => {
     assert.equal(stdout, said.repeat(2));
   });
 
+  for (const [version, outcome] of [
+    ["3.9.1", /^(true The program uses @pulumi\/pulumi 3\.9\.1, .* 3\.139\.0 or later.*Nothing was sent.*\n){2}$/],
+    ["3.138.0", /^(true The program uses @pulumi\/pulumi 3\.138\.0, .* 3\.139\.0 or later.*Nothing was sent.*\n){2}$/],
+    ["3.139.0", /^made\nmade\n$/],
+    ["3.1000.0", /^made\nmade\n$/],
+  ] as const) {
+    it(`is ${outcome.test("made\nmade\n") ? "used" : "refused"} with @pulumi/pulumi ${version}`, () => {
+      const pretend = `require(${JSON.stringify(require.resolve("@pulumi/pulumi/version"))}).version = "${version}";`;
+      assert.match(run(pretend + construct).stdout, outcome);
+    });
+  }
+
   it("is refused where the host would use another copy, and both are named", () => {
     const copy = join(directory, "node_modules", "pulumi-rekey");
     mkdirSync(copy, { recursive: true });

@@ -22,7 +22,7 @@ export interface HostOptions {
   /** Configuration under full names (`rekey:baseUrl`); `secret(…)` marks what is one. */
   readonly config?: Properties;
   readonly env?: NodeJS.ProcessEnv;
-  /** Folder that the host runs in. Default: this project. */
+  /** Folder that the host runs in, and whose `@pulumi/pulumi` it is. Default: this project. */
   readonly cwd?: string;
   /** JavaScript (a module) that runs in the host process before anything else. */
   readonly preload?: string;
@@ -70,12 +70,18 @@ export class Host {
     private readonly patience: number,
   ) {}
 
-  static async start({ config = {}, env, cwd, preload, patience = 30_000 }: HostOptions = {}): Promise<Host> {
+  static async start({
+    config = {},
+    env,
+    cwd = projectRoot,
+    preload,
+    patience = 30_000,
+  }: HostOptions = {}): Promise<Host> {
     const engine = await EngineListener.start();
-    const entry = require.resolve("@pulumi/pulumi/cmd/dynamic-provider/index.js");
+    const entry = require.resolve("@pulumi/pulumi/cmd/dynamic-provider/index.js", { paths: [cwd] });
     const loaded = !preload ? [] : ["--import", `data:text/javascript,${encodeURIComponent(preload)}`];
     const child = spawn(process.execPath, [...loaded, entry, engine.address], {
-      cwd: cwd ?? projectRoot,
+      cwd,
       env: { ...withoutSettings(process.env), ...env },
       stdio: ["ignore", "pipe", "pipe"],
     });

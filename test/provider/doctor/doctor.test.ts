@@ -283,6 +283,22 @@ describe("pulumi-rekey doctor", function () {
       found: { "pulumi-rekey": [/will not find pulumi-rekey from/, /npm install --prefix .* pulumi-rekey/] },
     },
     {
+      title: "a version of @pulumi/pulumi that ignores the stack's configuration",
+      plant: (project) => {
+        project.uninstall("@pulumi/pulumi");
+        write(join(project.directory, "node_modules/@pulumi/pulumi/package.json"), `{"version":"3.138.0"}`);
+      },
+      found: { "@pulumi/pulumi": [/is 3\.138\.0, .* >=3\.139\.0 <4/, /npm install --prefix .* @pulumi\/pulumi@3/] },
+    },
+    {
+      title: "a version of @pulumi/pulumi that is too new",
+      plant: (project) => {
+        project.uninstall("@pulumi/pulumi");
+        write(join(project.directory, "node_modules/@pulumi/pulumi/package.json"), `{"version":"4.0.0"}`);
+      },
+      found: { "@pulumi/pulumi": [/is 4\.0\.0, .* >=3\.139\.0 <4/, /npm install --prefix .* @pulumi\/pulumi@3/] },
+    },
+    {
       title: "two versions of it",
       plant: ({ directory }) => {
         write(join(directory, "node_modules/@acme/caches/package.json"), "{}");

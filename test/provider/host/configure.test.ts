@@ -6,6 +6,11 @@ import { expectKind, until } from "../../support/results";
 
 const id = "db-quickstart";
 
+/** Makes the host one of @pulumi/pulumi below 3.139.0, which never calls `configure`. */
+const withoutConfigure = `import { createRequire } from "node:module";
+const provider = createRequire(process.cwd() + "/index.js")("pulumi-rekey/provider");
+for (const resource of Object.values(provider)) delete resource.configure;`;
+
 describe("provider host: settings", () => {
   let platform: Platform;
   let host: Host;
@@ -48,6 +53,30 @@ describe("provider host: settings", () => {
     const { url, username, password } = platform;
     await start({ env: { REKEY_BASE_URL: url, REKEY_USERNAME: username, REKEY_PASSWORD: password } });
     assert.equal((await host.create(rotation(id))).kind, "done");
+  });
+
+  it("that the host does not pass on are never replaced by the environment's", async () => {
+    const { url, username, password, queueToken } = platform;
+    const env = {
+      REKEY_BASE_URL: url,
+      REKEY_QUEUE_URL: url,
+      REKEY_USERNAME: username,
+      REKEY_PASSWORD: password,
+      REKEY_QUEUE_TOKEN: queueToken,
+    };
+    await start({ env, preload: withoutConfigure });
+    const refused = /does not pass on the stack's configuration.*Nothing was sent.*3\.139\.0/s;
+    for (const inputs of [rotation(id), counterReset("orders")]) {
+      const { failures } = await host.check(inputs);
+      assert.deepEqual(failures.length, 1);
+      assert.match(failures[0]?.reason ?? "", refused);
+      assert.match(expectKind("failed", await host.create(inputs)).message, refused);
+    }
+    const saved = { ...rotation(id), outcome: "reset", rotationCount: 1 };
+    assert.match(expectKind("failed", await host.update(id, saved, rotation(id, { version: 2 }))).message, refused);
+    assert.equal((await host.read(id, saved)).id, id);
+    await host.delete(id, saved);
+    assert.equal(platform.requests.length, 0);
   });
 
   it("of the management interface are not needed to reset a flow-control key", async () => {
