@@ -19,6 +19,7 @@ export abstract class DynamicResource extends pulumi.CustomResource {
     options: pulumi.CustomResourceOptions | undefined,
   ) {
     requirePackageForHost();
+    refuseImport(type, name, options);
     const __provider = `exports.handler=()=>require("pulumi-rekey/provider").${provider}`;
     super(
       typeOf(type),
@@ -32,6 +33,19 @@ export abstract class DynamicResource extends pulumi.CustomResource {
       },
     );
   }
+}
+
+/**
+ * The host fails an import, and a read with `id` would save a resource without a record or credentials.
+ *
+ * @throws RunError that says what to do instead.
+ */
+function refuseImport(type: string, name: string, options: pulumi.CustomResourceOptions | undefined): void {
+  const option = (["import", "id"] as const).find((one) => options?.[one] !== undefined);
+  if (option === undefined) return;
+  throw new pulumi.RunError(
+    `${type} "${name}" cannot have the option \`${option}\`: the platform has nothing that Rekey could import. Nothing was sent. Remove the option; a PasswordRotation with \`initialRotation: false\` adopts its database without a reset.`,
+  );
 }
 
 /** The full type token of a resource of this package. */

@@ -107,7 +107,7 @@ export class PasswordRotationFleet extends pulumi.ComponentResource<Made> {
 
   /**
    * @param name unique name of the fleet in its stack. A rename without `aliases` makes a new fleet, and so a reset of all.
-   * @throws RunError where Pulumi's provider host would not find this package, or an id is not known.
+   * @throws RunError if Pulumi's provider host would not find or configure this package, or an id is not known.
    */
   constructor(name: string, args: PasswordRotationFleetArgs, options?: pulumi.ComponentResourceOptions) {
     requirePackageForHost();

@@ -133,6 +133,19 @@ onEngines("PasswordRotation", (engine) => {
     assert.equal(platform.resetCount, 0);
   });
 
+  it("refuses the option `import` before anything is sent", async () => {
+    const { platform, stack } = await scene(
+      engine,
+      `const { PasswordRotation } = require("pulumi-rekey");
+       new PasswordRotation("cache", { ${database} }, { import: "db-quickstart" });`,
+    );
+    for (const { succeeded, printed } of [await stack.preview(), await stack.up()]) {
+      assert.equal(succeeded, false);
+      assert.match(printed, /cannot have the option `import`.*Nothing was sent.*initialRotation: false/);
+    }
+    assert.equal(platform.requests.length, 0);
+  });
+
   it("refuses bad input by the property's name before anything is sent", async () => {
     const bad = {
       databaseId: `databaseId: ""`,

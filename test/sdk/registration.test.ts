@@ -62,6 +62,20 @@ for (const type of ["PasswordRotation", "FlowControlReset"] as const) {
       );
     });
 
+    it("refuses to be imported or read, and names what adopts a database instead", async () => {
+      const registered = await startMocks();
+      for (const option of ["import", "id"]) {
+        assert.throws(
+          () => make[type]("adopted", { [option]: "db" }),
+          (error: Error) =>
+            pulumi.RunError.isInstance(error) &&
+            error.message.includes(`${type} "adopted" cannot have the option \`${option}\``) &&
+            /Nothing was sent.*initialRotation: false/.test(error.message),
+        );
+      }
+      assert.equal(registered.length, 0);
+    });
+
     it("has secret outputs, and those that the user adds", async () => {
       const registered = await startMocks();
       await valueOf(make[type]("a").urn);
