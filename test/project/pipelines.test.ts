@@ -105,6 +105,14 @@ describe("The pipelines", () => {
     for (const job of [up, reset]) assert.match(job?.after_script?.join() ?? "", /pulumi stack output/);
   });
 
+  it("use no switch of the engine that shows secrets", () => {
+    const switches = /--debug|--tracing|--show-secrets|--event-log|_DEBUG|\b(up|destroy)\b.*--json|\s-v=?\d/;
+    assert.match("pulumi up --yes --json", switches);
+    for (const file of [...workflows, gitlab, "examples/pipelines/shell/rekey.sh"]) {
+      assert.doesNotMatch(read(file), switches, file);
+    }
+  });
+
   it("use nothing that does not fit changes that come with time", () => {
     for (const file of [...workflows, gitlab, "examples/pipelines/shell/rekey.sh"])
       assert.doesNotMatch(read(file), /--expect-no-changes|--plan|--save-plan|--show-secrets/, file);
