@@ -82,7 +82,7 @@ export class Host {
     const loaded = !preload ? [] : ["--import", `data:text/javascript,${encodeURIComponent(preload)}`];
     const child = spawn(process.execPath, [...loaded, entry, engine.address], {
       cwd,
-      env: { ...withoutSettings(process.env), ...env },
+      env: { ...process.env, ...env },
       stdio: ["ignore", "pipe", "pipe"],
     });
     running.add(child);
@@ -229,9 +229,4 @@ function failure(error: ServiceError): Result {
   }
   if (error.code !== status.UNKNOWN) throw error;
   return { kind: "failed", message: error.details };
-}
-
-/** The test's own environment must not decide anything. */
-function withoutSettings(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith("REKEY_")));
 }

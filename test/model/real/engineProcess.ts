@@ -1,16 +1,20 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { freshnessMs } from "../../../provider/engineWatch";
 import { projectRoot } from "../../support/host";
-import { childrenOf, type Process } from "../../support/processes";
+import { childrenOf, ended, type Process } from "../../support/processes";
 
 /** Who is struck: the engine, the provider host or the program is killed; or the engine gets a ^C. */
 export type Victim = "engine" | "host" | "program" | "interrupt";
 
 /** One operation of `rekey-local`, in a process of its own. */
 export class EngineProcess {
+  /** Resolves when the engine has ended, and the processes that a killed engine left, too. */
   readonly ended: Promise<{ readonly code: number | null; readonly printed: string }>;
   readonly #child;
+  #orphans: readonly Process[] = [];
 
   constructor(operation: string, directory: string, env: NodeJS.ProcessEnv) {
     const flags = operation === "preview" ? [] : ["--yes", "--skip-preview"];
@@ -19,7 +23,10 @@ export class EngineProcess {
     let printed = "";
     for (const stream of [child.stdout, child.stderr])
       stream.setEncoding("utf8").on("data", (text) => (printed += text));
-    this.ended = once(child, "close").then(([code]) => ({ code: code as number | null, printed }));
+    this.ended = once(child, "close").then(async ([code]) => {
+      await ended(this.#orphans);
+      return { code: code as number | null, printed };
+    });
     this.#child = child;
   }
 
@@ -27,8 +34,11 @@ export class EngineProcess {
   async strike(victim: Victim): Promise<boolean> {
     if (victim === "interrupt") return this.#child.kill("SIGINT");
     if (victim === "engine") {
+      this.#orphans = this.children();
       const gone = once(this.#child, "exit");
       if (this.#child.kill("SIGKILL")) await gone;
+      // For so long the host may rely on its last look at the engine. (A timer may end a millisecond early.)
+      await wait(freshnessMs + 5);
       return false;
     }
     const script = victim === "host" ? "dynamic-provider" : "cmd/run";

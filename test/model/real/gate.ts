@@ -14,6 +14,8 @@ export interface Plan {
   readonly faults: Readonly<Partial<Record<string, FaultName>>>;
   /** Strikes at the given request, counted from 1. @returns whether the request goes on */
   readonly strike?: { readonly at: number; readonly point: Point; readonly act: () => Promise<boolean> } | undefined;
+  /** Keeps every request from the given one on, counted from 1, until the promise resolves. */
+  readonly hold?: { readonly from: number; readonly until: Promise<void> };
 }
 
 /** Stands before the platform, and stops requests at exact points of their way. */
@@ -71,10 +73,12 @@ export class Gate {
 
   async #handle(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const databaseId = incoming.url?.split("/").at(-1) ?? "";
-    const { strike } = this.#plan;
-    const isStruck = this.arrivals.push(databaseId) === strike?.at;
+    const { strike, hold } = this.#plan;
+    const nth = this.arrivals.push(databaseId);
+    const isStruck = nth === strike?.at;
     const goesOn = async (point: Point) => !isStruck || strike.point !== point || (await strike.act());
     if (!(await goesOn("arrived"))) return void outgoing.destroy();
+    if (hold && nth >= hold.from) await hold.until;
     const name = this.#faults.get(databaseId);
     this.#faults.delete(databaseId);
     const fault: Fault | undefined = name && faults[name];

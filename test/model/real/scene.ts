@@ -1,4 +1,3 @@
-import { setTimeout as wait } from "node:timers/promises";
 import { LocalStack, type Platform, startPlatform } from "../../../local";
 import { Program } from "../../support/program";
 import { EngineProcess } from "./engineProcess";
@@ -71,8 +70,6 @@ export class Scene {
     const timer = strike && "afterMs" in strike && setTimeout(() => void hit("engine"), strike.afterMs);
     const { code, printed } = await engine.ended;
     if (timer) clearTimeout(timer);
-    // Whoever outlives the engine gets time to do harm.
-    if (lost) await wait(500);
     await this.gate.settled();
     return { code, printed, struck, lost, arrivedByThen };
   }
