@@ -2,6 +2,7 @@ import type * as dynamic from "@pulumi/pulumi/dynamic";
 import { InputError } from "./api/errors/inputError";
 import { RekeyError } from "./api/errors/rekeyError";
 import { SettingsError } from "./api/errors/settingsError";
+import { engineCommands } from "./engineCommands";
 import { engineMessage } from "./engineMessage";
 import { type Properties, unknownNames, withoutProvider, wrap } from "./engineValues";
 import { engineAddress, EngineWatch } from "./engineWatch";
@@ -87,7 +88,7 @@ function face<Inputs, Outputs>(
     throw new InputError(
       `the saved output ${idInput}`,
       `is not ${JSON.stringify(id)}, the id of the resource: the state is damaged`,
-      "Restore it from an earlier `pulumi stack export`, or take the resource out with `pulumi state delete`: creating it again is one more reset.",
+      `Restore it from an earlier \`${engineCommands.exportState}\`, or ${engineCommands.removeFromState}: creating it again is one more reset.`,
     );
   }
 

@@ -2,6 +2,7 @@ import { X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { z } from "zod";
 import { SettingsError } from "./api/errors/settingsError";
+import { engineCommands } from "./engineCommands";
 
 /** Looks up a setting by its short name (`baseUrl`); undefined where it is not set. */
 export type Lookup = (name: SettingName) => string | undefined;
@@ -149,7 +150,7 @@ export function isSecret(name: SettingName): boolean {
 
 export function howToSet(name: SettingName): string {
   const secret = isSecret(name) ? "--secret " : "";
-  return `Run \`pulumi config set ${secret}${nameOf(name)} …\`, or set ${environmentName(name)} in the environment.`;
+  return `Run \`${engineCommands.setConfig} ${secret}${nameOf(name)} …\`, or set ${environmentName(name)} in the environment.`;
 }
 
 function whatIsWrongWithAddress(url: URL): string | undefined {

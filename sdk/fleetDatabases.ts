@@ -1,4 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
+import { engineCommands } from "../provider/engineCommands";
 
 /** A database of a fleet that has more to say than its id. */
 export interface FleetDatabaseArgs {
@@ -87,7 +88,7 @@ async function known<T>(input: pulumi.Input<T>, field: string): Promise<T> {
   }
   throw new pulumi.RunError(
     `${field} is not known yet. The ids of a fleet's databases decide which resources there are, so they must be known in a preview too: ` +
-      "take them from the configuration, or create the databases in another stack or by an earlier `pulumi up`.",
+      `take them from the configuration, or create the databases in another stack or by an earlier \`${engineCommands.up}\`.`,
   );
 }
 

@@ -1,3 +1,4 @@
+import { engineCommands } from "../provider/engineCommands";
 import { type FleetDatabaseSecrets, type FleetDatabaseState, type FleetOutcome } from "../provider/lifecycle/outputs";
 import { type Credentials, type DatabaseRecord } from "../provider/records/database";
 import { type NamedDatabase } from "./fleetDatabases";
@@ -109,6 +110,6 @@ export function failureOf(fleet: string, states: readonly NamedState[]): string 
     );
   return (
     `PasswordRotationFleet ${JSON.stringify(fleet)}: ${failed.length} of ${states.length} databases failed:\n${lines.join("\n")}\n` +
-    "All others are saved. Run `pulumi up` again: it takes up only those that failed, are unknown or were not tried."
+    `All others are saved. Run \`${engineCommands.up}\` again: it takes up only those that failed, are unknown or were not tried.`
   );
 }

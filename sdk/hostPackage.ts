@@ -27,7 +27,7 @@ export function requirePackageForHost(): void {
   if (found !== own) {
     throw new pulumi.RunError(
       `Two copies of pulumi-rekey are installed: the program uses ${own}, and Pulumi's provider host would use ${found}. Nothing was sent.\n` +
-        howToHaveOne,
+        howToHaveOne(directory),
     );
   }
   checked = true;

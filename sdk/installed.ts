@@ -1,5 +1,6 @@
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { addCommand, howToLeavePlugAndPlay, packageManagerOf } from "./packageManager";
 
 /**
  * Where the package is installed for the provider host, which looks from the program's working directory upwards.
@@ -12,10 +13,13 @@ export function installedFrom(directory: string): string | undefined {
   return parent === directory ? undefined : installedFrom(parent);
 }
 
-/** What to do where it is not installed for the host. */
+/** What to do if it is not installed for the host. */
 export function howToInstall(directory: string): string {
-  return `Add it to the dependencies of the package.json there (or above): npm install --prefix ${JSON.stringify(directory)} pulumi-rekey`;
+  const add = `Add it to the dependencies of the package.json there (or above): ${addCommand(directory, "pulumi-rekey")}`;
+  return howToLeavePlugAndPlay(directory) ?? add;
 }
 
-/** What to do where there are two of it. */
-export const howToHaveOne = "Keep one: remove the other from its package.json, and run npm install again.";
+/** What to do if there are two of it. */
+export function howToHaveOne(directory: string): string {
+  return `Keep one: remove the other from its package.json, and run ${packageManagerOf(directory)} install again.`;
+}

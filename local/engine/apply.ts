@@ -219,8 +219,7 @@ function inputChanges(before: PropertyMap, after: PropertyMap): PropertyChange[]
 
 function protectedMessage(urn: string): string {
   return (
-    `resource ${JSON.stringify(urn)} cannot be deleted\nbecause it is protected. To unprotect the resource, either remove the ` +
-    "`protect` flag from the resource in your Pulumi program and run `pulumi up`, or use the command:\n" +
-    `\`pulumi state unprotect '${urn}'\``
+    `resource ${JSON.stringify(urn)} cannot be deleted\nbecause it is protected. To unprotect the resource, remove the ` +
+    "`protect` flag from the resource in your Pulumi program and run `rekey local up`"
   );
 }

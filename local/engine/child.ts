@@ -87,7 +87,7 @@ export function sdkDirectory(programDirectory: string): string {
   try {
     return join(require.resolve("@pulumi/pulumi/package.json"), "..");
   } catch (cause) {
-    const message = `@pulumi/pulumi is not installed where the program is (${programDirectory}): run \`npm install\` there`;
+    const message = `@pulumi/pulumi is not installed where the program is (${programDirectory}): install the packages of its package.json`;
     throw new EngineError(message, { cause });
   }
 }

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
 import { howToHaveOne, howToInstall, installedFrom } from "../../sdk/installed";
+import { addCommand, howToLeavePlugAndPlay } from "../../sdk/packageManager";
 import { isTooOld, oldestPulumi } from "../version";
 import { type Check, ok, unchecked, wrong } from "./check";
 import { type Project } from "./project";
@@ -19,10 +20,10 @@ function checkSdk(directory: string): Check {
     version = versionIn(dirname(createRequire(join(directory, "package.json")).resolve(`${name}/package.json`)));
   } catch {
     const message = `${name} is not installed where the program is (${directory}).`;
-    return wrong(name, message, `Run npm install --prefix ${JSON.stringify(directory)} ${name}`);
+    return wrong(name, message, howToLeavePlugAndPlay(directory) ?? `Run ${addCommand(directory, name)}`);
   }
   if (version.startsWith("3.") && !isTooOld(version)) return ok(name, `${name} is ${version}.`);
-  const mend = `Install a version 3 of it: npm install --prefix ${JSON.stringify(directory)} ${name}@3`;
+  const mend = `Install a version 3 of it: ${addCommand(directory, `${name}@3`)}`;
   return wrong(name, `${name} is ${version}, and pulumi-rekey needs >=${oldestPulumi} <4.`, mend);
 }
 
@@ -39,7 +40,7 @@ function checkPackage({ directory, programDirectory }: Project): Check {
   return wrong(
     name,
     `Two copies of ${name} are installed: ${both}. A program that uses both is refused.`,
-    howToHaveOne,
+    howToHaveOne(programDirectory),
   );
 }
 

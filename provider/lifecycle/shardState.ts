@@ -1,4 +1,5 @@
 import { InputError } from "../api/errors/inputError";
+import { engineCommands } from "../engineCommands";
 import { isObject } from "../records/isObject";
 import {
   type FleetDatabaseSecrets,
@@ -52,7 +53,7 @@ function byId<T extends { readonly databaseId: string }>(list: unknown, output: 
     throw new InputError(
       `the saved output ${output}`,
       "is not a list of databases, each of them once: the state is damaged",
-      "Restore it from an earlier `pulumi stack export`.",
+      `Restore it from an earlier \`${engineCommands.exportState}\`.`,
     );
   }
   return states;

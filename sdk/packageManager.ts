@@ -1,0 +1,50 @@
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+const lockFiles = {
+  "package-lock.json": "npm",
+  "pnpm-lock.yaml": "pnpm",
+  "yarn.lock": "yarn",
+  "bun.lock": "bun",
+  "bun.lockb": "bun",
+} as const;
+
+/** The package manager of a folder, by the nearest lock file upwards; npm if there is none. */
+export function packageManagerOf(directory: string): (typeof lockFiles)[keyof typeof lockFiles] {
+  const folder = nearest(directory, Object.keys(lockFiles));
+  const found = Object.entries(lockFiles).find(([file]) => folder !== undefined && existsSync(join(folder, file)));
+  return found?.[1] ?? "npm";
+}
+
+/** The command that adds a package to the package.json of a folder. */
+export function addCommand(directory: string, name: string): string {
+  const folder = JSON.stringify(directory);
+  switch (packageManagerOf(directory)) {
+    case "npm":
+      return `npm install --prefix ${folder} ${name}`;
+    case "pnpm": {
+      // Without it pnpm refuses to add anything to the root of a workspace.
+      const flag = existsSync(join(directory, "pnpm-workspace.yaml")) ? " --workspace-root" : "";
+      return `pnpm add --dir ${folder}${flag} ${name}`;
+    }
+    case "yarn":
+      return `yarn --cwd ${folder} add ${name}`;
+    case "bun":
+      return `bun add --cwd ${folder} ${name}`;
+  }
+}
+
+/** What to do if packages are installed with Yarn Plug'n'Play, which has no node_modules; undefined if they are not. */
+export function howToLeavePlugAndPlay(directory: string): string | undefined {
+  const folder = nearest(directory, [".pnp.cjs"]);
+  if (folder === undefined) return undefined;
+  const file = join(folder, ".yarnrc.yml");
+  return `Pulumi needs node_modules, which Yarn Plug'n'Play does not have: write \`nodeLinker: node-modules\` into ${file}, and run yarn install.`;
+}
+
+/** The nearest folder, from `directory` upwards, that has one of the files. */
+function nearest(directory: string, files: readonly string[]): string | undefined {
+  if (files.some((file) => existsSync(join(directory, file)))) return directory;
+  const parent = dirname(directory);
+  return parent === directory ? undefined : nearest(parent, files);
+}
