@@ -22,7 +22,9 @@ interface Flags {
 export function addPlatformCommand(program: Command): void {
   const platformCommand = program
     .command("platform")
-    .description("run a local platform for development and tests; it keeps everything in memory")
+    .description(
+      "run a local platform for development and tests; it keeps everything in memory, and ends with the process that started it",
+    )
     .option("--port <number>", "port to listen at; 0 takes a free one", port, 0)
     .option("--host <address>", "address to listen at", "127.0.0.1")
     .option("--database <id...>", "databases to have (default: db-quickstart and db-sessions)")
@@ -48,7 +50,10 @@ export function addPlatformCommand(program: Command): void {
       // Loaded only here: no other command needs a server.
       const { PlatformOptionError, readSeed, startPlatform } = require("../platform") as typeof local;
       const print = flags.json ? asJson : asText;
-      const ended = new Promise((resolve) => ["SIGINT", "SIGTERM"].forEach((signal) => process.once(signal, resolve)));
+      const signalled = new Promise((resolve) =>
+        ["SIGINT", "SIGTERM"].forEach((signal) => process.once(signal, resolve)),
+      );
+      const ended = Promise.race([signalled, parentEnded()]);
       const start = async () => {
         const seed = flags.seed === undefined ? {} : readSeed(flags.seed);
         return startPlatform(platformOptions(flags, seed, (request) => print.request(request)));
@@ -70,6 +75,18 @@ export function addPlatformCommand(program: Command): void {
       "save the running platform as a seed file, passwords included, JSON or YAML by its name (default: print YAML); it is the one of REKEY_BASE_URL, REKEY_USERNAME and REKEY_PASSWORD",
     )
     .action(savePlatform);
+}
+
+/** Resolves when the process that started this one has ended: npx, for one, ends at a signal that does not reach its child. */
+function parentEnded(): Promise<void> {
+  const parent = process.ppid;
+  return new Promise((resolve) => {
+    const timer = setInterval(() => {
+      if (process.ppid === parent) return;
+      clearInterval(timer);
+      resolve();
+    }, 200).unref();
+  });
 }
 
 function platformOptions(
