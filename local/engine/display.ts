@@ -51,11 +51,13 @@ export class Display {
   /** Says the last part: what was said about which resource, the outputs, how many resources changed, and how long it took. */
   end(succeeded: boolean, changes: Changes, before: OutputMap, outputs: OutputMap): OperationResult {
     this.say((paint) => {
-      const names = Object.keys({ ...before, ...outputs }).sort();
+      // As with the CLI: that a preview cannot know an output does not mean that it changes.
+      const isUnknown = (name: string): boolean => this.dryRun && name in outputs && outputs[name]?.value === undefined;
+      const names = Object.keys({ ...before, ...outputs }).filter((name) => !(name in before && isUnknown(name)));
       const counts = summaryLines(changes, this.diagnostics, this.dryRun, this.stackUrn);
       const sections: [string, string[]][] = [
         ["Diagnostics:", this.diagnosticLines(paint)],
-        ["Outputs:", names.map((name) => outputLine(name, before[name], outputs[name], paint))],
+        ["Outputs:", names.sort().map((name) => outputLine(name, before[name], outputs[name], paint))],
         ["Resources:", counts.map((line) => `    ${line}`)],
       ];
       const shown = sections.filter(([title, lines]) => lines.length > 0 || title === "Resources:");

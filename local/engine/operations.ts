@@ -81,10 +81,11 @@ export async function runOperation(options: RunOptions): Promise<RunResult> {
 /** Runs the program to its end, or ends it when the operation stops first. */
 async function runProgram(options: RunOptions, deployment: Deployment, monitor: string): Promise<void> {
   const program = startProgram(options, monitor, (line) => deployment.report("info", line));
+  let endedByUs = false;
   const exited = program.exit.then(
     async ({ code, signal }) => {
       if (code === 0) await deployment.finish();
-      else deployment.fail("refused", describeExit(code, signal));
+      else deployment.fail("refused", endedByUs ? undefined : describeExit(code, signal));
     },
     (error: unknown) => deployment.fail("refused", messageOf(error)),
   );
@@ -92,6 +93,7 @@ async function runProgram(options: RunOptions, deployment: Deployment, monitor: 
   // Whoever still waits for a resource is turned away; a program ends by itself then.
   await deployment.end();
   await Promise.race([program.exit, new Promise((resolve) => setTimeout(resolve, 1000).unref())]);
+  endedByUs = true;
   await program.stop(2000);
 }
 

@@ -39,6 +39,11 @@ export class LocalStack {
     if (!/^[A-Za-z0-9_.-]{1,100}$/.test(stack))
       throw new EngineError(`${JSON.stringify(stack)} is no name for a stack: use 1 to 100 of A-Z a-z 0-9 _ . -`);
     const project = readProject(options.projectDir);
+    if (process.versions["pnp"] !== undefined)
+      throw new EngineError(
+        "Pulumi needs node_modules, which Yarn Plug'n'Play does not have. Nothing was changed: write " +
+          "`nodeLinker: node-modules` into .yarnrc.yml, and run yarn install",
+      );
     const env = { ...process.env, ...options.env };
     const passphrase = options.passphrase ?? passphraseFrom(env, (path) => readFileSync(path, "utf8"));
     const stateDir = resolve(options.stateDir ?? join(project.directory, ".rekey"));

@@ -21,6 +21,21 @@ const database = `databaseId: "db-quickstart"`;
 onEngines("PasswordRotation", (engine) => {
   after(endScenes);
 
+  it("shows no output of an unchanged program as unknown in a preview", async () => {
+    const { stack } = await scene(
+      engine,
+      `const { PasswordRotation } = require("pulumi-rekey");
+       const rotation = new PasswordRotation("cache", { databaseId: "db-quickstart", rotateEvery: "30d" });
+       exports.next = rotation.nextRotationAt;`,
+    );
+    const up = await stack.up();
+    assert.match(String(up.outputs["next"]?.value), /Z$/);
+    const { succeeded, printed } = await stack.preview();
+    assert.equal(succeeded, true, printed);
+    assert.match(printed, /2 unchanged/);
+    assert.doesNotMatch(printed, /unknown/);
+  });
+
   it("resets once for one trigger, and never in preview, refresh or destroy", async () => {
     const { platform, program, stack } = await scene(engine, rotating(`${database}, version: 1`));
     assert.deepEqual((await stack.preview()).changes, { create: 2 });

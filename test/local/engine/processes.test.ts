@@ -131,6 +131,17 @@ describe("the local engine's processes", function () {
     });
   }
 
+  it("a program that does not end after a failure is ended, and only the failure is an error", async () => {
+    const provider = 'exports.provider = { async create() { throw new Error("no room") } };';
+    const recorded = new TestProject({ provider });
+    const program = readFileSync(recorded.path("index.js"), "utf8");
+    recorded.remove();
+    project = new TestProject({ provider, program: `${program}\nsetInterval(() => undefined, 1000);` });
+    project.want([{ name: "a" }]);
+    const found = errors(await failing((await project.open()).up()));
+    assert.deepEqual(found, ["no room", "update failed"]);
+  });
+
   it("runs a program in plain JavaScript modules, and one in TypeScript", async () => {
     project = new TestProject();
     project.write("package.json", '{ "name": "trace", "type": "module", "main": "index.js" }');

@@ -70,6 +70,18 @@ describe("what the local engine refuses", function () {
     assert.deepEqual(project.newCalls(), []);
   });
 
+  it("is a project with Yarn Plug'n'Play, before anything is loaded that it cannot find", async () => {
+    project = new TestProject();
+    // As Yarn's own loader does it.
+    const versions = process.versions as Record<string, string>;
+    versions["pnp"] = "3";
+    try {
+      await assert.rejects(project.open(), /node_modules.*nodeLinker: node-modules.*\.yarnrc\.yml.*yarn install/);
+    } finally {
+      delete versions["pnp"];
+    }
+  });
+
   it("is a wrong or missing passphrase, before anything runs", async () => {
     project = new TestProject();
     project.want([{ name: "a" }]);
