@@ -4,10 +4,10 @@ const isLocal = process.env["LOCAL_ENGINE_PID"] === String(process.ppid);
 /** Commands of the engine that runs this process, for advice. */
 export const engineCommands = isLocal
   ? {
-      up: "rekey local up",
-      setConfig: "rekey local config set",
-      exportState: "rekey local export",
-      removeFromState: "take the resource out of an exported state, which `rekey local import` reads",
+      up: "rekey-local up",
+      setConfig: "rekey-local config set",
+      exportState: "rekey-local export",
+      removeFromState: "take the resource out of an exported state, which `rekey-local import` reads",
     }
   : {
       up: "pulumi up",

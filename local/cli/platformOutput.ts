@@ -38,7 +38,7 @@ export const asText = {
         "Its console, for a browser; the link carries the credentials:",
         `  ${platform.consoleUrl}`,
         "",
-        "In a stack (with the local engine: `rekey local config set`):",
+        "In a stack (with the local engine: `rekey-local config set`):",
         ...configuration(platform).map((setting) => `  pulumi config set ${setting}`),
         "",
         "or in the environment:",

@@ -220,6 +220,6 @@ function inputChanges(before: PropertyMap, after: PropertyMap): PropertyChange[]
 function protectedMessage(urn: string): string {
   return (
     `resource ${JSON.stringify(urn)} cannot be deleted\nbecause it is protected. To unprotect the resource, remove the ` +
-    "`protect` flag from the resource in your Pulumi program and run `rekey local up`"
+    "`protect` flag from the resource in your Pulumi program and run `rekey-local up`"
   );
 }

@@ -69,6 +69,6 @@ export function protectedFromReplacement(urn: string, root?: string): string {
   const because = root === undefined ? "\nas" : ` as part of replacing ${JSON.stringify(root)} as`;
   return (
     `unable to replace resource ${JSON.stringify(urn)}${because} it is currently marked for protection. ` +
-    "To unprotect the resource, remove the `protect` flag from the resource in your Pulumi program and run `rekey local up`"
+    "To unprotect the resource, remove the `protect` flag from the resource in your Pulumi program and run `rekey-local up`"
   );
 }

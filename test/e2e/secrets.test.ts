@@ -73,7 +73,7 @@ onEngines("Secrets", (engine) => {
     assert.equal((await stack.preview()).succeeded, true, "a preview needs no credentials");
     const { printed } = await stack.up();
     assert.match(printed, /rekey:baseUrl is not set\. /);
-    const command = engine === localEngine ? "rekey local config set" : "pulumi config set";
+    const command = engine === localEngine ? "rekey-local config set" : "pulumi config set";
     assert.ok(printed.includes(`. Run \`${command} rekey:baseUrl …\`, or set REKEY_BASE_URL`), printed);
     assert.equal((await stack.destroy()).succeeded, true);
     program.remove();

@@ -18,16 +18,19 @@ interface Started {
   readonly queueToken: string;
 }
 
-describe("rekey platform, started as a user starts it", function () {
+describe("rekey-local platform, started as a user starts it", function () {
   if (process.platform === "win32") return void it.skip("skipped: processes have other parents there");
 
   let folder: string;
   const started: Process[] = [];
   before(() => {
     folder = mkdtempSync(join(tmpdir(), "rekey-parent-"));
-    const bin = join(folder, "node_modules", ".bin", "rekey");
+    const bin = join(folder, "node_modules", ".bin", "rekey-local");
     mkdirSync(join(bin, ".."), { recursive: true });
-    writeFileSync(bin, `#!/usr/bin/env node\nrequire(${JSON.stringify(join(projectRoot, "dist/cli/main.js"))});\n`);
+    writeFileSync(
+      bin,
+      `#!/usr/bin/env node\nrequire(${JSON.stringify(join(projectRoot, "local/bin/rekey-local.js"))});\n`,
+    );
     chmodSync(bin, 0o755);
     writeFileSync(join(folder, "package.json"), "{}");
     writeFileSync(join(folder, "seed.yaml"), seed);
@@ -64,12 +67,22 @@ describe("rekey platform, started as a user starts it", function () {
   }
 
   it("has the same address and credentials at each start, and ends when npm exec is killed", async () => {
-    const first = await start("npm", "exec", "--offline", "--", "rekey", "platform", "--seed", "seed.yaml", "--json");
+    const first = await start(
+      "npm",
+      "exec",
+      "--offline",
+      "--",
+      "rekey-local",
+      "platform",
+      "--seed",
+      "seed.yaml",
+      "--json",
+    );
     first.parent.kill("SIGTERM");
     await refuses(first.platform);
 
     const { port } = new URL(first.platform.url);
-    const fixed = ["rekey", "platform", "--port", port, "--seed", "seed.yaml", "--json"];
+    const fixed = ["rekey-local", "platform", "--port", port, "--seed", "seed.yaml", "--json"];
     const second = await start("npm", "exec", "--offline", "--", ...fixed);
     assert.deepEqual(second.platform, first.platform);
     assert.deepEqual([second.platform.username, second.platform.password], ["ops", "local-only"]);
@@ -78,7 +91,7 @@ describe("rekey platform, started as a user starts it", function () {
   });
 
   it("ends when the shell that started it is killed with kill -9", async () => {
-    const { parent, platform } = await start("sh", "-c", "node_modules/.bin/rekey platform --json & wait");
+    const { parent, platform } = await start("sh", "-c", "node_modules/.bin/rekey-local platform --json & wait");
     parent.kill("SIGKILL");
     await refuses(platform);
   });
