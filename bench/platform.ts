@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { Agent, createServer, request } from "node:http";
 import { type AddressInfo } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
-import { type PlatformOptions, startPlatform } from "../local/platform";
+import { type PlatformOptions, startPlatform } from "../local/platform/index";
 
 /** Keys of which a message waits all the time. */
 const waitingKeys = 10_000;

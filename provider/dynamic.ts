@@ -1,39 +1,35 @@
 import type * as dynamic from "@pulumi/pulumi/dynamic";
-import { InputError } from "./api/errors/inputError";
-import { RekeyError } from "./api/errors/rekeyError";
-import { SettingsError } from "./api/errors/settingsError";
+import { InputError, RekeyError, SettingsError } from "./api/errors";
 import { engineCommands } from "./engineCommands";
-import { engineMessage } from "./engineMessage";
-import { type Properties, unknownNames, withoutProvider, wrap } from "./engineValues";
+import { engineMessage, type Properties, unknownNames, withoutProvider, wrap } from "./engineValues";
 import { engineAddress, EngineWatch } from "./engineWatch";
-import { type Applied, type CheckFailure, type Difference } from "./lifecycle/applied";
-import * as flowControlResetLife from "./lifecycle/flowControlReset";
-import * as passwordRotationLife from "./lifecycle/passwordRotation";
-import * as passwordRotationShardLife from "./lifecycle/passwordRotationShard";
-import { type Run } from "./lifecycle/run";
-import { runFromSettings } from "./lifecycle/runFromSettings";
+import { type Applied, type CheckFailure, type Difference } from "./lifecycle/resource";
+import * as flowControlResetHandler from "./lifecycle/flowControlReset";
+import * as passwordRotationHandler from "./lifecycle/passwordRotation";
+import * as passwordRotationShardHandler from "./lifecycle/passwordRotationShard";
+import { type Session, sessionFromSettings } from "./lifecycle/session";
 import { oldestPulumi } from "./version";
 
-/** A resource's life in plain objects, as the rooms behind this face know it. */
-interface Lifecycle<Inputs, Outputs> {
+/** How a resource is checked, compared and changed, in plain objects. */
+interface ResourceHandler<Inputs, Outputs> {
   readonly secretOutputs: readonly string[];
   /** Inputs that decide whether something is done; while one is unknown, so is the decision. */
   readonly decidingInputs: readonly string[];
-  check(inputs: Inputs, unknown: ReadonlySet<string>, run: Run): CheckFailure[];
-  diff(saved: Outputs, inputs: Inputs, run: Run): Difference;
-  apply(saved: Outputs | undefined, inputs: Inputs, run: Run): Promise<Applied<Outputs>>;
+  check(inputs: Inputs, unknown: ReadonlySet<string>, session: Session): CheckFailure[];
+  diff(saved: Outputs, inputs: Inputs, session: Session): Difference;
+  apply(saved: Outputs | undefined, inputs: Inputs, session: Session): Promise<Applied<Outputs>>;
 }
 
 /** Bytes of an init error's properties. A trailer of 60 kB hangs the call for ever, and takes the answer with it. */
 const maxInitErrorProperties = 32 * 1024;
 
-/** The one run of this process. Both resources share its limits, and what it remembers. */
-let run: Run | undefined;
+/** The session of this process. All resources share its limits, and what it remembers. */
+let session: Session | undefined;
 
-function startRun(configuration: (key: string) => string | undefined): Run {
+function startSession(configuration: (key: string) => string | undefined): Session {
   const address = engineAddress();
   const watch = address === undefined ? undefined : new EngineWatch(address);
-  return runFromSettings(configuration, watch && ((facts) => watch.requireEngine(facts)));
+  return sessionFromSettings(configuration, watch && ((facts) => watch.requireEngine(facts)));
 }
 
 /** A host that never calls `configure` must not fall back on the environment, which may name another platform. */
@@ -45,9 +41,9 @@ function notConfigured(): SettingsError {
 }
 
 /** @throws SettingsError if the host did not call `configure` */
-function requireRun(): Run {
-  if (run === undefined) throw notConfigured();
-  return run;
+function requireSession(): Session {
+  if (session === undefined) throw notConfigured();
+  return session;
 }
 
 /** An error that tells the engine to save the properties all the same. */
@@ -64,16 +60,20 @@ class InitError extends Error {
   }
 }
 
-/** Gives a lifecycle the shape that Pulumi's dynamic provider host calls. */
-function face<Inputs, Outputs>(
-  life: Lifecycle<Inputs, Outputs>,
+/** Adapts a resource handler to the shape that Pulumi's dynamic provider host calls. */
+function adapter<Inputs, Outputs>(
+  handler: ResourceHandler<Inputs, Outputs>,
   idInput: string,
 ): Required<dynamic.ResourceProvider<Properties, Properties>> {
   async function apply(saved: Properties | undefined, inputs: Properties): Promise<{ id: string; outs: Properties }> {
     const id = String(inputs[idInput]);
-    const applied = await life.apply(saved as Outputs | undefined, withoutProvider(inputs) as Inputs, requireRun());
+    const applied = await handler.apply(
+      saved as Outputs | undefined,
+      withoutProvider(inputs) as Inputs,
+      requireSession(),
+    );
     if (applied.notice) console.error(applied.notice);
-    const outs = wrap({ ...applied.outputs, __provider: inputs["__provider"] }, life.secretOutputs);
+    const outs = wrap({ ...applied.outputs, __provider: inputs["__provider"] }, handler.secretOutputs);
     if (applied.unconfirmed === undefined) return { id, outs };
     if (Buffer.byteLength(JSON.stringify(outs)) <= maxInitErrorProperties) {
       throw new InitError(applied.unconfirmed, id, outs);
@@ -94,11 +94,11 @@ function face<Inputs, Outputs>(
 
   return {
     // All is done when the first synchronous run ends: another call may come before this one is awaited.
-    configure: ({ config }) => answer(() => void (run ??= startRun((key) => config.get(key)))),
+    configure: ({ config }) => answer(() => void (session ??= startSession((key) => config.get(key)))),
     check: (_olds, news) =>
       answer(() => {
-        const reasons = run
-          ? life.check(withoutProvider(news) as Inputs, unknownNames(news), run).map(inProgram)
+        const reasons = session
+          ? handler.check(withoutProvider(news) as Inputs, unknownNames(news), session).map(inProgram)
           : [notConfigured().message];
         // The engine prints the value of a property that is named here, also of a secret one.
         return { inputs: news, failures: reasons.map((reason) => ({ property: "", reason })) };
@@ -107,8 +107,12 @@ function face<Inputs, Outputs>(
       answer(() => {
         requireSound(id, olds);
         const unknown = unknownNames(news);
-        if (life.decidingInputs.some((name) => unknown.has(name))) return { changes: true };
-        const { notice, replaces, changes } = life.diff(olds as Outputs, withoutProvider(news) as Inputs, requireRun());
+        if (handler.decidingInputs.some((name) => unknown.has(name))) return { changes: true };
+        const { notice, replaces, changes } = handler.diff(
+          olds as Outputs,
+          withoutProvider(news) as Inputs,
+          requireSession(),
+        );
         if (notice) console.error(notice);
         return { changes, replaces: [...(replaces ?? [])] };
       }),
@@ -119,7 +123,7 @@ function face<Inputs, Outputs>(
         return apply(olds, news);
       }),
     // The interface has no reading of a database: what was saved stays what is known.
-    read: (id, props = {}) => answer(() => ({ id, props: wrap(props, life.secretOutputs) })),
+    read: (id, props = {}) => answer(() => ({ id, props: wrap(props, handler.secretOutputs) })),
     // Deleting the resource leaves the database, and its password, as they are.
     delete: () => answer(() => undefined),
   };
@@ -147,10 +151,10 @@ function ourMistake(message: string): string {
 }
 
 /** What `PasswordRotation` resources name as their provider. */
-export const passwordRotation = face(passwordRotationLife, "databaseId");
+export const passwordRotation = adapter(passwordRotationHandler, "databaseId");
 
 /** What the shards of `PasswordRotationFleet` components name as their provider. */
-export const passwordRotationShard = face(passwordRotationShardLife, "shard");
+export const passwordRotationShard = adapter(passwordRotationShardHandler, "shard");
 
 /** What `FlowControlReset` resources name as their provider. */
-export const flowControlReset = face(flowControlResetLife, "flowControlKey");
+export const flowControlReset = adapter(flowControlResetHandler, "flowControlKey");

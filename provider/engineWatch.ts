@@ -1,6 +1,5 @@
 import { type ClientHttp2Session, connect } from "node:http2";
-import { NotSentError } from "./api/errors/notSentError";
-import { type RequestFacts } from "./api/errors/requestError";
+import { NotSentError, type RequestFacts } from "./api/errors";
 
 /** Milliseconds to wait for the engine's response: it runs on this machine. */
 const timeoutMs = 5_000;

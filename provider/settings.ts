@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { z } from "zod";
-import { SettingsError } from "./api/errors/settingsError";
+import { SettingsError } from "./api/errors";
 import { engineCommands } from "./engineCommands";
 
 /** Looks up a setting by its short name (`baseUrl`); undefined where it is not set. */

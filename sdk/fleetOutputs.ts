@@ -1,5 +1,5 @@
 import { engineCommands } from "../provider/engineCommands";
-import { type FleetDatabaseSecrets, type FleetDatabaseState, type FleetOutcome } from "../provider/lifecycle/outputs";
+import { type FleetDatabaseSecrets, type FleetDatabaseState, type FleetOutcome } from "../provider/lifecycle/resource";
 import { type Credentials, type DatabaseRecord } from "../provider/records/database";
 import { type NamedDatabase } from "./fleetDatabases";
 

@@ -1,5 +1,5 @@
 import type * as pulumi from "@pulumi/pulumi";
-import { secretFlowControlResetOutputs } from "../provider/lifecycle/outputs";
+import { secretFlowControlResetOutputs } from "../provider/lifecycle/resource";
 import { type FlowControlKey } from "../provider/records/flowControl";
 import { DynamicResource, isOfType } from "./dynamicResource";
 

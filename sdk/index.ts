@@ -1,6 +1,6 @@
 export { type DatabaseRecord } from "../provider/records/database";
 export { type FlowControlKey, type GlobalParallelism } from "../provider/records/flowControl";
-export { type FleetOutcome } from "../provider/lifecycle/outputs";
+export { type FleetOutcome } from "../provider/lifecycle/resource";
 export { type Outcome, type RotationReason } from "../provider/rotation/planRotation";
 export { type DataSourceOptions } from "./dataSource";
 export { type FleetDatabaseArgs, type FleetDatabases } from "./fleetDatabases";

@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { databaseFields, type DatabaseRecord } from "../provider/records/database";
-import { secretPasswordRotationOutputs } from "../provider/lifecycle/outputs";
+import { secretPasswordRotationOutputs } from "../provider/lifecycle/resource";
 import { type Outcome, type RotationReason } from "../provider/rotation/planRotation";
 import { type Fields, type FieldValue } from "../provider/records/fields";
 import { DynamicResource, isOfType } from "./dynamicResource";

@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { shardOf } from "../provider/rotation/shards";
+import { shardOf } from "../provider/rotation/fleets";
 import { type FleetDatabases, type NamedDatabase, readFleetDatabases } from "./fleetDatabases";
 import {
   credentialsOf,

@@ -5,7 +5,8 @@ import { perRun } from "./perRun";
 /** The queue's reads with the settings of this program: its stack's configuration, else its environment. */
 export const queueReads = perRun((): SharedReads => {
   // Loaded at the first call: axios and zod would make every import of this package slow.
-  const { PlatformClient } = require("../provider/api/platform") as typeof import("../provider/api/platform");
+  const { PlatformClient } =
+    require("../provider/api/platformClient") as typeof import("../provider/api/platformClient");
   const { SharedReads } = require("../provider/api/sharedReads") as typeof import("../provider/api/sharedReads");
   const { Settings, lookupIn } = require("../provider/settings") as typeof import("../provider/settings");
   const configuration = (key: string): string | undefined => new pulumi.Config("rekey").get(key.replace("rekey:", ""));

@@ -1,7 +1,7 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { type PlatformOptions } from "../../local/platform";
+import { type PlatformOptions } from "../../local/platform/index";
 
 export interface BenchPlatformOptions extends Pick<PlatformOptions, "databases" | "flowControlKeys"> {
   /** Milliseconds that each answer takes at least. */

@@ -1,6 +1,11 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import type * as local from "../platform";
-import type { CredentialsInAnswer, PlatformOptions, PlatformRequest, PlatformSeed } from "../platform";
+import type * as local from "../platform/index";
+import {
+  type CredentialsInAnswer,
+  type PlatformOptions,
+  type PlatformRequest,
+  type PlatformSeed,
+} from "../platform/index";
 import { asJson, asText } from "./platformOutput";
 import { savePlatform } from "./platformSave";
 
@@ -48,7 +53,7 @@ export function addPlatformCommand(program: Command): void {
     .option("--json", "print one JSON object a line: first the platform, then each request")
     .action(async (flags: Flags, command: Command) => {
       // Loaded only here: no other command needs a server.
-      const { PlatformOptionError, readSeed, startPlatform } = require("../platform") as typeof local;
+      const { PlatformOptionError, readSeed, startPlatform } = require("../platform/index") as typeof local;
       const print = flags.json ? asJson : asText;
       const signalled = new Promise((resolve) =>
         ["SIGINT", "SIGTERM"].forEach((signal) => process.once(signal, resolve)),

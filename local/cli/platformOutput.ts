@@ -1,4 +1,4 @@
-import type { Platform, PlatformRequest } from "../platform";
+import { type Platform, type PlatformRequest } from "../platform/index";
 
 export const asJson = {
   start(platform: Platform): void {

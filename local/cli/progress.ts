@@ -1,4 +1,4 @@
-import type { EngineEvent, OperationOptions, OperationResult } from "../engine";
+import { type EngineEvent, type OperationOptions, type OperationResult } from "../engine/index";
 
 /** Shows an operation while it runs: its lines, and on a terminal a count of what is done, which the next line overwrites. */
 export class Progress {

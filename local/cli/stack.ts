@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline/promises";
 import { type Command, InvalidArgumentError } from "commander";
-import type * as engine from "../engine";
-import type { ExportedDeployment, LocalStack, OperationOptions, OperationResult } from "../engine";
-import type { findProject } from "../engine/config";
+import type * as engine from "../engine/index";
+import { type ExportedDeployment, type LocalStack, type OperationOptions, type OperationResult } from "../engine/index";
+import { type findProject } from "../engine/config";
 import { writePrivately } from "./privateFile";
 import { Progress } from "./progress";
 
@@ -190,7 +190,7 @@ export const cancelling =
 
 /** Runs one operation, and prints it. @param quiet whether to print only a failure */
 async function operate(flags: OperationFlags, run: Run, quiet = false): Promise<boolean> {
-  const { OperationError } = require("../engine") as typeof engine;
+  const { OperationError } = require("../engine/index") as typeof engine;
   const stack = await open(flags);
   const progress = new Progress(process.stdout, flags.json === true, flags.diff === true);
   const interrupt = new AbortController();
@@ -240,7 +240,7 @@ async function showOutputs(
 
 async function open(flags: StackFlags): Promise<LocalStack> {
   // Loaded only here: no other command needs an engine.
-  const { LocalStack } = require("../engine") as typeof engine;
+  const { LocalStack } = require("../engine/index") as typeof engine;
   const config = require("../engine/config") as { findProject: typeof findProject };
   return LocalStack.open({ projectDir: config.findProject(flags.cwd), stack: flags.stack, stateDir: flags.stateDir });
 }

@@ -2,7 +2,8 @@ import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync }
 import { basename, dirname, join, resolve } from "node:path";
 import { Document, parse, parseDocument } from "yaml";
 import { z } from "zod";
-import { EngineError, firstIssue, firstLineOf, messageOf, readable, UnsupportedError } from "./errors";
+import { whyUnreadable } from "../unreadable";
+import { EngineError, firstIssue, messageOf, readable, UnsupportedError } from "./errors";
 import { type Crypter } from "./secrets";
 
 /** What `Pulumi.yaml` says. */
@@ -125,7 +126,7 @@ export class StackFile {
   ) {
     this.document = existsSync(path) ? parseDocument(readFileSync(path, "utf8")) : new Document({});
     const [error] = this.document.errors;
-    if (error) throw new EngineError(`${path} cannot be read: ${firstLineOf(error)}. ${mendFile}`, { cause: error });
+    if (error) throw new EngineError(`${path} cannot be read: ${whyUnreadable(error)}. ${mendFile}`, { cause: error });
     const result = stackFile.safeParse(readable(path, mendFile, () => this.document.toJSON() as unknown) ?? {});
     if (!result.success) throw new EngineError(`${path} cannot be used: ${firstIssue(result.error)}. ${mendFile}`);
     const { encryptionsalt, secretsprovider = "passphrase" } = result.data;

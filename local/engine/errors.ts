@@ -1,5 +1,5 @@
-import { YAMLError } from "yaml";
 import { z } from "zod";
+import { whyUnreadable } from "../unreadable";
 
 /** The operation could not be done; the message says what happened and what to do. */
 export class EngineError extends Error {
@@ -27,17 +27,8 @@ export function readable<T>(name: string, whatToDo: string, read: () => T): T {
     return read();
   } catch (error) {
     if (error instanceof UnsupportedError) throw error;
-    throw new EngineError(`${name} cannot be read: ${firstLineOf(error)}. ${whatToDo}`, { cause: error });
+    throw new EngineError(`${name} cannot be read: ${whyUnreadable(error)}. ${whatToDo}`, { cause: error });
   }
-}
-
-/** What a reader of YAML or JSON says, without what it quotes of the text: that may hold secrets. */
-export function firstLineOf(error: unknown): string {
-  const message = messageOf(error);
-  if (error instanceof SyntaxError) return "it is not valid JSON";
-  if (error instanceof ReferenceError) return "it uses a YAML alias that is not defined";
-  if (!(error instanceof YAMLError)) return message;
-  return `it is not valid YAML${/ at line \d+, column \d+/.exec(message)?.[0] ?? ""}`;
 }
 
 /** The first field that is not as it should be. */

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { stringify } from "lossless-json";
 import type * as yaml from "yaml";
-import type * as errors from "../engine/errors";
+import type * as unreadable from "../unreadable";
 import { checkSeed, PlatformOptionError, type PlatformOptions } from "./options";
 
 /** What a seed file may hold: the platform's data and credentials, under the names of the options. */
@@ -23,9 +23,9 @@ export function readSeed(file: string): PlatformSeed {
     return parseSeed(readFileSync(file, "utf8"));
   } catch (error) {
     if (error instanceof PlatformOptionError) return refuse(`${error.option}: ${error.problem}`, error);
-    const { firstLineOf } = require("../engine/errors") as typeof errors;
+    const { whyUnreadable } = require("../unreadable") as typeof unreadable;
     // The reader of YAML quotes the file, which may hold passwords.
-    return refuse(firstLineOf(error), error);
+    return refuse(whyUnreadable(error), error);
   }
 }
 

@@ -2,8 +2,7 @@ import * as http from "node:http";
 import * as https from "node:https";
 import { type Socket } from "node:net";
 import { TLSSocket } from "node:tls";
-import { ConnectionError, openConnection } from "./openConnection";
-import { trusting } from "./trust";
+import { ConnectionError, openConnection, trusting } from "./openConnection";
 
 export interface ConnectionSettings {
   /** Address of an HTTP proxy through which every request is tunnelled (CONNECT). */

@@ -1,8 +1,8 @@
-import { type DatabaseAnswer, readDatabaseAnswer } from "../records/databaseAnswer";
+import { type DatabaseResponse, readDatabaseResponse } from "../records/databaseResponse";
 import { settingDefaults } from "../settings";
-import { UnconfirmedError } from "./errors/unconfirmedError";
+import { UnconfirmedError } from "./errors";
 import { fillPath } from "./path";
-import { type ApiAnswer, type Requester } from "./requester";
+import { type ApiResponse, type Requester } from "./requester";
 
 /** Statuses with which the platform says that a reset is done; 202 says that it has only been accepted. */
 const confirming: readonly number[] = [200, 201];
@@ -22,11 +22,11 @@ export class Databases {
    * @throws UnconfirmedError where it may have been reset; NotSentError, RejectedError where it has not been.
    * @see Interface, section 4.1
    */
-  async resetPassword(id: string, secrets: readonly string[] = []): Promise<DatabaseAnswer> {
+  async resetPassword(id: string, secrets: readonly string[] = []): Promise<DatabaseResponse> {
     const answer = await this.requester.send({
       method: "POST",
       path: fillPath(this.resetPasswordPath, { id }),
-      once: true,
+      idempotent: false,
       secrets,
       purpose: `reset the password of database ${JSON.stringify(id)}`,
       consequences: {
@@ -35,7 +35,7 @@ export class Databases {
         "maybe applied": "The password may have been changed, and the new one is not known.",
       },
     });
-    const read = confirming.includes(answer.status) ? readDatabaseAnswer(answer.body) : undefined;
+    const read = confirming.includes(answer.status) ? readDatabaseResponse(answer.body) : undefined;
     if (!read) throw unusable(answer, "its answer is not a database record");
     if (read.record.databaseId !== undefined && read.record.databaseId !== id) {
       throw unusable(answer, "it sent the record of another database");
@@ -44,7 +44,7 @@ export class Databases {
   }
 }
 
-function unusable({ facts, status }: ApiAnswer, why: string): UnconfirmedError {
+function unusable({ facts, status }: ApiResponse, why: string): UnconfirmedError {
   return new UnconfirmedError(
     facts,
     `the platform answered ${status}, but ${why}`,

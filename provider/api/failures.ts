@@ -1,13 +1,9 @@
-import { type Delivery } from "./delivery";
-import { NotSentError } from "./errors/notSentError";
-import { RejectedError } from "./errors/rejectedError";
-import { type RequestError, type RequestFacts } from "./errors/requestError";
-import { UnconfirmedError } from "./errors/unconfirmedError";
-import { isObject } from "../records/isObject";
+import { type Delivery, type Failure } from "./retry";
+import { NotSentError, RejectedError, type RequestError, type RequestFacts, UnconfirmedError } from "./errors";
+import { isObject } from "../records/fields";
 import { readJson } from "../records/json";
 import { redact } from "./redact";
-import { type Failure } from "./retry";
-import { type Service } from "./service";
+import { type Service } from "./requester";
 
 /** What was seen of an attempt that did not do what it was to do. */
 export interface FailedAttempt extends Pick<Failure, "code" | "status" | "retryAfter"> {

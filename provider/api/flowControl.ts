@@ -1,19 +1,17 @@
-import { isObject } from "../records/isObject";
+import { type Fields, isObject, type RecordOf } from "../records/fields";
 import { readJson } from "../records/json";
-import { type Fields, type RecordOf } from "../records/fields";
 import {
   flowControlFields,
   type FlowControlKey,
   flowControlKeyFrom,
-  globalParallelismFields,
   type GlobalParallelism,
+  globalParallelismFields,
 } from "../records/flowControl";
 import { readRecord } from "../records/read";
 import { settingDefaults } from "../settings";
-import { RejectedError } from "./errors/rejectedError";
-import { UnreadableError } from "./errors/unreadableError";
+import { RejectedError, UnreadableError } from "./errors";
 import { fillPath } from "./path";
-import { type ApiAnswer, type Requester } from "./requester";
+import { type ApiResponse, type Requester } from "./requester";
 
 const nothingChanged = {
   "not sent": "Nothing was changed.",
@@ -64,7 +62,7 @@ export class FlowControl {
    */
   async get(flowControlKey: string): Promise<FlowControlKey> {
     const path = fillPath("/v2/flowControl/{flowControlKey}", { flowControlKey });
-    let answer: ApiAnswer;
+    let answer: ApiResponse;
     try {
       answer = await this.#read(path, `read the flow-control key ${JSON.stringify(flowControlKey)}`);
     } catch (error) {
@@ -90,7 +88,7 @@ export class FlowControl {
     await this.requester.send({
       method: "POST",
       path: fillPath("/v2/flowControl/{flowControlKey}/{action}", { flowControlKey, action: this.resetAction }),
-      once: false,
+      idempotent: true,
       purpose: `reset the counters of the flow-control key ${JSON.stringify(flowControlKey)}`,
       consequences: {
         "not sent": "The counters were not reset.",
@@ -112,12 +110,12 @@ export class FlowControl {
     return record;
   }
 
-  async #read(path: string, purpose: string, query: Record<string, string> = {}): Promise<ApiAnswer> {
+  async #read(path: string, purpose: string, query: Record<string, string> = {}): Promise<ApiResponse> {
     const answer = await this.requester.send({
       method: "GET",
       path,
       query,
-      once: false,
+      idempotent: true,
       purpose,
       consequences: nothingChanged,
     });
@@ -126,7 +124,7 @@ export class FlowControl {
   }
 }
 
-function jsonOf(answer: ApiAnswer): unknown {
+function jsonOf(answer: ApiResponse): unknown {
   try {
     return readJson(answer.body).value;
   } catch {
@@ -134,7 +132,7 @@ function jsonOf(answer: ApiAnswer): unknown {
   }
 }
 
-function entryOf(answer: ApiAnswer, sent: unknown): ListEntry {
+function entryOf(answer: ApiResponse, sent: unknown): ListEntry {
   try {
     const record = recordOf(answer, flowControlFields, sent);
     if (record.flowControlKey === undefined) throw unreadable(answer, "holds a record without flowControlKey");
@@ -146,7 +144,7 @@ function entryOf(answer: ApiAnswer, sent: unknown): ListEntry {
 }
 
 /** Reads a record strictly: a counter that is there and unreadable must not be shown as something else. */
-function recordOf<F extends Fields>(answer: ApiAnswer, fields: F, sent: unknown): RecordOf<F> {
+function recordOf<F extends Fields>(answer: ApiResponse, fields: F, sent: unknown): RecordOf<F> {
   if (!isObject(sent)) throw unreadable(answer, "is not a record");
   const { record, problems, exactIntegers } = readRecord(fields, inOneSpelling(sent));
   const inexact = Object.keys(exactIntegers).map((name) => `${name}: beyond what a number can hold`);
@@ -161,6 +159,6 @@ function inOneSpelling({ waitlistSize, ...sent }: Record<string, unknown>): Reco
   return waitlistSize === undefined ? sent : { waitListSize: waitlistSize, ...sent };
 }
 
-function unreadable({ facts, status }: ApiAnswer, what: string): UnreadableError {
+function unreadable({ facts, status }: ApiResponse, what: string): UnreadableError {
   return new UnreadableError(facts, `the platform's answer ${what}`, status);
 }

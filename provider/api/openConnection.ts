@@ -2,7 +2,8 @@ import { once } from "node:events";
 import * as http from "node:http";
 import * as https from "node:https";
 import { connect, isIP, type Socket } from "node:net";
-import { connect as connectSecurely, type SecureContext } from "node:tls";
+import { connect as connectSecurely, createSecureContext, rootCertificates, type SecureContext } from "node:tls";
+import { readFileSync } from "node:fs";
 
 export interface ConnectionOptions {
   /** Address of an HTTP proxy that opens a tunnel to the platform (CONNECT). */
@@ -98,4 +99,21 @@ async function ready(opening: Socket | http.ClientRequest, event: string, endsAt
 /** A ready connection may fail while it waits for its request: that must not end the process. */
 function guarded(socket: Socket): Socket {
   return socket.on("error", () => undefined);
+}
+
+/** TLS options to trust certificates (PEM) besides the well-known ones, and besides those of `NODE_EXTRA_CA_CERTS`, which Node itself trusts. */
+export function trusting(certificates: string | undefined): { readonly secureContext?: SecureContext } {
+  if (certificates === undefined) return {};
+  return { secureContext: createSecureContext({ ca: [...rootCertificates, ...namedToNode(), certificates] }) };
+}
+
+/** Where they cannot be read, Node has warned of it at its start. */
+function namedToNode(): string[] {
+  const file = process.env["NODE_EXTRA_CA_CERTS"];
+  if (!file) return [];
+  try {
+    return [readFileSync(file, "utf8")];
+  } catch {
+    return [];
+  }
 }

@@ -1,4 +1,4 @@
-import { InputError } from "./errors/inputError";
+import { InputError } from "./errors";
 
 /**
  * Fills the `{name}` parts of a path, each checked and percent-encoded.

@@ -1,28 +1,73 @@
 import { Axios, type AxiosError } from "axios";
 import { packageVersion } from "../version";
 import { type AttemptState, type Connections } from "./connections";
-import { deliveryOfAnswer, deliveryOfSilence } from "./delivery";
-import { NotSentError } from "./errors/notSentError";
-import { type RequestFacts } from "./errors/requestError";
+import { decideRetry, deliveryOfResponse, deliveryOfSilence, readRetryAfter } from "./retry";
+import { NotSentError, type RequestFacts } from "./errors";
 import { errorOf, type FailedAttempt } from "./failures";
-import { type Line } from "./line";
+import { type RequestQueue } from "./requestQueue";
 import { ConnectionError } from "./openConnection";
-import { decideRetry, readRetryAfter } from "./retry";
-import { type Service } from "./service";
+
+/** One of the platform's two interfaces: where it is, and how one is let in. */
+export interface Service {
+  /** Address without a slash at the end. */
+  readonly baseUrl: string;
+  /** The whole Authorization header. */
+  readonly authorization: string;
+  /** The setting that names the address, for advice. */
+  readonly addressSetting: string;
+  /** The setting that says how the path of a reset is written, for advice. */
+  readonly pathSetting: string;
+  /** The settings that let one in, for advice. */
+  readonly credentialSettings: string;
+}
+
+/**
+ * The management interface.
+ *
+ * @see Interface, section 5: HTTP Basic
+ */
+export function managementService(baseUrl: string, username: string, password: string): Service {
+  return {
+    baseUrl,
+    authorization: `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`,
+    addressSetting: "rekey:baseUrl",
+    pathSetting: "rekey:resetPasswordPath",
+    credentialSettings: "rekey:username and rekey:password",
+  };
+}
+
+/**
+ * The message queue's interface.
+ *
+ * @see Interface, section 5: bearer token
+ */
+export function queueService(baseUrl: string, token: string): Service {
+  return {
+    baseUrl,
+    authorization: `Bearer ${token}`,
+    addressSetting: "rekey:queueUrl",
+    pathSetting: "rekey:flowControlResetAction",
+    credentialSettings: "rekey:queueToken",
+  };
+}
 
 export interface ApiRequest extends Pick<RequestFacts, "purpose" | "consequences"> {
   readonly method: "GET" | "POST";
   /** Path below the service's address, its parts already encoded. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
-  /** Whether a second delivery could destroy what the first one made. Such a request is never repeated once it may have arrived. */
-  readonly once: boolean;
+  /**
+   * Whether the request may be delivered twice without harm. One that may not is never repeated once it may have arrived.
+   *
+   * @default false
+   */
+  readonly idempotent?: boolean;
   /** What must not be shown besides the settings' secrets, should the platform's error repeat it. */
   readonly secrets?: readonly string[];
 }
 
 /** An answer of the 2xx kind, its body as text: reading it is the caller's part. */
-export interface ApiAnswer {
+export interface ApiResponse {
   readonly status: number;
   readonly body: string;
   /** What an error about this answer needs to say of its request. */
@@ -32,7 +77,7 @@ export interface ApiAnswer {
 /** Sends requests to one service of the platform. */
 export interface Requester {
   /** @throws RequestError for every other answer, and for none. */
-  send(request: ApiRequest): Promise<ApiAnswer>;
+  send(request: ApiRequest): Promise<ApiResponse>;
 }
 
 export interface RequesterOptions {
@@ -44,7 +89,7 @@ export interface RequesterOptions {
    * Called immediately before the first byte of a request that must not be repeated, when its connection is ready; throws
    * a NotSentError if the request must not be sent any more.
    */
-  readonly beforeOnce?: (facts: RequestFacts) => Promise<void>;
+  readonly beforeReset?: (facts: RequestFacts) => Promise<void>;
 }
 
 /** An attempt that the platform answered with a 2xx status. */
@@ -60,18 +105,18 @@ const http = new Axios({});
 /** Bytes, largest body that is read. */
 const maxBody = 32 * 1024 * 1024;
 /** Milliseconds, longest wait for a connection. */
-const maxConnectTime = 10_000;
+const maxConnectMs = 10_000;
 
 /** The one place that speaks HTTP. No axios error leaves it: those hold the request's headers, and so its secrets. */
 export class HttpRequester implements Requester {
   constructor(
     private readonly service: Service,
     private readonly connections: Connections,
-    private readonly line: Line,
+    private readonly line: RequestQueue,
     private readonly options: RequesterOptions,
   ) {}
 
-  async send(request: ApiRequest): Promise<ApiAnswer> {
+  async send(request: ApiRequest): Promise<ApiResponse> {
     const url = this.service.baseUrl + request.path;
     const facts: RequestFacts = {
       purpose: request.purpose,
@@ -86,7 +131,7 @@ export class HttpRequester implements Requester {
         deadline ??= this.#deadline();
         const outcome = await this.#attempt(request, facts, deadline.signal);
         const remaining = deadline.at - performance.now();
-        const decision = decideRetry({ ...outcome, once: request.once, attempt, remaining }, Math.random());
+        const decision = decideRetry({ ...outcome, idempotent: request.idempotent, attempt, remaining }, Math.random());
         // Before this turn ends: the next in the line would start.
         if (decision.do === "wait" && decision.everyone) this.line.quiet(decision.milliseconds);
         return { outcome, decision };
@@ -111,9 +156,9 @@ export class HttpRequester implements Requester {
     const { url } = facts;
     const state: AttemptState = { sent: false };
     const use = {
-      timeoutMs: Math.min(maxConnectTime, this.options.deadline / 3),
+      timeoutMs: Math.min(maxConnectMs, this.options.deadline / 3),
       state,
-      beforeSend: request.once ? async () => this.options.beforeOnce?.(facts) : undefined,
+      beforeSend: request.idempotent ? undefined : async () => this.options.beforeReset?.(facts),
     };
     try {
       const answer = await http.request<string>({
@@ -138,7 +183,7 @@ export class HttpRequester implements Requester {
         transport: this.connections.transportFor(new URL(url), use),
       });
       const { status, data: body, headers } = answer;
-      const delivery = deliveryOfAnswer(status);
+      const delivery = deliveryOfResponse(status);
       if (delivery === "answered") return { delivery, status, body };
       const retryAfter = readRetryAfter(text(headers["retry-after"]), text(headers["date"]), Date.now());
       return { delivery, status, body, retryAfter };

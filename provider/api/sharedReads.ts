@@ -1,6 +1,5 @@
 import { type FlowControlKey, type GlobalParallelism } from "../records/flowControl";
-import { RequestError } from "./errors/requestError";
-import { UnreadableError } from "./errors/unreadableError";
+import { RequestError, UnreadableError } from "./errors";
 import { allReadable, type FlowControl, type ListEntry } from "./flowControl";
 import { whatIsWrongWithPathPart } from "./path";
 

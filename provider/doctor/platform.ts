@@ -1,8 +1,6 @@
-import { RequestError } from "../api/errors/requestError";
-import { SettingsError } from "../api/errors/settingsError";
+import { RequestError, SettingsError } from "../api/errors";
 import { whyNotSent } from "../api/failures";
-import { ConnectionError, openConnection } from "../api/openConnection";
-import { trusting } from "../api/trust";
+import { ConnectionError, openConnection, trusting } from "../api/openConnection";
 import { nameOf, type SettingName, type Settings, type SettingValue } from "../settings";
 import { type Check, ok, unchecked, wrong } from "./check";
 
@@ -45,7 +43,7 @@ async function checkWay(name: "baseUrl" | "queueUrl", settings: Settings): Promi
 
 async function checkToken(settings: Settings): Promise<Check> {
   // Loaded only here: an HTTP client takes its time.
-  const { PlatformClient } = require("../api/platform") as typeof import("../api/platform");
+  const { PlatformClient } = require("../api/platformClient") as typeof import("../api/platformClient");
   try {
     await new PlatformClient(settings).flowControl.globalParallelism();
     return ok("the queue's token", "The queue answered a reading with rekey:queueToken.");

@@ -1,4 +1,4 @@
-import { SettingsError } from "../api/errors/settingsError";
+import { SettingsError } from "../api/errors";
 import {
   environmentName,
   howToSet,

@@ -1,10 +1,14 @@
 import { type FlowControlKey } from "../records/flowControl";
-import { planFlowControlReset } from "../rotation/planFlowControlReset";
-import { markTrigger, type Trigger } from "../rotation/trigger";
-import { type Applied, type CheckFailure, type Difference } from "./applied";
-import { checkInputs, type InputTable, pathPart, triggers, version } from "./checks";
-import { type FlowControlResetOutputs, secretFlowControlResetOutputs } from "./outputs";
-import { type Run } from "./run";
+import { compareTrigger, isNoTrigger, markTrigger, type Trigger } from "../rotation/trigger";
+import {
+  type Applied,
+  type CheckFailure,
+  type Difference,
+  type FlowControlResetOutputs,
+  secretFlowControlResetOutputs,
+} from "./resource";
+import { checkInputs, type InputTable, pathPart, triggers, version } from "./inputs";
+import { type Session } from "./session";
 
 export interface FlowControlResetInputs extends Trigger {
   readonly flowControlKey: string;
@@ -26,21 +30,29 @@ export function check(inputs: FlowControlResetInputs, unknown: ReadonlySet<strin
 
 export function diff(saved: FlowControlResetOutputs, inputs: FlowControlResetInputs): Difference {
   if (saved.flowControlKey !== inputs.flowControlKey) return { changes: true, replaces: ["flowControlKey"] };
-  return { changes: planFlowControlReset(saved, inputs).do === "reset" };
+  return { changes: needsReset(saved, inputs) };
+}
+
+/**
+ * Whether the counters are to be reset: the trigger of a saved resource has changed. A mark that cannot be read counts as
+ * changed, because resetting counters once more destroys nothing.
+ */
+export function needsReset(saved: Pick<FlowControlResetOutputs, "appliedTrigger">, desired: Trigger): boolean {
+  return !isNoTrigger(desired) && compareTrigger(saved.appliedTrigger, desired) !== "same";
 }
 
 /** Creates with nothing saved, updates with what is. */
 export async function apply(
   saved: FlowControlResetOutputs | undefined,
   inputs: FlowControlResetInputs,
-  run: Run,
+  session: Session,
 ): Promise<Applied<FlowControlResetOutputs>> {
-  if (saved && planFlowControlReset(saved, inputs).do === "keep") return { outputs: saved };
+  if (saved && !needsReset(saved, inputs)) return { outputs: saved };
   const { flowControlKey } = inputs;
-  const { flowControl } = run.resources.platform;
+  const { flowControl } = session.options.platform;
   const before = await readIfPossible();
   await flowControl.reset(flowControlKey);
-  const resetAt = run.resources.now().toISOString();
+  const resetAt = session.options.now().toISOString();
   const after = await readIfPossible();
   return {
     outputs: {

@@ -1,15 +1,17 @@
-import { RekeyError } from "../api/errors/rekeyError";
-import { RefusedError } from "../api/errors/refusedError";
-import { UnconfirmedError } from "../api/errors/unconfirmedError";
-import { planRotation, type RotationPlan, type RotationReason, type RotationWish } from "../rotation/planRotation";
+import { RefusedError, RekeyError, UnconfirmedError } from "../api/errors";
+import { planRotation, type RotationPlan, type RotationReason, type DesiredRotation } from "../rotation/planRotation";
 import { canonicalTrigger, compareTrigger, isNoTrigger, markTrigger } from "../rotation/trigger";
-import { type Applied, type CheckFailure, type Difference } from "./applied";
-import { checkInputs, flag, hidden, type InputTable, interval, pathPart, triggers, version } from "./checks";
-import { whyNotOwned } from "./owners";
-import { type PasswordRotationOutputs, secretPasswordRotationOutputs } from "./outputs";
-import { type Run } from "./run";
+import {
+  type Applied,
+  type CheckFailure,
+  type Difference,
+  type PasswordRotationOutputs,
+  secretPasswordRotationOutputs,
+} from "./resource";
+import { checkInputs, flag, hidden, type InputTable, interval, pathPart, triggers, version } from "./inputs";
+import { type Session } from "./session";
 
-export interface PasswordRotationInputs extends RotationWish {
+export interface PasswordRotationInputs extends DesiredRotation {
   readonly databaseId: string;
   /** The resource's full name. */
   readonly owner?: string;
@@ -35,17 +37,17 @@ const inputTable: InputTable = {
   },
 };
 
-export function check(inputs: PasswordRotationInputs, unknown: ReadonlySet<string>, run: Run): CheckFailure[] {
+export function check(inputs: PasswordRotationInputs, unknown: ReadonlySet<string>, session: Session): CheckFailure[] {
   const failures = checkInputs(inputTable, { ...inputs }, unknown);
   const { databaseId, owner, otherOwners } = inputs;
   if (failures.length > 0 || owner === undefined || unknown.has("databaseId") || unknown.has("owner")) return failures;
-  const reason = whyNotOwned(databaseId, owner, otherOwners, run);
+  const reason = session.claim(databaseId, owner, otherOwners);
   return reason === undefined ? [] : [{ property: "databaseId", reason }];
 }
 
-export function diff(saved: PasswordRotationOutputs, inputs: PasswordRotationInputs, run: Run): Difference {
+export function diff(saved: PasswordRotationOutputs, inputs: PasswordRotationInputs, session: Session): Difference {
   if (saved.databaseId !== inputs.databaseId) return { changes: true, replaces: ["databaseId"] };
-  const plan = planRotation(saved, inputs, run.resources.now());
+  const plan = planRotation(saved, inputs, session.options.now());
   const notice = noticeOf(plan, inputs);
   return { changes: plan.do !== "keep", ...(notice !== undefined && { notice }) };
 }
@@ -54,9 +56,9 @@ export function diff(saved: PasswordRotationOutputs, inputs: PasswordRotationInp
 export async function apply(
   saved: PasswordRotationOutputs | undefined,
   inputs: PasswordRotationInputs,
-  run: Run,
+  session: Session,
 ): Promise<Applied<PasswordRotationOutputs>> {
-  return carryOut(planRotation(saved, inputs, run.resources.now()), saved, inputs, run);
+  return carryOut(planRotation(saved, inputs, session.options.now()), saved, inputs, session);
 }
 
 /** Does what was planned for one database, from the same outputs and inputs. */
@@ -64,19 +66,19 @@ export async function carryOut(
   plan: RotationPlan,
   saved: PasswordRotationOutputs | undefined,
   inputs: PasswordRotationInputs,
-  run: Run,
+  session: Session,
 ): Promise<Applied<PasswordRotationOutputs>> {
   switch (plan.do) {
     case "refuse":
       throw new RefusedError(inputs.databaseId, plan.why);
     case "adopt":
-      return { outputs: adopted(inputs, run.resources.now()) };
+      return { outputs: adopted(inputs, session.options.now()) };
     case "keep":
       // Only what was saved is ever kept.
       return { outputs: saved as PasswordRotationOutputs };
     case "reset": {
       const key = JSON.stringify([inputs.databaseId, canonicalTrigger(inputs)]);
-      return run.rotations.once(key, () => reset(saved, inputs, plan.reason, run));
+      return session.rotateOnce(key, () => reset(saved, inputs, plan.reason, session));
     }
   }
 }
@@ -85,11 +87,11 @@ async function reset(
   saved: PasswordRotationOutputs | undefined,
   inputs: PasswordRotationInputs,
   rotationReason: RotationReason,
-  run: Run,
+  session: Session,
 ): Promise<Applied<PasswordRotationOutputs>> {
   const { databaseId } = inputs;
-  const { databases } = run.resources.platform;
-  const giveBack = run.takeReset(databaseId);
+  const { databases } = session.options.platform;
+  const giveBack = session.takeReset(databaseId);
   try {
     const { record, credentials, exactIntegers, otherFields, problems } = await databases.resetPassword(
       databaseId,
@@ -103,7 +105,7 @@ async function reset(
       ...(otherFields !== undefined && { otherFields }),
       problems,
       outcome: "reset",
-      rotatedAt: run.resources.now().toISOString(),
+      rotatedAt: session.options.now().toISOString(),
       rotationCount: (saved?.rotationCount ?? 0) + 1,
       rotationReason,
       appliedTrigger: appliedMark(saved, inputs),

@@ -1,34 +1,33 @@
-import { RefusedError } from "../api/errors/refusedError";
-import { RekeyError } from "../api/errors/rekeyError";
-import { engineMessage } from "../engineMessage";
-import { isObject } from "../records/isObject";
-import { combineTriggers } from "../rotation/fleetTrigger";
-import { planRotation, type RotationPlan, type RotationWish } from "../rotation/planRotation";
+import { RefusedError, RekeyError } from "../api/errors";
+import { engineMessage } from "../engineValues";
+import { isObject } from "../records/fields";
+import { combineTriggers } from "../rotation/fleets";
+import { planRotation, type RotationPlan, type DesiredRotation } from "../rotation/planRotation";
 import { type Trigger } from "../rotation/trigger";
-import { type Applied, type CheckFailure, type Difference } from "./applied";
+import {
+  type Applied,
+  type CheckFailure,
+  type Difference,
+  type FleetDatabaseState,
+  type PasswordRotationOutputs,
+  type PasswordRotationShardOutputs,
+  secretPasswordRotationShardOutputs,
+} from "./resource";
 import {
   atLeastOne,
   checkInputs,
-  fleetDatabases,
   flag,
+  fleetDatabases,
   hidden,
   type InputTable,
   interval,
   triggers,
   version,
-} from "./checks";
-import { type FleetRun } from "./fleetRun";
-import {
-  type FleetDatabaseState,
-  type PasswordRotationOutputs,
-  type PasswordRotationShardOutputs,
-  secretPasswordRotationShardOutputs,
-} from "./outputs";
-import { whyNotOwned } from "./owners";
+} from "./inputs";
+import { type FleetSession } from "./session";
+import { type Session } from "./session";
 import { bugMessage, carryOut, type PasswordRotationInputs } from "./passwordRotation";
-import { type Run } from "./run";
-import { shardNotice } from "./shardNotice";
-import { closeShard, openShard } from "./shardState";
+import { closeShard, openShard, shardNotice } from "./shardState";
 
 /** Its id alone, where nothing else is said of it: a thousand objects take an engine much longer to pass on. */
 export type ShardDatabase = string | FleetDatabase;
@@ -36,7 +35,7 @@ export type ShardDatabase = string | FleetDatabase;
 type FleetDatabase = { readonly databaseId: string } & Trigger;
 
 /** Some of a fleet's databases, and what holds for the whole fleet. */
-export interface PasswordRotationShardInputs extends RotationWish {
+export interface PasswordRotationShardInputs extends DesiredRotation {
   readonly shard: string;
   readonly databases: readonly ShardDatabase[];
   readonly concurrency?: number | null;
@@ -85,14 +84,18 @@ const longestProblem = 1_000;
 /** Databases that are named in one error. */
 const mostNamed = 5;
 
-export function check(inputs: PasswordRotationShardInputs, unknown: ReadonlySet<string>, run: Run): CheckFailure[] {
+export function check(
+  inputs: PasswordRotationShardInputs,
+  unknown: ReadonlySet<string>,
+  session: Session,
+): CheckFailure[] {
   const failures = checkInputs(inputTable, { ...inputs }, unknown);
   const { owner, otherOwners, databases } = inputs;
   // Where `databases` holds a version that is not known yet, the ids are known all the same.
   if (failures.length > 0 || owner === undefined || unknown.has("owner") || !areDatabases(databases)) return failures;
   const contested = databases.flatMap((database) => {
     const { databaseId } = asObject(database);
-    return whyNotOwned(databaseId, owner, otherOwners?.[databaseId], run) ?? [];
+    return session.claim(databaseId, owner, otherOwners?.[databaseId]) ?? [];
   });
   return contested.slice(0, mostNamed).map((reason) => ({ property: "databases", reason }));
 }
@@ -107,9 +110,13 @@ function asObject(database: ShardDatabase): FleetDatabase {
   return typeof database === "string" ? { databaseId: database } : database;
 }
 
-export function diff(saved: PasswordRotationShardOutputs, inputs: PasswordRotationShardInputs, run: Run): Difference {
+export function diff(
+  saved: PasswordRotationShardOutputs,
+  inputs: PasswordRotationShardInputs,
+  session: Session,
+): Difference {
   const states = openShard(saved);
-  const planned = planShard(states, inputs, run.resources.now());
+  const planned = planShard(states, inputs, session.options.now());
   const wanted = new Set(inputs.databases.map((database) => asObject(database).databaseId));
   const changes =
     planned.some(({ plan }) => plan.do !== "keep") ||
@@ -127,11 +134,13 @@ export function diff(saved: PasswordRotationShardOutputs, inputs: PasswordRotati
 export async function apply(
   saved: PasswordRotationShardOutputs | undefined,
   inputs: PasswordRotationShardInputs,
-  run: Run,
+  session: Session,
 ): Promise<Applied<PasswordRotationShardOutputs>> {
-  const planned = planShard(saved ? openShard(saved) : new Map(), inputs, run.resources.now());
-  const fleet = planned.some(({ plan }) => plan.do === "reset") ? run.fleet(inputs) : undefined;
-  const results = await Promise.all(planned.map((one) => rotate(one, fleet, run)));
+  const planned = planShard(saved ? openShard(saved) : new Map(), inputs, session.options.now());
+  const fleet = planned.some(({ plan }) => plan.do === "reset")
+    ? session.fleet(inputs.fleet, inputs.concurrency, inputs.maxFailures)
+    : undefined;
+  const results = await Promise.all(planned.map((one) => rotate(one, fleet, session)));
   const outputs = closeShard(
     inputs.shard,
     results.map(({ state }) => (inputs.includeRecords ? state : withoutRecord(state))),
@@ -161,11 +170,11 @@ interface Rotated {
   readonly notice?: string | undefined;
 }
 
-async function rotate(planned: PlannedDatabase, fleet: FleetRun | undefined, run: Run): Promise<Rotated> {
+async function rotate(planned: PlannedDatabase, fleet: FleetSession | undefined, session: Session): Promise<Rotated> {
   const { plan, wish, state } = planned;
   const act = async (): Promise<Rotated> => {
     try {
-      const { outputs: all, unconfirmed, notice } = await carryOut(plan, asSingle(state), wish, run);
+      const { outputs: all, unconfirmed, notice } = await carryOut(plan, asSingle(state), wish, session);
       const { rotationReason, ...outputs } = all;
       if (unconfirmed === undefined) return { state: outputs, failed: false, notice };
       return { state: { ...outputs, problem: engineMessage(unconfirmed, longestProblem) }, failed: true };

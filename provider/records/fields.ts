@@ -29,3 +29,13 @@ export function oneOf<const V extends string>(...values: V[]): Field<V | (string
 export function object<F extends Fields>(fields: F): Field<RecordOf<F>> {
   return { kind: "object", fields };
 }
+
+/** The name in a program of a name on the wire: `db_max_clients` is `dbMaxClients`, `securityAddons` stays. */
+export function camelCase(wireName: string): string {
+  return wireName.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** Whether a value is a JSON object (neither null nor an array). */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

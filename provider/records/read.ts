@@ -1,7 +1,5 @@
-import { isObject } from "./isObject";
+import { camelCase, type Field, type Fields, isObject, type Kind, type RecordOf } from "./fields";
 import { isReserved } from "./markers";
-import { camelCase } from "./names";
-import { type Field, type Fields, type Kind, type RecordOf } from "./fields";
 
 /** What could be read of a record that the platform sent. Nothing here throws: a reset that has happened must be kept. */
 export interface Reading<F extends Fields> {

@@ -22,7 +22,7 @@ export interface RotationState {
 }
 
 /** What the plan needs to know of the inputs. */
-export interface RotationWish extends Trigger {
+export interface DesiredRotation extends Trigger {
   readonly rotateEvery?: string | null | undefined;
   readonly initialRotation?: boolean | null | undefined;
 }
@@ -40,7 +40,7 @@ const outcomes: readonly unknown[] = ["reset", "adopted", "unknown"] satisfies O
 const keep: RotationPlan = { do: "keep" };
 
 /** What is to be done, decided from what is saved and what is wanted alone; `now` only for `rotateEvery`. */
-export function planRotation(saved: RotationState | undefined, wanted: RotationWish, now: Date): RotationPlan {
+export function planRotation(saved: RotationState | undefined, wanted: DesiredRotation, now: Date): RotationPlan {
   if (!saved) return wanted.initialRotation === false ? { do: "adopt" } : { do: "reset", reason: "created" };
   if (!outcomes.includes(saved.outcome)) return refuseUnreadable("outcome");
   if (saved.outcome === "unknown") return planUnconfirmed(saved, wanted);
@@ -53,7 +53,7 @@ export function planRotation(saved: RotationState | undefined, wanted: RotationW
 }
 
 /** The database's password may have been reset, and its new credentials are not known: one more reset makes it sure. */
-function planUnconfirmed(saved: RotationState, wanted: RotationWish): RotationPlan {
+function planUnconfirmed(saved: RotationState, wanted: DesiredRotation): RotationPlan {
   const asked = compareTrigger(saved.attemptedTrigger, wanted);
   if (asked === "unreadable") return refuseUnreadable("attemptedTrigger");
   if (asked === "different" && !isNoTrigger(wanted)) return { do: "reset", reason: "trigger" };

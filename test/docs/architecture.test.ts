@@ -11,10 +11,10 @@ const rooms: readonly (readonly [string, RegExp])[] = [
   ["doctor", /^provider\/doctor\//],
   ["cli", /^local\/cli\//],
   ["engine", /^local\/engine\//],
-  ["platform", /^local\/(platform\/|refused)/],
+  ["platform", /^local\/platform\//],
   ["lifecycle", /^provider\/lifecycle\//],
   ["rotation", /^provider\/rotation\//],
-  ["api", /^provider\/(api\/|settings|version|engineMessage)/],
+  ["api", /^provider\/(api\/|settings|version|engineCommands|engineValues)/],
   ["records", /^provider\/records\//],
   ["dynamic", /^provider\//],
 ];

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import * as ts from "typescript";
-import { LocalStack, OperationError, type Platform, startPlatform } from "../../local";
+import { LocalStack, OperationError, type Platform, startPlatform } from "../../local/index";
 import { projectRoot } from "../support/host";
 import { Program } from "../support/program";
 import { runAsync } from "../support/runAsync";

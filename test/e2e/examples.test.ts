@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Platform, type PlatformOptions, startPlatform } from "../../local";
+import { type Platform, type PlatformOptions, startPlatform } from "../../local/index";
 import { environmentFor, Example } from "../support/example";
 import { type Result, type Stack } from "./engine";
 import { onEngines } from "./onEngines";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { startPlatform } from "../../local";
+import { startPlatform } from "../../local/index";
 import { environmentFor, Example } from "../support/example";
 import { runAsync } from "../support/runAsync";
 import { pulumiCli } from "./pulumiCli";

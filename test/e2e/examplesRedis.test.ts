@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { startPlatform } from "../../local";
+import { startPlatform } from "../../local/index";
 import { environmentFor, Example } from "../support/example";
 import { withRedis } from "../support/redis";
 import { onEngines } from "./onEngines";

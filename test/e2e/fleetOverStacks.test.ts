@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { LocalStack, type OperationError, type Platform, startPlatform } from "../../local";
+import { LocalStack, type OperationError, type Platform, startPlatform } from "../../local/index";
 
 const example = resolve(__dirname, "../../examples/fleet-over-stacks");
 const databases = readFileSync(join(example, "databases.txt"), "utf8").split("\n").filter(Boolean);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { copyFileSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type ExportedDeployment, LocalStack } from "../../local";
+import { type ExportedDeployment, LocalStack } from "../../local/index";
 import { projectRoot } from "../support/host";
 import { Program } from "../support/program";
 import { runAsync } from "../support/runAsync";

@@ -1,4 +1,4 @@
-import { LocalStack, OperationError, type OperationResult } from "../../local";
+import { LocalStack, OperationError, type OperationResult } from "../../local/index";
 import { type Engine, type Result, type State } from "./engine";
 
 export const localEngine: Engine = {

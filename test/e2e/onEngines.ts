@@ -1,4 +1,4 @@
-import { type Platform, type PlatformOptions, startPlatform } from "../../local";
+import { type Platform, type PlatformOptions, startPlatform } from "../../local/index";
 import { Program } from "../support/program";
 import { type Engine, type Stack } from "./engine";
 import { localEngine } from "./localEngine";

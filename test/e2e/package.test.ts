@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { type Platform, startPlatform } from "../../local";
+import { type Platform, startPlatform } from "../../local/index";
 import { oldestPulumi } from "../../provider/version";
 import { Host } from "../support/host";
 import { rotation } from "../support/resources";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Platform } from "../../local";
+import { type Platform } from "../../local/index";
 import { leaksOf } from "../support/canaries";
 import { resourceNamed, type Result, type StateResource } from "./engine";
 import { endScenes, onEngines, scene } from "./onEngines";

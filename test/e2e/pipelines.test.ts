@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { copyFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
-import { type Platform, startPlatform } from "../../local";
+import { type Platform, startPlatform } from "../../local/index";
 import { examples } from "../support/example";
 import { Repository } from "../support/repository";
 import { pulumiCli } from "./pulumiCli";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { camelCase } from "../../provider/records/names";
+import { camelCase } from "../../provider/records/fields";
 import { endScenes, onEngines, scene } from "./onEngines";
 
 const fixture = join(__dirname, "../fixtures/interface-fields.json");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { type Fault } from "../../local";
-import { type FleetDatabaseState } from "../../provider/lifecycle/outputs";
+import { type Fault } from "../../local/index";
+import { type FleetDatabaseState } from "../../provider/lifecycle/resource";
 import { type State } from "../e2e/engine";
 import { endScenes, onEngines, scene } from "../e2e/onEngines";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { LocalStack, startPlatform } from "../../local";
+import { LocalStack, startPlatform } from "../../local/index";
 import { EngineProcess } from "../model/real/engineProcess";
 import { Gate } from "../model/real/gate";
 import { Program } from "../support/program";

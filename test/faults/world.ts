@@ -1,4 +1,4 @@
-import { PlatformClient } from "../../provider/api/platform";
+import { PlatformClient } from "../../provider/api/platformClient";
 import { type FlowControl } from "../../provider/api/flowControl";
 import { Settings } from "../../provider/settings";
 import { configuration, Host, type HostOptions } from "../support/host";

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import fc from "fast-check";
 import { EngineError } from "../../local/engine/errors";
-import { type ExportedDeployment, type LocalStack } from "../../local/engine";
+import { type ExportedDeployment, type LocalStack } from "../../local/engine/index";
 import { TestProject } from "../local/engine/project";
 import { assertNothingPolluted } from "./assertions";
 import { hostileNames, smallValue } from "./hostile";

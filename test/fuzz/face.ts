@@ -1,5 +1,5 @@
 import type * as dynamicFace from "../../provider/dynamic";
-import { type ApiAnswer, type ApiRequest, HttpRequester } from "../../provider/api/requester";
+import { type ApiResponse, type ApiRequest, HttpRequester } from "../../provider/api/requester";
 
 type Resource = "passwordRotation" | "flowControlReset";
 type Face = Pick<typeof dynamicFace, Resource>;
@@ -43,7 +43,7 @@ export class InProcessFace {
   start(): void {
     const { sent } = this;
     const answer = (request: ApiRequest): string => this.answer(request);
-    HttpRequester.prototype.send = async (request): Promise<ApiAnswer> => {
+    HttpRequester.prototype.send = async (request): Promise<ApiResponse> => {
       sent.push(request);
       const { method, purpose, consequences, path } = request;
       const facts = { method, purpose, consequences, url: `https://platform.test${path}` };

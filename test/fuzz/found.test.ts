@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readDatabaseAnswer } from "../../provider/records/databaseAnswer";
+import { readDatabaseResponse } from "../../provider/records/databaseResponse";
 
 /** Answers that random ones have shown to be read wrongly, each with what must come of it. */
 const found: readonly (readonly [text: string, password: object, problem: RegExp])[] = [
@@ -11,14 +11,14 @@ const found: readonly (readonly [text: string, password: object, problem: RegExp
 describe("fuzz: answers that were found", () => {
   for (const [text, credentials, problem] of found) {
     it(text, () => {
-      const answer = readDatabaseAnswer(text);
+      const answer = readDatabaseResponse(text);
       assert.deepEqual(answer?.credentials, credentials);
       assert.match(answer.problems.join("\n"), problem);
     });
   }
 
   it("the same value twice is no problem", () => {
-    const answer = readDatabaseAnswer('{"rest_token":"a","restToken":"a","port":1}');
+    const answer = readDatabaseResponse('{"rest_token":"a","restToken":"a","port":1}');
     assert.deepEqual(answer?.credentials, { restToken: "a" });
     assert.doesNotMatch(answer.problems.join(), /sent twice/);
   });

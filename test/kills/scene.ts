@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, watch, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { LocalStack, type Platform, startPlatform } from "../../local";
+import { LocalStack, type Platform, startPlatform } from "../../local/index";
 import { EngineProcess } from "../model/real/engineProcess";
 import { Gate } from "../model/real/gate";
 import { Program } from "../support/program";

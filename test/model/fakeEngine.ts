@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Databases } from "../../provider/api/databases";
 import { type FlowControl } from "../../provider/api/flowControl";
-import { Run } from "../../provider/lifecycle/run";
+import { Session } from "../../provider/lifecycle/session";
 import { isSecret, type Properties, revealed, unknown } from "../support/wire";
 import { type FakePlatform } from "./fakePlatform";
 import { freshHost } from "./freshHost";
@@ -144,11 +144,11 @@ export class FakeEngine {
 
   #host(limit?: number): Provider {
     const flowControl = undefined as unknown as FlowControl;
-    const lineWithin = (): never => assert.fail("there is no fleet here");
-    const platform = { databases: new Databases(this.platform), flowControl, lineWithin };
-    const say = (line: string) => this.said.push(line);
-    const run = new Run({ platform, maxResets: () => limit, now: () => new Date(this.now), say });
-    return freshHost(run, (line) => this.said.push(line)).passwordRotation;
+    const queueWithin = (): never => assert.fail("there is no fleet here");
+    const platform = { databases: new Databases(this.platform), flowControl, queueWithin };
+    const log = (line: string) => this.said.push(line);
+    const session = new Session({ platform, maxResets: () => limit, now: () => new Date(this.now), log });
+    return freshHost(session, log).passwordRotation;
   }
 }
 

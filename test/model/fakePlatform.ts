@@ -1,9 +1,7 @@
 import { databaseRecord } from "../../local/platform/databaseRecord";
-import { deliveryOfAnswer, deliveryOfSilence } from "../../provider/api/delivery";
+import { decideRetry, deliveryOfResponse, deliveryOfSilence } from "../../provider/api/retry";
 import { errorOf, type FailedAttempt } from "../../provider/api/failures";
-import { type ApiAnswer, type ApiRequest, type Requester } from "../../provider/api/requester";
-import { decideRetry } from "../../provider/api/retry";
-import { managementService } from "../../provider/api/service";
+import { type ApiResponse, type ApiRequest, managementService, type Requester } from "../../provider/api/requester";
 import { type Fate, type FateName, fates } from "./fates";
 
 /** A database as the platform has it now. Its record tells its generation by the port, and holds its credentials. */
@@ -42,8 +40,8 @@ export class FakePlatform implements Requester {
   }
 
   /** The way of a request as the real requester goes it, without waiting. */
-  async send(request: ApiRequest): Promise<ApiAnswer> {
-    const { method, path, purpose, consequences, once } = request;
+  async send(request: ApiRequest): Promise<ApiResponse> {
+    const { method, path, purpose, consequences, idempotent } = request;
     const facts = { method, purpose, consequences, url: service.baseUrl + path };
     const databaseId = path.split("/").at(-1) ?? "";
     for (let attempt = 1; ; attempt++) {
@@ -57,10 +55,10 @@ export class FakePlatform implements Requester {
       }
       const body = fate.body?.(database) ?? `{"error":"it broke"}`;
       const { status, code, retryAfter } = fate;
-      const delivery = status !== undefined ? deliveryOfAnswer(status) : deliveryOfSilence(fate.arrives !== false);
+      const delivery = status !== undefined ? deliveryOfResponse(status) : deliveryOfSilence(fate.arrives !== false);
       if (delivery === "answered") return { status: status ?? 200, body, facts };
       const failed: FailedAttempt = { delivery, body, ...defined({ status, code, retryAfter }) };
-      const decision = decideRetry({ ...failed, once, attempt, remaining: 60_000 }, 0.5);
+      const decision = decideRetry({ ...failed, idempotent, attempt, remaining: 60_000 }, 0.5);
       if (decision.do === "stop") throw errorOf(facts, service, [], { ...failed, attempts: attempt });
     }
   }

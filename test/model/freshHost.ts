@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { compileFunction } from "node:vm";
 import ts from "typescript";
-import { type Run } from "../../provider/lifecycle/run";
+import { type Session } from "../../provider/lifecycle/session";
 
 type Dynamic = typeof import("../../provider/dynamic");
 type Say = (line: string) => void;
@@ -17,11 +17,11 @@ let body: Body | undefined;
  *
  * @param say gets what it prints
  */
-export function freshHost(run: Run, say: Say): Dynamic {
+export function freshHost(session: Session, say: Say): Dynamic {
   body ??= compile();
   const exports = {};
   const load = (id: string): unknown =>
-    id === "./lifecycle/runFromSettings" ? { runFromSettings: () => run } : requireThere(id);
+    id === "./lifecycle/session" ? { sessionFromSettings: () => session } : requireThere(id);
   body(exports, load, { error: say });
   const host = exports as Dynamic;
   void host.passwordRotation.configure({ config: { get: () => undefined } as never });

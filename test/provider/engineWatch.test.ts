@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type AddressInfo, createServer } from "node:net";
-import { NotSentError } from "../../provider/api/errors/notSentError";
+import { NotSentError } from "../../provider/api/errors";
 import { engineAddress, EngineWatch, freshnessMs } from "../../provider/engineWatch";
 import { EngineListener } from "../support/engineListener";
 

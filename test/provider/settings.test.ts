@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { SettingsError } from "../../provider/api/errors/settingsError";
+import { SettingsError } from "../../provider/api/errors";
 import { environmentName, lookupIn, nameOf, type SettingName, settingNames, Settings } from "../../provider/settings";
 import { caFile } from "../faults/certificates";
 

@@ -10,7 +10,7 @@ import {
   getGlobalParallelismOutput,
   PasswordRotation,
 } from "pulumi-rekey";
-import { type Platform, startPlatform } from "../../local/platform";
+import { type Platform, startPlatform } from "../../local/platform/index";
 import { isKnown, startMocks, valueOf } from "../support/pulumiMocks";
 
 const orders = {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import * as pulumi from "@pulumi/pulumi";
 import { type DatabaseRecord, FlowControlReset, PasswordRotation } from "pulumi-rekey";
 import { databaseRecord } from "../../local/platform/databaseRecord";
-import { camelCase } from "../../provider/records/names";
+import { camelCase } from "../../provider/records/fields";
 import tables from "../fixtures/interface-fields.json";
 import { isKnown, startMocks, valueOf } from "../support/pulumiMocks";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import * as pulumi from "@pulumi/pulumi";
 import { PasswordRotation, PasswordRotationFleet, type PasswordRotationFleetArgs } from "pulumi-rekey";
-import { shardOf } from "../../provider/rotation/shards";
+import { shardOf } from "../../provider/rotation/fleets";
 import { isKnown, type Registration, startMocks, valueOf } from "../support/pulumiMocks";
 
 type Entry = string | { databaseId: string };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { type Platform, startPlatform } from "../../local";
+import { type Platform, startPlatform } from "../../local/index";
 import { leaksOf } from "../support/canaries";
 import { textsBelow } from "../support/files";
 import { projectRoot } from "../support/host";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type ServerResponse } from "node:http";
-import { type FleetDatabaseState } from "../../provider/lifecycle/outputs";
+import { type FleetDatabaseState } from "../../provider/lifecycle/resource";
 import { databaseText } from "../support/databaseText";
 import { formsOf, leaksOf } from "../support/canaries";
 import { encodings } from "../support/encodings";

@@ -1,4 +1,4 @@
-import { type ApiAnswer, type ApiRequest, type Requester } from "../../provider/api/requester";
+import { type ApiResponse, type ApiRequest, type Requester } from "../../provider/api/requester";
 
 /** A requester that sends nothing: it notes what it is asked to send, and answers what it is told. */
 export class FakeRequester implements Requester {
@@ -6,7 +6,7 @@ export class FakeRequester implements Requester {
 
   constructor(private readonly answer: (request: ApiRequest) => { status?: number; body?: string } | Error) {}
 
-  async send(request: ApiRequest): Promise<ApiAnswer> {
+  async send(request: ApiRequest): Promise<ApiResponse> {
     this.sent.push(request);
     const answer = this.answer(request);
     if (answer instanceof Error) throw answer;

@@ -1,11 +1,9 @@
 import { type Databases } from "../../provider/api/databases";
-import { NotSentError } from "../../provider/api/errors/notSentError";
-import { RejectedError } from "../../provider/api/errors/rejectedError";
-import { UnconfirmedError } from "../../provider/api/errors/unconfirmedError";
+import { NotSentError, RejectedError, UnconfirmedError } from "../../provider/api/errors";
 import { type FlowControl } from "../../provider/api/flowControl";
-import { Line } from "../../provider/api/line";
-import { Run } from "../../provider/lifecycle/run";
-import { type DatabaseAnswer } from "../../provider/records/databaseAnswer";
+import { RequestQueue } from "../../provider/api/requestQueue";
+import { Session } from "../../provider/lifecycle/session";
+import { type DatabaseResponse } from "../../provider/records/databaseResponse";
 import { type FlowControlKey } from "../../provider/records/flowControl";
 
 const facts = {
@@ -29,7 +27,7 @@ export class FakeRun {
   time = new Date("2026-11-21T12:00:00.000Z");
   maxResets: number | undefined;
   /** What a password reset answers; called once the reset is noted. */
-  answer: (id: string) => Partial<DatabaseAnswer> | Error = (id) => ({
+  answer: (id: string) => Partial<DatabaseResponse> | Error = (id) => ({
     record: { databaseId: id, port: this.resets.length },
     credentials: { password: `password-${this.resets.length}` },
   });
@@ -38,9 +36,9 @@ export class FakeRun {
   resetKey: () => Error | undefined = () => undefined;
 
   /** A run as a host process has it: it remembers what was done in it. */
-  start(): Run {
+  start(): Session {
     const databases = {
-      resetPassword: async (id: string): Promise<DatabaseAnswer> => {
+      resetPassword: async (id: string): Promise<DatabaseResponse> => {
         this.resets.push(id);
         const answer = this.answer(id);
         if (answer instanceof Error) throw answer;
@@ -60,15 +58,15 @@ export class FakeRun {
         if (error) throw error;
       },
     };
-    return new Run({
+    return new Session({
       platform: {
         databases: databases as unknown as Databases,
         flowControl: flowControl as unknown as FlowControl,
-        lineWithin: (maxConcurrency = 8) => new Line({ maxConcurrency }),
+        queueWithin: (maxConcurrency = 8) => new RequestQueue({ maxConcurrency }),
       },
       maxResets: () => this.maxResets,
       now: () => this.time,
-      say: (line) => this.said.push(line),
+      log: (line) => this.said.push(line),
     });
   }
 }

@@ -1,4 +1,4 @@
-import { type Platform } from "../../local/platform";
+import { type Platform } from "../../local/platform/index";
 import { configuration, providerTexts } from "./host";
 import { type Properties } from "./wire";
 

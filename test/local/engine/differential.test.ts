@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
-import { type ExportedDeployment, OperationError, type OperationResult } from "../../../local/engine";
+import { type ExportedDeployment, OperationError, type OperationResult } from "../../../local/engine/index";
 import { summaryLines } from "../../../local/engine/display";
 import { type Call, TestProject, type Wanted } from "./project";
 import { RealEngine, realEngineVersion, summaryOf } from "./realEngine";

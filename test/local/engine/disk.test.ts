@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { EngineError } from "../../../local/engine";
+import { EngineError } from "../../../local/engine/index";
 import { TestProject } from "./project";
 
 /** What the provider was asked for that changes something. */

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync, existsSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { LocalStack, type OpenOptions, OperationError, type OperationResult } from "../../../local/engine";
+import { LocalStack, type OpenOptions, OperationError, type OperationResult } from "../../../local/engine/index";
 
 export const passphrase = "trace";
 export const fixtures = resolve(__dirname, "../../fixtures/traces");

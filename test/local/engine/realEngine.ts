@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
-import { type ExportedDeployment } from "../../../local/engine";
+import { type ExportedDeployment } from "../../../local/engine/index";
 import { type Json, passphrase, type TestProject } from "./project";
 
 /** A `pulumi` CLI on PATH; undefined where there is none. */

@@ -1,6 +1,7 @@
-// A process of its own that runs one `up`, to be killed.
-import { LocalStack } from "../../../local/engine";
+import { LocalStack } from "../../../local/engine/index";
 import { passphrase } from "./project";
+
+// A process of its own that runs one `up`, to be killed.
 
 const [projectDir = "", seconds = ""] = process.argv.slice(2);
 void LocalStack.open({ projectDir, passphrase })

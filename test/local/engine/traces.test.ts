@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { OperationError, type OperationResult } from "../../../local/engine";
+import { OperationError, type OperationResult } from "../../../local/engine/index";
 import { summaryLines } from "../../../local/engine/display";
 import { type Call, fixtures, type Json, TestProject, type Wanted } from "./project";
 import { about, comparable, type StateResource } from "./states";

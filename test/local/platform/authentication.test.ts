@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Platform, startPlatform } from "../../../local/platform";
+import { type Platform, startPlatform } from "../../../local/platform/index";
 import { basic, bearer, resetPassword, send } from "./client";
 
 const reset = "/v2/keyvalue/reset-password/db-quickstart";

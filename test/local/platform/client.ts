@@ -1,5 +1,5 @@
 import { request } from "node:http";
-import { type Platform } from "../../../local/platform";
+import { type Platform } from "../../../local/platform/index";
 
 export const basic = ({ username, password }: Pick<Platform, "username" | "password">): string =>
   `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Platform, startPlatform } from "../../../local/platform";
+import { type Platform, startPlatform } from "../../../local/platform/index";
 import fields from "../../fixtures/interface-fields.json";
 import { queue, resetPassword } from "./client";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Platform, startPlatform } from "../../../local/platform";
+import { type Platform, startPlatform } from "../../../local/platform/index";
 import { basic, queue, resetPassword, send } from "./client";
 
 describe("local platform: faults on demand", () => {

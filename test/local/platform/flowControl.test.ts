@@ -1,5 +1,10 @@
 import assert from "node:assert/strict";
-import { type FlowControlRecord, type Platform, type PlatformOptions, startPlatform } from "../../../local/platform";
+import {
+  type FlowControlRecord,
+  type Platform,
+  type PlatformOptions,
+  startPlatform,
+} from "../../../local/platform/index";
 import { queue } from "./client";
 
 const orders: FlowControlRecord = {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { PlatformOptionError, type PlatformOptions, startPlatform } from "../../../local/platform";
+import { PlatformOptionError, type PlatformOptions, startPlatform } from "../../../local/platform/index";
 
 const refused: [given: unknown, option: string, problem: RegExp][] = [
   [{ port: -1 }, "port", />=0/],

@@ -6,7 +6,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Platform, PlatformOptionError, type PlatformOptions, startPlatform } from "../../../local/platform";
+import { type Platform, PlatformOptionError, type PlatformOptions, startPlatform } from "../../../local/platform/index";
 import { refused, session, whoAmI, withRedis } from "../../support/redis";
 import { resetPassword } from "./client";
 

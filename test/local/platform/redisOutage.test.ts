@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Platform, startPlatform } from "../../../local/platform";
+import { type Platform, startPlatform } from "../../../local/platform/index";
 import { type RedisServer, startRedisServer } from "../../../local/platform/redisServer";
 import { session, whoAmI, withRedis } from "../../support/redis";
 import { RedisLine } from "../../support/redisLine";

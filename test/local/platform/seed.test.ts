@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { stringify } from "lossless-json";
-import { type Platform, PlatformOptionError, readSeed, startPlatform } from "../../../local/platform";
+import { type Platform, PlatformOptionError, readSeed, startPlatform } from "../../../local/platform/index";
 import { seedText } from "../../../local/platform/seed";
 import { basic, bearer, resetPassword, send } from "./client";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { connect, createServer, type AddressInfo } from "node:net";
-import { type Platform, startPlatform } from "../../../local/platform";
+import { type AddressInfo, connect, createServer } from "node:net";
+import { type Platform, startPlatform } from "../../../local/platform/index";
 import { basic, bearer, queue, resetPassword, send } from "./client";
 
 const awkward = [

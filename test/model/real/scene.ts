@@ -1,4 +1,4 @@
-import { LocalStack, type Platform, startPlatform } from "../../../local";
+import { LocalStack, type Platform, startPlatform } from "../../../local/index";
 import { Program } from "../../support/program";
 import { EngineProcess } from "./engineProcess";
 import { Gate } from "./gate";

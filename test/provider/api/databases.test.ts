@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { Databases } from "../../../provider/api/databases";
-import { InputError } from "../../../provider/api/errors/inputError";
-import { UnconfirmedError } from "../../../provider/api/errors/unconfirmedError";
+import { InputError, UnconfirmedError } from "../../../provider/api/errors";
 import { databaseText } from "../../support/databaseText";
 import { FakeRequester } from "../../support/fakeRequester";
 
@@ -12,8 +11,8 @@ describe("api: databases", () => {
     const requester = new FakeRequester(() => ({ body: databaseText({ password: canary }) }));
     const { record, credentials } = await new Databases(requester).resetPassword("db");
     assert.deepEqual([record.databaseId, credentials.password], ["db", canary]);
-    const [{ method, path, once, query, purpose } = assert.fail(), ...more] = requester.sent;
-    assert.deepEqual([method, path, once, query], ["POST", "/v2/keyvalue/reset-password/db", true, undefined]);
+    const [{ method, path, idempotent, query, purpose } = assert.fail(), ...more] = requester.sent;
+    assert.deepEqual([method, path, idempotent, query], ["POST", "/v2/keyvalue/reset-password/db", false, undefined]);
     assert.equal(purpose, 'reset the password of database "db"');
     assert.equal(more.length, 0);
   });

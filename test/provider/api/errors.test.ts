@@ -1,13 +1,15 @@
 import assert from "node:assert/strict";
-import { InputError } from "../../../provider/api/errors/inputError";
-import { NotSentError } from "../../../provider/api/errors/notSentError";
-import { RefusedError } from "../../../provider/api/errors/refusedError";
-import { RejectedError } from "../../../provider/api/errors/rejectedError";
-import { RekeyError } from "../../../provider/api/errors/rekeyError";
-import { RequestError } from "../../../provider/api/errors/requestError";
-import { SettingsError } from "../../../provider/api/errors/settingsError";
-import { UnconfirmedError } from "../../../provider/api/errors/unconfirmedError";
-import { UnreadableError } from "../../../provider/api/errors/unreadableError";
+import {
+  InputError,
+  NotSentError,
+  RefusedError,
+  RejectedError,
+  RekeyError,
+  RequestError,
+  SettingsError,
+  UnconfirmedError,
+  UnreadableError,
+} from "../../../provider/api/errors";
 
 const facts = {
   purpose: "do it",

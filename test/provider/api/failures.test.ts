@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { type RejectedError } from "../../../provider/api/errors/rejectedError";
+import { type RejectedError } from "../../../provider/api/errors";
 import { errorOf, type FailedAttempt } from "../../../provider/api/failures";
-import { managementService } from "../../../provider/api/service";
+import { managementService } from "../../../provider/api/requester";
 
 const password = "canary-password";
 const service = managementService("https://platform.test", "ops", password);

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { RejectedError } from "../../../provider/api/errors/rejectedError";
-import { UnreadableError } from "../../../provider/api/errors/unreadableError";
+import { RejectedError, UnreadableError } from "../../../provider/api/errors";
 import { allReadable, FlowControl } from "../../../provider/api/flowControl";
 import { FakeRequester } from "../../support/fakeRequester";
 
@@ -36,8 +35,8 @@ describe("api: flow control, one key", () => {
     it(`reads ${what}`, async () => {
       const { flowControl, requester } = answering(sent);
       assert.deepEqual(await flowControl.get("orders"), { flowControlKey: "orders", ...expected });
-      const { method, path, once, query } = requester.sent[0] ?? {};
-      assert.deepEqual([method, path, once, query], ["GET", "/v2/flowControl/orders", false, {}]);
+      const { method, path, idempotent, query } = requester.sent[0] ?? {};
+      assert.deepEqual([method, path, idempotent, query], ["GET", "/v2/flowControl/orders", true, {}]);
     });
   }
 
@@ -145,8 +144,8 @@ describe("api: flow control, the other operations", () => {
     ] as const) {
       const { flowControl, requester } = answering(body, status);
       assert.equal(await flowControl.reset("a/b"), undefined);
-      const { method, path, once } = requester.sent[0] ?? {};
-      assert.deepEqual([method, path, once], ["POST", "/v2/flowControl/a%2Fb/reset", false]);
+      const { method, path, idempotent } = requester.sent[0] ?? {};
+      assert.deepEqual([method, path, idempotent], ["POST", "/v2/flowControl/a%2Fb/reset", true]);
     }
   });
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { InputError } from "../../../provider/api/errors/inputError";
+import { InputError } from "../../../provider/api/errors";
 import { fillPath } from "../../../provider/api/path";
 
 const encoded: Readonly<Record<string, string>> = {

@@ -1,11 +1,15 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import { Connections } from "../../../provider/api/connections";
-import { NotSentError } from "../../../provider/api/errors/notSentError";
-import { RequestError } from "../../../provider/api/errors/requestError";
-import { Line } from "../../../provider/api/line";
-import { type ApiRequest, HttpRequester, type RequesterOptions } from "../../../provider/api/requester";
-import { managementService, queueService } from "../../../provider/api/service";
+import { NotSentError, RequestError } from "../../../provider/api/errors";
+import { RequestQueue } from "../../../provider/api/requestQueue";
+import {
+  type ApiRequest,
+  HttpRequester,
+  managementService,
+  queueService,
+  type RequesterOptions,
+} from "../../../provider/api/requester";
 import { version } from "../../../package.json";
 import { type HttpServer, type Scripted, startServer } from "../../support/httpServer";
 import { allThatShows, leaksIn } from "../../support/leaks";
@@ -13,18 +17,18 @@ import { allThatShows, leaksIn } from "../../support/leaks";
 const password = 'canary "pass/word"';
 const token = "canary-token";
 const secrets = [password, `ops:${password}`, token];
+/** It does not say whether it is idempotent: so it is not. */
 const reset: ApiRequest = {
   method: "POST",
   path: "/v2/reset/db%2F1",
-  once: true,
   purpose: "reset it",
   consequences: { "not sent": "Unsent.", rejected: "Unchanged.", "maybe applied": "Perhaps changed." },
 };
-const reading: ApiRequest = { ...reset, method: "GET", path: "/v2/keys", once: false };
+const reading: ApiRequest = { ...reset, method: "GET", path: "/v2/keys", idempotent: true };
 
 function requester(url: string, options: Partial<RequesterOptions> = {}): HttpRequester {
   const service = managementService(url, "ops", password);
-  const line = new Line({ maxConcurrency: 8 });
+  const line = new RequestQueue({ maxConcurrency: 8 });
   return new HttpRequester(service, new Connections({}), line, { deadline: 5000, secrets, ...options });
 }
 
@@ -62,10 +66,15 @@ describe("api: requester, over a real socket", () => {
 
   it("sends a GET with Bearer, and its query encoded; the error's address holds no query", async () => {
     const url = await start({}, { status: 404 });
-    const queue = new HttpRequester(queueService(url, token), new Connections({}), new Line({ maxConcurrency: 1 }), {
-      deadline: 5000,
-      secrets,
-    });
+    const queue = new HttpRequester(
+      queueService(url, token),
+      new Connections({}),
+      new RequestQueue({ maxConcurrency: 1 }),
+      {
+        deadline: 5000,
+        secrets,
+      },
+    );
     await queue.send({ ...reading, query: { search: "a b&c=d/ü+" } });
     const { target = "", headers } = server.received[0] ?? {};
     assert.equal(new URLSearchParams(target.split("?")[1]).get("search"), "a b&c=d/ü+");
@@ -134,7 +143,7 @@ describe("api: requester, over a real socket", () => {
   it("lets everyone wait as long as the platform asks", async () => {
     const url = await start({ status: 429, headers: { "retry-after": "1" } }, {});
     const service = managementService(url, "ops", password);
-    const one = new HttpRequester(service, new Connections({}), new Line({ maxConcurrency: 1 }), {
+    const one = new HttpRequester(service, new Connections({}), new RequestQueue({ maxConcurrency: 1 }), {
       deadline: 5000,
       secrets,
     });
@@ -150,12 +159,12 @@ describe("api: requester, over a real socket", () => {
   it("asks before each attempt of a reset, and sends nothing where it must not", async () => {
     const url = await start({ status: 429 }, {});
     const asked: string[] = [];
-    const asking = requester(url, { beforeOnce: async ({ purpose }) => void asked.push(purpose) });
+    const asking = requester(url, { beforeReset: async ({ purpose }) => void asked.push(purpose) });
     await asking.send(reset);
     await asking.send(reading);
     assert.deepEqual(asked, ["reset it", "reset it"]);
     const refusing = requester(url, {
-      beforeOnce: (facts) => Promise.reject(new NotSentError(facts, "the engine is gone", "Run again.")),
+      beforeReset: (facts) => Promise.reject(new NotSentError(facts, "the engine is gone", "Run again.")),
     });
     await assert.rejects(refusing.send(reset), /the engine is gone/);
     assert.equal(server.received.length, 3);

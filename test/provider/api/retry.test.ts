@@ -1,10 +1,15 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { type Delivery } from "../../../provider/api/delivery";
-import { decideRetry, type Failure, readRetryAfter, type RetryDecision } from "../../../provider/api/retry";
+import {
+  decideRetry,
+  type Delivery,
+  type Failure,
+  readRetryAfter,
+  type RetryDecision,
+} from "../../../provider/api/retry";
 
 const failure = (given: Partial<Failure>): Failure => ({
-  once: true,
+  idempotent: false,
   delivery: "not sent",
   attempt: 1,
   remaining: 60_000,
@@ -16,7 +21,7 @@ const stop: RetryDecision = { do: "stop" };
 const passing = "ECONNREFUSED ECONNRESET ECONNABORTED EAI_AGAIN ETIMEDOUT EPIPE EHOSTUNREACH ENETUNREACH".split(" ");
 const lasting = ["ENOTFOUND", "CERT_HAS_EXPIRED", "ERR_BAD_RESPONSE", "HPE_INVALID_CONSTANT", "deadline", undefined];
 const limited: Partial<Failure> = { delivery: "rejected", status: 429 };
-const busy: Partial<Failure> = { once: false, delivery: "maybe applied", status: 503 };
+const busy: Partial<Failure> = { idempotent: true, delivery: "maybe applied", status: 503 };
 
 const rows: readonly (readonly [string, Partial<Failure>, RetryDecision])[] = [
   // A second delivery could destroy what the first one made.
@@ -35,7 +40,7 @@ const rows: readonly (readonly [string, Partial<Failure>, RetryDecision])[] = [
   ...lasting.map((code) => [`maybe applied, ${code}`, { ...busy, status: undefined, code }, stop] as const),
   ...[408, 500, 502, 503, 504].map((status) => [`${status}`, { ...busy, status }, waits(250)] as const),
   ...[303, 501, 599].map((status) => [`${status}`, { ...busy, status }, stop] as const),
-  ["404", { ...limited, once: false, status: 404 }, stop],
+  ["404", { ...limited, idempotent: true, status: 404 }, stop],
 
   // Retry-After makes everyone wait.
   ["429 that says when", { ...limited, retryAfter: 2000 }, waits(2000, true)],
@@ -72,7 +77,7 @@ describe("api: retry", () => {
     });
     fc.assert(
       fc.property(any, fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), (given, random) => {
-        const decision = decideRetry({ ...given, once: true }, random);
+        const decision = decideRetry({ ...given, idempotent: false }, random);
         if (decision.do === "stop") return;
         assert.notEqual(given.delivery, "maybe applied");
         assert.ok(given.attempt < 3 && decision.milliseconds < given.remaining);

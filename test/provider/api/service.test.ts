@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { managementService, queueService } from "../../../provider/api/service";
+import { managementService, queueService } from "../../../provider/api/requester";
 
 describe("api: services", () => {
   it("lets one in to the management interface by HTTP Basic, in UTF-8", () => {

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { UnreadableError } from "../../../provider/api/errors/unreadableError";
+import { UnreadableError } from "../../../provider/api/errors";
 import { FlowControl } from "../../../provider/api/flowControl";
-import { PlatformClient } from "../../../provider/api/platform";
+import { PlatformClient } from "../../../provider/api/platformClient";
 import { maxSingleReads, SharedReads } from "../../../provider/api/sharedReads";
 import { Settings } from "../../../provider/settings";
 import { type FlowControlRecord } from "../../../local/platform/flowControl";
-import { type Platform, startPlatform } from "../../../local/platform";
+import { type Platform, startPlatform } from "../../../local/platform/index";
 import { FakeRequester } from "../../support/fakeRequester";
 
 const list = "/v2/flowControl";

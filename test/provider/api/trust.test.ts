@@ -45,7 +45,7 @@ describe("TLS with rekey:caFile", () => {
       const server = createServer(certificate("good"), (_, answer) => answer.end()).listen(0, "127.0.0.1");
       await once(server, "listening");
       const source = `
-        const { trusting } = require("./provider/api/trust");
+        const { trusting } = require("./provider/api/openConnection");
         const port = ${(server.address() as AddressInfo).port};
         const trust = trusting(${JSON.stringify(foreign)});
         require("node:https").get({ host: "127.0.0.1", port, ...trust }, ({ statusCode }) => console.log(statusCode))

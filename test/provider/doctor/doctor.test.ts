@@ -5,7 +5,7 @@ import { type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { type Check } from "../../../provider/doctor/check";
-import { type Platform, startPlatform } from "../../../local";
+import { type Platform, startPlatform } from "../../../local/index";
 import { Crypter } from "../../../local/engine/secrets";
 import { environmentName, type SettingName } from "../../../provider/settings";
 import { readPage } from "../../docs/page";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Platform, startPlatform } from "../../../local/platform";
+import { type Platform, startPlatform } from "../../../local/platform/index";
 import { Host } from "../../support/host";
 import { configurationFor, rotation } from "../../support/resources";
 import { expectKind } from "../../support/results";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { RefusedError } from "../../../provider/api/errors/refusedError";
-import { type PasswordRotationOutputs } from "../../../provider/lifecycle/outputs";
+import { RefusedError } from "../../../provider/api/errors";
+import { type PasswordRotationOutputs } from "../../../provider/lifecycle/resource";
 import { apply, decidingInputs, diff, secretOutputs } from "../../../provider/lifecycle/passwordRotation";
 import { compareTrigger } from "../../../provider/rotation/trigger";
 import { FakeRun, notSent, rejected, unconfirmed } from "../../support/fakeRun";

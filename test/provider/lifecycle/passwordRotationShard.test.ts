@@ -4,7 +4,7 @@ import {
   type FleetDatabaseSecrets,
   type PasswordRotationOutputs,
   type PasswordRotationShardOutputs,
-} from "../../../provider/lifecycle/outputs";
+} from "../../../provider/lifecycle/resource";
 import * as single from "../../../provider/lifecycle/passwordRotation";
 import {
   apply,
@@ -13,7 +13,7 @@ import {
   type PasswordRotationShardInputs,
 } from "../../../provider/lifecycle/passwordRotationShard";
 import { openShard } from "../../../provider/lifecycle/shardState";
-import { combineTriggers } from "../../../provider/rotation/fleetTrigger";
+import { combineTriggers } from "../../../provider/rotation/fleets";
 import { FakeRun, notSent, rejected, unconfirmed } from "../../support/fakeRun";
 
 const fleet = "urn:pulumi:dev::program::rekey:index:PasswordRotationFleet::caches";

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
-import { RefusedError } from "../../../provider/api/errors/refusedError";
-import { type Applied } from "../../../provider/lifecycle/applied";
-import { type PasswordRotationOutputs } from "../../../provider/lifecycle/outputs";
+import { RefusedError } from "../../../provider/api/errors";
+import { type Applied, type PasswordRotationOutputs } from "../../../provider/lifecycle/resource";
 import { apply, diff } from "../../../provider/lifecycle/passwordRotation";
 import { compareTrigger } from "../../../provider/rotation/trigger";
 import { FakeRun, rejected, unconfirmed } from "../../support/fakeRun";

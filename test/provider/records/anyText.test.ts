@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { LosslessNumber } from "lossless-json";
 import { databaseFields } from "../../../provider/records/database";
-import { readDatabaseAnswer } from "../../../provider/records/databaseAnswer";
+import { readDatabaseResponse } from "../../../provider/records/databaseResponse";
 import { readJson } from "../../../provider/records/json";
 
 /** Names as a platform, or somebody who is up to no good, may send them. */
@@ -25,7 +25,7 @@ describe("records: any text at all", () => {
   it("that is JSON is read, or is no record, but nothing is thrown and nothing polluted", () => {
     fc.assert(
       fc.property(fc.dictionary(names, anything), (sent) => {
-        const answer = readDatabaseAnswer(JSON.stringify(sent));
+        const answer = readDatabaseResponse(JSON.stringify(sent));
         // What is returned is plain data that JSON can carry.
         if (answer) assert.deepEqual(JSON.parse(JSON.stringify(answer)), answer);
         if (answer?.otherFields) assert.equal(typeof JSON.parse(answer.otherFields), "object");
@@ -40,10 +40,10 @@ describe("records: any text at all", () => {
     const cut = fc.tuple(fc.json(), fc.nat(), fc.string({ unit: "binary", maxLength: 2 }));
     fc.assert(
       fc.property(fc.oneof(fc.string({ unit: "binary" }), cut), (text) => {
-        if (typeof text === "string") return void readDatabaseAnswer(text);
+        if (typeof text === "string") return void readDatabaseResponse(text);
         const [json, at, inserted] = text;
         const position = at % (json.length + 1);
-        readDatabaseAnswer(json.slice(0, position) + inserted + json.slice(position));
+        readDatabaseResponse(json.slice(0, position) + inserted + json.slice(position));
       }),
     );
   });
@@ -65,7 +65,7 @@ describe("records: any text at all", () => {
     ] as const) {
       for (let depth = 500; depth < 12_000; depth += 250) {
         const nested = `${open.repeat(depth)}1${close.repeat(depth)}`;
-        const answer = readDatabaseAnswer(`{"database_id":"db","password":"p","later":${nested}}`);
+        const answer = readDatabaseResponse(`{"database_id":"db","password":"p","later":${nested}}`);
         assert.deepEqual([answer?.record.databaseId, answer?.credentials.password], ["db", "p"]);
         const kept = answer?.otherFields === `{"later":${nested}}`;
         assert.notEqual(kept, answer?.problems.join().includes("nested too deep"));

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { type databaseFields } from "../../../provider/records/database";
-import { type DatabaseAnswer, readDatabaseAnswer } from "../../../provider/records/databaseAnswer";
+import { type DatabaseResponse, readDatabaseResponse } from "../../../provider/records/databaseResponse";
 import { unknownValue } from "../../../provider/records/markers";
-import { camelCase } from "../../../provider/records/names";
+import { camelCase } from "../../../provider/records/fields";
 import { databaseRecord } from "../../../local/platform/databaseRecord";
 import tables from "../../fixtures/interface-fields.json";
 import { databaseText, databaseTextAnd } from "../../support/databaseText";
 
 const secret = "4dabf18193072939515e22adb298388d";
 
-function read(jsonText: string): DatabaseAnswer {
-  const answer = readDatabaseAnswer(jsonText);
+function read(jsonText: string): DatabaseResponse {
+  const answer = readDatabaseResponse(jsonText);
   assert.ok(answer, "it was read");
   return answer;
 }
@@ -111,7 +111,7 @@ describe("records: a reset's answer", () => {
     assert.deepEqual(credentials, {});
     assert.equal(otherFields, '{"__proto__":{"password":"x","port":1}}');
     assert.equal(({} as Record<string, unknown>)["password"], undefined);
-    assert.equal(readDatabaseAnswer('{"__proto__":{"database_id":"db"}}'), undefined);
+    assert.equal(readDatabaseResponse('{"__proto__":{"database_id":"db"}}'), undefined);
     const { record: addons } = read(databaseText().replace('"securityAddons":{', '$&"__proto__":{"later":true},'));
     assert.equal((addons.securityAddons as Record<string, unknown>)["later"], undefined);
   });
@@ -150,6 +150,6 @@ describe("records: a reset's answer", () => {
 
   const others = ['{"type":"error","state":"failed"}', '{"ok":true}'];
   for (const text of ["", "null", "[]", '"db"', "1", "{}", "<html>", '{"database_id":"db"', "{} {}", ...others]) {
-    it(`is none where it is ${text || "empty"}`, () => assert.equal(readDatabaseAnswer(text), undefined));
+    it(`is none where it is ${text || "empty"}`, () => assert.equal(readDatabaseResponse(text), undefined));
   }
 });

@@ -2,9 +2,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { databaseFields } from "../../../provider/records/database";
-import { type Field, type Kind } from "../../../provider/records/fields";
+import { camelCase, type Field, type Kind } from "../../../provider/records/fields";
 import { flowControlFields, globalParallelismFields } from "../../../provider/records/flowControl";
-import { camelCase } from "../../../provider/records/names";
 import tables from "../../fixtures/interface-fields.json";
 
 interface InterfaceField {

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { combineTriggers } from "../../../provider/rotation/fleetTrigger";
-import { shardOf } from "../../../provider/rotation/shards";
+import { combineTriggers, shardOf } from "../../../provider/rotation/fleets";
 import { canonicalTrigger, isNoTrigger, type Trigger } from "../../../provider/rotation/trigger";
 
 describe("rotation: the shard of a database", () => {

@@ -4,7 +4,7 @@ import {
   planRotation,
   type RotationPlan,
   type RotationState,
-  type RotationWish,
+  type DesiredRotation,
   unconfirmedLimit,
 } from "../../../provider/rotation/planRotation";
 import { markTrigger, type Trigger } from "../../../provider/rotation/trigger";
@@ -36,7 +36,7 @@ const adopt: RotationPlan = { do: "adopt" };
 const because = (reason: "created" | "trigger" | "unconfirmed"): RotationPlan => ({ do: "reset", reason });
 const scheduled = (since: string): RotationPlan => ({ do: "reset", reason: "schedule", since });
 
-type Row = readonly [string, RotationState | undefined, RotationWish, RotationPlan | RegExp];
+type Row = readonly [string, RotationState | undefined, DesiredRotation, RotationPlan | RegExp];
 
 const rows: readonly Row[] = [
   ["new", undefined, {}, because("created")],

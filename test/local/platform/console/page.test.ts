@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type Browser, type BrowserContextOptions, type Page } from "playwright-core";
-import { type Platform, startPlatform } from "../../../../local/platform";
+import { type Platform, startPlatform } from "../../../../local/platform/index";
 import { openChromium, withChromium } from "../../../support/chromium";
 import { basic, bearer, resetPassword, send } from "../client";
 import { Destination } from "../queue/destination";

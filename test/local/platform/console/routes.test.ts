@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Platform, startPlatform } from "../../../../local/platform";
+import { type Platform, startPlatform } from "../../../../local/platform/index";
 import { mostRows, type Snapshot } from "../../../../local/platform/console/snapshot";
 import { basic, bearer, queue, resetPassword, send } from "../client";
 

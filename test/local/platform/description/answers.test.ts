@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Platform, type PlatformOptions, startPlatform } from "../../../../local/platform";
+import { type Platform, type PlatformOptions, startPlatform } from "../../../../local/platform/index";
 import { mostBytes } from "../../../../local/platform/queue/bodies";
 import { startRedisServer } from "../../../../local/platform/redisServer";
 import { withRedis } from "../../../support/redis";

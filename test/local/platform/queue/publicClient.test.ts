@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Client } from "@upstash/qstash";
-import { type FlowControlRecord, type Platform, startPlatform } from "../../../../local/platform";
+import { type FlowControlRecord, type Platform, startPlatform } from "../../../../local/platform/index";
 import { queue } from "../client";
 import { Destination } from "./destination";
 

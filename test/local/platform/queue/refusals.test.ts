@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Platform, startPlatform } from "../../../../local/platform";
+import { type Platform, startPlatform } from "../../../../local/platform/index";
 import { mostBytes } from "../../../../local/platform/queue/bodies";
 import { answerBytes } from "../../../../local/platform/queue/publishRoutes";
 import { bearer, send } from "../client";

@@ -2,19 +2,18 @@ import { settingDefaults, type Settings } from "../settings";
 import { Connections } from "./connections";
 import { Databases } from "./databases";
 import { FlowControl } from "./flowControl";
-import { Line } from "./line";
-import { HttpRequester, type RequesterOptions } from "./requester";
-import { managementService, queueService, type Service } from "./service";
+import { RequestQueue } from "./requestQueue";
+import { HttpRequester, managementService, queueService, type RequesterOptions, type Service } from "./requester";
 
 /** The platform's operations, as the settings say where and how. Each setting is read when it is first needed. */
 export class PlatformClient {
   #databases: Databases | undefined;
   #flowControl: FlowControl | undefined;
-  #shared: { line: Line; connections: Connections } | undefined;
+  #shared: { line: RequestQueue; connections: Connections } | undefined;
 
   constructor(
     private readonly settings: Settings,
-    private readonly beforeOnce?: RequesterOptions["beforeOnce"],
+    private readonly beforeReset?: RequesterOptions["beforeReset"],
   ) {}
 
   /** @throws SettingsError where a setting is missing or cannot be used. */
@@ -45,8 +44,8 @@ export class PlatformClient {
    *
    * @throws SettingsError where rekey:maxConcurrency cannot be used.
    */
-  lineWithin(concurrency = Infinity): Line {
-    return new Line({ maxConcurrency: Math.min(concurrency, this.#maxConcurrency) });
+  queueWithin(concurrency = Infinity): RequestQueue {
+    return new RequestQueue({ maxConcurrency: Math.min(concurrency, this.#maxConcurrency) });
   }
 
   get #maxConcurrency(): number {
@@ -57,7 +56,7 @@ export class PlatformClient {
     const { settings } = this;
     const proxy = settings.proxyFor(service.baseUrl);
     this.#shared ??= {
-      line: new Line({
+      line: new RequestQueue({
         maxConcurrency: this.#maxConcurrency,
         requestsPerSecond: settings.get("requestsPerSecond"),
       }),
@@ -66,7 +65,7 @@ export class PlatformClient {
     return new HttpRequester(service, this.#shared.connections, this.#shared.line, {
       deadline: (settings.get("deadlineSeconds") ?? settingDefaults.deadlineSeconds) * 1000,
       secrets: settings.secrets,
-      ...(this.beforeOnce && { beforeOnce: this.beforeOnce }),
+      ...(this.beforeReset && { beforeReset: this.beforeReset }),
     });
   }
 }

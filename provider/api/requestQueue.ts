@@ -1,7 +1,7 @@
 import PQueue from "p-queue";
 
 /** How fast requests may follow each other. The limits hold in one process. */
-export interface LineLimits {
+export interface QueueLimits {
   /** Requests under way at the same time. */
   readonly maxConcurrency: number;
   /** Requests started in a second; no limit when undefined. */
@@ -9,12 +9,12 @@ export interface LineLimits {
 }
 
 /** The one line in which all requests of a process wait for their turn. */
-export class Line {
+export class RequestQueue {
   readonly #queue: PQueue;
   /** By a clock that nobody sets back: the line would never go on. */
   #quietUntil = 0;
 
-  constructor({ maxConcurrency, requestsPerSecond }: LineLimits) {
+  constructor({ maxConcurrency, requestsPerSecond }: QueueLimits) {
     this.#queue = new PQueue({
       concurrency: maxConcurrency,
       ...(requestsPerSecond !== undefined && { interval: 1000 / requestsPerSecond, intervalCap: 1 }),

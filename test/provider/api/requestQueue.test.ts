@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { setTimeout as wait } from "node:timers/promises";
-import { Line } from "../../../provider/api/line";
-import { PlatformClient } from "../../../provider/api/platform";
+import { RequestQueue } from "../../../provider/api/requestQueue";
+import { PlatformClient } from "../../../provider/api/platformClient";
 import { lookupIn, Settings } from "../../../provider/settings";
 
 /** A task that says when it began, and ends when it is told. */
@@ -21,7 +21,7 @@ const turn = (): Promise<void> => wait(5);
 describe("api: line", () => {
   it("runs as many at a time as it may, and the next when one has ended", async () => {
     const log: string[] = [];
-    const line = new Line({ maxConcurrency: 2 });
+    const line = new RequestQueue({ maxConcurrency: 2 });
     const tasks = ["a", "b", "c"].map((name) => task(log, name));
     const results = tasks.map(({ run }) => line.run(run, false));
     await turn();
@@ -41,7 +41,7 @@ describe("api: line", () => {
     it(`within the line of all, ${ofAll} wide, runs ${expected} at a time where ${own} may`, async () => {
       const log: string[] = [];
       const settings = new Settings(lookupIn(() => undefined, { REKEY_MAX_CONCURRENCY: ofAll }));
-      const line = new PlatformClient(settings).lineWithin(own);
+      const line = new PlatformClient(settings).queueWithin(own);
       const tasks = ["a", "b", "c", "d"].map((name) => task(log, name));
       const results = tasks.map(({ run }) => line.run(run, false));
       await turn();
@@ -53,7 +53,7 @@ describe("api: line", () => {
 
   it("lets what already began go before what has not", async () => {
     const log: string[] = [];
-    const line = new Line({ maxConcurrency: 1 });
+    const line = new RequestQueue({ maxConcurrency: 1 });
     const tasks = ["first", "later", "again"].map((name) => task(log, name));
     const results = tasks.map(({ run }, index) => line.run(run, index === 2));
     tasks.forEach(({ end }) => end());
@@ -62,7 +62,7 @@ describe("api: line", () => {
   });
 
   it("passes a failure on, and goes on", async () => {
-    const line = new Line({ maxConcurrency: 1 });
+    const line = new RequestQueue({ maxConcurrency: 1 });
     const failing = line.run(() => Promise.reject(new Error("no")), false);
     const next = line.run(async () => "yes", false);
     await assert.rejects(failing, /^Error: no$/);
@@ -70,7 +70,7 @@ describe("api: line", () => {
   });
 
   it("starts so many a second and no more", async () => {
-    const line = new Line({ maxConcurrency: 8, requestsPerSecond: 50 });
+    const line = new RequestQueue({ maxConcurrency: 8, requestsPerSecond: 50 });
     const starts = await Promise.all([1, 2, 3, 4].map(() => line.run(async () => performance.now(), false)));
     const gaps = starts.slice(1).map((start, index) => start - (starts[index] ?? 0));
     // 20 ms apart: timers are exact to a millisecond or two, and never much too early.
@@ -81,7 +81,7 @@ describe("api: line", () => {
   });
 
   it("lets nobody start while it is to be quiet, the longest time counts", async () => {
-    const line = new Line({ maxConcurrency: 8 });
+    const line = new RequestQueue({ maxConcurrency: 8 });
     const before = performance.now();
     line.quiet(80);
     line.quiet(10);
@@ -90,7 +90,7 @@ describe("api: line", () => {
   });
 
   it("starts again though the clock was set back meanwhile", async () => {
-    const line = new Line({ maxConcurrency: 8 });
+    const line = new RequestQueue({ maxConcurrency: 8 });
     const { now } = Date;
     try {
       line.quiet(10);

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { RefusedError } from "../../../provider/api/errors/refusedError";
-import { Ledger } from "../../../provider/lifecycle/ledger";
+import { RefusedError } from "../../../provider/api/errors";
 import { apply } from "../../../provider/lifecycle/passwordRotation";
 import { FakeRun, rejected, unconfirmed } from "../../support/fakeRun";
 
@@ -71,23 +70,26 @@ describe("lifecycle: what a run remembers", () => {
   });
 });
 
-describe("lifecycle: ledger", () => {
-  it("does a thing once, also while it is being done", async () => {
-    const ledger = new Ledger<number>();
-    let done = 0;
-    const act = async (): Promise<number> => ++done;
+describe("lifecycle: a rotation in a session", () => {
+  const applied = { outputs: { databaseId: "db", outcome: "reset", rotationCount: 1 } } as const;
+
+  it("is performed once, also while it is under way", async () => {
+    const session = new FakeRun().start();
+    let count = 0;
+    const rotate = async () => ({ outputs: { ...applied.outputs, rotationCount: ++count } });
+    const results = await Promise.all(["a", "a", "b"].map((key) => session.rotateOnce(key, rotate)));
     assert.deepEqual(
-      await Promise.all([ledger.once("a", act), ledger.once("a", act), ledger.once("b", act)]),
+      results.map(({ outputs }) => outputs.rotationCount),
       [1, 1, 2],
     );
-    assert.equal(await ledger.once("a", act), 1);
+    assert.equal((await session.rotateOnce("a", rotate)).outputs.rotationCount, 1);
   });
 
-  it("does again what failed, and tells each who waited", async () => {
-    const ledger = new Ledger<string>();
-    const fail = (): Promise<string> => Promise.reject(new Error("no"));
-    const both = await Promise.allSettled([ledger.once("a", fail), ledger.once("a", fail)]);
+  it("is performed again after a failure, which every caller that waited gets", async () => {
+    const session = new FakeRun().start();
+    const fail = () => Promise.reject(new Error("no"));
+    const both = await Promise.allSettled([session.rotateOnce("a", fail), session.rotateOnce("a", fail)]);
     assert.ok(both.every(({ status }) => status === "rejected"));
-    assert.equal(await ledger.once("a", async () => "yes"), "yes");
+    assert.deepEqual(await session.rotateOnce("a", async () => applied), applied);
   });
 });

@@ -1,16 +1,15 @@
 import { stringify } from "lossless-json";
-import { type Credentials, credentialFields, type DatabaseRecord, databaseFields } from "./database";
-import { isObject } from "./isObject";
+import { credentialFields, type Credentials, databaseFields, type DatabaseRecord } from "./database";
+import { camelCase, isObject } from "./fields";
 import { readJson } from "./json";
 import { isFaithful } from "./markers";
-import { camelCase } from "./names";
 import { readRecord, sentTwice } from "./read";
 
 /** What names no database and holds no credential needs so many of the known fields to pass for a record. */
 const fewestFields = 5;
 
 /** What a reset's answer told: as much of it as could be read. */
-export interface DatabaseAnswer {
+export interface DatabaseResponse {
   readonly record: DatabaseRecord;
   readonly credentials: Credentials;
   readonly exactIntegers: Readonly<Record<string, string>>;
@@ -26,7 +25,7 @@ export interface DatabaseAnswer {
  * @returns undefined where the text is no database record at all.
  * @see Interface, section 2.1
  */
-export function readDatabaseAnswer(jsonText: string): DatabaseAnswer | undefined {
+export function readDatabaseResponse(jsonText: string): DatabaseResponse | undefined {
   const json = tryReadJson(jsonText);
   if (!json || !isObject(json.value)) return undefined;
   const { record, exactIntegers, missing, problems, others } = readRecord(databaseFields, json.value);

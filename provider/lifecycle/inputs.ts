@@ -1,7 +1,7 @@
 import { whatIsWrongWithPathPart } from "../api/path";
-import { isObject } from "../records/isObject";
+import { isObject } from "../records/fields";
 import { readInterval } from "../rotation/interval";
-import { type CheckFailure } from "./applied";
+import { type CheckFailure } from "./resource";
 
 /** Says what is wrong with a value that is set, if anything is. */
 export type Check = (value: unknown) => string | undefined;

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { type Trigger } from "./trigger";
 
 /**
@@ -9,4 +10,16 @@ export function combineTriggers(fleet: Trigger, own: Trigger): Trigger {
     Object.entries(triggers ?? {}).map(([name, value]) => [`${prefix}.${name}`, value] as const);
   const triggers = Object.fromEntries([...of("fleet", fleet), ...of("own", own), ["version", own.version]]);
   return { version: fleet.version, triggers };
+}
+
+/** Shards of a fleet. Each is one resource: the engine writes its whole state for each resource it changes. */
+const shardCount = 16;
+
+/**
+ * The shard of a database, `00` to `15`, by its id alone and for ever. Frozen by test vectors: a database that came to
+ * another shard would be a new one there, and so be reset.
+ */
+export function shardOf(databaseId: string): string {
+  const [first = 0] = createHash("sha256").update(databaseId).digest();
+  return String(first % shardCount).padStart(2, "0");
 }

@@ -1,0 +1,175 @@
+import { RefusedError } from "../api/errors";
+import { type PlatformClient } from "../api/platformClient";
+import { type RequesterOptions } from "../api/requester";
+import { type RequestQueue } from "../api/requestQueue";
+import { type Settings } from "../settings";
+import { type Applied, type PasswordRotationOutputs } from "./resource";
+
+/** What a session needs from outside. */
+export interface SessionOptions {
+  /** The platform's operations; getters, so that a missing setting fails only the calls that need it. */
+  readonly platform: Pick<PlatformClient, "databases" | "flowControl" | "queueWithin">;
+  /** Password resets that one run may send; no limit if undefined. */
+  readonly maxResets: () => number | undefined;
+  readonly now: () => Date;
+  /** Shows the user a line while the run goes on. */
+  readonly log: (line: string) => void;
+}
+
+/** What the resources of one run of the engine share and remember. It lives as long as the host process. */
+export class Session {
+  readonly #rotations = new Map<string, Promise<Applied<PasswordRotationOutputs>>>();
+  readonly #owners = new Map<string, string>();
+  readonly #fleets = new Map<string, FleetSession>();
+  #resets = 0;
+
+  constructor(readonly options: SessionOptions) {}
+
+  /**
+   * Performs a rotation at most once in this run. An engine may repeat a call (an error hook does): it then gets the first
+   * call's result, and nothing is sent again. A rotation that failed was not done, and may be tried again.
+   */
+  rotateOnce(
+    key: string,
+    rotate: () => Promise<Applied<PasswordRotationOutputs>>,
+  ): Promise<Applied<PasswordRotationOutputs>> {
+    const known = this.#rotations.get(key);
+    if (known) return known;
+    const result = rotate();
+    this.#rotations.set(key, result);
+    result.catch(() => this.#rotations.delete(key));
+    return result;
+  }
+
+  /**
+   * Claims a database for a resource.
+   *
+   * @param owner the resource's URN
+   * @param otherOwners URNs of other resources of the program for the same database, as far as the program knew them
+   * @returns why the resource cannot have it; undefined if it can
+   */
+  claim(databaseId: string, owner: string, otherOwners: readonly string[] | undefined): string | undefined {
+    const first = otherOwners?.[0] ?? this.#owners.get(databaseId) ?? owner;
+    if (first === owner) {
+      this.#owners.set(databaseId, owner);
+      return undefined;
+    }
+    return `database ${JSON.stringify(databaseId)} is already rotated by ${first}: each of the two would destroy what the other one made. Remove one of them`;
+  }
+
+  /**
+   * What the shards of a fleet share.
+   *
+   * @param urn the fleet's URN
+   * @throws SettingsError if no database could be reset: better once than for each of them.
+   */
+  fleet(urn: string, concurrency?: number | null, maxFailures?: number | null): FleetSession {
+    const { platform } = this.options;
+    void platform.databases;
+    const known = this.#fleets.get(urn);
+    if (known) return known;
+    const queue = platform.queueWithin(concurrency ?? undefined);
+    const fleet = new FleetSession(fleetName(urn), queue, maxFailures ?? Infinity, this.options);
+    this.#fleets.set(urn, fleet);
+    return fleet;
+  }
+
+  /**
+   * Takes one of the run's password resets; a reset that was not made gives it back.
+   *
+   * @throws RefusedError if there is none left.
+   */
+  takeReset(databaseId: string): () => void {
+    const limit = this.options.maxResets();
+    if (limit !== undefined && this.#resets >= limit) {
+      throw new RefusedError(
+        databaseId,
+        `this run has already sent ${limit} resets, the limit that rekey:maxResetsPerRun sets. Check that so many are meant, then raise the limit or run again`,
+      );
+    }
+    this.#resets++;
+    return () => {
+      this.#resets--;
+    };
+  }
+}
+
+/** The name of a fleet in its program, from its URN. */
+export function fleetName(urn: string): string {
+  return urn.split("::").at(-1) ?? urn;
+}
+
+const progressIntervalMs = 5_000;
+
+/** What the shards of a fleet share in a run: they are separate calls of the engine, some of them at the same time. */
+export class FleetSession {
+  #planned = 0;
+  #done = 0;
+  #failed = 0;
+  #lastProgressAt: number;
+
+  /**
+   * @param queue where the fleet's databases wait for their turn
+   * @param maxFailures failures after which no further database is begun
+   */
+  constructor(
+    private readonly name: string,
+    private readonly queue: RequestQueue,
+    private readonly maxFailures: number,
+    private readonly options: Pick<SessionOptions, "now" | "log">,
+  ) {
+    this.#lastProgressAt = options.now().getTime();
+  }
+
+  /**
+   * Makes a reset when its turn has come.
+   *
+   * @returns undefined if the fleet has stopped before.
+   */
+  async reset<T extends { readonly failed: boolean }>(reset: () => Promise<T>): Promise<T | undefined> {
+    this.#planned++;
+    return this.queue.run(async () => {
+      if (this.#failed >= this.maxFailures) return undefined;
+      const result = await reset();
+      this.#done++;
+      if (result.failed) this.#failed++;
+      this.#logProgress();
+      return result;
+    }, false);
+  }
+
+  #logProgress(): void {
+    const now = this.options.now().getTime();
+    if (now - this.#lastProgressAt < progressIntervalMs) return;
+    this.#lastProgressAt = now;
+    const progress = `${this.#done} of ${this.#planned} tried, ${this.#failed} failed`;
+    this.options.log(`PasswordRotationFleet ${JSON.stringify(this.name)}: ${progress}.`);
+  }
+}
+
+/**
+ * The session of a host process, with the settings of a stack's configuration, else of the environment. The settings and
+ * the HTTP client are loaded when they are first needed: a run with nothing to do needs neither.
+ */
+export function sessionFromSettings(
+  configuration: (key: string) => string | undefined,
+  beforeReset: RequesterOptions["beforeReset"],
+): Session {
+  let settings: Settings | undefined;
+  let client: PlatformClient | undefined;
+  const getSettings = (): Settings => {
+    if (settings) return settings;
+    const { Settings, lookupIn } = require("../settings") as typeof import("../settings");
+    return (settings = new Settings(lookupIn(configuration, process.env)));
+  };
+  return new Session({
+    get platform() {
+      if (client) return client;
+      const { PlatformClient } = require("../api/platformClient") as typeof import("../api/platformClient");
+      return (client = new PlatformClient(getSettings(), beforeReset));
+    },
+    maxResets: () => getSettings().get("maxResetsPerRun"),
+    now: () => new Date(),
+    log: (line) => console.error(line),
+  });
+}
