@@ -1,5 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { FlowControlReset } from "./flowControlReset";
+import { childrenOf, initializationOf } from "./pulumiInternals";
 
 type OneOrMore = pulumi.Unwrap<pulumi.Resource[]> | pulumi.Resource | undefined;
 
@@ -19,10 +20,5 @@ function done(resource: pulumi.Resource): pulumi.Output<unknown> {
     return pulumi.all([resource.urn, resource.id, reset]);
   }
   // A component may make its children later than its constructor returns.
-  const { __data } = resource as { __data?: Promise<unknown> };
-  return pulumi.all([resource.urn, __data]).apply(() => allDone([...childrenOf(resource)]));
-}
-
-function childrenOf(resource: pulumi.Resource): Set<pulumi.Resource> {
-  return (resource as { __childResources?: Set<pulumi.Resource> }).__childResources ?? new Set();
+  return pulumi.all([resource.urn, initializationOf(resource)]).apply(() => allDone([...childrenOf(resource)]));
 }

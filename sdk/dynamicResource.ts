@@ -1,5 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { requirePackageForHost } from "./hostPackage";
+import { typeTokenOf } from "./pulumiInternals";
 
 /** What every dynamic resource's type begins with: the plugin, and this package's module. */
 const typePrefix = "pulumi-nodejs:dynamic/rekey";
@@ -55,7 +56,5 @@ export function typeOf(type: string): string {
 
 /** Whether an object is a resource of this package, of the given type; also one made by another copy of it. */
 export function isOfType(type: string, object: unknown): boolean {
-  return (
-    pulumi.CustomResource.isInstance(object) && (object as { __pulumiType?: string }).__pulumiType === typeOf(type)
-  );
+  return pulumi.CustomResource.isInstance(object) && typeTokenOf(object) === typeOf(type);
 }

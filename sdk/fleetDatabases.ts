@@ -1,4 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
+import { isKnown } from "./pulumiInternals";
 import { engineCommands } from "../provider/engineCommands";
 
 /** A database of a fleet that has more to say than its id. */
@@ -83,7 +84,7 @@ function isLate(input: unknown): boolean {
 async function known<T>(input: pulumi.Input<T>, field: string): Promise<T> {
   if (!isLate(input)) return input as T;
   const output = pulumi.output(input) as pulumi.Output<T>;
-  if (await (output as unknown as { isKnown: Promise<boolean> }).isKnown) {
+  if (await isKnown(output)) {
     return new Promise((resolve) => void output.apply((value) => resolve(value)));
   }
   throw new pulumi.RunError(
