@@ -5,6 +5,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import prettier from "prettier";
+import { build } from "./lib.mjs";
 
 const root = join(import.meta.dirname, "..");
 const require = createRequire(import.meta.url);
@@ -26,7 +27,7 @@ function run(script, ...args) {
 
 /** The results of all tests of the table. Their titles are `row · fault · phase · result`. */
 function runTable() {
-  if (run(require.resolve("typescript/bin/tsc"), "-p", "tsconfig.build.json") !== 0) process.exit(1);
+  build();
   const folder = mkdtempSync(join(tmpdir(), "faults-"));
   const output = join(folder, "results.json");
   run(

@@ -22,7 +22,7 @@ onEngines("faults: rows of an engine", (engine: Engine) => {
     const { platform, stack } = await scene(engine, rotating({ one: "db-quickstart", two: "db-quickstart" }));
     for (const result of [await stack.preview(), await stack.up()]) {
       assert.equal(result.succeeded, false);
-      assert.match(result.printed, /property databaseId.*is already rotated by/);
+      assert.match(result.printed, /database "db-quickstart" is already rotated by/);
     }
     assert.equal(platform.requests.length, 0);
   });
