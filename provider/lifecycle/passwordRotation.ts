@@ -40,7 +40,8 @@ const inputTable: InputTable = {
 export function check(inputs: PasswordRotationInputs, unknown: ReadonlySet<string>, session: Session): CheckFailure[] {
   const failures = checkInputs(inputTable, { ...inputs }, unknown);
   const { databaseId, owner, otherOwners } = inputs;
-  if (failures.length > 0 || owner === undefined || unknown.has("databaseId") || unknown.has("owner")) return failures;
+  if (failures.length > 0 || typeof owner !== "string" || unknown.has("databaseId") || unknown.has("owner"))
+    return failures;
   const reason = session.claim(databaseId, owner, otherOwners);
   return reason === undefined ? [] : [{ property: "databaseId", reason }];
 }

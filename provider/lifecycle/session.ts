@@ -49,7 +49,8 @@ export class Session {
    * @returns why the resource cannot have it; undefined if it can
    */
   claim(databaseId: string, owner: string, otherOwners: readonly string[] | undefined): string | undefined {
-    const first = otherOwners?.[0] ?? this.#owners.get(databaseId) ?? owner;
+    const other = otherOwners?.[0];
+    const first = typeof other === "string" ? other : (this.#owners.get(databaseId) ?? owner);
     if (first === owner) {
       this.#owners.set(databaseId, owner);
       return undefined;

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { typeErrors } from "./types";
 import { type Block, pages } from "./page";
-import { isProgram, isScript, normalized, Session, shows } from "./session";
+import { describeBlocks } from "./runBlocks";
+import { isProgram, isScript } from "./session";
 
 /** What a test can run, or hold to what was run. */
 const kinds = ["ts", "js", "sh", "text"];
-const isOutput = (block: Block): boolean => block.language === "text";
 const written = pages.filter(({ generatedBy }) => generatedBy === undefined);
 
 describe("The code blocks of README and docs/", () => {
@@ -29,34 +29,8 @@ describe("The code blocks of README and docs/", () => {
     assert.deepEqual(typeErrors(blocks), []);
   });
 
-  for (const { path, blocks } of written.filter((page) => page.blocks.some((block) => !block.notRun))) {
-    describe(path, function () {
-      this.timeout(300_000);
-      let session: Session;
-      let printed: string | undefined;
-      before(async () => void (session = await Session.start()));
-      after(() => session.end());
-
-      for (const block of blocks) {
-        const title = `${block.place} (${block.language || "no language"})`;
-        if (block.notRun) {
-          it(`${title}: not run: ${block.notRun}`);
-        } else if (isOutput(block)) {
-          it(`${title} is what the block before prints`, () => {
-            assert.ok(printed !== undefined, "there is no block before it that was run");
-            assert.match(normalized(printed), shows(block.code));
-          });
-        } else {
-          it(title, async () => {
-            const before = session.resets;
-            printed = undefined;
-            printed = await session.run(block);
-            if (block.resets !== undefined) assert.equal(session.resets - before, block.resets, "password resets");
-          });
-        }
-      }
-    });
-  }
+  // The blocks of the other pages take longer: blocks.slow.test.ts runs them.
+  describeBlocks(written.filter(({ path }) => path === "README.md"));
 });
 
 function isCode({ language }: Block): boolean {

@@ -1,4 +1,10 @@
 import assert from "node:assert/strict";
+import {
+  createServer as createHttp2Server,
+  type IncomingHttpHeaders,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from "node:http2";
 import { type AddressInfo, createServer } from "node:net";
 import { NotSentError } from "../../provider/api/errors";
 import { engineAddress, EngineWatch, freshnessMs } from "../../provider/engineWatch";
@@ -19,7 +25,10 @@ describe("the engine watch", () => {
       assert.equal(addressIn("127.0.0.1:4000"), "127.0.0.1:4000");
       assert.equal(addressIn("--tracing", "tcp://127.0.0.1:5000", "127.0.0.1:4000"), "127.0.0.1:4000");
       assert.equal(addressIn("--logtostderr", "-v=9", "127.0.0.1:4000"), "127.0.0.1:4000");
-      assert.equal(addressIn("test/a.test.ts"), undefined);
+      assert.equal(addressIn("[::1]:4000"), "[::1]:4000");
+      for (const other of ["test/a.test.ts", "tcp://127.0.0.1:5000", "127.0.0.1:4000/", "[engine]:4000"]) {
+        assert.equal(addressIn(other), undefined, other);
+      }
     } finally {
       process.argv = argv;
     }
@@ -34,7 +43,11 @@ describe("the engine watch", () => {
     assert.deepEqual({ calls: engine.calls, connections: engine.connections }, { calls: 2, connections: 1 });
     await engine.close();
     await later();
-    await assert.rejects(watch.requireEngine(facts), NotSentError);
+    await assert.rejects(watch.requireEngine(facts), (error) => {
+      assert.ok(error instanceof NotSentError);
+      assert.match(error.message, /the engine that requested it is gone, and could not save the result .*Run again\.$/);
+      return true;
+    });
   });
 
   it("does not take another gRPC server at the port of the engine for the engine", async () => {
@@ -59,4 +72,39 @@ describe("the engine watch", () => {
     await assert.rejects(new EngineWatch(`127.0.0.1:${port}`).requireEngine(facts), NotSentError);
     await new Promise((resolve) => server.close(resolve));
   });
+
+  const grpc = { ":status": 200, "grpc-status": "12" };
+  const responses: Readonly<Record<string, readonly [(stream: ServerHttp2Stream) => void, isEngine: boolean]>> = {
+    "a gRPC response of another encoding": [
+      (stream) => stream.respond({ ...grpc, "content-type": "application/grpc+proto" }, { endStream: true }),
+      true,
+    ],
+    "a response that is not gRPC": [
+      (stream) => stream.respond({ ":status": 200, "content-type": "text/html" }, { endStream: true }),
+      false,
+    ],
+    "a call that is closed without a response": [(stream) => stream.close(), false],
+    "a call that fails": [(stream) => stream.close(2), false],
+  };
+  for (const [what, [respond, isEngine]] of Object.entries(responses)) {
+    it(`takes ${what} for ${isEngine ? "the engine" : "no engine"}`, async () => {
+      const received: IncomingHttpHeaders[] = [];
+      const sessions: ServerHttp2Session[] = [];
+      const server = createHttp2Server().on("stream", (stream, headers) => {
+        received.push(headers);
+        respond(stream.on("error", () => undefined));
+      });
+      server.on("session", (session) => sessions.push(session));
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+      const watch = new EngineWatch(`127.0.0.1:${(server.address() as AddressInfo).port}`);
+      if (isEngine) await watch.requireEngine(facts);
+      else await assert.rejects(watch.requireEngine(facts), NotSentError);
+      assert.deepEqual(
+        received.map((headers) => [headers[":path"], headers["content-type"]]),
+        [["/grpc.health.v1.Health/Check", "application/grpc"]],
+      );
+      server.close();
+      sessions.forEach((session) => session.destroy());
+    });
+  }
 });

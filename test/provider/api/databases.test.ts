@@ -11,9 +11,16 @@ describe("api: databases", () => {
     const requester = new FakeRequester(() => ({ body: databaseText({ password: canary }) }));
     const { record, credentials } = await new Databases(requester).resetPassword("db");
     assert.deepEqual([record.databaseId, credentials.password], ["db", canary]);
-    const [{ method, path, idempotent, query, purpose } = assert.fail(), ...more] = requester.sent;
+    const [{ method, path, idempotent, query, purpose, consequences, secrets } = assert.fail(), ...more] =
+      requester.sent;
     assert.deepEqual([method, path, idempotent, query], ["POST", "/v2/keyvalue/reset-password/db", false, undefined]);
     assert.equal(purpose, 'reset the password of database "db"');
+    assert.deepEqual(consequences, {
+      "not sent": "The password was not changed: nothing was sent.",
+      rejected: "The password was not changed.",
+      "maybe applied": "The password may have been changed, and the new one is not known.",
+    });
+    assert.deepEqual(secrets, []);
     assert.equal(more.length, 0);
   });
 
@@ -48,7 +55,13 @@ describe("api: databases", () => {
       await assert.rejects(new Databases(new FakeRequester(() => ({ status, body }))).resetPassword("db"), (error) => {
         assert.ok(error instanceof UnconfirmedError);
         assert.deepEqual([error.status, error.delivery], [status, "maybe applied"]);
-        assert.match(error.message, new RegExp(`answered ${status}, but .* may have been changed.*rekey:baseUrl`));
+        const why = what.endsWith("another database")
+          ? "it sent the record of another database"
+          : "its answer is not a";
+        assert.match(
+          error.message,
+          new RegExp(`answered ${status}, but ${why}.* may have been changed.*rekey:baseUrl`),
+        );
         assert.ok(!error.message.includes(canary));
         return true;
       });

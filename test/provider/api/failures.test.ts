@@ -32,6 +32,13 @@ const rows: readonly (readonly [string, FailedAttempt, name: string, happened: R
   ],
   ["a foreign one", { delivery: "not sent", code: "SELF_SIGNED_CERT_IN_CHAIN" }, "NotSentError", /no secure/, /caFile/],
   ["no TLS there", { delivery: "not sent", code: "EPROTO" }, "NotSentError", /no secure/, /rekey:baseUrl/],
+  [
+    "another protocol error",
+    { delivery: "not sent", code: "EPROTONOSUPPORT" },
+    "NotSentError",
+    /failed \(EPROTONOSUPPORT\)/,
+    /platform runs/,
+  ],
   ["no time", { delivery: "not sent", code: "deadline" }, "NotSentError", /within the deadline/, /run again/],
   ["no code", { delivery: "not sent" }, "NotSentError", /for an unknown reason/, /run again/],
   ["no proxy", { delivery: "not sent", proxy: "unreachable" }, "NotSentError", /the proxy could not/, /rekey:proxy\./],
@@ -61,6 +68,7 @@ const rows: readonly (readonly [string, FailedAttempt, name: string, happened: R
     /Wait, then/,
   ],
   ["302", { delivery: "rejected", status: 302 }, "RejectedError", /answered 302 /, /not followed: set rekey:baseUrl/],
+  ["400", { delivery: "rejected", status: 400 }, "RejectedError", /answered 400 /, /Mend what the platform names/],
   ["422", { delivery: "rejected", status: 422 }, "RejectedError", /answered 422 /, /Mend what the platform names/],
   [
     "303",
@@ -83,6 +91,8 @@ const rows: readonly (readonly [string, FailedAttempt, name: string, happened: R
     /no whole answer/,
     /platform is well/,
   ],
+  ["too much", { delivery: "maybe applied", code: "too large" }, "UnconfirmedError", /was too large/, /is well/],
+  ["an unknown end", { delivery: "maybe applied" }, "UnconfirmedError", /cut off.*for an unknown reason/, /is well/],
   ["a cut", { delivery: "maybe applied", code: "ECONNRESET" }, "UnconfirmedError", /cut off.*ECONNRESET/, /is well/],
 ];
 

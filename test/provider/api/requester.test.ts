@@ -113,6 +113,7 @@ describe("api: requester, over a real socket", () => {
     ["302", reset, echo(302), "rejected", 302],
     ["422", reading, echo(422), "rejected", 422],
     ["429 for an hour", reset, echo(429, { "retry-after": "3600" }), "rejected", 429],
+    ["429 for longer than the deadline", reset, echo(429, { "retry-after": "6" }), "rejected", 429],
     ["429 each time", reset, echo(429), "rejected", 429, 3],
     ["500 to a reset", reset, echo(500), "maybe applied", 500],
     ["503 that says when, to a reset", reset, echo(503, { "retry-after": "0" }), "maybe applied", 503],
@@ -136,6 +137,14 @@ describe("api: requester, over a real socket", () => {
 
   it("tries again what may be tried again, and gives the answer", async () => {
     const url = await start({ status: 429 }, { status: 200, body: "ok" });
+    assert.equal((await requester(url).send(reset)).body, "ok");
+    assert.equal(server.received.length, 2);
+  });
+
+  it("reads a date to wait for by the platform's own clock", async () => {
+    const there = Date.now() + 86_400_000;
+    const headers = { date: new Date(there).toUTCString(), "retry-after": new Date(there).toUTCString() };
+    const url = await start({ status: 429, headers }, { body: "ok" });
     assert.equal((await requester(url).send(reset)).body, "ok");
     assert.equal(server.received.length, 2);
   });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { createServer } from "node:https";
 import { type AddressInfo } from "node:net";
 import { mock } from "node:test";
@@ -7,6 +8,7 @@ import tls from "node:tls";
 import { isDeepStrictEqual } from "node:util";
 import { Connections } from "../../../provider/api/connections";
 import { type ConnectionError } from "../../../provider/api/openConnection";
+import { trusting } from "../../../provider/api/openConnection";
 import { caFile, certificate } from "../../faults/certificates";
 import { projectRoot } from "../../support/host";
 import { runAsync } from "../../support/runAsync";
@@ -33,8 +35,27 @@ describe("TLS with rekey:caFile", () => {
     server.close();
     assert.equal(made.mock.callCount(), 1);
     const { ca } = made.mock.calls[0]?.arguments[0] ?? {};
+    made.mock.restore();
     assert.ok(isDeepStrictEqual(ca, [...tls.rootCertificates, foreign]));
   });
+
+  for (const [what, file, named] of [
+    ["the file of NODE_EXTRA_CA_CERTS", caFile, [readFileSync(caFile, "utf8")]],
+    ["nothing else if that file cannot be read", "/nowhere/ca.pem", []],
+    ["nothing else if it is not set", "", []],
+  ] as const)
+    it(`adds ${what} to the trusted certificates`, () => {
+      const made = mock.method(tls, "createSecureContext");
+      process.env["NODE_EXTRA_CA_CERTS"] = file;
+      try {
+        trusting(foreign);
+        const { ca } = made.mock.calls[0]?.arguments[0] ?? {};
+        assert.ok(isDeepStrictEqual(ca, [...tls.rootCertificates, ...named, foreign]));
+      } finally {
+        delete process.env["NODE_EXTRA_CA_CERTS"];
+        made.mock.restore();
+      }
+    });
 
   for (const [whom, file, expected] of [
     ["what NODE_EXTRA_CA_CERTS names, too", caFile, "200"],

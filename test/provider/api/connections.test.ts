@@ -1,0 +1,331 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type AddressInfo, connect, type Socket } from "node:net";
+import { networkInterfaces } from "node:os";
+import { setTimeout as wait } from "node:timers/promises";
+import { createServer as createTlsServer, type TLSSocket } from "node:tls";
+import { NotSentError, type RequestError, type RequestFacts } from "../../../provider/api/errors";
+import { PlatformClient } from "../../../provider/api/platformClient";
+import { type SettingName, Settings } from "../../../provider/settings";
+import { caFile, certificate } from "../../faults/certificates";
+import { bodyOf } from "../../faults/platformBodies";
+import { Proxy, type ProxyBehaviour } from "../../faults/proxy";
+import { RawServer, type ServerOptions } from "../../faults/rawServer";
+
+const hasIPv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === "::1"));
+
+describe("api: connections, over real sockets", () => {
+  const { random } = Math;
+  before(() => (Math.random = () => 0));
+  after(() => (Math.random = random));
+
+  const opened: { close(): Promise<unknown> }[] = [];
+  afterEach(async () => {
+    for (const one of opened.splice(0)) await one.close();
+  });
+
+  async function startServer(options: Partial<ServerOptions> = {}): Promise<RawServer> {
+    const server = await RawServer.start({ bodyOf, ...options });
+    opened.push(server);
+    return server;
+  }
+
+  async function startProxy(behaviour?: ProxyBehaviour): Promise<Proxy> {
+    const proxy = await Proxy.start(behaviour);
+    opened.push(proxy);
+    return proxy;
+  }
+
+  function clientOf(
+    url: string,
+    settings: Partial<Record<SettingName, string>> = {},
+    beforeSend?: (facts: RequestFacts) => Promise<void>,
+  ) {
+    const values = { baseUrl: url, queueUrl: url, username: "ops", password: "pw", queueToken: "token", ...settings };
+    const client = new PlatformClient(new Settings((name) => (values as typeof settings)[name]), beforeSend);
+    return {
+      reset: () => client.databases.resetPassword("db"),
+      read: () => client.flowControl.get("orders"),
+    };
+  }
+
+  const plain = ({ port }: { port: number }) => `http://127.0.0.1:${port}`;
+  const secure = ({ port }: { port: number }) => `https://127.0.0.1:${port}`;
+
+  async function errorOf(sending: Promise<unknown>): Promise<RequestError> {
+    const error: unknown = await sending.then(
+      () => assert.fail("the request did not fail"),
+      (reason: unknown) => reason,
+    );
+    return error as RequestError;
+  }
+
+  async function holdNotSent(sending: Promise<unknown>, code: string | undefined, message: RegExp): Promise<void> {
+    const error = await errorOf(sending);
+    assert.ok(error instanceof NotSentError, String(error));
+    assert.deepEqual({ delivery: error.delivery, code: error.code }, { delivery: "not sent", code });
+    assert.match(error.message, message);
+  }
+
+  it("serve one read after the other; each reset has its own, which is closed after it", async () => {
+    const server = await startServer();
+    const sockets: Socket[] = [];
+    server.behave("POST", "db", ({ socket, answer }) => {
+      sockets.push(socket);
+      answer(200, { connection: "keep-alive" });
+    });
+    const { read, reset } = clientOf(plain(server));
+    await read();
+    await read();
+    assert.equal(server.connections, 1);
+    await reset();
+    await reset();
+    await read();
+    assert.deepEqual({ all: server.connections, ofResets: new Set(sockets).size }, { all: 3, ofResets: 2 });
+    for (const socket of sockets) if (!socket.closed) await once(socket, "close");
+  });
+
+  it("are kept for each origin", async () => {
+    const [management, queue] = [await startServer(), await startServer()];
+    const { read, reset } = clientOf(plain(management), { queueUrl: plain(queue) });
+    await read();
+    await reset();
+    const other = clientOf(plain(queue));
+    await other.read();
+    assert.deepEqual(
+      [management, queue].map(({ requests, connections }) => ({ requests: requests.length, connections })),
+      [
+        { requests: 1, connections: 1 },
+        { requests: 2, connections: 2 },
+      ],
+    );
+  });
+
+  it("are ready before a reset asks whether it may be sent, and closed if it may not", async () => {
+    const sockets: Socket[] = [];
+    let received = 0;
+    const server = await startServer({
+      accept: (socket) => void sockets.push(socket.on("data", (bytes: Buffer) => (received += bytes.length))),
+    });
+    let connectionsBefore = 0;
+    const { reset } = clientOf(plain(server), {}, async (facts) => {
+      while (server.connections === 0) await wait(1);
+      connectionsBefore = server.connections;
+      throw new NotSentError(facts, "the engine is gone", "Run again.");
+    });
+    await holdNotSent(reset(), undefined, /the engine is gone/);
+    const [socket = assert.fail()] = sockets;
+    if (!socket.closed) await once(socket, "close");
+    assert.deepEqual({ connectionsBefore, received }, { connectionsBefore: 1, received: 0 });
+  });
+
+  it("that are cut while a reset asks whether it may be sent count as not sent", async () => {
+    const sockets: Socket[] = [];
+    const server = await startServer({ accept: (socket) => void sockets.push(socket.resume()) });
+    const { reset } = clientOf(plain(server), {}, async () => {
+      while (sockets.length === 0) await wait(1);
+      sockets.shift()?.resetAndDestroy();
+      await wait(50);
+    });
+    await holdNotSent(reset(), "ECONNRESET", /the connection failed \(ECONNRESET\), 3 times/);
+    assert.equal(server.connections, 3);
+  });
+
+  it("of a read that are found cut are opened again", async () => {
+    const server = await startServer();
+    const used = new WeakSet<Socket>();
+    server.behave("GET", "orders", ({ socket, answer }) => {
+      if (used.has(socket)) return void socket.resetAndDestroy();
+      used.add(socket);
+      answer(200);
+    });
+    const { read } = clientOf(plain(server));
+    await read();
+    assert.equal((await read()).exists, true);
+    assert.deepEqual(
+      { requests: server.requests.length, connections: server.connections },
+      { requests: 3, connections: 2 },
+    );
+  });
+
+  it("of a reset that are cut after the request was read count as maybe applied, and it is not repeated", async () => {
+    const server = await startServer();
+    server.behave("POST", "db", ({ socket }) => void socket.resetAndDestroy());
+    const { delivery, code } = await errorOf(clientOf(plain(server)).reset());
+    assert.deepEqual({ delivery, code }, { delivery: "maybe applied", code: "ECONNRESET" });
+    assert.equal(server.requests.length, 1);
+  });
+
+  it("that are cut in the middle of a body are told from bodies that are too large", async () => {
+    const server = await startServer();
+    server.behave("GET", "orders", ({ socket }) => {
+      socket.end("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{", () => socket.destroy());
+    });
+    server.behave("POST", "db", ({ answer }) => answer(200, {}, Buffer.alloc(32 * 1024 * 1024 + 1, " ")));
+    const { read, reset } = clientOf(plain(server));
+    assert.match((await errorOf(read())).message, /cut off or could not be read \(ECONNRESET\), 3 times/);
+    assert.match((await errorOf(reset())).message, /the answer was too large to be read/);
+  });
+
+  it("to nobody are refused, and nothing was sent", async () => {
+    const server = await RawServer.start({ bodyOf });
+    const url = plain(server);
+    await server.close();
+    await holdNotSent(clientOf(url).reset(), "ECONNREFUSED", /refused \(ECONNREFUSED\), 3 times/);
+  });
+
+  it("that do not become ready in a part of the deadline are opened again", async () => {
+    const server = await startServer({ accept: () => undefined });
+    const error = await errorOf(clientOf(secure(server), { deadlineSeconds: "1" }).reset());
+    assert.ok(error instanceof NotSentError, String(error));
+    // The third attempt may meet the deadline before its own limit.
+    assert.match(error.message, /(ETIMEDOUT|within the deadline).*, [23] times/);
+    assert.ok(server.connections >= 2, String(server.connections));
+  });
+
+  if (hasIPv6) {
+    it("reach a platform and a proxy by an IPv6 address", async () => {
+      const body = '{"flowControlKey":"orders","waitListSize":2,"parallelismCount":1}';
+      const server = createTlsServer(certificate("good"), (socket) => {
+        socket.once("data", () => socket.end(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`));
+      }).listen(0, "::1");
+      await once(server, "listening");
+      opened.push({ close: async () => server.close() });
+      const url = `https://[::1]:${(server.address() as AddressInfo).port}`;
+      assert.equal((await clientOf(url, { caFile }).read()).exists, true);
+      const proxy = await startProxy({ host: "::1", answers: 502 });
+      const { reset } = clientOf(url, { proxy: `http://[::1]:${proxy.port}` });
+      await holdNotSent(reset(), undefined, /the proxy answered 502 /);
+      assert.ok(proxy.heads[0]?.startsWith(`CONNECT ${new URL(url).host} HTTP/1.1\r\n`), proxy.heads[0]);
+    });
+  }
+
+  describe("with TLS", () => {
+    it("send nothing before the handshake is complete", async () => {
+      const cut = await startServer({ accept: (socket) => socket.once("data", () => socket.resetAndDestroy()) });
+      await holdNotSent(clientOf(secure(cut)).reset(), "ECONNRESET", /ECONNRESET.*3 times/);
+      for (const [name, code] of [
+        ["foreign", "UNABLE_TO_VERIFY_LEAF_SIGNATURE"],
+        ["expired", "CERT_HAS_EXPIRED"],
+        ["otherHost", "ERR_TLS_CERT_ALTNAME_INVALID"],
+      ] as const) {
+        const server = await startServer({ tls: certificate(name) });
+        await holdNotSent(clientOf(secure(server), { caFile }).reset(), code, /no secure connection.*rekey:caFile/);
+        assert.equal(server.requests.length, 0);
+      }
+    });
+
+    it("name the host, but not an address, and resume the session of the last one to the same origin", async () => {
+      const seen: { name: string | false | null; resumed: boolean }[] = [];
+      const server = await startServer({ tls: certificate("good") });
+      server.behave("POST", "db", ({ socket, answer }) => {
+        const { servername } = socket as TLSSocket & { servername: string | false | null };
+        seen.push({ name: servername || false, resumed: (socket as TLSSocket).isSessionReused() });
+        answer(200);
+      });
+      const { reset } = clientOf(secure(server), { caFile });
+      await reset();
+      await reset();
+      await clientOf(`https://localhost:${server.port}`, { caFile }).reset();
+      assert.deepEqual(seen, [
+        { name: false, resumed: false },
+        { name: false, resumed: true },
+        { name: "localhost", resumed: false },
+      ]);
+    });
+
+    it("serve one read after the other", async () => {
+      const server = await startServer({ tls: certificate("good") });
+      const { read } = clientOf(secure(server), { caFile });
+      await read();
+      await read();
+      assert.deepEqual(
+        { requests: server.requests.length, connections: server.connections },
+        { requests: 2, connections: 1 },
+      );
+    });
+  });
+
+  describe("through a proxy", () => {
+    for (const [tls, url] of [
+      [undefined, plain],
+      [certificate("good"), secure],
+    ] as const) {
+      it(`carry ${tls ? "TLS" : "plain HTTP"}; the proxy's credentials go to the proxy alone`, async () => {
+        const server = await startServer(tls ? { tls } : {});
+        const proxy = await startProxy();
+        const settings = { proxy: `http://us%40er:p%3Aw@127.0.0.1:${proxy.port}`, ...(tls && { caFile }) };
+        const { read, reset } = clientOf(url(server), settings);
+        await read();
+        await reset();
+        const target = `127.0.0.1:${server.port}`;
+        const credentials = Buffer.from("us@er:p:w").toString("base64");
+        assert.equal(proxy.heads.length, 2);
+        for (const head of proxy.heads) {
+          const [first, ...headers] = head.trimEnd().split("\r\n");
+          assert.equal(first, `CONNECT ${target} HTTP/1.1`);
+          assert.ok(headers.includes(`Host: ${target}`));
+          assert.ok(headers.includes(`Proxy-Authorization: Basic ${credentials}`));
+          assert.doesNotMatch(head, /^authorization:/im);
+        }
+        assert.equal(server.requests.length, 2);
+        for (const { authorization } of server.requests) assert.ok(!authorization.includes(credentials));
+      });
+    }
+
+    it("may be secure themselves, and need no credentials", async () => {
+      const server = await startServer();
+      const proxy = await startProxy();
+      const front = createTlsServer(certificate("good"), (socket) => {
+        const behind = connect(proxy.port, "127.0.0.1").on("error", () => socket.destroy());
+        socket.on("error", () => behind.destroy());
+        socket.pipe(behind).pipe(socket);
+      }).listen(0, "127.0.0.1");
+      await once(front, "listening");
+      opened.push({ close: async () => front.close() });
+      const { port } = front.address() as AddressInfo;
+      await clientOf(plain(server), { proxy: `https://127.0.0.1:${port}`, caFile }).reset();
+      assert.doesNotMatch(proxy.heads[0] ?? assert.fail(), /proxy-authorization/i);
+      await holdNotSent(
+        clientOf(plain(server), { proxy: `https://127.0.0.1:${port}` }).reset(),
+        undefined,
+        /the proxy could not be reached/,
+      );
+      assert.equal(server.requests.length, 1);
+    });
+
+    it("ask for the port that the address leaves out", async () => {
+      const proxy = await startProxy({ answers: 502 });
+      const address = `http://127.0.0.1:${proxy.port}`;
+      await errorOf(clientOf("https://platform.test", { proxy: address }).reset());
+      await errorOf(clientOf("http://127.0.0.1", { proxy: address }).reset());
+      assert.deepEqual(
+        proxy.heads.map((head) => head.split(" ")[1]),
+        ["platform.test:443", "127.0.0.1:80"],
+      );
+    });
+
+    for (const answers of [302, 407, 502]) {
+      it(`that answers ${answers} are not opened, and nothing was sent`, async () => {
+        const server = await startServer();
+        const proxy = await startProxy({ answers });
+        const { reset } = clientOf(plain(server), { proxy: plain(proxy) });
+        await holdNotSent(reset(), undefined, new RegExp(`the proxy answered ${answers} `));
+        assert.deepEqual({ asked: proxy.heads.length, reached: server.connections }, { asked: 1, reached: 0 });
+        while (proxy.open > 0) await wait(1);
+      });
+    }
+
+    it("that is silent or gone are not opened, and nothing was sent", async () => {
+      const server = await startServer();
+      const silent = await startProxy({ answers: "silent" });
+      const unreachable = /the proxy could not be reached/;
+      const settings = { proxy: plain(silent), deadlineSeconds: "0.3" };
+      await holdNotSent(clientOf(plain(server), settings).reset(), undefined, unreachable);
+      while (silent.open > 0) await wait(1);
+      await silent.close();
+      await holdNotSent(clientOf(plain(server), settings).reset(), undefined, unreachable);
+      assert.equal(server.connections, 0);
+    });
+  });
+});
