@@ -30,7 +30,7 @@ const packages = {
   "rekey-local": {
     folder: "local",
     expected:
-      /^(dist\/((cli|engine|platform)\/.*|index)\.(js|d\.ts)|dist\/platform\/(console\/page\/[a-z]+\.(html|css|js)|openapi\.yaml)|bin\/rekey-local\.js|package\.json|README\.md|LICENSE)$/,
+      /^(dist\/((cli|engine|platform)\/.*|index|unreadable)\.(js|d\.ts)|dist\/platform\/(console\/page\/[a-z]+\.(html|css|js)|openapi\.yaml)|bin\/rekey-local\.js|package\.json|README\.md|LICENSE)$/,
     needed: ["README.md", "LICENSE", "dist/platform/console/page/index.html", "dist/platform/openapi.yaml"],
   },
 } as const;
