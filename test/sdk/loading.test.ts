@@ -32,7 +32,9 @@ describe("sdk: loading", () => {
       heavy.filter((name) => loaded.has(name) && !pulumis.has(name)),
       [],
     );
-    assert.ok(packagesLoadedBy(`require(${JSON.stringify(join(root, "dist/provider/api/platformClient.js"))})`).has("axios"));
+    assert.ok(
+      packagesLoadedBy(`require(${JSON.stringify(join(root, "dist/provider/api/platformClient.js"))})`).has("axios"),
+    );
   });
 
   it("of the provider entry loads no package before it is needed", () => {
