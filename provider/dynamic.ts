@@ -20,7 +20,7 @@ interface ResourceHandler<Inputs, Outputs> {
   apply(saved: Outputs | undefined, inputs: Inputs, session: Session): Promise<Applied<Outputs>>;
 }
 
-/** Bytes of an init error's properties. A trailer of 60 kB hangs the call for ever, and takes the answer with it. */
+/** Bytes of an init error's properties. A trailer of 60 kB hangs the call permanently, and the response is lost. */
 const maxInitErrorProperties = 32 * 1024;
 
 /** The session of this process. All resources share its limits, and what it remembers. */

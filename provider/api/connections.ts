@@ -23,7 +23,7 @@ export interface ConnectionUse {
   readonly timeoutMs: number;
   readonly state: AttemptState;
   /**
-   * Set for a request that must not be repeated: it gets a connection of its own, and this is called when the connection
+   * Set for a request that must not be repeated: it gets a separate connection, and this is called when the connection
    * is ready, immediately before the request's first byte. The request is not sent if it throws.
    */
   readonly beforeSend?: (() => Promise<void>) | undefined;

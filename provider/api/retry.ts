@@ -2,7 +2,7 @@
  * What became of a request:
  * - `not sent`: it cannot have arrived;
  * - `rejected`: it arrived, and the platform refused it;
- * - `maybe applied`: it may have arrived, and nobody knows what the platform did;
+ * - `maybe applied`: it may have arrived, and it is unknown what the platform did;
  * - `answered`: the platform says that it was done.
  */
 export type Delivery = "not sent" | "rejected" | "maybe applied" | "answered";
