@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { endScenes, onEngines, scene } from "./onEngines";
+import { onEngines, scene } from "../support/onEngines";
 
 const key = {
   flowControlKey: "orders",
@@ -35,10 +35,8 @@ exports.global = getGlobalParallelismOutput({ dependsOn: group });
 }
 
 onEngines("Flow control", (engine) => {
-  after(endScenes);
-
   it("is reset once for one trigger, and read after the reset as stack outputs", async () => {
-    const { platform, program, stack } = await scene(engine, resetting("1"), { flowControlKeys: [key, "emails"] });
+    const { platform, project, stack } = await scene(engine, resetting("1"), { flowControlKeys: [key, "emails"] });
     const resets = (): number => platform.requests.filter(({ method }) => method === "POST").length;
     assert.equal((await stack.preview()).succeeded, true);
     assert.deepEqual([resets(), platform.requests.filter(({ path }) => path.includes("nobody")).length], [0, 1]);
@@ -62,7 +60,7 @@ onEngines("Flow control", (engine) => {
     await stack.up();
     await stack.refresh();
     assert.equal(resets(), 1);
-    program.rewrite(resetting("2"));
+    project.rewrite(resetting("2"));
     platform.setFlowControlKey(key);
     const again = await stack.up();
     assert.deepEqual([again.outputs["count"]?.value, resets()], [2, 2]);

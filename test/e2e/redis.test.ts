@@ -5,7 +5,7 @@ import { startRedisServer } from "../../local/platform/redisServer";
 import { resetPassword } from "../local/platform/client";
 import { session, whoAmI, withRedis } from "../support/redis";
 import { RedisLine } from "../support/redisLine";
-import { endScenes, onEngines, scene } from "./onEngines";
+import { onEngines, scene } from "../support/onEngines";
 
 const rotating = (version: number) => `
 const { PasswordRotation } = require("pulumi-rekey");
@@ -18,10 +18,8 @@ exports.address = interpolate\`redis://rekey-db-quickstart:\${rotation.password}
 withRedis("a database in a real Redis", function () {
   this.timeout(180_000);
   onEngines("PasswordRotation with a Redis", (engine) => {
-    after(endScenes);
-
     it("leaves the old password refused, the new one accepted, and the old session closed", async () => {
-      const { platform, program, stack } = await scene(engine, rotating(1), {
+      const { platform, project, stack } = await scene(engine, rotating(1), {
         redis: true,
         credentialsInAnswer: "always",
       });
@@ -39,7 +37,7 @@ withRedis("a database in a real Redis", function () {
       assert.equal((await stack.up()).succeeded, true);
       assert.equal(await old.ping(), "PONG", "nothing was to be rotated");
 
-      program.rewrite(rotating(2));
+      project.rewrite(rotating(2));
       const second = await stack.up();
       await ended;
       await assert.rejects(whoAmI(String(address.value)), /WRONGPASS/);
