@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { rmSync, writeFileSync } from "node:fs";
+import { fails, succeeds } from "../support/engine";
 import { onEngines, scene } from "../support/onEngines";
 
 /** A consumer that keeps the password it was given, and cannot be updated while the file `broken` is there. */
@@ -34,13 +35,10 @@ onEngines("A consumer of the password", (engine) => {
     assert.equal(consumed(first), password());
     writeFileSync(broken, "");
     await stack.setConfig("version", "2");
-    const failed = await stack.up();
-    assert.equal(failed.succeeded, false);
-    assert.match(failed.printed, /the consumer is away/);
+    await fails(stack.up(), /the consumer is away/);
     assert.equal(platform.resetCount, 2);
     rmSync(broken);
-    const again = await stack.up();
-    assert.equal(again.succeeded, true, again.printed);
+    const again = await succeeds(stack.up());
     assert.equal(consumed(again), password());
     assert.equal(platform.resetCount, 2);
   });

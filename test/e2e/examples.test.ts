@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Platform, type PlatformOptions, startPlatform } from "../../local";
-import { type Result, type Stack } from "../support/engine";
+import { type Result, type Stack, succeeds } from "../support/engine";
 import { onEngines } from "../support/onEngines";
 import { environmentOf, Project, transpileOnly } from "../support/project";
 
@@ -106,7 +106,7 @@ const examples: Readonly<Record<string, Expectation>> = {
       const settings = JSON.parse(readFileSync(file, "utf8")) as { databases: { prices: { version: number } } };
       settings.databases.prices.version++;
       writeFileSync(file, JSON.stringify(settings));
-      assert.equal((await stack.up()).succeeded, true);
+      await succeeds(stack.up());
       const counts = [...platform.databases].map(([id, { resets }]) => [id, resets]);
       assert.deepEqual(Object.fromEntries(counts), { "db-sessions": 1, "db-carts": 1, "db-prices": 2 });
     },
@@ -125,11 +125,9 @@ onEngines("The example", (engine) => {
       try {
         const stack = await engine.open(project.directory, { ...environmentOf(platform), ...transpileOnly });
         for (const [key, setting] of Object.entries(config)) await stack.setConfig(key, setting);
-        const preview = await stack.preview();
-        assert.equal(preview.succeeded, true, preview.printed);
+        await succeeds(stack.preview());
         assert.equal(resetsOf(platform), 0, "a preview resets nothing");
-        const first = await stack.up();
-        assert.equal(first.succeeded, true, first.printed);
+        const first = await succeeds(stack.up());
         await then({ project, platform, stack, first });
       } finally {
         await platform.close();

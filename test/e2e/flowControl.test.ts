@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { fails, succeeds } from "../support/engine";
 import { onEngines, scene } from "../support/onEngines";
 
 const key = {
@@ -38,7 +39,7 @@ onEngines("Flow control", (engine) => {
   it("is reset once for one trigger, and read after the reset as stack outputs", async () => {
     const { platform, project, stack } = await scene(engine, resetting("1"), { flowControlKeys: [key, "emails"] });
     const resets = (): number => platform.requests.filter(({ method }) => method === "POST").length;
-    assert.equal((await stack.preview()).succeeded, true);
+    await succeeds(stack.preview());
     assert.deepEqual([resets(), platform.requests.filter(({ path }) => path.includes("nobody")).length], [0, 1]);
     const { outputs, printed } = await stack.up();
     const reset = { ...key, exists: true, parallelismCount: 0, rateCount: 0 };
@@ -73,9 +74,7 @@ onEngines("Flow control", (engine) => {
   it("fails with advice where the token is refused, and is reset by the next up", async () => {
     const { platform, stack } = await scene(engine, resetting("1"), { flowControlKeys: [key] });
     await stack.setConfig("rekey:queueToken", "wrong", true);
-    const { succeeded, printed } = await stack.up();
-    assert.equal(succeeded, false);
-    assert.match(printed, /answered 401.*Check rekey:queueToken/s);
+    await fails(stack.up(), /answered 401.*Check rekey:queueToken/s);
     await stack.setConfig("rekey:queueToken", platform.queueToken, true);
     const { outputs } = await stack.up();
     const after = outputs["after"]?.value as { parallelismCount: number } | undefined;

@@ -3,7 +3,7 @@ import { copyFileSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type ExportedDeployment, LocalStack } from "../../local";
 import { projectRoot } from "../support/host";
-import { type Engine, localEngine, pulumiCli } from "../support/engine";
+import { type Engine, localEngine, pulumiCli, succeeds } from "../support/engine";
 import { passphrase, runEngine } from "../support/engineProcess";
 import { onEngine, scene } from "../support/onEngines";
 import { Project } from "../support/project";
@@ -42,7 +42,7 @@ onEngine(localEngine, "A stack that is handed over", (engine) => {
       mkdirSync(project.path("backend"));
 
       await stack.setConfig("version", "one", true);
-      assert.equal((await stack.up()).succeeded, true);
+      await succeeds(stack.up());
       const outputs = json(await rekey("output", "--json", "--show-secrets")) as Record<string, unknown>;
       assert.deepEqual(
         [outputs["version"], outputs["password"], outputs["count"]],

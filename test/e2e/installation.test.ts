@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { fails, succeeds } from "../support/engine";
 import { onEngines, scene } from "../support/onEngines";
 
 onEngines("A program", (engine) => {
@@ -9,7 +10,7 @@ onEngines("A program", (engine) => {
        new PasswordRotation("cache", { databaseId: "db-quickstart" });
        new FlowControlReset("orders", { flowControlKey: "orders" });`,
     );
-    assert.equal((await stack.up()).succeeded, true);
+    await succeeds(stack.up());
     const { length } = platform.requests;
     project.rewrite("");
     project.uninstall("pulumi-rekey");
@@ -25,9 +26,7 @@ onEngines("A program", (engine) => {
        new PasswordRotation("cache", { databaseId: "db-quickstart" });`,
     );
     project.uninstall("pulumi-rekey");
-    const { succeeded, printed } = await stack.up();
-    assert.equal(succeeded, false);
-    assert.match(printed, /will not find pulumi-rekey from .*\n.*npm install --prefix .* pulumi-rekey/);
+    await fails(stack.up(), /will not find pulumi-rekey from .*\n.*npm install --prefix .* pulumi-rekey/);
     assert.equal(platform.requests.length, 0);
   });
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
-import { resourceNamed } from "../support/engine";
+import { fails, resourceNamed, succeeds } from "../support/engine";
 import { onEngines, scene } from "../support/onEngines";
 
 /** A program with one rotation of the given arguments. */
@@ -28,8 +28,7 @@ onEngines("PasswordRotation", (engine) => {
     );
     const up = await stack.up();
     assert.match(String(up.outputs["next"]?.value), /Z$/);
-    const { succeeded, printed } = await stack.preview();
-    assert.equal(succeeded, true, printed);
+    const { printed } = await succeeds(stack.preview());
     assert.match(printed, /2 unchanged/);
     assert.doesNotMatch(printed, /unknown/);
   });
@@ -61,7 +60,7 @@ onEngines("PasswordRotation", (engine) => {
     project.rewrite(rotating(database));
     assert.deepEqual((await stack.up()).changes, { same: 2 }, "taking the trigger away resets nothing");
     assert.equal(platform.resetCount, 2);
-    assert.equal((await stack.destroy()).succeeded, true);
+    await succeeds(stack.destroy());
     assert.equal(platform.resetCount, 2);
   });
 
@@ -106,9 +105,7 @@ onEngines("PasswordRotation", (engine) => {
   it("keeps what it knows when an answer is lost, and resets once more", async () => {
     const { platform, stack } = await scene(engine, rotating(database));
     platform.failNext({ path: /reset-password/, dropConnection: "after-apply" });
-    const lost = await stack.up();
-    assert.equal(lost.succeeded, false);
-    assert.match(lost.printed, /may have been changed/);
+    await fails(stack.up(), /may have been changed/);
     assert.equal(platform.resetCount, 1);
     const saved = resourceNamed(await stack.exportState(), "cache");
     assert.equal(saved?.outputs?.["outcome"], "unknown");
@@ -124,10 +121,7 @@ onEngines("PasswordRotation", (engine) => {
     await stack.up();
     project.rewrite(rotating(`${database}, version: 2`));
     platform.failNext({ path: /reset-password/, status: 422, body: `{"error":"id: is locked"}` });
-    const refused = await stack.up();
-    assert.equal(refused.succeeded, false);
-    assert.match(refused.printed, /answered 422: id: is locked/);
-    assert.match(refused.printed, /The password was not changed/);
+    await fails(stack.up(), /answered 422: id: is locked/, /The password was not changed/);
     assert.equal(platform.resetCount, 1);
     assert.equal((await stack.up()).outputs["count"]?.value, 2);
   });
@@ -139,9 +133,8 @@ onEngines("PasswordRotation", (engine) => {
        new PasswordRotation("one", { ${database} });
        new PasswordRotation("two", { ${database} });`,
     );
-    for (const refused of [await stack.preview(), await stack.up()]) {
-      assert.equal(refused.succeeded, false);
-      assert.match(refused.printed, /database "db-quickstart" is already rotated by urn:pulumi:.*::(one|two)/);
+    for (const operation of [stack.preview, stack.up]) {
+      await fails(operation(), /database "db-quickstart" is already rotated by urn:pulumi:.*::(one|two)/);
     }
     assert.equal(platform.resetCount, 0);
   });
@@ -152,9 +145,8 @@ onEngines("PasswordRotation", (engine) => {
       `const { PasswordRotation } = require("pulumi-rekey");
        new PasswordRotation("cache", { ${database} }, { import: "db-quickstart" });`,
     );
-    for (const { succeeded, printed } of [await stack.preview(), await stack.up()]) {
-      assert.equal(succeeded, false);
-      assert.match(printed, /cannot have the option `import`.*Nothing was sent.*initialRotation: false/);
+    for (const operation of [stack.preview, stack.up]) {
+      await fails(operation(), /cannot have the option `import`.*Nothing was sent.*initialRotation: false/);
     }
     assert.equal(platform.requests.length, 0);
   });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type Platform } from "../../local";
 import { leaksOf } from "../support/canaries";
-import { resourceNamed, type Result, type StateResource } from "../support/engine";
+import { fails, resourceNamed, type Result, type StateResource, succeeds } from "../support/engine";
 import { onEngines, scene } from "../support/onEngines";
 
 /** A program with one fleet of the given arguments. */
@@ -55,8 +55,7 @@ onEngines("PasswordRotationFleet", (engine) => {
       credentialsInAnswer: "always",
     });
     const since = counter(platform);
-    const preview = await stack.preview();
-    assert.equal(preview.succeeded, true, preview.printed);
+    await succeeds(stack.preview());
     assert.equal(since(), 0, "preview");
     const first = await stack.up();
     assert.deepEqual([outcomesOf(first), since()], [{ reset: 40 }, 40], first.printed);
@@ -90,8 +89,7 @@ onEngines("PasswordRotationFleet", (engine) => {
       ["no version for all", `databases: ids(40).filter((id) => id !== "db-7")`, 0],
     ] as const) {
       project.rewrite(fleetOf(args));
-      const { succeeded, printed } = await stack.up();
-      assert.equal(succeeded, true, printed);
+      await succeeds(stack.up());
       assert.equal(since(), requests, what);
     }
     assert.equal(platform.database("db-7").resets, 3);
@@ -102,12 +100,11 @@ onEngines("PasswordRotationFleet", (engine) => {
     ] as const) {
       const options = JSON.stringify({ aliases: aliases.map((alias) => ({ name: alias })) });
       project.rewrite(fleetOf(renamed).replace(`"caches", { ${renamed} }`, `"${name}", { ${renamed} }, ${options}`));
-      const { succeeded, printed } = await stack.up();
-      assert.equal(succeeded, true, printed);
+      await succeeds(stack.up());
       assert.equal(since(), requests, `the fleet is now called ${name}`);
     }
-    assert.equal((await stack.refresh()).succeeded, true);
-    assert.equal((await stack.destroy()).succeeded, true);
+    await succeeds(stack.refresh());
+    await succeeds(stack.destroy());
     assert.equal(since(), 0, "refresh and destroy");
   }).timeout(900_000);
 
@@ -152,11 +149,12 @@ onEngines("PasswordRotationFleet", (engine) => {
     const since = counter(platform);
     platform.failNext({ path: pathOf("db-3"), status: 422, body: `{"error":"id: is locked"}` });
     platform.failNext({ path: pathOf("db-17"), dropConnection: "after-apply" });
-    const failing = await stack.up();
-    assert.equal(failing.succeeded, false);
-    assert.match(failing.printed, /PasswordRotationFleet "caches": 2 of 30 databases failed:/);
-    assert.match(failing.printed, /the db-3: Could not .*answered 422: id: is locked.* The password was not changed/);
-    assert.match(failing.printed, /the db-17: Could not .*The password may have been changed/);
+    await fails(
+      stack.up(),
+      /PasswordRotationFleet "caches": 2 of 30 databases failed:/,
+      /the db-3: Could not .*answered 422: id: is locked.* The password was not changed/,
+      /the db-17: Could not .*The password may have been changed/,
+    );
     assert.equal(since(), 30);
     const state = await stack.exportState();
     assert.ok(state.deployment.resources?.every(({ initErrors }) => (initErrors ?? []).length === 0));
@@ -181,8 +179,7 @@ onEngines("PasswordRotationFleet", (engine) => {
     platform.failNext({ path: /reset-password/, status: 403, times: 3 });
     assert.equal((await stack.up()).succeeded, false);
     project.rewrite(fleetOf("databases: ids(3), version: 1"));
-    const back = await stack.up();
-    assert.equal(back.succeeded, true, back.printed);
+    await succeeds(stack.up());
     assert.equal(platform.resetCount, 3);
   }).timeout(900_000);
 
@@ -191,12 +188,9 @@ onEngines("PasswordRotationFleet", (engine) => {
     const { platform, stack } = await scene(engine, source, { databases: databases(60) });
     const since = counter(platform);
     platform.failNext({ path: /reset-password/, status: 500, times: 3 });
-    const stopped = await stack.up();
-    assert.equal(stopped.succeeded, false);
-    assert.match(stopped.printed, /3 of 60 databases failed:[^]* 57 were not tried/);
+    await fails(stack.up(), /3 of 60 databases failed:[^]* 57 were not tried/);
     assert.equal(since(), 3);
-    const { succeeded, printed } = await stack.up();
-    assert.equal(succeeded, true, printed);
+    await succeeds(stack.up());
     assert.equal(since(), 60);
   }).timeout(900_000);
 
@@ -206,9 +200,8 @@ onEngines("PasswordRotationFleet", (engine) => {
       new PasswordRotation("one", { databaseId: "db-1" });
       new PasswordRotationFleet("others", { databases: ["db-2"] });`;
     project.rewrite(fleetOf("databases: ids(3)", others));
-    for (const refused of [await stack.preview(), await stack.up()]) {
-      assert.equal(refused.succeeded, false);
-      assert.match(refused.printed, /database "db-[12]" is already rotated by (urn:pulumi:|PasswordRotationShard )/);
+    for (const operation of [stack.preview, stack.up]) {
+      await fails(operation(), /database "db-[12]" is already rotated by (urn:pulumi:|PasswordRotationShard )/);
     }
     assert.deepEqual([platform.database("db-1").resets, platform.database("db-2").resets], [0, 0]);
     project.rewrite(fleetOf(`databases: { a: "x", b: { databaseId: pulumi.output("x") } }`));
@@ -223,17 +216,13 @@ onEngines("PasswordRotationFleet", (engine) => {
     const source = `${fleetOf("databases: []")} ${late}
       new PasswordRotationFleet("late", { databases: { a: { databaseId: "db-1", version }, b: "db-2" }, version: 1 });`;
     const { platform, project, stack } = await scene(engine, source, { databases: databases(4) });
-    const preview = await stack.preview();
-    assert.equal(preview.succeeded, true, preview.printed);
+    await succeeds(stack.preview());
     assert.equal(platform.requests.length, 0);
-    const up = await stack.up();
-    assert.equal(up.succeeded, true, up.printed);
+    await succeeds(stack.up());
     assert.equal(platform.resetCount, 3);
     project.rewrite(`${source} const other = new PasswordRotation("other", { databaseId: "db-3" });
       new PasswordRotationFleet("unknown", { databases: { x: other.rotatedAt } });`);
-    const refused = await stack.preview();
-    assert.equal(refused.succeeded, false);
-    assert.match(refused.printed, /PasswordRotationFleet "unknown": databases\["x"\] is not known yet/);
+    await fails(stack.preview(), /PasswordRotationFleet "unknown": databases\["x"\] is not known yet/);
   }).timeout(900_000);
 
   it("shows no secret in its state, outputs and errors", async () => {

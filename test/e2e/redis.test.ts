@@ -5,6 +5,7 @@ import { startRedisServer } from "../../local/platform/redisServer";
 import { resetPassword } from "../local/platform/client";
 import { session, whoAmI, withRedis } from "../support/redis";
 import { RedisLine } from "../support/redisLine";
+import { fails, succeeds } from "../support/engine";
 import { onEngines, scene } from "../support/onEngines";
 
 const rotating = (version: number) => `
@@ -34,7 +35,7 @@ withRedis("a database in a real Redis", function () {
       const ended = once(old, "end");
 
       await stack.preview();
-      assert.equal((await stack.up()).succeeded, true);
+      await succeeds(stack.up());
       assert.equal(await old.ping(), "PONG", "nothing was to be rotated");
 
       project.rewrite(rotating(2));
@@ -56,9 +57,7 @@ withRedis("a database in a real Redis", function () {
       const initial = around();
       try {
         line.close();
-        const away = await stack.up();
-        assert.equal(away.succeeded, false);
-        assert.match(away.printed, /answered 503: redis: .*is unchanged/);
+        await fails(stack.up(), /answered 503: redis: .*is unchanged/);
         assert.equal(await whoAmI(initial), "rekey-db-quickstart");
         await line.open();
         while ((await resetPassword(platform, "db-sessions")).status !== 200) await sleep(20);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { leaksOf } from "../support/canaries";
 import { textsBelow } from "../support/files";
-import { localEngine } from "../support/engine";
+import { fails, localEngine, succeeds } from "../support/engine";
 import { onEngines, scene } from "../support/onEngines";
 import { Project } from "../support/project";
 
@@ -57,9 +57,7 @@ onEngines("Secrets", (engine) => {
       project.rewrite(`const { PasswordRotation } = require("pulumi-rekey");
         const { secret } = require("@pulumi/pulumi");
         new PasswordRotation("cache", { databaseId: "db-quickstart", ${bad} });`);
-      const { succeeded, printed } = await stack.preview();
-      assert.equal(succeeded, false);
-      assert.match(printed, /has a problem: (version|triggers) must /);
+      const { printed } = await fails(stack.preview(), /has a problem: (version|triggers) must /);
       assert.deepEqual(leaksOf(printed, { canary }), []);
     }
   });
@@ -72,7 +70,7 @@ onEngines("Secrets", (engine) => {
     assert.match(printed, /rekey:baseUrl is not set\. /);
     const command = engine === localEngine ? "rekey-local config set" : "pulumi config set";
     assert.ok(printed.includes(`. Run \`${command} rekey:baseUrl …\`, or set REKEY_BASE_URL`), printed);
-    assert.equal((await stack.destroy()).succeeded, true);
+    await succeeds(stack.destroy());
     project.remove();
   });
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { copyFileSync, rmSync, truncateSync } from "node:fs";
-import { pulumiCli, resourceNamed } from "../support/engine";
+import { pulumiCli, resourceNamed, succeeds } from "../support/engine";
 import { onEngine, scene } from "../support/onEngines";
 
 /** Where the engine keeps the states of stacks whose backend is in the project's folder. */
@@ -13,7 +13,7 @@ exports.password = new PasswordRotation("cache", { databaseId: "db-quickstart", 
 onEngine(pulumiCli, "A state in files that cannot be loaded, on the pulumi CLI", (engine) => {
   it("is whole again without the empty .attrs file, and nothing is reset", async () => {
     const { platform, project, stack } = await scene(engine, source(1), { credentialsInAnswer: "always" });
-    assert.equal((await stack.up()).succeeded, true);
+    await succeeds(stack.up());
     const attributes = project.path(stateFolder, "dev.json.attrs");
     truncateSync(attributes);
     assert.match((await stack.preview()).printed, /failed to load checkpoint: EOF/);
@@ -27,7 +27,7 @@ onEngine(pulumiCli, "A state in files that cannot be loaded, on the pulumi CLI",
     const { platform, project, stack } = await scene(engine, source(1), { credentialsInAnswer: "always" });
     for (const version of [1, 2]) {
       project.rewrite(source(version));
-      assert.equal((await stack.up()).succeeded, true);
+      await succeeds(stack.up());
     }
     const file = project.path(stateFolder, "dev.json");
     truncateSync(file);

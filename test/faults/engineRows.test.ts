@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { networkInterfaces } from "node:os";
 import { titled } from "./describeFaults";
 import { Proxy } from "./proxy";
-import { type Engine, pulumiCli, resourceNamed } from "../support/engine";
+import { type Engine, fails, pulumiCli, resourceNamed, succeeds } from "../support/engine";
 import { onEngine, onEngines, scene } from "../support/onEngines";
 import { environmentOf, Project } from "../support/project";
 
@@ -17,9 +17,8 @@ function rotating(databases: Record<string, string>): string {
 onEngines("faults: rows of an engine", (engine: Engine) => {
   it(titled(43, "two resources, one database", "preview, up", "refused in check; 0 sent"), async () => {
     const { platform, stack } = await scene(engine, rotating({ one: "db-quickstart", two: "db-quickstart" }));
-    for (const result of [await stack.preview(), await stack.up()]) {
-      assert.equal(result.succeeded, false);
-      assert.match(result.printed, /property databaseId.*is already rotated by/);
+    for (const operation of [stack.preview, stack.up]) {
+      await fails(operation(), /database "db-quickstart" is already rotated by/);
     }
     assert.equal(platform.requests.length, 0);
   });
@@ -28,8 +27,7 @@ onEngines("faults: rows of an engine", (engine: Engine) => {
     const { platform, project, stack } = await scene(engine, rotating({ one: "db-quickstart" }));
     await stack.up();
     project.rewrite(rotating({ one: "db-sessions" }));
-    const { succeeded, printed } = await stack.up();
-    assert.equal(succeeded, true, printed);
+    await succeeds(stack.up());
     assert.deepEqual(
       ["db-quickstart", "db-sessions"].map((id) => platform.database(id).resets),
       [1, 1],
@@ -59,7 +57,7 @@ onEngines("faults: rows of an engine", (engine: Engine) => {
     const { succeeded, changes, printed } = await stack.preview();
     assert.deepEqual([succeeded, changes], [true, { create: 4 }], printed);
     assert.equal(platform.requests.length, 0);
-    assert.equal((await stack.up()).succeeded, true);
+    await succeeds(stack.up());
     assert.equal(platform.resetCount, 2);
   });
 
@@ -74,9 +72,7 @@ onEngines("faults: rows of an engine", (engine: Engine) => {
     const proxy = await Proxy.start({ host: address });
     const { platform, stack } = await scene(engine, rotating({ one: "db-quickstart" }));
     await stack.setConfig("rekey:proxy", `http://${address}:${proxy.port}`);
-    const { succeeded, printed } = await stack.up();
-    assert.equal(succeeded, false);
-    assert.match(printed, /rekey:proxy is not on this machine.*in plain text.*Nothing was sent/s);
+    await fails(stack.up(), /rekey:proxy is not on this machine.*in plain text.*Nothing was sent/s);
     assert.deepEqual([proxy.heads.length, platform.requests.length], [0, 0]);
     await proxy.close();
   });
@@ -100,12 +96,10 @@ onEngines("faults: rows of an engine", (engine: Engine) => {
       });
       const consumerResets = (): number =>
         platform.requests.filter(({ path }) => path.endsWith("/orders/reset")).length;
-      assert.equal((await stack.up()).succeeded, true);
+      await succeeds(stack.up());
       project.rewrite(using(2));
       platform.failNext({ path: /reset-password/, dropConnection: "after-apply" });
-      const lost = await stack.up();
-      assert.equal(lost.succeeded, false);
-      assert.match(lost.printed, /the last reset was not confirmed, so that the password may have been changed/);
+      await fails(stack.up(), /the last reset was not confirmed, so that the password may have been changed/);
       const saved = resourceNamed(await stack.exportState(), "cache");
       assert.deepEqual([saved?.outputs?.["outcome"], platform.resetCount, consumerResets()], ["unknown", 2, 1]);
       const found = await stack.up();
@@ -121,8 +115,7 @@ onEngines("faults: rows of an engine", (engine: Engine) => {
     const { project, stack } = await scene(engine, rotating({ one: "db-quickstart" }));
     await stack.up();
     project.uninstall("pulumi-rekey");
-    const { succeeded, printed } = await stack.destroy();
-    assert.equal(succeeded, true, printed);
+    await succeeds(stack.destroy());
   });
 });
 

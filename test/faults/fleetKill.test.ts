@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Gate } from "../model/real/gate";
-import { localEngine } from "../support/engine";
+import { localEngine, succeeds } from "../support/engine";
 import { EngineProcess } from "../support/engineProcess";
 import { onEngine, scene } from "../support/onEngines";
 
@@ -44,8 +44,7 @@ onEngine(localEngine, "faults: a fleet whose engine is killed", (engine) => {
       assert.equal(gate.arrivals.length, sentByThen, "only those that were under way were sent");
 
       gate.begin({ faults: {} });
-      const { succeeded, outputs, printed } = await stack.up();
-      assert.equal(succeeded, true, printed);
+      const { outputs } = await succeeds(stack.up());
       const passwords = new Map(outputs["passwords"]?.value as [string, string][]);
       for (const id of ids) {
         const { password, resets } = platform.database(id);

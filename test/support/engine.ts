@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -19,10 +20,10 @@ export interface Engine {
 }
 
 export interface Stack {
-  preview(): Promise<Result>;
-  up(): Promise<Result>;
-  refresh(): Promise<Result>;
-  destroy(): Promise<Result>;
+  readonly preview: () => Promise<Result>;
+  readonly up: () => Promise<Result>;
+  readonly refresh: () => Promise<Result>;
+  readonly destroy: () => Promise<Result>;
   setConfig(key: string, value: string, secret?: boolean): Promise<void>;
   /** The state as `stack export` gives it. @param showSecrets default: false, which leaves them encrypted */
   exportState(showSecrets?: boolean): Promise<State>;
@@ -36,6 +37,21 @@ export interface Result {
   readonly changes: Readonly<Record<string, number | undefined>>;
   /** Everything that was printed. */
   readonly printed: string;
+}
+
+/** The result of an operation that must succeed. */
+export async function succeeds(operation: Promise<Result>): Promise<Result> {
+  const result = await operation;
+  assert.equal(result.succeeded, true, result.printed);
+  return result;
+}
+
+/** The result of an operation that must fail. @param says what it must print */
+export async function fails(operation: Promise<Result>, ...says: RegExp[]): Promise<Result> {
+  const result = await operation;
+  assert.equal(result.succeeded, false, result.printed);
+  for (const pattern of says) assert.match(result.printed, pattern);
+  return result;
 }
 
 export interface State {
