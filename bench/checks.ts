@@ -1,4 +1,4 @@
-import { localEngine } from "./support/engines";
+import { localEngine } from "../test/support/engine";
 import { atMost, type Check, matching, type Row, secondsOf } from "./support/rows";
 
 /** What the measurements must show; a check whose measurements were not made is left out. */

@@ -1,9 +1,9 @@
 // npm run bench:stacks: the example of a fleet over stacks with 10,000 databases, held against what is calculated for it;
 // then the same calculation for 100,000.
-import { resolve } from "node:path";
-import { localEngine, pulumiCli } from "./support/engines";
+import { localEngine, pulumiCli } from "../test/support/engine";
+import { Project } from "../test/support/project";
+import { openBenchStack } from "./support/stack";
 import { databaseIds, startBenchPlatform } from "./support/platform";
-import { BenchProject } from "./support/project";
 
 /** A fleet over stacks. Times are in seconds. */
 interface Plan {
@@ -30,7 +30,7 @@ function calculated({ databases, stacks, jobs, concurrency, rateLimit, latency, 
 async function simulate(plan: Omit<Plan, "up">): Promise<void> {
   const ids = databaseIds(plan.databases);
   const platform = await startBenchPlatform({ databases: ids, latencyMs: plan.latency * 1000 });
-  const project = new BenchProject(resolve(__dirname, "../examples/fleet-over-stacks/index.ts"));
+  const project = new Project({ example: "fleet-over-stacks" });
   const engine = pulumiCli.unavailable === undefined ? pulumiCli : localEngine;
   const environment = {
     ...platform.environment,
@@ -39,13 +39,13 @@ async function simulate(plan: Omit<Plan, "up">): Promise<void> {
   };
   try {
     project.write("databases.txt", "");
-    const empty = await engine.open(project.directory, environment, "part-0-of-1");
+    const empty = await openBenchStack(engine, project, environment, "part-0-of-1");
     const { seconds: up } = await empty.up();
 
     project.write("databases.txt", ids.join("\n"));
     const waiting = await Promise.all(
       Array.from({ length: plan.stacks }, (_, part) =>
-        engine.open(project.directory, environment, `part-${part}-of-${plan.stacks}`),
+        openBenchStack(engine, project, environment, `part-${part}-of-${plan.stacks}`),
       ),
     );
     const began = performance.now();

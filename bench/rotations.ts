@@ -1,4 +1,4 @@
-import { type BenchEngine, localEngine, pulumiCli } from "./support/engines";
+import { type Engine, localEngine, pulumiCli } from "../test/support/engine";
 import { type Case, cases, type Row } from "./support/rows";
 import { runScenario, type Scenario } from "./support/scenario";
 import { type Budget } from "./support/budget";
@@ -36,7 +36,7 @@ export async function benchRotations(largest: number, budget: Budget, tell: (row
   return skipped;
 }
 
-function plan(engine: BenchEngine): Planned[] {
+function plan(engine: Engine): Planned[] {
   const isLocal = engine.name === localEngine.name;
   const firstUp: readonly Case[] = ["first up"];
   // What the checks and the charts need.

@@ -32,7 +32,7 @@ async function main(given: string | undefined): Promise<void> {
   await benchPlatform(2, 3);
   await benchHttp(counts, tell);
   await benchReads(counts, tell);
-  tell(benchEngine(Math.min(largest, 200)).flatMap(engineRows));
+  tell((await benchEngine(Math.min(largest, 200))).flatMap(engineRows));
   const skipped = await benchRotations(largest, budget, tell);
   const checks = [...imports, ...checksOf(rows)];
   console.log(`\n${table(rows)}\n\n${checkTable(checks)}\n\n${budget.elapsed.toFixed(0)} s in all.`);

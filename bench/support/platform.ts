@@ -2,6 +2,7 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { type PlatformOptions } from "../../local/platform/index";
+import { environmentOf } from "../../test/support/project";
 
 export interface BenchPlatformOptions extends Pick<PlatformOptions, "databases" | "flowControlKeys"> {
   /** Milliseconds that each answer takes at least. */
@@ -29,16 +30,9 @@ export async function startBenchPlatform(options: BenchPlatformOptions): Promise
     return (await answer)[0] as unknown;
   };
   const credentials = (await ask(options)) as Pick<BenchPlatform, "url" | "username" | "password" | "queueToken">;
-  const { url, username, password, queueToken } = credentials;
   return {
     ...credentials,
-    environment: {
-      REKEY_BASE_URL: url,
-      REKEY_QUEUE_URL: url,
-      REKEY_USERNAME: username,
-      REKEY_PASSWORD: password,
-      REKEY_QUEUE_TOKEN: queueToken,
-    },
+    environment: environmentOf(credentials),
     newRequests: async () => (await ask({})) as number,
     close: () => child.disconnect(),
   };

@@ -1,15 +1,17 @@
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type BenchEngine } from "./engines";
+import { type Engine } from "../../test/support/engine";
+import { Project } from "../../test/support/project";
 import { databaseIds, startBenchPlatform } from "./platform";
-import { BenchProject } from "./project";
 import { type Case, cases, type Row } from "./rows";
+import { openBenchStack } from "./stack";
 
 /** The programs that are measured, by their files in `bench/programs`. */
 export type Subject = "noop" | "handWritten" | "passwordRotation" | "fleet";
 
 /** One program with so many databases, and the cases that one stack of it goes through. */
 export interface Scenario {
-  readonly engine: BenchEngine;
+  readonly engine: Engine;
   readonly subject: Subject;
   readonly count: number;
   readonly cases: readonly Case[];
@@ -19,8 +21,9 @@ export interface Scenario {
 export async function runScenario({ engine, subject, count, cases: wanted }: Scenario): Promise<Row[]> {
   const ids = databaseIds(count);
   const platform = await startBenchPlatform({ databases: ids });
-  const project = new BenchProject(join(__dirname, "..", "programs", `${subject}.ts`));
-  const want = (first: string, others: string): void =>
+  const program = readFileSync(join(__dirname, "..", "programs", `${subject}.ts`), "utf8");
+  const project = new Project(program, { main: "index.ts", packages: ["axios"] });
+  const want = (first: string, others: string): string =>
     project.write(
       "databases.json",
       JSON.stringify(Object.fromEntries(ids.map((id, index) => [id, index === 0 ? first : others]))),
@@ -34,7 +37,7 @@ export async function runScenario({ engine, subject, count, cases: wanted }: Sce
     "rotate all": resets,
   };
   try {
-    const stack = await engine.open(project.directory, platform.environment);
+    const stack = await openBenchStack(engine, project, platform.environment);
     const rows: Row[] = [];
     want("1", "1");
     for (const one of cases.filter((each) => wanted.includes(each))) {

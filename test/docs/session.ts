@@ -1,13 +1,12 @@
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { delimiter } from "node:path";
 import * as ts from "typescript";
-import { LocalStack, OperationError, type Platform, startPlatform } from "../../local/index";
-import { projectRoot } from "../support/host";
-import { Program } from "../support/program";
+import { type Platform, startPlatform } from "../../local/index";
+import { localEngine } from "../support/engine";
+import { engineEnvironment } from "../support/engineProcess";
+import { environmentOf, Project } from "../support/project";
 import { runAsync } from "../support/runAsync";
 import { type Block } from "./page";
 
-const passphrase = "docs";
 /** What a reader of these pages has: databases, keys, and credentials that they type where a command asks for them. */
 const world = {
   username: "you@example.com",
@@ -37,24 +36,20 @@ export const isScript = ({ language, code }: Block): boolean =>
  * of a page is the local engine here; `npm run test:e2e` runs the same on the CLI where there is one.
  */
 export class Session {
-  readonly #project = new Program("");
+  readonly #project = new Project("");
   readonly #files = new Map<string, string>();
   /** Ends a command that runs on when its test has given up. */
   readonly #over = new AbortController();
 
   private constructor(private readonly platform: Platform) {
-    const bin = this.#path("node_modules/.bin");
-    mkdirSync(bin);
-    const main = join(projectRoot, "local", "dist", "cli", "main.js");
-    const node = `"${process.execPath}" "${main}"`;
+    const node = localEngine.command.map((part) => `"${part}"`).join(" ");
     // `pulumi stack output` is `rekey-local output`; a person types a secret that is asked for.
     const commands = {
       "rekey-local": `exec ${node} "$@"`,
       pulumi: `[ "$1" = stack ] && shift\nprintf %s ${world.password} | ${node} "$@"`,
     };
     for (const [name, text] of Object.entries(commands)) {
-      writeFileSync(join(bin, name), `#!/bin/sh\n${text}\n`);
-      chmodSync(join(bin, name), 0o755);
+      this.#project.write(`node_modules/.bin/${name}`, `#!/bin/sh\n${text}\n`, 0o755);
     }
   }
 
@@ -82,19 +77,18 @@ export class Session {
 
   async #up(block: Block): Promise<string> {
     this.#project.rewrite(javaScript(block, ts.ModuleKind.CommonJS));
-    const stack = await LocalStack.open({ projectDir: this.#project.directory, passphrase, env: this.#environment });
-    const { stdout } = await stack.up().catch((error: unknown) => {
-      throw error instanceof OperationError ? new Error(error.stdout) : error;
-    });
-    return stdout;
+    const stack = await localEngine.open(this.#project.directory, environmentOf(this.platform));
+    const { succeeded, printed } = await stack.up();
+    if (!succeeded) throw new Error(printed);
+    return printed;
   }
 
   /** A script brings its own platform, and so has a folder of its own; the files of the page are there. */
   async #script(block: Block): Promise<string> {
-    const project = new Program(smallProgram);
+    const project = new Project(smallProgram);
     try {
-      for (const [name, text] of this.#files) writeFileSync(join(project.directory, name), text);
-      writeFileSync(join(project.directory, "script.mjs"), javaScript(block, ts.ModuleKind.ESNext));
+      for (const [name, text] of this.#files) project.write(name, text);
+      project.write("script.mjs", javaScript(block, ts.ModuleKind.ESNext));
       return await succeed(process.execPath, ["script.mjs"], { cwd: project.directory, signal: this.#over.signal });
     } finally {
       project.remove();
@@ -103,7 +97,7 @@ export class Session {
 
   #save(name: string, text: string): string {
     this.#files.set(name, text);
-    writeFileSync(this.#path(name), text);
+    this.#project.write(name, text);
     return "";
   }
 
@@ -111,27 +105,17 @@ export class Session {
     const script = code
       .replaceAll("https://api.example.com", this.platform.url)
       .replaceAll("https://queue.example.com", this.platform.url);
+    const { directory } = this.#project;
     const output = await succeed("bash", ["--norc", "-euo", "pipefail", "-c", script], {
-      cwd: this.#project.directory,
+      cwd: directory,
       signal: this.#over.signal,
-      env: { ...this.#environment, PATH: `${this.#path("node_modules/.bin")}:${process.env.PATH}` },
+      env: {
+        ...engineEnvironment(directory),
+        ...environmentOf(this.platform),
+        PATH: `${this.#project.path("node_modules/.bin")}${delimiter}${process.env.PATH}`,
+      },
     });
     return output.replaceAll(this.platform.url, "https://api.example.com");
-  }
-
-  get #environment(): Record<string, string> {
-    return {
-      PULUMI_CONFIG_PASSPHRASE: passphrase,
-      REKEY_BASE_URL: this.platform.url,
-      REKEY_QUEUE_URL: this.platform.url,
-      REKEY_USERNAME: world.username,
-      REKEY_PASSWORD: world.password,
-      REKEY_QUEUE_TOKEN: world.queueToken,
-    };
-  }
-
-  #path(name: string): string {
-    return join(this.#project.directory, name);
   }
 }
 

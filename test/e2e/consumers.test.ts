@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { endScenes, onEngines, scene } from "./onEngines";
+import { fails, succeeds } from "../support/engine";
+import { onEngines, scene } from "../support/onEngines";
 
 /** A consumer that keeps the password it was given, and cannot be updated while the file `broken` is there. */
 const source = `
@@ -24,11 +24,9 @@ exports.rotated = rotation.password;
 exports.consumed = consumer.password;`;
 
 onEngines("A consumer of the password", (engine) => {
-  after(endScenes);
-
   it("gets the new one in the same up; where that fails, the next up goes on with it alone", async () => {
-    const { platform, program, stack } = await scene(engine, source, { credentialsInAnswer: "always" });
-    const broken = join(program.directory, "broken");
+    const { platform, project, stack } = await scene(engine, source, { credentialsInAnswer: "always" });
+    const broken = project.path("broken");
     const password = (): unknown => platform.database("db-quickstart").password;
     const consumed = (result: { outputs: Record<string, { value: unknown }> }): unknown =>
       result.outputs["consumed"]?.value;
@@ -37,13 +35,10 @@ onEngines("A consumer of the password", (engine) => {
     assert.equal(consumed(first), password());
     writeFileSync(broken, "");
     await stack.setConfig("version", "2");
-    const failed = await stack.up();
-    assert.equal(failed.succeeded, false);
-    assert.match(failed.printed, /the consumer is away/);
+    await fails(stack.up(), /the consumer is away/);
     assert.equal(platform.resetCount, 2);
     rmSync(broken);
-    const again = await stack.up();
-    assert.equal(again.succeeded, true, again.printed);
+    const again = await succeeds(stack.up());
     assert.equal(consumed(again), password());
     assert.equal(platform.resetCount, 2);
   });

@@ -1,14 +1,13 @@
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Platform, type PlatformOptions, startPlatform } from "../../local/index";
-import { environmentFor, Example } from "../support/example";
-import { type Result, type Stack } from "./engine";
-import { onEngines } from "./onEngines";
+import { type Result, type Stack, succeeds } from "../support/engine";
+import { onEngines } from "../support/onEngines";
+import { environmentOf, Project, transpileOnly } from "../support/project";
 
 interface Run {
-  readonly directory: string;
+  readonly project: Project;
   readonly platform: Platform;
   readonly stack: Stack;
   /** The first `up`. */
@@ -101,13 +100,13 @@ const examples: Readonly<Record<string, Expectation>> = {
   "fleet-from-file": {
     what: "resets all for the file's version, and one for its own",
     platform: { databases: ["db-sessions", "db-carts", "db-prices"] },
-    async then({ directory, platform, stack, first }) {
+    async then({ project, platform, stack, first }) {
       assert.deepEqual(value(first, "failed"), []);
-      const file = join(directory, "fleet.json");
+      const file = project.path("fleet.json");
       const settings = JSON.parse(readFileSync(file, "utf8")) as { databases: { prices: { version: number } } };
       settings.databases.prices.version++;
       writeFileSync(file, JSON.stringify(settings));
-      assert.equal((await stack.up()).succeeded, true);
+      await succeeds(stack.up());
       const counts = [...platform.databases].map(([id, { resets }]) => [id, resets]);
       assert.deepEqual(Object.fromEntries(counts), { "db-sessions": 1, "db-carts": 1, "db-prices": 2 });
     },
@@ -122,20 +121,17 @@ onEngines("The example", (engine) => {
   for (const [name, { what, platform: options, config = {}, then }] of Object.entries(examples)) {
     it(`${name} ${what}`, async () => {
       const platform = await startPlatform(options);
-      const example = new Example(name);
+      const project = new Project({ example: name });
       try {
-        const { directory } = example;
-        const stack = await engine.open(directory, environmentFor(platform));
+        const stack = await engine.open(project.directory, { ...environmentOf(platform), ...transpileOnly });
         for (const [key, setting] of Object.entries(config)) await stack.setConfig(key, setting);
-        const preview = await stack.preview();
-        assert.equal(preview.succeeded, true, preview.printed);
+        await succeeds(stack.preview());
         assert.equal(resetsOf(platform), 0, "a preview resets nothing");
-        const first = await stack.up();
-        assert.equal(first.succeeded, true, first.printed);
-        await then({ directory, platform, stack, first });
+        const first = await succeeds(stack.up());
+        await then({ project, platform, stack, first });
       } finally {
         await platform.close();
-        example.remove();
+        project.remove();
       }
     });
   }

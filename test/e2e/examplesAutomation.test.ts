@@ -1,29 +1,24 @@
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
-import { join } from "node:path";
 import { startPlatform } from "../../local/index";
-import { environmentFor, Example } from "../support/example";
+import { engineEnvironment } from "../support/engineProcess";
+import { environmentOf, Project, transpileOnly } from "../support/project";
 import { runAsync } from "../support/runAsync";
-import { pulumiCli } from "./pulumiCli";
+import { pulumiCli } from "../support/engine";
 
 describe("The example automation-api", function () {
   this.timeout(300_000);
 
   const run = async (args: readonly string[], environment: Record<string, string> = {}) => {
-    const example = new Example("automation-api");
-    const backend = join(example.directory, "backend");
-    mkdirSync(backend);
-    const env = {
-      ...environment,
-      PULUMI_BACKEND_URL: `file://${backend}`,
-      PULUMI_CONFIG_PASSPHRASE: "test",
-      PULUMI_SKIP_UPDATE_CHECK: "true",
-    };
+    const project = new Project({ example: "automation-api" });
+    const { directory } = project;
+    mkdirSync(project.path("backend"));
+    const env = { ...environment, ...transpileOnly, ...engineEnvironment(directory) };
     try {
       const script = ["-r", "ts-node/register/transpile-only", "rotate.ts", ...args];
-      return await runAsync(process.execPath, script, { cwd: example.directory, env });
+      return await runAsync(process.execPath, script, { cwd: directory, env });
     } finally {
-      example.remove();
+      project.remove();
     }
   };
 
@@ -37,7 +32,7 @@ describe("The example automation-api", function () {
     it("rotates now", async () => {
       const platform = await startPlatform();
       try {
-        const { code, output } = await run(["production", "db-sessions", "leak"], environmentFor(platform));
+        const { code, output } = await run(["production", "db-sessions", "leak"], environmentOf(platform));
         assert.deepEqual([code, platform.resetCount], [0, 1], output);
       } finally {
         await platform.close();

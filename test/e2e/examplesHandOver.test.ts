@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as pulumi from "@pulumi/pulumi";
-import { examples } from "../support/example";
+import { examples } from "../support/project";
 import { type Registration, startMocks } from "../support/pulumiMocks";
 
 /** What the platform sent, as the engine would have it after the reset. */

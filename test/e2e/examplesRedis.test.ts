@@ -2,20 +2,18 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { startPlatform } from "../../local/index";
-import { environmentFor, Example } from "../support/example";
 import { withRedis } from "../support/redis";
-import { onEngines } from "./onEngines";
+import { onEngines } from "../support/onEngines";
+import { environmentOf, Project, transpileOnly } from "../support/project";
 
 withRedis("with a redis-server", () => {
   onEngines("The example redis-consumer", (engine) => {
     it("is cut off with the old password, and goes on with the new one", async () => {
       const platform = await startPlatform({ databases: ["cache"], redis: true, credentialsInAnswer: "always" });
-      const example = new Example("redis-consumer", "ioredis");
-      const { directory } = example;
-      const stack = await engine.open(directory, environmentFor(platform));
+      const project = new Project({ example: "redis-consumer" }, { packages: ["ioredis"] });
+      const stack = await engine.open(project.directory, { ...environmentOf(platform), ...transpileOnly });
       const settings = { databaseId: "cache", user: "rekey-cache", scheme: "redis" };
       for (const [key, value] of Object.entries(settings)) await stack.setConfig(key, value);
       const up = async (): Promise<string> => {
@@ -23,10 +21,10 @@ withRedis("with a redis-server", () => {
         assert.equal(outputs["url"]?.secret, true, printed);
         return String(outputs["url"].value);
       };
-      const file = join(directory, "url");
+      const file = project.path("url");
       writeFileSync(file, await up());
 
-      const consumer = spawn(process.execPath, [join(directory, "consumer.mjs"), file], {
+      const consumer = spawn(process.execPath, [project.path("consumer.mjs"), file], {
         stdio: ["ignore", "pipe", "inherit"],
       });
       const ended = once(consumer, "close");
@@ -53,7 +51,7 @@ withRedis("with a redis-server", () => {
         consumer.kill();
         await ended;
         await platform.close();
-        example.remove();
+        project.remove();
       }
     });
   });

@@ -1,11 +1,9 @@
 import assert from "node:assert/strict";
-import { resourceNamed } from "./engine";
-import { endScenes, onEngines, scene } from "./onEngines";
+import { resourceNamed } from "../support/engine";
+import { onEngines, scene } from "../support/onEngines";
 
 /** One spec for each kind of rotation. The slow files hold their details. */
 onEngines("Each feature, once", (engine) => {
-  after(endScenes);
-
   const rotations = (version: number) => `
 const { PasswordRotation } = require("pulumi-rekey");
 const reset = new PasswordRotation("reset", { databaseId: "db-reset", version: ${version} });
@@ -17,7 +15,7 @@ exports.password = reset.password;
 exports.next = scheduled.nextRotationAt;`;
 
   it("PasswordRotation resets once for a trigger, adopts, has a schedule, and recovers from a lost answer", async () => {
-    const { platform, program, stack } = await scene(engine, rotations(1), {
+    const { platform, project, stack } = await scene(engine, rotations(1), {
       databases: ["db-reset", "db-adopted", "db-scheduled"],
       credentialsInAnswer: "always",
     });
@@ -32,7 +30,7 @@ exports.next = scheduled.nextRotationAt;`;
     assert.deepEqual((await stack.up()).changes, { same: 4 });
     assert.deepEqual(resets(), [1, 0, 1]);
 
-    program.rewrite(rotations(2));
+    project.rewrite(rotations(2));
     platform.failNext({ path: /reset-password/, dropConnection: "after-apply" });
     const lost = await stack.up();
     assert.equal(lost.succeeded, false);
@@ -56,7 +54,7 @@ exports.outcomes = fleet.databases.apply((all) => Object.fromEntries(Object.entr
 exports.failed = fleet.failed;`;
 
   it("PasswordRotationFleet resets what is asked for, saves the others if one fails, and resets that one later", async () => {
-    const { platform, program, stack } = await scene(engine, fleetOf(1), { databases: ["db-1", "db-2", "db-3"] });
+    const { platform, project, stack } = await scene(engine, fleetOf(1), { databases: ["db-1", "db-2", "db-3"] });
     const resets = () => ["db-1", "db-2", "db-3"].map((id) => platform.database(id).resets);
     platform.failNext({ path: "/v2/keyvalue/reset-password/db-2", status: 422, body: `{"error":"id: is locked"}` });
     const failing = await stack.up();
@@ -67,7 +65,7 @@ exports.failed = fleet.failed;`;
     const { outputs, printed } = await stack.up();
     assert.deepEqual(outputs["outcomes"]?.value, { one: "reset", two: "reset", three: "reset" }, printed);
     assert.deepEqual(outputs["failed"]?.value, []);
-    program.rewrite(fleetOf(2));
+    project.rewrite(fleetOf(2));
     assert.equal((await stack.up()).succeeded, true);
     assert.deepEqual(resets(), [2, 1, 1]);
   });

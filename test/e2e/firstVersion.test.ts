@@ -3,7 +3,7 @@ import { copyFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type ExportedDeployment, LocalStack, startPlatform } from "../../local/index";
 import { projectRoot } from "../support/host";
-import { Program } from "../support/program";
+import { Project } from "../support/project";
 
 /** A stack as version 0.1 saved it, with the program: every kind of resource, and one reset that was not confirmed. */
 const fixture = join(projectRoot, "test/fixtures/version-0.1");
@@ -11,10 +11,10 @@ const fixture = join(projectRoot, "test/fixtures/version-0.1");
 describe("A stack saved by version 0.1", () => {
   it("has nothing to update but the unconfirmed reset, in refresh, preview and up", async () => {
     const platform = await startPlatform({ databases: ["single", "adopted", "unconfirmed", "fleet-a", "fleet-b"] });
-    const program = new Program(readFileSync(join(fixture, "index.js"), "utf8"));
+    const project = new Project(readFileSync(join(fixture, "index.js"), "utf8"));
     try {
-      copyFileSync(join(fixture, "Pulumi.dev.yaml"), join(program.directory, "Pulumi.dev.yaml"));
-      const stack = await LocalStack.open({ projectDir: program.directory, passphrase: "test" });
+      copyFileSync(join(fixture, "Pulumi.dev.yaml"), project.path("Pulumi.dev.yaml"));
+      const stack = await LocalStack.open({ projectDir: project.directory, passphrase: "test" });
       await stack.importStack(JSON.parse(readFileSync(join(fixture, "stack.json"), "utf8")) as ExportedDeployment);
       await stack.setConfig("rekey:baseUrl", platform.url);
       await stack.setConfig("rekey:username", platform.username);
@@ -31,7 +31,7 @@ describe("A stack saved by version 0.1", () => {
       assert.deepEqual((await stack.up()).changes, { same: 8 });
       assert.equal(platform.requests.length, 1);
     } finally {
-      program.remove();
+      project.remove();
       await platform.close();
     }
   });

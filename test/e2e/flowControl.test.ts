@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { endScenes, onEngines, scene } from "./onEngines";
+import { fails, succeeds } from "../support/engine";
+import { onEngines, scene } from "../support/onEngines";
 
 const key = {
   flowControlKey: "orders",
@@ -35,12 +36,10 @@ exports.global = getGlobalParallelismOutput({ dependsOn: group });
 }
 
 onEngines("Flow control", (engine) => {
-  after(endScenes);
-
   it("is reset once for one trigger, and read after the reset as stack outputs", async () => {
-    const { platform, program, stack } = await scene(engine, resetting("1"), { flowControlKeys: [key, "emails"] });
+    const { platform, project, stack } = await scene(engine, resetting("1"), { flowControlKeys: [key, "emails"] });
     const resets = (): number => platform.requests.filter(({ method }) => method === "POST").length;
-    assert.equal((await stack.preview()).succeeded, true);
+    await succeeds(stack.preview());
     assert.deepEqual([resets(), platform.requests.filter(({ path }) => path.includes("nobody")).length], [0, 1]);
     const { outputs, printed } = await stack.up();
     const reset = { ...key, exists: true, parallelismCount: 0, rateCount: 0 };
@@ -62,7 +61,7 @@ onEngines("Flow control", (engine) => {
     await stack.up();
     await stack.refresh();
     assert.equal(resets(), 1);
-    program.rewrite(resetting("2"));
+    project.rewrite(resetting("2"));
     platform.setFlowControlKey(key);
     const again = await stack.up();
     assert.deepEqual([again.outputs["count"]?.value, resets()], [2, 2]);
@@ -75,9 +74,7 @@ onEngines("Flow control", (engine) => {
   it("fails with advice where the token is refused, and is reset by the next up", async () => {
     const { platform, stack } = await scene(engine, resetting("1"), { flowControlKeys: [key] });
     await stack.setConfig("rekey:queueToken", "wrong", true);
-    const { succeeded, printed } = await stack.up();
-    assert.equal(succeeded, false);
-    assert.match(printed, /answered 401.*Check rekey:queueToken/s);
+    await fails(stack.up(), /answered 401.*Check rekey:queueToken/s);
     await stack.setConfig("rekey:queueToken", platform.queueToken, true);
     const { outputs } = await stack.up();
     const after = outputs["after"]?.value as { parallelismCount: number } | undefined;

@@ -3,14 +3,12 @@ import { copyFileSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type ExportedDeployment, LocalStack } from "../../local/index";
 import { projectRoot } from "../support/host";
-import { Program } from "../support/program";
-import { runAsync } from "../support/runAsync";
-import { localEngine } from "./localEngine";
-import { endScenes, scene } from "./onEngines";
-import { pulumiCli } from "./pulumiCli";
+import { type Engine, localEngine, pulumiCli, succeeds } from "../support/engine";
+import { passphrase, runEngine } from "../support/engineProcess";
+import { onEngine, scene } from "../support/onEngines";
+import { Project } from "../support/project";
 
 const fixture = join(projectRoot, "test/fixtures/hand-over");
-const passphrase = "test";
 
 /** Both resources, one that depends on the other, a secret in the settings, and outputs of both kinds. */
 const source = `
@@ -27,33 +25,24 @@ exports.resetAt = reset.resetAt;`;
 
 const json = (text: string): unknown => JSON.parse(text.slice(text.indexOf("{")));
 
-describe("A stack that is handed over", function () {
-  this.timeout(300_000);
-  after(endScenes);
-
+onEngine(localEngine, "A stack that is handed over", (engine) => {
   if (pulumiCli.unavailable !== undefined)
     it.skip(`goes on with a pulumi CLI, and back (skipped: ${pulumiCli.unavailable})`);
   else
     it(`goes on with the ${pulumiCli.name}, and back, with no update planned`, async () => {
-      const { platform, program, stack } = await scene(localEngine, source, { credentialsInAnswer: "always" });
-      const cwd = program.directory;
-      const backend = join(cwd, "backend");
-      mkdirSync(backend);
-      const env = {
-        PULUMI_BACKEND_URL: `file://${backend}`,
-        PULUMI_CONFIG_PASSPHRASE: passphrase,
-        PULUMI_SKIP_UPDATE_CHECK: "true",
-      };
-      const run = async (file: string, ...args: string[]): Promise<string> => {
-        const { code, output } = await runAsync(file, args, { cwd, env });
-        assert.equal(code, 0, `${args.join(" ")}: ${output}`);
-        return output;
-      };
-      const pulumi = (...args: string[]) => run("pulumi", "--non-interactive", "--color", "never", ...args);
-      const rekey = (...args: string[]) => run(process.execPath, join(projectRoot, "local/dist/cli/main.js"), ...args);
+      const { platform, project, stack } = await scene(engine, source, { credentialsInAnswer: "always" });
+      const runOn =
+        (engine: Engine) =>
+        async (...args: string[]): Promise<string> => {
+          const { code, printed } = await runEngine(engine, args, project.directory);
+          assert.equal(code, 0, `${args.join(" ")}: ${printed}`);
+          return printed;
+        };
+      const [pulumi, rekey] = [runOn(pulumiCli), runOn(localEngine)];
+      mkdirSync(project.path("backend"));
 
       await stack.setConfig("version", "one", true);
-      assert.equal((await stack.up()).succeeded, true);
+      await succeeds(stack.up());
       const outputs = json(await rekey("output", "--json", "--show-secrets")) as Record<string, unknown>;
       assert.deepEqual(
         [outputs["version"], outputs["password"], outputs["count"]],
@@ -84,10 +73,10 @@ describe("A stack that is handed over", function () {
     });
 
   it("goes on from what a real CLI exported, with no update planned", async () => {
-    const program = new Program(source);
+    const project = new Project(source);
     try {
-      copyFileSync(join(fixture, "Pulumi.dev.yaml"), join(program.directory, "Pulumi.dev.yaml"));
-      const stack = await LocalStack.open({ projectDir: program.directory, passphrase });
+      copyFileSync(join(fixture, "Pulumi.dev.yaml"), project.path("Pulumi.dev.yaml"));
+      const stack = await LocalStack.open({ projectDir: project.directory, passphrase });
       const exported: unknown = JSON.parse(readFileSync(join(fixture, "stack.json"), "utf8"));
       await stack.importStack(exported as ExportedDeployment);
       assert.deepEqual((await stack.preview()).changes, { same: 3 });
@@ -97,7 +86,7 @@ describe("A stack that is handed over", function () {
       assert.deepEqual(outputs["version"], { value: "two", secret: true });
       assert.deepEqual(outputs["count"], { value: 2, secret: false });
     } finally {
-      program.remove();
+      project.remove();
     }
   });
 });

@@ -1,35 +1,32 @@
 import assert from "node:assert/strict";
-import { endScenes, onEngines, scene } from "./onEngines";
+import { fails, succeeds } from "../support/engine";
+import { onEngines, scene } from "../support/onEngines";
 
 onEngines("A program", (engine) => {
-  after(endScenes);
-
   it("loses the package together with its resources without an error", async () => {
-    const { platform, program, stack } = await scene(
+    const { platform, project, stack } = await scene(
       engine,
       `const { FlowControlReset, PasswordRotation } = require("pulumi-rekey");
        new PasswordRotation("cache", { databaseId: "db-quickstart" });
        new FlowControlReset("orders", { flowControlKey: "orders" });`,
     );
-    assert.equal((await stack.up()).succeeded, true);
+    await succeeds(stack.up());
     const { length } = platform.requests;
-    program.rewrite("");
-    program.uninstall("pulumi-rekey");
+    project.rewrite("");
+    project.uninstall("pulumi-rekey");
     const { succeeded, changes, printed } = await stack.up();
     assert.deepEqual([succeeded, changes], [true, { delete: 2, same: 1 }], printed);
     assert.equal(platform.requests.length, length);
   });
 
   it("is told what to install where the provider host will not find the package", async () => {
-    const { platform, program, stack } = await scene(
+    const { platform, project, stack } = await scene(
       engine,
       `const { PasswordRotation } = require(${JSON.stringify(require.resolve("pulumi-rekey"))});
        new PasswordRotation("cache", { databaseId: "db-quickstart" });`,
     );
-    program.uninstall("pulumi-rekey");
-    const { succeeded, printed } = await stack.up();
-    assert.equal(succeeded, false);
-    assert.match(printed, /will not find pulumi-rekey from .*\n.*npm install --prefix .* pulumi-rekey/);
+    project.uninstall("pulumi-rekey");
+    await fails(stack.up(), /will not find pulumi-rekey from .*\n.*npm install --prefix .* pulumi-rekey/);
     assert.equal(platform.requests.length, 0);
   });
 });

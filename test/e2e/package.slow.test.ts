@@ -6,6 +6,7 @@ import { join, resolve } from "node:path";
 import { type Platform, startPlatform } from "../../local/index";
 import { oldestPulumi } from "../../provider/version";
 import { Host } from "../support/host";
+import { environmentOf } from "../support/project";
 import { rotation } from "../support/resources";
 import { expectKind } from "../support/results";
 import { runAsync } from "../support/runAsync";
@@ -125,7 +126,7 @@ describe("The packed packages", () => {
       [],
     );
     writeFileSync(join(folder, "Pulumi.yaml"), "name: packed\nruntime: nodejs\n");
-    const env = { ...environmentFor(platform), PATH: join(folder, "empty") };
+    const env = { ...environmentOf(platform), PULUMI_CONFIG_PASSPHRASE: "test", PATH: join(folder, "empty") };
     const command = join(folder, "node_modules", "pulumi-rekey", "dist", "provider", "doctor", "main.js");
     const { code, output } = await runAsync(process.execPath, [command, "doctor"], { cwd: folder, env });
     assert.equal(code, 0, output);
@@ -167,7 +168,7 @@ describe("The packed packages", () => {
       assert.notEqual(code, 0);
       assert.match(output, /uses @pulumi\/pulumi 3\.138\.0, and pulumi-rekey needs 3\.139\.0 or later/);
     }
-    const host = await Host.start({ cwd: folder, env: environmentFor(other) });
+    const host = await Host.start({ cwd: folder, env: environmentOf(other) });
     const { failures } = await host.check(rotation("db-quickstart"));
     assert.match(failures[0]?.reason ?? "", /Nothing was sent.*3\.139\.0/);
     const { message } = expectKind("failed", await host.create(rotation("db-quickstart")));
@@ -190,7 +191,10 @@ describe("The packed packages", () => {
 
   function rekeyLocal(cwd: string, node: string, ...args: string[]) {
     const command = join(cwd, "node_modules", "rekey-local", "bin", "rekey-local.js");
-    return runAsync(node, [command, ...args], { cwd, env: environmentFor(other) });
+    return runAsync(node, [command, ...args], {
+      cwd,
+      env: { ...environmentOf(other), PULUMI_CONFIG_PASSPHRASE: "test" },
+    });
   }
 
   function rekeyUp(cwd: string, node: string) {
@@ -223,15 +227,4 @@ function installOrSkip(test: Mocha.Context, folder: string, ...packages: readonl
 function installedIn(folder: string): string[] {
   const lock = readFileSync(join(folder, "node_modules", ".package-lock.json"), "utf8");
   return Object.keys((JSON.parse(lock) as { packages: object }).packages);
-}
-
-function environmentFor(platform: Platform): Record<string, string> {
-  return {
-    PULUMI_CONFIG_PASSPHRASE: "test",
-    REKEY_BASE_URL: platform.url,
-    REKEY_QUEUE_URL: platform.url,
-    REKEY_USERNAME: platform.username,
-    REKEY_PASSWORD: platform.password,
-    REKEY_QUEUE_TOKEN: platform.queueToken,
-  };
 }

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { type Platform } from "../../local/index";
 import { leaksOf } from "../support/canaries";
-import { resourceNamed, type Result, type StateResource } from "./engine";
-import { endScenes, onEngines, scene } from "./onEngines";
+import { fails, resourceNamed, type Result, type StateResource, succeeds } from "../support/engine";
+import { onEngines, scene } from "../support/onEngines";
 
 /** A program with one fleet of the given arguments. */
 function fleetOf(args: string, more = ""): string {
@@ -49,16 +49,13 @@ const outcomesOf = ({ outputs }: Result): unknown => outputs["outcomes"]?.value;
 const isShard = ({ urn }: StateResource): boolean => urn.includes(":PasswordRotationShard::");
 
 onEngines("PasswordRotationFleet", (engine) => {
-  after(endScenes);
-
   it("resets what is asked for, once, whatever the databases are called and wherever they stand", async () => {
-    const { platform, program, stack } = await scene(engine, fleetOf("databases: ids(40), version: 1"), {
+    const { platform, project, stack } = await scene(engine, fleetOf("databases: ids(40), version: 1"), {
       databases: databases(50),
       credentialsInAnswer: "always",
     });
     const since = counter(platform);
-    const preview = await stack.preview();
-    assert.equal(preview.succeeded, true, preview.printed);
+    await succeeds(stack.preview());
     assert.equal(since(), 0, "preview");
     const first = await stack.up();
     assert.deepEqual([outcomesOf(first), since()], [{ reset: 40 }, 40], first.printed);
@@ -91,9 +88,8 @@ onEngines("PasswordRotationFleet", (engine) => {
       ],
       ["no version for all", `databases: ids(40).filter((id) => id !== "db-7")`, 0],
     ] as const) {
-      program.rewrite(fleetOf(args));
-      const { succeeded, printed } = await stack.up();
-      assert.equal(succeeded, true, printed);
+      project.rewrite(fleetOf(args));
+      await succeeds(stack.up());
       assert.equal(since(), requests, what);
     }
     assert.equal(platform.database("db-7").resets, 3);
@@ -103,20 +99,19 @@ onEngines("PasswordRotationFleet", (engine) => {
       ["others", [], 39],
     ] as const) {
       const options = JSON.stringify({ aliases: aliases.map((alias) => ({ name: alias })) });
-      program.rewrite(fleetOf(renamed).replace(`"caches", { ${renamed} }`, `"${name}", { ${renamed} }, ${options}`));
-      const { succeeded, printed } = await stack.up();
-      assert.equal(succeeded, true, printed);
+      project.rewrite(fleetOf(renamed).replace(`"caches", { ${renamed} }`, `"${name}", { ${renamed} }, ${options}`));
+      await succeeds(stack.up());
       assert.equal(since(), requests, `the fleet is now called ${name}`);
     }
-    assert.equal((await stack.refresh()).succeeded, true);
-    assert.equal((await stack.destroy()).succeeded, true);
+    await succeeds(stack.refresh());
+    await succeeds(stack.destroy());
     assert.equal(since(), 0, "refresh and destroy");
   }).timeout(900_000);
 
   it("sends one request to reset one of 1,000, and none when there is nothing to do", async () => {
     const args = (version: number) =>
       `databases: { ...named(1000), one: { databaseId: "single", version: ${version} } }`;
-    const { platform, program, stack } = await scene(engine, fleetOf(args(1)), {
+    const { platform, project, stack } = await scene(engine, fleetOf(args(1)), {
       databases: [...databases(1_000), "single"],
     });
     const since = counter(platform);
@@ -124,7 +119,7 @@ onEngines("PasswordRotationFleet", (engine) => {
     assert.deepEqual([outcomesOf(first), since()], [{ reset: 1_001 }, 1_001], first.printed.slice(0, 3_000));
     assert.equal((await stack.up()).changes["update"], undefined);
     assert.equal(since(), 0);
-    program.rewrite(fleetOf(args(2)));
+    project.rewrite(fleetOf(args(2)));
     const preview = await stack.preview();
     assert.match(
       preview.printed,
@@ -138,9 +133,9 @@ onEngines("PasswordRotationFleet", (engine) => {
 
   it("adopts without a reset, and resets each when it is due", async () => {
     const adopting = `databases: ids(5), initialRotation: false`;
-    const { platform, program, stack } = await scene(engine, fleetOf(adopting), { databases: databases(6) });
+    const { platform, project, stack } = await scene(engine, fleetOf(adopting), { databases: databases(6) });
     assert.deepEqual(outcomesOf(await stack.up()), { adopted: 5 });
-    program.rewrite(fleetOf(`databases: ids(6), initialRotation: false, version: 1`));
+    project.rewrite(fleetOf(`databases: ids(6), initialRotation: false, version: 1`));
     const up = await stack.up();
     assert.deepEqual([outcomesOf(up), platform.resetCount], [{ reset: 5, adopted: 1 }, 5], up.printed);
   }).timeout(900_000);
@@ -154,11 +149,12 @@ onEngines("PasswordRotationFleet", (engine) => {
     const since = counter(platform);
     platform.failNext({ path: pathOf("db-3"), status: 422, body: `{"error":"id: is locked"}` });
     platform.failNext({ path: pathOf("db-17"), dropConnection: "after-apply" });
-    const failing = await stack.up();
-    assert.equal(failing.succeeded, false);
-    assert.match(failing.printed, /PasswordRotationFleet "caches": 2 of 30 databases failed:/);
-    assert.match(failing.printed, /the db-3: Could not .*answered 422: id: is locked.* The password was not changed/);
-    assert.match(failing.printed, /the db-17: Could not .*The password may have been changed/);
+    await fails(
+      stack.up(),
+      /PasswordRotationFleet "caches": 2 of 30 databases failed:/,
+      /the db-3: Could not .*answered 422: id: is locked.* The password was not changed/,
+      /the db-17: Could not .*The password may have been changed/,
+    );
     assert.equal(since(), 30);
     const state = await stack.exportState();
     assert.ok(state.deployment.resources?.every(({ initErrors }) => (initErrors ?? []).length === 0));
@@ -175,16 +171,15 @@ onEngines("PasswordRotationFleet", (engine) => {
   }).timeout(900_000);
 
   it("is content again when what failed is no longer wanted", async () => {
-    const { platform, program, stack } = await scene(engine, fleetOf("databases: ids(3), version: 1"), {
+    const { platform, project, stack } = await scene(engine, fleetOf("databases: ids(3), version: 1"), {
       databases: databases(3),
     });
     await stack.up();
-    program.rewrite(fleetOf("databases: ids(3), version: 2"));
+    project.rewrite(fleetOf("databases: ids(3), version: 2"));
     platform.failNext({ path: /reset-password/, status: 403, times: 3 });
     assert.equal((await stack.up()).succeeded, false);
-    program.rewrite(fleetOf("databases: ids(3), version: 1"));
-    const back = await stack.up();
-    assert.equal(back.succeeded, true, back.printed);
+    project.rewrite(fleetOf("databases: ids(3), version: 1"));
+    await succeeds(stack.up());
     assert.equal(platform.resetCount, 3);
   }).timeout(900_000);
 
@@ -193,27 +188,23 @@ onEngines("PasswordRotationFleet", (engine) => {
     const { platform, stack } = await scene(engine, source, { databases: databases(60) });
     const since = counter(platform);
     platform.failNext({ path: /reset-password/, status: 500, times: 3 });
-    const stopped = await stack.up();
-    assert.equal(stopped.succeeded, false);
-    assert.match(stopped.printed, /3 of 60 databases failed:[^]* 57 were not tried/);
+    await fails(stack.up(), /3 of 60 databases failed:[^]* 57 were not tried/);
     assert.equal(since(), 3);
-    const { succeeded, printed } = await stack.up();
-    assert.equal(succeeded, true, printed);
+    await succeeds(stack.up());
     assert.equal(since(), 60);
   }).timeout(900_000);
 
   it("refuses two owners of one database, and sends neither's reset", async () => {
-    const { platform, program, stack } = await scene(engine, fleetOf("databases: ids(3)"), { databases: databases(3) });
+    const { platform, project, stack } = await scene(engine, fleetOf("databases: ids(3)"), { databases: databases(3) });
     const others = `
       new PasswordRotation("one", { databaseId: "db-1" });
       new PasswordRotationFleet("others", { databases: ["db-2"] });`;
-    program.rewrite(fleetOf("databases: ids(3)", others));
-    for (const refused of [await stack.preview(), await stack.up()]) {
-      assert.equal(refused.succeeded, false);
-      assert.match(refused.printed, /database "db-[12]" is already rotated by (urn:pulumi:|PasswordRotationShard )/);
+    project.rewrite(fleetOf("databases: ids(3)", others));
+    for (const operation of [stack.preview, stack.up]) {
+      await fails(operation(), /database "db-[12]" is already rotated by (urn:pulumi:|PasswordRotationShard )/);
     }
     assert.deepEqual([platform.database("db-1").resets, platform.database("db-2").resets], [0, 0]);
-    program.rewrite(fleetOf(`databases: { a: "x", b: { databaseId: pulumi.output("x") } }`));
+    project.rewrite(fleetOf(`databases: { a: "x", b: { databaseId: pulumi.output("x") } }`));
     const twice = await stack.preview();
     assert.match(twice.printed, /"caches": databases holds the database "x" twice: it is both "a" and "b"/);
   }).timeout(900_000);
@@ -224,18 +215,14 @@ onEngines("PasswordRotationFleet", (engine) => {
       const version = first.rotatedAt;`;
     const source = `${fleetOf("databases: []")} ${late}
       new PasswordRotationFleet("late", { databases: { a: { databaseId: "db-1", version }, b: "db-2" }, version: 1 });`;
-    const { platform, program, stack } = await scene(engine, source, { databases: databases(4) });
-    const preview = await stack.preview();
-    assert.equal(preview.succeeded, true, preview.printed);
+    const { platform, project, stack } = await scene(engine, source, { databases: databases(4) });
+    await succeeds(stack.preview());
     assert.equal(platform.requests.length, 0);
-    const up = await stack.up();
-    assert.equal(up.succeeded, true, up.printed);
+    await succeeds(stack.up());
     assert.equal(platform.resetCount, 3);
-    program.rewrite(`${source} const other = new PasswordRotation("other", { databaseId: "db-3" });
+    project.rewrite(`${source} const other = new PasswordRotation("other", { databaseId: "db-3" });
       new PasswordRotationFleet("unknown", { databases: { x: other.rotatedAt } });`);
-    const refused = await stack.preview();
-    assert.equal(refused.succeeded, false);
-    assert.match(refused.printed, /PasswordRotationFleet "unknown": databases\["x"\] is not known yet/);
+    await fails(stack.preview(), /PasswordRotationFleet "unknown": databases\["x"\] is not known yet/);
   }).timeout(900_000);
 
   it("shows no secret in its state, outputs and errors", async () => {
@@ -243,7 +230,7 @@ onEngines("PasswordRotationFleet", (engine) => {
     const source = fleetOf(
       `databases: pulumi.secret({ a: "db-0", b: { databaseId: "db-1", version: "${version}" }, c: "db-2" }), version: pulumi.secret("${version}")`,
     );
-    const { platform, program, stack } = await scene(engine, source, {
+    const { platform, project, stack } = await scene(engine, source, {
       databases: databases(3),
       credentialsInAnswer: "always",
       password: "canary-management-77ab",
@@ -260,7 +247,7 @@ onEngines("PasswordRotationFleet", (engine) => {
     const printed = [(await stack.up()).printed];
     note("first");
     const former = platform.database("db-1").password;
-    program.rewrite(source.replaceAll(version, `${version}-2`));
+    project.rewrite(source.replaceAll(version, `${version}-2`));
     platform.failNext({ path: pathOf("db-1"), status: 409, body: { error: `${management} and ${former}` } });
     const failing = await stack.up();
     note("second");

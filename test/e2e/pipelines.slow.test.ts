@@ -3,9 +3,10 @@ import { copyFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { type Platform, startPlatform } from "../../local/index";
-import { examples } from "../support/example";
+import { pulumiCli } from "../support/engine";
+import { engineEnvironment } from "../support/engineProcess";
+import { environmentOf, examples } from "../support/project";
 import { Repository } from "../support/repository";
-import { pulumiCli } from "./pulumiCli";
 
 type JobName = "preview" | "up" | "reset-flow-control";
 type Values = Readonly<Record<string, string>>;
@@ -38,7 +39,7 @@ const pipelines: Readonly<Record<string, Pipeline>> = {
       variable,
       text.replace(/\$\{\{ (\w+)\.(\w+) \}\}/g, (_, context: string, key: string) => contexts[context]?.[key] ?? ""),
     ]);
-    const summary = join(repository.directory, `${name}.md`);
+    const summary = repository.path(`${name}.md`);
     const environment = { ...(Object.fromEntries(given) as Record<string, string>), GITHUB_STEP_SUMMARY: summary };
     let printed = "";
     for (const { run } of job.steps) {
@@ -57,7 +58,7 @@ const pipelines: Readonly<Record<string, Pipeline>> = {
   },
 
   async "a shell script"(repository, name, store, inputs) {
-    copyFileSync(join(folder, "shell/rekey.sh"), join(repository.directory, "rekey.sh"));
+    copyFileSync(join(folder, "shell/rekey.sh"), repository.path("rekey.sh"));
     return repository.run(["./rekey.sh", name, ...Object.values(inputs)].join(" "), { ...store });
   },
 };
@@ -75,34 +76,25 @@ describe("The pipeline of", function () {
       it(`${name} previews without credentials, rotates, and resets a flow-control key by hand`, async () => {
         const platform = await startPlatform({ flowControlKeys: [key], credentialsInAnswer: "always" });
         const repository = new Repository(withPulumi);
-        const stored = {
-          PULUMI_BACKEND_URL: `file://${join(repository.directory, "backend")}`,
-          PULUMI_CONFIG_PASSPHRASE: "test",
-        };
-        const credentials = {
-          REKEY_BASE_URL: platform.url,
-          REKEY_USERNAME: platform.username,
-          REKEY_PASSWORD: platform.password,
-          REKEY_QUEUE_URL: platform.url,
-          REKEY_QUEUE_TOKEN: platform.queueToken,
-        };
+        const stored = engineEnvironment(repository.directory);
+        const settings = { ...stored, ...environmentOf(platform) };
         try {
           await repository.run("pulumi stack init production", stored, "rotation");
           assert.match(await run(repository, "preview", stored, {}), /to create/);
           assert.deepEqual(sent(platform), []);
 
-          const printed = await run(repository, "up", { ...stored, ...credentials }, {});
+          const printed = await run(repository, "up", settings, {});
           assert.deepEqual(sent(platform), ["POST /v2/keyvalue/reset-password/db-sessions"]);
           assert.match(printed, /"password": "\[secret\]"/);
           assert.ok(!printed.includes(platform.database("db-sessions").password), "the password was printed");
 
           const inputs = { flowControlKey: "orders", incident: "INC-4711" };
-          const reset = await run(repository, "reset-flow-control", { ...stored, ...credentials }, inputs);
+          const reset = await run(repository, "reset-flow-control", settings, inputs);
           assert.match(reset, /"waitingBefore": 7/);
           assert.equal(platform.flowControlKeys.get("orders")?.parallelismCount ?? 0, 0);
 
           const before = sent(platform).length;
-          await run(repository, "reset-flow-control", { ...stored, ...credentials }, inputs);
+          await run(repository, "reset-flow-control", settings, inputs);
           assert.deepEqual(sent(platform).slice(before), [], "the same incident sends nothing");
         } finally {
           await platform.close();
@@ -115,12 +107,8 @@ describe("The pipeline of", function () {
     it("a shell script shows the outputs of a run that failed, and fails", async () => {
       const platform = await startPlatform({ flowControlKeys: [key] });
       const repository = new Repository(withPulumi);
-      const credentials = { REKEY_QUEUE_URL: platform.url, REKEY_QUEUE_TOKEN: platform.queueToken };
-      const store = {
-        PULUMI_BACKEND_URL: `file://${join(repository.directory, "backend")}`,
-        PULUMI_CONFIG_PASSPHRASE: "test",
-        ...credentials,
-      };
+      const { REKEY_QUEUE_URL = "", REKEY_QUEUE_TOKEN = "" } = environmentOf(platform);
+      const store = { ...engineEnvironment(repository.directory), REKEY_QUEUE_URL, REKEY_QUEUE_TOKEN };
       const reset = (incident: string) =>
         pipelines["a shell script"]?.(repository, "reset-flow-control", store, { flowControlKey: "orders", incident });
       try {

@@ -2,14 +2,12 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { camelCase } from "../../provider/records/fields";
-import { endScenes, onEngines, scene } from "./onEngines";
+import { onEngines, scene } from "../support/onEngines";
 
 const fixture = join(__dirname, "../fixtures/interface-fields.json");
 const { database: fields } = JSON.parse(readFileSync(fixture, "utf8")) as { database: { name: string }[] };
 
 onEngines("The database record", (engine) => {
-  after(endScenes);
-
   it("stands in record, and each field as an output of its own, with the value the platform sent", async () => {
     const names = fields.map(({ name }) => camelCase(name));
     assert.equal(names.length, 42);

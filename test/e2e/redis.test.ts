@@ -5,7 +5,8 @@ import { startRedisServer } from "../../local/platform/redisServer";
 import { resetPassword } from "../local/platform/client";
 import { session, whoAmI, withRedis } from "../support/redis";
 import { RedisLine } from "../support/redisLine";
-import { endScenes, onEngines, scene } from "./onEngines";
+import { fails, succeeds } from "../support/engine";
+import { onEngines, scene } from "../support/onEngines";
 
 const rotating = (version: number) => `
 const { PasswordRotation } = require("pulumi-rekey");
@@ -18,10 +19,8 @@ exports.address = interpolate\`redis://rekey-db-quickstart:\${rotation.password}
 withRedis("a database in a real Redis", function () {
   this.timeout(180_000);
   onEngines("PasswordRotation with a Redis", (engine) => {
-    after(endScenes);
-
     it("leaves the old password refused, the new one accepted, and the old session closed", async () => {
-      const { platform, program, stack } = await scene(engine, rotating(1), {
+      const { platform, project, stack } = await scene(engine, rotating(1), {
         redis: true,
         credentialsInAnswer: "always",
       });
@@ -36,10 +35,10 @@ withRedis("a database in a real Redis", function () {
       const ended = once(old, "end");
 
       await stack.preview();
-      assert.equal((await stack.up()).succeeded, true);
+      await succeeds(stack.up());
       assert.equal(await old.ping(), "PONG", "nothing was to be rotated");
 
-      program.rewrite(rotating(2));
+      project.rewrite(rotating(2));
       const second = await stack.up();
       await ended;
       await assert.rejects(whoAmI(String(address.value)), /WRONGPASS/);
@@ -58,9 +57,7 @@ withRedis("a database in a real Redis", function () {
       const initial = around();
       try {
         line.close();
-        const away = await stack.up();
-        assert.equal(away.succeeded, false);
-        assert.match(away.printed, /answered 503: redis: .*is unchanged/);
+        await fails(stack.up(), /answered 503: redis: .*is unchanged/);
         assert.equal(await whoAmI(initial), "rekey-db-quickstart");
         await line.open();
         while ((await resetPassword(platform, "db-sessions")).status !== 200) await sleep(20);

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { leaksOf } from "../support/canaries";
-import { runAsync } from "../support/runAsync";
-import { endScenes, scene } from "./onEngines";
-import { pulumiCli } from "./pulumiCli";
+import { pulumiCli } from "../support/engine";
+import { runEngine } from "../support/engineProcess";
+import { onEngine, scene } from "../support/onEngines";
 
 const management = "canary-management-7c1f";
 const version = "canary-version-55d0";
@@ -17,37 +16,21 @@ new PasswordRotationFleet("fleet", { databases: ["db-sessions"], version });
 new FlowControlReset("orders", { flowControlKey: "orders", version });`;
 
 /** What docs/secrets.md says of the engine's switches that show secrets. */
-describe("Secrets and the switches of the pulumi CLI", function () {
-  this.timeout(600_000);
-  before(function () {
-    if (pulumiCli.unavailable === undefined) return;
-    console.log(`      skipped: ${pulumiCli.unavailable}`);
-    this.skip();
-  });
-  after(endScenes);
-
+onEngine(pulumiCli, "Secrets and the switches of the pulumi CLI", (engine) => {
   it("stand in the debug lines of --json alone, and are marked wherever the engine gets them", async () => {
-    const { platform, program } = await scene(pulumiCli, source, {
+    const { platform, project } = await scene(engine, source, {
       username: "admin",
       password: management,
       credentialsInAnswer: "always",
     });
-    const cwd = program.directory;
-    const grpcLog = join(cwd, "grpc.json");
-    const { code, output } = await runAsync("pulumi", ["up", "--yes", "--skip-preview", "--stack", "dev", "--json"], {
-      cwd,
-      env: {
-        PULUMI_BACKEND_URL: `file://${join(cwd, "backend")}`,
-        PULUMI_CONFIG_PASSPHRASE: "test",
-        PULUMI_SKIP_UPDATE_CHECK: "true",
-        PULUMI_DEBUG_GRPC: grpcLog,
-      },
-    });
-    assert.equal(code, 0, output);
+    const grpcLog = project.path("grpc.json");
+    const command = ["up", "--yes", "--skip-preview", "--stack", "dev", "--json"];
+    const { code, printed } = await runEngine(engine, command, project.directory, { PULUMI_DEBUG_GRPC: grpcLog });
+    assert.equal(code, 0, printed);
     const { password, restToken } = platform.database("db-quickstart");
     const canaries = { management, version, password, restToken, inFleet: platform.database("db-sessions").password };
 
-    const lines = output.split("\n").filter((line) => line.startsWith("{"));
+    const lines = printed.split("\n").filter((line) => line.startsWith("{"));
     const [debug, others] = [true, false].map((wanted) => lines.filter((line) => isDebug(line) === wanted).join("\n"));
     assert.deepEqual(leaksOf(others ?? "", canaries), []);
     assert.ok(debug?.includes(password), "the engine no longer shows secrets: docs/secrets.md may say so");

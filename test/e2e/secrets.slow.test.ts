@@ -1,20 +1,17 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { leaksOf } from "../support/canaries";
 import { textsBelow } from "../support/files";
-import { Program } from "../support/program";
-import { localEngine } from "./localEngine";
-import { endScenes, onEngines, scene } from "./onEngines";
+import { fails, localEngine, succeeds } from "../support/engine";
+import { onEngines, scene } from "../support/onEngines";
+import { Project } from "../support/project";
 
 const management = "canary-management-7c1f";
 const queue = "canary-queue-91ab";
 
 onEngines("Secrets", (engine) => {
-  after(endScenes);
-
   it("stand in no state file and in nothing that is printed", async () => {
-    const { platform, program, stack } = await scene(
+    const { platform, project, stack } = await scene(
       engine,
       `const { FlowControlReset, PasswordRotation } = require("pulumi-rekey");
        const rotation = new PasswordRotation("cache", { databaseId: "db-quickstart", version: require("node:fs").readFileSync("version", "utf8") });
@@ -24,7 +21,7 @@ onEngines("Secrets", (engine) => {
        exports.all = rotation;`,
       { username: "admin", password: management, queueToken: queue, credentialsInAnswer: "always" },
     );
-    const setVersion = (version: string): void => writeFileSync(join(program.directory, "version"), version);
+    const setVersion = (version: string): void => writeFileSync(project.path("version"), version);
     setVersion("1");
     const passwords = [platform.database("db-quickstart").password];
     const first = await stack.up();
@@ -49,33 +46,31 @@ onEngines("Secrets", (engine) => {
     results.push(await stack.destroy());
     const { password, restToken } = platform.database("db-quickstart");
     const canaries = { management, queue, ...Object.fromEntries(passwords.entries()), password, restToken };
-    const shown = [...results.map(({ printed }) => printed), state, ...textsBelow(program.directory)].join("\n");
+    const shown = [...results.map(({ printed }) => printed), state, ...textsBelow(project.directory)].join("\n");
     assert.deepEqual(leaksOf(shown, canaries), []);
   });
 
   it("are not shown when an input that holds one is refused", async () => {
     const canary = "canary-version-7a90";
-    const { program, stack } = await scene(engine, "");
+    const { project, stack } = await scene(engine, "");
     for (const bad of [`version: secret({ a: "${canary}" })`, `triggers: { a: secret({ b: "${canary}" }) }`]) {
-      program.rewrite(`const { PasswordRotation } = require("pulumi-rekey");
+      project.rewrite(`const { PasswordRotation } = require("pulumi-rekey");
         const { secret } = require("@pulumi/pulumi");
         new PasswordRotation("cache", { databaseId: "db-quickstart", ${bad} });`);
-      const { succeeded, printed } = await stack.preview();
-      assert.equal(succeeded, false);
-      assert.match(printed, /has a problem: (version|triggers) must /);
+      const { printed } = await fails(stack.preview(), /has a problem: (version|triggers) must /);
       assert.deepEqual(leaksOf(printed, { canary }), []);
     }
   });
 
   it("are asked for by name, both ways of setting them given, when they are needed", async () => {
-    const program = new Program(`new (require("pulumi-rekey").PasswordRotation)("cache", { databaseId: "db" });`);
-    const stack = await engine.open(program.directory);
+    const project = new Project(`new (require("pulumi-rekey").PasswordRotation)("cache", { databaseId: "db" });`);
+    const stack = await engine.open(project.directory);
     assert.equal((await stack.preview()).succeeded, true, "a preview needs no credentials");
     const { printed } = await stack.up();
     assert.match(printed, /rekey:baseUrl is not set\. /);
     const command = engine === localEngine ? "rekey-local config set" : "pulumi config set";
     assert.ok(printed.includes(`. Run \`${command} rekey:baseUrl …\`, or set REKEY_BASE_URL`), printed);
-    assert.equal((await stack.destroy()).succeeded, true);
-    program.remove();
+    await succeeds(stack.destroy());
+    project.remove();
   });
 });

@@ -1,28 +1,20 @@
 import assert from "node:assert/strict";
 import { copyFileSync, rmSync, truncateSync } from "node:fs";
-import { join } from "node:path";
-import { resourceNamed } from "./engine";
-import { endScenes, scene } from "./onEngines";
-import { pulumiCli } from "./pulumiCli";
+import { pulumiCli, resourceNamed, succeeds } from "../support/engine";
+import { onEngine, scene } from "../support/onEngines";
 
+/** Where the engine keeps the states of stacks whose backend is in the project's folder. */
+const stateFolder = "backend/.pulumi/stacks/program";
 const source = (version: number): string => `
 const { PasswordRotation } = require("pulumi-rekey");
 exports.password = new PasswordRotation("cache", { databaseId: "db-quickstart", version: ${version} }).password;`;
 
 /** What docs/what-rotates.md says to do after a `kill -9` of the engine while it wrote its state. */
-describe("A state in files that cannot be loaded, on the pulumi CLI", function () {
-  this.timeout(600_000);
-  before(function () {
-    if (pulumiCli.unavailable === undefined) return;
-    console.log(`      skipped: ${pulumiCli.unavailable}`);
-    this.skip();
-  });
-  after(endScenes);
-
+onEngine(pulumiCli, "A state in files that cannot be loaded, on the pulumi CLI", (engine) => {
   it("is whole again without the empty .attrs file, and nothing is reset", async () => {
-    const { platform, program, stack } = await scene(pulumiCli, source(1), { credentialsInAnswer: "always" });
-    assert.equal((await stack.up()).succeeded, true);
-    const attributes = join(stateFolder(program.directory), "dev.json.attrs");
+    const { platform, project, stack } = await scene(engine, source(1), { credentialsInAnswer: "always" });
+    await succeeds(stack.up());
+    const attributes = project.path(stateFolder, "dev.json.attrs");
     truncateSync(attributes);
     assert.match((await stack.preview()).printed, /failed to load checkpoint: EOF/);
     rmSync(attributes);
@@ -32,17 +24,17 @@ describe("A state in files that cannot be loaded, on the pulumi CLI", function (
   });
 
   it("comes back from its backup, and a new version saves the platform's password", async () => {
-    const { platform, program, stack } = await scene(pulumiCli, source(1), { credentialsInAnswer: "always" });
+    const { platform, project, stack } = await scene(engine, source(1), { credentialsInAnswer: "always" });
     for (const version of [1, 2]) {
-      program.rewrite(source(version));
-      assert.equal((await stack.up()).succeeded, true);
+      project.rewrite(source(version));
+      await succeeds(stack.up());
     }
-    const file = join(stateFolder(program.directory), "dev.json");
+    const file = project.path(stateFolder, "dev.json");
     truncateSync(file);
     assert.match((await stack.preview()).printed, /failed to load checkpoint: .*unexpected end of JSON input/);
     copyFileSync(`${file}.bak`, file);
     rmSync(`${file}.attrs`);
-    program.rewrite(source(3));
+    project.rewrite(source(3));
     const { succeeded, outputs } = await stack.up();
     assert.equal(succeeded, true);
     assert.equal(platform.resetCount, 3);
@@ -50,8 +42,3 @@ describe("A state in files that cannot be loaded, on the pulumi CLI", function (
     assert.equal(resourceNamed(await stack.exportState(), "cache")?.outputs?.["rotationCount"], 3);
   });
 });
-
-/** Where the engine keeps the state of a stack whose backend is in the project's folder. */
-function stateFolder(directory: string): string {
-  return join(directory, "backend", ".pulumi", "stacks", "program");
-}

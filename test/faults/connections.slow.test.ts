@@ -1,8 +1,9 @@
+import { type Socket } from "node:net";
 import { networkInterfaces } from "node:os";
 import { freePort } from "../../local/platform/redisServer";
 import { caFile, certificate } from "./certificates";
 import { describeFaults, type Fault } from "./describeFaults";
-import { B, F, passes } from "./expected";
+import { everywhere, fails, retriedThenFails, succeeds } from "./expected";
 import { stuckListener } from "./stuckListener";
 import { type WorldOptions } from "./world";
 
@@ -14,7 +15,7 @@ const both = [
   { address: "127.0.0.1", family: 4 },
 ] as const;
 
-const refused = { reset: B(0, /refused \(ECONNREFUSED\), 3 times/), read: B(0, /3 times/) };
+const refused = everywhere(retriedThenFails(0, /refused \(ECONNREFUSED\), 3 times/));
 describeFaults("faults: refused on IPv4", async () => ({ settings: at(`http://127.0.0.1:${await freePort()}`) }), [
   { row: 1, fault: "connection refused (IPv4)", ...well, ...refused },
 ]);
@@ -29,37 +30,42 @@ describeFaults(
   [{ row: 1, fault: "connection refused (IPv6 and IPv4)", ...well, ...refused }],
 );
 
+const tooLate = /(ETIMEDOUT|within the deadline).*[23] times/s;
 const unknownHost = /host was not found/;
 describeFaults("faults: host not found", { settings: at("https://platform.test"), lookup: "ENOTFOUND" }, [
-  { row: 2, fault: "host not found", ...well, reset: F(0, unknownHost, /rekey:baseUrl/), read: F(0, unknownHost) },
+  {
+    row: 2,
+    fault: "host not found",
+    ...well,
+    reset: fails(0, unknownHost, /rekey:baseUrl/),
+    read: fails(0, unknownHost),
+  },
 ]);
 describeFaults("faults: name service busy", { settings: at("https://platform.test"), lookup: "EAI_AGAIN" }, [
-  { row: 3, fault: "EAI_AGAIN", ...well, reset: B(0, /EAI_AGAIN.*3 times/s), read: B(0, /EAI_AGAIN.*3 times/s) },
+  { row: 3, fault: "EAI_AGAIN", ...well, ...everywhere(retriedThenFails(0, /EAI_AGAIN.*3 times/s)) },
 ]);
 
 const secure = (name: Parameters<typeof certificate>[0], trust = true): WorldOptions => ({
   server: { tls: certificate(name) },
   settings: () => (trust ? { caFile } : {}),
 });
-const certificates: [fault: string, options: WorldOptions, says: RegExp][] = [
-  ["expired certificate", secure("expired"), /CERT_HAS_EXPIRED/],
-  ["certificate of another host", secure("otherHost"), /ALTNAME_INVALID/],
-  ["foreign certificate", secure("foreign"), /UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER/],
-  ["certificate of an authority that nobody named", secure("good", false), /UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER/],
-  [
-    "no TLS there",
-    {
-      server: { accept: (socket) => socket.once("data", () => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n")) },
-      settings: ({ port }) => at(`https://127.0.0.1:${port}`)(),
-    },
-    /EPROTO|ERR_SSL|no secure connection/,
-  ],
-];
-for (const [fault, options, says] of certificates) {
-  describeFaults(`faults: ${fault}`, options, [{ row: 4, fault, ...well, reset: F(0, says), read: F(0, says) }]);
+const untrusted = /UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER/;
+const noTls: WorldOptions = {
+  server: { accept: (socket) => socket.once("data", () => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n")) },
+  settings: ({ port }) => at(`https://127.0.0.1:${port}`)(),
+};
+const certificates: Record<string, { options: WorldOptions; says: RegExp }> = {
+  "expired certificate": { options: secure("expired"), says: /CERT_HAS_EXPIRED/ },
+  "certificate of another host": { options: secure("otherHost"), says: /ALTNAME_INVALID/ },
+  "foreign certificate": { options: secure("foreign"), says: untrusted },
+  "certificate of an authority that nobody named": { options: secure("good", false), says: untrusted },
+  "no TLS there": { options: noTls, says: /EPROTO|ERR_SSL|no secure connection/ },
+};
+for (const [fault, { options, says }] of Object.entries(certificates)) {
+  describeFaults(`faults: ${fault}`, options, [{ row: 4, fault, ...well, ...everywhere(fails(0, says)) }]);
 }
 describeFaults("faults: TLS with a named authority", secure("good"), [
-  { row: 4, fault: "certificate of the authority in rekey:caFile", ...well, reset: passes(), read: passes() },
+  { row: 4, fault: "certificate of the authority in rekey:caFile", ...well, ...everywhere(succeeds()) },
 ]);
 describeFaults(
   "faults: TLS on one of two addresses",
@@ -68,35 +74,22 @@ describeFaults(
     settings: ({ port }) => ({ ...at(`https://platform.test:${port}`)(), caFile }),
     lookup: both,
   },
-  [{ row: 1, fault: "refused on IPv6, answered on IPv4", ...well, reset: passes(), read: passes() }],
+  [{ row: 1, fault: "refused on IPv6, answered on IPv4", ...well, ...everywhere(succeeds()) }],
 );
 
-describeFaults(
-  "faults: TLS handshake reset",
-  {
-    server: { accept: (socket) => socket.once("data", () => socket.resetAndDestroy()) },
-    settings: ({ port }) => at(`https://127.0.0.1:${port}`)(),
-  },
-  [{ row: 5, fault: "TLS handshake reset", ...well, reset: B(0, /ECONNRESET.*3 times/s), read: B(0, /3 times/) }],
-);
-describeFaults(
-  "faults: TLS handshake closed",
-  {
-    server: { accept: (socket) => socket.once("data", () => socket.end()) },
-    settings: ({ port }) => at(`https://127.0.0.1:${port}`)(),
-  },
-  [{ row: 5, fault: "TLS handshake closed", ...well, reset: B(0, /ECONNRESET.*3 times/s), read: B(0, /3 times/) }],
-);
-const tooLate = /(ETIMEDOUT|within the deadline).*[23] times/s;
-describeFaults(
-  "faults: TLS handshake stalled",
-  {
-    server: { accept: () => undefined },
-    settings: ({ port }) => at(`https://127.0.0.1:${port}`)(),
-    deadlineSeconds: 3,
-  },
-  [{ row: 5, fault: "TLS handshake stalled", ...well, reset: B(0, tooLate), read: B(0, tooLate) }],
-);
+const handshakes: Record<string, { accept: (socket: Socket) => void; says: RegExp }> = {
+  reset: { accept: (socket) => socket.once("data", () => socket.resetAndDestroy()), says: /ECONNRESET.*3 times/s },
+  closed: { accept: (socket) => socket.once("data", () => socket.end()), says: /ECONNRESET.*3 times/s },
+  stalled: { accept: () => undefined, says: tooLate },
+};
+for (const [how, { accept, says }] of Object.entries(handshakes)) {
+  const fault = `TLS handshake ${how}`;
+  describeFaults(
+    `faults: ${fault}`,
+    { server: { accept }, settings: ({ port }) => at(`https://127.0.0.1:${port}`)(), deadlineSeconds: 4 },
+    [{ row: 5, fault, ...well, ...everywhere(retriedThenFails(0, says)) }],
+  );
+}
 
 let stuck: Awaited<ReturnType<typeof stuckListener>> | undefined;
 describeFaults(
@@ -105,5 +98,5 @@ describeFaults(
     stuck = await stuckListener();
     return { settings: at(`http://127.0.0.1:${stuck.port}`), deadlineSeconds: 3, close: async () => stuck?.close() };
   },
-  [{ row: 6, fault: "connect timeout", ...well, reset: B(0, tooLate), read: B(0, tooLate) }],
+  [{ row: 6, fault: "connect timeout", ...well, ...everywhere(retriedThenFails(0, tooLate)) }],
 );

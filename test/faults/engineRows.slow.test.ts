@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { networkInterfaces } from "node:os";
-import { type Engine, resourceNamed } from "../e2e/engine";
-import { endScenes, onEngines, scene } from "../e2e/onEngines";
-import { pulumiCli } from "../e2e/pulumiCli";
-import { Program } from "../support/program";
 import { titled } from "./describeFaults";
 import { Proxy } from "./proxy";
+import { type Engine, fails, pulumiCli, resourceNamed, succeeds } from "../support/engine";
+import { onEngine, onEngines, scene } from "../support/onEngines";
+import { environmentOf, Project } from "../support/project";
 
 /** A program with a PasswordRotation for each name, of the given database. */
 function rotating(databases: Record<string, string>): string {
@@ -16,23 +15,19 @@ function rotating(databases: Record<string, string>): string {
 }
 
 onEngines("faults: rows of an engine", (engine: Engine) => {
-  after(endScenes);
-
   it(titled(43, "two resources, one database", "preview, up", "refused in check; 0 sent"), async () => {
     const { platform, stack } = await scene(engine, rotating({ one: "db-quickstart", two: "db-quickstart" }));
-    for (const result of [await stack.preview(), await stack.up()]) {
-      assert.equal(result.succeeded, false);
-      assert.match(result.printed, /database "db-quickstart" is already rotated by/);
+    for (const operation of [stack.preview, stack.up]) {
+      await fails(operation(), /database "db-quickstart" is already rotated by/);
     }
     assert.equal(platform.requests.length, 0);
   });
 
   it(titled(43, "a replacement of one resource", "up", "not refused; 1 sent for the other database"), async () => {
-    const { platform, program, stack } = await scene(engine, rotating({ one: "db-quickstart" }));
+    const { platform, project, stack } = await scene(engine, rotating({ one: "db-quickstart" }));
     await stack.up();
-    program.rewrite(rotating({ one: "db-sessions" }));
-    const { succeeded, printed } = await stack.up();
-    assert.equal(succeeded, true, printed);
+    project.rewrite(rotating({ one: "db-sessions" }));
+    await succeeds(stack.up());
     assert.deepEqual(
       ["db-quickstart", "db-sessions"].map((id) => platform.database(id).resets),
       [1, 1],
@@ -41,13 +36,8 @@ onEngines("faults: rows of an engine", (engine: Engine) => {
 
   it(titled(44, "two stacks, one database", "up", "1 sent by each"), async () => {
     const { platform, stack } = await scene(engine, rotating({ one: "db-quickstart" }));
-    const other = new Program(rotating({ one: "db-quickstart" }));
-    const environment = {
-      REKEY_BASE_URL: platform.url,
-      REKEY_USERNAME: platform.username,
-      REKEY_PASSWORD: platform.password,
-    };
-    const second = await engine.open(other.directory, environment);
+    const other = new Project(rotating({ one: "db-quickstart" }));
+    const second = await engine.open(other.directory, environmentOf(platform));
     assert.deepEqual([(await stack.up()).succeeded, (await second.up()).succeeded], [true, true]);
     assert.equal(platform.database("db-quickstart").resets, 2);
     assert.deepEqual([(await stack.up()).changes, (await second.up()).changes], [{ same: 2 }, { same: 2 }]);
@@ -67,7 +57,7 @@ onEngines("faults: rows of an engine", (engine: Engine) => {
     const { succeeded, changes, printed } = await stack.preview();
     assert.deepEqual([succeeded, changes], [true, { create: 4 }], printed);
     assert.equal(platform.requests.length, 0);
-    assert.equal((await stack.up()).succeeded, true);
+    await succeeds(stack.up());
     assert.equal(platform.resetCount, 2);
   });
 
@@ -82,9 +72,7 @@ onEngines("faults: rows of an engine", (engine: Engine) => {
     const proxy = await Proxy.start({ host: address });
     const { platform, stack } = await scene(engine, rotating({ one: "db-quickstart" }));
     await stack.setConfig("rekey:proxy", `http://${address}:${proxy.port}`);
-    const { succeeded, printed } = await stack.up();
-    assert.equal(succeeded, false);
-    assert.match(printed, /rekey:proxy is not on this machine.*in plain text.*Nothing was sent/s);
+    await fails(stack.up(), /rekey:proxy is not on this machine.*in plain text.*Nothing was sent/s);
     assert.deepEqual([proxy.heads.length, platform.requests.length], [0, 0]);
     await proxy.close();
   });
@@ -102,18 +90,16 @@ onEngines("faults: rows of an engine", (engine: Engine) => {
       const rotation = new PasswordRotation("cache", { databaseId: "db-quickstart", version: ${version} });
       new FlowControlReset("consumer", { flowControlKey: "orders", version: rotation.password });
       exports.outcome = rotation.outcome;`;
-      const { platform, program, stack } = await scene(engine, using(1), {
+      const { platform, project, stack } = await scene(engine, using(1), {
         databases: [{ database_id: "db-quickstart", essay: "x".repeat(40_000) }],
         credentialsInAnswer: "always",
       });
       const consumerResets = (): number =>
         platform.requests.filter(({ path }) => path.endsWith("/orders/reset")).length;
-      assert.equal((await stack.up()).succeeded, true);
-      program.rewrite(using(2));
+      await succeeds(stack.up());
+      project.rewrite(using(2));
       platform.failNext({ path: /reset-password/, dropConnection: "after-apply" });
-      const lost = await stack.up();
-      assert.equal(lost.succeeded, false);
-      assert.match(lost.printed, /the last reset was not confirmed, so that the password may have been changed/);
+      await fails(stack.up(), /the last reset was not confirmed, so that the password may have been changed/);
       const saved = resourceNamed(await stack.exportState(), "cache");
       assert.deepEqual([saved?.outputs?.["outcome"], platform.resetCount, consumerResets()], ["unknown", 2, 1]);
       const found = await stack.up();
@@ -126,32 +112,26 @@ onEngines("faults: rows of an engine", (engine: Engine) => {
   );
 
   it(titled(51, "not installed where the host runs", "destroy", "succeeds"), async () => {
-    const { program, stack } = await scene(engine, rotating({ one: "db-quickstart" }));
+    const { project, stack } = await scene(engine, rotating({ one: "db-quickstart" }));
     await stack.up();
-    program.uninstall("pulumi-rekey");
-    const { succeeded, printed } = await stack.destroy();
-    assert.equal(succeeded, true, printed);
+    project.uninstall("pulumi-rekey");
+    await succeeds(stack.destroy());
   });
 });
 
-describe("faults: an error hook, on the pulumi CLI", () => {
-  after(endScenes);
-
+// The local engine has no hooks.
+onEngine(pulumiCli, "faults: an error hook, on the pulumi CLI", (engine) => {
   // No line of the table: it would depend on whether there is a CLI. The host's own tests show the row.
-  it("row 47: an error hook that repeats update makes no second request", async function () {
-    if (pulumiCli.unavailable !== undefined) {
-      console.log(`      skipped: ${pulumiCli.unavailable}, and the local engine has no hooks`);
-      this.skip();
-    }
+  it("row 47: an error hook that repeats update makes no second request", async () => {
     // Only so often: after its hundredth repeat the engine saves no outputs, and after one of create not even the id.
     const source = (version: number): string => `
       const pulumi = require("@pulumi/pulumi");
       const { PasswordRotation } = require("pulumi-rekey");
       const again = new pulumi.ErrorHook("again", ({ errors }) => errors.length < 3);
       new PasswordRotation("one", { databaseId: "db-quickstart", version: ${version} }, { hooks: { onError: [again] } });`;
-    const { platform, program, stack } = await scene(pulumiCli, source(1));
+    const { platform, project, stack } = await scene(engine, source(1));
     await stack.up();
-    program.rewrite(source(2));
+    project.rewrite(source(2));
     platform.failNext({ path: /reset-password/, dropConnection: "after-apply" });
     const { succeeded, printed } = await stack.up();
     assert.equal(succeeded, false, printed);

@@ -4,48 +4,60 @@ import { expectKind } from "../support/results";
 import { type Properties, revealed, secretNames } from "../support/wire";
 import { formerOutputs, type Observation, type Phase } from "./phases";
 
-/** What must come of a fault: a letter of the table, how many requests there may be, what the message says. */
+/** The expected outcome of a fault. */
 export interface Expected {
-  readonly letter: "F" | "B" | "A" | "P" | "passes";
-  /** Requests that the server sees; a pair where time decides. */
-  readonly requests: number | readonly [least: number, most: number];
+  readonly kind: "fails" | "retriedThenFails" | "unconfirmed" | "succeedsWithProblems" | "succeeds";
+  /** Requests that the server sees. */
+  readonly sent: number;
   readonly says: readonly RegExp[];
   /** Looks at what is saved, secrets in plain. */
-  readonly saved?: (outs: Properties) => void;
+  readonly saved?: ((outs: Properties) => void) | undefined;
 }
 
 /** Fails, and the state is kept. */
-export const F = (requests: Expected["requests"], ...says: RegExp[]): Expected => ({ letter: "F", requests, says });
-/** Bounded retry, then fails. */
-export const B = (requests: Expected["requests"], ...says: RegExp[]): Expected => ({ letter: "B", requests, says });
+export const fails = (sent: number, ...says: RegExp[]): Expected => ({ kind: "fails", sent, says });
+/** Is tried a limited number of times, then fails. */
+export const retriedThenFails = (sent: number, ...says: RegExp[]): Expected => ({
+  kind: "retriedThenFails",
+  sent,
+  says,
+});
 /** May have been applied: one request, and an init error. */
-export const A = (...says: RegExp[]): Expected => ({ letter: "A", requests: 1, says });
+export const unconfirmed = (...says: RegExp[]): Expected => ({ kind: "unconfirmed", sent: 1, says });
 /** Succeeds, with these lines among the problems. */
-export const P = (problems: RegExp[], saved?: Expected["saved"]): Expected => ({
-  letter: "P",
-  requests: 1,
-  says: problems,
-  ...(saved && { saved }),
+export const succeedsWithProblems = (says: RegExp[], saved?: Expected["saved"]): Expected => ({
+  kind: "succeedsWithProblems",
+  sent: 1,
+  says,
+  saved,
 });
-/** Succeeds, without a problem. */
-export const passes = (saved?: Expected["saved"], requests: Expected["requests"] = 1): Expected => ({
-  letter: "passes",
-  requests,
+/** Succeeds without a problem. */
+export const succeeds = ({ sent = 1, saved }: Partial<Pick<Expected, "sent" | "saved">> = {}): Expected => ({
+  kind: "succeeds",
+  sent,
   says: [],
-  ...(saved && { saved }),
+  saved,
 });
+
+/** The same is expected of a reset and of a read. */
+export const everywhere = (expected: Expected) => ({ reset: expected, read: expected });
+/** The response cannot be used: a reset may have been applied, and a read is not tried again. */
+export const unusable = (reset: RegExp, read = reset) => ({ reset: unconfirmed(reset), read: fails(1, read) });
+/** No response comes until the deadline, which leaves no time for another try. */
+export const stalled = { reset: unconfirmed(/deadline/), read: retriedThenFails(1, /deadline/) };
+/** The response is lost: a reset may have been applied, and a read is tried three times. */
+export const lost = (...says: RegExp[]) => ({ reset: unconfirmed(...says), read: retriedThenFails(3, /3 times/) });
 
 const words = {
-  F: "fails, state kept",
-  B: "bounded retry, then fails",
-  A: "may have been applied: saved by an init error",
-  P: "succeeds, with `problems`",
-  passes: "passes",
+  fails: "fails, state kept",
+  retriedThenFails: "bounded retry, then fails",
+  unconfirmed: "may have been applied: saved by an init error",
+  succeedsWithProblems: "succeeds, with `problems`",
+  succeeds: "passes",
 };
 
-export function inWords({ letter, requests }: Expected): string {
-  const range = typeof requests === "number" ? String(requests) : requests.join(" to ");
-  return `${words[letter]}; ${range} sent`;
+export function inWords({ kind, sent }: Expected): string {
+  return `${words[kind]}; ${sent} sent`;
 }
 
 const unchanged: Record<Phase, RegExp> = {
@@ -58,20 +70,18 @@ const advice = /(Check|Wait|Mend|Look at|Redirects are not followed|run again)[^
 
 /** Holds what was seen against what must be. */
 export function hold(phase: Phase, key: string, { result, requests }: Observation, expected: Expected): void {
-  const [least, most] =
-    typeof expected.requests === "number" ? [expected.requests, expected.requests] : expected.requests;
-  assert.ok(requests >= least && requests <= most, `${requests} requests, ${JSON.stringify(result)}`);
-  switch (expected.letter) {
-    case "F":
-    case "B": {
+  assert.equal(requests, expected.sent, JSON.stringify(result));
+  switch (expected.kind) {
+    case "fails":
+    case "retriedThenFails": {
       const { message } = expectKind("failed", result);
       for (const pattern of [unchanged[phase], advice, ...expected.says]) assert.match(message, pattern);
       return;
     }
-    case "A":
+    case "unconfirmed":
       return holdUnconfirmed(phase, key, result, expected);
-    case "P":
-    case "passes":
+    case "succeedsWithProblems":
+    case "succeeds":
       return holdDone(phase, result, expected);
   }
 }
@@ -104,7 +114,7 @@ function holdDone(phase: Phase, result: Result, expected: Expected): void {
       secrets.filter((name) => name in plain),
     );
     const problems = plain.problems as string[];
-    if (expected.letter === "passes") assert.deepEqual(problems, []);
+    if (expected.kind === "succeeds") assert.deepEqual(problems, []);
     else for (const pattern of expected.says) assert.match(problems.join("\n"), pattern);
   }
   expected.saved?.(plain);

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { type Fault } from "../../local/index";
 import { type FleetDatabaseState } from "../../provider/lifecycle/resource";
-import { type State } from "../e2e/engine";
-import { endScenes, onEngines, scene } from "../e2e/onEngines";
+import { type State } from "../support/engine";
+import { onEngines, scene } from "../support/onEngines";
 
 const count = 1_000;
 const ids = Array.from({ length: count }, (_, nth) => `db-${nth}`);
@@ -54,16 +54,10 @@ exports.passwords = fleet.credentials.apply((all) => Object.entries(all).map(([i
 `;
 
 onEngines("faults: a fleet of 1,000, three in ten requests fail in all ways", (engine) => {
-  after(endScenes);
-
   const versions: Record<string, number> = {};
 
   it("is as wanted after five ups, and no database is reset more often than the rules allow", async () => {
-    const {
-      platform,
-      program: source,
-      stack,
-    } = await scene(engine, program({}), {
+    const { platform, project, stack } = await scene(engine, program({}), {
       databases: ids,
       credentialsInAnswer: "always",
     });
@@ -77,7 +71,7 @@ onEngines("faults: a fleet of 1,000, three in ten requests fail in all ways", (e
       // After three resets in a row that were not confirmed, a person looks, and asks for one more.
       const unsure = databasesIn(await stack.exportState()).filter(({ unconfirmedResets }) => unconfirmedResets === 3);
       for (const { databaseId } of unsure) versions[databaseId] = 2;
-      source.rewrite(program(versions));
+      project.rewrite(program(versions));
       up = await stack.up();
     }
     assert.equal(up.succeeded, true, up.printed.slice(0, 3_000));

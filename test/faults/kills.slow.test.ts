@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { localEngine } from "../e2e/localEngine";
-import { endScenes, scene } from "../e2e/onEngines";
 import { Scene } from "../model/real/scene";
 import { type Step } from "../model/real/steps";
 import { until } from "../support/results";
 import { titled } from "./describeFaults";
 import { Proxy } from "./proxy";
+import { localEngine } from "../support/engine";
+import { onEngine, scene } from "../support/onEngines";
 
 const up: Step = { do: "up", versions: {}, faults: {}, concurrency: 1 };
 const ids = ["a", "b", "c"] as const;
@@ -96,16 +96,14 @@ describe("faults: kills", () => {
   });
 });
 
-describe("faults: a state that cannot be written", () => {
-  after(endScenes);
-
+onEngine(localEngine, "faults: a state that cannot be written", (engine) => {
   it(titled(40, "state cannot be written", "next up", "1 more sent; state equals the platform"), async () => {
     let atAnswer = (): void => undefined;
     const source = `const { PasswordRotation } = require("pulumi-rekey");
       exports.password = new PasswordRotation("cache", { databaseId: "db-quickstart" }).password;`;
     const options = { credentialsInAnswer: "always", onRequest: () => atAnswer() } as const;
-    const { platform, program, stack } = await scene(localEngine, source, options);
-    const folder = join(program.directory, ".rekey");
+    const { platform, project, stack } = await scene(engine, source, options);
+    const folder = project.path(".rekey");
     atAnswer = () => {
       renameSync(folder, `${folder}-away`);
       writeFileSync(folder, "");

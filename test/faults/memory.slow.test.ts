@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { describeFaults, type Fault } from "./describeFaults";
-import { A, F } from "./expected";
+import { unusable } from "./expected";
 import { type Behaviour } from "./rawServer";
 
 const mebibyte = 1024 * 1024;
@@ -27,7 +27,7 @@ const endless: Behaviour = ({ socket }) => {
   pour();
 };
 
-const tooLarge = { reset: A(/too large/), read: F(1, /too large/) };
+const tooLarge = { ...unusable(/too large/) };
 const faults: readonly Fault[] = [
   { row: 17, fault: "endless body", platform: endless, ...tooLarge },
   { row: 18, fault: "gzip bomb (2 GB)", platform: compressed("gzip", gzipBomb), ...tooLarge },

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { caFile, certificate } from "./certificates";
 import { describeFaults, type Fault } from "./describeFaults";
-import { A, B, F, passes } from "./expected";
+import { everywhere, fails, lost, retriedThenFails, succeeds } from "./expected";
 import { Proxy, type ProxyBehaviour } from "./proxy";
 import { type WorldOptions } from "./world";
 
@@ -33,29 +33,28 @@ describeFaults(
     await own.close();
     return { settings: () => ({ proxy: `http://127.0.0.1:${port}` }) };
   },
-  [{ row: 7, fault: "proxy refuses TCP", ...well, reset: F(0, gone, /Check rekey:proxy/), read: F(0, gone) }],
+  [{ row: 7, fault: "proxy refuses TCP", ...well, reset: fails(0, gone, /Check rekey:proxy/), read: fails(0, gone) }],
 );
 for (const answers of [502, 407, 302]) {
   const says = new RegExp(`the proxy answered ${answers}`);
   describeFaults(`faults: proxy answers ${answers}`, behind({ answers }), [
-    { row: 7, fault: `proxy answers CONNECT with ${answers}`, ...well, reset: F(0, says), read: F(0, says) },
+    { row: 7, fault: `proxy answers CONNECT with ${answers}`, ...well, ...everywhere(fails(0, says)) },
   ]);
 }
 describeFaults("faults: silent proxy", behind({ answers: "silent" }, { deadlineSeconds: 2 }), [
-  { row: 7, fault: "proxy does not answer CONNECT", ...well, reset: F(0, gone), read: F(0, gone) },
+  { row: 7, fault: "proxy does not answer CONNECT", ...well, ...everywhere(fails(0, gone)) },
 ]);
 
 describeFaults(
   "faults: through a proxy",
   behind({}),
   [
-    { row: 7, fault: "proxy opens the way", ...well, reset: passes(), read: passes() },
+    { row: 7, fault: "proxy opens the way", ...well, ...everywhere(succeeds()) },
     {
       row: 9,
       fault: "reset after the request was read, behind a proxy",
       platform: ({ socket }) => void socket.resetAndDestroy(),
-      reset: A(),
-      read: B(3, /3 times/),
+      ...lost(),
     },
   ],
   [
@@ -75,10 +74,10 @@ const secure = (name: "good" | "foreign"): WorldOptions => ({
   settings: () => ({ caFile }),
 });
 describeFaults("faults: TLS through a proxy", behind({}, secure("good")), [
-  { row: 7, fault: "proxy opens the way, TLS with rekey:caFile", ...well, reset: passes(), read: passes() },
+  { row: 7, fault: "proxy opens the way, TLS with rekey:caFile", ...well, ...everywhere(succeeds()) },
 ]);
 describeFaults("faults: foreign certificate through a proxy", behind({}, secure("foreign")), [
-  { row: 4, fault: "foreign certificate behind a proxy", ...well, reset: F(0, /UNABLE_TO/), read: F(0, /UNABLE_TO/) },
+  { row: 4, fault: "foreign certificate behind a proxy", ...well, ...everywhere(fails(0, /UNABLE_TO/)) },
 ]);
 describeFaults(
   "faults: TLS handshake reset behind a proxy",
@@ -89,5 +88,5 @@ describeFaults(
       settings: ({ port }) => ({ baseUrl: `https://127.0.0.1:${port}`, queueUrl: `https://127.0.0.1:${port}` }),
     },
   ),
-  [{ row: 5, fault: "TLS handshake reset behind a proxy", ...well, reset: B(0, /3 times/), read: B(0, /3 times/) }],
+  [{ row: 5, fault: "TLS handshake reset behind a proxy", ...well, ...everywhere(retriedThenFails(0, /3 times/)) }],
 );

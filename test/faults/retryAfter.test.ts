@@ -1,5 +1,5 @@
 import { describeFaults, type Fault } from "./describeFaults";
-import { A, B, F, passes } from "./expected";
+import { everywhere, fails, lost, retriedThenFails, succeeds } from "./expected";
 import { type Behaviour } from "./rawServer";
 
 const limited =
@@ -22,42 +22,32 @@ const waits: readonly Fault[] = [
     row: 25,
     fault: "429 with 1 second, always",
     platform: limited({ "retry-after": "1" }),
-    reset: B(3, /3 times/),
-    read: B(3, /3 times/),
+    ...everywhere(retriedThenFails(3, /3 times/)),
   },
   {
     row: 25,
     fault: "429 with 1 second, once",
     platform: once(limited({ "retry-after": "1" })),
-    reset: passes(undefined, 2),
-    read: passes(undefined, 2),
+    ...everywhere(succeeds({ sent: 2 })),
   },
   {
     row: 26,
     fault: "429 with a date, always",
     platform: (exchange) => limited(inOneSecond())(exchange),
-    reset: B(3, /3 times/),
-    read: B(3, /3 times/),
+    ...everywhere(retriedThenFails(3, /3 times/)),
   },
   {
     row: 26,
     fault: "429 with a date, once",
     platform: once((exchange) => limited(inOneSecond())(exchange)),
-    reset: passes(undefined, 2),
-    read: passes(undefined, 2),
+    ...everywhere(succeeds({ sent: 2 })),
   },
-  {
-    row: 29,
-    fault: "503 with Retry-After",
-    platform: limited({ "retry-after": "1" }, 503),
-    reset: A(/answered 503/),
-    read: B(3, /3 times/),
-  },
+  { row: 29, fault: "503 with Retry-After", platform: limited({ "retry-after": "1" }, 503), ...lost(/answered 503/) },
   {
     row: 29,
     fault: "503 with Retry-After, once",
     platform: once(limited({ "retry-after": "1" }, 503)),
-    read: passes(undefined, 2),
+    read: succeeds({ sent: 2 }),
   },
 ];
 
@@ -75,8 +65,8 @@ const atOnce = unusable.flatMap(([what, value]): Fault[] => [
     row: 27,
     fault: `429 with a Retry-After that is ${what}`,
     platform: limited({ "retry-after": value }),
-    reset: F(1, /answered 429: slow down/, /Wait/),
-    read: F(1, /answered 429/),
+    reset: fails(1, /answered 429: slow down/, /Wait/),
+    read: fails(1, /answered 429/),
   },
 ]);
 

@@ -1,28 +1,19 @@
 import { describeFaults, type Fault } from "./describeFaults";
-import { A, B } from "./expected";
+import { stalled } from "./expected";
 
-/** A stall lasts until the deadline, which leaves no time for another try. */
 const faults: readonly Fault[] = [
-  {
-    row: 10,
-    fault: "silent",
-    platform: () => undefined,
-    reset: A(/deadline/),
-    read: B(1, /deadline/),
-  },
+  { row: 10, fault: "silent", platform: () => undefined, ...stalled },
   {
     row: 11,
     fault: "headers, then a stall",
     platform: ({ socket, body }) => void socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n`),
-    reset: A(/deadline/),
-    read: B(1, /deadline/),
+    ...stalled,
   },
   {
     row: 11,
     fault: "half of the headers, then a stall",
     platform: ({ socket }) => void socket.write("HTTP/1.1 200 OK\r\ncontent-le"),
-    reset: A(/deadline/),
-    read: B(1, /deadline/),
+    ...stalled,
   },
   {
     row: 12,
@@ -33,8 +24,7 @@ const faults: readonly Fault[] = [
       const timer = setInterval(() => socket.write(bytes.charAt(next++)), 100);
       socket.once("close", () => clearInterval(timer));
     },
-    reset: A(/deadline/),
-    read: B(1, /deadline/),
+    ...stalled,
   },
 ];
 

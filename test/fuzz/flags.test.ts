@@ -1,10 +1,7 @@
 import assert from "node:assert/strict";
-import { join } from "node:path";
-import { projectRoot } from "../support/host";
-import { Program } from "../support/program";
-import { runAsync } from "../support/runAsync";
-
-const main = join(projectRoot, "local", "dist", "cli", "main.js");
+import { localEngine } from "../support/engine";
+import { runEngine } from "../support/engineProcess";
+import { Project } from "../support/project";
 
 /** Command lines that cannot be meant, each with what the error must name. */
 const wrong: readonly (readonly [args: readonly string[], named: RegExp])[] = [
@@ -37,16 +34,15 @@ const wrong: readonly (readonly [args: readonly string[], named: RegExp])[] = [
 ];
 
 describe("fuzz: flags", () => {
-  const project = new Program("");
+  const project = new Project("");
   after(() => project.remove());
 
   for (const [args, named] of wrong) {
     it(`rekey-local ${args.join(" ").slice(0, 60)}: is refused by name`, async () => {
-      const env = { PULUMI_CONFIG_PASSPHRASE: "test" };
-      const { code, output } = await runAsync(process.execPath, [main, ...args], { cwd: project.directory, env });
-      assert.notEqual(code, 0, output);
-      assert.match(output, named);
-      assert.doesNotMatch(output, /\n\s+at |TypeError|Cannot read prop/, "a stack trace");
+      const { code, printed } = await runEngine(localEngine, args, project.directory);
+      assert.notEqual(code, 0, printed);
+      assert.match(printed, named);
+      assert.doesNotMatch(printed, /\n\s+at |TypeError|Cannot read prop/, "a stack trace");
     }).timeout(30_000);
   }
 });

@@ -1,11 +1,12 @@
 import fc from "fast-check";
 import { type Point } from "../model/real/gate";
+import { type Victim } from "../support/engineProcess";
 
 /** A `kill -9` in the middle of an `up`; in plain data. */
 export interface Kill {
   /** Whether the 50 resources are to be created, or have a new version each. */
   readonly from: "nothing" | "finished stack";
-  readonly victim: "engine" | "program" | "host" | "everyone";
+  readonly victim: Victim;
   readonly moment: Moment;
 }
 
@@ -33,7 +34,7 @@ const moment: fc.Arbitrary<Moment> = fc.oneof(
 
 export const kills: fc.Arbitrary<Kill> = fc.record({
   from: fc.constantFrom<Kill["from"]>("nothing", "finished stack"),
-  victim: fc.constantFrom<Kill["victim"]>("engine", "engine", "everyone", "host", "program"),
+  victim: fc.constantFrom<Victim>("engine", "engine", "everyone", "host", "program"),
   moment,
 });
 

@@ -1,10 +1,9 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, watch, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { LocalStack, type Platform, startPlatform } from "../../local/index";
-import { EngineProcess } from "../model/real/engineProcess";
+import { existsSync, mkdirSync, readFileSync, rmSync, watch } from "node:fs";
 import { Gate } from "../model/real/gate";
-import { Program } from "../support/program";
-import { ended, type Process } from "../support/processes";
+import { localEngine, plainOutputs, resourceNamed, type StateResource } from "../support/engine";
+import { EngineProcess } from "../support/engineProcess";
+import { scene, type Scene as Setting } from "../support/onEngines";
+import { Project } from "../support/project";
 import { type Kill, type Moment, resources } from "./kill";
 
 /** What the state says of a database. */
@@ -36,7 +35,6 @@ export interface Up {
 }
 
 const ids = Array.from({ length: resources }, (_, index) => `db-${index}`);
-const passphrase = "kills";
 
 const source = `
 const { appendFileSync, readFileSync } = require("node:fs");
@@ -53,52 +51,48 @@ export class Scene {
   #usual = 0;
 
   private constructor(
-    private readonly platform: Platform,
+    private readonly setting: Setting,
     private readonly gate: Gate,
-    private readonly program: Program,
-    private readonly stack: LocalStack,
   ) {}
 
   static async start(): Promise<Scene> {
-    const platform = await startPlatform({ databases: ids, credentialsInAnswer: "always" });
-    const program = new Program(source);
-    // Without TypeScript a program starts in half the time.
-    const project = "name: program\nmain: index.js\nruntime: { name: nodejs, options: { typescript: false } }\n";
-    writeFileSync(join(program.directory, "Pulumi.yaml"), project);
-    const stack = await LocalStack.open({ projectDir: program.directory, passphrase });
-    const scene = new Scene(platform, await Gate.start(platform.url), program, stack);
-    await scene.startOver();
-    scene.newVersion();
+    const project = new Project(source, { typescript: false });
+    const setting = await scene(localEngine, project, { databases: ids, credentialsInAnswer: "always" });
+    const gate = await Gate.start(setting.platform.url);
+    await setting.stack.setConfig("rekey:baseUrl", gate.url);
+    const started = new Scene(setting, gate);
+    await started.startOver();
+    started.newVersion();
     const began = Date.now();
-    const { code, printed } = await scene.up();
+    const { code, printed } = await started.up();
     if (code !== 0) throw new Error(printed);
-    scene.#usual = Date.now() - began;
-    return scene;
+    started.#usual = Date.now() - began;
+    return started;
   }
 
   async end(): Promise<void> {
     this.gate.close();
-    await this.platform.close();
-    this.program.remove();
+    await this.setting.end();
   }
 
   /** Takes the state and the platform back to before the first `up`. */
   async startOver(): Promise<void> {
-    rmSync(this.#path(".rekey"), { recursive: true, force: true });
+    rmSync(this.setting.project.path(".rekey"), { recursive: true, force: true });
     mkdirSync(this.#stateFolder, { recursive: true });
-    await this.platform.reset();
+    await this.setting.platform.reset();
   }
 
   /** Gives every resource a new version, so that every database is to be reset. */
   newVersion(): void {
-    writeFileSync(this.#path("version"), String(++this.#version));
+    this.setting.project.write("version", String(++this.#version));
   }
 
   async up(kill?: Kill): Promise<Up> {
-    rmSync(this.#path("told"), { force: true });
-    let left: Process[] | undefined;
+    const { project } = this.setting;
+    rmSync(project.path("told"), { force: true });
+    let struck: boolean | undefined;
     const strike = (): void => {
-      if (kill) left ??= killed(engine, kill.victim);
+      if (kill) struck ??= engine.kill(kill.victim).length > 0;
     };
     const act = async (): Promise<boolean> => {
       strike();
@@ -108,82 +102,48 @@ export class Scene {
     this.gate.begin({ faults: {}, ...(request !== undefined && { strike: { at: request, point, act } }) });
     let changes = 0;
     const watcher = watch(this.#stateFolder, () => ++changes === change && strike());
-    const engine = new EngineProcess("up", this.program.directory, this.#environment());
+    const engine = new EngineProcess(localEngine, ["up", "--yes", "--skip-preview"], project.directory);
     const timer = share === undefined ? undefined : setTimeout(strike, share * this.#usual);
     const { code, printed } = await engine.ended;
     watcher.close();
     clearTimeout(timer);
-    await ended(left ?? []);
     await this.gate.settled();
-    return { code, printed, struck: left !== undefined && left.length > 0, told: this.#told() };
+    return { code, printed, struck: struck ?? false, told: this.#told() };
   }
 
   /** Both sides of every database. The state must load. */
   async see(): Promise<Databases> {
-    const { deployment } = await this.stack.exportStack({ showSecrets: true });
-    const nameOf = (resource: Record<string, unknown>): string => String(resource["urn"]).split("::").at(-1) ?? "";
-    const saved = new Map(deployment.resources?.map((resource) => [nameOf(resource), resource]));
-    const operations = deployment.pending_operations ?? [];
+    const { platform, stack } = this.setting;
+    const state = await stack.exportState(true);
+    const operations = state.deployment.pending_operations ?? [];
     const pendingOf = (id: string) =>
-      operations.filter(({ resource }) => nameOf(resource) === id).map(({ type }) => type);
+      operations.filter(({ resource }) => resource.urn.endsWith(`::${id}`)).map(({ type }) => type);
     return new Map(
       ids.map((id) => {
-        const { resets, password } = this.platform.database(id);
-        return [id, { resets, password, saved: savedOf(saved.get(id)), pending: pendingOf(id) }];
+        const { resets, password } = platform.database(id);
+        return [id, { resets, password, saved: savedOf(resourceNamed(state, id)), pending: pendingOf(id) }];
       }),
     );
   }
 
   get #stateFolder(): string {
-    return this.#path(".rekey/stacks/program");
-  }
-
-  #path(name: string): string {
-    return join(this.program.directory, name);
+    return this.setting.project.path(".rekey/stacks/program");
   }
 
   #told(): Map<string, string> {
-    const path = this.#path("told");
+    const path = this.setting.project.path("told");
     const lines = existsSync(path) ? readFileSync(path, "utf8").split("\n").filter(Boolean) : [];
     return new Map(lines.map((line) => line.split(" ") as [string, string]));
   }
-
-  #environment(): NodeJS.ProcessEnv {
-    return {
-      PULUMI_CONFIG_PASSPHRASE: passphrase,
-      REKEY_BASE_URL: this.gate.url,
-      REKEY_USERNAME: this.platform.username,
-      REKEY_PASSWORD: this.platform.password,
-    };
-  }
 }
 
-/** Kills the victim now. @returns the processes whose end is to be waited for; none where the victim did not run */
-function killed(engine: EngineProcess, victim: Kill["victim"]): Process[] {
-  if (victim === "program" || victim === "host") {
-    const script = victim === "program" ? "cmd/run" : "dynamic-provider";
-    const found = engine.children().filter(({ args }) => args.includes(script));
-    for (const { pid } of found) process.kill(pid, "SIGKILL");
-    return found;
-  }
-  if (!engine.signal("SIGSTOP")) return [];
-  // It does nothing more while its children are looked up.
-  const children = engine.children();
-  if (victim === "everyone") for (const { pid } of children) process.kill(pid, "SIGKILL");
-  engine.signal("SIGKILL");
-  return [{ pid: engine.pid ?? 0, parent: process.pid, args: "" }, ...children];
-}
-
-function savedOf(resource: Record<string, unknown> | undefined): Saved | undefined {
+function savedOf(resource: StateResource | undefined): Saved | undefined {
   if (!resource) return undefined;
-  const { outputs = {}, initErrors = [] } = resource as { outputs?: Record<string, unknown>; initErrors?: string[] };
-  const { rotationCount, outcome, password } = outputs;
-  // A secret is shown as its JSON text.
-  const { plaintext } = (password ?? {}) as { plaintext?: string };
+  const { rotationCount, outcome, password = "" } = plainOutputs(resource);
   return {
     rotationCount: Number(rotationCount),
     outcome: String(outcome),
-    password: plaintext === undefined ? "" : String(JSON.parse(plaintext)),
-    initErrors: initErrors.length,
+    password: String(password),
+    initErrors: resource.initErrors?.length ?? 0,
   };
 }

@@ -1,28 +1,27 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { Folder } from "../support/folder";
 import { projectRoot } from "../support/host";
 
 describe("npm run release", () => {
-  let folder: string;
-  beforeEach(() => (folder = mkdtempSync(join(tmpdir(), "release-"))));
-  afterEach(() => rmSync(folder, { recursive: true }));
+  let folder: Folder;
+  beforeEach(() => (folder = new Folder()));
+  afterEach(() => folder.remove());
 
-  const read = (name: string): string => readFileSync(join(folder, name), "utf8");
+  const read = (name: string): string => readFileSync(folder.path(name), "utf8");
 
   function release(changelog: string, ...args: string[]): { status: number | null; said: string } {
-    writeFileSync(join(folder, "CHANGELOG.md"), changelog);
-    mkdirSync(join(folder, "local"));
+    folder.write("CHANGELOG.md", changelog);
     for (const name of ["package.json", "local/package.json"]) {
-      writeFileSync(join(folder, name), JSON.stringify({ version: "1.2.3" }));
+      folder.write(name, JSON.stringify({ version: "1.2.3" }));
     }
     const packages = { "": {}, local: {} };
-    writeFileSync(join(folder, "package-lock.json"), JSON.stringify({ version: "1.2.3", packages }));
+    folder.write("package-lock.json", JSON.stringify({ version: "1.2.3", packages }));
     const script = join(projectRoot, "scripts", "release.mjs");
     const { status, stdout, stderr } = spawnSync(process.execPath, [script, ...args], {
-      cwd: folder,
+      cwd: folder.directory,
       encoding: "utf8",
     });
     return { status, said: stdout + stderr };

@@ -1,17 +1,18 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { mkdirSync } from "node:fs";
 import { howToHaveOne, howToInstall } from "../../sdk/installed";
+import { Folder } from "../support/folder";
 
 describe("sdk: advice about packages", () => {
+  let folder: Folder;
   let root: string;
   let member: string;
   beforeEach(() => {
-    root = mkdtempSync(join(tmpdir(), "rekey-workspace-"));
-    mkdirSync((member = join(root, "packages", "infra")), { recursive: true });
+    folder = new Folder();
+    root = folder.directory;
+    mkdirSync((member = folder.path("packages", "infra")), { recursive: true });
   });
-  afterEach(() => rmSync(root, { recursive: true }));
+  afterEach(() => folder.remove());
 
   const commands: Readonly<Record<string, (folder: string) => string>> = {
     "package-lock.json": (folder) => `npm install --prefix ${folder} pulumi-rekey`,
@@ -22,7 +23,7 @@ describe("sdk: advice about packages", () => {
   };
   for (const [lockFile, command] of Object.entries(commands)) {
     it(`names the package manager of a workspace with ${lockFile}`, () => {
-      writeFileSync(join(root, lockFile), "");
+      folder.write(lockFile, "");
       assert.ok(howToInstall(member).endsWith(`: ${command(JSON.stringify(member))}`), howToInstall(member));
       const [manager] = command("").split(" ");
       assert.ok(howToHaveOne(member).endsWith(`and run ${manager} install again.`), howToHaveOne(member));
@@ -30,8 +31,8 @@ describe("sdk: advice about packages", () => {
   }
 
   it("goes by the nearest lock file", () => {
-    writeFileSync(join(root, "pnpm-lock.yaml"), "");
-    writeFileSync(join(member, "yarn.lock"), "");
+    folder.write("pnpm-lock.yaml", "");
+    folder.write("packages/infra/yarn.lock", "");
     assert.match(howToInstall(member), /: yarn --cwd /);
   });
 
@@ -40,15 +41,15 @@ describe("sdk: advice about packages", () => {
   });
 
   it("names the flag that pnpm needs in the root of a workspace", () => {
-    writeFileSync(join(root, "pnpm-lock.yaml"), "");
-    writeFileSync(join(root, "pnpm-workspace.yaml"), "packages: [packages/*]");
+    folder.write("pnpm-lock.yaml", "");
+    folder.write("pnpm-workspace.yaml", "packages: [packages/*]");
     assert.ok(howToInstall(root).endsWith(`: pnpm add --dir ${JSON.stringify(root)} --workspace-root pulumi-rekey`));
     assert.match(howToInstall(member), /: pnpm add --dir \S+ pulumi-rekey$/);
   });
 
   it("asks for node_modules in a project with Yarn Plug'n'Play", () => {
-    writeFileSync(join(root, "yarn.lock"), "");
-    writeFileSync(join(root, ".pnp.cjs"), "");
+    folder.write("yarn.lock", "");
+    folder.write(".pnp.cjs", "");
     assert.match(howToInstall(member), /node_modules.*nodeLinker: node-modules.*\.yarnrc\.yml.*yarn install/);
   });
 });

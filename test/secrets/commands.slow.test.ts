@@ -1,14 +1,12 @@
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
-import { join } from "node:path";
 import { type Platform, startPlatform } from "../../local/index";
 import { leaksOf } from "../support/canaries";
 import { textsBelow } from "../support/files";
-import { projectRoot } from "../support/host";
-import { Program } from "../support/program";
-import { runAsync } from "../support/runAsync";
+import { localEngine } from "../support/engine";
+import { runEngine } from "../support/engineProcess";
+import { environmentOf, Project } from "../support/project";
 
-const main = join(projectRoot, "local", "dist", "cli", "main.js");
 const given = {
   management: 'canary-management-7c1f"/+ä',
   queue: "canary-queue.91ab~/+",
@@ -50,7 +48,7 @@ for (const way of Object.keys(commands) as (keyof typeof commands)[]) {
     const canaries: Record<string, string> = { ...given };
     const printed: string[] = [];
     let platform: Platform;
-    let project: Program;
+    let project: Project;
     let version = given.version;
 
     before(async () => {
@@ -60,8 +58,8 @@ for (const way of Object.keys(commands) as (keyof typeof commands)[]) {
         queueToken: given.queue,
         credentialsInAnswer: "always",
       });
-      project = new Program(program);
-      mkdirSync(join(project.directory, "tmp"));
+      project = new Project(program);
+      mkdirSync(project.path("tmp"));
       noteCredentials();
       if (way === "environment") return;
       await succeeds("config", "set", "rekey:baseUrl", platform.url);
@@ -83,21 +81,13 @@ for (const way of Object.keys(commands) as (keyof typeof commands)[]) {
     }
 
     async function rekey(...args: string[]): Promise<number | null> {
-      const env: Record<string, string> = {
+      const { code, printed: text } = await runEngine(localEngine, args, project.directory, {
         PULUMI_CONFIG_PASSPHRASE: given.passphrase,
         VERSION: version,
-        TMPDIR: join(project.directory, "tmp"),
-      };
-      if (way === "environment") {
-        const { url, username, password, queueToken } = platform;
-        Object.assign(env, { REKEY_BASE_URL: url, REKEY_QUEUE_URL: url, REKEY_USERNAME: username });
-        Object.assign(env, { REKEY_PASSWORD: password, REKEY_QUEUE_TOKEN: queueToken });
-      }
-      const { code, output } = await runAsync(process.execPath, [main, ...args], {
-        cwd: project.directory,
-        env,
+        TMPDIR: project.path("tmp"),
+        ...(way === "environment" && environmentOf(platform)),
       });
-      printed.push(`$ ${args[0]}\n${output}`);
+      printed.push(`$ ${args[0]}\n${text}`);
       return code;
     }
 

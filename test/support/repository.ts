@@ -1,31 +1,29 @@
-import { appendFileSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { appendFileSync, cpSync, mkdirSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import { examples } from "./example";
-import { installPackages } from "./program";
+import { Folder } from "./folder";
+import { examples, installPackages, transpileOnly } from "./project";
 import { writePulumiStandIn } from "./pulumiStandIn";
 import { runAsync } from "./runAsync";
 
 /** A repository of a user who has pipelines: the two projects that they name, with their packages installed. */
-export class Repository {
-  readonly directory = mkdtempSync(join(tmpdir(), "rekey-repository-"));
-  readonly #bin = join(this.directory, "bin");
+export class Repository extends Folder {
+  readonly #bin = this.path("bin");
 
   /** @param hasPulumi whether scripts find the real `pulumi` on PATH; the local engine stands in for it otherwise */
   constructor(hasPulumi: boolean) {
+    super();
     for (const [project, example] of [
       ["rotation", "nightly-rotation"],
       ["flow-control", "flow-control-incident"],
     ] as const) {
-      cpSync(join(examples, example), join(this.directory, project), { recursive: true });
-      installPackages(join(this.directory, project));
+      cpSync(join(examples, example), this.path(project), { recursive: true });
+      installPackages(this.path(project));
     }
-    const rotation = join(this.directory, "rotation");
-    writeFileSync(join(rotation, "Pulumi.production.yaml"), "config:\n  nightly-rotation:databaseId: db-sessions\n");
-    appendFileSync(join(rotation, "index.ts"), "export const password = rotation.password;\n");
-    for (const folder of ["bin", "backend"]) mkdirSync(join(this.directory, folder));
+    this.write("rotation/Pulumi.production.yaml", "config:\n  nightly-rotation:databaseId: db-sessions\n");
+    appendFileSync(this.path("rotation/index.ts"), "export const password = rotation.password;\n");
+    mkdirSync(this.path("backend"));
     // The packages are installed already.
-    writeFileSync(join(this.#bin, "npm"), "#!/bin/sh\n", { mode: 0o755 });
+    this.write("bin/npm", "#!/bin/sh\n", 0o755);
     if (!hasPulumi) writePulumiStandIn(this.#bin);
   }
 
@@ -33,18 +31,13 @@ export class Repository {
   async run(script: string, environment: Record<string, string>, folder = "."): Promise<string> {
     const env = {
       PULUMI_SKIP_UPDATE_CHECK: "true",
-      // The project's own check has looked at the types.
-      PULUMI_NODEJS_TRANSPILE_ONLY: "true",
+      ...transpileOnly,
       ...environment,
       PATH: `${this.#bin}${delimiter}${process.env["PATH"]}`,
     };
-    const cwd = join(this.directory, folder);
+    const cwd = this.path(folder);
     const { code, output } = await runAsync("sh", ["-e", "-c", script], { cwd, env });
     if (code !== 0) throw new Error(`${script}\nended with ${code}:\n${output}`);
     return output;
-  }
-
-  remove(): void {
-    rmSync(this.directory, { recursive: true, force: true });
   }
 }

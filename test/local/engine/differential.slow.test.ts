@@ -2,15 +2,16 @@ import assert from "node:assert/strict";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
-import { type ExportedDeployment, OperationError, type OperationResult } from "../../../local/engine/index";
+import { type ExportedDeployment } from "../../../local/engine/index";
 import { summaryLines } from "../../../local/engine/display";
 import { type Call, TestProject, type Wanted } from "./project";
-import { RealEngine, realEngineVersion, summaryOf } from "./realEngine";
-import { about, comparable } from "./states";
+import { pulumiCli, resultOf, type Stack } from "../../support/engine";
+import { runEngine } from "../../support/engineProcess";
+import { onEngine } from "../../support/onEngines";
+import { about, comparable, summaryOf } from "./states";
 
 const programs = Number(process.env.LOCAL_ENGINE_PROGRAMS ?? 3);
 const firstSeed = Number(process.env.LOCAL_ENGINE_SEED ?? 1);
-const version = realEngineVersion();
 /** A folder to keep what the real engine did with each program, for machines that have none. */
 const recordings = process.env.LOCAL_ENGINE_RECORD;
 if (recordings) mkdirSync(recordings, { recursive: true });
@@ -56,22 +57,17 @@ interface Step {
   after: ExportedDeployment;
 }
 
-describe(`random programs, on the local engine and on pulumi ${version ?? "(skipped: none on PATH)"}`, function () {
-  this.timeout(600_000);
-  before(function () {
-    if (version === undefined) this.skip();
-  });
-
+onEngine(pulumiCli, `random programs, on the local engine and on the pulumi CLI ${pulumiCli.version}`, (engine) => {
   for (let seed = firstSeed; seed < firstSeed + programs; seed++) {
     it(`seed ${seed}`, async () => {
       const random = new Random(seed);
       const project = new TestProject({ program });
       const steps: Step[] = [];
       try {
-        const real = new RealEngine(project);
+        const real = await engine.open(project.directory, project.environment);
         for (let number = 0; number < 5; number++) {
           const step = nextStep(random, number === 0);
-          steps.push(onRealEngine(real, project, step, steps.at(-1)?.after ?? real.export(true)));
+          steps.push(await onRealEngine(real, project, step, steps.at(-1)?.after ?? (await exportOf(real))));
           await onLocalEngine(project, steps.at(-1) as Step, `seed ${seed}, step ${number + 1}`);
         }
         const last = steps.at(-1);
@@ -79,9 +75,13 @@ describe(`random programs, on the local engine and on pulumi ${version ?? "(skip
         // What the local engine left goes on with the real one, which sees nothing to do.
         const exported = await (await project.open()).exportStack();
         project.write("exported.json", JSON.stringify(exported));
-        assert.equal(real.run(["stack", "import", "--file", "exported.json"]).exit, 0);
-        const { exit, text } = real.run(["preview", "--expect-no-changes"]);
-        assert.equal(exit, 0, text);
+        for (const command of [
+          ["stack", "import", "--file", "exported.json"],
+          ["preview", "--expect-no-changes"],
+        ]) {
+          const { code, printed } = await runEngine(engine, command, project.directory, project.environment);
+          assert.equal(code, 0, printed);
+        }
       } finally {
         if (recordings) writeFileSync(join(recordings, `${seed}.json.gz`), gzipSync(JSON.stringify(steps)));
         project.remove();
@@ -114,14 +114,18 @@ function nextStep(random: Random, first: boolean): Wish {
   return { op, env, wanted };
 }
 
-function onRealEngine(real: RealEngine, project: TestProject, wish: Wish, before: ExportedDeployment): Step {
+const exportOf = async (stack: Stack) => (await stack.exportState(true)) as unknown as ExportedDeployment;
+
+async function onRealEngine(stack: Stack, project: TestProject, wish: Wish, before: ExportedDeployment): Promise<Step> {
   project.want(wish.wanted);
   project.newCalls();
   const [command = "up", ...flags] = wish.op.split(" ");
   const args = command === "preview" ? ["preview"] : [command, "--yes", "--skip-preview"];
-  const { exit, text } = real.run([...args, "--parallel", "1", ...flags], wish.env);
+  const environment = { ...project.environment, ...wish.env };
+  const line = [...args, "--parallel", "1", ...flags];
+  const { code, printed } = await runEngine(pulumiCli, line, project.directory, environment);
   const calls = project.newCalls();
-  return { ...wish, before, exit, text, calls, after: real.export(true) };
+  return { ...wish, before, exit: code ?? -1, text: printed, calls, after: await exportOf(stack) };
 }
 
 /** Does the step on the local engine, which begins with what the real engine had, and compares. */
@@ -132,12 +136,7 @@ async function onLocalEngine(project: TestProject, step: Step, name: string): Pr
   project.newCalls();
   const [command, ...flags] = step.op.split(" ");
   const options = { parallel: 1, refresh: flags.length > 0 };
-  const ours: OperationResult = await stack[command as "up" | "preview" | "refresh" | "destroy"](options).catch(
-    (error: unknown) => {
-      if (error instanceof OperationError) return error;
-      throw error;
-    },
-  );
+  const ours = await resultOf(stack[command as "up" | "preview" | "refresh" | "destroy"](options));
   const where = `${name}, ${step.op} ${JSON.stringify(step.env)}: ${JSON.stringify(step.wanted)}`;
   const both = `${where}\n--- theirs\n${step.text}\n--- ours\n${ours.stdout}`;
   const failed = step.exit !== 0;

@@ -5,12 +5,6 @@ import { dirname } from "node:path";
 import { EngineError } from "../../../local/engine/index";
 import { TestProject } from "./project";
 
-/** What the provider was asked for that changes something. */
-function changes(project: TestProject): string[] {
-  const methods = project.newCalls().map(({ method }) => method);
-  return methods.filter((method) => ["create", "update", "delete"].includes(method));
-}
-
 describe("the local engine on a disk that cannot be written", function () {
   this.timeout(300_000);
 
@@ -26,13 +20,16 @@ describe("the local engine on a disk that cannot be written", function () {
     project.remove();
   });
 
-  /** A small disk of its own for the state; undefined where nobody may mount one. */
-  function mount(options: string): string | undefined {
+  /** A small disk of its own for the state. */
+  function mountOrSkip(test: Mocha.Context): string {
     const folder = project.path("disk");
     mkdirSync(folder, { recursive: true });
-    const { status } = spawnSync("mount", ["-t", "tmpfs", "-o", options, "tmpfs", folder]);
-    if (status === 0) mounted = folder;
-    return mounted;
+    const { status } = spawnSync("mount", ["-t", "tmpfs", "-o", "size=64k", "tmpfs", folder]);
+    if (status !== 0) {
+      console.log("    skipped: only root on Linux can mount a small disk");
+      test.skip();
+    }
+    return (mounted = folder);
   }
 
   async function refused(stateDir: string | undefined, expected: RegExp): Promise<void> {
@@ -44,15 +41,11 @@ describe("the local engine on a disk that cannot be written", function () {
         return true;
       });
     }
-    assert.deepEqual(changes(project), []);
+    assert.deepEqual(project.newChanges(), []);
   }
 
   it("refuses every operation before a resource is touched when it is full", async function () {
-    const folder = mount("size=64k");
-    if (folder === undefined) {
-      console.log("    skipped: a small disk can be mounted only by root on Linux");
-      return this.skip();
-    }
+    const folder = mountOrSkip(this);
     // Sixteen pages in all: files and folders take what there is.
     for (let n = 0, full = false; !full; n++) {
       try {
@@ -65,24 +58,16 @@ describe("the local engine on a disk that cannot be written", function () {
   });
 
   it("touches nothing when it fills up after the operation has begun", async function () {
-    const folder = mount("size=64k");
-    if (folder === undefined) {
-      console.log("    skipped: a small disk can be mounted only by root on Linux");
-      return this.skip();
-    }
+    const folder = mountOrSkip(this);
     // The state with the resource in it does not fit: the note that it is about to be created cannot be written.
     project.want([{ name: "a", props: { v: "x".repeat(70_000) } }]);
     const stack = await project.open({ stateDir: folder });
     await assert.rejects(stack.up(), /the state cannot be written: ENOSPC/);
-    assert.deepEqual(changes(project), []);
+    assert.deepEqual(project.newChanges(), []);
   });
 
   it("refuses every operation in a read-only folder", async function () {
-    const folder = mount("size=64k");
-    if (folder === undefined) {
-      console.log("    skipped: a read-only disk can be mounted only by root on Linux");
-      return this.skip();
-    }
+    const folder = mountOrSkip(this);
     mkdirSync(`${folder}/stacks/trace`, { recursive: true });
     assert.equal(spawnSync("mount", ["-o", "remount,ro", folder]).status, 0);
     await refused(folder, /the state folder cannot be written: EROFS/);

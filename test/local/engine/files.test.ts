@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { hostname, tmpdir } from "node:os";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { findProject, fullKey, readProject, StackFile } from "../../../local/engine/config";
 import { checkExported, readDeployment, type ResourceState } from "../../../local/engine/format";
@@ -10,18 +10,17 @@ import { takeLock } from "../../../local/engine/lock";
 import { Crypter } from "../../../local/engine/secrets";
 import { readState, Snapshot, writeSynced } from "../../../local/engine/state";
 import { reveal, secret } from "../../../local/engine/values";
+import { Folder } from "../../support/folder";
 
+let folder: Folder;
 let directory: string;
 /** To be called in each suite: a folder of its own for each test. */
 function inFolder(): void {
-  beforeEach(() => (directory = mkdtempSync(join(tmpdir(), "engine-"))));
-  afterEach(() => rmSync(directory, { recursive: true, force: true }));
+  beforeEach(() => ({ directory } = folder = new Folder()));
+  afterEach(() => folder.remove());
 }
 
-const write = (name: string, text: string): string => {
-  writeFileSync(join(directory, name), text);
-  return join(directory, name);
-};
+const write = (name: string, text: string): string => folder.write(name, text);
 
 describe("the local engine's lock", () => {
   inFolder();
@@ -195,7 +194,6 @@ describe("the local engine's project and settings", () => {
       ],
       ["name: p\nmain: .\nruntime: nodejs", { programDirectory: directory, entryPoint: ".", typescript: true }],
     ];
-    mkdirSync(join(directory, "src"));
     write("src/index.ts", "");
     for (const [text, expected] of cases) {
       write("Pulumi.yaml", text);

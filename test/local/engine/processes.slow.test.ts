@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { existsSync, mkdirSync, readFileSync, realpathSync } from "node:fs";
-import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
+import { appendFileSync, existsSync, readFileSync, realpathSync } from "node:fs";
+import { localEngine } from "../../support/engine";
+import { EngineProcess } from "../../support/engineProcess";
+import { until } from "../../support/results";
 import { errors, failing, TestProject } from "./project";
 
 /** Creates wait, where they are told to, until a file says that they may go on. */
@@ -22,11 +21,8 @@ exports.provider = {
 
 let project: TestProject;
 
-async function until(condition: () => boolean): Promise<void> {
-  for (const began = Date.now(); !condition(); await sleep(20)) {
-    assert.ok(Date.now() - began < 120_000, `waited too long for ${condition.toString()}`);
-  }
-}
+/** Resolves when the provider was asked to create a resource. */
+const started = (name: string) => until(() => existsSync(project.path(`${name}.started`)), 120_000);
 
 function isAlive(pid: number): boolean {
   try {
@@ -44,16 +40,13 @@ describe("the local engine's processes", function () {
   it("a killed engine takes its host along, and leaves a state that says what was being done", async () => {
     project = new TestProject({ provider: patientProvider });
     project.want([{ name: "a" }, { name: "b", props: { wait: true }, dependsOn: ["a"] }]);
-    const engine: ChildProcess = spawn(
-      process.execPath,
-      ["-r", "ts-node/register/transpile-only", join(__dirname, "runUp.ts"), project.directory],
-      { stdio: "ignore" },
-    );
-    await until(() => existsSync(project.path("b.started")));
-    engine.kill("SIGKILL");
-    await once(engine, "close");
+    const up = ["up", "--yes", "--skip-preview"];
+    const engine = new EngineProcess(localEngine, up, project.directory, project.environment);
+    await started("b");
+    engine.kill("engine");
     const host = Number(readFileSync(project.path("b.started"), "utf8"));
-    await until(() => !isAlive(host));
+    await engine.ended;
+    assert.ok(!isAlive(host));
 
     const stack = await project.open();
     const { deployment } = await stack.exportStack();
@@ -83,7 +76,7 @@ describe("the local engine's processes", function () {
     const cancel = new AbortController();
     const stack = await project.open();
     const up = failing(stack.up({ signal: cancel.signal }));
-    await until(() => existsSync(project.path("a.started")));
+    await started("a");
     cancel.abort();
     project.write("go", "");
     const failed = await up;
@@ -99,7 +92,7 @@ describe("the local engine's processes", function () {
     project.want([{ name: "a", props: { wait: true } }]);
     const stack = await project.open();
     const up = stack.up();
-    await until(() => existsSync(project.path("a.started")));
+    await started("a");
     for (const operation of ["destroy", "preview"] as const)
       await assert.rejects((await project.open())[operation](), /the stack is locked by process/);
     project.write("go", "");
@@ -143,11 +136,8 @@ describe("the local engine's processes", function () {
   }
 
   it("a program that does not end after a failure is ended, and only the failure is an error", async () => {
-    const provider = 'exports.provider = { async create() { throw new Error("no room") } };';
-    const recorded = new TestProject({ provider });
-    const program = readFileSync(recorded.path("index.js"), "utf8");
-    recorded.remove();
-    project = new TestProject({ provider, program: `${program}\nsetInterval(() => undefined, 1000);` });
+    project = new TestProject({ provider: 'exports.provider = { async create() { throw new Error("no room") } };' });
+    appendFileSync(project.path("index.js"), "\nsetInterval(() => undefined, 1000);");
     project.want([{ name: "a" }]);
     const found = errors(await failing((await project.open()).up()));
     assert.deepEqual(found, ["no room", "update failed"]);
@@ -162,7 +152,6 @@ describe("the local engine's processes", function () {
     project.write("Pulumi.yaml", "name: trace\nmain: program/index.ts\nruntime: nodejs");
     const source =
       'import * as pulumi from "@pulumi/pulumi";\nexport const where: string = process.cwd();\nexport const list: pulumi.Output<number[]> = pulumi.secret([1]);\n';
-    mkdirSync(project.path("program"));
     project.write("program/index.ts", source);
     assert.deepEqual((await (await project.open()).up()).outputs, {
       where: { value: realpathSync(project.path("program")), secret: false },

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { LocalStack, type OpenOptions, OperationError, type OperationResult } from "../../../local/engine/index";
+import { resultOf } from "../../support/engine";
+import { Project } from "../../support/project";
 
 export const passphrase = "trace";
 export const fixtures = resolve(__dirname, "../../fixtures/traces");
@@ -29,30 +30,16 @@ interface Recorded {
   program: string;
 }
 
-/** A project in a folder of its own, with the program and the provider of the recorded traces, or others. */
-export class TestProject {
-  readonly directory = mkdtempSync(join(tmpdir(), "engine-"));
-  private readonly log = join(this.directory, "calls.log");
-  private read = 0;
+/** A project with the program and the provider of the recorded traces, or others. */
+export class TestProject extends Project {
+  readonly #log = this.path("calls.log");
+  #read = 0;
 
   constructor(sources: { program?: string; provider?: string; typescript?: boolean } = {}) {
     const recorded = JSON.parse(readFileSync(join(fixtures, "engine-traces.json"), "utf8")) as Recorded;
-    symlinkSync(resolve(__dirname, "../../../node_modules"), join(this.directory, "node_modules"), "dir");
-    // Without TypeScript a program starts in half the time.
-    const typescript = sources.typescript ?? false;
-    this.write("Pulumi.yaml", `name: trace\nruntime:\n  name: nodejs\n  options:\n    typescript: ${typescript}\n`);
-    this.write("package.json", '{ "name": "trace", "main": "index.js" }');
+    super(sources.program ?? recorded.program, { name: "trace", typescript: sources.typescript ?? false });
     this.write("provider.js", sources.provider ?? recorded.provider);
-    this.write("index.js", sources.program ?? recorded.program);
     this.want([]);
-  }
-
-  path(name: string): string {
-    return join(this.directory, name);
-  }
-
-  write(name: string, text: string): void {
-    writeFileSync(this.path(name), text);
   }
 
   /** Sets the resources of the program's next run. */
@@ -60,8 +47,13 @@ export class TestProject {
     this.write("resources.json", JSON.stringify({ resources }));
   }
 
+  /** What an engine's command line needs, too, to run the project. */
+  get environment(): Record<string, string> {
+    return { PULUMI_CONFIG_PASSPHRASE: passphrase, TRACE_LOG: this.#log };
+  }
+
   open(options: Partial<OpenOptions> = {}): Promise<LocalStack> {
-    const env = { TRACE_LOG: this.log, ...options.env };
+    const env = { TRACE_LOG: this.#log, ...options.env };
     return LocalStack.open({ projectDir: this.directory, passphrase, ...options, env });
   }
 
@@ -71,26 +63,24 @@ export class TestProject {
 
   /** The calls that the provider got since the last look. */
   newCalls(): Call[] {
-    if (!existsSync(this.log)) return [];
-    const lines = readFileSync(this.log, "utf8").split("\n").filter(Boolean);
-    const fresh = lines.slice(this.read).map((line) => JSON.parse(line) as Call);
-    this.read = lines.length;
+    if (!existsSync(this.#log)) return [];
+    const lines = readFileSync(this.#log, "utf8").split("\n").filter(Boolean);
+    const fresh = lines.slice(this.#read).map((line) => JSON.parse(line) as Call);
+    this.#read = lines.length;
     return fresh;
   }
 
-  remove(): void {
-    rmSync(this.directory, { recursive: true, force: true });
+  /** What the provider was asked for since the last look that changes something. */
+  newChanges(): Call[] {
+    return this.newCalls().filter(({ method }) => ["create", "update", "delete"].includes(method));
   }
 }
 
 /** The error that an operation ends with. */
-export async function failing(promise: Promise<OperationResult>): Promise<OperationError> {
-  const error: unknown = await promise.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  assert.ok(error instanceof OperationError, String(error));
-  return error;
+export async function failing(promise: Promise<OperationResult>): Promise<OperationResult> {
+  const result = await resultOf(promise);
+  assert.ok(result instanceof OperationError, JSON.stringify(result));
+  return result;
 }
 
 /** What was said of what went wrong. */

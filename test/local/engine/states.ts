@@ -40,3 +40,13 @@ export function comparable(resources: readonly unknown[]): unknown[] {
 function order(resource: StateResource): string {
   return `${resource.urn} ${String(resource.delete)} ${JSON.stringify(resource.id)}`;
 }
+
+/** The counts under `Resources:`. */
+export function summaryOf(text: string): string[] {
+  const [, below = ""] = text.split(/^ *Resources: *\n/m);
+  const [counts = ""] = below.split(/^\s*$/m);
+  return counts
+    .split("\n")
+    .map((line) => line.trim())
+    .filter(Boolean);
+}

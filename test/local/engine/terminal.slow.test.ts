@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
-import { projectRoot } from "../../support/host";
-import { passphrase, TestProject } from "./project";
+import { localEngine } from "../../support/engine";
+import { TestProject } from "./project";
 
 const makesTerminals = spawnSync("script", ["-qec", "true", "/dev/null"]).status === 0;
 
@@ -20,8 +19,8 @@ describe("rekey-local on a terminal", function () {
 
   /** Runs a command on a terminal, at which `typed` is typed. */
   function onTerminal(args: string, typed: string): { status: number | null; shown: string } {
-    const command = `"${process.execPath}" "${join(projectRoot, "local/dist/cli/main.js")}" ${args}`;
-    const env = { ...process.env, PULUMI_CONFIG_PASSPHRASE: passphrase, TRACE_LOG: project.path("calls.log") };
+    const command = `${localEngine.command.map((part) => `"${part}"`).join(" ")} ${args}`;
+    const env = { ...process.env, ...project.environment };
     const options = { cwd: project.directory, encoding: "utf8", env, input: typed } as const;
     const { status, stdout } = spawnSync("script", ["-qec", command, "/dev/null"], options);
     return { status, shown: stdout };

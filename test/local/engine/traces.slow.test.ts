@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { OperationError, type OperationResult } from "../../../local/engine/index";
+import { type OperationResult } from "../../../local/engine/index";
 import { summaryLines } from "../../../local/engine/display";
+import { resultOf } from "../../support/engine";
 import { type Call, fixtures, type Json, TestProject, type Wanted } from "./project";
 import { about, comparable, type StateResource } from "./states";
 
@@ -37,10 +38,7 @@ describe("the local engine does what a real engine was seen to do", function () 
           project.want(step.program);
           const stack = await project.open({ ...(step.env && { env: step.env }) });
           const options = { parallel: 1, refresh: step.flags?.includes("--refresh") ?? false };
-          const result: OperationResult = await stack[step.op](options).catch((error: unknown) => {
-            if (error instanceof OperationError) return error;
-            throw error;
-          });
+          const result = await resultOf(stack[step.op](options));
           const where = `step ${index + 1}, ${step.op}`;
           assert.equal(result.result, step.exit === 0 ? "succeeded" : "failed", `${where}: ${result.stdout}`);
           sameCalls(project.newCalls(), step.calls, dependencies(step, steps[index - 1]), where);

@@ -1,10 +1,12 @@
 import fc from "fast-check";
-import { type Victim } from "./engineProcess";
 import { type FaultName, faults } from "./faults";
 import { type Point } from "./gate";
 
 export const names = ["a", "b", "c"] as const;
 export type Name = (typeof names)[number];
+
+/** What is struck: the engine, the provider host or the program is killed; or the engine gets a ^C. */
+export type Victim = "engine" | "host" | "program" | "interrupt";
 
 /** One operation of the engine, after the user has edited the program; in plain data. */
 export interface Step {

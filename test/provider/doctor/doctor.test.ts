@@ -13,10 +13,10 @@ import { shows } from "../../docs/session";
 import { caFile, certificate } from "../../faults/certificates";
 import { preloadOf } from "../../faults/nameService";
 import { projectRoot } from "../../support/host";
-import { Program } from "../../support/program";
+import { pulumiCli } from "../../support/engine";
+import { Project } from "../../support/project";
 import { writePulumiStandIn } from "../../support/pulumiStandIn";
 import { runAsync } from "../../support/runAsync";
-import { realEngineVersion } from "../../local/engine/realEngine";
 
 const main = join(projectRoot, "dist", "provider", "doctor", "main.js");
 const passphrase = "test";
@@ -29,7 +29,7 @@ interface Mistake {
   /** Settings in the stack's file: a text, `{ secret }`, or undefined to leave it out. */
   readonly config?: () => Record<string, string | { secret: string } | undefined>;
   readonly environment?: Record<string, string>;
-  readonly plant?: (project: Program) => void;
+  readonly plant?: (project: Project) => void;
   readonly found: { readonly [subject: string]: readonly [message: RegExp, mend: RegExp] };
 }
 
@@ -40,7 +40,7 @@ describe("pulumi-rekey doctor", function () {
   }
   let platform: Platform;
   let secure: Server;
-  let project: Program;
+  let project: Project;
   let crypter: Crypter;
   /** A folder with a `pulumi`, which comes first on PATH. */
   let bin: string;
@@ -56,7 +56,7 @@ describe("pulumi-rekey doctor", function () {
     await platform.close();
   });
   beforeEach(() => {
-    project = new Program("");
+    project = new Project("");
     bin = mkdtempSync(join(tmpdir(), "rekey-bin-"));
     writePulumiStandIn(bin);
   });
@@ -194,8 +194,8 @@ describe("pulumi-rekey doctor", function () {
   });
 
   it("finds the same with the real pulumi CLI", async function () {
-    if (realEngineVersion() === undefined) {
-      console.log("      skipped: there is no `pulumi` on PATH");
+    if (pulumiCli.unavailable !== undefined) {
+      console.log(`      skipped: ${pulumiCli.unavailable}`);
       this.skip();
     }
     const environment = {

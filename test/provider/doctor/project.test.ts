@@ -1,17 +1,12 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { findProject } from "../../../provider/doctor/project";
+import { Folder } from "../../support/folder";
 
 describe("pulumi-rekey doctor: the project file", () => {
-  let directory: string;
-  beforeEach(() => {
-    directory = mkdtempSync(join(tmpdir(), "rekey-project-"));
-    mkdirSync(join(directory, "src"));
-    writeFileSync(join(directory, "src", "index.ts"), "");
-  });
-  afterEach(() => rmSync(directory, { recursive: true }));
+  let folder: Folder;
+  beforeEach(() => (folder = new Folder()).write("src/index.ts", ""));
+  afterEach(() => folder.remove());
 
   const files: Readonly<Record<string, { readonly text: string; readonly programIn: string }>> = {
     "without main": { text: "name: caches\nruntime: nodejs\n", programIn: "." },
@@ -25,7 +20,8 @@ describe("pulumi-rekey doctor: the project file", () => {
   };
   for (const [title, { text, programIn }] of Object.entries(files)) {
     it(`is read ${title}`, () => {
-      writeFileSync(join(directory, "Pulumi.yaml"), text);
+      const { directory } = folder;
+      folder.write("Pulumi.yaml", text);
       const project = { name: "caches", directory, programDirectory: join(directory, programIn) };
       assert.deepEqual(findProject(directory), project);
       assert.deepEqual(findProject(join(directory, "src")), project, "from a folder below");

@@ -1,0 +1,59 @@
+import { type Platform, type PlatformOptions, startPlatform } from "../../local/index";
+import { type Engine, localEngine, pulumiCli, type Stack } from "./engine";
+import { Project } from "./project";
+
+/** Describes specs on each engine that runs here; the others are skipped, with the reason. */
+export function onEngines(title: string, specs: (engine: Engine) => void): void {
+  for (const engine of [localEngine, pulumiCli]) {
+    onEngine(engine, [`${title}, on the ${engine.name}`, engine.version].join(" ").trim(), specs);
+  }
+}
+
+/** Describes specs on one engine; skipped, with the reason, if it cannot run here. */
+export function onEngine(engine: Engine, title: string, specs: (engine: Engine) => void): void {
+  if (engine.unavailable !== undefined) return void it.skip(`${title} (skipped: ${engine.unavailable})`);
+  describe(title, function () {
+    // Several processes each; a busy machine takes its time.
+    this.timeout(600_000);
+    after(endScenes);
+    specs(engine);
+  });
+}
+
+/** A platform, a project, and a stack that is configured for that platform. */
+export interface Scene {
+  readonly platform: Platform;
+  readonly project: Project;
+  readonly stack: Stack;
+  /** Ends the scene; `onEngine` ends those that are left when its specs are done. */
+  readonly end: () => Promise<void>;
+}
+
+const scenes = new Set<Scene>();
+
+export async function scene(engine: Engine, program: string | Project, options: PlatformOptions = {}): Promise<Scene> {
+  const platform = await startPlatform(options);
+  const project = typeof program === "string" ? new Project(program) : program;
+  const stack = await engine.open(project.directory);
+  await stack.setConfig("rekey:baseUrl", platform.url);
+  await stack.setConfig("rekey:queueUrl", platform.url);
+  await stack.setConfig("rekey:username", platform.username);
+  await stack.setConfig("rekey:password", platform.password, true);
+  await stack.setConfig("rekey:queueToken", platform.queueToken, true);
+  const made: Scene = {
+    platform,
+    project,
+    stack,
+    async end() {
+      scenes.delete(made);
+      await platform.close();
+      project.remove();
+    },
+  };
+  scenes.add(made);
+  return made;
+}
+
+async function endScenes(): Promise<void> {
+  for (const { end } of scenes) await end();
+}
