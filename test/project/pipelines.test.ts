@@ -57,6 +57,28 @@ describe("The pipelines", () => {
     for (const used of uses) assert.match(used, /^[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
   });
 
+  it("of CI run the tests on each supported Node and system, and every check once", () => {
+    interface Job {
+      readonly "runs-on": string;
+      readonly strategy?: { readonly matrix: { readonly include: { os: string; node: string }[] } };
+      readonly steps: { run?: string }[];
+    }
+    const { jobs } = parse(read(".github/workflows/ci.yml")) as { jobs: { test: Job; all: Job } };
+    assert.deepEqual(jobs.test.strategy?.matrix.include, [
+      { os: "ubuntu-latest", node: "20.19" },
+      { os: "ubuntu-latest", node: "22" },
+      { os: "ubuntu-latest", node: "24" },
+      { os: "macos-latest", node: "24" },
+      { os: "windows-latest", node: "24" },
+    ]);
+    const { engines } = parse(read("package.json")) as { engines: { node: string } };
+    assert.equal(engines.node, ">=20.19");
+    const commands = ({ steps }: Job) => steps.map(({ run }) => run).filter((command) => command !== undefined);
+    assert.deepEqual(commands(jobs.test), ["npm ci", "npm test"]);
+    assert.equal(jobs.all["runs-on"], "ubuntu-latest");
+    assert.equal(commands(jobs.all).at(-1), ".ci/run");
+  });
+
   it("rotate in one run at a time, and never cancel one", () => {
     const { jobs } = parse(read("examples/pipelines/github-actions/rekey.yml")) as {
       jobs: Record<string, { concurrency?: { group: string; "cancel-in-progress": boolean } }>;
