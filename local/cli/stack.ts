@@ -184,7 +184,7 @@ async function change(flags: OperationFlags, what: string, preview: Run, run: Ru
 }
 
 /** Said at the first ^C. */
-export const cancelling =
+const cancelling =
   "^C received; cancelling: what runs is finished first. Once more terminates at once, and leaves pending operations: " +
   "passwords may then have been changed that nobody wrote down.";
 

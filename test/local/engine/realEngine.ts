@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { type ExportedDeployment } from "../../../local/engine";
-import { type Json, passphrase, type TestProject } from "./project";
+import { passphrase, type TestProject } from "./project";
 
 /** A `pulumi` CLI on PATH; undefined where there is none. */
 export function realEngineVersion(): string | undefined {
@@ -55,5 +55,3 @@ export function summaryOf(text: string): string[] {
     )
     .map((line) => line.trim());
 }
-
-export type { Json };
