@@ -71,8 +71,8 @@ export const removals = [
     rule: 5,
     what: "more than three tries",
     file: "provider/api/retry.ts",
-    from: "export const maxAttempts = 3;",
-    to: "export const maxAttempts = 5;",
+    from: "const maxAttempts = 3;",
+    to: "const maxAttempts = 5;",
     tests: ["statuses", "25 · 429 bare"],
   },
   {
