@@ -183,10 +183,14 @@ async function change(flags: OperationFlags, what: string, preview: Run, run: Ru
   await operate(flags, run);
 }
 
-/** Said at the first ^C. */
+/** The engine knows resources only; this is what an unsaved change means for those of pulumi-rekey. */
+const unsavedChangeAdvice =
+  "If a password was being reset, the password may have been changed and is not saved: the next `up` resets it again.";
+
+/** Printed at the first ^C. */
 const cancelling =
-  "^C received; cancelling: what runs is finished first. Once more terminates at once, and leaves pending operations: " +
-  "passwords may then have been changed that nobody wrote down.";
+  "^C received; cancelling: what runs is finished first. A second ^C terminates at once, and leaves pending operations. " +
+  unsavedChangeAdvice;
 
 /** Runs one operation, and prints it. @param quiet whether to print only a failure */
 async function operate(flags: OperationFlags, run: Run, quiet = false): Promise<boolean> {
@@ -242,7 +246,8 @@ async function open(flags: StackFlags): Promise<LocalStack> {
   // Loaded only here: no other command needs an engine.
   const { LocalStack } = require("../engine") as typeof engine;
   const config = require("../engine/config") as { findProject: typeof findProject };
-  return LocalStack.open({ projectDir: config.findProject(flags.cwd), stack: flags.stack, stateDir: flags.stateDir });
+  const { cwd, stack, stateDir } = flags;
+  return LocalStack.open({ projectDir: config.findProject(cwd), stack, stateDir, unsavedChangeAdvice });
 }
 
 function asText(value: unknown): string {

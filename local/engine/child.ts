@@ -29,7 +29,7 @@ export class Child {
       ([code, signal]) => ({ code: code as number | null, signal: signal as NodeJS.Signals | null }),
       (error: Error): never => {
         throw new EngineError(
-          `Node could not be started in the program's folder: ${error.message}. No password was changed: mend that, and run it again`,
+          `Node could not be started in the program's folder: ${error.message}. Nothing was changed: fix that, then run it again`,
         );
       },
     );

@@ -40,11 +40,18 @@ export class DynamicHost {
   private constructor(
     private readonly child: Child,
     private readonly client: Client,
+    private readonly unsavedChangeAdvice: string,
   ) {}
 
   /** Starts the process and tells it the stack's configuration. */
   static async start(
-    options: { engine: string; cwd: string; env: NodeJS.ProcessEnv; config: PropertyMap },
+    options: {
+      engine: string;
+      cwd: string;
+      env: NodeJS.ProcessEnv;
+      config: PropertyMap;
+      unsavedChangeAdvice: string;
+    },
     onLine: (line: string) => void,
   ): Promise<DynamicHost> {
     let announce: ((port: string) => void) | undefined;
@@ -63,7 +70,7 @@ export class DynamicHost {
       "grpc.max_receive_message_length": -1,
       "grpc.max_send_message_length": -1,
     });
-    const host = new DynamicHost(child, client);
+    const host = new DynamicHost(child, client, options.unsavedChangeAdvice);
     const request = new messages.ConfigureRequest().setArgs(toStruct(options.config));
     await host.call(ResourceProviderService.configure, request.setAcceptsecrets(true).setAcceptresources(true));
     return host;
@@ -130,7 +137,7 @@ export class DynamicHost {
   ): Promise<Response> {
     return new Promise((resolve, reject) => {
       const onAnswer = (error: ServiceError | null, response?: Response): void => {
-        if (error) reject(fromServiceError(error, inputs));
+        if (error) reject(fromServiceError(error, inputs, this.unsavedChangeAdvice));
         else resolve(response as Response);
       };
       this.client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, new Metadata(), {}, onAnswer);
@@ -156,7 +163,7 @@ function made(
   return { id, outputs };
 }
 
-function fromServiceError(error: ServiceError, inputs: PropertyMap): Error {
+function fromServiceError(error: ServiceError, inputs: PropertyMap, unsavedChangeAdvice: string): Error {
   for (const detail of error.metadata.get("grpc-status-details-bin")) {
     for (const any of Status.deserializeBinary(Buffer.from(detail)).getDetailsList()) {
       if (any.getTypeName() !== "pulumirpc.ErrorResourceInitFailed") continue;
@@ -168,9 +175,5 @@ function fromServiceError(error: ServiceError, inputs: PropertyMap): Error {
   const { UNAVAILABLE, INTERNAL } = status;
   if (error.code !== UNAVAILABLE && error.code !== INTERNAL) return new EngineError(error.details, { cause: error });
   const happened = `the provider's process ended, or cannot be reached (${error.details})`;
-  return new HostGone(
-    `${happened}: whether it did what it was asked is unknown.\n` +
-      "If that was a reset, the password may have been changed: run `up` again, which resets it once more",
-    { cause: error },
-  );
+  return new HostGone(`${happened}: whether it made the change is unknown.\n${unsavedChangeAdvice}`, { cause: error });
 }

@@ -18,6 +18,7 @@ export interface RunOptions extends ProgramOptions {
   readonly state: StackState;
   readonly statePath: string;
   readonly crypter: Crypter;
+  readonly unsavedChangeAdvice: string;
   readonly signal: AbortSignal | undefined;
   readonly emit: Listener;
 }
@@ -33,8 +34,8 @@ interface RunResult {
 
 /** Runs one operation from its first look at the state to the end of its processes. */
 export async function runOperation(options: RunOptions): Promise<RunResult> {
-  const { state, dryRun, emit, kind, signal, project, env } = options;
-  const snapshot = new Snapshot(state, options.crypter, dryRun ? undefined : options.statePath);
+  const { state, dryRun, emit, kind, signal, project, env, unsavedChangeAdvice } = options;
+  const snapshot = new Snapshot(state, options.crypter, dryRun ? undefined : options.statePath, unsavedChangeAdvice);
   // Before anything is touched: what cannot be written now could not be written later.
   await snapshot.save();
   const usesProgram = kind === "preview" || kind === "up";
@@ -47,7 +48,8 @@ export async function runOperation(options: RunOptions): Promise<RunResult> {
   let started: Promise<DynamicHost> | undefined;
   const host = (): Promise<DynamicHost> => {
     const given = usesProgram ? config : (saved ?? config);
-    started ??= DynamicHost.start({ engine: monitor.address, cwd: project.programDirectory, env, config: given }, say);
+    const { programDirectory: cwd } = project;
+    started ??= DynamicHost.start({ engine: monitor.address, cwd, env, config: given, unsavedChangeAdvice }, say);
     return started;
   };
   const deployment: Deployment = new Deployment({ ...options, snapshot, host, project: project.name, config });

@@ -14,6 +14,12 @@ export interface OpenOptions {
    * @default `PULUMI_CONFIG_PASSPHRASE`, else the content of the file that `PULUMI_CONFIG_PASSPHRASE_FILE` names
    */
   readonly passphrase?: string | undefined;
+  /**
+   * Ends each message that says that a change may have been made without being saved. Say there what that means for the
+   * program's resources.
+   * @default "A resource may have been changed without being saved: check it, then run `up` again."
+   */
+  readonly unsavedChangeAdvice?: string | undefined;
   /** Environment of the program and of the providers, beside `process.env`. */
   readonly env?: Readonly<Record<string, string>> | undefined;
 }

@@ -18,6 +18,8 @@ import { containsSecret, mapParts, type PropertyMap, reveal, unknown } from "./v
 /** Others are refused: a `target` that is passed over would change what nobody named. */
 const operationOptions = "parallel onOutput colors diff onEvent signal refresh clearPendingCreates preview".split(" ");
 
+const neutralAdvice = "A resource may have been changed without being saved: check it, then run `up` again.";
+
 /** A stack on this machine: a program, its settings, and a state in a file. */
 export class LocalStack {
   /** Deriving a key takes most of a second; a stack has one, and an imported state perhaps another. */
@@ -31,6 +33,7 @@ export class LocalStack {
     private readonly path: string,
     private readonly passphrase: string | undefined,
     private readonly env: NodeJS.ProcessEnv,
+    private readonly unsavedChangeAdvice: string,
   ) {}
 
   /** Opens a stack; it need not exist yet. @throws EngineError when there is no project, or the name or runtime is not usable */
@@ -47,7 +50,8 @@ export class LocalStack {
     const env = { ...process.env, ...options.env };
     const passphrase = options.passphrase ?? passphraseFrom(env, (path) => readFileSync(path, "utf8"));
     const stateDir = resolve(options.stateDir ?? join(project.directory, ".rekey"));
-    return new LocalStack(project, stack, join(stateDir, "stacks", project.name, `${stack}.json`), passphrase, env);
+    const path = join(stateDir, "stacks", project.name, `${stack}.json`);
+    return new LocalStack(project, stack, path, passphrase, env, options.unsavedChangeAdvice ?? neutralAdvice);
   }
 
   /** Says what `up` would do, and changes nothing. @throws OperationError */
@@ -149,6 +153,7 @@ export class LocalStack {
       const done = await operations.runOperation({
         ...{ kind, dryRun, refresh, clearPendingCreates, parallel, signal, crypter, state, config },
         ...{ project: this.project, stack: this.name, env: this.env, statePath: this.path },
+        unsavedChangeAdvice: this.unsavedChangeAdvice,
         emit: (event) => display.tell(event),
       });
       const outputs = dryRun && done.outputs ? toOutputs(done.outputs) : outputsOf(done.state);

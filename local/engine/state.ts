@@ -24,8 +24,11 @@ export function readState(path: string): unknown {
   });
 }
 
-/** Replaces a file so that, whenever the power goes, either the old or the new one is there, whole. */
-export async function writeSynced(path: string, text: string): Promise<void> {
+/**
+ * Replaces a file so that, whenever the power goes, either the old or the new one is there, whole.
+ * @param advice what to do about changes that were to be saved, if there may be any
+ */
+export async function writeSynced(path: string, text: string, advice?: string): Promise<void> {
   // One name: whoever holds the lock writes over what a killed engine left half-written.
   const aside = `${path}.tmp`;
   try {
@@ -45,8 +48,8 @@ export async function writeSynced(path: string, text: string): Promise<void> {
     await rm(aside, { force: true }).catch(() => undefined);
     throw new EngineError(
       `the state cannot be written: ${messageOf(error)}.\n` +
-        `${path} is as it was saved last: a password that was reset since is not in it. ` +
-        "Make room, or the folder writable; the next `up` resets such a password once more",
+        `${path} holds what was saved last. Free some space, or make the folder writable.` +
+        (advice === undefined ? "" : ` ${advice}`),
       { cause: error },
     );
   }
@@ -70,6 +73,7 @@ export class Snapshot {
     { resources, pending }: StackState,
     private readonly crypter: Crypter,
     private readonly path: string | undefined,
+    private readonly unsavedChangeAdvice?: string,
   ) {
     this.olds = [...resources];
     // Creates that were never confirmed stay until a person says what became of them.
@@ -125,6 +129,7 @@ export class Snapshot {
       const written = writeSynced(
         path,
         stateText(this.state, this.crypter.salt, (resource) => this.textOf(resource)),
+        this.unsavedChangeAdvice,
       );
       this.next = undefined;
       this.running = written.catch(() => undefined);

@@ -175,6 +175,17 @@ describe("rekey-local", function () {
     }
   });
 
+  it("says that a password may have been changed when the provider's process dies", () => {
+    const deadly = new TestProject({
+      provider: 'exports.provider = { create: () => process.kill(process.pid, "SIGKILL") };',
+    });
+    deadly.want([{ name: "a" }]);
+    const { status, out } = rekey(["up", "--skip-preview", "--cwd", deadly.directory]);
+    deadly.remove();
+    assert.equal(status, 1);
+    assert.match(out, /process ended.*unknown.*password may have been changed.*the next `up` resets it again/s);
+  });
+
   it("lets what runs finish at the first ^C, and ends at once at the second", async function () {
     if (process.platform === "win32") {
       console.log("      skipped: a signal ends a process at once there");
@@ -195,7 +206,7 @@ describe("rekey-local", function () {
     const ended = once(child, "close");
     await pendingIn(endless.statePath);
     child.kill("SIGINT");
-    await printed(child.stderr, "^C received; cancelling");
+    await printed(child.stderr, "the password may have been changed");
     child.stdout.resume();
     await sleep(300);
     assert.equal(child.exitCode, null, "what runs is waited for");

@@ -162,6 +162,10 @@ describe("the local engine's state file", () => {
     const file = write("file", "");
     await assert.rejects(writeSynced(join(file, "dev.json"), "{}"), /the state cannot be written/);
     assert.throws(() => takeLock(join(file, "dev.lock")), /the state folder cannot be written/);
+    const crypter = await Crypter.create("x");
+    const advice = "Ask the database's owner.";
+    const snapshot = new Snapshot({ resources: [], pending: [] }, crypter, join(file, "dev.json"), advice);
+    await assert.rejects(snapshot.save(), /the state cannot be written.* Ask the database's owner\.$/s);
   });
 
   it("is refused when it refers to what is not there, names one thing twice, or needs a real engine", async () => {

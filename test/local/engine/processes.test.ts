@@ -121,6 +121,17 @@ describe("the local engine's processes", function () {
     );
   });
 
+  it("a host that dies is reported with the advice that the caller handed in", async () => {
+    project = new TestProject({ provider: patientProvider });
+    project.want([{ name: "a", props: { die: true } }]);
+    const [neutral] = errors(await failing((await project.open()).up()));
+    assert.match(neutral ?? "", /A resource may have been changed.*run `up` again/);
+    assert.doesNotMatch(neutral ?? "", /password|reset/);
+    const unsavedChangeAdvice = "Ask the database's owner.";
+    const [advised] = errors(await failing((await project.open({ unsavedChangeAdvice })).up()));
+    assert.match(advised ?? "", /process ended.*unknown\.\nAsk the database's owner\.$/);
+  });
+
   for (const [title, code, expected] of [
     ["exits by itself", "process.exit(3)", "an unhandled error occurred: Program exited with non-zero exit code: 3"],
     ["is killed", 'process.kill(process.pid, "SIGKILL")', "an unhandled error occurred: Program was ended by SIGKILL"],
