@@ -13,7 +13,7 @@ export interface BenchEngine {
   open(directory: string, environment: Readonly<Record<string, string>>, name?: string): Promise<BenchStack>;
 }
 
-export interface BenchStack {
+interface BenchStack {
   preview(): Promise<Measured>;
   up(): Promise<Measured>;
   /** Bytes of the resources in the state, without what is only layout. */

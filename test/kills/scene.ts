@@ -8,7 +8,7 @@ import { ended, type Process } from "../support/processes";
 import { type Kill, type Moment, resources } from "./kill";
 
 /** What the state says of a database. */
-export interface Saved {
+interface Saved {
   readonly rotationCount: number;
   readonly password: string;
   readonly outcome: string;
@@ -16,7 +16,7 @@ export interface Saved {
 }
 
 /** What there is to see of one database, on both sides. */
-export interface Database {
+interface Database {
   readonly resets: number;
   readonly password: string;
   readonly saved: Saved | undefined;
