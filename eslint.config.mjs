@@ -23,6 +23,26 @@ export default tseslint.config(
     },
   },
   {
+    files: ["**/*.{ts,mjs,cjs,js}"],
+    rules: {
+      curly: ["error", "multi-line"],
+      // Code is as wide as prettier makes it.
+      "max-len": ["error", { code: 1000, comments: 120, ignoreUrls: true }],
+    },
+  },
+  {
+    files: ["**/*.ts"],
+    rules: {
+      "no-restricted-syntax": [
+        "error",
+        {
+          selector: ":matches(PropertyDefinition, MethodDefinition[kind!='constructor'])[accessibility='private']",
+          message: "Name a private field or method `#name`; `private` is for constructors and their parameters.",
+        },
+      ],
+    },
+  },
+  {
     // Its errors and answers hold the request's headers, and so our secrets: only the file that hides them may know it.
     files: ["provider/**/*.ts", "sdk/**/*.ts", "local/**/*.ts"],
     ignores: ["provider/api/requester.ts"],

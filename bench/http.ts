@@ -4,7 +4,7 @@ import { type Row } from "./support/rows";
 import { isOnPath, measure } from "./support/run";
 
 /** Requests under way at the same time: the default of `rekey:maxConcurrency`. */
-export const concurrency = 8;
+const concurrency = 8;
 
 /** The same resets without an engine: bare HTTP, and `curl` in a loop. */
 export async function benchHttp(counts: readonly number[], tell: (rows: Row[]) => void): Promise<void> {

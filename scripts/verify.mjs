@@ -10,6 +10,7 @@ const checks = {
   format: [bin("prettier/bin/prettier.cjs"), "--check", "."],
   lint: [bin("eslint/bin/eslint.js"), "."],
   types: [bin("typescript/bin/tsc"), "-p", "tsconfig.json"],
+  unused: [bin("knip/bin/knip.js")],
   reference: [bin("typedoc/bin/typedoc"), "--emit", "none"],
   package: [join(root, "scripts", "check-package.mjs")],
 };

@@ -7,7 +7,7 @@ import { type Case, cases, type Row } from "./rows";
 import { openBenchStack } from "./stack";
 
 /** The programs that are measured, by their files in `bench/programs`. */
-export type Subject = "noop" | "handWritten" | "passwordRotation" | "fleet";
+type Subject = "noop" | "handWritten" | "passwordRotation" | "fleet";
 
 /** One program with so many databases, and the cases that one stack of it goes through. */
 export interface Scenario {

@@ -82,7 +82,7 @@ export class Child {
 }
 
 /** Where the program's own `@pulumi/pulumi` is. */
-export function sdkDirectory(programDirectory: string): string {
+function sdkDirectory(programDirectory: string): string {
   const require = createRequire(join(programDirectory, "package.json"));
   try {
     return join(require.resolve("@pulumi/pulumi/package.json"), "..");

@@ -23,7 +23,7 @@ export interface RunOptions extends ProgramOptions {
   readonly emit: Listener;
 }
 
-export interface RunResult {
+interface RunResult {
   readonly succeeded: boolean;
   readonly changes: Changes;
   /** The state after the operation; of a preview, what it would be. */
@@ -100,7 +100,7 @@ async function runProgram(options: RunOptions, deployment: Deployment, monitor: 
 }
 
 /** Said of what an operation that was killed left behind. */
-export function pendingWarning(state: StackState): string {
+function pendingWarning(state: StackState): string {
   const lines = state.pending.map(({ resource, type }) => `  * ${resource.urn}, interrupted while ${type}\n`);
   return (
     `Attempting to deploy or update resources with ${state.pending.length} pending operations from previous deployment.\n` +

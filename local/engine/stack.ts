@@ -7,7 +7,7 @@ import { EngineError, UnsupportedError } from "./errors";
 import { checkExported, type ExportedDeployment, readDeployment, resourceText, saltOf } from "./format";
 import { type StackState, stateText } from "./format";
 import { takeLock } from "./lock";
-import { type RunOptions } from "./operations";
+import type { runOperation, RunOptions } from "./operations";
 import { type OpenOptions, OperationError, type OperationOptions, type OperationResult } from "./results";
 import { type OutputMap, type RefreshOptions, type UpOptions } from "./results";
 import { Crypter, passphraseFrom } from "./secrets";
@@ -143,14 +143,14 @@ export class LocalStack {
     return this.locked(async () => {
       const loading = this.load();
       // While the key is derived: loading the protocol takes as long.
-      const { runOperation } = require("./operations") as typeof import("./operations");
+      const operations = require("./operations") as { runOperation: typeof runOperation };
       const { crypter, state } = await loading;
       const before = outputsOf(state);
       const config = this.stackFile().settings(crypter);
       const { name: project } = this.project;
       const identity = { stack: this.name, project, parent: undefined, type: stackType };
       const display = new Display(options, dryRun, makeUrn({ ...identity, name: `${project}-${this.name}` }), config);
-      const done = await runOperation({
+      const done = await operations.runOperation({
         ...{ kind, dryRun, refresh, clearPendingCreates, parallel, signal, crypter, state, config },
         ...{ project: this.project, stack: this.name, env: this.env, statePath: this.path },
         unsavedChangeAdvice: this.unsavedChangeAdvice,

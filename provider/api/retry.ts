@@ -41,7 +41,7 @@ export interface Failure {
 export type RetryDecision =
   { readonly do: "wait"; readonly milliseconds: number; readonly everyone: boolean } | { readonly do: "stop" };
 
-export const maxAttempts = 3;
+const maxAttempts = 3;
 const firstBackoff = 500;
 
 /** Failures of the way to the platform that may pass by themselves. A wrong name or certificate does not. */

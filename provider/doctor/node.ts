@@ -1,7 +1,7 @@
 import { type Check, ok, wrong } from "./check";
 
 /** The first version of Node that loads what this package is made of. */
-export const firstNode = [20, 19] as const;
+const firstNode = [20, 19] as const;
 
 /** @param version as `process.versions.node` has it: `20.19.0` */
 export function checkNode(version: string): Check {

@@ -64,7 +64,7 @@ function exactNumber(digits: string): number | bigint | LosslessNumber {
  * The JSON text with every value that is nested deeper than `limit` replaced by `{}`: for a reader that would run out of
  * stack. The text must be valid JSON.
  */
-export function withoutDepth(jsonText: string, limit: number): string {
+function withoutDepth(jsonText: string, limit: number): string {
   const kept: string[] = [];
   let depth = 0;
   let keptFrom = 0;

@@ -6,7 +6,7 @@ export interface Trigger {
   readonly triggers?: Readonly<Record<string, Scalar | null | undefined>> | null | undefined;
 }
 
-export type Scalar = string | number | boolean;
+type Scalar = string | number | boolean;
 
 /** How a saved mark compares with a trigger. `unreadable`: it was written by a newer Rekey, or damaged. */
 export type Comparison = "same" | "different" | "unreadable";

@@ -6,7 +6,7 @@ import { type AddressInfo, type Socket } from "node:net";
 export type Behaviour = (exchange: Exchange) => void | Promise<void>;
 
 /** One request, and the socket it came on. */
-export interface Exchange {
+interface Exchange {
   readonly socket: Socket;
   readonly method: string;
   readonly path: string;

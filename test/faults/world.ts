@@ -6,7 +6,7 @@ import { type LookupAnswer, patchLookup, preloadOf } from "./nameService";
 import { bodyOf } from "./platformBodies";
 import { RawServer, type ServerOptions } from "./rawServer";
 
-export const credentials = {
+const credentials = {
   username: "owner@example.com",
   password: "canary-management-password",
   queueToken: "canary-queue-token",

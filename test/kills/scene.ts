@@ -7,7 +7,7 @@ import { Project } from "../support/project";
 import { type Kill, type Moment, resources } from "./kill";
 
 /** What the state says of a database. */
-export interface Saved {
+interface Saved {
   readonly rotationCount: number;
   readonly password: string;
   readonly outcome: string;
@@ -15,7 +15,7 @@ export interface Saved {
 }
 
 /** What there is to see of one database, on both sides. */
-export interface Database {
+interface Database {
   readonly resets: number;
   readonly password: string;
   readonly saved: Saved | undefined;

@@ -43,7 +43,7 @@ const up = fc.record({
   limit: fc.constantFrom(undefined, undefined, undefined, 0, 1),
 });
 
-export const step: fc.Arbitrary<Step> = fc.oneof(
+const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 18, arbitrary: up },
   { weight: 12, arbitrary: fc.record({ do: fc.constant("edit" as const), name, change }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("preview" as const), versionIsKnown: fc.boolean() }) },

@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import * as pulumi from "@pulumi/pulumi";
 import { FlowControlReset, PasswordRotation } from "pulumi-rekey";
 import { startMocks, valueOf } from "../support/pulumiMocks";
 
 /** What the provider host of the installed SDK does with a provider's text. */
-const evaluate = require("require-from-string") as (text: string) => { handler(): Record<string, unknown> };
+const sdkRequire = createRequire(require.resolve("@pulumi/pulumi/package.json"));
+const evaluate = sdkRequire("require-from-string") as (text: string) => { handler(): Record<string, unknown> };
 
 /** A resource made the documented way, of the same module and type. */
 class Documented extends pulumi.dynamic.Resource {

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { type AddressInfo } from "node:net";
 
 /** A request as it came over the socket. */
-export interface Received {
+interface Received {
   readonly method: string;
   /** As it was sent: percent-encoded, with the query. */
   readonly target: string;
