@@ -15,8 +15,9 @@ export async function benchHttp(counts: readonly number[], tell: (rows: Row[]) =
     const paths = databaseIds(count).map((id) => `/v2/keyvalue/reset-password/${id}`);
     const row = { where: "wire", case: "first up", count };
     tell([{ ...row, subject: "bare HTTP", seconds: await bareHttp(platform, "POST", paths) }]);
-    if (hasCurl && count <= 100)
+    if (hasCurl && count <= 100) {
       tell([{ ...row, subject: "curl loop", seconds: await curlLoop(platform, "POST", paths) }]);
+    }
     platform.close();
   }
 }

@@ -1,5 +1,5 @@
-// npm run bench:stacks: the example of a fleet over stacks with 10,000 databases, held against what is calculated for it;
-// then the same calculation for 100,000.
+// npm run bench:stacks: the example of a fleet over stacks with 10,000 databases, held against what is calculated for
+// it; then the same calculation for 100,000.
 import { localEngine, pulumiCli } from "../test/support/engine";
 import { Project } from "../test/support/project";
 import { openBenchStack } from "./support/stack";
@@ -21,7 +21,10 @@ interface Plan {
   readonly up: number;
 }
 
-/** Seconds for one rotation of all: the jobs run in waves, and each job is as fast as its share of the limit, or its concurrency, lets it. */
+/**
+ * Seconds for one rotation of all: the jobs run in waves, and each job is as fast as its share of the limit, or its
+ * concurrency, lets it.
+ */
 function calculated({ databases, stacks, jobs, concurrency, rateLimit, latency, up }: Plan): number {
   const perSecond = Math.min(rateLimit / jobs, concurrency / latency);
   return Math.ceil(stacks / jobs) * (up + databases / stacks / perSecond);

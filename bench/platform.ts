@@ -29,9 +29,9 @@ interface Usage {
 type Role = "platform" | "bare";
 
 /**
- * Publishes per second against a platform with 10,000 waiting keys, beside requests per second against a bare HTTP server, both driven by
- * the same code in the same run; then the platform's memory under load. Each server has a process of its own; messages are delivered to
- * this one.
+ * Publishes per second against a platform with 10,000 waiting keys, beside requests per second against a bare HTTP
+ * server, both driven by the same code in the same run; then the platform's memory under load. Each server has a
+ * process of its own; messages are delivered to this one.
  *
  * @param seconds how long each server is measured
  * @param memorySeconds how long the memory is watched

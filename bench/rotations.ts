@@ -9,7 +9,9 @@ interface Planned extends Scenario {
   readonly optional?: boolean;
 }
 
-/** Rotations of databases by programs of each kind, on each engine that runs here. Returns what was skipped, and why. */
+/**
+ * Rotations of databases by programs of each kind, on each engine that runs here. Returns what was skipped, and why.
+ */
 export async function benchRotations(largest: number, budget: Budget, tell: (rows: Row[]) => void): Promise<string[]> {
   const skipped: string[] = [];
   const skip = (what: string): void => {
@@ -43,8 +45,8 @@ function plan(engine: Engine): Planned[] {
   const few = (["handWritten", "passwordRotation", "fleet"] as const).flatMap((subject) =>
     [1, 10, 100].map((count): Planned => ({ engine, subject, count, cases: firstUp })),
   );
-  // The other cases, after a first up of their own. Those of a fleet are measured with 1,000; these take long on an engine that is
-  // slow with resources.
+  // The other cases, after a first up of their own. Those of a fleet are measured with 1,000; these take long on an
+  // engine that is slow with resources.
   const others = (["handWritten", "passwordRotation"] as const).map((subject): Planned => {
     return { engine, subject, count: 100, cases: isLocal ? cases : ["first up", "rotate all"], optional: true };
   });

@@ -82,7 +82,10 @@ function adapter<Inputs, Outputs>(
     return { id, outs };
   }
 
-  /** What was saved under another id than the resource's own is damaged: a replacement would reset what nobody asked for. */
+  /**
+   * What was saved under another id than the resource's own is damaged: a replacement would reset what nobody asked
+   * for.
+   */
   function requireSound(id: string, saved: Properties): void {
     if (saved[idInput] === id) return;
     throw new InputError(

@@ -29,7 +29,10 @@ export function unknownNames(inputs: Properties): Set<string> {
 /** Characters of a message, as gRPC writes it in a trailer. One that is too large is never answered. */
 const maxEncoded = 4_000;
 
-/** A message that gRPC can carry: without broken Unicode, which it cannot encode, and without its middle where it is too long. */
+/**
+ * A message that gRPC can carry: without broken Unicode, which it cannot encode, and without its middle where it is too
+ * long.
+ */
 export function engineMessage(message: string, longest = maxEncoded): string {
   let text = message.toWellFormed();
   for (let kept = text.length; encodeURI(text).length > longest; kept = Math.floor(kept * 0.9)) {

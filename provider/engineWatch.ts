@@ -5,8 +5,8 @@ import { NotSentError, type RequestFacts } from "./api/errors";
 const timeoutMs = 5_000;
 
 /**
- * Milliseconds for which one response of the engine counts, and so for which a reset may still be sent after the engine is
- * gone: less than a reset takes on a network. A call for each reset would cost as much as the reset itself.
+ * Milliseconds for which one response of the engine counts, and so for which a reset may still be sent after the engine
+ * is gone: less than a reset takes on a network. A call for each reset would cost as much as the reset itself.
  */
 export const freshnessMs = 10;
 
@@ -14,8 +14,8 @@ export const freshnessMs = 10;
 const emptyMessage = Buffer.alloc(5);
 
 /**
- * Makes sure that the engine that asked for a reset is still there to save its result. A provider host outlives an engine
- * that was killed, and would go on sending resets.
+ * Makes sure that the engine that asked for a reset is still there to save its result. A provider host outlives an
+ * engine that was killed, and would go on sending resets.
  *
  * It keeps one connection for as long as the host lives. The operating system closes it with the engine's process, and
  * another process that takes over the port cannot take over the connection. A call on it shows that the other side is a

@@ -11,7 +11,10 @@ const secretNames: readonly string[] = ["password", "queueToken"];
 /** Settings whose values errors show. Any other may hold a credential, by mistake even a user name: `user:password`. */
 const shownNames: readonly string[] = ["deadlineSeconds", "maxConcurrency", "requestsPerSecond", "maxResetsPerRun"];
 
-/** What holds where nothing is set. What stands in the public documentation of such platforms differs; so the path is a setting. */
+/**
+ * What holds where nothing is set. What stands in the public documentation of such platforms differs; so the path is a
+ * setting.
+ */
 export const settingDefaults = {
   resetPasswordPath: "/v2/keyvalue/reset-password/{id}",
   flowControlResetAction: "reset",
@@ -85,7 +88,9 @@ const schemas = {
 export type SettingName = keyof typeof schemas;
 export type SettingValue<N extends SettingName> = z.infer<(typeof schemas)[N]>;
 
-/** The settings of one run. Reading never throws before a setting is asked for: what is missing hurts only who needs it. */
+/**
+ * The settings of one run. Reading never throws before a setting is asked for: what is missing hurts only who needs it.
+ */
 export class Settings {
   /** What must never be shown: the secret settings and the proxy's password as they are written, usable or not. */
   readonly secrets: readonly string[];

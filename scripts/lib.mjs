@@ -44,8 +44,8 @@ export function ensureInstalled() {
 }
 
 /**
- * Builds both packages. The console's page and the OpenAPI description are copied because they are served as they are, and
- * the commands are made executable so that npx can run them from a clone.
+ * Builds both packages. The console's page and the OpenAPI description are copied because they are served as they are,
+ * and the commands are made executable so that npx can run them from a clone.
  */
 export function build() {
   for (const project of ["tsconfig.build.json", "local/tsconfig.build.json"]) {

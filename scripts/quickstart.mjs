@@ -91,7 +91,9 @@ function up() {
   return engine("up", "--yes", "--skip-preview", "--stack", stack);
 }
 
-/** Runs a command of `pulumi`, or the same of the local engine; not synchronously, because the platform runs in here. */
+/**
+ * Runs a command of `pulumi`, or the same of the local engine; not synchronously, because the platform runs in here.
+ */
 async function engine(...args) {
   const local = [join(root, "local", "dist", "cli", "main.js"), ...args, "--state-dir", folder];
   const [command, all] = hasPulumi ? ["pulumi", args] : [process.execPath, local];

@@ -1,4 +1,5 @@
-// npm run release -- patch|minor|major: gives what stands under "Unreleased" a version and a date, and says what to do next.
+// npm run release -- patch|minor|major: gives what stands under "Unreleased" a version and a date, and says what to do
+// next.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 

@@ -4,15 +4,17 @@ import { allDone } from "./allDone";
 /** Options of a data source's Output form. */
 export interface DataSourceOptions {
   /**
-   * Resources that must be done before the platform is read: a FlowControlReset whose effect is to be shown, a component
-   * with all that is in it.
+   * Resources that must be done before the platform is read: a FlowControlReset whose effect is to be shown, a
+   * component with all that is in it.
    *
    * @default none
    */
   dependsOn?: pulumi.Input<pulumi.Input<pulumi.Resource>[]> | pulumi.Input<pulumi.Resource> | undefined;
 }
 
-/** Reads once the arguments are known and the resources are done. With anything unknown, in a preview, nothing is read. */
+/**
+ * Reads once the arguments are known and the resources are done. With anything unknown, in a preview, nothing is read.
+ */
 export function readAfter<Args, Result>(
   args: { readonly [K in keyof Args]: pulumi.Input<Args[K]> },
   options: DataSourceOptions | undefined,

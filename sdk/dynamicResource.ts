@@ -29,7 +29,8 @@ export abstract class DynamicResource extends pulumi.CustomResource {
       {
         ...options,
         additionalSecretOutputs: [...secretOutputs, ...(options?.additionalSecretOutputs ?? [])],
-        // Deleting sends nothing, so the engine need not load the provider for it: the package can go with its resources.
+        // Deleting sends nothing, so the engine need not load the provider for it: the package can go with its
+        // resources.
         retainOnDelete: options?.retainOnDelete ?? true,
       },
     );

@@ -20,7 +20,9 @@ export interface FleetDatabaseArgs {
   triggers?: pulumi.Input<Record<string, pulumi.Input<string | number | boolean>>> | undefined;
 }
 
-/** The databases of a fleet: their ids, or by names of your own. A name can be changed at any time: it resets nothing. */
+/**
+ * The databases of a fleet: their ids, or by names of your own. A name can be changed at any time: it resets nothing.
+ */
 export type FleetDatabases =
   readonly pulumi.Input<string>[] | Readonly<Record<string, pulumi.Input<string | FleetDatabaseArgs>>>;
 
@@ -34,8 +36,8 @@ export interface NamedDatabase {
 }
 
 /**
- * Reads which databases there are: that decides which resources are made, and so must be known at once. What else is said
- * of them stays an Input, with all that Pulumi knows of it: whether it is secret, and where it comes from.
+ * Reads which databases there are: that decides which resources are made, and so must be known at once. What else is
+ * said of them stays an Input, with all that Pulumi knows of it: whether it is secret, and where it comes from.
  *
  * @throws RunError that names the argument that is unknown or cannot be used.
  */

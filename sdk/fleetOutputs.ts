@@ -11,7 +11,9 @@ export interface FleetDatabase {
   readonly rotatedAt?: string | undefined;
   /** Confirmed resets by this fleet. */
   readonly rotationCount: number;
-  /** `reset`, `adopted`, `unknown` when the platform did not confirm the last reset, or `pending` before the first one. */
+  /**
+   * `reset`, `adopted`, `unknown` when the platform did not confirm the last reset, or `pending` before the first one.
+   */
   readonly outcome: FleetOutcome;
   /** Why the last `up` did not do what was wanted, or what of the platform's answer was unreadable. */
   readonly problem?: string | undefined;
@@ -104,10 +106,11 @@ export function failureOf(fleet: string, states: readonly NamedState[]): string 
     .slice(0, mostNamed)
     .map(([name, { problem = "" }]) => `  ${name}: ${problem.replaceAll("\n", " ")}`);
   if (failed.length > mostNamed) lines.push(`  and ${failed.length - mostNamed} more: see the output \`failed\``);
-  if (notTried > 0)
+  if (notTried > 0) {
     lines.push(
       `  ${notTried} were not tried, so that their passwords are as they were: so many had failed before (maxFailures)`,
     );
+  }
   return (
     `PasswordRotationFleet ${JSON.stringify(fleet)}: ${failed.length} of ${states.length} databases failed:\n${lines.join("\n")}\n` +
     `All others are saved. Run \`${engineCommands.up}\` again: it takes up only those that failed, are unknown or were not tried.`

@@ -34,7 +34,9 @@ export class FlowControlReset extends DynamicResource {
   declare readonly flowControlKey: pulumi.Output<string>;
   /** The key right before the reset; undefined where it could not be read. */
   declare readonly before: pulumi.Output<FlowControlKey | undefined>;
-  /** The key right after the reset; undefined where it could not be read. Platforms may take a moment to show a reset. */
+  /**
+   * The key right after the reset; undefined where it could not be read. Platforms may take a moment to show a reset.
+   */
   declare readonly after: pulumi.Output<FlowControlKey | undefined>;
   /** Time of the last reset (ISO 8601, UTC). */
   declare readonly resetAt: pulumi.Output<string>;
@@ -44,8 +46,10 @@ export class FlowControlReset extends DynamicResource {
   declare readonly appliedTrigger: pulumi.Output<string>;
 
   /**
-   * @param name unique name of the resource in its stack. A rename without `aliases` makes a new resource, and so a reset.
-   * @throws RunError if Pulumi's provider host would not find or configure this package, and for the options `import` and `id`.
+   * @param name unique name of the resource in its stack. A rename without `aliases` makes a new resource, and so a
+   * reset.
+   * @throws RunError if Pulumi's provider host would not find or configure this package, and for the options `import`
+   * and `id`.
    */
   constructor(name: string, args: FlowControlResetArgs, options?: pulumi.CustomResourceOptions) {
     const outputs = {

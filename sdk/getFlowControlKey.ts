@@ -16,9 +16,9 @@ export interface GetFlowControlKeyOutputArgs {
 }
 
 /**
- * Reads the state of one flow-control key: what waits, what runs, and its limits. A key that the platform holds no state
- * for is `exists: false`, with all counters 0. Reads that are asked for at the same time share their requests: the same
- * key is read once, and more than 8 keys by one list.
+ * Reads the state of one flow-control key: what waits, what runs, and its limits. A key that the platform holds no
+ * state for is `exists: false`, with all counters 0. Reads that are asked for at the same time share their requests:
+ * the same key is read once, and more than 8 keys by one list.
  *
  * @throws RekeyError where it could not be read.
  * @see Interface, section 4.2

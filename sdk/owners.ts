@@ -5,7 +5,9 @@ import { perRun } from "./perRun";
 /** Who rotates which database, by the databases' ids: as far as this program has said it. */
 const ownersOfRun = perRun(() => new Map<string, Set<Owner>>());
 
-/** Who rotates a database. A child's full name is known only when the engine has its component; so there is a short one. */
+/**
+ * Who rotates a database. A child's full name is known only when the engine has its component; so there is a short one.
+ */
 interface Owner {
   readonly shortName: string;
   urn?: string;
@@ -51,8 +53,8 @@ export function shardOwnersFor(
 }
 
 /**
- * Registers the owner of databases, and finds the others. A turn of the event loop passes before those are read, so that
- * all resources of a program's first turn know of each other before the first one is sent to the engine.
+ * Registers the owner of databases, and finds the others. A turn of the event loop passes before those are read, so
+ * that all resources of a program's first turn know of each other before the first one is sent to the engine.
  */
 async function othersFor(databaseIds: readonly string[], self: Owner): Promise<Map<string, string[]>> {
   const ownersOf = ownersOfRun();
@@ -72,8 +74,8 @@ function ownerOf(type: string, name: string, urn: Promise<string>): Owner {
 }
 
 /**
- * A full name without what it was made of. It is made of the parent's, and who needs an output of a component waits for all
- * of the component's children: two of them would wait for each other for ever.
+ * A full name without what it was made of. It is made of the parent's, and who needs an output of a component waits for
+ * all of the component's children: two of them would wait for each other for ever.
  */
 export function valueOnly(urn: pulumi.Output<string>): Promise<string> {
   return new Promise((resolve) => void urn.apply(resolve));

@@ -90,8 +90,10 @@ export class PasswordRotation extends DynamicResource {
   readonly nextRotationAt: pulumi.Output<string | undefined>;
 
   /**
-   * @param name unique name of the resource in its stack. A rename without `aliases` makes a new resource, and so a reset.
-   * @throws RunError if Pulumi's provider host would not find or configure this package, and for the options `import` and `id`.
+   * @param name unique name of the resource in its stack. A rename without `aliases` makes a new resource, and so a
+   * reset.
+   * @throws RunError if Pulumi's provider host would not find or configure this package, and for the options `import`
+   * and `id`.
    */
   constructor(name: string, args: PasswordRotationArgs, options?: pulumi.CustomResourceOptions) {
     const owners = ownersFor(type, name, args.databaseId, options?.parent);

@@ -26,8 +26,9 @@ const type = "rekey:index:PasswordRotationFleet";
 /** What a `PasswordRotationFleet` is made of. */
 export interface PasswordRotationFleetArgs {
   /**
-   * The databases: a list of ids, or a map of names to ids or to `{ databaseId, version, triggers }`. Adding one resets (or
-   * adopts) it alone; removing one sends nothing, and forgets it; another place in the list or another name is no change.
+   * The databases: a list of ids, or a map of names to ids or to `{ databaseId, version, triggers }`. Adding one resets
+   * (or adopts) it alone; removing one sends nothing, and forgets it; another place in the list or another name is no
+   * change.
    */
   databases: pulumi.Input<FleetDatabases>;
   /**
@@ -86,8 +87,8 @@ interface Made {
 
 /**
  * Rotates the passwords of many hosted databases at the cost of a few resources. For each of them the rules of
- * PasswordRotation hold. Where some fail, the others are saved; the run fails at its end and names those that did, and the
- * next `up` takes up these alone.
+ * PasswordRotation hold. Where some fail, the others are saved; the run fails at its end and names those that did, and
+ * the next `up` takes up these alone.
  *
  * @see Interface, section 4.1
  */
@@ -106,7 +107,8 @@ export class PasswordRotationFleet extends pulumi.ComponentResource<Made> {
   readonly nextRotationAt: pulumi.Output<string | undefined>;
 
   /**
-   * @param name unique name of the fleet in its stack. A rename without `aliases` makes a new fleet, and so a reset of all.
+   * @param name unique name of the fleet in its stack. A rename without `aliases` makes a new fleet, and so a reset of
+   * all.
    * @throws RunError if Pulumi's provider host would not find or configure this package, or an id is not known.
    */
   constructor(name: string, args: PasswordRotationFleetArgs, options?: pulumi.ComponentResourceOptions) {

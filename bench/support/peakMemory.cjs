@@ -1,5 +1,5 @@
-// Loaded into every process of a measured command. In the provider host, which its engine may kill, it keeps telling the
-// most memory that the process has held (kilobytes).
+// Loaded into every process of a measured command. In the provider host, which its engine may kill, it keeps telling
+// the most memory that the process has held (kilobytes).
 const { renameSync, writeFileSync } = require("node:fs");
 
 const file = process.env.BENCH_HOST_MEMORY;

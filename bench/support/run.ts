@@ -30,8 +30,9 @@ export async function measure(
   const began = performance.now();
   const child = spawn(command, args, { cwd: options.cwd, env, stdio: ["ignore", "pipe", "pipe"] });
   let printed = "";
-  for (const stream of [child.stdout, child.stderr])
+  for (const stream of [child.stdout, child.stderr]) {
     stream.on("data", (chunk: Buffer) => (printed += chunk.toString()));
+  }
   const [code] = (await once(child, "close")) as [number | null];
   const seconds = (performance.now() - began) / 1000;
   if (code !== 0) throw new Error(`${[command, ...args].join(" ")} ended with ${code}:\n${printed.slice(-4000)}`);

@@ -17,7 +17,10 @@ export interface Scenario {
   readonly cases: readonly Case[];
 }
 
-/** Runs a scenario on a platform and a stack of its own. @throws Error where a case sent another number of requests than it must */
+/**
+ * Runs a scenario on a platform and a stack of its own.
+ * @throws Error where a case sent another number of requests than it must
+ */
 export async function runScenario({ engine, subject, count, cases: wanted }: Scenario): Promise<Row[]> {
   const ids = databaseIds(count);
   const platform = await startBenchPlatform({ databases: ids });

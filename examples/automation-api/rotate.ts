@@ -1,5 +1,5 @@
-// Rotates one database now, from a script: `npx ts-node rotate.ts <stack> <databaseId> <why>`. The program is inside, so no
-// project folder is needed; the state is where `pulumi login` or PULUMI_BACKEND_URL says.
+// Rotates one database now, from a script: `npx ts-node rotate.ts <stack> <databaseId> <why>`. The program is inside,
+// so no project folder is needed; the state is where `pulumi login` or PULUMI_BACKEND_URL says.
 import { LocalWorkspace } from "@pulumi/pulumi/automation";
 import { PasswordRotation } from "pulumi-rekey";
 

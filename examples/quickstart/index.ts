@@ -22,7 +22,8 @@ export const rotatedAt = rotation.rotatedAt;
 export const rotationCount = rotation.rotationCount;
 export const password = rotation.password;
 
-// The key right before its reset, and as it is whenever the program runs; `dispatched` counts in the current rate period.
+// The key right before its reset, and as it is whenever the program runs; `dispatched` counts in the current rate
+// period.
 export const waitingBefore = reset.before.apply((before) => before?.waitListSize);
 export const runningBefore = reset.before.apply((before) => before?.parallelismCount);
 export const dispatchedBefore = reset.before.apply((before) => before?.rateCount);

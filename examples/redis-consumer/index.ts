@@ -8,8 +8,8 @@ const rotation = new PasswordRotation("sessions", {
   version: config.get("version") ?? "1",
 });
 
-// What consumers need, in one secret. `user` and `scheme` are those of the database: on the local platform each database
-// is a user of one Redis without TLS.
+// What consumers need, in one secret. `user` and `scheme` are those of the database: on the local platform each
+// database is a user of one Redis without TLS.
 const user = config.get("user") ?? "default";
 const scheme = config.get("scheme") ?? "rediss";
 export const url = pulumi.secret(

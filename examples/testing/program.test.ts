@@ -1,6 +1,6 @@
 // The program in index.ts, tested without an account and without the `pulumi` CLI: on a platform and an engine of this
-// machine. `describe`, `it`, `before` and `after` are mocha's; node:test has the same (import them from "node:test"), and
-// vitest has beforeAll and afterAll instead of before and after.
+// machine. `describe`, `it`, `before` and `after` are mocha's; node:test has the same (import them from "node:test"),
+// and vitest has beforeAll and afterAll instead of before and after.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

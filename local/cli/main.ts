@@ -14,7 +14,8 @@ addPlatformCommand(program);
 addStackCommands(program);
 
 program.parseAsync().catch((error: unknown) => {
-  // The message alone: a stack trace says nothing to somebody who didn't write this, and errors may carry more than they show.
+  // The message alone: a stack trace says nothing to somebody who didn't write this, and errors may carry more than
+  // they show.
   process.stderr.write(`error: ${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;
 });

@@ -23,7 +23,9 @@ interface Flags {
   readonly json?: true;
 }
 
-/** Adds `rekey-local platform`, which runs the local platform until it is told to end, and `rekey-local platform save`. */
+/**
+ * Adds `rekey-local platform`, which runs the local platform until it is told to end, and `rekey-local platform save`.
+ */
 export function addPlatformCommand(program: Command): void {
   const platformCommand = program
     .command("platform")
@@ -82,7 +84,10 @@ export function addPlatformCommand(program: Command): void {
     .action(savePlatform);
 }
 
-/** Resolves when the process that started this one has ended: npx, for one, ends at a signal that does not reach its child. */
+/**
+ * Resolves when the process that started this one has ended: npx, for one, ends at a signal that does not reach its
+ * child.
+ */
 function parentEnded(): Promise<void> {
   const parent = process.ppid;
   return new Promise((resolve) => {

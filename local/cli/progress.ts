@@ -1,26 +1,29 @@
 import { type EngineEvent, type OperationOptions, type OperationResult } from "../engine/index";
 
-/** Shows an operation while it runs: its lines, and on a terminal a count of what is done, which the next line overwrites. */
+/**
+ * Shows an operation while it runs: its lines, and on a terminal a count of what is done, which the next line
+ * overwrites.
+ */
 export class Progress {
   readonly options: OperationOptions;
-  private readonly steps: object[] = [];
-  private readonly running = new Set<string>();
-  private readonly live: boolean;
-  private finished = 0;
-  private shown = false;
+  readonly #steps: object[] = [];
+  readonly #running = new Set<string>();
+  readonly #live: boolean;
+  #finished = 0;
+  #shown = false;
 
   constructor(
     private readonly out: NodeJS.WriteStream,
     json: boolean,
     private readonly diff: boolean,
   ) {
-    this.live = out.isTTY && !json;
+    this.#live = out.isTTY && !json;
     this.options = {
-      colors: this.live && (process.env.NO_COLOR ?? "") === "",
-      onEvent: (event) => this.onEvent(event),
+      colors: this.#live && (process.env.NO_COLOR ?? "") === "",
+      onEvent: (event) => this.#onEvent(event),
       ...(!json && {
         onOutput: (line: string): void => {
-          this.clear();
+          this.#clear();
           out.write(`${line}\n`);
         },
       }),
@@ -28,7 +31,7 @@ export class Progress {
   }
 
   end(): void {
-    this.clear();
+    this.#clear();
   }
 
   /** What `--json` prints; secrets stay masked. */
@@ -37,32 +40,32 @@ export class Progress {
     return {
       result,
       changes,
-      steps: this.steps,
+      steps: this.#steps,
       outputs: Object.fromEntries(shown) as object,
       diagnostics,
     };
   }
 
-  private onEvent(event: EngineEvent): void {
+  #onEvent(event: EngineEvent): void {
     if (event.kind === "diagnostic") return;
-    if (event.kind === "start") this.running.add(event.urn);
+    if (event.kind === "start") this.#running.add(event.urn);
     else {
-      this.running.delete(event.urn);
-      this.finished++;
+      this.#running.delete(event.urn);
+      this.#finished++;
       const { kind, op, urn, seconds, changes } = event;
       const failed = kind === "failed" && { failed: true };
-      this.steps.push({ op, urn, seconds, ...failed, ...(this.diff && { changes }) });
+      this.#steps.push({ op, urn, seconds, ...failed, ...(this.diff && { changes }) });
     }
-    if (!this.live) return;
-    this.clear();
-    this.out.write(`${this.finished} done, ${this.running.size} in progress`);
-    this.shown = true;
+    if (!this.#live) return;
+    this.#clear();
+    this.out.write(`${this.#finished} done, ${this.#running.size} in progress`);
+    this.#shown = true;
   }
 
-  private clear(): void {
-    if (!this.shown) return;
+  #clear(): void {
+    if (!this.#shown) return;
     this.out.clearLine(0);
     this.out.cursorTo(0);
-    this.shown = false;
+    this.#shown = false;
   }
 }

@@ -25,7 +25,10 @@ interface OperationFlags extends StackFlags {
 
 type Run = (stack: LocalStack, flags: OperationFlags, options: OperationOptions) => Promise<OperationResult>;
 
-/** Adds the commands of `pulumi` that the local engine does, with the same names; it needs no `pulumi` CLI and no account. */
+/**
+ * Adds the commands of `pulumi` that the local engine does, with the same names; it needs no `pulumi` CLI and no
+ * account.
+ */
 export function addStackCommands(program: Command): void {
   program.configureOutput({
     outputError: (text, write) => {
@@ -173,13 +176,15 @@ async function change(flags: OperationFlags, what: string, preview: Run, run: Ru
     const terminal = createInterface({ input: process.stdin, output: process.stdout });
     const answer = await terminal.question(`Do you want to perform this ${what}? (yes/no) `);
     terminal.close();
-    if (answer.trim().toLowerCase() !== "yes")
+    if (answer.trim().toLowerCase() !== "yes") {
       throw new Error(`confirmation declined, not proceeding with the ${what}`);
+    }
   }
-  if (!flags.json)
+  if (!flags.json) {
     process.stdout.write(
       `${what === "update" ? "Updating" : what === "destroy" ? "Destroying" : "Refreshing"} (${flags.stack}):\n`,
     );
+  }
   await operate(flags, run);
 }
 

@@ -9,7 +9,9 @@ import { type Changes, type Listener, type PropertyChange, type StepOp } from ".
 import { providerType } from "./urns";
 import { changedKeys, markSecretOutputs, masked, type PropertyMap } from "./values";
 
-/** A step that was not done; it has been reported already. `goOn`: nothing was attempted, so that other steps may go on. */
+/**
+ * A step that was not done; it has been reported already. `goOn`: nothing was attempted, so that other steps may go on.
+ */
 export class StepFailed extends Error {
   constructor(
     readonly goOn: boolean,
@@ -43,7 +45,7 @@ export class Applier {
   constructor(private readonly options: ApplyOptions) {}
 
   same(old: ResourceState, fresh: ResourceState): Promise<void> {
-    return this.step("same", fresh, async () => {
+    return this.#step("same", fresh, async () => {
       const { id, created, modified } = old;
       Object.assign(fresh, { id, created, modified, outputs: mark(fresh, old.outputs) });
       this.options.snapshot.put(fresh, old);
@@ -59,8 +61,8 @@ export class Applier {
       snapshot.put(fresh, replaced?.pendingReplacement ? replaced : undefined);
       if (replaced && !replaced.pendingReplacement) snapshot.change(replaced, { delete: true });
     };
-    const work = (): Promise<void> => this.make("creating", fresh, (host) => host.create(fresh), note);
-    return this.step(replaced ? "create-replacement" : "create", fresh, work, { keys, before: replaced?.inputs });
+    const work = (): Promise<void> => this.#make("creating", fresh, (host) => host.create(fresh), note);
+    return this.#step(replaced ? "create-replacement" : "create", fresh, work, { keys, before: replaced?.inputs });
   }
 
   update(old: ResourceState, fresh: ResourceState, keys: readonly string[]): Promise<void> {
@@ -73,13 +75,13 @@ export class Applier {
       if (fresh.initErrors) fresh.inputs = before;
       this.options.snapshot.put(fresh, old);
     };
-    const work = (): Promise<void> => this.make("updating", fresh, (host) => host.update(old, fresh), note);
-    return this.step("update", fresh, work, { keys, before });
+    const work = (): Promise<void> => this.#make("updating", fresh, (host) => host.update(old, fresh), note);
+    return this.#step("update", fresh, work, { keys, before });
   }
 
   /**
-   * @param mode why: it is gone from the program, it was replaced, it makes room for what will replace it, or it made room for
-   * what is wanted no more
+   * @param mode why: it is gone from the program, it was replaced, it makes room for what will replace it, or it made
+   * room for what is wanted no more
    */
   delete(old: ResourceState, mode: "removed" | "replaced" | "making-room" | "forgotten"): Promise<void> {
     const { snapshot, dryRun } = this.options;
@@ -88,24 +90,24 @@ export class Applier {
       if (mode === "making-room") snapshot.change(old, { pendingReplacement: true });
       else snapshot.remove(old);
     };
-    return this.step(op, old, async () => {
+    return this.#step(op, old, async () => {
       if (mode === "removed" && old.protect) throw new Protected(protectedMessage(old.urn));
       if (dryRun || !isManaged(old) || old.retainOnDelete || mode === "forgotten") note();
-      else await this.attempt("deleting", old, (host) => host.delete(old), note);
+      else await this.#attempt("deleting", old, (host) => host.delete(old), note);
       await snapshot.save();
     });
   }
 
   /** Tells that a resource was replaced; its parts are steps of their own. */
   replaced(fresh: ResourceState, keys: readonly string[]): Promise<void> {
-    return this.step("replace", fresh, async () => undefined, { keys });
+    return this.#step("replace", fresh, async () => undefined, { keys });
   }
 
   /** Reads what a resource is now, and writes it down. @returns whether it is still there */
   async refresh(old: ResourceState, count: boolean): Promise<boolean> {
     const { snapshot } = this.options;
     let result = "same" as "same" | "update" | "delete";
-    await this.step("refresh", old, async () => {
+    await this.#step("refresh", old, async () => {
       if (isManaged(old) && !old.pendingReplacement) {
         const host = await this.options.host();
         const found = await host.read(old);
@@ -124,28 +126,31 @@ export class Applier {
         }
         await snapshot.save();
       }
-      if (count) this.count(result, old);
+      if (count) this.#count(result, old);
       return result;
     });
     return result !== "delete";
   }
 
   /** Makes or changes a resource; what no provider is asked for comes out as it went in. */
-  private async make(
+  async #make(
     type: "creating" | "updating",
     fresh: ResourceState,
     ask: (host: DynamicHost) => Promise<Made>,
     note: (made: Made) => void,
   ): Promise<void> {
     const { dryRun, snapshot } = this.options;
-    if (!dryRun && isManaged(fresh)) return this.attempt(type, fresh, ask, note);
+    if (!dryRun && isManaged(fresh)) return this.#attempt(type, fresh, ask, note);
     const id = fresh.type === providerType && !dryRun ? (fresh.id ?? randomUUID()) : fresh.id;
     note({ id, outputs: fresh.custom ? fresh.inputs : {} });
     await snapshot.save();
   }
 
-  /** Has the provider do something, and notes what came of it, good or bad. What nobody knows the end of stays written down as pending. */
-  private async attempt<T>(
+  /**
+   * Has the provider do something, and notes what came of it, good or bad. What nobody knows the end of stays written
+   * down as pending.
+   */
+  async #attempt<T>(
     type: "creating" | "updating" | "deleting",
     resource: ResourceState,
     ask: (host: DynamicHost) => Promise<T>,
@@ -169,11 +174,11 @@ export class Applier {
     }
   }
 
-  private count(op: keyof Changes, { type }: ResourceState): void {
+  #count(op: keyof Changes, { type }: ResourceState): void {
     if (type !== providerType) this.changes[op] = (this.changes[op] ?? 0) + 1;
   }
 
-  private async step(
+  async #step(
     op: StepOp,
     resource: ResourceState,
     work: () => Promise<"same" | "update" | "delete" | void>,
@@ -189,8 +194,9 @@ export class Applier {
     emit({ kind: "start", op, urn, type });
     try {
       const result = (await work()) ?? undefined;
-      if (op === "create" || op === "update" || op === "delete" || op === "replace" || op === "same")
-        this.count(op, resource);
+      if (op === "create" || op === "update" || op === "delete" || op === "replace" || op === "same") {
+        this.#count(op, resource);
+      }
       emit({ kind: "done", op, result, urn, type, seconds: seconds(), keys, changes });
     } catch (error) {
       this.options.emit({ kind: "diagnostic", severity: "error", urn, message: messageOf(error) });

@@ -6,8 +6,9 @@ import { createInterface } from "node:readline";
 import { EngineError } from "./errors";
 
 /**
- * Runs in every child before its own code, and ends it when the engine's end of a pipe closes: however the engine ends, no
- * provider goes on changing things that nobody writes down. Programs that the child forks inherit it, and are left alone.
+ * Runs in every child before its own code, and ends it when the engine's end of a pipe closes: however the engine ends,
+ * no provider goes on changing things that nobody writes down. Programs that the child forks inherit it, and are left
+ * alone.
  */
 const guard = `import net from "node:net";
 if (String(process.ppid) === process.env.LOCAL_ENGINE_PID) {
@@ -63,13 +64,13 @@ export class Child {
 
   /** Ends the process and what it started; asks first, and insists after `patience` milliseconds. */
   async stop(patience: number): Promise<void> {
-    this.kill("SIGTERM");
-    const insist = setTimeout(() => this.kill("SIGKILL"), patience);
+    this.#kill("SIGTERM");
+    const insist = setTimeout(() => this.#kill("SIGKILL"), patience);
     await this.exit.catch(() => undefined);
     clearTimeout(insist);
   }
 
-  private kill(signal: NodeJS.Signals): void {
+  #kill(signal: NodeJS.Signals): void {
     const { pid, exitCode, signalCode } = this.process;
     if (pid === undefined || exitCode !== null || signalCode !== null) return;
     try {

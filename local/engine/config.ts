@@ -48,18 +48,21 @@ const mendFile = "Nothing was changed: correct it there";
 /** Reads the project file of `directory`. */
 export function readProject(directory: string): Project {
   const path = findFile(directory);
-  if (path === undefined)
+  if (path === undefined) {
     throw new EngineError(`no Pulumi.yaml project file found in ${directory}: name a project's folder`);
+  }
   const result = projectFile.safeParse(readable(path, mendFile, () => parse(readFileSync(path, "utf8")) as unknown));
   if (!result.success) throw new EngineError(`${path} cannot be used: ${firstIssue(result.error)}. ${mendFile}`);
   const { name, runtime, main, config, ...others } = result.data;
   if (runtime.name !== "nodejs") throw new UnsupportedError(`the runtime ${JSON.stringify(runtime.name)}`);
-  for (const key of ["stackConfigDir", "plugins", "packages"])
+  for (const key of ["stackConfigDir", "plugins", "packages"]) {
     if (key in others) throw new UnsupportedError(`\`${key}\` in ${path}`);
+  }
   const program = resolve(directory, main);
   const found = statSync(program, { throwIfNoEntry: false });
-  if (!found)
+  if (!found) {
     throw new EngineError(`the project's \`main\` could not be read: there is no ${program}. Correct it in ${path}`);
+  }
   return {
     name,
     directory: resolve(directory),
@@ -76,10 +79,11 @@ export function readProject(directory: string): Project {
 export function findProject(directory: string): string {
   for (let folder = resolve(directory); ; folder = dirname(folder)) {
     if (findFile(folder) !== undefined) return folder;
-    if (folder === dirname(folder))
+    if (folder === dirname(folder)) {
       throw new EngineError(
         `no Pulumi.yaml project file found in ${directory} or above it: name a project's folder with --cwd`,
       );
+    }
   }
 }
 
@@ -100,8 +104,9 @@ function projectConfig(project: string, config: Record<string, unknown>): Record
 /** `name` alone belongs to the project. */
 export function fullKey(project: string, key: string): string {
   const [, namespace = project, name] = /^(?:([^:]+):(?:config:)?)?([^:]+)$/.exec(key) ?? [];
-  if (name === undefined)
+  if (name === undefined) {
     throw new EngineError(`${JSON.stringify(key)} is no configuration key: write \`name\` or \`namespace:name\``);
+  }
   return `${namespace}:${name}`;
 }
 
@@ -118,16 +123,16 @@ const stackFile = z.looseObject({
 /** A stack's settings file, `Pulumi.<stack>.yaml`, in the CLI's format. What we don't understand in it stays. */
 export class StackFile {
   readonly salt: string | undefined;
-  private readonly document: Document;
+  readonly #document: Document;
 
   constructor(
     readonly path: string,
     private readonly project: Project,
   ) {
-    this.document = existsSync(path) ? parseDocument(readFileSync(path, "utf8")) : new Document({});
-    const [error] = this.document.errors;
+    this.#document = existsSync(path) ? parseDocument(readFileSync(path, "utf8")) : new Document({});
+    const [error] = this.#document.errors;
     if (error) throw new EngineError(`${path} cannot be read: ${whyUnreadable(error)}. ${mendFile}`, { cause: error });
-    const result = stackFile.safeParse(readable(path, mendFile, () => this.document.toJSON() as unknown) ?? {});
+    const result = stackFile.safeParse(readable(path, mendFile, () => this.#document.toJSON() as unknown) ?? {});
     if (!result.success) throw new EngineError(`${path} cannot be used: ${firstIssue(result.error)}. ${mendFile}`);
     const { encryptionsalt, secretsprovider = "passphrase" } = result.data;
     if (secretsprovider !== "passphrase") throw new UnsupportedError(`the secrets provider ${secretsprovider}`);
@@ -135,29 +140,29 @@ export class StackFile {
   }
 
   /** The settings as they are written. */
-  private get config(): Record<string, unknown> {
-    return (this.document.toJSON() as z.infer<typeof stackFile> | null)?.config ?? {};
+  get #config(): Record<string, unknown> {
+    return (this.#document.toJSON() as z.infer<typeof stackFile> | null)?.config ?? {};
   }
 
   get hasSecrets(): boolean {
-    return JSON.stringify(this.config).includes('"secure":');
+    return JSON.stringify(this.#config).includes('"secure":');
   }
 
   /** Every setting, those of the project file included, under its full name. */
   settings(crypter: Crypter | undefined): Record<string, ConfigValue> {
-    const own = Object.entries(this.config).map(([name, value]): [string, ConfigValue] => {
+    const own = Object.entries(this.#config).map(([name, value]): [string, ConfigValue] => {
       const key = fullKey(this.project.name, name);
       const what = `the setting ${key} in ${this.path}`;
       const whatToDo = `Set it anew: rekey-local config set --secret ${key}`;
-      return [key, readable(what, whatToDo, () => this.read(name, value, crypter))];
+      return [key, readable(what, whatToDo, () => this.#read(name, value, crypter))];
     });
     const given = Object.entries(this.project.config).map(([key, value]) => [key, { value, secret: false }] as const);
     return Object.fromEntries([...given, ...own]);
   }
 
-  private read(name: string, given: unknown, crypter: Crypter | undefined): ConfigValue {
+  #read(name: string, given: unknown, crypter: Crypter | undefined): ConfigValue {
     // The text as written: `1.10` is not 1.1, and `007` not 7.
-    const node = this.document.getIn(["config", name], true) as { source?: unknown } | undefined;
+    const node = this.#document.getIn(["config", name], true) as { source?: unknown } | undefined;
     if (typeof node?.source === "string") return { value: node.source, secret: false };
     let secret = false;
     const value = JSON.stringify(given, (_, part: unknown) => {
@@ -171,26 +176,26 @@ export class StackFile {
   }
 
   setSalt(salt: string): void {
-    this.document.set("encryptionsalt", salt);
+    this.#document.set("encryptionsalt", salt);
   }
 
   set(key: string, value: string | { secure: string }): void {
     const path = ["config", fullKey(this.project.name, key)];
     // `config:` with nothing below it holds nothing that could be added to.
-    if (this.document.has("config") && this.document.get("config") === undefined) this.document.delete("config");
-    this.document.setIn(path, value);
+    if (this.#document.has("config") && this.#document.get("config") === undefined) this.#document.delete("config");
+    this.#document.setIn(path, value);
   }
 
   /** Removes a setting; says whether there was one. */
   remove(key: string): boolean {
     const path = ["config", fullKey(this.project.name, key)];
-    return this.document.hasIn(path) && this.document.deleteIn(path);
+    return this.#document.hasIn(path) && this.#document.deleteIn(path);
   }
 
   save(): void {
     const aside = `${this.path}.${process.pid}.tmp`;
     try {
-      writeFileSync(aside, this.document.toString({ lineWidth: 0 }));
+      writeFileSync(aside, this.#document.toString({ lineWidth: 0 }));
       renameSync(aside, this.path);
     } catch (error) {
       rmSync(aside, { force: true });

@@ -36,7 +36,10 @@ export interface DecisionsOptions {
   readonly host: () => Promise<DynamicHost>;
 }
 
-/** Decides what is to be done about each resource of a program; asks the provider to check and compare, and changes nothing. */
+/**
+ * Decides what is to be done about each resource of a program; asks the provider to check and compare, and changes
+ * nothing.
+ */
 export class Decisions {
   /** What the program has registered, by URN. */
   readonly made = new Map<string, ResourceState>();
@@ -44,10 +47,10 @@ export class Decisions {
   readonly kept = new Set<ResourceState>();
   /** Old resources deleted in this run because something they depend on had to go first. */
   readonly madeRoom = new Set<ResourceState>();
-  private olds: readonly ResourceState[] = [];
-  private byUrn = new Map<string, ResourceState>();
-  private readonly foundAs = new Map<string, string>();
-  private provider: Promise<string> | undefined;
+  #olds: readonly ResourceState[] = [];
+  #byUrn = new Map<string, ResourceState>();
+  readonly #foundAs = new Map<string, string>();
+  #provider: Promise<string> | undefined;
 
   constructor(
     private readonly options: DecisionsOptions,
@@ -57,13 +60,13 @@ export class Decisions {
 
   /** Sets what the state has. */
   compareWith(olds: readonly ResourceState[]): void {
-    this.olds = olds;
-    this.byUrn = new Map(olds.filter((old) => !old.delete).map((old) => [old.urn, old]));
+    this.#olds = olds;
+    this.#byUrn = new Map(olds.filter((old) => !old.delete).map((old) => [old.urn, old]));
   }
 
   /** The live resource of the state with this URN. */
   oldOf(urn: string): ResourceState | undefined {
-    return this.byUrn.get(urn);
+    return this.#byUrn.get(urn);
   }
 
   /** @throws Refused when what the program wants cannot be */
@@ -75,36 +78,38 @@ export class Decisions {
     fresh.protect ??= parent?.protect;
     fresh.retainOnDelete ??= parent?.retainOnDelete;
     this.made.set(urn, fresh);
-    const old = this.findOld(goal);
+    const old = this.#findOld(goal);
     if (old) this.kept.add(old);
-    if (custom) fresh.provider = await this.defaultProvider();
+    if (custom) fresh.provider = await this.#defaultProvider();
     const recreating = old !== undefined && this.madeRoom.has(old);
     // What the program ignores, and what the provider carries over, does not hold for a new resource.
     const comparable = recreating ? undefined : old;
-    if (comparable) fresh.inputs = this.ignoreChanges(comparable, fresh);
-    if (custom) fresh.inputs = await this.check(fresh, goal, comparable, fresh.inputs);
-    const diff = comparable ? await this.diff(comparable, fresh) : noDiff;
+    if (comparable) fresh.inputs = this.#ignoreChanges(comparable, fresh);
+    if (custom) fresh.inputs = await this.#check(fresh, goal, comparable, fresh.inputs);
+    const diff = comparable ? await this.#diff(comparable, fresh) : noDiff;
     const plan = planStep(old, fresh, recreating, diff, goal.deleteBeforeReplace);
     if (plan.do === "refuse") throw new Refused([plan.why]);
     if (!old || plan.do === "create") return [fresh, [() => this.applier.create(fresh)]];
     if (plan.do === "same") return [fresh, [() => this.applier.same(old, fresh)]];
     if (plan.do === "update") return [fresh, [() => this.applier.update(old, fresh, plan.keys)]];
 
-    if (custom && comparable) fresh.inputs = await this.check(fresh, goal, undefined, inputs);
+    if (custom && comparable) fresh.inputs = await this.#check(fresh, goal, undefined, inputs);
     const create = (): Promise<void> => this.applier.create(fresh, old, plan.keys);
     const tell = (): Promise<void> => this.applier.replaced(fresh, plan.keys);
     if (recreating) return [fresh, [tell, create]];
     if (!plan.deleteFirst) return [fresh, [create, tell]];
-    const condemned = [...(old.pendingReplacement ? [] : [old]), ...(await this.replacedWith(old))].reverse();
+    const condemned = [...(old.pendingReplacement ? [] : [old]), ...(await this.#replacedWith(old))].reverse();
     const deletes = condemned.map((resource) => () => this.applier.delete(resource, "making-room"));
     return [fresh, [...deletes, tell, create]];
   }
 
-  /** What depends on a resource that must be deleted first, and would be replaced itself if that one's outputs changed. */
-  private async replacedWith(root: ResourceState): Promise<ResourceState[]> {
+  /**
+   * What depends on a resource that must be deleted first, and would be replaced itself if that one's outputs changed.
+   */
+  async #replacedWith(root: ResourceState): Promise<ResourceState[]> {
     const replaced = new Set([root.urn]);
     const found: ResourceState[] = [];
-    for (const candidate of dependentsOf(root, this.olds, this.kept)) {
+    for (const candidate of dependentsOf(root, this.#olds, this.kept)) {
       const { urn, inputs, propertyDependencies = {}, replaceOnChanges = [] } = candidate;
       const changing = Object.keys(inputs).filter((key) => propertyDependencies[key]?.some((on) => replaced.has(on)));
       if (!candidate.custom || changing.length === 0 || this.madeRoom.has(candidate)) continue;
@@ -119,7 +124,7 @@ export class Decisions {
     return found;
   }
 
-  private ignoreChanges(old: ResourceState, fresh: ResourceState): PropertyMap {
+  #ignoreChanges(old: ResourceState, fresh: ResourceState): PropertyMap {
     const { inputs, invalid } = ignoreChanges(fresh.inputs, old.inputs, fresh.ignoreChanges ?? []);
     if (invalid.length > 0) {
       const about = `cannot ignore changes in added or removed elements of the path: "${invalid.join(", ")}"`;
@@ -128,7 +133,7 @@ export class Decisions {
     return inputs;
   }
 
-  private async check(
+  async #check(
     { urn, type }: ResourceState,
     goal: Goal,
     old: ResourceState | undefined,
@@ -147,32 +152,33 @@ export class Decisions {
     throw new Refused(messages);
   }
 
-  private async diff(old: ResourceState, fresh: ResourceState): Promise<Diff> {
+  async #diff(old: ResourceState, fresh: ResourceState): Promise<Diff> {
     if (old.custom !== fresh.custom) return { ...noDiff, changed: true, replaces: ["provider"] };
     if (!fresh.custom) return { ...noDiff, changed: !isDeepStrictEqual(old.inputs, fresh.inputs) };
     return settleDiff(await (await this.options.host()).diff(old, fresh.inputs, fresh.urn), old.inputs, fresh.inputs);
   }
 
-  private findOld({ name, resource, aliases }: Goal): ResourceState | undefined {
+  #findOld({ name, resource, aliases }: Goal): ResourceState | undefined {
     const { urn, parent, type } = resource;
     const identity = { ...this.options, parent, type, name };
-    const before = aliasUrns(identity, aliases, (parent) => this.foundAs.get(parent));
-    const found = [urn, ...before].find((candidate) => this.byUrn.has(candidate));
-    const old = found === undefined ? undefined : this.byUrn.get(found);
+    const before = aliasUrns(identity, aliases, (parent) => this.#foundAs.get(parent));
+    const found = [urn, ...before].find((candidate) => this.#byUrn.has(candidate));
+    const old = found === undefined ? undefined : this.#byUrn.get(found);
     if (!found || !old) return undefined;
-    if (this.kept.has(old))
+    if (this.kept.has(old)) {
       throw new Refused([
         `Duplicate resource alias '${found}' applied to resource with URN '${urn}'; another one has it`,
       ]);
-    if (found !== urn) this.foundAs.set(urn, found);
+    }
+    if (found !== urn) this.#foundAs.set(urn, found);
     return old;
   }
 
   /** The resource that stands for the provider itself: it keeps the configuration that the provider was given. */
-  private defaultProvider(): Promise<string> {
-    this.provider ??= (async () => {
+  #defaultProvider(): Promise<string> {
+    this.#provider ??= (async () => {
       const urn = makeUrn({ ...this.options, parent: undefined, type: providerType, name: "default" });
-      const old = this.byUrn.get(urn);
+      const old = this.#byUrn.get(urn);
       const inputs = this.options.config;
       const fresh: ResourceState = { urn, custom: true, type: providerType, inputs, outputs: {} };
       if (old) this.kept.add(old);
@@ -181,6 +187,6 @@ export class Decisions {
       else await this.applier.update(old, fresh, []);
       return `${urn}::${fresh.id ?? unknown}`;
     })();
-    return this.provider;
+    return this.#provider;
   }
 }

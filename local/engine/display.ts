@@ -24,9 +24,9 @@ const ops: Record<StepOp, readonly [symbol: string, style: Style, planned: strin
 /** What an operation tells, for people: line by line as it happens, and a summary at its end. */
 export class Display {
   readonly diagnostics: Diagnostic[] = [];
-  private readonly said: string[] = [];
-  private readonly secrets: string[];
-  private readonly began = performance.now();
+  readonly #said: string[] = [];
+  readonly #secrets: string[];
+  readonly #began = performance.now();
 
   constructor(
     private readonly options: OperationOptions,
@@ -36,59 +36,63 @@ export class Display {
     config: Readonly<Record<string, ConfigValue>>,
   ) {
     const settings = Object.values(config);
-    this.secrets = settings.flatMap(({ value, secret }) => (secret && value.length >= 3 ? [value] : []));
+    this.#secrets = settings.flatMap(({ value, secret }) => (secret && value.length >= 3 ? [value] : []));
   }
 
   tell(event: EngineEvent): void {
-    const told = event.kind === "diagnostic" ? { ...event, message: this.clean(event.message) } : event;
+    const told = event.kind === "diagnostic" ? { ...event, message: this.#clean(event.message) } : event;
     this.options.onEvent?.(told);
     if (told.kind === "diagnostic") {
       const { severity, urn, message } = told;
       this.diagnostics.push({ severity, urn, message });
-    } else if (told.kind !== "start") this.say((paint) => this.step(told, paint));
+    } else if (told.kind !== "start") this.#say((paint) => this.#step(told, paint));
   }
 
-  /** Says the last part: what was said about which resource, the outputs, how many resources changed, and how long it took. */
+  /**
+   * Says the last part: what was said about which resource, the outputs, how many resources changed, and how long it
+   * took.
+   */
   end(succeeded: boolean, changes: Changes, before: OutputMap, outputs: OutputMap): OperationResult {
-    this.say((paint) => {
+    this.#say((paint) => {
       // As with the CLI: that a preview cannot know an output does not mean that it changes.
       const isUnknown = (name: string): boolean => this.dryRun && name in outputs && outputs[name]?.value === undefined;
       const names = Object.keys({ ...before, ...outputs }).filter((name) => !(name in before && isUnknown(name)));
       const counts = summaryLines(changes, this.diagnostics, this.dryRun, this.stackUrn);
       const sections: [string, string[]][] = [
-        ["Diagnostics:", this.diagnosticLines(paint)],
+        ["Diagnostics:", this.#diagnosticLines(paint)],
         ["Outputs:", names.sort().map((name) => outputLine(name, before[name], outputs[name], paint))],
         ["Resources:", counts.map((line) => `    ${line}`)],
       ];
       const shown = sections.filter(([title, lines]) => lines.length > 0 || title === "Resources:");
       const texts = shown.map(([title, lines]) => [paint("bold", title), ...lines].join("\n"));
-      const seconds = Math.ceil((performance.now() - this.began) / 1000);
+      const seconds = Math.ceil((performance.now() - this.#began) / 1000);
       if (!this.dryRun) texts.push(`${paint("bold", "Duration:")} ${seconds}s`);
-      return [this.said.length > 0 ? "\n" : "", texts.join("\n\n")].join("");
+      return [this.#said.length > 0 ? "\n" : "", texts.join("\n\n")].join("");
     });
-    const { diagnostics, said } = this;
-    return { result: succeeded ? "succeeded" : "failed", changes, outputs, diagnostics, stdout: said.join("\n") };
+    const { diagnostics } = this;
+    const stdout = this.#said.join("\n");
+    return { result: succeeded ? "succeeded" : "failed", changes, outputs, diagnostics, stdout };
   }
 
   /** Masks secret settings, as the CLI does. The SDK colours stack traces whether or not anybody can see it. */
-  private clean(message: string): string {
-    return this.secrets.reduce(
+  #clean(message: string): string {
+    return this.#secrets.reduce(
       (text, secret) => text.replaceAll(secret, "[secret]"),
       stripVTControlCharacters(message),
     );
   }
 
-  private say(render: (paint: Paint) => string | undefined): void {
+  #say(render: (paint: Paint) => string | undefined): void {
     const text = render((_, plain) => plain);
     if (text === undefined) return;
-    this.said.push(...text.split("\n"));
+    this.#said.push(...text.split("\n"));
     const coloured: Paint = (style, plain) => styleText(style, plain, { validateStream: false });
     const shown = this.options.colors === true ? render(coloured) : text;
     for (const line of shown?.split("\n") ?? []) this.options.onOutput?.(line);
   }
 
   /** One line for a step, with its changes where they are asked for; undefined for what stays as it is. */
-  private step(event: EngineEvent & { kind: "done" | "failed" }, paint: Paint): string | undefined {
+  #step(event: EngineEvent & { kind: "done" | "failed" }, paint: Paint): string | undefined {
     const { op, urn, seconds, changes = [] } = event;
     const [symbol, style, planned, doing, done] = ops[op];
     const time = `(${seconds < 1 ? seconds.toFixed(2) : Math.floor(seconds)}s)`;
@@ -103,7 +107,7 @@ export class Display {
     return line(paint(style, this.dryRun ? planned : `${done} ${time}`) + found + keys);
   }
 
-  private diagnosticLines(paint: Paint): string[] {
+  #diagnosticLines(paint: Paint): string[] {
     const byUrn = new Map<string, Diagnostic[]>();
     for (const diagnostic of this.diagnostics) {
       const urn = diagnostic.urn ?? this.stackUrn;

@@ -83,8 +83,9 @@ export function checkExported(json: unknown, name: string): z.infer<typeof expor
 /** The salt that the secrets of a deployment were encrypted with. */
 export function saltOf({ deployment }: ExportedDeployment): string | undefined {
   const { type, state } = deployment.secrets_providers ?? { type: "" };
-  if (type !== "passphrase" && type !== "")
+  if (type !== "passphrase" && type !== "") {
     throw new UnsupportedError(`a state with secrets of the provider ${JSON.stringify(type)}`);
+  }
   return state?.salt;
 }
 
@@ -116,8 +117,9 @@ function verify(resources: readonly ResourceState[]): void {
     if (parent) needed.push(parent);
     if (provider) needed.push(providerUrn(provider));
     const missing = needed.find((other) => !seen.has(other));
-    if (missing !== undefined)
+    if (missing !== undefined) {
       throw new EngineError(`the state is broken: ${urn} refers to ${missing}, which is not before it. ${mendState}`);
+    }
     if (!replaced && live.has(urn)) throw new EngineError(`the state is broken: ${urn} is in it twice. ${mendState}`);
     seen.add(urn);
     if (!replaced) live.add(urn);
@@ -130,8 +132,9 @@ const foreign = "external deletedWith replaceWith replacementTrigger viewOf reso
 
 function refuseForeign(resource: ResourceState): void {
   const { urn, type, custom } = resource;
-  if (custom && type !== providerType && !type.startsWith("pulumi-nodejs:"))
+  if (custom && type !== providerType && !type.startsWith("pulumi-nodejs:")) {
     throw new UnsupportedError(`${urn}, of a package,`);
+  }
   const found = foreign.find((key) => !isEmpty(resource[key]));
   if (found !== undefined) throw new UnsupportedError(`\`${found}\`, which ${urn} has in the state,`);
 }

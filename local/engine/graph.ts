@@ -37,7 +37,8 @@ function dependenciesOf(resource: ResourceState, earlier: readonly ResourceState
 }
 
 /**
- * Orders deletions: waves that each may be deleted in parallel, once the wave before is gone; nothing goes before what depends on it.
+ * Orders deletions: waves that each may be deleted in parallel, once the wave before is gone; nothing goes before what
+ * depends on it.
  * @param all every resource of the state in its order, the condemned ones among them
  */
 export function deletionWaves(condemned: ReadonlySet<ResourceState>, all: readonly ResourceState[]): ResourceState[][] {

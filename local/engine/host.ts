@@ -35,7 +35,10 @@ export interface CheckAnswer {
   readonly failures: { property: string; reason: string }[];
 }
 
-/** The SDK's own process for dynamic providers. It is told secrets in plain; what it answers is marked secret again by name. */
+/**
+ * The SDK's own process for dynamic providers. It is told secrets in plain; what it answers is marked secret again by
+ * name.
+ */
 export class DynamicHost {
   private constructor(
     private readonly child: Child,
@@ -72,13 +75,13 @@ export class DynamicHost {
     });
     const host = new DynamicHost(child, client, options.unsavedChangeAdvice);
     const request = new messages.ConfigureRequest().setArgs(toStruct(options.config));
-    await host.call(ResourceProviderService.configure, request.setAcceptsecrets(true).setAcceptresources(true));
+    await host.#call(ResourceProviderService.configure, request.setAcceptsecrets(true).setAcceptresources(true));
     return host;
   }
 
   async check(urn: string, olds: PropertyMap, news: PropertyMap): Promise<CheckAnswer> {
     const request = new messages.CheckRequest().setUrn(urn).setOlds(toProvider(olds)).setNews(toProvider(news));
-    const response = await this.call(ResourceProviderService.check, request);
+    const response = await this.#call(ResourceProviderService.check, request);
     return {
       inputs: annotateSecrets(fromStruct(response.getInputs()), news),
       failures: response.getFailuresList().map((f) => ({ property: f.getProperty(), reason: f.getReason() })),
@@ -88,7 +91,7 @@ export class DynamicHost {
   async diff(old: ResourceState, inputs: PropertyMap, urn = old.urn): Promise<DiffAnswer> {
     const request = new messages.DiffRequest().setUrn(urn).setId(old.id ?? "");
     request.setOlds(toProvider(old.outputs)).setNews(toProvider(inputs));
-    const response = await this.call(ResourceProviderService.diff, request);
+    const response = await this.#call(ResourceProviderService.diff, request);
     const { DIFF_NONE, DIFF_SOME } = messages.DiffResponse.DiffChanges;
     const changes = response.getChanges();
     return {
@@ -100,7 +103,7 @@ export class DynamicHost {
 
   async create({ urn, inputs }: ResourceState): Promise<Made> {
     const request = new messages.CreateRequest().setUrn(urn).setProperties(toProvider(inputs));
-    const response = await this.call(ResourceProviderService.create, request, inputs);
+    const response = await this.#call(ResourceProviderService.create, request, inputs);
     if (response.getId() === "") throw new EngineError("the provider did not return an ID from Create");
     return made(response.getId(), response, inputs);
   }
@@ -108,13 +111,13 @@ export class DynamicHost {
   async update(old: ResourceState, { urn, inputs }: ResourceState): Promise<Made> {
     const request = new messages.UpdateRequest().setUrn(urn).setId(old.id ?? "");
     request.setOlds(toProvider(old.outputs)).setNews(toProvider(inputs));
-    return made(old.id, await this.call(ResourceProviderService.update, request, inputs), inputs);
+    return made(old.id, await this.#call(ResourceProviderService.update, request, inputs), inputs);
   }
 
   /** @returns undefined when the resource is gone; the inputs only where the provider says them */
   async read(old: ResourceState): Promise<(Made & { inputs: PropertyMap | undefined }) | undefined> {
     const request = new messages.ReadRequest().setUrn(old.urn).setId(old.id ?? "");
-    const response = await this.call(ResourceProviderService.read, request.setProperties(toProvider(old.outputs)));
+    const response = await this.#call(ResourceProviderService.read, request.setProperties(toProvider(old.outputs)));
     if (response.getId() === "") return undefined;
     const inputs = response.hasInputs() ? annotateSecrets(fromStruct(response.getInputs()), old.inputs) : undefined;
     return { ...made(response.getId(), response, old.outputs), inputs };
@@ -122,7 +125,7 @@ export class DynamicHost {
 
   async delete({ urn, id = "", outputs }: ResourceState): Promise<void> {
     const request = new messages.DeleteRequest().setUrn(urn).setId(id).setProperties(toProvider(outputs));
-    await this.call(ResourceProviderService.delete, request);
+    await this.#call(ResourceProviderService.delete, request);
   }
 
   async stop(): Promise<void> {
@@ -130,7 +133,7 @@ export class DynamicHost {
     await this.child.stop(2000);
   }
 
-  private call<Request, Response>(
+  #call<Request, Response>(
     { path, requestSerialize, responseDeserialize }: Method<Request, Response>,
     request: Request,
     inputs: PropertyMap = {},

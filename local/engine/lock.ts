@@ -11,7 +11,8 @@ interface Holder {
 }
 
 /**
- * Takes the lock of a stack, which keeps a second operation out until it is released. A process that died does not hold it.
+ * Takes the lock of a stack, which keeps a second operation out until it is released. A process that died does not hold
+ * it.
  * @returns a function that releases it
  * @throws EngineError when somebody holds it, or when the folder cannot be written
  */

@@ -38,8 +38,9 @@ export class Monitor {
       log: serve((request: engine.LogRequest) => {
         const severity = severities[request.getSeverity()];
         // Debug messages hold secrets in plain text; ephemeral ones are overwritten at once, and are for terminals.
-        if (severity && !request.getEphemeral())
+        if (severity && !request.getEphemeral()) {
           deployment.report(severity, request.getMessage(), request.getUrn() || undefined);
+        }
         return new Empty();
       }),
       setRootResource: serve(() => new engine.SetRootResourceResponse()),

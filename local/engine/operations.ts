@@ -59,8 +59,9 @@ export async function runOperation(options: RunOptions): Promise<RunResult> {
   if (signal?.aborted) cancel();
   try {
     if (options.clearPendingCreates) snapshot.clearInterrupted();
-    else if (state.pending.length > 0 && !dryRun && kind !== "refresh")
+    else if (state.pending.length > 0 && !dryRun && kind !== "refresh") {
       deployment.report("warning", pendingWarning(state));
+    }
     // The host takes its time to start: it may do so beside the program.
     if (state.resources.some(({ custom, type }) => custom && type !== providerType)) host().catch(() => undefined);
     if (options.refresh) await deployment.refresh(kind === "refresh");
@@ -69,8 +70,9 @@ export async function runOperation(options: RunOptions): Promise<RunResult> {
     if (deployment.outcome === "running") deployment.outcome = "succeeded";
     await deployment.end();
     const { outcome } = deployment;
-    if (outcome === "failed" || outcome === "canceled")
+    if (outcome === "failed" || outcome === "canceled") {
       deployment.report("error", `${dryRun ? "preview" : "update"} ${outcome}`);
+    }
   } finally {
     signal?.removeEventListener("abort", cancel);
     await (await started?.catch(() => undefined))?.stop();

@@ -1,6 +1,8 @@
 import { isList, isObject, isSecret, type PropertyMap, type PropertyValue, secret } from "./values";
 
-/** A path into properties, as `ignoreChanges` and `replaceOnChanges` write it: `a.b[0]["c.d"]`, with `*` for anything. */
+/**
+ * A path into properties, as `ignoreChanges` and `replaceOnChanges` write it: `a.b[0]["c.d"]`, with `*` for anything.
+ */
 export type PropertyPath = readonly (string | number)[];
 
 /** Reads a path; undefined when it is malformed. */

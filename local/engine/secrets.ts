@@ -8,11 +8,12 @@ const proof = "pulumi";
 
 /**
  * Encrypts as the `pulumi` CLI's passphrase provider does: AES-256-GCM with a key that PBKDF2-SHA256 derives from the
- * passphrase. `salt` is the text that is saved beside the secrets: the salt itself, and a known text to recognize the passphrase by.
+ * passphrase. `salt` is the text that is saved beside the secrets: the salt itself, and a known text to recognize the
+ * passphrase by.
  */
 export class Crypter {
   /** How secrets were saved last, so that an unchanged one is not written anew. */
-  private readonly ciphertexts = new WeakMap<object, string>();
+  readonly #ciphertexts = new WeakMap<object, string>();
 
   private constructor(
     readonly salt: string,
@@ -29,10 +30,11 @@ export class Crypter {
   /** Opens what was encrypted before. @throws EngineError when the passphrase is not the one of `salt`. */
   static async open(passphrase: string, salt: string): Promise<Crypter> {
     const [version, saltText] = salt.split(":", 2);
-    if (version !== "v1" || saltText === undefined)
+    if (version !== "v1" || saltText === undefined) {
       throw new EngineError(
         "the encryption salt of the stack is malformed: put its former `encryptionsalt` back, without which no secret can be read",
       );
+    }
     const key = await deriveKey(passphrase, Buffer.from(saltText, "base64"));
     let found: string | undefined;
     try {
@@ -40,8 +42,9 @@ export class Crypter {
     } catch {
       // Not decryptable is the same answer as the wrong text.
     }
-    if (found !== proof)
+    if (found !== proof) {
       throw new EngineError("incorrect passphrase: set PULUMI_CONFIG_PASSPHRASE to the one this stack was made with");
+    }
     return new Crypter(salt, key);
   }
 
@@ -63,8 +66,8 @@ export class Crypter {
       if (!isSecret(part)) return part;
       const plaintext = (): string => JSON.stringify(this.seal(part.value, showSecrets));
       if (showSecrets) return { [signature]: secretSignature, plaintext: plaintext() };
-      const ciphertext = this.ciphertexts.get(part) ?? this.encrypt(plaintext());
-      this.ciphertexts.set(part, ciphertext);
+      const ciphertext = this.#ciphertexts.get(part) ?? this.encrypt(plaintext());
+      this.#ciphertexts.set(part, ciphertext);
       return { [signature]: secretSignature, ciphertext };
     });
   }
@@ -78,7 +81,7 @@ export class Crypter {
       if (typeof plaintext === "string") return secret(read(plaintext));
       if (typeof ciphertext !== "string") throw new EngineError("malformed secret: it has no ciphertext");
       const opened = secret(read(this.decrypt(ciphertext)));
-      this.ciphertexts.set(opened, ciphertext);
+      this.#ciphertexts.set(opened, ciphertext);
       return opened;
     });
   }
@@ -105,8 +108,9 @@ function encrypt(key: Buffer, text: string): string {
 
 function decrypt(key: Buffer, text: string): string {
   const [version, nonce, sealed] = text.split(":");
-  if (version !== "v1" || nonce === undefined || sealed === undefined)
+  if (version !== "v1" || nonce === undefined || sealed === undefined) {
     throw new Error("not of the form v1:nonce:sealed");
+  }
   const bytes = Buffer.from(sealed, "base64");
   const decipher = createDecipheriv("aes-256-gcm", key, Buffer.from(nonce, "base64"), { authTagLength: 16 });
   decipher.setAuthTag(bytes.subarray(-16));

@@ -23,7 +23,7 @@ const neutralAdvice = "A resource may have been changed without being saved: che
 /** A stack on this machine: a program, its settings, and a state in a file. */
 export class LocalStack {
   /** Deriving a key takes most of a second; a stack has one, and an imported state perhaps another. */
-  private readonly crypters = new Map<string, Promise<Crypter>>();
+  readonly #crypters = new Map<string, Promise<Crypter>>();
 
   private constructor(
     /** The project, as its `Pulumi.yaml` says. */
@@ -36,17 +36,22 @@ export class LocalStack {
     private readonly unsavedChangeAdvice: string,
   ) {}
 
-  /** Opens a stack; it need not exist yet. @throws EngineError when there is no project, or the name or runtime is not usable */
+  /**
+   * Opens a stack; it need not exist yet.
+   * @throws EngineError when there is no project, or the name or runtime is not usable
+   */
   static async open(options: OpenOptions): Promise<LocalStack> {
     const stack = options.stack ?? "dev";
-    if (!/^[A-Za-z0-9_.-]{1,100}$/.test(stack))
+    if (!/^[A-Za-z0-9_.-]{1,100}$/.test(stack)) {
       throw new EngineError(`${JSON.stringify(stack)} is no name for a stack: use 1 to 100 of A-Z a-z 0-9 _ . -`);
+    }
     const project = readProject(options.projectDir);
-    if (process.versions["pnp"] !== undefined)
+    if (process.versions["pnp"] !== undefined) {
       throw new EngineError(
         "Pulumi needs node_modules, which Yarn Plug'n'Play does not have. Nothing was changed: write " +
           "`nodeLinker: node-modules` into .yarnrc.yml, and run yarn install",
       );
+    }
     const env = { ...process.env, ...options.env };
     const passphrase = options.passphrase ?? passphraseFrom(env, (path) => readFileSync(path, "utf8"));
     const stateDir = resolve(options.stateDir ?? join(project.directory, ".rekey"));
@@ -56,34 +61,34 @@ export class LocalStack {
 
   /** Says what `up` would do, and changes nothing. @throws OperationError */
   preview(options: UpOptions = {}): Promise<OperationResult> {
-    return this.run("preview", options, { dryRun: true, refresh: options.refresh });
+    return this.#run("preview", options, { dryRun: true, refresh: options.refresh });
   }
 
   /** Makes everything as the program says; no preview first. @throws OperationError */
   up(options: UpOptions = {}): Promise<OperationResult> {
-    return this.run("up", options, { refresh: options.refresh });
+    return this.#run("up", options, { refresh: options.refresh });
   }
 
   /** Reads every resource anew, without the program. @throws OperationError */
   refresh(options: RefreshOptions & { readonly preview?: boolean | undefined } = {}): Promise<OperationResult> {
     const { clearPendingCreates, preview } = options;
-    return this.run("refresh", options, { refresh: true, clearPendingCreates, dryRun: preview });
+    return this.#run("refresh", options, { refresh: true, clearPendingCreates, dryRun: preview });
   }
 
   /** Deletes everything, without the program. @throws OperationError */
   destroy(options: UpOptions & { readonly preview?: boolean | undefined } = {}): Promise<OperationResult> {
-    return this.run("destroy", options, { refresh: options.refresh, dryRun: options.preview });
+    return this.#run("destroy", options, { refresh: options.refresh, dryRun: options.preview });
   }
 
   /** The outputs of the last `up`, secrets in plain. */
   async outputs(): Promise<OutputMap> {
-    const { state } = await this.load();
+    const { state } = await this.#load();
     return outputsOf(state);
   }
 
   /** The state in the format of `pulumi stack export`. With `showSecrets` they are in plain text. */
   async exportStack(options: { readonly showSecrets?: boolean | undefined } = {}): Promise<ExportedDeployment> {
-    const { crypter, state } = await this.load();
+    const { crypter, state } = await this.#load();
     const text = stateText(state, crypter.salt, (resource) => resourceText(resource, crypter, options.showSecrets));
     return JSON.parse(text) as ExportedDeployment;
   }
@@ -91,11 +96,11 @@ export class LocalStack {
   /** Replaces the state by an exported one; its secrets must be of the same passphrase. */
   async importStack(exported: ExportedDeployment): Promise<void> {
     const json = checkExported(exported, "the imported state");
-    await this.locked(async () => {
+    await this.#locked(async () => {
       const salt = saltOf(json);
-      const crypter = await this.crypter(salt);
+      const crypter = await this.#crypter(salt);
       // Secrets under another salt are encrypted anew.
-      const state = readDeployment(json, salt === undefined ? crypter : await this.openCrypter(salt));
+      const state = readDeployment(json, salt === undefined ? crypter : await this.#openCrypter(salt));
       await writeSynced(
         this.path,
         stateText(state, crypter.salt, (resource) => resourceText(resource, crypter)),
@@ -105,22 +110,22 @@ export class LocalStack {
 
   /** Every setting under its full name, secrets in plain. */
   async getAllConfig(): Promise<Record<string, ConfigValue>> {
-    const file = this.stackFile();
-    return file.settings(file.hasSecrets ? await this.crypter() : undefined);
+    const file = this.#stackFile();
+    return file.settings(file.hasSecrets ? await this.#crypter() : undefined);
   }
 
   /** Sets a setting; a name without a namespace belongs to the project. */
   async setConfig(key: string, value: string, options: { readonly secret?: boolean | undefined } = {}): Promise<void> {
     // The salt is written before the file is read again: the setting goes into the same file.
-    const crypter = options.secret === true ? await this.crypter() : undefined;
-    const file = this.stackFile();
+    const crypter = options.secret === true ? await this.#crypter() : undefined;
+    const file = this.#stackFile();
     file.set(key, crypter ? { secure: crypter.encrypt(value) } : value);
     file.save();
   }
 
   /** Removes a setting. @returns whether there was one */
   async removeConfig(key: string): Promise<boolean> {
-    const file = this.stackFile();
+    const file = this.#stackFile();
     const removed = file.remove(key);
     if (removed) file.save();
     return removed;
@@ -131,7 +136,7 @@ export class LocalStack {
     return fullKey(this.project.name, key);
   }
 
-  private async run(
+  async #run(
     kind: RunOptions["kind"],
     options: OperationOptions,
     what: { dryRun?: boolean | undefined; refresh?: boolean | undefined; clearPendingCreates?: boolean | undefined },
@@ -140,13 +145,13 @@ export class LocalStack {
     if (asked !== undefined) throw new UnsupportedError(`the option \`${asked}\` of \`${kind}\``);
     const { dryRun = false, refresh = false, clearPendingCreates = false } = what;
     const { parallel = availableParallelism() * 4, signal } = options;
-    return this.locked(async () => {
-      const loading = this.load();
+    return this.#locked(async () => {
+      const loading = this.#load();
       // While the key is derived: loading the protocol takes as long.
       const operations = require("./operations") as { runOperation: typeof runOperation };
       const { crypter, state } = await loading;
       const before = outputsOf(state);
-      const config = this.stackFile().settings(crypter);
+      const config = this.#stackFile().settings(crypter);
       const { name: project } = this.project;
       const identity = { stack: this.name, project, parent: undefined, type: stackType };
       const display = new Display(options, dryRun, makeUrn({ ...identity, name: `${project}-${this.name}` }), config);
@@ -163,44 +168,44 @@ export class LocalStack {
     });
   }
 
-  private async locked<T>(work: () => Promise<T>): Promise<T> {
+  async #locked<T>(work: () => Promise<T>): Promise<T> {
     const release = takeLock(this.path.replace(/json$/, "lock"));
     return work().finally(release);
   }
 
-  private stackFile(): StackFile {
+  #stackFile(): StackFile {
     return new StackFile(join(this.project.directory, `Pulumi.${this.name}.yaml`), this.project);
   }
 
-  private async load(): Promise<{ crypter: Crypter; state: StackState }> {
+  async #load(): Promise<{ crypter: Crypter; state: StackState }> {
     const text = readState(this.path);
     const empty = { version: 3, deployment: {} };
     const json = checkExported(text ?? empty, `the state file ${this.path}`);
     const salt = saltOf(json);
-    const crypter = await this.crypter(salt);
-    return { crypter, state: readDeployment(json, salt === undefined ? crypter : await this.openCrypter(salt)) };
+    const crypter = await this.#crypter(salt);
+    return { crypter, state: readDeployment(json, salt === undefined ? crypter : await this.#openCrypter(salt)) };
   }
 
   /** The stack's crypter; the salt is in its settings, else in its state; a new one is written to its settings. */
-  private async crypter(stateSalt?: string): Promise<Crypter> {
-    const file = this.stackFile();
+  async #crypter(stateSalt?: string): Promise<Crypter> {
+    const file = this.#stackFile();
     const salt = file.salt ?? stateSalt;
-    const crypter = await (salt === undefined ? Crypter.create(this.needPassphrase()) : this.openCrypter(salt));
+    const crypter = await (salt === undefined ? Crypter.create(this.#needPassphrase()) : this.#openCrypter(salt));
     if (file.salt === undefined) {
       file.setSalt(crypter.salt);
       file.save();
-      this.crypters.set(crypter.salt, Promise.resolve(crypter));
+      this.#crypters.set(crypter.salt, Promise.resolve(crypter));
     }
     return crypter;
   }
 
-  private openCrypter(salt: string): Promise<Crypter> {
-    const known = this.crypters.get(salt) ?? Crypter.open(this.needPassphrase(), salt);
-    this.crypters.set(salt, known);
+  #openCrypter(salt: string): Promise<Crypter> {
+    const known = this.#crypters.get(salt) ?? Crypter.open(this.#needPassphrase(), salt);
+    this.#crypters.set(salt, known);
     return known;
   }
 
-  private needPassphrase(): string {
+  #needPassphrase(): string {
     if (this.passphrase !== undefined) return this.passphrase;
     throw new EngineError(
       "passphrase must be set with PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE environment variables",

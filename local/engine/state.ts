@@ -56,17 +56,17 @@ export async function writeSynced(path: string, text: string, advice?: string): 
 }
 
 /**
- * The state while an operation runs: what this run made or kept, followed by what it has not come to yet; each list is in an
- * order in which every resource comes after what it depends on. Every change is on disk before the promise for it resolves;
- * changes that come while a write runs share the next one.
+ * The state while an operation runs: what this run made or kept, followed by what it has not come to yet; each list is
+ * in an order in which every resource comes after what it depends on. Every change is on disk before the promise for it
+ * resolves; changes that come while a write runs share the next one.
  */
 export class Snapshot {
-  private readonly news: ResourceState[] = [];
-  private readonly olds: ResourceState[];
-  private readonly pending = new Set<PendingOperation>();
-  private readonly texts = new WeakMap<ResourceState, string>();
-  private running: Promise<void> = Promise.resolve();
-  private next: Promise<void> | undefined;
+  readonly #news: ResourceState[] = [];
+  readonly #olds: ResourceState[];
+  readonly #pending = new Set<PendingOperation>();
+  readonly #texts = new WeakMap<ResourceState, string>();
+  #running: Promise<void> = Promise.resolve();
+  #next: Promise<void> | undefined;
 
   /** @param path where it is saved; undefined for a preview, which saves nothing */
   constructor(
@@ -75,72 +75,73 @@ export class Snapshot {
     private readonly path: string | undefined,
     private readonly unsavedChangeAdvice?: string,
   ) {
-    this.olds = [...resources];
+    this.#olds = [...resources];
     // Creates that were never confirmed stay until a person says what became of them.
-    for (const operation of pending) if (operation.type === "creating") this.pending.add(operation);
+    for (const operation of pending) if (operation.type === "creating") this.#pending.add(operation);
   }
 
   get state(): StackState {
-    return { resources: [...this.news, ...this.olds], pending: [...this.pending] };
+    return { resources: [...this.#news, ...this.#olds], pending: [...this.#pending] };
   }
 
   clearInterrupted(): void {
-    this.pending.clear();
+    this.#pending.clear();
   }
 
   /** Notes on disk what is about to be done; the function it gives takes the note off the next write. */
   async begin(type: "creating" | "updating" | "deleting", resource: ResourceState): Promise<() => void> {
     const operation = { type, resource };
-    this.pending.add(operation);
+    this.#pending.add(operation);
     await this.save();
-    return () => this.pending.delete(operation);
+    return () => this.#pending.delete(operation);
   }
 
   /** Adds a resource that this run made or kept, in the place of an old one. Nothing is written yet. */
   put(resource: ResourceState, instead?: ResourceState): void {
     this.change(resource, {});
-    this.news.push(resource);
+    this.#news.push(resource);
     if (!instead) return;
     this.remove(instead);
     if (instead.urn === resource.urn) return;
     // What refers to a resource by the name it had before an alias refers to the new one.
-    for (const old of this.olds)
+    for (const old of this.#olds) {
       this.change(
         old,
         changeReferences(old, (urn) => (urn === instead.urn ? resource.urn : urn)),
       );
+    }
   }
 
   /** Changes a resource that is in the state already. Nothing is written yet. */
   change(resource: ResourceState, changes: Partial<ResourceState>): void {
     Object.assign(resource, changes);
-    this.texts.delete(resource);
+    this.#texts.delete(resource);
   }
 
   remove(resource: ResourceState): void {
-    for (const list of [this.news, this.olds]) if (list.includes(resource)) list.splice(list.indexOf(resource), 1);
+    for (const list of [this.#news, this.#olds]) if (list.includes(resource)) list.splice(list.indexOf(resource), 1);
   }
 
   /** Resolves when all that was changed before the call is on disk. */
   save(): Promise<void> {
     const { path } = this;
     if (path === undefined) return Promise.resolve();
-    this.next ??= this.running.then(() => {
+    this.#next ??= this.#running.then(() => {
       const written = writeSynced(
         path,
-        stateText(this.state, this.crypter.salt, (resource) => this.textOf(resource)),
+        stateText(this.state, this.crypter.salt, (resource) => this.#textOf(resource)),
         this.unsavedChangeAdvice,
       );
-      this.next = undefined;
-      this.running = written.catch(() => undefined);
+      this.#next = undefined;
+      this.#running = written.catch(() => undefined);
       return written;
     });
-    return this.next;
+    return this.#next;
   }
 
-  private textOf(resource: ResourceState): string {
-    const text = this.texts.get(resource) ?? resourceText(resource, this.crypter);
-    this.texts.set(resource, text);
+  #textOf(resource: ResourceState): string {
+    const text = this.#texts.get(resource) ?? resourceText(resource, this.crypter);
+    this.#texts.set(resource, text);
     return text;
   }
 }

@@ -4,8 +4,8 @@ import { EngineError, UnsupportedError } from "./errors";
 import { structs } from "./proto";
 
 /**
- * What a property of a resource can hold, in the protocol's own form: a secret and a reference to a resource are objects with
- * a signature, and what a preview cannot know is a text that means nothing else.
+ * What a property of a resource can hold, in the protocol's own form: a secret and a reference to a resource are
+ * objects with a signature, and what a preview cannot know is a text that means nothing else.
  */
 export type PropertyValue = null | boolean | number | string | PropertyValue[] | { [key: string]: PropertyValue };
 export type PropertyMap = Record<string, PropertyValue>;
@@ -38,7 +38,10 @@ export function isObject(value: PropertyValue | undefined): value is PropertyMap
   return isMap(value) && !isSecret(value);
 }
 
-/** A copy of a value with others in the place of some parts; what `change` leaves as it is, it is asked about part by part. */
+/**
+ * A copy of a value with others in the place of some parts; what `change` leaves as it is, it is asked about part by
+ * part.
+ */
 export function mapParts<T extends PropertyValue>(value: T, change: (part: PropertyValue) => PropertyValue): T;
 export function mapParts(value: PropertyValue, change: (part: PropertyValue) => PropertyValue): PropertyValue {
   const changed = change(value);
@@ -94,8 +97,8 @@ export function masked(value: PropertyValue): PropertyValue {
 }
 
 /**
- * Marks in `outs` what is secret in `ins`, for a provider that is told secrets in plain. A secret deep in an object marks only
- * itself; a secret anywhere in a list marks the whole list, because a provider may change the order.
+ * Marks in `outs` what is secret in `ins`, for a provider that is told secrets in plain. A secret deep in an object
+ * marks only itself; a secret anywhere in a list marks the whole list, because a provider may change the order.
  */
 export function annotateSecrets(outs: PropertyMap, ins: PropertyMap): PropertyMap {
   const annotated = { ...outs };

@@ -26,7 +26,9 @@ export function json(value: unknown, status = 200, headers: Record<string, strin
   return new Response(stringify(value), { status, headers: { "content-type": "application/json", ...headers } });
 }
 
-/** A refusal, in the shape the queue's clients read. `field` is what is wrong with the request (interface, section 7). */
+/**
+ * A refusal, in the shape the queue's clients read. `field` is what is wrong with the request (interface, section 7).
+ */
 export function refusal(status: number, field: string, problem: string, headers?: Record<string, string>): Response {
   return json({ error: `${field}: ${problem}` }, status, headers);
 }

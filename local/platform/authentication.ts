@@ -21,8 +21,8 @@ export interface Scheme {
 }
 
 /**
- * The scheme of a path: Basic for the database management and for what is the local platform's own, Bearer for everything else of the
- * interface, none outside.
+ * The scheme of a path: Basic for the database management and for what is the local platform's own, Bearer for
+ * everything else of the interface, none outside.
  */
 export function schemes(credentials: Credentials): (path: string) => Scheme | undefined {
   const { username, password, queueToken } = credentials;

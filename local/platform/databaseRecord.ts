@@ -53,8 +53,9 @@ const sampleFields = {
 type FieldName = keyof typeof sampleFields | "database_name" | "endpoint";
 
 /**
- * A database record. Any field may be replaced by any value, `undefined` leaves it out, and unknown fields may be added, so that tests
- * can send what the document does not foresee. An integer beyond 2^53 is given as a bigint and sent digit for digit.
+ * A database record. Any field may be replaced by any value, `undefined` leaves it out, and unknown fields may be
+ * added, so that tests can send what the document does not foresee. An integer beyond 2^53 is given as a bigint and
+ * sent digit for digit.
  *
  * @see interface, section 2.1
  */

@@ -18,7 +18,9 @@ export interface Database {
   readonly generation: number;
   /** When the password was last reset: ISO 8601, UTC. */
   readonly lastResetAt?: string | undefined;
-  /** Address for a Redis client, with the user and the password that are valid now. Only where the platform has a Redis. */
+  /**
+   * Address for a Redis client, with the user and the password that are valid now. Only where the platform has a Redis.
+   */
   readonly redisUrl?: string | undefined;
 }
 
@@ -81,7 +83,10 @@ export class Databases {
     });
   }
 
-  /** Back to the databases of the start, with new first passwords where none were given. Without a Redis it is done when this returns. */
+  /**
+   * Back to the databases of the start, with new first passwords where none were given. Without a Redis it is done when
+   * this returns.
+   */
   async restore(): Promise<void> {
     await Promise.all(
       this.#initial.map(async (given) => {

@@ -8,20 +8,27 @@ import { type Env, json, sentPath } from "./answers";
 export interface Fault {
   /** Only requests of this method, in capitals. Default: any. */
   readonly method?: string | undefined;
-  /** Only requests to this path: text equals the path as sent, without query; an expression is tested on path and query. Default: any. */
+  /**
+   * Only requests to this path: text equals the path as sent, without query; an expression is tested on path and query.
+   * Default: any.
+   */
   readonly path?: string | RegExp | undefined;
-  /** Milliseconds to wait first. The operation is applied afterwards, even if the client has given up by then. Default: 0. */
+  /**
+   * Milliseconds to wait first. The operation is applied afterwards, even if the client has given up by then. Default:
+   * 0.
+   */
   readonly delayMs?: number | undefined;
   /**
-   * Cut the connection: without an answer, when the operation was not applied (`before-apply`) or when it was (`after-apply`); or in the
-   * middle of the answer's body (`within-answer`).
+   * Cut the connection: without an answer, when the operation was not applied (`before-apply`) or when it was
+   * (`after-apply`); or in the middle of the answer's body (`within-answer`).
    */
   readonly dropConnection?: "before-apply" | "after-apply" | "within-answer" | undefined;
   /** Make the answer's body unreadable; its length stays. Default: false. */
   readonly garble?: boolean | undefined;
   /**
-   * Status of the answer, 200 to 599. 2xx takes the place of the ordinary answer after the operation was applied; any other status takes
-   * the place of the operation: nothing is applied, nor are credentials checked. Default: 200 where `headers` or `body` are given.
+   * Status of the answer, 200 to 599. 2xx takes the place of the ordinary answer after the operation was applied; any
+   * other status takes the place of the operation: nothing is applied, nor are credentials checked. Default: 200 where
+   * `headers` or `body` are given.
    */
   readonly status?: number | undefined;
   /** Headers of the answer. */

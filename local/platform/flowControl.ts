@@ -1,6 +1,6 @@
 /**
- * A flow-control key. Counters that are left out are 0; `parallelismMax` and the three settings of the rate are left out where the key has
- * no such limit.
+ * A flow-control key. Counters that are left out are 0; `parallelismMax` and the three settings of the rate are left
+ * out where the key has no such limit.
  *
  * @see interface, section 2.2
  */

@@ -4,7 +4,9 @@ import { type Databases } from "./databases";
 import { redisUser } from "./redis";
 import { type PlatformSeed } from "./seed";
 
-/** What only a local platform has, for tests and for saving it. It takes the credentials of the management interface. */
+/**
+ * What only a local platform has, for tests and for saving it. It takes the credentials of the management interface.
+ */
 export function addInspectionRoutes(app: Hono<Env>, databases: Databases, state: () => PlatformSeed): void {
   app.get("/local/databases", () =>
     json(

@@ -21,13 +21,14 @@ export interface PlatformOptions {
   /** Token of the queue interface: visible ASCII. Default: a random one for each start. */
   readonly queueToken?: string | undefined;
   /**
-   * Databases: an id, fields to put over the sample values, or a record as it is, with its state, as `platform.state()` gives it. Default:
-   * `db-quickstart` and `db-sessions`.
+   * Databases: an id, fields to put over the sample values, or a record as it is, with its state, as `platform.state()`
+   * gives it. Default: `db-quickstart` and `db-sessions`.
    */
   readonly databases?: readonly (string | DatabaseRecord | SavedDatabase)[] | undefined;
   /**
-   * A real Redis, in which each database is an ACL user whose password a reset replaces: `true` starts a `redis-server`, which ends with
-   * the platform; an address (`redis://…`, with a user who may administer) attaches one that runs, of version 6.2 or newer. Default: none.
+   * A real Redis, in which each database is an ACL user whose password a reset replaces: `true` starts a
+   * `redis-server`, which ends with the platform; an address (`redis://…`, with a user who may administer) attaches one
+   * that runs, of version 6.2 or newer. Default: none.
    */
   readonly redis?: boolean | string | undefined;
   /** Flow-control keys: a key with sample counters, or exactly the given fields. Default: `orders` and `emails`. */
@@ -45,14 +46,19 @@ export interface PlatformOptions {
   readonly requestsPerSecond?: number | undefined;
   /** Where messages may be sent: to this machine alone, or anywhere. Default: `loopback`. */
   readonly destinations?: "loopback" | "any" | undefined;
-  /** Seconds before a delivery that failed is tried again; each further retry waits twice as long, a day at most. Default: 1. */
+  /**
+   * Seconds before a delivery that failed is tried again; each further retry waits twice as long, a day at most.
+   * Default: 1.
+   */
   readonly retryDelay?: number | undefined;
   /**
-   * Whether a reset answers `password`, `rest_token` and `read_only_rest_token`. `never` is the document's shape, `always` an older public
-   * one. Default: `never`.
+   * Whether a reset answers `password`, `rest_token` and `read_only_rest_token`. `never` is the document's shape,
+   * `always` an older public one. Default: `never`.
    */
   readonly credentialsInAnswer?: CredentialsInAnswer | undefined;
-  /** A bare array, or the `{"flowControls": […]}` of older texts. Default: `array`, as in section 4.2 of the interface. */
+  /**
+   * A bare array, or the `{"flowControls": […]}` of older texts. Default: `array`, as in section 4.2 of the interface.
+   */
   readonly flowControlListShape?: "array" | "object" | undefined;
   /** Section 4.4 of the interface, or the `waitListSize` alone that it replaced. Default: `new`. */
   readonly globalParallelismShape?: "new" | "old" | undefined;

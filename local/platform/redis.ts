@@ -8,7 +8,10 @@ export interface RedisAddress {
   readonly tls: boolean;
 }
 
-/** The name of a database's ACL user. Encoded, because a name holds no space; the prefix keeps it apart from Redis's own `default`. */
+/**
+ * The name of a database's ACL user. Encoded, because a name holds no space; the prefix keeps it apart from Redis's own
+ * `default`.
+ */
 export function redisUser(databaseId: string): string {
   return `rekey-${encodeURIComponent(databaseId)}`;
 }
@@ -39,7 +42,8 @@ export class RedisUsers {
     const server = redis === true ? await startRedisServer() : undefined;
     const client = new Redis(server?.url ?? String(redis), {
       lazyConnect: true,
-      // A command is sent once and at once, or fails: what is sent later would meet a caller who was told that it failed.
+      // A command is sent once and at once, or fails: what is sent later would meet a caller who was told that it
+      // failed.
       enableOfflineQueue: false,
       autoResendUnfulfilledCommands: false,
       maxRetriesPerRequest: 0,
@@ -74,10 +78,11 @@ export class RedisUsers {
   }
 
   /**
-   * Makes this the one password of a database, and closes the sessions opened with another. Passwords that are set at the same time are
-   * set in the order of the calls, and confirmed in that order.
+   * Makes this the one password of a database, and closes the sessions opened with another. Passwords that are set at
+   * the same time are set in the order of the calls, and confirmed in that order.
    *
-   * @throws Error if the Redis did not confirm it; the password is then the one before, at the latest when the Redis is back
+   * @throws Error if the Redis did not confirm it; the password is then the one before, at the latest when the Redis is
+   * back
    */
   async setPassword(databaseId: string, password: string): Promise<void> {
     const user = redisUser(databaseId);
@@ -106,8 +111,8 @@ export class RedisUsers {
   }
 
   /**
-   * Sets what was confirmed once more. After a lost connection nobody knows whether the last password was set, and a Redis that was
-   * started again has lost its users.
+   * Sets what was confirmed once more. After a lost connection nobody knows whether the last password was set, and a
+   * Redis that was started again has lost its users.
    */
   #restore(): void {
     for (const [user, password] of this.#passwords) {

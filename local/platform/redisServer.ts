@@ -11,8 +11,8 @@ export interface RedisServer {
   close(): Promise<void>;
 }
 
-// Pipe 3 ends when this process does, by a SIGKILL too; the watcher then kills the shell's process, which Redis has become by then.
-// With -9, because there is nothing to save, and a Redis that hangs hears nothing else.
+// Pipe 3 ends when this process does, by a SIGKILL too; the watcher then kills the shell's process, which Redis has
+// become by then. With -9, because there is nothing to save, and a Redis that hangs hears nothing else.
 const script = "(read -r _ <&3; kill -9 $$) >/dev/null 2>&1 & exec redis-server - 3<&-";
 
 /**

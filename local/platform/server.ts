@@ -23,22 +23,28 @@ import { Refused } from "./refused";
 import { type PlatformRequest, RequestLog } from "./requests";
 import { type PlatformSeed } from "./seed";
 
-/** A platform that runs in this process, on one machine. It keeps everything in memory, and is for development and tests. */
+/**
+ * A platform that runs in this process, on one machine. It keeps everything in memory, and is for development and
+ * tests.
+ */
 export interface Platform extends Credentials {
   /** Address of both interfaces, such as `http://127.0.0.1:49152`. */
   readonly url: string;
   /** Address of the console for a browser, which carries the credentials: as secret as they are. */
   readonly consoleUrl: string;
   /**
-   * The requests since the start, or since `reset()`, in the order in which they arrived; without those that are no valid HTTP, and without
-   * what the console reads. At least the newest 10,000 are kept.
+   * The requests since the start, or since `reset()`, in the order in which they arrived; without those that are no
+   * valid HTTP, and without what the console reads. At least the newest 10,000 are kept.
    */
   readonly requests: readonly PlatformRequest[];
   /** The databases, by id. */
   readonly databases: ReadonlyMap<string, Database>;
   /** The flow-control keys with the counters that they have when this is read, by key. */
   readonly flowControlKeys: ReadonlyMap<string, FlowControlRecord>;
-  /** Address of the Redis, without credentials; undefined where there is none. `database(id).redisUrl` has those of a database. */
+  /**
+   * Address of the Redis, without credentials; undefined where there is none. `database(id).redisUrl` has those of a
+   * database.
+   */
   readonly redisUrl: string | undefined;
   /** How many passwords were reset since the start, or since `reset()`, over all databases. */
   readonly resetCount: number;
@@ -46,11 +52,13 @@ export interface Platform extends Credentials {
   database(id: string): Database;
   /** Adds a flow-control key, or replaces all that is known of it. */
   setFlowControlKey(record: FlowControlRecord): void;
-  /** The next request that matches meets this fault. Requests meet faults in the order in which these were asked for. */
+  /**
+   * The next request that matches meets this fault. Requests meet faults in the order in which these were asked for.
+   */
   failNext(fault: Fault): void;
   /**
-   * Back to the data of the start, with new database passwords where none were given; no requests, no faults. The credentials stay. Only
-   * a platform with a Redis makes one wait for it.
+   * Back to the data of the start, with new database passwords where none were given; no requests, no faults. The
+   * credentials stay. Only a platform with a Redis makes one wait for it.
    */
   reset(): Promise<void>;
   /** The data and the credentials as they are now, passwords included; a platform can be started with them. */
@@ -60,9 +68,11 @@ export interface Platform extends Credentials {
 }
 
 /**
- * Starts a local platform with the operations of the interface, section 4. Nobody but the holder of its credentials is answered.
+ * Starts a local platform with the operations of the interface, section 4. Nobody but the holder of its credentials is
+ * answered.
  *
- * @throws PlatformOptionError that names the option, also where the address or the port cannot be listened at, or the Redis not be used
+ * @throws PlatformOptionError that names the option, also where the address or the port cannot be listened at, or the
+ * Redis not be used
  */
 export async function startPlatform(given: PlatformOptions = {}): Promise<Platform> {
   const options = checkOptions(given);

@@ -76,8 +76,8 @@ function answered(secrets: readonly string[], failed: FailedAttempt): string {
 }
 
 /**
- * What the server itself says: `error`, then `message`, then the raw text. The raw text is left out where the request may
- * have been applied, because it may then hold the new credentials.
+ * What the server itself says: `error`, then `message`, then the raw text. The raw text is left out where the request
+ * may have been applied, because it may then hold the new credentials.
  */
 function serverWords({ body = "", delivery }: FailedAttempt): string {
   const value = tryReadObject(body);

@@ -101,7 +101,10 @@ function guarded(socket: Socket): Socket {
   return socket.on("error", () => undefined);
 }
 
-/** TLS options to trust certificates (PEM) besides the well-known ones, and besides those of `NODE_EXTRA_CA_CERTS`, which Node itself trusts. */
+/**
+ * TLS options to trust certificates (PEM) besides the well-known ones, and besides those of `NODE_EXTRA_CA_CERTS`,
+ * which Node itself trusts.
+ */
 export function trusting(certificates: string | undefined): { readonly secureContext?: SecureContext } {
   if (certificates === undefined) return {};
   return { secureContext: createSecureContext({ ca: [...rootCertificates, ...namedToNode(), certificates] }) };

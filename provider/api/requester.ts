@@ -57,7 +57,8 @@ export interface ApiRequest extends Pick<RequestFacts, "purpose" | "consequences
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
   /**
-   * Whether the request may be delivered twice without harm. One that may not is never repeated once it may have arrived.
+   * Whether the request may be delivered twice without harm. One that may not is never repeated once it may have
+   * arrived.
    *
    * @default false
    */
@@ -86,8 +87,8 @@ export interface RequesterOptions {
   /** What must never be shown, whichever of the two services says it. */
   readonly secrets: readonly string[];
   /**
-   * Called immediately before the first byte of a request that must not be repeated, when its connection is ready; throws
-   * a NotSentError if the request must not be sent any more.
+   * Called immediately before the first byte of a request that must not be repeated, when its connection is ready;
+   * throws a NotSentError if the request must not be sent any more.
    */
   readonly beforeReset?: (facts: RequestFacts) => Promise<void>;
 }

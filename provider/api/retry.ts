@@ -15,8 +15,8 @@ export function deliveryOfResponse(status: number): Exclude<Delivery, "not sent"
 }
 
 /**
- * The delivery of a request that got no whole answer. Error codes do not tell it: a reset connection is seen both before
- * the request went out and after it was applied. What tells is whether the request was handed to a connection.
+ * The delivery of a request that got no whole answer. Error codes do not tell it: a reset connection is seen both
+ * before the request went out and after it was applied. What tells is whether the request was handed to a connection.
  */
 export function deliveryOfSilence(sent: boolean): "not sent" | "maybe applied" {
   return sent ? "maybe applied" : "not sent";

@@ -6,7 +6,9 @@ import { findProject } from "./project";
 import type * as settings from "./settings";
 import { readStackSettings, type StackSetting } from "./stackSettings";
 
-/** Looks at all that a project needs, and changes nothing. What goes on only where something else is well is left out. */
+/**
+ * Looks at all that a project needs, and changes nothing. What goes on only where something else is well is left out.
+ */
 export async function examine(cwd: string, stack: string, environment: NodeJS.ProcessEnv): Promise<Check[]> {
   const node = checkNode(process.versions.node);
   if (node.state === "wrong") return [node];

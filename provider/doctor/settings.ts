@@ -30,7 +30,10 @@ export function settingsOf(stack: StackSettings, environment: NodeJS.ProcessEnv)
   return new Settings((name) => (isSealed(stack, name) ? undefined : lookup(name)));
 }
 
-/** Says of each setting where it comes from, and whether it can be used. Pure. @param wasRead whether `stack` is known */
+/**
+ * Says of each setting where it comes from, and whether it can be used. Pure.
+ * @param wasRead whether `stack` is known
+ */
 export function checkSettings(stack: StackSettings, environment: NodeJS.ProcessEnv, wasRead: boolean): Check[] {
   const settings = settingsOf(stack, environment);
   const isSet = (name: SettingName): boolean => sourceOf(name, stack, environment) !== "not set";

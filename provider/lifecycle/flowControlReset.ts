@@ -34,8 +34,8 @@ export function diff(saved: FlowControlResetOutputs, inputs: FlowControlResetInp
 }
 
 /**
- * Whether the counters are to be reset: the trigger of a saved resource has changed. A mark that cannot be read counts as
- * changed, because resetting counters once more destroys nothing.
+ * Whether the counters are to be reset: the trigger of a saved resource has changed. A mark that cannot be read counts
+ * as changed, because resetting counters once more destroys nothing.
  */
 export function needsReset(saved: Pick<FlowControlResetOutputs, "appliedTrigger">, desired: Trigger): boolean {
   return !isNoTrigger(desired) && compareTrigger(saved.appliedTrigger, desired) !== "same";

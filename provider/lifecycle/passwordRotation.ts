@@ -40,8 +40,9 @@ const inputTable: InputTable = {
 export function check(inputs: PasswordRotationInputs, unknown: ReadonlySet<string>, session: Session): CheckFailure[] {
   const failures = checkInputs(inputTable, { ...inputs }, unknown);
   const { databaseId, owner, otherOwners } = inputs;
-  if (failures.length > 0 || typeof owner !== "string" || unknown.has("databaseId") || unknown.has("owner"))
+  if (failures.length > 0 || typeof owner !== "string" || unknown.has("databaseId") || unknown.has("owner")) {
     return failures;
+  }
   const reason = session.claim(databaseId, owner, otherOwners);
   return reason === undefined ? [] : [{ property: "databaseId", reason }];
 }
@@ -130,7 +131,9 @@ function formerCredentials(saved: PasswordRotationOutputs | undefined): string[]
   return credentials.filter((one) => typeof one === "string");
 }
 
-/** Our own code failed around a reset. What it threw is named by kind and place alone: its text may hold credentials. */
+/**
+ * Our own code failed around a reset. What it threw is named by kind and place alone: its text may hold credentials.
+ */
 export function bugMessage(databaseId: string, thrown: unknown): string {
   const where = thrown instanceof Error ? ` (${thrown.name}${/ at .*/.exec(thrown.stack ?? "")?.[0] ?? ""})` : "";
   return `Could not reset the password of database ${JSON.stringify(databaseId)}: pulumi-rekey failed in a way it should not${where}. The password may have been changed, and the new one is not known. Report this to pulumi-rekey, and run again.`;
@@ -173,8 +176,8 @@ function sameTrigger(mark: string, inputs: PasswordRotationInputs): boolean {
 }
 
 /**
- * A trigger that was taken away stays the one that was answered, so that putting it back asks for nothing; also one whose
- * reset was not confirmed before it was taken away, because this reset is in its place.
+ * A trigger that was taken away stays the one that was answered, so that putting it back asks for nothing; also one
+ * whose reset was not confirmed before it was taken away, because this reset is in its place.
  */
 function appliedMark(saved: PasswordRotationOutputs | undefined, inputs: PasswordRotationInputs): string {
   if (!isNoTrigger(inputs)) return markTrigger(inputs);

@@ -92,8 +92,9 @@ export function check(
   const failures = checkInputs(inputTable, { ...inputs }, unknown);
   const { owner, otherOwners, databases } = inputs;
   // Where `databases` holds a version that is not known yet, the ids are known all the same.
-  if (failures.length > 0 || typeof owner !== "string" || unknown.has("owner") || !areDatabases(databases))
+  if (failures.length > 0 || typeof owner !== "string" || unknown.has("owner") || !areDatabases(databases)) {
     return failures;
+  }
   const contested = databases.flatMap((database) => {
     const { databaseId } = asObject(database);
     return session.claim(databaseId, owner, otherOwners?.[databaseId]) ?? [];

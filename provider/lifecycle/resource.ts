@@ -51,8 +51,8 @@ export const secretPasswordRotationOutputs = [
 export type FleetOutcome = Outcome | "pending";
 
 /**
- * What a fleet knows of one of its databases: what a single one saves, but for the reason of the last reset, which no output
- * of a fleet shows; and what is still to be done about it.
+ * What a fleet knows of one of its databases: what a single one saves, but for the reason of the last reset, which no
+ * output of a fleet shows; and what is still to be done about it.
  */
 export interface FleetDatabaseState extends Omit<PasswordRotationOutputs, "outcome" | "rotationReason"> {
   readonly outcome: FleetOutcome;
@@ -68,11 +68,16 @@ export type FleetDatabaseSecrets = Pick<
   "databaseId" | (typeof secretPasswordRotationOutputs)[number]
 >;
 
-/** What a shard of a fleet saves: its databases in the order of their ids, and apart from that what is secret of them. */
+/**
+ * What a shard of a fleet saves: its databases in the order of their ids, and apart from that what is secret of them.
+ */
 export interface PasswordRotationShardOutputs {
   readonly shard: string;
   readonly rotations: readonly FleetDatabaseState[];
-  /** JSON text of a list of `FleetDatabaseSecrets`: nobody sees it, and an engine passes on one text faster than a thousand. */
+  /**
+   * JSON text of a list of `FleetDatabaseSecrets`: nobody sees it, and an engine passes on one text faster than a
+   * thousand.
+   */
   readonly secrets: string;
 }
 

@@ -26,8 +26,8 @@ export class Session {
   constructor(readonly options: SessionOptions) {}
 
   /**
-   * Performs a rotation at most once in this run. An engine may repeat a call (an error hook does): it then gets the first
-   * call's result, and nothing is sent again. A rotation that failed was not done, and may be tried again.
+   * Performs a rotation at most once in this run. An engine may repeat a call (an error hook does): it then gets the
+   * first call's result, and nothing is sent again. A rotation that failed was not done, and may be tried again.
    */
   rotateOnce(
     key: string,
@@ -149,8 +149,8 @@ export class FleetSession {
 }
 
 /**
- * The session of a host process, with the settings of a stack's configuration, else of the environment. The settings and
- * the HTTP client are loaded when they are first needed: a run with nothing to do needs neither.
+ * The session of a host process, with the settings of a stack's configuration, else of the environment. The settings
+ * and the HTTP client are loaded when they are first needed: a run with nothing to do needs neither.
  */
 export function sessionFromSettings(
   configuration: (key: string) => string | undefined,

@@ -12,7 +12,10 @@ import { type PasswordRotationShardInputs, type PlannedDatabase } from "./passwo
 
 const secretNames: readonly string[] = secretPasswordRotationOutputs;
 
-/** The saved outputs of a shard, by the databases' ids. @throws InputError where they are damaged: no reason to reset */
+/**
+ * The saved outputs of a shard, by the databases' ids.
+ * @throws InputError where they are damaged: no reason to reset
+ */
 export function openShard({ rotations, secrets }: PasswordRotationShardOutputs): Map<string, FleetDatabaseState> {
   const secretsOf = byId<FleetDatabaseSecrets>(parsed(secrets), "secrets");
   const states = byId<FleetDatabaseState>(rotations, "rotations");

@@ -88,9 +88,9 @@ function takeCredentials(fields: Readonly<Record<string, unknown>>) {
     if (!Object.hasOwn(credentialFields, name)) unclaimed.push([wireName, value]);
     else if (value === null || value === "") continue;
     else if (typeof value !== "string") credentialProblems.push(`${name}: expected a string`);
-    else if (!isFaithful(value))
+    else if (!isFaithful(value)) {
       credentialProblems.push(`${name}: holds characters that Pulumi cannot carry unchanged`);
-    else {
+    } else {
       // Under another spelling of its name.
       if ((credentials[name] ?? value) !== value) credentialProblems.push(sentTwice(name));
       credentials[name] = value;

@@ -13,7 +13,9 @@ export interface Field<T> {
 
 export type Fields = Readonly<Record<string, Field<unknown>>>;
 export type FieldValue<F> = F extends Field<infer T> ? T : never;
-/** A record as a program sees it. A field is missing where the platform did not send it, or sent what cannot be read. */
+/**
+ * A record as a program sees it. A field is missing where the platform did not send it, or sent what cannot be read.
+ */
 export type RecordOf<F extends Fields> = { readonly [K in keyof F]?: FieldValue<F[K]> };
 
 export const int64: Field<number> = { kind: "integer" };

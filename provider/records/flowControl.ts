@@ -57,7 +57,8 @@ export function flowControlKeyFrom(
 }
 
 /**
- * What the platform tells of all messages together. Newer platforms send the two counts, older ones the wait list alone.
+ * What the platform tells of all messages together. Newer platforms send the two counts, older ones the wait list
+ * alone.
  *
  * @see Interface, section 2.3 and 4.4
  */

@@ -15,8 +15,8 @@ const levelsKept = 100;
 const maxDigits = 400;
 
 /**
- * Reads JSON without losing digits: an integer beyond 2^53 becomes a bigint, and any other number that JavaScript cannot
- * hold a `LosslessNumber`.
+ * Reads JSON without losing digits: an integer beyond 2^53 becomes a bigint, and any other number that JavaScript
+ * cannot hold a `LosslessNumber`.
  *
  * @throws SyntaxError
  */
@@ -61,8 +61,8 @@ function exactNumber(digits: string): number | bigint | LosslessNumber {
 }
 
 /**
- * The JSON text with every value that is nested deeper than `limit` replaced by `{}`: for a reader that would run out of
- * stack. The text must be valid JSON.
+ * The JSON text with every value that is nested deeper than `limit` replaced by `{}`: for a reader that would run out
+ * of stack. The text must be valid JSON.
  */
 function withoutDepth(jsonText: string, limit: number): string {
   const kept: string[] = [];

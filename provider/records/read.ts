@@ -1,7 +1,9 @@
 import { camelCase, type Field, type Fields, isObject, type Kind, type RecordOf } from "./fields";
 import { isReserved } from "./markers";
 
-/** What could be read of a record that the platform sent. Nothing here throws: a reset that has happened must be kept. */
+/**
+ * What could be read of a record that the platform sent. Nothing here throws: a reset that has happened must be kept.
+ */
 export interface Reading<F extends Fields> {
   readonly record: RecordOf<F>;
   /** The digits of integers that a number cannot hold exactly, by field. */

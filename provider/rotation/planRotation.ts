@@ -3,7 +3,9 @@ import { compareTrigger, isNoTrigger, type Trigger } from "./trigger";
 
 /** How a resource stands with its database: its password was reset, was left as it is, or nobody knows. */
 export type Outcome = "reset" | "adopted" | "unknown";
-/** Why a reset is made: a new resource, a changed trigger, `rotateEvery`, or a reset before it that nobody confirmed. */
+/**
+ * Why a reset is made: a new resource, a changed trigger, `rotateEvery`, or a reset before it that nobody confirmed.
+ */
 export type RotationReason = "created" | "trigger" | "schedule" | "unconfirmed";
 
 /** What the plan needs to know of the saved outputs. */

@@ -32,8 +32,8 @@ export const isScript = ({ language, code }: Block): boolean =>
   ["ts", "js"].includes(language) && code.includes('from "rekey-local"');
 
 /**
- * The folder in which a reader follows one page: the blocks run in it in their order, against one platform. The `pulumi`
- * of a page is the local engine here; `npm run test:e2e` runs the same on the CLI where there is one.
+ * The folder in which a reader follows one page: the blocks run in it in their order, against one platform. The
+ * `pulumi` of a page is the local engine here; `npm run test:e2e` runs the same on the CLI where there is one.
  */
 export class Session {
   readonly #project = new Project("");

@@ -28,7 +28,7 @@ describe("The example automation-api", function () {
   });
 
   if (pulumiCli.unavailable !== undefined) it.skip(`rotates now (skipped: ${pulumiCli.unavailable})`);
-  else
+  else {
     it("rotates now", async () => {
       const platform = await startPlatform();
       try {
@@ -38,4 +38,5 @@ describe("The example automation-api", function () {
         await platform.close();
       }
     });
+  }
 });

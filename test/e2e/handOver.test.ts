@@ -26,9 +26,9 @@ exports.resetAt = reset.resetAt;`;
 const json = (text: string): unknown => JSON.parse(text.slice(text.indexOf("{")));
 
 onEngine(localEngine, "A stack that is handed over", (engine) => {
-  if (pulumiCli.unavailable !== undefined)
+  if (pulumiCli.unavailable !== undefined) {
     it.skip(`goes on with a pulumi CLI, and back (skipped: ${pulumiCli.unavailable})`);
-  else
+  } else {
     it(`goes on with the ${pulumiCli.name}, and back, with no update planned`, async () => {
       const { platform, project, stack } = await scene(engine, source, { credentialsInAnswer: "always" });
       const runOn =
@@ -71,6 +71,7 @@ onEngine(localEngine, "A stack that is handed over", (engine) => {
       assert.deepEqual(json(await rekey("output", "--json", "--show-secrets")), theirs);
       assert.equal(platform.requests.length, length, "nothing was sent");
     });
+  }
 
   it("goes on from what a real CLI exported, with no update planned", async () => {
     const project = new Project(source);

@@ -11,7 +11,10 @@ import { Repository } from "../support/repository";
 type JobName = "preview" | "up" | "reset-flow-control";
 type Values = Readonly<Record<string, string>>;
 
-/** Runs a job with what the secret store and the person who started it give. Resolves to what it printed, and its summary. */
+/**
+ * Runs a job with what the secret store and the person who started it give. Resolves to what it printed, and its
+ * summary.
+ */
 type Pipeline = (repository: Repository, job: JobName, store: Values, inputs: Values) => Promise<string>;
 
 interface Workflow {
@@ -72,7 +75,7 @@ describe("The pipeline of", function () {
 
   for (const [name, run] of Object.entries(pipelines)) {
     if (process.platform === "win32") it.skip(`${name} (skipped: there is no POSIX shell)`);
-    else
+    else {
       it(`${name} previews without credentials, rotates, and resets a flow-control key by hand`, async () => {
         const platform = await startPlatform({ flowControlKeys: [key], credentialsInAnswer: "always" });
         const repository = new Repository(withPulumi);
@@ -101,9 +104,10 @@ describe("The pipeline of", function () {
           repository.remove();
         }
       });
+    }
   }
 
-  if (process.platform !== "win32")
+  if (process.platform !== "win32") {
     it("a shell script shows the outputs of a run that failed, and fails", async () => {
       const platform = await startPlatform({ flowControlKeys: [key] });
       const repository = new Repository(withPulumi);
@@ -120,4 +124,5 @@ describe("The pipeline of", function () {
         repository.remove();
       }
     });
+  }
 });

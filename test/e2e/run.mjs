@@ -1,4 +1,5 @@
-// npm run test:e2e: builds what is needed, and runs the end-to-end suite on the local engine, and on a `pulumi` on PATH.
+// npm run test:e2e: builds what is needed, and runs the end-to-end suite on the local engine, and on a `pulumi` on
+// PATH.
 import { join } from "node:path";
 import { bin, build, ensureInstalled, root, run } from "../../scripts/lib.mjs";
 

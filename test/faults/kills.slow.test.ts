@@ -13,7 +13,9 @@ const up: Step = { do: "up", versions: {}, faults: {}, concurrency: 1 };
 const ids = ["a", "b", "c"] as const;
 const wishes = { a: { databaseId: "a" }, b: { databaseId: "b" }, c: { databaseId: "c" } };
 
-/** Runs `up` with somebody struck, then one that nobody disturbs, and says how often each database was reset by each. */
+/**
+ * Runs `up` with somebody struck, then one that nobody disturbs, and says how often each database was reset by each.
+ */
 async function struckThenNext(strike: Step["strike"]): Promise<{ first: number[]; next: number[] }> {
   const scene = await Scene.start();
   try {

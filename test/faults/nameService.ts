@@ -6,7 +6,10 @@ export type LookupAnswer = string | readonly { readonly address: string; readonl
 type Callback = (error: Error | null, addresses?: unknown, family?: number) => void;
 type Lookup = (host: string, options: { all?: boolean }, callback: Callback) => void;
 
-/** Answers for names that end in `.test`; a real resolver could not be made to fail on demand. Its text also runs in the host. */
+/**
+ * Answers for names that end in `.test`; a real resolver could not be made to fail on demand. Its text also runs in the
+ * host.
+ */
 function patch(module: { lookup: unknown }, answer: LookupAnswer): () => void {
   const ordinary = module.lookup as Lookup;
   module.lookup = (host: string, options: { all?: boolean }, callback: Callback): void => {

@@ -129,12 +129,13 @@ describe("fuzz: the local engine's files", () => {
     for (const text of settings) {
       writeFileSync(path, text);
       const message = await refusalOf(() => stack.getAllConfig());
-      if (message !== undefined)
+      if (message !== undefined) {
         assert.match(
           message,
           /Pulumi\.dev\.yaml|secrets provider|configuration key|salt/,
           `${JSON.stringify(text)}: ${message}`,
         );
+      }
       // What seems to hold secrets gets a salt.
       assert.ok(readFileSync(path, "utf8").startsWith(text), text);
     }

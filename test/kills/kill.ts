@@ -10,7 +10,9 @@ export interface Kill {
   readonly moment: Moment;
 }
 
-/** One of three: a point of the nth request's way, the nth change in the state's folder, a share of the time of an `up`. */
+/**
+ * One of three: a point of the nth request's way, the nth change in the state's folder, a share of the time of an `up`.
+ */
 export interface Moment {
   readonly request?: number;
   readonly point?: Point;

@@ -53,10 +53,11 @@ describe(`kill -9 during \`up\` of 50 resources (REKEY_SEED=${seed})`, function 
     console.log(`      ${repeated} were lost and repeated once, and ${pending} resources were named as pending`);
   });
 
-  for (const [index, kill] of sample.entries())
+  for (const [index, kill] of sample.entries()) {
     it(`${index + 1} of ${numRuns}: ${describeKill(kill)}`, () => {
       const played = round(index);
       void round(index + 1);
       return played;
     });
+  }
 });

@@ -33,8 +33,9 @@ export function holdAfterKill(before: Databases, after: Databases, { told }: Up,
       if (victim === "program") assert.equal(resets, 0, `${id} was reset, and its answer was not saved`);
     }
     const known = told.get(id);
-    if (known !== undefined)
+    if (known !== undefined) {
       assert.equal(now.saved?.password, known, `the program was told of ${id} what is not saved`);
+    }
     fates.saved += Number(isSaved);
     fates.repeated += resets - Number(isSaved);
     fates.pending += underWay.length;

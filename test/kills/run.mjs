@@ -1,4 +1,5 @@
-// npm run test:kills: 200 random kills during `up` of 50 resources. REKEY_KILLS says how many, REKEY_SEED replays a run.
+// npm run test:kills: 200 random kills during `up` of 50 resources. REKEY_KILLS says how many, REKEY_SEED replays a
+// run.
 import { join } from "node:path";
 import { bin, build, ensureInstalled, root, run } from "../../scripts/lib.mjs";
 

@@ -19,7 +19,9 @@ interface Database {
   readonly resets: number;
   readonly password: string;
   readonly saved: Saved | undefined;
-  /** What the state says was under way when an engine ended: interrupted creates of former runs, then those of the last. */
+  /**
+   * What the state says was under way when an engine ended: interrupted creates of former runs, then those of the last.
+   */
   readonly pending: readonly string[];
 }
 

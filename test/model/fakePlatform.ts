@@ -31,7 +31,10 @@ export class FakePlatform implements Requester {
     return this.#generations.get(databaseId) ?? 1;
   }
 
-  /** Begins a run: what its requests meet, by database; whatever comes after that is good. Resolves when the engine is killed. */
+  /**
+   * Begins a run: what its requests meet, by database; whatever comes after that is good. Resolves when the engine is
+   * killed.
+   */
   begin(coming: Readonly<Record<string, readonly FateName[]>> = {}): Promise<"killed"> {
     this.#coming = new Map(Object.entries(coming).map(([id, list]) => [id, [...list]]));
     this.delivered.length = this.arrived.length = 0;

@@ -79,7 +79,8 @@ export const fates = {
   "no such host": { ...notSent, code: "ENOTFOUND" },
   "connection refused": { ...notSent, verdict: "again", code: "ECONNREFUSED" },
   "reset before it was sent": { ...notSent, verdict: "again", code: "ECONNRESET" },
-  // The engine is killed: before it is sent, before it is done, before the answer, before the state is written, afterwards.
+  // The engine is killed: before it is sent, before it is done, before the answer, before the state is written,
+  // afterwards.
   "killed unsent": { ...killed, arrives: false },
   "killed on arrival": killed,
   "killed when done": { ...killed, applies: true },

@@ -20,7 +20,9 @@ export interface Memory {
   readonly initError: boolean;
 }
 
-/** What is to be done about a resource: at most one thing, and what it is follows from the memory and the wish alone. */
+/**
+ * What is to be done about a resource: at most one thing, and what it is follows from the memory and the wish alone.
+ */
 export type Duty = "keep" | "adopt" | "reset" | "stop";
 
 const hour = 3_600_000;

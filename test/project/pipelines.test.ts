@@ -136,7 +136,8 @@ describe("The pipelines", () => {
   });
 
   it("use nothing that does not fit changes that come with time", () => {
-    for (const file of [...workflows, gitlab, "examples/pipelines/shell/rekey.sh"])
+    for (const file of [...workflows, gitlab, "examples/pipelines/shell/rekey.sh"]) {
       assert.doesNotMatch(read(file), /--expect-no-changes|--plan|--save-plan|--show-secrets/, file);
+    }
   });
 });

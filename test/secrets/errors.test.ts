@@ -32,7 +32,10 @@ const environment = {
 };
 const secret = { headers: { "x-secret": canaries.answer, "set-cookie": canaries.answer } };
 
-/** Everything that goes wrong with an answer, by the error that comes of it when a password is reset, and when a key is read. */
+/**
+ * Everything that goes wrong with an answer, by the error that comes of it when a password is reset, and when a key is
+ * read.
+ */
 const failures: readonly (readonly [string, Scripted, string, string])[] = [
   ["a refusal", { ...secret, status: 401, body: "{}" }, "RejectedError", "RejectedError"],
   ["a redirect", { ...secret, status: 307, body: "" }, "RejectedError", "RejectedError"],
@@ -112,7 +115,9 @@ async function thrownBy(call: Promise<unknown> | (() => Promise<unknown>)): Prom
   );
 }
 
-/** Nothing but words and numbers is kept, so that no request, answer or header can be; and no secret is in the words. */
+/**
+ * Nothing but words and numbers is kept, so that no request, answer or header can be; and no secret is in the words.
+ */
 function assertTight(error: unknown, name: string): void {
   assert.ok(error instanceof Error, `no error, but ${name} was expected`);
   assert.equal(error.name, name, error.message);

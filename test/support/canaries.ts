@@ -18,7 +18,8 @@ const shortest = 10;
 
 /**
  * The forms of a secret that a text is searched for: as it is, and escaped or encoded in the ways of JSON, URLs, HTTP's
- * Basic and of debuggers. The base64 forms find it also inside of something longer that was encoded, `user:password` say.
+ * Basic and of debuggers. The base64 forms find it also inside of something longer that was encoded, `user:password`
+ * say.
  */
 export function formsOf(secret: string): Form[] {
   if (secret.length < shortest) throw new Error(`${JSON.stringify(secret)} is too short for a canary`);
@@ -52,7 +53,10 @@ export function leaksOf(text: string, canaries: Readonly<Record<string, string>>
   );
 }
 
-/** What is certain to stand in the base64 of a text with the secret in it, whose first byte is `offset` bytes after a group's. */
+/**
+ * What is certain to stand in the base64 of a text with the secret in it, whose first byte is `offset` bytes after a
+ * group's.
+ */
 function base64Forms(secret: string, offset: number): Form[] {
   const bytes = Buffer.from(secret);
   const encoded = Buffer.concat([Buffer.alloc(offset), bytes]).toString("base64");

@@ -7,7 +7,9 @@ import { LocalStack, type OperationError, type OperationResult } from "../../loc
 import { engineEnvironment, passphrase, runEngine } from "./engineProcess";
 import { projectRoot } from "./host";
 
-/** What a test needs of an engine. The local engine and the `pulumi` CLI both provide it, so each spec is written once. */
+/**
+ * What a test needs of an engine. The local engine and the `pulumi` CLI both provide it, so each spec is written once.
+ */
 export interface Engine {
   readonly name: string;
   readonly version?: string | undefined;

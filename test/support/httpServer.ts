@@ -21,7 +21,9 @@ export interface HttpServer {
   close(): Promise<void>;
 }
 
-/** A server on a real socket that answers as it is told: the script's answers in turn, and then its last one for ever. */
+/**
+ * A server on a real socket that answers as it is told: the script's answers in turn, and then its last one for ever.
+ */
 export async function startServer(...script: readonly Scripted[]): Promise<HttpServer> {
   const received: Received[] = [];
   const server = createServer((request, response) => {

@@ -18,7 +18,10 @@ export async function whoAmI(url: string | undefined): Promise<string> {
   }
 }
 
-/** An open session of a real Redis client, which does not come back once it is closed. @throws Error if it is refused */
+/**
+ * An open session of a real Redis client, which does not come back once it is closed.
+ * @throws Error if it is refused
+ */
 export async function session(url: string | undefined): Promise<Redis> {
   let why: Error | undefined;
   const client = new Redis(url ?? "", { lazyConnect: true, retryStrategy: () => null, maxRetriesPerRequest: 0 });

@@ -27,7 +27,10 @@ export class Repository extends Folder {
     if (!hasPulumi) writePulumiStandIn(this.#bin);
   }
 
-  /** Runs a script as a pipeline does, in a folder of the repository. Resolves to all that it printed. @throws Error if it fails */
+  /**
+   * Runs a script as a pipeline does, in a folder of the repository. Resolves to all that it printed.
+   * @throws Error if it fails
+   */
   async run(script: string, environment: Record<string, string>, folder = "."): Promise<string> {
     const env = {
       PULUMI_SKIP_UPDATE_CHECK: "true",

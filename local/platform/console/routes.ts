@@ -20,8 +20,9 @@ const pageHeaders = {
 const files = ["console.css", "console.js", "platform.js", "tables.js", "rows.js", "chart.js"];
 
 /**
- * The console. Its page is for everybody, and holds nothing; its data takes the credentials of the management interface. What the page
- * reads is no request of the interface, so add these routes before those that are noted; what its buttons do is.
+ * The console. Its page is for everybody, and holds nothing; its data takes the credentials of the management
+ * interface. What the page reads is no request of the interface, so add these routes before those that are noted; what
+ * its buttons do is.
  */
 export function addConsoleRoutes(app: Hono<Env>, sources: Sources, authenticated: MiddlewareHandler<Env>): void {
   app.get("/", refuseOtherHosts, () => pageFile("index.html"));

@@ -17,7 +17,10 @@ export interface Attempt {
 /** More of an answer's body than this is not kept for callbacks. */
 const mostBodyBytes = 1_000_000;
 
-/** Sends messages to their destinations. Redirects are not followed: they would lead past the rule which destinations are allowed. */
+/**
+ * Sends messages to their destinations. Redirects are not followed: they would lead past the rule which destinations
+ * are allowed.
+ */
 export class Sender {
   readonly #http = new HttpAgent({ keepAlive: true });
   readonly #https = new HttpsAgent({ keepAlive: true });

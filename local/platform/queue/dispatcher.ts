@@ -32,11 +32,12 @@ export interface Ticket<M> {
 const mostIdleKeys = 10_000;
 
 /**
- * Decides which message is dispatched when. It does no input or output and has no clock: each call says what has happened, `take` answers
- * what is to be sent now, `wakeAt` when to ask next. Times are in milliseconds.
+ * Decides which message is dispatched when. It does no input or output and has no clock: each call says what has
+ * happened, `take` answers what is to be sent now, `wakeAt` when to ask next. Times are in milliseconds.
  *
- * A message first waits until it is due, then for its turn in its queue, then in the wait list of its key; the keys with capacity take
- * turns at the global parallelism. Each message costs a constant time, however many keys and messages wait.
+ * A message first waits until it is due, then for its turn in its queue, then in the wait list of its key; the keys
+ * with capacity take turns at the global parallelism. Each message costs a constant time, however many keys and
+ * messages wait.
  */
 export class Dispatcher<M extends Dispatchable> {
   readonly #global: GivenParallelism;
@@ -194,7 +195,9 @@ export class Dispatcher<M extends Dispatchable> {
     }
   }
 
-  /** Forgets a queue. Answers the messages whose turn had not come, which go with it; `undefined` where there is none. */
+  /**
+   * Forgets a queue. Answers the messages whose turn had not come, which go with it; `undefined` where there is none.
+   */
   deleteQueue(name: string): M[] | undefined {
     const queue = this.#queues.get(name);
     this.#queues.delete(name);

@@ -76,7 +76,10 @@ export class FlowControlKey<T> {
     }
   }
 
-  /** Whether the first waiting message may be dispatched now; `later` is when to ask again, where only the period's end is missing. */
+  /**
+   * Whether the first waiting message may be dispatched now; `later` is when to ask again, where only the period's end
+   * is missing.
+   */
   capacity(now: number): "yes" | "no" | { readonly later: number } {
     this.#roll(now);
     const { parallelism = Infinity, rate = Infinity } = this.#limits;

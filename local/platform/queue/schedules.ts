@@ -15,7 +15,9 @@ export interface Schedule {
   readonly nextAt: number | undefined;
 }
 
-/** The schedules, in memory. It has no clock: `takeDue` answers what is to be inserted now, `wakeAt` when to ask next. */
+/**
+ * The schedules, in memory. It has no clock: `takeDue` answers what is to be inserted now, `wakeAt` when to ask next.
+ */
 export class Schedules {
   readonly #schedules = new Map<string, Schedule>();
 
@@ -69,7 +71,10 @@ export class Schedules {
   }
 }
 
-/** When an expression such as `0 4 * * *`, with or without `CRON_TZ=<zone> ` before it, is due next; in UTC unless it says otherwise. */
+/**
+ * When an expression such as `0 4 * * *`, with or without `CRON_TZ=<zone> ` before it, is due next; in UTC unless it
+ * says otherwise.
+ */
 function next(text: string, now: number): number | undefined {
   const field = "Upstash-Cron";
   const [, timezone = "UTC", pattern = ""] = /^(?:CRON_TZ=(\S+)\s+)?(.*)$/s.exec(text) ?? [];

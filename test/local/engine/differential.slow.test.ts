@@ -17,7 +17,10 @@ const recordings = process.env.LOCAL_ENGINE_RECORD;
 if (recordings) mkdirSync(recordings, { recursive: true });
 const recorded = process.env.LOCAL_ENGINE_RECORDED ?? resolve(__dirname, "../../fixtures/random-programs");
 
-/** Registers one resource after the other: which of two comes first is otherwise a matter of the moment, on both engines. */
+/**
+ * Registers one resource after the other: which of two comes first is otherwise a matter of the moment, on both
+ * engines.
+ */
 const program = `
 const pulumi = require("@pulumi/pulumi"), { resources } = JSON.parse(require("fs").readFileSync("resources.json", "utf8"));
 class Dyn extends pulumi.CustomResource {
@@ -216,8 +219,9 @@ function randomProgram(random: Random): Wanted[] {
     if (random.chance(0.15)) props.envelope = true;
     if (random.chance(0.1)) props.normalize = " x ";
     if (random.chance(0.2)) wanted.secrets = { token: random.pick(["s1", "s2"]) };
-    if (earlier.length > 0 && random.chance(0.6))
+    if (earlier.length > 0 && random.chance(0.6)) {
       wanted.refs = { [random.pick(["from", "key"])]: `${random.pick(earlier)}.out` };
+    }
     if (any.length > 0 && random.chance(0.2)) wanted.dependsOn = [random.pick(any)];
     if (any.length > 0 && random.chance(0.3)) wanted.parent = random.pick(any);
     if (random.chance(0.05)) wanted.type = "Other";

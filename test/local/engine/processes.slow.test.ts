@@ -93,8 +93,9 @@ describe("the local engine's processes", function () {
     const stack = await project.open();
     const up = stack.up();
     await started("a");
-    for (const operation of ["destroy", "preview"] as const)
+    for (const operation of ["destroy", "preview"] as const) {
       await assert.rejects((await project.open())[operation](), /the stack is locked by process/);
+    }
     project.write("go", "");
     assert.equal((await up).result, "succeeded");
     const state = readFileSync(project.statePath, "utf8");

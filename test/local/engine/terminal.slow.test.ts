@@ -26,7 +26,7 @@ describe("rekey-local on a terminal", function () {
     return { status, shown: stdout };
   }
 
-  for (const answer of ["no", "y"])
+  for (const answer of ["no", "y"]) {
     it(`does nothing when it is answered ${JSON.stringify(answer)}`, () => {
       const { status, shown } = onTerminal("up", `${answer}\n`);
       assert.equal(status, 1, shown);
@@ -34,6 +34,7 @@ describe("rekey-local on a terminal", function () {
       assert.match(shown, /confirmation declined, not proceeding with the update/);
       assert.ok(!project.newCalls().some(({ method }) => method === "create"));
     });
+  }
 
   it("does it when it is answered yes, in colours", () => {
     const { status, shown } = onTerminal("up", "yes\n");

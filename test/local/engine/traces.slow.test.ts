@@ -60,7 +60,10 @@ describe("the local engine does what a real engine was seen to do", function () 
   }
 });
 
-/** Which resources may be told in any order is for the engine to decide; what happens to one, and to those that need it, is not. */
+/**
+ * Which resources may be told in any order is for the engine to decide; what happens to one, and to those that need it,
+ * is not.
+ */
 function sameCalls(seen: Call[], recorded: Call[], pairs: Set<string>[], where: string): void {
   const names = new Set([...seen, ...recorded].map(about));
   for (const group of [...[...names].map((name) => new Set([name])), ...pairs]) {

@@ -10,7 +10,10 @@ import { projectRoot } from "../../support/host";
 import { withRedis } from "../../support/redis";
 import { runAsync } from "../../support/runAsync";
 
-/** Prints what a database's client is told with the first password, then with it again after a reset, and with the second one. */
+/**
+ * Prints what a database's client is told with the first password, then with it again after a reset, and with the
+ * second one.
+ */
 const source = `
   const { startPlatform } = require("./local/platform");
   const { resetPassword } = require("./test/local/platform/client");

@@ -8,7 +8,10 @@ import { type Name, names, type Step } from "./steps";
 type All<T> = Record<Name, T>;
 type Memories = Partial<Record<Name, Memory | undefined>>;
 
-/** Runs a sequence with real processes. Where a kill leaves it open how far things came, the state tells which way it was. */
+/**
+ * Runs a sequence with real processes. Where a kill leaves it open how far things came, the state tells which way it
+ * was.
+ */
 export class Play {
   #memories: Memories = {};
   readonly #wishes: All<Wish> = { a: { databaseId: "a" }, b: { databaseId: "b" }, c: { databaseId: "c" } };
@@ -53,12 +56,16 @@ export class Play {
       }
     }
     if (step === last) {
-      for (const name of names)
+      for (const name of names) {
         assert.equal(seen[name]?.outputs["password"], this.scene.platform.database(name).password);
+      }
     }
   }
 
-  /** What was queued when the engine was gone is not sent; one request, past its last look at the engine, may be under way. */
+  /**
+   * What was queued when the engine was gone is not sent; one request, past its last look at the engine, may be under
+   * way.
+   */
   #assertQuietAfter({ strike, concurrency }: Step, { lost, arrivedByThen }: Done): void {
     if (!strike || !("victim" in strike) || strike.victim !== "engine" || !lost || concurrency > 1) return;
     const underWay = arrivedByThen + (strike.point === "answered" ? 1 : 0);

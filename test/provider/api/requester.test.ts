@@ -130,8 +130,9 @@ describe("api: requester, over a real socket", () => {
       assert.equal(server.received.length, times);
       assert.deepEqual(leaksIn(allThatShows(error), secrets), []);
       assert.doesNotMatch(allThatShows(error), /axios|authorization/i);
-      if (status !== undefined && status !== 302)
+      if (status !== undefined && status !== 302) {
         assert.match(error.message, /\[message not shown: it may contain a secret\]/);
+      }
     });
   }
 

@@ -43,7 +43,7 @@ describe("TLS with rekey:caFile", () => {
     ["the file of NODE_EXTRA_CA_CERTS", caFile, [readFileSync(caFile, "utf8")]],
     ["nothing else if that file cannot be read", "/nowhere/ca.pem", []],
     ["nothing else if it is not set", "", []],
-  ] as const)
+  ] as const) {
     it(`adds ${what} to the trusted certificates`, () => {
       const made = mock.method(tls, "createSecureContext");
       process.env["NODE_EXTRA_CA_CERTS"] = file;
@@ -56,12 +56,13 @@ describe("TLS with rekey:caFile", () => {
         made.mock.restore();
       }
     });
+  }
 
   for (const [whom, file, expected] of [
     ["what NODE_EXTRA_CA_CERTS names, too", caFile, "200"],
     ["nobody else", "", "UNABLE_TO_VERIFY_LEAF_SIGNATURE"],
     ["nobody else where NODE_EXTRA_CA_CERTS names no file", "/nowhere/ca.pem", "UNABLE_TO_VERIFY_LEAF_SIGNATURE"],
-  ] as const)
+  ] as const) {
     it(`trusts ${whom}`, async () => {
       const server = createServer(certificate("good"), (_, answer) => answer.end()).listen(0, "127.0.0.1");
       await once(server, "listening");
@@ -76,4 +77,5 @@ describe("TLS with rekey:caFile", () => {
       server.close();
       assert.equal(run.output.trim().split("\n").at(-1), expected);
     });
+  }
 });

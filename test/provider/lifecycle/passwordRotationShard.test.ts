@@ -154,8 +154,9 @@ describe("lifecycle: PasswordRotationShard", () => {
       notTried.map(({ databaseId }) => databaseId),
       [..."dexyz"],
     );
-    for (const { problem } of notTried)
+    for (const { problem } of notTried) {
       assert.match(problem ?? "", /^Not tried, so that its password is as it was: .*maxFailures/);
+    }
     fake.answer = () => ({ record: { port: 1 } });
     assert.deepEqual(problemsOf(await up(inputsFor("abcde", limits), one)), {});
   });

@@ -79,8 +79,9 @@ describe("records: any text at all", () => {
       assert.ok(kept instanceof LosslessNumber && kept.value === digits, digits);
     }
     const numbers = { "1": 1, "-0": -0, "1.0": 1, "1e3": 1000, "0.1": 0.1 };
-    for (const [digits, number] of Object.entries(numbers))
+    for (const [digits, number] of Object.entries(numbers)) {
       assert.ok(Object.is(readJson(digits).value, number), digits);
+    }
     assert.equal(readJson("9007199254740991").value, 9007199254740991);
     assert.equal(readJson("9007199254740992").value, 9007199254740992n);
     assert.equal(readJson("-9223372036854775808").value, -9223372036854775808n);

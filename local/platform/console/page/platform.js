@@ -10,7 +10,9 @@ export class Refused extends Error {
   }
 }
 
-/** The credentials of the link that `rekey-local platform` prints, else those of this tab; null where there are none. */
+/**
+ * The credentials of the link that `rekey-local platform` prints, else those of this tab; null where there are none.
+ */
 export function savedCredentials() {
   const linked = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
   if (linked.username !== undefined) {

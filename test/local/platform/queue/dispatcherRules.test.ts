@@ -43,7 +43,10 @@ function holdsItsRules(steps: readonly Step[], parallelismMax: number): void {
   let added = 0;
   let ended = 0;
   const running: Ticket<Message>[] = [];
-  /** Of each key: what runs and was dispatched since the last clearing, the times since then, and the ids that may be next. */
+  /**
+   * Of each key: what runs and was dispatched since the last clearing, the times since then, and the ids that may be
+   * next.
+   */
   const books = Object.fromEntries(
     ["a", "b", "c"].map((key) => [key, { running: new Set<object>(), times: [] as number[], last: -1 }]),
   );
