@@ -89,7 +89,7 @@ describe("secrets: errors", () => {
         await thrownBy(async () => client(url, { REKEY_PROXY: `ftp://u:${canaries.queue}@x` }).databases),
         "SettingsError",
       ],
-      [new RefusedError("db", "it is late"), "RefusedError"],
+      [new RefusedError("REKEY_RESET_LIMIT", "db", "it is late"), "RefusedError"],
     ];
     for (const [error, name] of errors) assertTight(error, name);
   });
