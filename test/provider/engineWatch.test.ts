@@ -32,6 +32,7 @@ describe("the engine watch", () => {
     try {
       assert.equal(addressIn("127.0.0.1:4000"), "127.0.0.1:4000");
       assert.equal(addressIn("--tracing", "tcp://127.0.0.1:5000", "127.0.0.1:4000"), "127.0.0.1:4000");
+      assert.equal(addressIn("--tracing", "127.0.0.1:5000", "127.0.0.1:4000"), "127.0.0.1:4000");
       assert.equal(addressIn("--logtostderr", "-v=9", "127.0.0.1:4000"), "127.0.0.1:4000");
       assert.equal(addressIn("[::1]:4000"), "[::1]:4000");
       for (const other of ["test/a.test.ts", "tcp://127.0.0.1:5000", "127.0.0.1:4000/", "[engine]:4000"]) {
