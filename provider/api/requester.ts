@@ -175,7 +175,6 @@ export class HttpRequester implements Requester {
         adapter: "http",
         maxRedirects: 0,
         proxy: false,
-        responseType: "text",
         transformResponse: [],
         maxContentLength: maxBody,
         validateStatus: () => true,
@@ -183,10 +182,13 @@ export class HttpRequester implements Requester {
         transport: this.connections.transportFor(new URL(url), use),
       });
       const { status, data: body, headers } = answer;
-      const delivery = deliveryOfResponse(status);
-      if (delivery === "answered") return { delivery, status, body };
-      const retryAfter = readRetryAfter(text(headers["retry-after"]), text(headers["date"]), Date.now());
-      return { delivery, status, body, retryAfter };
+      const { "retry-after": retryAfter, date } = headers as Partial<Record<string, string>>;
+      return {
+        delivery: deliveryOfResponse(status),
+        status,
+        body,
+        retryAfter: readRetryAfter(retryAfter, date, Date.now()),
+      };
     } catch (error) {
       const { cause } = error as AxiosError;
       if (cause instanceof NotSentError) throw cause;
@@ -194,10 +196,6 @@ export class HttpRequester implements Requester {
       return { delivery: deliveryOfSilence(state.sent), code: signal.aborted ? "deadline" : codeOf(error) };
     }
   }
-}
-
-function text(header: unknown): string | undefined {
-  return typeof header === "string" ? header : undefined;
 }
 
 /** axios gives one code to several failures; the body that was cut off is the one that may pass. */
