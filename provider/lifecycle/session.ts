@@ -81,8 +81,8 @@ export class Session {
    * @throws RefusedError if there is none left.
    */
   takeReset(databaseId: string): () => void {
-    const limit = this.options.maxResets();
-    if (limit !== undefined && this.#resets >= limit) {
+    const limit = this.options.maxResets() ?? Infinity;
+    if (this.#resets >= limit) {
       throw new RefusedError(
         databaseId,
         `this run has already sent ${limit} resets, the limit that rekey:maxResetsPerRun sets. Check that so many are meant, then raise the limit or run again`,
