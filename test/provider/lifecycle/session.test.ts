@@ -105,7 +105,9 @@ describe("lifecycle: a session from settings", () => {
     const { options } = sessionFromSettings(read, undefined);
     assert.equal(read.mock.callCount(), 0);
     assert.deepEqual([options.maxResets(), options.maxResets()], [3, 3]);
-    assert.equal(options.platform, options.platform);
+    const { platform } = options;
+    assert.ok(platform);
+    assert.equal(options.platform, platform);
     assert.equal(read.mock.calls.filter(({ arguments: [key] }) => key === "rekey:password").length, 1);
   });
 
