@@ -154,7 +154,7 @@ describe("api: requester, over a real socket", () => {
   const waits: Readonly<Record<string, readonly [headers: Record<string, string>, order: string[], leastMs: number]>> =
     {
       "everyone wait as long as the platform asks": [{ "retry-after": "1" }, ["POST", "POST", "GET"], 950],
-      "others go on while a request waits by itself": [{}, ["POST", "GET", "POST"], 0],
+      "others go on while a request waits by itself": [{}, ["POST", "GET", "POST"], 95],
     };
   for (const [what, [headers, order, leastMs]] of Object.entries(waits)) {
     it(`lets ${what}`, async () => {
@@ -166,8 +166,8 @@ describe("api: requester, over a real socket", () => {
         secrets,
       });
       const before = performance.now();
-      const [, other] = await Promise.all([one.send(reset), one.send(reading).then(() => performance.now())]);
-      assert.ok(other - before > leastMs, `${other - before}`);
+      await Promise.all([one.send(reset), one.send(reading)]);
+      assert.ok(performance.now() - before > leastMs);
       assert.deepEqual(
         server.received.map(({ method }) => method),
         order,
