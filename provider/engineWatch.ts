@@ -61,7 +61,7 @@ export class EngineWatch {
         resolve(String(headers["content-type"]).startsWith("application/grpc"));
         call.resume();
       });
-      call.once("error", () => resolve(false)).once("close", () => resolve(false));
+      call.on("error", () => undefined).once("close", () => resolve(false));
       call.end(emptyMessage);
     });
   }
@@ -69,6 +69,5 @@ export class EngineWatch {
 
 /** The engine's address, the last argument of the host process, after switches for logs; undefined outside a host. */
 export function engineAddress(): string | undefined {
-  const argument = process.argv.at(-1) ?? "";
-  return /^(\[[0-9a-fA-F:]+\]|[\w.-]+):\d+$/.test(argument) ? argument : undefined;
+  return process.argv.slice(-1).find((argument) => /^(\[[0-9a-fA-F:]+\]|[\w.-]+):\d+$/.test(argument));
 }

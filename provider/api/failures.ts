@@ -64,7 +64,7 @@ function connectionFailure(code: string | undefined): string {
 }
 
 function isCertificateCode(code = ""): boolean {
-  return /CERT|UNABLE_TO|SELF_SIGNED|^ERR_TLS|^ERR_SSL|^EPROTO$|^HOSTNAME_MISMATCH$/.test(code);
+  return /CERT|UNABLE_TO|SELF_SIGNED|ERR_TLS|ERR_SSL|EPROTO$|HOSTNAME_MISMATCH/.test(code);
 }
 
 function whatHappened(secrets: readonly string[], failed: FailedAttempt): string {

@@ -176,7 +176,6 @@ export class HttpRequester implements Requester {
         adapter: "http",
         maxRedirects: 0,
         proxy: false,
-        responseType: "text",
         transformResponse: [],
         maxContentLength: maxBody,
         validateStatus: () => true,
@@ -184,10 +183,13 @@ export class HttpRequester implements Requester {
         transport: this.connections.transportFor(new URL(url), use),
       });
       const { status, data: body, headers } = response;
-      const delivery = deliveryOfResponse(status);
-      if (delivery === "answered") return { delivery, status, body };
-      const retryAfter = readRetryAfter(text(headers["retry-after"]), text(headers["date"]), Date.now());
-      return { delivery, status, body, retryAfter };
+      const { "retry-after": retryAfter, date } = headers as Partial<Record<string, string>>;
+      return {
+        delivery: deliveryOfResponse(status),
+        status,
+        body,
+        retryAfter: readRetryAfter(retryAfter, date, Date.now()),
+      };
     } catch (error) {
       const { cause } = error as AxiosError;
       if (cause instanceof NotSentError) throw cause;
@@ -195,10 +197,6 @@ export class HttpRequester implements Requester {
       return { delivery: deliveryOfSilence(state.sent), code: signal.aborted ? "deadline" : codeOf(error) };
     }
   }
-}
-
-function text(header: unknown): string | undefined {
-  return typeof header === "string" ? header : undefined;
 }
 
 /** axios uses one code for several failures; only an incomplete body is worth a retry. */

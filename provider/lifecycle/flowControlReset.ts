@@ -7,7 +7,6 @@ import {
   type FlowControlResetOutputs,
   secretFlowControlResetOutputs,
 } from "./resource";
-import { checkInputs, type InputTable, pathPart, triggers, version } from "./inputs";
 import { type Session } from "./session";
 
 export interface FlowControlResetInputs extends Trigger {
@@ -19,13 +18,9 @@ export const secretOutputs = secretFlowControlResetOutputs;
 /** Inputs that decide whether a reset is due. */
 export const decidingInputs = ["flowControlKey", "version", "triggers"] as const;
 
-const inputTable: InputTable = {
-  required: ["flowControlKey"],
-  checks: { flowControlKey: pathPart, version, triggers },
-};
-
 export function check(inputs: FlowControlResetInputs, unknown: ReadonlySet<string>): CheckFailure[] {
-  return checkInputs(inputTable, { ...inputs }, unknown);
+  const { checkInputs, flowControlResetInputs } = require("./inputs") as typeof import("./inputs");
+  return checkInputs(flowControlResetInputs, { ...inputs }, unknown);
 }
 
 export function diff(saved: FlowControlResetOutputs, inputs: FlowControlResetInputs): Difference {

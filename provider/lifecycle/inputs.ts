@@ -1,15 +1,14 @@
+// Loaded with the first check: loading zod takes about 50 ms, which no other call should wait for.
+import { z } from "zod";
 import { whatIsWrongWithPathPart } from "../api/path";
 import { isObject } from "../records/fields";
 import { readInterval } from "../rotation/interval";
 import { type CheckFailure } from "./resource";
 
-/** Says what is wrong with a value that is set, if anything is. */
-export type Check = (value: unknown) => string | undefined;
-
-/** The inputs of a resource: how each is checked, and which must be there. */
-export interface InputTable {
+/** The inputs of a resource: which must be set, and the schema of each that is set. */
+interface InputTable {
   readonly required: readonly string[];
-  readonly checks: Readonly<Record<string, Check>>;
+  readonly schemas: Readonly<Record<string, z.ZodType>>;
 }
 
 /**
@@ -18,7 +17,7 @@ export interface InputTable {
  * @param unknown names of the inputs that are not known yet, or hold something that is not.
  */
 export function checkInputs(
-  { required, checks }: InputTable,
+  { required, schemas }: InputTable,
   inputs: Readonly<Record<string, unknown>>,
   unknown: ReadonlySet<string>,
 ): CheckFailure[] {
@@ -28,72 +27,100 @@ export function checkInputs(
   }
   for (const [property, value] of Object.entries(inputs)) {
     if (value === null || value === undefined || unknown.has(property)) continue;
-    const check = Object.hasOwn(checks, property) ? checks[property] : isNoInput;
-    const wrong = check?.(value);
-    if (wrong) failures.push({ property, reason: `${property} ${wrong}` });
+    const schema = Object.hasOwn(schemas, property) ? schemas[property] : notAnInput;
+    const wrong = schema?.safeParse(value).error?.issues[0];
+    if (wrong) failures.push({ property, reason: `${property} ${wrong.message}` });
   }
   return failures;
 }
 
-const isNoInput: Check = () => "is not an input of this resource";
+const notAnInput = z.never("is not an input of this resource");
 
-export const pathPart: Check = (value) =>
-  typeof value === "string" ? whatIsWrongWithPathPart(value) : `must be a string, not ${kindOf(value)}`;
+const pathPart = z.string(expected("a string")).superRefine(refuse(whatIsWrongWithPathPart));
 
-export const version: Check = (value) =>
-  typeof value === "string" || isNumber(value) ? undefined : `must be a string or a number, not ${kindOf(value)}`;
+const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 
-export const triggers: Check = (value) => {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    return `must be a map of names to values, not ${kindOf(value)}`;
-  }
-  const wrong = Object.entries(value).find(([, one]) => !isScalar(one));
-  return (
-    wrong && `must hold strings, numbers and booleans only, but ${JSON.stringify(wrong[0])} is ${kindOf(wrong[1])}`
-  );
+/** What makes a resource act once more. `z.record` would not look at a value named `__proto__`. */
+const trigger = {
+  version: z.union([z.string(), z.number()], expected("a string or a number")),
+  triggers: z.custom<object>(isObject, expected("a map of names to values")).superRefine(
+    refuse((map) => {
+      const wrong = Object.entries(map).find(([, value]) => !scalar.safeParse(value).success);
+      return (
+        wrong && `must hold strings, numbers and booleans only, but ${JSON.stringify(wrong[0])} is ${kindOf(wrong[1])}`
+      );
+    }),
+  ),
 };
 
-export const interval: Check = (value) => {
-  if (typeof value !== "string") return `must be a duration written as a string, not ${kindOf(value)}`;
-  try {
-    readInterval(value);
+const interval = z.string(expected("a duration written as a string")).superRefine(
+  refuse((written) => {
+    try {
+      readInterval(written);
+      return undefined;
+    } catch (error) {
+      return `cannot be used: ${(error as Error).message}`;
+    }
+  }),
+);
+
+const flag = z.boolean(expected("true or false"));
+const count = z.int("must be a whole number, at least 1").min(1, "must be a whole number, at least 1");
+
+const fleetDatabase: InputTable = { required: ["databaseId"], schemas: { databaseId: pathPart, ...trigger } };
+
+const fleetDatabases = z.array(z.unknown(), expected("a list of databases")).superRefine(
+  refuse((databases) => {
+    for (const one of databases) {
+      const database = typeof one === "string" ? { databaseId: one } : one;
+      if (!isObject(database)) return `must hold databases, but one is ${kindOf(one)}`;
+      const [wrong] = checkInputs(fleetDatabase, database, new Set());
+      if (wrong) return `cannot be used: of ${JSON.stringify(database["databaseId"])}, ${wrong.reason}`;
+    }
     return undefined;
-  } catch (error) {
-    return `cannot be used: ${(error as Error).message}`;
-  }
-};
+  }),
+);
 
-export const flag: Check = (value) =>
-  typeof value === "boolean" ? undefined : `must be true or false, not ${kindOf(value)}`;
-
-export const atLeastOne: Check = (value) =>
-  Number.isSafeInteger(value) && (value as number) >= 1 ? undefined : "must be a whole number, at least 1";
-
-const fleetDatabaseTable: InputTable = {
-  required: ["databaseId"],
-  checks: { databaseId: pathPart, version, triggers },
-};
-
-export const fleetDatabases: Check = (value) => {
-  if (!Array.isArray(value)) return `must be a list of databases, not ${kindOf(value)}`;
-  for (const one of value as readonly unknown[]) {
-    const database = typeof one === "string" ? { databaseId: one } : one;
-    if (!isObject(database)) return `must hold databases, but one is ${kindOf(one)}`;
-    const [wrong] = checkInputs(fleetDatabaseTable, database, new Set());
-    if (wrong) return `cannot be used: of ${JSON.stringify(database["databaseId"])}, ${wrong.reason}`;
-  }
-  return undefined;
-};
-
+const rotation = { ...trigger, rotateEvery: interval, initialRotation: flag };
 /** What the SDK passes along without the user's doing. */
-export const hidden: Check = () => undefined;
+const hidden = z.unknown();
 
-function isScalar(value: unknown): boolean {
-  return value === null || typeof value === "string" || typeof value === "boolean" || isNumber(value);
+export const passwordRotationInputs: InputTable = {
+  required: ["databaseId"],
+  schemas: { databaseId: pathPart, ...rotation, owner: hidden, otherOwners: hidden },
+};
+
+export const passwordRotationShardInputs: InputTable = {
+  required: ["databases"],
+  schemas: {
+    databases: fleetDatabases,
+    ...rotation,
+    concurrency: count,
+    maxFailures: count,
+    includeRecords: flag,
+    shard: hidden,
+    fleet: hidden,
+    owner: hidden,
+    otherOwners: hidden,
+  },
+};
+
+export const flowControlResetInputs: InputTable = {
+  required: ["flowControlKey"],
+  schemas: { flowControlKey: pathPart, ...trigger },
+};
+
+/** The message for a value of another kind than the expected one. */
+function expected(kind: string) {
+  return { error: ({ input }: { readonly input?: unknown }) => `must be ${kind}, not ${kindOf(input)}` };
 }
 
-function isNumber(value: unknown): boolean {
-  return typeof value === "number" && Number.isFinite(value);
+/** A refinement by a function that returns what is wrong with a value, if anything is. */
+function refuse<T>(whatIsWrong: (value: T) => string | undefined) {
+  return (value: T, context: z.RefinementCtx) => {
+    const wrong = whatIsWrong(value);
+    if (wrong !== undefined) context.addIssue(wrong);
+  };
 }
 
 function kindOf(value: unknown): string {

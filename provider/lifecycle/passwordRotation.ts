@@ -8,7 +8,6 @@ import {
   type PasswordRotationOutputs,
   secretPasswordRotationOutputs,
 } from "./resource";
-import { checkInputs, flag, hidden, type InputTable, interval, pathPart, triggers, version } from "./inputs";
 import { type Session } from "./session";
 
 export interface PasswordRotationInputs extends DesiredRotation {
@@ -24,21 +23,9 @@ export const secretOutputs = secretPasswordRotationOutputs;
 /** Inputs that decide whether a reset is due. */
 export const decidingInputs = ["databaseId", "version", "triggers", "rotateEvery"] as const;
 
-const inputTable: InputTable = {
-  required: ["databaseId"],
-  checks: {
-    databaseId: pathPart,
-    version,
-    triggers,
-    rotateEvery: interval,
-    initialRotation: flag,
-    owner: hidden,
-    otherOwners: hidden,
-  },
-};
-
 export function check(inputs: PasswordRotationInputs, unknown: ReadonlySet<string>, session: Session): CheckFailure[] {
-  const failures = checkInputs(inputTable, { ...inputs }, unknown);
+  const { checkInputs, passwordRotationInputs } = require("./inputs") as typeof import("./inputs");
+  const failures = checkInputs(passwordRotationInputs, { ...inputs }, unknown);
   const { databaseId, owner, otherOwners } = inputs;
   if (failures.length > 0 || typeof owner !== "string" || unknown.has("databaseId") || unknown.has("owner")) {
     return failures;

@@ -13,17 +13,6 @@ import {
   type PasswordRotationShardOutputs,
   secretPasswordRotationShardOutputs,
 } from "./resource";
-import {
-  atLeastOne,
-  checkInputs,
-  flag,
-  fleetDatabases,
-  hidden,
-  type InputTable,
-  interval,
-  triggers,
-  version,
-} from "./inputs";
 import { type FleetSession } from "./session";
 import { type Session } from "./session";
 import { carryOut, InternalError, type PasswordRotationInputs } from "./passwordRotation";
@@ -61,24 +50,6 @@ export const secretOutputs = secretPasswordRotationShardOutputs;
 /** Inputs that decide whether a reset is due. */
 export const decidingInputs = ["databases", "version", "triggers", "rotateEvery"] as const;
 
-const inputTable: InputTable = {
-  required: ["databases"],
-  checks: {
-    databases: fleetDatabases,
-    version,
-    triggers,
-    rotateEvery: interval,
-    initialRotation: flag,
-    concurrency: atLeastOne,
-    maxFailures: atLeastOne,
-    includeRecords: flag,
-    shard: hidden,
-    fleet: hidden,
-    owner: hidden,
-    otherOwners: hidden,
-  },
-};
-
 /** Characters of a saved problem: a thousand of them are part of the state. */
 const longestProblem = 1_000;
 /** Databases that are named in one error. */
@@ -89,7 +60,8 @@ export function check(
   unknown: ReadonlySet<string>,
   session: Session,
 ): CheckFailure[] {
-  const failures = checkInputs(inputTable, { ...inputs }, unknown);
+  const { checkInputs, passwordRotationShardInputs } = require("./inputs") as typeof import("./inputs");
+  const failures = checkInputs(passwordRotationShardInputs, { ...inputs }, unknown);
   const { owner, otherOwners, databases } = inputs;
   // The ids are known even if `databases` contains an unknown version.
   if (failures.length > 0 || typeof owner !== "string" || unknown.has("owner") || !areDatabases(databases)) {

@@ -81,8 +81,8 @@ export class Session {
    * @throws RefusedError if none is left.
    */
   takeReset(databaseId: string): () => void {
-    const limit = this.options.maxResets();
-    if (limit !== undefined && this.#resets >= limit) {
+    const limit = this.options.maxResets() ?? Infinity;
+    if (this.#resets >= limit) {
       throw new RefusedError(
         "REKEY_RESET_LIMIT",
         databaseId,

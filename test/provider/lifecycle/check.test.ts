@@ -30,6 +30,7 @@ const shared: readonly (readonly [property: string, value: unknown, reason: RegE
   ["triggers", { a: { b: 1 } }, /strings, numbers and booleans only, but "a" is an object$/],
   ["triggers", { "a\n": ["canary"] }, /but "a\\n" is a list$/],
   ["triggers", { a: Infinity }, /not finite$/],
+  ["triggers", JSON.parse('{"__proto__":{}}'), /but "__proto__" is an object$/],
   ["verison", 1, /is not an input of this resource$/],
   ["__proto__x", 1, /is not an input/],
   ["toString", 1, /is not an input/],

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { mock } from "node:test";
 import { RefusedError } from "../../../provider/api/errors";
 import { apply } from "../../../provider/lifecycle/passwordRotation";
+import { sessionFromSettings } from "../../../provider/lifecycle/session";
 import { FakeRun, rejected, unconfirmed } from "../../support/fakeRun";
 
 const v1 = { databaseId: "db", version: 1 };
@@ -91,5 +93,29 @@ describe("lifecycle: a rotation in a session", () => {
     const both = await Promise.allSettled([session.rotateOnce("a", fail), session.rotateOnce("a", fail)]);
     assert.ok(both.every(({ status }) => status === "rejected"));
     assert.deepEqual(await session.rotateOnce("a", async () => applied), applied);
+  });
+});
+
+describe("lifecycle: a session from settings", () => {
+  afterEach(() => mock.restoreAll());
+
+  it("reads the configuration when it is first needed, and has one client", () => {
+    const configuration: Record<string, string> = { "rekey:maxResetsPerRun": "3" };
+    const read = mock.fn((key: string) => configuration[key]);
+    const { options } = sessionFromSettings(read, undefined);
+    assert.equal(read.mock.callCount(), 0);
+    assert.deepEqual([options.maxResets(), options.maxResets()], [3, 3]);
+    const { platform } = options;
+    assert.ok(platform);
+    assert.equal(options.platform, platform);
+    assert.equal(read.mock.calls.filter(({ arguments: [key] }) => key === "rekey:password").length, 1);
+  });
+
+  it("has the time of the machine, and logs to standard error", () => {
+    const { options } = sessionFromSettings(() => undefined, undefined);
+    const logged = mock.method(console, "error", () => undefined);
+    options.log("a line");
+    assert.deepEqual(logged.mock.calls[0]?.arguments, ["a line"]);
+    assert.ok(options.now() instanceof Date);
   });
 });

@@ -18,12 +18,12 @@ function read(jsonText: string): DatabaseResponse {
 describe("records: a reset's answer", () => {
   it("keeps each of the 42 fields with the value the platform gave it", () => {
     const sent = databaseRecord({ database_id: "db" });
-    const { record, problems, credentials, otherFields, exactIntegers } = read(JSON.stringify(sent));
+    const { record, ...others } = read(JSON.stringify(sent));
     for (const { name } of tables.database) {
       assert.notEqual(sent[name], undefined, name);
       assert.deepEqual(record[camelCase(name) as keyof typeof databaseFields], sent[name], name);
     }
-    assert.deepEqual([problems, credentials, otherFields, exactIntegers], [[], {}, undefined, {}]);
+    assert.deepEqual(others, { problems: [], credentials: {}, exactIntegers: {} });
   });
 
   it("keeps a string a string, and the values of an enum that no one knows yet", () => {
@@ -124,13 +124,16 @@ describe("records: a reset's answer", () => {
 
   it("takes the last of two values, and names the field where it is known", () => {
     const { record, credentials, problems } = read(
-      databaseTextAnd('"database_id":"db2","password":"one","password":"two","hunter2":1,"hunter2":2'),
+      databaseTextAnd(
+        '"database_id":"db2","password":"one","password":"two","hunter2":1,"hunter2":2,"rest_token":"1","restToken":"2"',
+      ),
     );
-    assert.deepEqual([record.databaseId, credentials.password], ["db2", "two"]);
+    assert.deepEqual([record.databaseId, credentials], ["db2", { password: "two", restToken: "2" }]);
     assert.deepEqual(problems, [
       "databaseId: sent twice, the last value counts",
       "password: sent twice, the last value counts",
       "a field that Rekey does not know: sent twice, the last value counts",
+      "restToken: sent twice, the last value counts",
     ]);
   });
 
@@ -148,7 +151,12 @@ describe("records: a reset's answer", () => {
     assert.equal(otherFields, `{"${secret}":"1b47061264138c4ac30d75fd1eb44270","value":1}`);
   });
 
-  const others = ['{"type":"error","state":"failed"}', '{"ok":true}'];
+  it("is read without an id or a credential if five fields are known", () => {
+    const { record } = read('{"type":"pro","state":"active","port":1,"tls":true,"budget":2}');
+    assert.deepEqual(record, { type: "pro", state: "active", port: 1, tls: true, budget: 2 });
+  });
+
+  const others = ['{"type":"error","state":"failed","port":1,"tls":true}', '{"ok":true}'];
   for (const text of ["", "null", "[]", '"db"', "1", "{}", "<html>", '{"database_id":"db"', "{} {}", ...others]) {
     it(`is none where it is ${text || "empty"}`, () => assert.equal(readDatabaseResponse(text), undefined));
   }
