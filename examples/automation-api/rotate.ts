@@ -1,5 +1,5 @@
-// Rotates one database now, from a script: `npx ts-node rotate.ts <stack> <databaseId> <why>`. The program is inside,
-// so no project folder is needed; the state is where `pulumi login` or PULUMI_BACKEND_URL says.
+// Rotates one database now, from a script: `npx ts-node rotate.ts <stack> <databaseId> <why>`. The program is part
+// of the script, so it needs no project folder; the backend is that of `pulumi login` or PULUMI_BACKEND_URL.
 import { LocalWorkspace } from "@pulumi/pulumi/automation";
 import { PasswordRotation } from "pulumi-rekey";
 
@@ -12,7 +12,7 @@ async function rotate(stackName: string, databaseId: string, version: string): P
       return { rotatedAt, rotationCount, outcome };
     },
   });
-  // Where another run holds the stack's lock this fails at once: it is left alone, never cancelled.
+  // Fails at once if another run has locked the stack. That run must not be cancelled.
   const { summary, outputs } = await stack.up({ onOutput: (text) => process.stdout.write(text) });
   if (!summary.resourceChanges?.create && !summary.resourceChanges?.update) {
     console.log(`Nothing was reset: the version ${version} has been applied before.`);
@@ -25,7 +25,7 @@ if (stackName === undefined || databaseId === undefined || version === undefined
   console.error("usage: rotate.ts <stack> <databaseId> <why: anything that is new>");
   process.exitCode = 2;
 } else {
-  // The message alone: errors of the engine say all that a person needs.
+  // Only the message: the errors of the engine are complete without a stack trace.
   rotate(stackName, databaseId, version).catch((error: unknown) => {
     console.error(error instanceof Error ? error.message : error);
     process.exitCode = 1;

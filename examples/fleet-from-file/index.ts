@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type FleetDatabaseArgs, PasswordRotationFleet } from "pulumi-rekey";
 
-/** The file as it is reviewed: names, and what belongs to each. */
+/** The contents of fleet.json. */
 interface Settings {
   readonly version: string;
   readonly rotateEvery?: string;

@@ -4,13 +4,13 @@ import { join } from "node:path";
 import * as pulumi from "@pulumi/pulumi";
 import { PasswordRotationFleet } from "pulumi-rekey";
 
-// The stack's name says which part of how many it is: `part-0-of-4`.
+// The name of the stack contains the part and the number of parts: `part-0-of-4`.
 const [, part, parts] = /^part-(\d+)-of-([1-9]\d*)$/.exec(pulumi.getStack()) ?? [];
 if (part === undefined || Number(part) >= Number(parts)) {
   throw new pulumi.RunError(`A stack of this project is named like part-0-of-4, not ${pulumi.getStack()}.`);
 }
 
-/** Stays the same for ever, whatever other databases there are: a database in another stack would be a new one. */
+/** Depends only on the id: in another stack the database would be new, and so be reset. */
 function partOf(databaseId: string): number {
   return createHash("sha256").update(databaseId).digest().readUInt32BE() % Number(parts);
 }

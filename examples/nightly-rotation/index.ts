@@ -3,7 +3,7 @@ import { PasswordRotation } from "pulumi-rekey";
 
 const config = new pulumi.Config();
 
-// Nothing in the program changes from night to night: the first `up` after the time is over resets the password.
+// The program does not change: the first `up` after this time resets the password.
 const rotation = new PasswordRotation("sessions", {
   databaseId: config.require("databaseId"),
   rotateEvery: config.get("rotateEvery") ?? "30d",

@@ -3,13 +3,13 @@ import { FlowControlReset, getFlowControlKeyOutput, PasswordRotation } from "pul
 
 const config = new pulumi.Config();
 
-// A new version is the request for one more reset: `pulumi config set version 2`.
+// A new version resets the password again: `pulumi config set version 2`.
 const rotation = new PasswordRotation("cache", {
   databaseId: config.require("databaseId"),
   version: config.get("version") ?? "1",
 });
 
-// After an incident, its id lets the waiting messages go.
+// The id of a new incident resets the counters, so that waiting messages are dispatched.
 const reset = new FlowControlReset("orders", {
   flowControlKey: config.require("flowControlKey"),
   version: config.get("incident") ?? "none",
@@ -22,8 +22,7 @@ export const rotatedAt = rotation.rotatedAt;
 export const rotationCount = rotation.rotationCount;
 export const password = rotation.password;
 
-// The key right before its reset, and as it is whenever the program runs; `dispatched` counts in the current rate
-// period.
+// The key before its reset, and its current state. `dispatched` counts messages of the current rate period.
 export const waitingBefore = reset.before.apply((before) => before?.waitListSize);
 export const runningBefore = reset.before.apply((before) => before?.parallelismCount);
 export const dispatchedBefore = reset.before.apply((before) => before?.rateCount);

@@ -1,11 +1,11 @@
-// A consumer of the database: it counts once a second, for ever. Its credentials are in a file, as a mounted Secret of
-// Kubernetes is one, and it reads them each time it connects.
+// A consumer of the database: it counts once a second. It reads its credentials from a file, such as a mounted Secret
+// of Kubernetes, whenever it connects.
 import { readFileSync } from "node:fs";
 import { Redis } from "ioredis";
 
 const file = process.argv[2] ?? "url";
 
-/** The address as it stands in the file now, as options of the client. */
+/** The current address in the file, as options of the client. */
 function address() {
   const { protocol, hostname, port, username, password } = new URL(readFileSync(file, "utf8").trim());
   const [user, secret] = [username, password].map(decodeURIComponent);
@@ -22,11 +22,11 @@ const client = new Redis({
 });
 client.on("ready", () => console.log("connected"));
 client.on("close", () => console.log("disconnected"));
-// Only the message: the error itself holds the command, and so the password.
+// Only the message: the error contains the command, and so the password.
 client.on("error", (error) => console.log(`refused: ${error.message}`));
 
 for (;;) {
-  // A command that meets a refused connection fails with it, unsent: the next round asks again.
+  // A command fails if the connection is refused. The next round tries again.
   const count = await client.incr("consumer:count").catch(() => undefined);
   if (count !== undefined) console.log(`counted ${count}`);
   await new Promise((resolve) => setTimeout(resolve, 1000));

@@ -3,7 +3,7 @@ import { PasswordRotation } from "pulumi-rekey";
 
 const config = new pulumi.Config();
 
-// A version that has not been seen is the request for one reset; what it says does not matter.
+// Each change of the version resets the password once. The value has no other meaning.
 const rotation = new PasswordRotation("sessions", {
   databaseId: config.require("databaseId"),
   version: config.get("version") ?? "1",
@@ -11,4 +11,4 @@ const rotation = new PasswordRotation("sessions", {
 
 export const rotatedAt = rotation.rotatedAt;
 export const rotationCount = rotation.rotationCount;
-export const password = rotation.password; // a secret, where the platform sends it
+export const password = rotation.password; // a secret; undefined if the platform does not send it

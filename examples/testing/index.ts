@@ -5,7 +5,7 @@ const { databaseId, version } = new pulumi.Config().requireObject<{ databaseId: 
 
 const rotation = new PasswordRotation("sessions", { databaseId, version });
 
-// What the consumers of the database read.
+// For the consumers of the database.
 export const connection = pulumi.secret(
   pulumi.interpolate`rediss://default:${rotation.password}@${rotation.endpoint}:${rotation.port}`,
 );

@@ -1,6 +1,6 @@
-// The program in index.ts, tested without an account and without the `pulumi` CLI: on a platform and an engine of this
-// machine. `describe`, `it`, `before` and `after` are mocha's; node:test has the same (import them from "node:test"),
-// and vitest has beforeAll and afterAll instead of before and after.
+// Tests the program in index.ts with a local platform and a local engine: without an account and without the `pulumi`
+// CLI. `describe`, `it`, `before` and `after` are mocha's. With node:test, import them from "node:test"; with vitest,
+// use beforeAll and afterAll instead of before and after.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -50,7 +50,7 @@ describe("The sessions program", () => {
     assert.equal(platform.database("db-1").resets, 2);
   });
 
-  it("says so when the answer to a reset is lost, and makes sure at the next up", async () => {
+  it("fails if the response to a reset is lost, and resets again in the next up", async () => {
     await stack.setConfig("rotation", JSON.stringify({ databaseId: "db-1", version: 3 }));
     platform.failNext({ path: /reset-password/, dropConnection: "after-apply" });
     await assert.rejects(stack.up(), /The password may have been changed/);

@@ -13,7 +13,7 @@ const world = {
   password: "local-only",
   queueToken: "local-only",
   databases: ["sessions", "carts", "db-1f0c", "db-77aa"],
-  flowControlKeys: ["orders", "emails"],
+  flowControlKeys: ["orders", "emails", "invoices"],
   credentialsInAnswer: "always",
 } as const;
 

@@ -5,7 +5,7 @@ import { PasswordRotation } from "pulumi-rekey";
 const config = new pulumi.Config();
 const rotation = new PasswordRotation("sessions", { databaseId: config.require("databaseId"), rotateEvery: "30d" });
 
-// Better an error that says so than consumers with an empty password.
+// Fail, so that no consumer gets an empty password.
 const password = rotation.password.apply((sent) => {
   if (sent === undefined) throw new Error("The platform sent no password: copy it from where the platform shows it.");
   return sent;

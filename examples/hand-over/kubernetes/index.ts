@@ -5,7 +5,7 @@ import { PasswordRotation } from "pulumi-rekey";
 const config = new pulumi.Config();
 const rotation = new PasswordRotation("sessions", { databaseId: config.require("databaseId"), rotateEvery: "30d" });
 
-// Better an error that says so than consumers with an empty password.
+// Fail, so that no consumer gets an empty password.
 const password = rotation.password.apply((sent) => {
   if (sent === undefined) throw new Error("The platform sent no password: copy it from where the platform shows it.");
   return sent;
@@ -15,7 +15,7 @@ const url = pulumi.secret(pulumi.interpolate`rediss://default:${password}@${rota
 const secret = new kubernetes.core.v1.Secret("sessions", {
   metadata: {
     name: "sessions-database",
-    // A change of this annotation is what tools that restart pods look at.
+    // Tools that restart pods watch this annotation.
     annotations: { "example.com/rotated-at": rotation.rotatedAt.apply((at) => at ?? "") },
   },
   stringData: { url },

@@ -8,7 +8,7 @@ const rotation = new PasswordRotation("sessions", { databaseId: config.require("
 export const password = rotation.password;
 export const endpoint = rotation.endpoint;
 
-// The environment reads this stack's outputs whenever it is opened: it holds no secret, and is never behind.
+// The environment reads the outputs of this stack when it is opened: it contains no secret and is always up to date.
 const environment = {
   values: {
     stack: {

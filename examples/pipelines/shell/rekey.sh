@@ -1,17 +1,17 @@
 #!/bin/sh
-# The same for cron, or any other system that runs a command. It stands beside two Pulumi projects: `rotation` (as
+# For cron, or any other system that runs a command. Put it next to two Pulumi projects: `rotation` (as
 # examples/nightly-rotation) and `flow-control` (as examples/flow-control-incident, with a stack for each key).
 #
-#   rekey.sh preview                                on a change request
+#   rekey.sh preview                                on a pull request
 #   rekey.sh up                                     on a merge, and every night
 #   rekey.sh reset-flow-control <key> <incident>    by hand; one incident is one reset
 #
-# The environment holds PULUMI_BACKEND_URL, PULUMI_CONFIG_PASSPHRASE and the REKEY_… of the platform (none for a preview).
-# Two runs never rotate at once: the second finds the stack locked, changes nothing, and fails. Don't cancel the first.
+# The environment contains PULUMI_BACKEND_URL, PULUMI_CONFIG_PASSPHRASE and the REKEY_… of the platform (none for a preview).
+# The stack is locked during a run: a second run changes nothing, and fails. Do not cancel the first.
 set -eu
 cd "$(dirname "$0")"
 
-# Shows the outputs of a run that failed, too.
+# Also shows the outputs of a failed run.
 up() {
   status=0
   pulumi up --stack "$1" --yes --skip-preview || status=$?
