@@ -1,17 +1,32 @@
-// npm test: installs and builds what is needed, then runs the test files that are not slow, or those that are named.
-// `all` runs every file, `slow` only those that `npm test` leaves out: their names end in .slow.test.ts.
+// npm test: installs and builds what is needed, then runs a suite. Files to run instead may follow the suite's name.
 import { bin, build, ensureInstalled, run, root } from "./lib.mjs";
 import { join } from "node:path";
 
-const all = ["test/**/*.test.ts", "examples/**/*.test.ts"];
-const slow = "test/**/*.slow.test.ts";
-const selections = { fast: [...all, "--ignore", slow], slow: [slow], all };
-
-ensureInstalled();
-build();
-const [selected = "fast", ...more] = process.argv.slice(2);
-const spec = selections[selected] ?? [selected, ...more];
-const reporter = join(root, "scripts", "reporter.cjs");
 // Most tests wait for processes of their own: two files at a time take little more than half as long.
 const parallel = ["--parallel", "--jobs", "2"];
-process.exit(run(process.execPath, [bin("mocha/bin/mocha.js"), ...parallel, "--reporter", reporter, ...spec]));
+const all = ["test/**/*.test.ts", "examples/**/*.test.ts"];
+const slow = "test/**/*.slow.test.ts";
+
+const suites = {
+  fast: { options: [...parallel, "--ignore", slow], files: all },
+  slow: { options: parallel, files: [slow] },
+  all: { options: parallel, files: all },
+  docs: { files: ["test/docs/*.test.ts"] },
+  /** On the local engine, and on a `pulumi` on PATH. */
+  e2e: { files: ["test/e2e/**/*.test.ts"] },
+  /** Many more random values than the other suites use. */
+  fuzz: { files: ["test/fuzz/**/*.test.ts"], env: { REKEY_FUZZ_SCALE: "34" } },
+  /** 200 random kills during `up` of 50 resources. REKEY_SEED repeats a run. */
+  kills: { files: ["test/kills/*.test.ts"], env: { REKEY_KILLS: "200" } },
+  /** The model-based tests at full size. REKEY_SEED repeats a run. */
+  model: { files: ["test/model/**/*.test.ts"], env: { REKEY_MODEL_RUNS: "1000", REKEY_MODEL_REAL_RUNS: "30" } },
+};
+
+const [name = "fast", ...named] = process.argv.slice(2);
+const { options = [], files, env } = suites[name] ?? { options: parallel, files: [name] };
+ensureInstalled();
+build();
+const reporter = ["--reporter", join(root, "scripts", "reporter.cjs")];
+const spec = named.length > 0 ? [...(suites[name] ? [] : [name]), ...named] : files;
+const args = [bin("mocha/bin/mocha.js"), ...options, ...reporter, ...spec];
+process.exit(run(process.execPath, args, { env: { ...env, ...process.env } }));

@@ -7,6 +7,7 @@ import { projectRoot } from "../support/host";
 
 describe("npm run release", () => {
   let folder: Folder;
+  let readme = "";
   beforeEach(() => (folder = new Folder()));
   afterEach(() => folder.remove());
 
@@ -14,6 +15,7 @@ describe("npm run release", () => {
 
   function release(changelog: string, ...args: string[]): { status: number | null; said: string } {
     folder.write("CHANGELOG.md", changelog);
+    folder.write("README.md", readme);
     for (const name of ["package.json", "local/package.json"]) {
       folder.write(name, JSON.stringify({ version: "1.2.3" }));
     }
@@ -26,6 +28,15 @@ describe("npm run release", () => {
     });
     return { status, said: stdout + stderr };
   }
+
+  it("is refused while the owner of the repository is a placeholder", () => {
+    readme = "git clone https://github.com/OWNER/pulumi-rekey.git";
+    const { status, said } = release("# Changelog\n\n## Unreleased\n\n- New.\n", "patch");
+    readme = "";
+    assert.equal(status, 1);
+    assert.match(said, /Replace OWNER .* in README\.md\./);
+    assert.doesNotMatch(read("CHANGELOG.md"), /1\.2\.4/);
+  });
 
   for (const [kind, version] of Object.entries({ patch: "1.2.4", minor: "1.3.0", major: "2.0.0" })) {
     it(`gives what is unreleased the version of a ${kind} release`, () => {
@@ -47,7 +58,7 @@ describe("npm run release", () => {
   }
 
   const refused: Readonly<Record<string, readonly [string, string[], RegExp]>> = {
-    "no kind": ["## Unreleased\n\n- New.\n", [], /Say what kind/],
+    "no kind": ["## Unreleased\n\n- New.\n", [], /Name the kind/],
     "nothing new": ["## Unreleased\n\n## 1.2.3\n\n- Old.\n", ["patch"], /nothing to release/],
     "no section": ["# Changelog\n", ["patch"], /no section/],
   };
