@@ -74,6 +74,7 @@ const rows: readonly Row[] = [
     keep,
   ],
   ["an unreadable time", reset(v1, { rotatedAt: "then" }), { ...v1, rotateEvery: "1d" }, /rotatedAt/],
+  ["a part of a time", reset(v1, { rotatedAt: monthAgo.slice(0, 10) }), { ...v1, rotateEvery: "1d" }, /rotatedAt/],
   ["no time", reset(v1, { rotatedAt: undefined }), { ...v1, rotateEvery: "1d" }, /rotatedAt/],
   ["an unreadable time that no one asks for", reset(v1, { rotatedAt: "then" }), { ...v1, rotateEvery: null }, keep],
 
@@ -93,6 +94,9 @@ const rows: readonly Row[] = [
     because("trigger"),
   ],
   ["unconfirmed, an unreadable mark", unknown(v1, 1, { attemptedTrigger: "7:x" }), v1, /attemptedTrigger/],
+  ["unconfirmed, a count that is negative", unknown(v1, -1), v1, /unconfirmedResets/],
+  ["unconfirmed, a count that is not whole", unknown(v1, 0.5), v1, /unconfirmedResets/],
+  ["an outcome that does not exist", { ...reset(v1), outcome: "done" as "reset" }, v1, /outcome/],
 ];
 
 describe("rotation: plan", () => {
