@@ -1,9 +1,7 @@
 import { SettingsError } from "../api/errors";
 import {
   environmentName,
-  howToSet,
   isSecret,
-  lookupIn,
   nameOf,
   settingDefaults,
   type SettingName,
@@ -26,8 +24,8 @@ const configuration = "the stack's configuration";
 
 /** The settings as the provider would have them, those aside that cannot be read. */
 export function settingsOf(stack: StackSettings, environment: NodeJS.ProcessEnv): Settings {
-  const lookup = lookupIn((key) => stack.get(key)?.value, environment);
-  return new Settings((name) => (isSealed(stack, name) ? undefined : lookup(name)));
+  // No setting accepts an empty value.
+  return new Settings((name) => (isSealed(stack, name) ? "" : stack.get(nameOf(name))?.value), environment);
 }
 
 /**
@@ -47,7 +45,7 @@ export function checkSettings(stack: StackSettings, environment: NodeJS.ProcessE
       return { ...check, state: "unchecked", message: `${nameOf(name)} is not set in the environment.` } as const;
     }
     if (source === "not set" && required) {
-      return { ...check, state: "wrong", message: `${nameOf(name)} is not set.`, mend: howToSet(name) } as const;
+      return { ...check, ...problemOf(settings, name) } as const;
     }
     if (source === "not set") {
       const message = `${nameOf(name)} is not set${needed ? `; only ${needed.user} would need it` : ""}.`;
@@ -56,6 +54,16 @@ export function checkSettings(stack: StackSettings, environment: NodeJS.ProcessE
     return { ...check, ...judge(name, source, stack.get(nameOf(name)), settings, environment) };
   });
   return [...known, ...unknownKeys(stack)];
+}
+
+function problemOf(settings: Settings, name: SettingName): Pick<Check, "state" | "message" | "mend"> {
+  try {
+    settings.require(name);
+    return { state: "ok", message: "" };
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    return { state: "wrong", message: `${error.problem}.`, mend: error.advice };
+  }
 }
 
 function sourceOf(name: SettingName, stack: StackSettings, environment: NodeJS.ProcessEnv): Source {
