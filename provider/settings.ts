@@ -6,7 +6,7 @@ import { engineCommands } from "./engineCommands";
 import { platforms } from "./platforms";
 import { environmentName, type FoundSetting, isSecret, type Lookup, nameOf, SettingSources } from "./settingSources";
 
-export { environmentName, isSecret, nameOf };
+export { environmentName, type FoundSetting, isSecret, nameOf };
 
 /** Settings whose values errors show. Any other may hold a credential, by mistake even a user name: `user:password`. */
 const shownNames: readonly string[] = ["deadlineSeconds", "maxConcurrency", "requestsPerSecond", "maxResetsPerRun"];
@@ -107,10 +107,15 @@ export class Settings {
   /** @throws SettingsError that says how to set it. */
   require<N extends SettingName>(name: N): SettingValue<N> {
     const value = this.get(name);
-    if (value !== undefined) return value;
+    if (value === undefined) throw this.missing(name);
+    return value;
+  }
+
+  /** The error for a setting that is required and not set. */
+  missing(name: SettingName): SettingsError {
     const why = this.#sources.whyWithheld(name);
     const problem = `${nameOf(name)} is not set${why === undefined ? "" : `: ${why}`}`;
-    throw new SettingsError("REKEY_SETTING_MISSING", problem, this.#howToSet(name));
+    return new SettingsError("REKEY_SETTING_MISSING", problem, this.#howToSet(name));
   }
 
   /** @throws SettingsError if its value cannot be used. */

@@ -169,7 +169,10 @@ describe("rekey:platform", () => {
         upstash({}, { ...credentials, REKEY_BASE_URL: url, REKEY_QUEUE_URL: url }),
       ]) {
         const missing = { code: "REKEY_SETTING_MISSING", delivery: "not sent" };
-        await assert.rejects(async () => new PlatformClient(settings).databases.resetPassword("db-quickstart"), missing);
+        await assert.rejects(
+          async () => new PlatformClient(settings).databases.resetPassword("db-quickstart"),
+          missing,
+        );
         await assert.rejects(async () => new PlatformClient(settings).flowControl.globalParallelism(), missing);
       }
       assert.deepEqual([platform.requests.length, platform.resetCount], [0, 0]);
