@@ -1,5 +1,5 @@
 import type * as dynamic from "@pulumi/pulumi/dynamic";
-import { InputError, RekeyError, SettingsError } from "./api/errors";
+import { RekeyError, SettingsError, StateError, withCode } from "./api/errors";
 import { engineCommands } from "./engineCommands";
 import { engineMessage, type Properties, unknownNames, withoutProvider, wrap } from "./engineValues";
 import { engineAddress, EngineWatch } from "./engineWatch";
@@ -10,10 +10,10 @@ import * as passwordRotationShardHandler from "./lifecycle/passwordRotationShard
 import { type Session, sessionFromSettings } from "./lifecycle/session";
 import { oldestPulumi } from "./version";
 
-/** How a resource is checked, compared and changed, in plain objects. */
+/** Checks, compares and changes a resource, in plain objects. */
 interface ResourceHandler<Inputs, Outputs> {
   readonly secretOutputs: readonly string[];
-  /** Inputs that decide whether something is done; while one is unknown, so is the decision. */
+  /** Inputs that decide whether a reset is due. While one is unknown, so is the decision. */
   readonly decidingInputs: readonly string[];
   check(inputs: Inputs, unknown: ReadonlySet<string>, session: Session): CheckFailure[];
   diff(saved: Outputs, inputs: Inputs, session: Session): Difference;
@@ -23,7 +23,7 @@ interface ResourceHandler<Inputs, Outputs> {
 /** Bytes of an init error's properties. A trailer of 60 kB hangs the call permanently, and the response is lost. */
 const maxInitErrorProperties = 32 * 1024;
 
-/** The session of this process. All resources share its limits, and what it remembers. */
+/** The session of this process. All resources share its limits and results. */
 let session: Session | undefined;
 
 function startSession(configuration: (key: string) => string | undefined): Session {
@@ -32,9 +32,10 @@ function startSession(configuration: (key: string) => string | undefined): Sessi
   return sessionFromSettings(configuration, watch && ((facts) => watch.requireEngine(facts)));
 }
 
-/** A host that never calls `configure` must not fall back on the environment, which may name another platform. */
+/** A host that never calls `configure` must not fall back to the environment, which may name another platform. */
 function notConfigured(): SettingsError {
   return new SettingsError(
+    "REKEY_PULUMI_TOO_OLD",
     "Pulumi's provider host does not pass on the stack's configuration, because its @pulumi/pulumi is too old",
     `Update @pulumi/pulumi to ${oldestPulumi} or later in the package.json of the program, then run again.`,
   );
@@ -46,7 +47,7 @@ function requireSession(): Session {
   return session;
 }
 
-/** An error that tells the engine to save the properties all the same. */
+/** An error with which the engine saves the properties nevertheless. */
 class InitError extends Error {
   readonly reasons: readonly string[];
 
@@ -82,32 +83,29 @@ function adapter<Inputs, Outputs>(
     return { id, outs };
   }
 
-  /**
-   * What was saved under another id than the resource's own is damaged: a replacement would reset what nobody asked
-   * for.
-   */
+  /** A saved id that differs from the resource's own is damaged: replacing the resource would be an unrequested reset. */
   function requireSound(id: string, saved: Properties): void {
     if (saved[idInput] === id) return;
-    throw new InputError(
-      `the saved output ${idInput}`,
-      `is not ${JSON.stringify(id)}, the id of the resource: the state is damaged`,
-      `Restore it from an earlier \`${engineCommands.exportState}\`, or ${engineCommands.removeFromState}: creating it again is one more reset.`,
+    throw new StateError(
+      idInput,
+      `is not ${JSON.stringify(id)}, the id of the resource`,
+      `Restore it from an earlier \`${engineCommands.exportState}\`, or ${engineCommands.removeFromState}: creating it again resets the password once more.`,
     );
   }
 
   return {
-    // All is done when the first synchronous run ends: another call may come before this one is awaited.
-    configure: ({ config }) => answer(() => void (session ??= startSession((key) => config.get(key)))),
+    // Takes effect synchronously: another call may arrive before this one is awaited.
+    configure: ({ config }) => respond(() => void (session ??= startSession((key) => config.get(key)))),
     check: (_olds, news) =>
-      answer(() => {
+      respond(() => {
         const reasons = session
           ? handler.check(withoutProvider(news) as Inputs, unknownNames(news), session).map(inProgram)
           : [notConfigured().message];
-        // The engine prints the value of a property that is named here, also of a secret one.
+        // The engine prints the value of a property that is named here, even of a secret one.
         return { inputs: news, failures: reasons.map((reason) => ({ property: "", reason })) };
       }),
     diff: (id, olds, news) =>
-      answer(() => {
+      respond(() => {
         requireSound(id, olds);
         const unknown = unknownNames(news);
         if (handler.decidingInputs.some((name) => unknown.has(name))) return { changes: true };
@@ -119,45 +117,45 @@ function adapter<Inputs, Outputs>(
         if (notice) console.error(notice);
         return { changes, replaces: [...(replaces ?? [])] };
       }),
-    create: (inputs) => answer(() => apply(undefined, inputs)),
+    create: (inputs) => respond(() => apply(undefined, inputs)),
     update: (id, olds, news) =>
-      answer(() => {
+      respond(() => {
         requireSound(id, olds);
         return apply(olds, news);
       }),
-    // The interface has no reading of a database: what was saved stays what is known.
-    read: (id, props = {}) => answer(() => ({ id, props: wrap(props, handler.secretOutputs) })),
-    // Deleting the resource leaves the database, and its password, as they are.
-    delete: () => answer(() => undefined),
+    // The interface has no operation that reads a database.
+    read: (id, props = {}) => respond(() => ({ id, props: wrap(props, handler.secretOutputs) })),
+    // Deleting the resource leaves the database and its password unchanged.
+    delete: () => respond(() => undefined),
   };
 }
 
-/** An input is checked before anything else: says so, and where it is to be mended. */
-function inProgram({ reason }: CheckFailure): string {
-  return `${reason}. Nothing was sent. Correct the program, then run again.`;
+/** The message of a failed check. */
+function inProgram({ reason, code = "REKEY_INPUT_INVALID" }: CheckFailure): string {
+  return withCode(`${reason}. Nothing was sent. Correct the program, then run again.`, code);
 }
 
-/** Runs a call so that whatever goes wrong in it reaches the engine as an error it can show. */
-async function answer<T>(call: () => T | Promise<T>): Promise<T> {
+/** Runs a call so that any failure reaches the engine as an error that it can show. */
+async function respond<T>(call: () => T | Promise<T>): Promise<T> {
   try {
     return await call();
   } catch (error) {
-    if (!(error instanceof Error)) throw new Error(ourMistake(String(error)));
-    const meant = error instanceof RekeyError || error instanceof InitError;
-    error.message = engineMessage(meant ? error.message : ourMistake(error.message));
+    if (!(error instanceof Error)) throw new Error(internalError(String(error)));
+    const expected = error instanceof RekeyError || error instanceof InitError;
+    error.message = engineMessage(expected ? error.message : internalError(error.message));
     throw error;
   }
 }
 
-function ourMistake(message: string): string {
-  return `pulumi-rekey failed in a way it should not: ${message}. Report this to pulumi-rekey.`;
+function internalError(message: string): string {
+  return withCode(`pulumi-rekey failed unexpectedly: ${message}. This is a bug: please report it.`, "REKEY_INTERNAL");
 }
 
-/** What `PasswordRotation` resources name as their provider. */
+/** The provider of `PasswordRotation`. */
 export const passwordRotation = adapter(passwordRotationHandler, "databaseId");
 
-/** What the shards of `PasswordRotationFleet` components name as their provider. */
+/** The provider of the shards of a `PasswordRotationFleet`. */
 export const passwordRotationShard = adapter(passwordRotationShardHandler, "shard");
 
-/** What `FlowControlReset` resources name as their provider. */
+/** The provider of `FlowControlReset`. */
 export const flowControlReset = adapter(flowControlResetHandler, "flowControlKey");

@@ -1,9 +1,9 @@
 import { secret, unknownValue } from "./records/markers";
 
-/** Values as they go between the engine and the host. */
+/** Values between the engine and the host. */
 export type Properties = Record<string, unknown>;
 
-/** Values as the engine takes them: plain, with secrets marked each time, because the engine remembers no marks. */
+/** Values for the engine: plain, with secrets marked on each call, because the engine does not remember the marks. */
 export function wrap(outputs: Properties, secretNames: readonly string[]): Properties {
   const plain = JSON.parse(
     JSON.stringify(outputs, (_, value: unknown) => (typeof value === "bigint" ? value.toString() : value)),
@@ -14,23 +14,23 @@ export function wrap(outputs: Properties, secretNames: readonly string[]): Prope
   return plain;
 }
 
-/** The inputs without the provider's text, which is the host's affair. */
+/** The inputs without the provider's text, which only the host needs. */
 export function withoutProvider({ __provider, ...inputs }: Properties): Properties {
   return inputs;
 }
 
-/** The inputs that are not known yet, or hold something that is not. */
+/** The inputs that are unknown, or contain an unknown value. */
 export function unknownNames(inputs: Properties): Set<string> {
   return new Set(
     Object.keys(inputs).filter((name) => JSON.stringify(inputs[name] ?? null).includes(`"${unknownValue}"`)),
   );
 }
 
-/** Characters of a message, as gRPC writes it in a trailer. One that is too large is never answered. */
+/** Characters of a message, as gRPC encodes it in a trailer. A call with a larger one never returns. */
 const maxEncoded = 4_000;
 
 /**
- * A message that gRPC can carry: without broken Unicode, which it cannot encode, and without its middle where it is too
+ * A message that gRPC can carry: without malformed Unicode, which it cannot encode, and without its middle if it is too
  * long.
  */
 export function engineMessage(message: string, longest = maxEncoded): string {

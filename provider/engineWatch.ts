@@ -14,8 +14,8 @@ export const freshnessMs = 10;
 const emptyMessage = Buffer.alloc(5);
 
 /**
- * Makes sure that the engine that asked for a reset is still there to save its result. A provider host outlives an
- * engine that was killed, and would go on sending resets.
+ * Makes sure that the engine that requested a reset is still running and can save its result. A provider host outlives an
+ * engine that was killed, and would continue to send resets.
  *
  * It keeps one connection for as long as the host lives. The operating system closes it with the engine's process, and
  * another process that takes over the port cannot take over the connection. A call on it shows that the other side is a
@@ -27,7 +27,7 @@ export class EngineWatch {
 
   /** @param address `host:port` of the engine's gRPC server */
   constructor(address: string) {
-    // What becomes of the session is seen by the call that follows.
+    // The next call sees whether the session failed.
     this.#session = connect(`http://${address}`).on("error", () => undefined);
     this.#session.unref();
   }
@@ -37,13 +37,19 @@ export class EngineWatch {
     const now = performance.now();
     if (!this.#last || now - this.#last.began > freshnessMs) this.#last = { began: now, responds: this.#responds() };
     if ((await this.#last.responds) && !this.#session.destroyed) return;
-    throw new NotSentError(facts, "the engine that requested it is gone, and could not save the result", "Run again.");
+    throw new NotSentError(
+      facts,
+      "the engine that requested it has ended and could not save the result",
+      "Run again.",
+      undefined,
+      "REKEY_ENGINE_GONE",
+    );
   }
 
   #responds(): Promise<boolean> {
     if (this.#session.closed || this.#session.destroyed) return Promise.resolve(false);
     return new Promise((resolve) => {
-      // Any gRPC server answers this call, if only with "unimplemented".
+      // Any gRPC server responds to this call, if only with "unimplemented".
       const call = this.#session.request({
         ":method": "POST",
         ":path": "/grpc.health.v1.Health/Check",

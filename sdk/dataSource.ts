@@ -4,8 +4,8 @@ import { allDone } from "./allDone";
 /** Options of a data source's Output form. */
 export interface DataSourceOptions {
   /**
-   * Resources that must be done before the platform is read: a FlowControlReset whose effect is to be shown, a
-   * component with all that is in it.
+   * Resources that must be done before the platform is read, for example a FlowControlReset. A component includes its
+   * children.
    *
    * @default none
    */
@@ -13,7 +13,7 @@ export interface DataSourceOptions {
 }
 
 /**
- * Reads once the arguments are known and the resources are done. With anything unknown, in a preview, nothing is read.
+ * Reads when the arguments are known and the resources are done. If anything is unknown in a preview, nothing is read.
  */
 export function readAfter<Args, Result>(
   args: { readonly [K in keyof Args]: pulumi.Input<Args[K]> },

@@ -1,15 +1,16 @@
 import * as pulumi from "@pulumi/pulumi";
 import { requirePackageForHost } from "./hostPackage";
 import { typeTokenOf } from "./pulumiInternals";
+import { runError } from "./runError";
 
-/** What every dynamic resource's type begins with: the plugin, and this package's module. */
+/** The prefix of the type token of each dynamic resource: the plugin, and this package's module. */
 const typePrefix = "pulumi-nodejs:dynamic/rekey";
 
-/** A resource whose changes are made by the provider entry point of this package, in Pulumi's dynamic provider host. */
+/** A resource that this package's provider manages in Pulumi's dynamic provider host. */
 export abstract class DynamicResource extends pulumi.CustomResource {
   /**
-   * @param provider what the provider entry point calls this resource's provider. The text made of it is constant for
-   * ever: a changed text would be an update, and so perhaps a reset.
+   * @param provider name of the resource's provider in `pulumi-rekey/provider`. The text made of it must never change:
+   * a changed text would be an update, and so possibly a reset.
    */
   protected constructor(
     type: string,
@@ -29,8 +30,8 @@ export abstract class DynamicResource extends pulumi.CustomResource {
       {
         ...options,
         additionalSecretOutputs: [...secretOutputs, ...(options?.additionalSecretOutputs ?? [])],
-        // Deleting sends nothing, so the engine need not load the provider for it: the package can go with its
-        // resources.
+        // Deleting sends nothing, so the engine does not need the provider: the package can be removed together with
+        // its resources.
         retainOnDelete: options?.retainOnDelete ?? true,
       },
     );
@@ -38,15 +39,16 @@ export abstract class DynamicResource extends pulumi.CustomResource {
 }
 
 /**
- * The host fails an import, and a read with `id` would save a resource without a record or credentials.
+ * Pulumi's host cannot import, and a read with `id` would save a resource without a record or credentials.
  *
- * @throws RunError that says what to do instead.
+ * @throws RunError
  */
 function refuseImport(type: string, name: string, options: pulumi.CustomResourceOptions | undefined): void {
   const option = (["import", "id"] as const).find((one) => options?.[one] !== undefined);
   if (option === undefined) return;
-  throw new pulumi.RunError(
-    `${type} "${name}" cannot have the option \`${option}\`: the platform has nothing that Rekey could import. Nothing was sent. Remove the option; a PasswordRotation with \`initialRotation: false\` adopts its database without a reset.`,
+  throw runError(
+    "REKEY_IMPORT_UNSUPPORTED",
+    `${type} "${name}" does not support the option \`${option}\`: the platform has nothing to import. Nothing was sent. Remove the option; a PasswordRotation with \`initialRotation: false\` adopts its database without a reset.`,
   );
 }
 
@@ -55,7 +57,7 @@ export function typeOf(type: string): string {
   return `${typePrefix}:${type}`;
 }
 
-/** Whether an object is a resource of this package, of the given type; also one made by another copy of it. */
+/** Whether an object is a resource of this package and of the given type, even from another copy of the package. */
 export function isOfType(type: string, object: unknown): boolean {
   return pulumi.CustomResource.isInstance(object) && typeTokenOf(object) === typeOf(type);
 }

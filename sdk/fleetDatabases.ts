@@ -1,13 +1,14 @@
 import * as pulumi from "@pulumi/pulumi";
 import { isKnown } from "./pulumiInternals";
+import { runError } from "./runError";
 import { engineCommands } from "../provider/engineCommands";
 
-/** A database of a fleet that has more to say than its id. */
+/** A database of a fleet, with a trigger of its own. */
 export interface FleetDatabaseArgs {
   /** Id of the database. It must be known in a preview. */
   databaseId: pulumi.Input<string>;
   /**
-   * The password of this database is reset when this changes, besides when the fleet's `version` does.
+   * The password of this database is reset when this changes, in addition to the fleet's `version`.
    *
    * @default none
    */
@@ -21,14 +22,14 @@ export interface FleetDatabaseArgs {
 }
 
 /**
- * The databases of a fleet: their ids, or by names of your own. A name can be changed at any time: it resets nothing.
+ * The databases of a fleet: a list of ids, or a map from names of your choice. Changing a name resets nothing.
  */
 export type FleetDatabases =
   readonly pulumi.Input<string>[] | Readonly<Record<string, pulumi.Input<string | FleetDatabaseArgs>>>;
 
 type Entry = string | FleetDatabaseArgs;
 
-/** A database whose name and id are known, while what else is said of it may come later. */
+/** A database whose name and id are known. Its other inputs may still be unknown. */
 export interface NamedDatabase {
   readonly name: string;
   readonly databaseId: string;
@@ -36,8 +37,8 @@ export interface NamedDatabase {
 }
 
 /**
- * Reads which databases there are: that decides which resources are made, and so must be known at once. What else is
- * said of them stays an Input, with all that Pulumi knows of it: whether it is secret, and where it comes from.
+ * Reads the ids of the databases, which decide which resources exist and must therefore be known. The other values stay
+ * Inputs, so that Pulumi still knows which are secret, and their dependencies.
  *
  * @throws RunError that names the argument that is unknown or cannot be used.
  */
@@ -45,7 +46,7 @@ export async function readFleetDatabases(fleet: string, given: pulumi.Input<Flee
   const argument = `PasswordRotationFleet ${JSON.stringify(fleet)}: databases`;
   const databases = await known(given, argument);
   if (typeof databases !== "object" || databases === null) {
-    throw new pulumi.RunError(`${argument} must be a list of ids, or a map of names to ids or databases`);
+    throw runError("REKEY_INPUT_INVALID", `${argument} must be a list of ids, or a map of names to ids or databases`);
   }
   const isList = Array.isArray(databases);
   const whole = isLate(given) ? (pulumi.output(given) as pulumi.Output<Record<string, Entry>>) : undefined;
@@ -53,7 +54,7 @@ export async function readFleetDatabases(fleet: string, given: pulumi.Input<Flee
   const named = await Promise.all(
     entries.map(async ([key, entry]): Promise<NamedDatabase> => {
       const databaseId = await knownId(entry, `${argument}[${isList ? key : JSON.stringify(key)}]`);
-      // From where it came, so that nothing is lost of what Pulumi knows of it.
+      // Keeps what Pulumi knows of the input: secretness and dependencies.
       const source = whole?.apply((all) => all[key] as Entry) ?? entry;
       const input = isLate(source)
         ? pulumi.output(source).apply((late) => inShort(late) as Entry)
@@ -70,10 +71,10 @@ async function knownId(given: pulumi.Input<Entry>, field: string): Promise<strin
   const inside = typeof entry === "object" && entry !== null;
   const id: unknown = inside ? await known((entry as FleetDatabaseArgs).databaseId, `${field}.databaseId`) : entry;
   if (typeof id === "string") return id;
-  throw new pulumi.RunError(`${field} must be the id of a database, or hold it as databaseId`);
+  throw runError("REKEY_INPUT_INVALID", `${field} must be the id of a database, or an object with its databaseId`);
 }
 
-/** The id alone, where nothing else is said of the database. */
+/** The id alone, if nothing else is set. */
 function inShort(entry: Entry): pulumi.Input<string> | FleetDatabaseArgs {
   const alone = typeof entry === "object" && Object.keys(entry).length === 1;
   return alone ? entry.databaseId : entry;
@@ -89,9 +90,10 @@ async function known<T>(input: pulumi.Input<T>, field: string): Promise<T> {
   if (await isKnown(output)) {
     return new Promise((resolve) => void output.apply((value) => resolve(value)));
   }
-  throw new pulumi.RunError(
-    `${field} is not known yet. The ids of a fleet's databases decide which resources there are, so they must be known in a preview too: ` +
-      `take them from the configuration, or create the databases in another stack or by an earlier \`${engineCommands.up}\`.`,
+  throw runError(
+    "REKEY_INPUT_UNKNOWN",
+    `${field} is unknown. The ids of a fleet's databases decide which resources exist, so they must be known in previews too: ` +
+      `read them from the configuration, or create the databases in another stack or in an earlier \`${engineCommands.up}\`.`,
   );
 }
 
@@ -102,8 +104,9 @@ function requireDistinct(argument: string, databases: readonly NamedDatabase[]):
     if (other !== undefined) {
       const both =
         other === name ? "it is listed twice" : `it is both ${JSON.stringify(other)} and ${JSON.stringify(name)}`;
-      throw new pulumi.RunError(
-        `${argument} holds the database ${JSON.stringify(databaseId)} twice: ${both}. Remove one of them.`,
+      throw runError(
+        "REKEY_DUPLICATE_DATABASE",
+        `${argument} contains the database ${JSON.stringify(databaseId)} twice: ${both}. Remove one of them.`,
       );
     }
     names.set(databaseId, name);

@@ -1,9 +1,10 @@
+import { withCode } from "../provider/api/errors";
 import { engineCommands } from "../provider/engineCommands";
 import { type FleetDatabaseSecrets, type FleetDatabaseState, type FleetOutcome } from "../provider/lifecycle/resource";
 import { type Credentials, type DatabaseRecord } from "../provider/records/database";
 import { type NamedDatabase } from "./fleetDatabases";
 
-/** How a database of a fleet stands. */
+/** The state of one database of a fleet. */
 export interface FleetDatabase {
   /** Id of the database. */
   readonly databaseId: string;
@@ -12,28 +13,28 @@ export interface FleetDatabase {
   /** Confirmed resets by this fleet. */
   readonly rotationCount: number;
   /**
-   * `reset`, `adopted`, `unknown` when the platform did not confirm the last reset, or `pending` before the first one.
+   * `reset`, `adopted`, `unknown` if the platform did not confirm the last reset, or `pending` before the first one.
    */
   readonly outcome: FleetOutcome;
-  /** Why the last `up` did not do what was wanted, or what of the platform's answer was unreadable. */
+  /** Why the last `up` failed for this database, or which parts of the platform's response could not be read. */
   readonly problem?: string | undefined;
 }
 
-/** What the platform sent with the last reset of a database; all of it is secret. */
+/** The credentials that the platform returned with the last reset of a database. All are secret. */
 export interface FleetCredentials extends Credentials {
-  /** JSON text of what the platform sent and Rekey does not know. */
+  /** JSON text of the fields that Rekey does not know. */
   readonly otherFields?: string | undefined;
 }
 
 /** A database's record as the platform returned it with the last reset. */
 export interface FleetRecord {
-  /** Each value as the platform gave it. */
+  /** The record, each value as the platform returned it. */
   readonly record: DatabaseRecord;
   /** Exact digits of the record's integers beyond 2^53, by field. */
   readonly exactIntegers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** A database by the program's name for it, and what is saved of it; nothing where it is not created yet. */
+/** The name of a database in the program, and its saved state. */
 export type NamedState = readonly [name: string, state: FleetDatabaseState];
 
 type Names = readonly Pick<NamedDatabase, "name" | "databaseId">[];
@@ -54,7 +55,7 @@ export function databasesOf(states: readonly NamedState[]): Record<string, Fleet
   return Object.fromEntries(entries);
 }
 
-/** What a shard saved of its databases' secrets; nothing where it is not created yet. */
+/** The secrets that a shard saved; none if it does not exist yet. */
 export function secretsFrom(text: string | undefined): FleetDatabaseSecrets[] {
   return text === undefined ? [] : (JSON.parse(text) as FleetDatabaseSecrets[]);
 }
@@ -94,10 +95,10 @@ export function oldestOf(states: readonly NamedState[]): string | undefined {
   return states.flatMap(([, { rotatedAt, adoptedAt }]) => rotatedAt ?? adoptedAt ?? []).sort()[0];
 }
 
-/** Databases that are named in an error; of the others only the count is said. */
+/** Databases that are named in an error; the others are counted. */
 const mostNamed = 20;
 
-/** The error for a fleet that is not as wanted; undefined where it is. */
+/** The error for a fleet with failed databases; undefined if there is none. */
 export function failureOf(fleet: string, states: readonly NamedState[]): string | undefined {
   const failed = states.filter(([, { problem, notTried }]) => problem !== undefined && !notTried);
   const notTried = states.filter(([, state]) => state.notTried).length;
@@ -108,11 +109,12 @@ export function failureOf(fleet: string, states: readonly NamedState[]): string 
   if (failed.length > mostNamed) lines.push(`  and ${failed.length - mostNamed} more: see the output \`failed\``);
   if (notTried > 0) {
     lines.push(
-      `  ${notTried} were not tried, so that their passwords are as they were: so many had failed before (maxFailures)`,
+      `  ${notTried} were not attempted, because too many others had failed (maxFailures): their passwords are unchanged`,
     );
   }
-  return (
+  return withCode(
     `PasswordRotationFleet ${JSON.stringify(fleet)}: ${failed.length} of ${states.length} databases failed:\n${lines.join("\n")}\n` +
-    `All others are saved. Run \`${engineCommands.up}\` again: it takes up only those that failed, are unknown or were not tried.`
+      `All others are saved. Run \`${engineCommands.up}\` again: it only processes databases that failed, are unknown or were not attempted.`,
+    "REKEY_FLEET_INCOMPLETE",
   );
 }

@@ -5,18 +5,18 @@ import { DynamicResource, isOfType } from "./dynamicResource";
 
 const type = "FlowControlReset";
 
-/** What a `FlowControlReset` is made of. */
+/** The arguments of `FlowControlReset`. */
 export interface FlowControlResetArgs {
-  /** The key whose counters are reset. A change makes a new resource, and so a reset of the other key. */
+  /** The key whose counters are reset. Changing it replaces the resource, and so resets the other key. */
   flowControlKey: pulumi.Input<string>;
   /**
-   * The counters are reset when this changes; an incident's id is a good one. `1` and `"1"` are the same.
+   * The counters are reset when this changes, for example to the id of an incident. `1` and `"1"` are the same.
    *
    * @default none: only creating the resource resets
    */
   version?: pulumi.Input<string | number> | undefined;
   /**
-   * Further values whose change resets the counters, together with `version`. Taking all of them away resets nothing.
+   * Further values whose change resets the counters, in addition to `version`. Removing all of them resets nothing.
    *
    * @default none
    */
@@ -24,32 +24,36 @@ export interface FlowControlResetArgs {
 }
 
 /**
- * Resets the parallelism and rate counters of a flow-control key, so that waiting messages can be dispatched at once:
- * when it is created, and when its trigger changes. Preview, refresh and destroy never reset anything.
+ * Resets the counters of a flow-control key, so that waiting messages can be delivered at once: when it is created, and
+ * when its trigger changes. Previews, refresh and destroy never reset anything.
  *
- * @see Interface, section 4.3
+ * @see docs/interface.md#reset-a-flow-control-key
+ * @example
+ * ```ts
+ * const reset = new FlowControlReset("orders", { flowControlKey: "orders", version: "incident-42" });
+ * export const waiting = reset.after.apply((key) => key?.waitListSize);
+ * ```
  */
 export class FlowControlReset extends DynamicResource {
   /** The key. */
   declare readonly flowControlKey: pulumi.Output<string>;
-  /** The key right before the reset; undefined where it could not be read. */
+  /** The key immediately before the reset; undefined if it could not be read. */
   declare readonly before: pulumi.Output<FlowControlKey | undefined>;
   /**
-   * The key right after the reset; undefined where it could not be read. Platforms may take a moment to show a reset.
+   * The key immediately after the reset; undefined if it could not be read. A platform may show a reset with a delay.
    */
   declare readonly after: pulumi.Output<FlowControlKey | undefined>;
   /** Time of the last reset (ISO 8601, UTC). */
   declare readonly resetAt: pulumi.Output<string>;
-  /** Resets by this resource. */
+  /** Number of resets by this resource. */
   declare readonly resetCount: pulumi.Output<number>;
-  /** Mark of the trigger that was answered last. Secret, because a version may be one. */
+  /** Mark of the trigger of the last reset. Secret, because a version may be. */
   declare readonly appliedTrigger: pulumi.Output<string>;
 
   /**
-   * @param name unique name of the resource in its stack. A rename without `aliases` makes a new resource, and so a
-   * reset.
-   * @throws RunError if Pulumi's provider host would not find or configure this package, and for the options `import`
-   * and `id`.
+   * @param name unique name of the resource in its stack. Renaming it without `aliases` replaces it, and so resets.
+   * @throws RunError if Pulumi's provider host cannot find or configure this package, and for the options `import` and
+   * `id`.
    */
   constructor(name: string, args: FlowControlResetArgs, options?: pulumi.CustomResourceOptions) {
     const outputs = {
@@ -62,7 +66,7 @@ export class FlowControlReset extends DynamicResource {
     super(type, "flowControlReset", name, { ...outputs, ...args }, secretFlowControlResetOutputs, options);
   }
 
-  /** Whether an object is a FlowControlReset, also one of another copy of this package. */
+  /** Whether an object is a FlowControlReset, even from another copy of this package. */
   static override isInstance(this: void, object: unknown): object is FlowControlReset {
     return isOfType(type, object);
   }

@@ -3,31 +3,43 @@ import { type FlowControlKey } from "../provider/records/flowControl";
 import { type DataSourceOptions, readAfter } from "./dataSource";
 import { queueReads } from "./queueReads";
 
-/** What `getFlowControlKey` reads. */
+/** The arguments of `getFlowControlKey`. */
 export interface GetFlowControlKeyArgs {
   /** The key to read. */
   flowControlKey: string;
 }
 
-/** The same with values that may come later. */
+/** The arguments of `getFlowControlKeyOutput`. */
 export interface GetFlowControlKeyOutputArgs {
   /** The key to read. */
   flowControlKey: pulumi.Input<string>;
 }
 
 /**
- * Reads the state of one flow-control key: what waits, what runs, and its limits. A key that the platform holds no
- * state for is `exists: false`, with all counters 0. Reads that are asked for at the same time share their requests:
- * the same key is read once, and more than 8 keys by one list.
+ * Reads the state of one flow-control key: waiting and running messages, and its limits. A key without state has
+ * `exists: false` and counters of 0. Reads that are started together share their requests: the same key is read once,
+ * and more than 8 keys are read by one list request.
  *
- * @throws RekeyError where it could not be read.
- * @see Interface, section 4.2
+ * @throws SettingsError, InputError, NotSentError, RejectedError, UnconfirmedError or UnreadableError
+ * @see docs/interface.md#read-a-flow-control-key
+ * @example
+ * ```ts
+ * const { waitListSize } = await getFlowControlKey({ flowControlKey: "orders" });
+ * ```
  */
 export async function getFlowControlKey(args: GetFlowControlKeyArgs): Promise<FlowControlKey> {
   return queueReads().get(args.flowControlKey);
 }
 
-/** `getFlowControlKey` for values that may come later; read after `dependsOn`, and not while anything is unknown. */
+/**
+ * `getFlowControlKey` for Inputs. It reads after `dependsOn`, and not while an input is unknown.
+ *
+ * @example
+ * ```ts
+ * const key = getFlowControlKeyOutput({ flowControlKey: "orders" }, { dependsOn: reset });
+ * export const waiting = key.waitListSize;
+ * ```
+ */
 export function getFlowControlKeyOutput(
   args: GetFlowControlKeyOutputArgs,
   options?: DataSourceOptions,

@@ -3,17 +3,17 @@ import { type FlowControlKey } from "../provider/records/flowControl";
 import { type DataSourceOptions, readAfter } from "./dataSource";
 import { queueReads } from "./queueReads";
 
-/** What `getFlowControlKeys` lists. */
+/** The arguments of `getFlowControlKeys`. */
 export interface GetFlowControlKeysArgs {
   /**
-   * Filters the keys by name. Whether it must be a part or the beginning of the name is the platform's choice.
+   * Filters the keys by name. The platform decides whether it matches any part or the beginning of the name.
    *
    * @default none: all keys
    */
   search?: string | undefined;
 }
 
-/** The same with values that may come later. */
+/** The arguments of `getFlowControlKeysOutput`. */
 export interface GetFlowControlKeysOutputArgs {
   /**
    * Filters the keys by name.
@@ -24,16 +24,27 @@ export interface GetFlowControlKeysOutputArgs {
 }
 
 /**
- * Lists the flow-control keys that hold state, with their counters and limits.
+ * Lists the flow-control keys that have state, with their counters and limits.
  *
- * @throws RekeyError where they could not be read.
- * @see Interface, section 4.2
+ * @throws SettingsError, NotSentError, RejectedError, UnconfirmedError or UnreadableError
+ * @see docs/interface.md#list-flow-control-keys
+ * @example
+ * ```ts
+ * const keys = await getFlowControlKeys({ search: "orders" });
+ * ```
  */
 export async function getFlowControlKeys(args: GetFlowControlKeysArgs = {}): Promise<FlowControlKey[]> {
   return queueReads().list(args.search);
 }
 
-/** `getFlowControlKeys` for values that may come later; read after `dependsOn`, and not while anything is unknown. */
+/**
+ * `getFlowControlKeys` for Inputs. It reads after `dependsOn`, and not while an input is unknown.
+ *
+ * @example
+ * ```ts
+ * const keys = getFlowControlKeysOutput({}, { dependsOn: reset });
+ * ```
+ */
 export function getFlowControlKeysOutput(
   args: GetFlowControlKeysOutputArgs = {},
   options?: DataSourceOptions,

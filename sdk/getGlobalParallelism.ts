@@ -4,16 +4,28 @@ import { type DataSourceOptions, readAfter } from "./dataSource";
 import { queueReads } from "./queueReads";
 
 /**
- * Reads how many messages run, and may run, over all keys. Older platforms tell `waitListSize` alone.
+ * Reads how many messages are running, and how many may run, across all keys. Older platforms return `waitListSize`
+ * only.
  *
- * @throws RekeyError where it could not be read.
- * @see Interface, section 4.4
+ * @throws SettingsError, NotSentError, RejectedError, UnconfirmedError or UnreadableError
+ * @see docs/interface.md#read-the-global-parallelism
+ * @example
+ * ```ts
+ * const { parallelismCount, parallelismMax } = await getGlobalParallelism();
+ * ```
  */
 export async function getGlobalParallelism(): Promise<GlobalParallelism> {
   return queueReads().globalParallelism();
 }
 
-/** `getGlobalParallelism` after `dependsOn`; not read while one of those is unknown. */
+/**
+ * `getGlobalParallelism` after `dependsOn`. It does not read while one of these resources is unknown.
+ *
+ * @example
+ * ```ts
+ * const parallelism = getGlobalParallelismOutput({ dependsOn: reset });
+ * ```
+ */
 export function getGlobalParallelismOutput(options?: DataSourceOptions): pulumi.Output<GlobalParallelism> {
   return readAfter({}, options, getGlobalParallelism);
 }

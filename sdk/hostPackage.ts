@@ -1,16 +1,16 @@
 import { realpathSync } from "node:fs";
 import { join } from "node:path";
-import * as pulumi from "@pulumi/pulumi";
 import { howToHaveOne, howToInstall, installedFrom } from "./installed";
 import { requirePulumi } from "./pulumiVersion";
+import { runError } from "./runError";
 
 let checked = false;
 
 /**
- * Makes sure that the provider host, which looks from the program's working directory upwards, will find this very
- * package, and that it will configure it.
+ * Makes sure that Pulumi's provider host, which searches from the program's working directory upwards, finds this copy
+ * of the package and configures it.
  *
- * @throws RunError that says what to add or update where.
+ * @throws RunError
  */
 export function requirePackageForHost(): void {
   if (checked) return;
@@ -18,14 +18,16 @@ export function requirePackageForHost(): void {
   const directory = process.cwd();
   const found = installedFrom(directory);
   if (found === undefined) {
-    throw new pulumi.RunError(
-      `Pulumi's provider host will not find pulumi-rekey from ${directory}. Nothing was sent.\n` +
+    throw runError(
+      "REKEY_NOT_INSTALLED",
+      `Pulumi's provider host cannot find pulumi-rekey from ${directory}. Nothing was sent.\n` +
         howToInstall(directory),
     );
   }
   const own = realpathSync(join(__dirname, "..", ".."));
   if (found !== own) {
-    throw new pulumi.RunError(
+    throw runError(
+      "REKEY_INSTALLED_TWICE",
       `Two copies of pulumi-rekey are installed: the program uses ${own}, and Pulumi's provider host would use ${found}. Nothing was sent.\n` +
         howToHaveOne(directory),
     );

@@ -1,3 +1,14 @@
+export {
+  type ErrorCode,
+  InputError,
+  NotSentError,
+  RejectedError,
+  RekeyError,
+  RequestError,
+  SettingsError,
+  UnconfirmedError,
+  UnreadableError,
+} from "../provider/api/errors";
 export { type DatabaseRecord } from "../provider/records/database";
 export { type FlowControlKey, type GlobalParallelism } from "../provider/records/flowControl";
 export { type FleetOutcome } from "../provider/lifecycle/resource";

@@ -2,18 +2,18 @@ import * as pulumi from "@pulumi/pulumi";
 import { typeOf } from "./dynamicResource";
 import { perRun } from "./perRun";
 
-/** Who rotates which database, by the databases' ids: as far as this program has said it. */
+/** The resources of this program that rotate a database, by its id. */
 const ownersOfRun = perRun(() => new Map<string, Set<Owner>>());
 
 /**
- * Who rotates a database. A child's full name is known only when the engine has its component; so there is a short one.
+ * A resource that rotates a database. The URN of a component's child is known late; until then it has a short name.
  */
 interface Owner {
   readonly shortName: string;
   urn?: string;
 }
 
-/** What tells the provider who else wants to rotate a database. */
+/** The inputs that tell the provider which other resources rotate a database. */
 export interface Owners {
   readonly owner: Promise<string>;
   readonly otherOwners: pulumi.Output<string[] | undefined>;
@@ -32,7 +32,7 @@ export function ownersFor(
   return { owner, otherOwners };
 }
 
-/** What tells the provider who else wants to rotate some of a shard's databases, by their ids. */
+/** The inputs that tell the provider which other resources rotate a shard's databases, by their ids. */
 export interface ShardOwners {
   readonly owner: Promise<string>;
   readonly otherOwners: Promise<Record<string, string[]> | undefined>;
@@ -53,8 +53,8 @@ export function shardOwnersFor(
 }
 
 /**
- * Registers the owner of databases, and finds the others. A turn of the event loop passes before those are read, so
- * that all resources of a program's first turn know of each other before the first one is sent to the engine.
+ * Registers the owner of databases, and returns the other owners. It waits for one turn of the event loop, so that all
+ * resources of the program's first turn are registered before the first one is sent to the engine.
  */
 async function othersFor(databaseIds: readonly string[], self: Owner): Promise<Map<string, string[]>> {
   const ownersOf = ownersOfRun();
@@ -74,8 +74,8 @@ function ownerOf(type: string, name: string, urn: Promise<string>): Owner {
 }
 
 /**
- * A full name without what it was made of. It is made of the parent's, and who needs an output of a component waits for
- * all of the component's children: two of them would wait for each other for ever.
+ * A URN without its dependencies. A URN depends on that of the parent, and an output of a component waits for all of its
+ * children: two children would wait for each other permanently.
  */
 export function valueOnly(urn: pulumi.Output<string>): Promise<string> {
   return new Promise((resolve) => void urn.apply(resolve));

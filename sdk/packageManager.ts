@@ -23,7 +23,7 @@ export function addCommand(directory: string, name: string): string {
     case "npm":
       return `npm install --prefix ${folder} ${name}`;
     case "pnpm": {
-      // Without it pnpm refuses to add anything to the root of a workspace.
+      // pnpm requires it at the root of a workspace.
       const flag = existsSync(join(directory, "pnpm-workspace.yaml")) ? " --workspace-root" : "";
       return `pnpm add --dir ${folder}${flag} ${name}`;
     }
@@ -34,7 +34,7 @@ export function addCommand(directory: string, name: string): string {
   }
 }
 
-/** What to do if packages are installed with Yarn Plug'n'Play, which has no node_modules; undefined if they are not. */
+/** Advice if packages are installed with Yarn Plug'n'Play, which has no node_modules; undefined otherwise. */
 export function howToLeavePlugAndPlay(directory: string): string | undefined {
   const folder = nearest(directory, [".pnp.cjs"]);
   if (folder === undefined) return undefined;

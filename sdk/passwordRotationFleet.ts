@@ -23,97 +23,99 @@ import { PasswordRotationShard } from "./passwordRotationShard";
 
 const type = "rekey:index:PasswordRotationFleet";
 
-/** What a `PasswordRotationFleet` is made of. */
+/** The arguments of `PasswordRotationFleet`. */
 export interface PasswordRotationFleetArgs {
   /**
-   * The databases: a list of ids, or a map of names to ids or to `{ databaseId, version, triggers }`. Adding one resets
-   * (or adopts) it alone; removing one sends nothing, and forgets it; another place in the list or another name is no
-   * change.
+   * The databases: a list of ids, or a map from names to ids or `{ databaseId, version, triggers }`. Adding one resets
+   * (or adopts) only that one. Removing one sends nothing. The order and the names do not matter.
    */
   databases: pulumi.Input<FleetDatabases>;
   /**
-   * All passwords are reset when this changes. How it is written does not matter: `1` and `"1"` are the same.
+   * All passwords are reset when this changes. `1` and `"1"` are the same.
    *
-   * @default none: no reset is asked for by version
+   * @default none
    */
   version?: pulumi.Input<string | number> | undefined;
   /**
-   * Further values whose change resets all passwords, together with `version`.
+   * Further values whose change resets all passwords, in addition to `version`.
    *
    * @default none
    */
   triggers?: pulumi.Input<Record<string, pulumi.Input<string | number | boolean>>> | undefined;
   /**
-   * Time after which the first `up` resets a password again: an ISO 8601 duration (`P30D`, `PT12H`) or `30d`, `12h`. It
-   * counts from each database's own last confirmed reset, on an adopted one from its adoption.
+   * The first `up` after this time resets a password: an ISO 8601 duration (`P30D`, `PT12H`), or `30d`, `12h`. It counts
+   * from each database's last confirmed reset, or from its adoption.
    *
    * @default none: only a changed trigger resets
    */
   rotateEvery?: pulumi.Input<string> | undefined;
   /**
-   * Whether a database's password is reset when the database is new in the fleet. `false` adopts it as it is.
+   * Whether adding a database to the fleet resets its password. `false` adopts it unchanged.
    *
    * @default true
    */
   initialRotation?: pulumi.Input<boolean> | undefined;
   /**
-   * Databases of this fleet that are reset at the same time. `rekey:maxConcurrency` holds besides, for all fleets and
-   * resources together.
+   * Databases of this fleet that are reset at the same time. `rekey:maxConcurrency` limits all fleets and resources
+   * together.
    *
-   * @default what `rekey:maxConcurrency` says
+   * @default `rekey:maxConcurrency`
    */
   concurrency?: pulumi.Input<number> | undefined;
   /**
-   * Failures after which no further database of the fleet is begun in this run. What is done is kept, and the next `up`
-   * takes up the rest.
+   * Failures after which no further database of the fleet is started in this run. The next `up` continues.
    *
-   * @default none: all are tried
+   * @default none: all are attempted
    */
   maxFailures?: pulumi.Input<number> | undefined;
   /**
-   * Whether the platform's records are saved, as the output `records`. They are most of the state. Switched on, each
-   * record comes with the database's next reset.
+   * Whether to save the platform's records, as the output `records`. They make up most of the state. After switching this
+   * on, each record arrives with the database's next reset.
    *
    * @default false
    */
   includeRecords?: pulumi.Input<boolean> | undefined;
 }
 
-/** What the fleet's outputs are made of. */
+/** The sources of the fleet's outputs. */
 interface Made {
   readonly states: pulumi.Output<NamedState[]>;
   readonly credentials: pulumi.Output<Record<string, FleetCredentials>>;
 }
 
 /**
- * Rotates the passwords of many hosted databases at the cost of a few resources. For each of them the rules of
- * PasswordRotation hold. Where some fail, the others are saved; the run fails at its end and names those that did, and
- * the next `up` takes up these alone.
+ * Rotates the passwords of many hosted databases with a few resources. Each database follows the rules of
+ * PasswordRotation. If some fail, the others are saved, the run fails at its end and names the failed ones, and the next
+ * `up` processes only these.
  *
- * @see Interface, section 4.1
+ * @see docs/interface.md#reset-a-password
+ * @example
+ * ```ts
+ * const caches = new PasswordRotationFleet("caches", { databases: ["db-1", "db-2"], rotateEvery: "30d" });
+ * export const firstPassword = caches.credentials.apply((all) => all["db-1"]?.password);
+ * ```
  */
 export class PasswordRotationFleet extends pulumi.ComponentResource<Made> {
-  /** How each database stands, by its name (in a list: its id). */
+  /** The state of each database, by its name (in a list: its id). */
   readonly databases: pulumi.Output<Record<string, FleetDatabase>>;
-  /** What the platform sent of each database's credentials, by its name. Secret. */
+  /** The credentials of each database, by its name. Secret. */
   readonly credentials: pulumi.Output<Record<string, FleetCredentials>>;
   /** The databases' records, by their names; undefined without `includeRecords`. */
   readonly records: pulumi.Output<Record<string, FleetRecord> | undefined>;
-  /** Names of the databases that are not as wanted: they failed, or were not tried. */
+  /** Names of the databases that failed or were not attempted. */
   readonly failed: pulumi.Output<string[]>;
   /** Time of the last confirmed reset in the fleet (ISO 8601, UTC). */
   readonly lastRotated: pulumi.Output<string | undefined>;
-  /** Time from which the next `up` resets the first of the passwords by `rotateEvery` (ISO 8601, UTC). */
+  /** The next `up` after this time resets the first password because of `rotateEvery` (ISO 8601, UTC). */
   readonly nextRotationAt: pulumi.Output<string | undefined>;
 
   /**
-   * @param name unique name of the fleet in its stack. A rename without `aliases` makes a new fleet, and so a reset of
-   * all.
-   * @throws RunError if Pulumi's provider host would not find or configure this package, or an id is not known.
+   * @param name unique name of the fleet in its stack. Renaming it without `aliases` replaces it, and so resets all.
+   * @throws RunError if Pulumi's provider host cannot find or configure this package, or an id is unknown.
    */
   constructor(name: string, args: PasswordRotationFleetArgs, options?: pulumi.ComponentResourceOptions) {
     requirePackageForHost();
-    // What can be enumerated would be saved once more, as the component's own inputs.
+    // Enumerable properties would be saved once more, as the component's own inputs.
     super(type, name, Object.defineProperty({}, "args", { value: args }), options);
     const made = this.getData();
     const states = pulumi.output(made.then((parts) => parts.states));
@@ -130,7 +132,7 @@ export class PasswordRotationFleet extends pulumi.ComponentResource<Made> {
     if (!pulumi.runtime.isDryRun()) states.apply((all) => requireAllDone(name, all));
   }
 
-  /** Makes the shards. Called by the base class, before anything of this one is set. */
+  /** Creates the shards. Called by the base class before this constructor continues. */
   protected override async initialize(
     { args }: { args: PasswordRotationFleetArgs },
     options: pulumi.ComponentResourceOptions | undefined,
@@ -163,7 +165,7 @@ export class PasswordRotationFleet extends pulumi.ComponentResource<Made> {
   }
 }
 
-/** Only once all shards have answered: each of them saves what it did, so that none can fail by itself. */
+/** Fails the run after all shards are saved: a shard cannot fail and save its results. */
 function requireAllDone(name: string, states: readonly NamedState[]): void {
   const failure = failureOf(name, states);
   if (failure !== undefined) throw new pulumi.RunError(failure);

@@ -6,14 +6,14 @@ import { shardOwnersFor } from "./owners";
 
 const type = "PasswordRotationShard";
 
-/** Those databases of a fleet that share a resource. */
+/** Some databases of a fleet, in one resource. */
 export class PasswordRotationShard extends DynamicResource {
-  /** How each of them stands. */
+  /** The state of each database. */
   declare readonly rotations: pulumi.Output<FleetDatabaseState[] | undefined>;
-  /** JSON text of what is secret of each of them. */
+  /** JSON text of the secrets of each database. */
   declare readonly secrets: pulumi.Output<string | undefined>;
 
-  /** @param fleet what holds for the whole fleet */
+  /** @param fleet the inputs of the whole fleet */
   constructor(
     name: string,
     shard: string,
@@ -21,7 +21,7 @@ export class PasswordRotationShard extends DynamicResource {
     fleet: pulumi.Inputs,
     options: pulumi.CustomResourceOptions & { parent: pulumi.Resource },
   ) {
-    // In the order of their ids: moving one in the program's list is no change.
+    // Sorted by id: the order in the program does not matter.
     const sorted = [...databases].sort((a, b) => (a.databaseId < b.databaseId ? -1 : 1));
     const ids = sorted.map(({ databaseId }) => databaseId);
     const inputs = {

@@ -2,13 +2,13 @@ import * as pulumi from "@pulumi/pulumi";
 import { type SharedReads } from "../provider/api/sharedReads";
 import { perRun } from "./perRun";
 
-/** The queue's reads with the settings of this program: its stack's configuration, else its environment. */
+/** The queue's reads, with settings from the stack's configuration, else from the environment. */
 export const queueReads = perRun((): SharedReads => {
-  // Loaded at the first call: axios and zod would make every import of this package slow.
+  // Loaded on first use: axios and zod would slow down every import of this package.
   const { PlatformClient } =
     require("../provider/api/platformClient") as typeof import("../provider/api/platformClient");
   const { SharedReads } = require("../provider/api/sharedReads") as typeof import("../provider/api/sharedReads");
-  const { Settings, lookupIn } = require("../provider/settings") as typeof import("../provider/settings");
-  const configuration = (key: string): string | undefined => new pulumi.Config("rekey").get(key.replace("rekey:", ""));
-  return new SharedReads(new PlatformClient(new Settings(lookupIn(configuration, process.env))).flowControl);
+  const { Settings } = require("../provider/settings") as typeof import("../provider/settings");
+  const settings = new Settings((name) => new pulumi.Config("rekey").get(name), process.env);
+  return new SharedReads(new PlatformClient(settings).flowControl);
 });

@@ -4,7 +4,7 @@ import { UnconfirmedError } from "./errors";
 import { fillPath } from "./path";
 import { type ApiResponse, type Requester } from "./requester";
 
-/** Statuses with which the platform says that a reset is done; 202 says that it has only been accepted. */
+/** Statuses that confirm a reset. 202 only means that it was accepted. */
 const confirming: readonly number[] = [200, 201];
 
 /** The management interface's operations on databases. */
@@ -15,15 +15,15 @@ export class Databases {
   ) {}
 
   /**
-   * Resets the password of a database. Sent at most once when it may have arrived.
+   * Resets the password of a database. It is not repeated once it may have reached the platform.
    *
-   * @param secrets the former credentials: no error shows them, should the platform's own words repeat them.
-   * @returns what could be read of the database's record: the password has been reset.
-   * @throws UnconfirmedError where it may have been reset; NotSentError, RejectedError where it has not been.
-   * @see Interface, section 4.1
+   * @param secrets the former credentials, which errors must not show even if the platform's message repeats them
+   * @returns the database's record, as far as it could be read: the password was reset.
+   * @throws UnconfirmedError if it may have been reset; NotSentError or RejectedError if it was not.
+   * @see docs/interface.md#reset-a-password
    */
   async resetPassword(id: string, secrets: readonly string[] = []): Promise<DatabaseResponse> {
-    const answer = await this.requester.send({
+    const response = await this.requester.send({
       method: "POST",
       path: fillPath(this.resetPasswordPath, { id }),
       idempotent: false,
@@ -32,13 +32,13 @@ export class Databases {
       consequences: {
         "not sent": "The password was not changed: nothing was sent.",
         rejected: "The password was not changed.",
-        "maybe applied": "The password may have been changed, and the new one is not known.",
+        "maybe applied": "The password may have been changed, and the new one is unknown.",
       },
     });
-    const read = confirming.includes(answer.status) ? readDatabaseResponse(answer.body) : undefined;
-    if (!read) throw unusable(answer, "its answer is not a database record");
+    const read = confirming.includes(response.status) ? readDatabaseResponse(response.body) : undefined;
+    if (!read) throw unusable(response, "the response is not a database record");
     if (read.record.databaseId !== undefined && read.record.databaseId !== id) {
-      throw unusable(answer, "it sent the record of another database");
+      throw unusable(response, "the response is the record of another database");
     }
     return read;
   }
@@ -47,7 +47,7 @@ export class Databases {
 function unusable({ facts, status }: ApiResponse, why: string): UnconfirmedError {
   return new UnconfirmedError(
     facts,
-    `the platform answered ${status}, but ${why}`,
+    `the platform responded with ${status}, but ${why}`,
     "Check rekey:baseUrl and rekey:resetPasswordPath, then run again.",
     status,
   );

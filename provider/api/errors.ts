@@ -1,15 +1,59 @@
 import { type Delivery } from "./retry";
 
+/** The codes at the end of Rekey's error messages. docs/errors.md explains each of them. */
+export const errorCodes = [
+  "REKEY_INPUT_INVALID",
+  "REKEY_INPUT_UNKNOWN",
+  "REKEY_DUPLICATE_DATABASE",
+  "REKEY_IMPORT_UNSUPPORTED",
+  "REKEY_SETTING_MISSING",
+  "REKEY_SETTING_INVALID",
+  "REKEY_NOT_INSTALLED",
+  "REKEY_INSTALLED_TWICE",
+  "REKEY_PULUMI_TOO_OLD",
+  "REKEY_NOT_SENT",
+  "REKEY_ENGINE_GONE",
+  "REKEY_REJECTED",
+  "REKEY_UNCONFIRMED",
+  "REKEY_REPEATEDLY_UNCONFIRMED",
+  "REKEY_UNREADABLE_RESPONSE",
+  "REKEY_RESET_LIMIT",
+  "REKEY_STATE_UNREADABLE",
+  "REKEY_FLEET_INCOMPLETE",
+  "REKEY_INTERNAL",
+] as const;
+
+export type ErrorCode = (typeof errorCodes)[number];
+
+/** A message with its code at the end. */
+export function withCode(message: string, code: ErrorCode): string {
+  return `${message} [${code}]`;
+}
+
 /**
- * The root of every error that leaves the provider. Its message says what happened, whether the password may have
- * changed, and what to do. It never holds a request, an answer or their headers, which carry secrets.
+ * The base class of all errors that Rekey throws. The message says what happened, whether the password may have
+ * changed, and what to do, and ends with the code. It never contains a request, a response or their headers, which
+ * carry secrets.
+ *
+ * @example
+ * ```ts
+ * const keys = await getFlowControlKeys().catch((error) => {
+ *   if (error instanceof RekeyError && error.code === "REKEY_NOT_SENT") return [];
+ *   throw error;
+ * });
+ * ```
  */
 export abstract class RekeyError extends Error {
-  /** What became of the request that failed; `not sent` where it never came to one. */
+  /** What became of the request that failed; `not sent` if there was none. */
   abstract readonly delivery: Delivery;
 
-  constructor(message: string) {
-    super(message);
+  constructor(
+    /** Identifies the kind of error. It never changes, unlike the message. */
+    readonly code: ErrorCode,
+    /** The message without its code. */
+    readonly text: string,
+  ) {
+    super(withCode(text, code));
     this.name = new.target.name;
   }
 }
@@ -19,12 +63,24 @@ export class InputError extends RekeyError {
   readonly delivery = "not sent";
 
   constructor(
-    /** The input that is wrong. */
+    /** The name of the input. */
     readonly property: string,
+    /** What is wrong with it. */
     readonly reason: string,
-    readonly advice = "Correct it, then run again.",
   ) {
-    super(`${property} ${reason}. Nothing was sent. ${advice}`);
+    super("REKEY_INPUT_INVALID", `${property} ${reason}. Nothing was sent. Correct it, then run again.`);
+  }
+}
+
+/** A saved state that is damaged. Nothing was sent. */
+export class StateError extends RekeyError {
+  readonly delivery = "not sent";
+
+  constructor(output: string, reason: string, advice: string) {
+    super(
+      "REKEY_STATE_UNREADABLE",
+      `The saved output ${output} ${reason}: the state is damaged. Nothing was sent. ${advice}`,
+    );
   }
 }
 
@@ -33,11 +89,13 @@ export class SettingsError extends RekeyError {
   readonly delivery = "not sent";
 
   constructor(
+    code: Extract<ErrorCode, "REKEY_SETTING_MISSING" | "REKEY_SETTING_INVALID" | "REKEY_PULUMI_TOO_OLD">,
     /** The setting and what is wrong with it. */
     readonly problem: string,
+    /** What to do. */
     readonly advice: string,
   ) {
-    super(`${problem}. Nothing was sent, and nothing was changed. ${advice}`);
+    super(code, `${problem}. Nothing was sent, and nothing was changed. ${advice}`);
   }
 }
 
@@ -45,14 +103,18 @@ export class SettingsError extends RekeyError {
 export class RefusedError extends RekeyError {
   readonly delivery = "not sent";
 
-  constructor(databaseId: string, why: string) {
-    super(`The password of database ${JSON.stringify(databaseId)} was not reset, and nothing was sent: ${why}.`);
+  constructor(
+    code: Extract<ErrorCode, "REKEY_REPEATEDLY_UNCONFIRMED" | "REKEY_STATE_UNREADABLE" | "REKEY_RESET_LIMIT">,
+    databaseId: string,
+    why: string,
+  ) {
+    super(code, `The password of database ${JSON.stringify(databaseId)} was not reset, and nothing was sent: ${why}.`);
   }
 }
 
-/** The request that an error tells of, in words that may be shown. */
+/** What an error says about its request. It may be shown. */
 export interface RequestFacts {
-  /** What it was to do: `reset the password of database "x"`. */
+  /** What the request was for: `reset the password of database "x"`. */
   readonly purpose: string;
   readonly method: string;
   /** Address without credentials or query. */
@@ -61,39 +123,50 @@ export interface RequestFacts {
   readonly consequences: Readonly<Record<Exclude<Delivery, "answered">, string>>;
 }
 
-/** A request that was not answered as it should have been. */
+/** A request that failed. */
 export abstract class RequestError extends RekeyError {
   readonly method: string;
+  /** Address without credentials or query. */
   readonly url: string;
 
   constructor(
+    code: ErrorCode,
     request: RequestFacts,
-    /** What was seen, in words that may be shown. */
+    /** What happened. It may be shown. */
     readonly happened: string,
     consequence: string,
     /** What to do next. */
     readonly advice: string,
-    /** Status of the answer, where there was one. */
+    /** Status of the response, if there was one. */
     readonly status?: number,
-    /** Code of the failure, where there was no answer. */
-    readonly code?: string,
+    /** Code of the network failure, if there was no response: `ECONNREFUSED`. */
+    readonly networkCode?: string,
   ) {
-    super(`Could not ${request.purpose}: ${happened} (${request.method} ${request.url}). ${consequence} ${advice}`);
+    super(
+      code,
+      `Could not ${request.purpose}: ${happened} (${request.method} ${request.url}). ${consequence} ${advice}`,
+    );
     this.method = request.method;
     this.url = request.url;
   }
 }
 
-/** The request cannot have arrived: nothing has changed. */
+/** The request cannot have reached the platform: nothing was changed. */
 export class NotSentError extends RequestError {
   readonly delivery = "not sent";
 
-  constructor(request: RequestFacts, happened: string, advice: string, code?: string) {
-    super(request, happened, request.consequences["not sent"], advice, undefined, code);
+  constructor(
+    request: RequestFacts,
+    happened: string,
+    advice: string,
+    networkCode?: string,
+    code: ErrorCode = "REKEY_NOT_SENT",
+  ) {
+    super(code, request, happened, request.consequences["not sent"], advice, undefined, networkCode);
   }
 }
 
-/** The platform refused the request: nothing has changed. */
+/** The platform rejected the request: nothing was changed. */
 export class RejectedError extends RequestError {
   readonly delivery = "rejected";
 
@@ -102,27 +175,27 @@ export class RejectedError extends RequestError {
     happened: string,
     advice: string,
     status: number,
-    /** Whether the refusal was written in JSON: the platform's own word, not that of something on the way. */
+    /** Whether the response is JSON, and so from the platform itself rather than from a proxy in between. */
     readonly inJson: boolean,
   ) {
-    super(request, happened, request.consequences.rejected, advice, status);
+    super("REKEY_REJECTED", request, happened, request.consequences.rejected, advice, status);
   }
 }
 
-/** Nobody knows whether the platform did what it was asked. */
+/** It is unknown whether the platform did what was requested. */
 export class UnconfirmedError extends RequestError {
   readonly delivery = "maybe applied";
 
-  constructor(request: RequestFacts, happened: string, advice: string, status?: number, code?: string) {
-    super(request, happened, request.consequences["maybe applied"], advice, status, code);
+  constructor(request: RequestFacts, happened: string, advice: string, status?: number, networkCode?: string) {
+    super("REKEY_UNCONFIRMED", request, happened, request.consequences["maybe applied"], advice, status, networkCode);
   }
 }
 
-/** The platform answered a question in a way that cannot be read. */
+/** The response to a read could not be understood. Nothing was changed. */
 export class UnreadableError extends RequestError {
   readonly delivery = "answered";
 
   constructor(request: RequestFacts, happened: string, status: number) {
-    super(request, happened, "Nothing was changed.", "Check rekey:queueUrl.", status);
+    super("REKEY_UNREADABLE_RESPONSE", request, happened, "Nothing was changed.", "Check rekey:queueUrl.", status);
   }
 }

@@ -5,7 +5,7 @@ import { readJson } from "../records/json";
 import { redact } from "./redact";
 import { type Service } from "./requester";
 
-/** What was seen of an attempt that did not do what it was to do. */
+/** What is known of an attempt that failed. */
 export interface FailedAttempt extends Pick<Failure, "code" | "status" | "retryAfter"> {
   readonly delivery: Exclude<Delivery, "answered">;
   readonly body?: string;
@@ -13,7 +13,7 @@ export interface FailedAttempt extends Pick<Failure, "code" | "status" | "retryA
   readonly proxy?: number | "unreachable" | undefined;
 }
 
-/** The error for a request that has failed for good: what happened, what may have changed, what to do. */
+/** The error for a request that is not retried: what happened, what may have changed, what to do. */
 export function errorOf(
   facts: RequestFacts,
   service: Service,
@@ -25,7 +25,7 @@ export function errorOf(
     const { happened, advice } = whyNotSent(service, failed);
     return new NotSentError(facts, happened, advice, code);
   }
-  const happened = withAttempts(answered(secrets, failed), failed.attempts);
+  const happened = withAttempts(whatHappened(secrets, failed), failed.attempts);
   if (delivery === "rejected") {
     const inJson = tryReadObject(failed.body ?? "") !== undefined;
     return new RejectedError(facts, happened, adviceFor(service, failed), status ?? 0, inJson);
@@ -33,7 +33,7 @@ export function errorOf(
   return new UnconfirmedError(facts, happened, adviceFor(service, failed), status, code);
 }
 
-/** What happened to a request that cannot have arrived, and what to do. */
+/** What happened to a request that cannot have reached the platform, and what to do. */
 export function whyNotSent(
   service: Pick<Service, "addressSetting">,
   { proxy, code, attempts }: Pick<FailedAttempt, "proxy" | "code"> & { attempts: number },
@@ -41,22 +41,25 @@ export function whyNotSent(
   const address = service.addressSetting;
   if (proxy === "unreachable") return { happened: "the proxy could not be reached", advice: "Check rekey:proxy." };
   if (proxy !== undefined) {
-    const happened = `the proxy answered ${proxy} instead of opening a way`;
+    const happened = `the proxy responded with ${proxy} instead of opening a tunnel`;
     return { happened, advice: "Check rekey:proxy and its credentials." };
   }
   const happened = withAttempts(connectionFailure(code), attempts);
   if (code === "ENOTFOUND") return { happened, advice: `Check the host in ${address}.` };
   if (isCertificateCode(code)) {
-    return { happened, advice: `Check ${address}; set rekey:caFile if the platform has a certificate of its own.` };
+    return {
+      happened,
+      advice: `Check ${address}; set rekey:caFile if the platform uses a private certificate authority.`,
+    };
   }
-  return { happened, advice: `Check that the platform runs and that ${address} is right, then run again.` };
+  return { happened, advice: `Check that the platform is running and that ${address} is correct, then run again.` };
 }
 
 function connectionFailure(code: string | undefined): string {
-  if (code === "deadline") return "there was no connection within the deadline";
+  if (code === "deadline") return "the connection timed out";
   if (code === "ENOTFOUND") return "the host was not found";
   if (code === "ECONNREFUSED") return "the connection was refused (ECONNREFUSED)";
-  if (isCertificateCode(code)) return `no secure connection could be made (${code})`;
+  if (isCertificateCode(code)) return `the TLS connection failed (${code})`;
   return `the connection failed (${code ?? "for an unknown reason"})`;
 }
 
@@ -64,20 +67,20 @@ function isCertificateCode(code = ""): boolean {
   return /CERT|UNABLE_TO|SELF_SIGNED|^ERR_TLS|^ERR_SSL|^EPROTO$|^HOSTNAME_MISMATCH$/.test(code);
 }
 
-function answered(secrets: readonly string[], failed: FailedAttempt): string {
+function whatHappened(secrets: readonly string[], failed: FailedAttempt): string {
   const { status, code } = failed;
   if (status === undefined) {
-    if (code === "deadline") return "no whole answer came within the deadline (rekey:deadlineSeconds)";
-    if (code === "too large") return "the answer was too large to be read";
-    return `the answer was cut off or could not be read (${code ?? "for an unknown reason"})`;
+    if (code === "deadline") return "no complete response arrived within the deadline (rekey:deadlineSeconds)";
+    if (code === "too large") return "the response was too large";
+    return `the response was incomplete or malformed (${code ?? "for an unknown reason"})`;
   }
   const words = redact(serverWords(failed), secrets);
-  return `the platform answered ${status}${words && `: ${words}`}`;
+  return `the platform responded with ${status}${words && `: ${words}`}`;
 }
 
 /**
- * What the server itself says: `error`, then `message`, then the raw text. The raw text is left out where the request
- * may have been applied, because it may then hold the new credentials.
+ * The server's own words: `error`, else `message`, else the raw text. The raw text is left out if the request may have
+ * been applied, because it may then contain the new credentials.
  */
 function serverWords({ body = "", delivery }: FailedAttempt): string {
   const value = tryReadObject(body);
@@ -99,15 +102,15 @@ function adviceFor(service: Service, { status, retryAfter, delivery }: FailedAtt
   if (status === 401 || status === 403) return `Check ${service.credentialSettings}.`;
   if (status === 404) return `Check the id or key, ${service.addressSetting} and ${service.pathSetting}.`;
   if (status === 429) {
-    return `Wait${typeof retryAfter === "number" ? ` ${Math.ceil(retryAfter / 1000)} s` : ""}, then run again; rekey:requestsPerSecond keeps requests below a limit.`;
+    return `Wait${typeof retryAfter === "number" ? ` ${Math.ceil(retryAfter / 1000)} s` : ""}, then run again; rekey:requestsPerSecond limits the rate.`;
   }
   if (status !== undefined && status < 400 && delivery === "rejected") {
-    return `Redirects are not followed: set ${service.addressSetting} to the platform's own address.`;
+    return `Redirects are not followed: set ${service.addressSetting} to the address that the platform itself uses.`;
   }
-  if (delivery === "rejected") return "Mend what the platform names, then run again.";
-  return "See whether the platform is well, then run again.";
+  if (delivery === "rejected") return "Fix what the platform reports, then run again.";
+  return "Check the status of the platform, then run again.";
 }
 
 function withAttempts(happened: string, attempts: number): string {
-  return attempts > 1 ? `${happened}, ${attempts} times` : happened;
+  return attempts > 1 ? `${happened}, after ${attempts} attempts` : happened;
 }

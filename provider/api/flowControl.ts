@@ -19,7 +19,7 @@ const nothingChanged = {
   "maybe applied": "Nothing was changed: it was only read.",
 };
 
-/** A record of the list; the error where it cannot be read. */
+/** A record of the list, or the error if it cannot be read. */
 export type ListEntry = FlowControlKey | UnreadableError;
 
 /** @throws UnreadableError for the first record that cannot be read. */
@@ -38,51 +38,49 @@ export class FlowControl {
   ) {}
 
   /**
-   * The keys that hold state, those that match `search` where it is given. How it matches is the platform's choice. A
-   * record that cannot be read stands as the error that says so.
+   * The keys that have state, filtered by `search` if it is set. A record that cannot be read is an error in the list.
    *
-   * @see Interface, section 4.2
+   * @see docs/interface.md#list-flow-control-keys
    */
   async list(search?: string): Promise<ListEntry[]> {
-    const answer = await this.#read(
+    const response = await this.#read(
       "/v2/flowControl",
       "list the flow-control keys",
       search === undefined ? {} : { search },
     );
-    const value = jsonOf(answer);
+    const value = jsonOf(response);
     const list = isObject(value) ? value["flowControls"] : value;
-    if (!Array.isArray(list)) throw unreadable(answer, "is not a list of flow-control keys");
-    return list.map((sent: unknown) => entryOf(answer, sent));
+    if (!Array.isArray(list)) throw unreadable(response, "is not a list of flow-control keys");
+    return list.map((sent: unknown) => entryOf(response, sent));
   }
 
   /**
-   * The state of one key. One that the platform does not know is `exists: false`.
+   * The state of one key. A key that is unknown to the platform has `exists: false`.
    *
-   * @see Interface, section 4.2
+   * @see docs/interface.md#read-a-flow-control-key
    */
   async get(flowControlKey: string): Promise<FlowControlKey> {
     const path = fillPath("/v2/flowControl/{flowControlKey}", { flowControlKey });
-    let answer: ApiResponse;
+    let response: ApiResponse;
     try {
-      answer = await this.#read(path, `read the flow-control key ${JSON.stringify(flowControlKey)}`);
+      response = await this.#read(path, `read the flow-control key ${JSON.stringify(flowControlKey)}`);
     } catch (error) {
-      // A 404 in the platform's own words is an answer; one of a proxy or a wrong address is not.
+      // A 404 from the platform means that the key has no state; one from a proxy or a wrong address does not.
       if (error instanceof RejectedError && error.status === 404 && error.inJson) {
         return flowControlKeyFrom(flowControlKey, undefined);
       }
       throw error;
     }
-    const record = recordOf(answer, flowControlFields, jsonOf(answer));
-    if (record.flowControlKey === undefined) throw unreadable(answer, "is a record without flowControlKey");
-    if (record.flowControlKey !== flowControlKey) throw unreadable(answer, "is the record of another key");
+    const record = recordOf(response, flowControlFields, jsonOf(response));
+    if (record.flowControlKey === undefined) throw unreadable(response, "is a record without flowControlKey");
+    if (record.flowControlKey !== flowControlKey) throw unreadable(response, "is the record of another key");
     return flowControlKeyFrom(flowControlKey, record);
   }
 
   /**
-   * Resets the parallelism and rate counters of a key, so that waiting messages can be dispatched at once.
-   * Resetting twice does no harm, so it may be repeated.
+   * Resets the counters of a key, so that waiting messages can be delivered at once. It is idempotent.
    *
-   * @see Interface, section 4.3
+   * @see docs/interface.md#reset-a-flow-control-key
    */
   async reset(flowControlKey: string): Promise<void> {
     await this.requester.send({
@@ -99,19 +97,19 @@ export class FlowControl {
   }
 
   /**
-   * How many messages run, and may run, over all keys. Platforms of before the change send `waitListSize` alone.
+   * How many messages are running, and how many may run, across all keys. Older platforms return `waitListSize` only.
    *
-   * @see Interface, section 4.4
+   * @see docs/interface.md#read-the-global-parallelism
    */
   async globalParallelism(): Promise<GlobalParallelism> {
-    const answer = await this.#read("/v2/globalParallelism", "read the global parallelism");
-    const record = recordOf(answer, globalParallelismFields, jsonOf(answer));
-    if (Object.keys(record).length === 0) throw unreadable(answer, "holds neither counts nor a wait list");
+    const response = await this.#read("/v2/globalParallelism", "read the global parallelism");
+    const record = recordOf(response, globalParallelismFields, jsonOf(response));
+    if (Object.keys(record).length === 0) throw unreadable(response, "contains neither counts nor a wait list");
     return record;
   }
 
   async #read(path: string, purpose: string, query: Record<string, string> = {}): Promise<ApiResponse> {
-    const answer = await this.requester.send({
+    const response = await this.requester.send({
       method: "GET",
       path,
       query,
@@ -119,23 +117,23 @@ export class FlowControl {
       purpose,
       consequences: nothingChanged,
     });
-    if (answer.status !== 200) throw unreadable(answer, "is not the 200 that was expected");
-    return answer;
+    if (response.status !== 200) throw unreadable(response, "does not have status 200");
+    return response;
   }
 }
 
-function jsonOf(answer: ApiResponse): unknown {
+function jsonOf(response: ApiResponse): unknown {
   try {
-    return readJson(answer.body).value;
+    return readJson(response.body).value;
   } catch {
-    throw unreadable(answer, "is not JSON");
+    throw unreadable(response, "is not JSON");
   }
 }
 
-function entryOf(answer: ApiResponse, sent: unknown): ListEntry {
+function entryOf(response: ApiResponse, sent: unknown): ListEntry {
   try {
-    const record = recordOf(answer, flowControlFields, sent);
-    if (record.flowControlKey === undefined) throw unreadable(answer, "holds a record without flowControlKey");
+    const record = recordOf(response, flowControlFields, sent);
+    if (record.flowControlKey === undefined) throw unreadable(response, "contains a record without flowControlKey");
     return flowControlKeyFrom(record.flowControlKey, record);
   } catch (error) {
     if (error instanceof UnreadableError) return error;
@@ -143,22 +141,22 @@ function entryOf(answer: ApiResponse, sent: unknown): ListEntry {
   }
 }
 
-/** Reads a record strictly: a counter that is there and unreadable must not be shown as something else. */
-function recordOf<F extends Fields>(answer: ApiResponse, fields: F, sent: unknown): RecordOf<F> {
-  if (!isObject(sent)) throw unreadable(answer, "is not a record");
+/** Reads a record strictly: an unreadable counter must not be shown as a wrong value. */
+function recordOf<F extends Fields>(response: ApiResponse, fields: F, sent: unknown): RecordOf<F> {
+  if (!isObject(sent)) throw unreadable(response, "is not a record");
   const { record, problems, exactIntegers } = readRecord(fields, inOneSpelling(sent));
-  const inexact = Object.keys(exactIntegers).map((name) => `${name}: beyond what a number can hold`);
+  const inexact = Object.keys(exactIntegers).map((name) => `${name}: larger than a number can represent`);
   if (problems.length + inexact.length > 0) {
-    throw unreadable(answer, `has unreadable fields (${[...problems, ...inexact].join("; ")})`);
+    throw unreadable(response, `has unreadable fields (${[...problems, ...inexact].join("; ")})`);
   }
   return record;
 }
 
-/** Some platforms spell the wait list another way. */
+/** Some platforms spell the field differently. */
 function inOneSpelling({ waitlistSize, ...sent }: Record<string, unknown>): Record<string, unknown> {
   return waitlistSize === undefined ? sent : { waitListSize: waitlistSize, ...sent };
 }
 
 function unreadable({ facts, status }: ApiResponse, what: string): UnreadableError {
-  return new UnreadableError(facts, `the platform's answer ${what}`, status);
+  return new UnreadableError(facts, `the platform's response ${what}`, status);
 }

@@ -5,7 +5,7 @@ import { FlowControl } from "./flowControl";
 import { RequestQueue } from "./requestQueue";
 import { HttpRequester, managementService, queueService, type RequesterOptions, type Service } from "./requester";
 
-/** The platform's operations, as the settings say where and how. Each setting is read when it is first needed. */
+/** The platform's operations, configured by the settings. Each setting is read when it is first needed. */
 export class PlatformClient {
   #databases: Databases | undefined;
   #flowControl: FlowControl | undefined;
@@ -16,7 +16,7 @@ export class PlatformClient {
     private readonly beforeReset?: RequesterOptions["beforeReset"],
   ) {}
 
-  /** @throws SettingsError where a setting is missing or cannot be used. */
+  /** @throws SettingsError if a setting is missing or cannot be used. */
   get databases(): Databases {
     return (this.#databases ??= new Databases(
       this.#requester(
@@ -30,7 +30,7 @@ export class PlatformClient {
     ));
   }
 
-  /** @throws SettingsError where a setting is missing or cannot be used. */
+  /** @throws SettingsError if a setting is missing or cannot be used. */
   get flowControl(): FlowControl {
     return (this.#flowControl ??= new FlowControl(
       this.#requester(queueService(this.settings.require("queueUrl"), this.settings.require("queueToken"))),
@@ -39,10 +39,10 @@ export class PlatformClient {
   }
 
   /**
-   * A line in front of the one that all requests share, for who wants to decide late whether a request is still to be
-   * made. It is no wider than the other one, so that nothing waits in both.
+   * A queue in front of the one that all requests share, for callers that decide late whether to send a request. Its
+   * concurrency is never higher, so that nothing waits in both.
    *
-   * @throws SettingsError where rekey:maxConcurrency cannot be used.
+   * @throws SettingsError if rekey:maxConcurrency cannot be used.
    */
   queueWithin(concurrency = Infinity): RequestQueue {
     return new RequestQueue({ maxConcurrency: Math.min(concurrency, this.#maxConcurrency) });

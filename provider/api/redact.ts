@@ -10,7 +10,7 @@ const mostRounds = 6;
 const mostLayers = 2;
 
 /**
- * The platform's own words as one short line, or `leftOut` if they contain a secret or anything that decodes to one:
+ * The platform's message as one short line, or `leftOut` if it contains a secret or anything that decodes to one:
  * escaped for URLs, forms, JSON or HTML, in base64 (also as part of a longer text), or several of these at once.
  */
 export function redact(words: string, secrets: readonly string[]): string {
@@ -23,7 +23,7 @@ export function redact(words: string, secrets: readonly string[]): string {
   return line.length > longestShown ? `${line.slice(0, longestShown)}…` : line;
 }
 
-/** Compares after each round on both sides, because a secret may itself look like something escaped. */
+/** Compares after each round on both sides, because a secret may itself look escaped. */
 function mayContain(text: string, forms: readonly string[], layers: number): boolean {
   const views = unescapings(text);
   if (views.length > mostRounds) return true;
@@ -34,12 +34,12 @@ function mayContain(text: string, forms: readonly string[], layers: number): boo
   });
 }
 
-/** Not asked of what base64 holds: among arbitrary bytes there may be one by chance. */
+/** Not checked in decoded base64: arbitrary bytes may contain an entity by chance. */
 function holdsUnknownEntity(words: string): boolean {
   return unknownEntity.test(unescapings(words).at(-1) ?? words);
 }
 
-/** A text, and what it becomes in each round of unescaping that changes it. */
+/** A text, and the results of unescaping it until nothing changes. */
 function unescapings(text: string): string[] {
   const views = [text];
   for (let next = unescaped(text); next !== views.at(-1) && views.length <= mostRounds; next = unescaped(next)) {
@@ -49,13 +49,13 @@ function unescapings(text: string): string[] {
 }
 
 const escapes = /(?:%[\da-fA-F]{2})+|\\(?:u([\da-fA-F]{4})|(["/\\])|[bfnrt])|&#(\d+|[xX][\da-fA-F]+);?|&([a-zA-Z]+);/g;
-/** HTML's names for characters of ASCII, each after its character. */
+/** HTML's names of ASCII characters, each after its character. */
 const names =
   "&amp <lt >gt \"quot 'apos !excl #num $dollar %percnt (lpar )rpar *ast +plus ,comma .period /sol :colon ;semi =equals " +
   "?quest @commat [lbrack \\bsol ]rbrack ^Hat _lowbar `grave {lbrace |vert }rbrace [lsqb ]rsqb {lcub |verbar }rcub `DiacriticalGrave";
 const entities = new Map(names.split(" ").map((pair) => [pair.slice(1), pair.charAt(0)]));
 const unknownEntity = /&[a-z]\w*;/i;
-/** The beginning of an escape at the end of a secret: it may have been read together with what follows. */
+/** The beginning of an escape at the end of a secret: the following characters may have completed it. */
 const openEnd = /(?:%[\da-fA-F]?|\\(?:u[\da-fA-F]{0,3})?|&(?:#\w*)?)$/;
 
 /** Undoes one round of percent-encoding, JSON escapes and HTML entities. */
@@ -67,7 +67,7 @@ function unescaped(text: string): string {
       if (unit) return String.fromCharCode(parseInt(unit, 16));
       if (reference) return characterOf(Number(`0${reference}`));
       if (entity) return entities.get(entity) ?? all;
-      // What is left of JSON's escapes are line breaks and other blanks, which are not compared.
+      // The other escapes of JSON are whitespace, which is not compared.
       return character ?? "";
     },
   );
@@ -77,13 +77,13 @@ function characterOf(codePoint: number): string {
   return codePoint <= 0x10ffff ? String.fromCodePoint(codePoint) : "\ufffd";
 }
 
-/** What the base64 in a text may hold, wherever it begins. Characters between its own, line breaks say, are ignored. */
+/** The decoded base64 in a text, wherever it begins. Other characters, such as line breaks, are ignored. */
 function base64Contents(text: string): string[] {
   const characters = text.replace(/[^\w+/-]/g, "");
   return [0, 1, 2, 3].map((start) => Buffer.from(characters.slice(start), "base64").toString());
 }
 
-/** Without blanks, because what is shown has one for several, and forms write it as `+`. */
+/** Without whitespace, because the shown line collapses it, and forms encode it as `+`. */
 function comparable(text: string): string {
   return text.replace(/[\u0000-\u001f\u007f-\u009f\s+]/g, "").toWellFormed();
 }

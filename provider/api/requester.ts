@@ -7,24 +7,24 @@ import { errorOf, type FailedAttempt } from "./failures";
 import { type RequestQueue } from "./requestQueue";
 import { ConnectionError } from "./openConnection";
 
-/** One of the platform's two interfaces: where it is, and how one is let in. */
+/** One of the platform's two services: its address and credentials. */
 export interface Service {
-  /** Address without a slash at the end. */
+  /** Address without a trailing slash. */
   readonly baseUrl: string;
-  /** The whole Authorization header. */
+  /** The Authorization header. */
   readonly authorization: string;
   /** The setting that names the address, for advice. */
   readonly addressSetting: string;
-  /** The setting that says how the path of a reset is written, for advice. */
+  /** The setting for the path of a reset, for advice. */
   readonly pathSetting: string;
-  /** The settings that let one in, for advice. */
+  /** The settings for the credentials, for advice. */
   readonly credentialSettings: string;
 }
 
 /**
  * The management interface.
  *
- * @see Interface, section 5: HTTP Basic
+ * @see docs/interface.md#authentication
  */
 export function managementService(baseUrl: string, username: string, password: string): Service {
   return {
@@ -39,7 +39,7 @@ export function managementService(baseUrl: string, username: string, password: s
 /**
  * The message queue's interface.
  *
- * @see Interface, section 5: bearer token
+ * @see docs/interface.md#authentication
  */
 export function queueService(baseUrl: string, token: string): Service {
   return {
@@ -71,36 +71,36 @@ export interface ApiRequest extends Pick<RequestFacts, "purpose" | "consequences
 export interface ApiResponse {
   readonly status: number;
   readonly body: string;
-  /** What an error about this answer needs to say of its request. */
+  /** What an error about this response says about its request. */
   readonly facts: RequestFacts;
 }
 
 /** Sends requests to one service of the platform. */
 export interface Requester {
-  /** @throws RequestError for every other answer, and for none. */
+  /** @throws RequestError for any response but 2xx, and for none. */
   send(request: ApiRequest): Promise<ApiResponse>;
 }
 
 export interface RequesterOptions {
-  /** Milliseconds that one request may take in all, from when it is first sent. */
+  /** Milliseconds until a request fails, retries included, from its first attempt. */
   readonly deadline: number;
-  /** What must never be shown, whichever of the two services says it. */
+  /** Secrets that errors never show, whichever service repeats them. */
   readonly secrets: readonly string[];
   /**
    * Called immediately before the first byte of a request that must not be repeated, when its connection is ready;
-   * throws a NotSentError if the request must not be sent any more.
+   * throws a NotSentError if the request must not be sent.
    */
   readonly beforeReset?: (facts: RequestFacts) => Promise<void>;
 }
 
-/** An attempt that the platform answered with a 2xx status. */
+/** An attempt with a 2xx response. */
 interface Answered {
   readonly delivery: "answered";
   readonly status: number;
   readonly body: string;
 }
 
-/** Without what a program sets on the axios it shares with us: its defaults and interceptors would get our secrets. */
+/** An instance of our own: the defaults and interceptors of the program's axios would see our secrets. */
 const http = new Axios({});
 
 /** Bytes, largest body that is read. */
@@ -108,7 +108,7 @@ const maxBody = 32 * 1024 * 1024;
 /** Milliseconds, longest wait for a connection. */
 const maxConnectMs = 10_000;
 
-/** The one place that speaks HTTP. No axios error leaves it: those hold the request's headers, and so its secrets. */
+/** The only module that sends HTTP requests. It throws no axios error: those contain the request's headers and so secrets. */
 export class HttpRequester implements Requester {
   constructor(
     private readonly service: Service,
@@ -122,7 +122,7 @@ export class HttpRequester implements Requester {
     const facts: RequestFacts = {
       purpose: request.purpose,
       method: request.method,
-      // A path that is a setting may hold a key in its query.
+      // A path from the settings may contain a key in its query.
       url: url.replace(/[?#].*/s, ""),
       consequences: request.consequences,
     };
@@ -133,7 +133,7 @@ export class HttpRequester implements Requester {
         const outcome = await this.#attempt(request, facts, deadline.signal);
         const remaining = deadline.at - performance.now();
         const decision = decideRetry({ ...outcome, idempotent: request.idempotent, attempt, remaining }, Math.random());
-        // Before this turn ends: the next in the line would start.
+        // Before this task ends, because the next one would start.
         if (decision.do === "wait" && decision.everyone) this.line.quiet(decision.milliseconds);
         return { outcome, decision };
       }, attempt > 1);
@@ -147,12 +147,12 @@ export class HttpRequester implements Requester {
   }
 
   #deadline(): { at: number; signal: AbortSignal } {
-    // Signals take whole milliseconds only.
+    // AbortSignal.timeout requires whole milliseconds.
     const milliseconds = Math.ceil(this.options.deadline);
     return { at: performance.now() + milliseconds, signal: AbortSignal.timeout(milliseconds) };
   }
 
-  /** @throws NotSentError if the request must not be sent any more */
+  /** @throws NotSentError if the request must not be sent */
   async #attempt(request: ApiRequest, facts: RequestFacts, signal: AbortSignal): Promise<Answered | FailedAttempt> {
     const { url } = facts;
     const state: AttemptState = { sent: false };
@@ -162,14 +162,14 @@ export class HttpRequester implements Requester {
       beforeSend: request.idempotent ? undefined : async () => this.options.beforeReset?.(facts),
     };
     try {
-      const answer = await http.request<string>({
+      const response = await http.request<string>({
         method: request.method,
         url,
         params: request.query,
         headers: {
           Authorization: this.service.authorization,
           Accept: "application/json",
-          // There is no body; axios would call it a form.
+          // There is no body, but axios would send a content type.
           "Content-Type": false,
           "User-Agent": `pulumi-rekey/${packageVersion()}`,
         },
@@ -183,7 +183,7 @@ export class HttpRequester implements Requester {
         signal,
         transport: this.connections.transportFor(new URL(url), use),
       });
-      const { status, data: body, headers } = answer;
+      const { status, data: body, headers } = response;
       const delivery = deliveryOfResponse(status);
       if (delivery === "answered") return { delivery, status, body };
       const retryAfter = readRetryAfter(text(headers["retry-after"]), text(headers["date"]), Date.now());
@@ -201,7 +201,7 @@ function text(header: unknown): string | undefined {
   return typeof header === "string" ? header : undefined;
 }
 
-/** axios gives one code to several failures; the body that was cut off is the one that may pass. */
+/** axios uses one code for several failures; only an incomplete body is worth a retry. */
 function codeOf(error: unknown): string | undefined {
   const { code, message } = error as AxiosError;
   if (message.startsWith("maxContentLength ")) return "too large";

@@ -1,13 +1,15 @@
 /**
  * What became of a request:
- * - `not sent`: it cannot have arrived;
- * - `rejected`: it arrived, and the platform refused it;
- * - `maybe applied`: it may have arrived, and it is unknown what the platform did;
- * - `answered`: the platform says that it was done.
+ * - `not sent`: it cannot have reached the platform;
+ * - `rejected`: the platform rejected it;
+ * - `maybe applied`: it may have reached the platform, and the result is unknown;
+ * - `answered`: the platform responded with 2xx.
+ *
+ * @see docs/interface.md#when-a-request-is-repeated
  */
 export type Delivery = "not sent" | "rejected" | "maybe applied" | "answered";
 
-/** The delivery that an answer tells of. */
+/** The delivery of a request with a response. */
 export function deliveryOfResponse(status: number): Exclude<Delivery, "not sent"> {
   if (status >= 200 && status < 300) return "answered";
   if (status >= 300 && status < 500 && status !== 303 && status !== 408) return "rejected";
@@ -15,36 +17,36 @@ export function deliveryOfResponse(status: number): Exclude<Delivery, "not sent"
 }
 
 /**
- * The delivery of a request that got no whole answer. Error codes do not tell it: a reset connection is seen both
- * before the request went out and after it was applied. What tells is whether the request was handed to a connection.
+ * The delivery of a request without a complete response. It depends on whether the request was handed to a connection,
+ * not on the error's code: a connection can be reset before the request was sent, and after it was applied.
  */
 export function deliveryOfSilence(sent: boolean): "not sent" | "maybe applied" {
   return sent ? "maybe applied" : "not sent";
 }
 
-/** What is known when an attempt has failed. */
+/** A failed attempt. */
 export interface Failure {
-  /** Whether the request may be delivered twice without harm. Not if undefined. */
+  /** Whether the request may be delivered twice without harm. Default: false. */
   readonly idempotent?: boolean | undefined;
   readonly delivery: Delivery;
   readonly code?: string | undefined;
   readonly status?: number | undefined;
-  /** The answer's `Retry-After`, in milliseconds; `unusable` where it is no time to wait. */
+  /** The response's `Retry-After`, in milliseconds; `unusable` if it cannot be read. */
   readonly retryAfter?: number | "unusable" | undefined;
-  /** Which attempt this was, from 1. */
+  /** Number of the attempt, from 1. */
   readonly attempt: number;
   /** Milliseconds until the request's deadline. */
   readonly remaining: number;
 }
 
-/** `everyone`: the platform asked for quiet, so all requests wait, not this one alone. */
+/** `everyone`: the platform sent `Retry-After`, so all requests wait, not only this one. */
 export type RetryDecision =
   { readonly do: "wait"; readonly milliseconds: number; readonly everyone: boolean } | { readonly do: "stop" };
 
 const maxAttempts = 3;
 const firstBackoff = 500;
 
-/** Failures of the way to the platform that may pass by themselves. A wrong name or certificate does not. */
+/** Connection failures that may be temporary, unlike a wrong name or certificate. */
 const passing = new Set([
   "ECONNREFUSED",
   "ECONNRESET",
@@ -58,7 +60,7 @@ const passing = new Set([
 const passingStatuses = new Set([408, 429, 500, 502, 503, 504]);
 const stop: RetryDecision = { do: "stop" };
 
-/** Whether to try again, and when: exponential backoff with full jitter, within the deadline. */
+/** Whether to retry, and when: exponential backoff with full jitter, within the deadline. */
 export function decideRetry(failure: Failure, random: number): RetryDecision {
   const { retryAfter, remaining, attempt } = failure;
   if (attempt >= maxAttempts || !mayRepeat(failure) || retryAfter === "unusable") return stop;
@@ -73,10 +75,10 @@ function mayRepeat({ idempotent, delivery, status, code = "" }: Failure): boolea
 }
 
 /**
- * Reads `Retry-After` (RFC 9110, 10.2.3): seconds, or a date, which is held against the answer's own `Date` so that a
- * wrong clock here does not matter.
+ * Reads `Retry-After` (RFC 9110, 10.2.3): seconds, or a date. A date is compared with the response's own `Date`, so that a
+ * wrong clock on this machine does not matter.
  *
- * @returns milliseconds from now, `unusable` for what is neither, undefined where there is none.
+ * @returns milliseconds from now, `unusable` for anything else, undefined if there is none.
  */
 export function readRetryAfter(
   retryAfter: string | undefined,
@@ -85,7 +87,7 @@ export function readRetryAfter(
 ): Failure["retryAfter"] {
   if (retryAfter === undefined) return undefined;
   if (/^\d+$/.test(retryAfter.trim())) return Number(retryAfter) * 1000;
-  // Without a letter it is no date, though the parser takes "-5" for a year.
+  // The parser reads "-5" as a year; a date contains a letter.
   const until = /[a-z]/i.test(retryAfter) ? Date.parse(retryAfter) : NaN;
   if (Number.isNaN(until)) return "unusable";
   const from = Date.parse(date ?? "");

@@ -4,12 +4,12 @@ import { allReadable, type FlowControl, type ListEntry } from "./flowControl";
 import { whatIsWrongWithPathPart } from "./path";
 
 /**
- * Keys that are read one by one; more are read by one list. So many requests are under way at once by default, so they
- * take no longer than the list, and do not fetch the platform's other keys with them.
+ * Keys that are read one by one; more are read by one list. By default this many requests run at once, so they take no
+ * longer than the list, and do not fetch other keys.
  */
 export const maxSingleReads = 8;
 
-/** What is asked for in one turn of the event loop. */
+/** The reads that are started in one turn of the event loop. */
 class Turn {
   readonly keys = new Map<string, Promise<FlowControlKey>>();
   readonly lists = new Map<string | undefined, Promise<ListEntry[]>>();
@@ -20,8 +20,8 @@ class Turn {
 }
 
 /**
- * Reads of the queue in which those of one turn of the event loop share their requests. Nothing is sent before the turn
- * ends, and nothing is kept after it: what is asked for after a reset was read after it.
+ * Reads of the queue that share their requests within one turn of the event loop. Nothing is sent before the turn ends,
+ * and nothing is kept after it: a read that is started after a reset is sent after it.
  */
 export class SharedReads {
   #turn: Turn | undefined;
@@ -47,18 +47,18 @@ export class SharedReads {
 
   async #get(turn: Turn, key: string): Promise<FlowControlKey> {
     await turn.end;
-    // A list that was asked for anyway serves a single key too.
+    // A list that is read anyway contains the key too.
     const worthwhile = turn.keys.size > maxSingleReads || turn.lists.has(undefined);
     const listed = worthwhile ? await (turn.listed ??= this.#listed(turn)) : undefined;
     return listed?.get(key) ?? this.flowControl.get(key);
   }
 
-  /** What the list tells as single reads would; empty where there is no list to be had. */
+  /** The records of the list by key; empty if the list could not be read. */
   async #listed(turn: Turn): Promise<ReadonlyMap<string, FlowControlKey | undefined>> {
     try {
       return byKey(await this.#entries(turn));
     } catch (error) {
-      // The single reads then say what is wrong, each for its key.
+      // The single reads report the failure for each key.
       if (error instanceof RequestError) return new Map();
       throw error;
     }
@@ -86,7 +86,7 @@ function shared<K, V>(values: Map<K, V>, key: K, make: () => V): V {
   return value;
 }
 
-/** The records by key; undefined for a key that stands in the list twice, or that a single read would refuse. */
+/** The records by key; undefined for a key that is listed twice, or that a single read would refuse. */
 function byKey(entries: readonly ListEntry[]): ReadonlyMap<string, FlowControlKey | undefined> {
   const found = new Map<string, FlowControlKey | undefined>();
   for (const entry of entries) {

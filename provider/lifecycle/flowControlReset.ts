@@ -16,7 +16,7 @@ export interface FlowControlResetInputs extends Trigger {
 
 export const secretOutputs = secretFlowControlResetOutputs;
 
-/** Inputs that decide whether there is a reset. */
+/** Inputs that decide whether a reset is due. */
 export const decidingInputs = ["flowControlKey", "version", "triggers"] as const;
 
 const inputTable: InputTable = {
@@ -34,14 +34,14 @@ export function diff(saved: FlowControlResetOutputs, inputs: FlowControlResetInp
 }
 
 /**
- * Whether the counters are to be reset: the trigger of a saved resource has changed. A mark that cannot be read counts
- * as changed, because resetting counters once more destroys nothing.
+ * Whether the trigger of a saved resource has changed. An unreadable mark counts as changed, because resetting counters
+ * once more does no harm.
  */
 export function needsReset(saved: Pick<FlowControlResetOutputs, "appliedTrigger">, desired: Trigger): boolean {
   return !isNoTrigger(desired) && compareTrigger(saved.appliedTrigger, desired) !== "same";
 }
 
-/** Creates with nothing saved, updates with what is. */
+/** Creates if nothing is saved, else updates. */
 export async function apply(
   saved: FlowControlResetOutputs | undefined,
   inputs: FlowControlResetInputs,
@@ -65,7 +65,7 @@ export async function apply(
     },
   };
 
-  /** The two readings only show what the reset did; a reading that fails must not fail the reset. */
+  /** The reads only show the effect of the reset: a read that fails must not fail the reset. */
   async function readIfPossible(): Promise<FlowControlKey | undefined> {
     try {
       return await flowControl.get(flowControlKey);

@@ -1,4 +1,4 @@
-import { RefusedError, RekeyError, UnconfirmedError } from "../api/errors";
+import { RefusedError, RekeyError, UnconfirmedError, withCode } from "../api/errors";
 import { planRotation, type RotationPlan, type RotationReason, type DesiredRotation } from "../rotation/planRotation";
 import { canonicalTrigger, compareTrigger, isNoTrigger, markTrigger } from "../rotation/trigger";
 import {
@@ -21,7 +21,7 @@ export interface PasswordRotationInputs extends DesiredRotation {
 
 export const secretOutputs = secretPasswordRotationOutputs;
 
-/** Inputs that decide whether there is a reset. */
+/** Inputs that decide whether a reset is due. */
 export const decidingInputs = ["databaseId", "version", "triggers", "rotateEvery"] as const;
 
 const inputTable: InputTable = {
@@ -44,7 +44,7 @@ export function check(inputs: PasswordRotationInputs, unknown: ReadonlySet<strin
     return failures;
   }
   const reason = session.claim(databaseId, owner, otherOwners);
-  return reason === undefined ? [] : [{ property: "databaseId", reason }];
+  return reason === undefined ? [] : [{ property: "databaseId", reason, code: "REKEY_DUPLICATE_DATABASE" }];
 }
 
 export function diff(saved: PasswordRotationOutputs, inputs: PasswordRotationInputs, session: Session): Difference {
@@ -54,7 +54,7 @@ export function diff(saved: PasswordRotationOutputs, inputs: PasswordRotationInp
   return { changes: plan.do !== "keep", ...(notice !== undefined && { notice }) };
 }
 
-/** Creates with nothing saved, updates with what is. */
+/** Creates if nothing is saved, else updates. */
 export async function apply(
   saved: PasswordRotationOutputs | undefined,
   inputs: PasswordRotationInputs,
@@ -63,7 +63,7 @@ export async function apply(
   return carryOut(planRotation(saved, inputs, session.options.now()), saved, inputs, session);
 }
 
-/** Does what was planned for one database, from the same outputs and inputs. */
+/** Carries out the plan for one database, made from the same outputs and inputs. */
 export async function carryOut(
   plan: RotationPlan,
   saved: PasswordRotationOutputs | undefined,
@@ -72,11 +72,11 @@ export async function carryOut(
 ): Promise<Applied<PasswordRotationOutputs>> {
   switch (plan.do) {
     case "refuse":
-      throw new RefusedError(inputs.databaseId, plan.why);
+      throw new RefusedError(plan.code, inputs.databaseId, plan.why);
     case "adopt":
       return { outputs: adopted(inputs, session.options.now()) };
     case "keep":
-      // Only what was saved is ever kept.
+      // Only a saved resource is ever kept.
       return { outputs: saved as PasswordRotationOutputs };
     case "reset": {
       const key = JSON.stringify([inputs.databaseId, canonicalTrigger(inputs)]);
@@ -93,7 +93,7 @@ async function reset(
 ): Promise<Applied<PasswordRotationOutputs>> {
   const { databaseId } = inputs;
   const { databases } = session.options.platform;
-  const giveBack = session.takeReset(databaseId);
+  const undoCount = session.takeReset(databaseId);
   try {
     const { record, credentials, exactIntegers, otherFields, problems } = await databases.resetPassword(
       databaseId,
@@ -115,14 +115,10 @@ async function reset(
     return problems.length === 0 ? { outputs } : { outputs, notice: problemsNotice(databaseId, problems) };
   } catch (error) {
     if (error instanceof RekeyError && (error.delivery === "not sent" || error.delivery === "rejected")) {
-      giveBack();
+      undoCount();
       throw error;
     }
-    return unconfirmed(
-      saved,
-      inputs,
-      error instanceof UnconfirmedError ? error.message : bugMessage(databaseId, error),
-    );
+    return unconfirmed(saved, inputs, error instanceof UnconfirmedError ? error : new InternalError(databaseId, error));
   }
 }
 
@@ -131,12 +127,17 @@ function formerCredentials(saved: PasswordRotationOutputs | undefined): string[]
   return credentials.filter((one) => typeof one === "string");
 }
 
-/**
- * Our own code failed around a reset. What it threw is named by kind and place alone: its text may hold credentials.
- */
-export function bugMessage(databaseId: string, thrown: unknown): string {
-  const where = thrown instanceof Error ? ` (${thrown.name}${/ at .*/.exec(thrown.stack ?? "")?.[0] ?? ""})` : "";
-  return `Could not reset the password of database ${JSON.stringify(databaseId)}: pulumi-rekey failed in a way it should not${where}. The password may have been changed, and the new one is not known. Report this to pulumi-rekey, and run again.`;
+/** A bug around a reset. Only its kind and place are shown: the text of what was thrown may contain credentials. */
+export class InternalError extends RekeyError {
+  readonly delivery = "maybe applied";
+
+  constructor(databaseId: string, thrown: unknown) {
+    const where = thrown instanceof Error ? ` (${thrown.name}${/ at .*/.exec(thrown.stack ?? "")?.[0] ?? ""})` : "";
+    super(
+      "REKEY_INTERNAL",
+      `Could not reset the password of database ${JSON.stringify(databaseId)}: pulumi-rekey failed unexpectedly${where}. The password may have been changed, and the new one is unknown. This is a bug: please report it, then run again.`,
+    );
+  }
 }
 
 function adopted(inputs: PasswordRotationInputs, now: Date): PasswordRotationOutputs {
@@ -149,11 +150,11 @@ function adopted(inputs: PasswordRotationInputs, now: Date): PasswordRotationOut
   };
 }
 
-/** Nobody knows what became of the reset: the former outputs are kept, and say so. */
+/** It is unknown whether the reset was applied: the former outputs are kept, with `outcome: "unknown"`. */
 function unconfirmed(
   saved: PasswordRotationOutputs | undefined,
   inputs: PasswordRotationInputs,
-  message: string,
+  { text, code }: RekeyError,
 ): Applied<PasswordRotationOutputs> {
   const again = saved?.attemptedTrigger !== undefined && sameTrigger(saved.attemptedTrigger, inputs);
   const unconfirmedResets = (again ? (saved.unconfirmedResets ?? 0) : 0) + 1;
@@ -166,18 +167,18 @@ function unconfirmed(
     unconfirmedResets,
   };
   const next =
-    "The next `up` sends one more reset, which makes the credentials known again; after three in a row that are not confirmed it stops and asks for a new version.";
-  return { outputs, unconfirmed: `${message}\n${next}` };
+    "The next `up` sends one more reset, which returns new credentials. After three unconfirmed resets in a row it stops and asks for a new version.";
+  return { outputs, unconfirmed: withCode(`${text}\n${next}`, code) };
 }
 
-/** A trigger that was taken away is no other trigger. */
+/** Removing the trigger does not count as changing it. */
 function sameTrigger(mark: string, inputs: PasswordRotationInputs): boolean {
   return isNoTrigger(inputs) || compareTrigger(mark, inputs) === "same";
 }
 
 /**
- * A trigger that was taken away stays the one that was answered, so that putting it back asks for nothing; also one
- * whose reset was not confirmed before it was taken away, because this reset is in its place.
+ * A removed trigger stays the applied one, so that restoring it requests nothing. The same holds for one whose reset was
+ * not confirmed before it was removed, because this reset replaces that one.
  */
 function appliedMark(saved: PasswordRotationOutputs | undefined, inputs: PasswordRotationInputs): string {
   if (!isNoTrigger(inputs)) return markTrigger(inputs);
@@ -185,20 +186,20 @@ function appliedMark(saved: PasswordRotationOutputs | undefined, inputs: Passwor
   return marks.find((mark) => mark !== undefined && compareTrigger(mark, {}) !== "same") ?? markTrigger(inputs);
 }
 
-/** A changed trigger explains itself: the user changed it. Other reasons for a reset are said. */
+/** Explains a reset that the user did not request by a changed trigger. */
 function noticeOf(plan: RotationPlan, { databaseId, rotateEvery }: PasswordRotationInputs): string | undefined {
   const database = `database ${JSON.stringify(databaseId)}`;
   if (plan.do === "refuse") return `The password of ${database} will not be reset: ${plan.why}.`;
   if (plan.do !== "reset") return undefined;
   if (plan.reason === "schedule") {
-    return `The password of ${database} is due to be reset: the last time was ${plan.since}, and rotateEvery is ${rotateEvery}.`;
+    return `The password of ${database} is due for a reset: it was last reset at ${plan.since}, and rotateEvery is ${rotateEvery}.`;
   }
   if (plan.reason === "unconfirmed") {
-    return `The password of ${database} is to be reset once more: the last reset was not confirmed, so that its credentials are not known.`;
+    return `The password of ${database} will be reset once more: the last reset was not confirmed, so its credentials are unknown.`;
   }
   return undefined;
 }
 
 function problemsNotice(databaseId: string, problems: readonly string[]): string {
-  return `The password of database ${JSON.stringify(databaseId)} was reset, but the platform's answer was partly unreadable (see the output problems): ${problems.join("; ")}.`;
+  return `The password of database ${JSON.stringify(databaseId)} was reset, but parts of the platform's response could not be read (see its output problems): ${problems.join("; ")}.`;
 }

@@ -26,15 +26,15 @@ import {
 } from "./inputs";
 import { type FleetSession } from "./session";
 import { type Session } from "./session";
-import { bugMessage, carryOut, type PasswordRotationInputs } from "./passwordRotation";
+import { carryOut, InternalError, type PasswordRotationInputs } from "./passwordRotation";
 import { closeShard, openShard, shardNotice } from "./shardState";
 
-/** Its id alone, where nothing else is said of it: a thousand objects take an engine much longer to pass on. */
+/** An id alone if nothing else is set: an engine takes much longer to pass on a thousand objects. */
 export type ShardDatabase = string | FleetDatabase;
 
 type FleetDatabase = { readonly databaseId: string } & Trigger;
 
-/** Some of a fleet's databases, and what holds for the whole fleet. */
+/** Some of a fleet's databases, with the settings of the whole fleet. */
 export interface PasswordRotationShardInputs extends DesiredRotation {
   readonly shard: string;
   readonly databases: readonly ShardDatabase[];
@@ -49,16 +49,16 @@ export interface PasswordRotationShardInputs extends DesiredRotation {
   readonly otherOwners?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** One database of a shard: how it stands, what is wanted, and what follows from that. */
+/** One database of a shard: its saved state, its desired inputs, and the plan made from both. */
 export interface PlannedDatabase {
   readonly state: FleetDatabaseState | undefined;
-  readonly wish: PasswordRotationInputs;
+  readonly desired: PasswordRotationInputs;
   readonly plan: RotationPlan;
 }
 
 export const secretOutputs = secretPasswordRotationShardOutputs;
 
-/** Inputs that decide whether there is a reset. */
+/** Inputs that decide whether a reset is due. */
 export const decidingInputs = ["databases", "version", "triggers", "rotateEvery"] as const;
 
 const inputTable: InputTable = {
@@ -91,7 +91,7 @@ export function check(
 ): CheckFailure[] {
   const failures = checkInputs(inputTable, { ...inputs }, unknown);
   const { owner, otherOwners, databases } = inputs;
-  // Where `databases` holds a version that is not known yet, the ids are known all the same.
+  // The ids are known even if `databases` contains an unknown version.
   if (failures.length > 0 || typeof owner !== "string" || unknown.has("owner") || !areDatabases(databases)) {
     return failures;
   }
@@ -99,7 +99,9 @@ export function check(
     const { databaseId } = asObject(database);
     return session.claim(databaseId, owner, otherOwners?.[databaseId]) ?? [];
   });
-  return contested.slice(0, mostNamed).map((reason) => ({ property: "databases", reason }));
+  return contested
+    .slice(0, mostNamed)
+    .map((reason) => ({ property: "databases", reason, code: "REKEY_DUPLICATE_DATABASE" }));
 }
 
 function areDatabases(databases: unknown): databases is PasswordRotationShardInputs["databases"] {
@@ -119,19 +121,19 @@ export function diff(
 ): Difference {
   const states = openShard(saved);
   const planned = planShard(states, inputs, session.options.now());
-  const wanted = new Set(inputs.databases.map((database) => asObject(database).databaseId));
+  const members = new Set(inputs.databases.map((database) => asObject(database).databaseId));
   const changes =
     planned.some(({ plan }) => plan.do !== "keep") ||
-    // A problem that is solved, because what was wanted is no longer wanted say, is taken back.
+    // A problem that no longer applies is removed.
     planned.some(({ state }) => state?.problem !== undefined) ||
-    [...states.keys()].some((id) => !wanted.has(id));
+    [...states.keys()].some((id) => !members.has(id));
   const notice = shardNotice(planned, inputs);
   return { changes, ...(notice !== undefined && { notice }) };
 }
 
 /**
- * Creates with nothing saved, updates with what is. Always succeeds once a reset may have been sent: an error could not
- * carry what came of the others. What failed is saved with each database, and fails the run in the SDK.
+ * Creates if nothing is saved, else updates. Always succeeds once a reset may have been sent: an error could not carry
+ * the results of the others. Failures are saved with each database, and fail the run in the SDK.
  */
 export async function apply(
   saved: PasswordRotationShardOutputs | undefined,
@@ -151,7 +153,7 @@ export async function apply(
   return notices.length === 0 ? { outputs } : { outputs, notice: notices.join("\n") };
 }
 
-/** What is to be done about each database, by the same plan as for a single one. */
+/** Plans each database as a single one. */
 function planShard(
   states: ReadonlyMap<string, FleetDatabaseState>,
   inputs: PasswordRotationShardInputs,
@@ -159,57 +161,56 @@ function planShard(
 ): PlannedDatabase[] {
   const { rotateEvery, initialRotation } = inputs;
   return inputs.databases.map(asObject).map(({ databaseId, ...own }) => {
-    const wish = { databaseId, ...combineTriggers(inputs, own), rotateEvery, initialRotation };
+    const desired = { databaseId, ...combineTriggers(inputs, own), rotateEvery, initialRotation };
     const state = states.get(databaseId);
-    return { state, wish, plan: planRotation(asSingle(state), wish, now) };
+    return { state, desired, plan: planRotation(asSingle(state), desired, now) };
   });
 }
 
 interface Rotated {
   readonly state: FleetDatabaseState;
-  /** Whether the platform did not do, or not confirm, what it was asked for. */
+  /** Whether the reset failed or was not confirmed. */
   readonly failed: boolean;
   readonly notice?: string | undefined;
 }
 
 async function rotate(planned: PlannedDatabase, fleet: FleetSession | undefined, session: Session): Promise<Rotated> {
-  const { plan, wish, state } = planned;
+  const { plan, desired, state } = planned;
   const act = async (): Promise<Rotated> => {
     try {
-      const { outputs: all, unconfirmed, notice } = await carryOut(plan, asSingle(state), wish, session);
+      const { outputs: all, unconfirmed, notice } = await carryOut(plan, asSingle(state), desired, session);
       const { rotationReason, ...outputs } = all;
       if (unconfirmed === undefined) return { state: outputs, failed: false, notice };
       return { state: { ...outputs, problem: engineMessage(unconfirmed, longestProblem) }, failed: true };
     } catch (error) {
-      const problem = error instanceof RekeyError ? error.message : bugMessage(wish.databaseId, error);
-      // A refusal says nothing about the platform.
+      const { message } = error instanceof RekeyError ? error : new InternalError(desired.databaseId, error);
+      // A refusal is not a failure of the platform.
       const failed = !(error instanceof RefusedError);
-      return { state: withProblem(planned, { problem: engineMessage(problem, longestProblem) }), failed };
+      return { state: withProblem(planned, { problem: engineMessage(message, longestProblem) }), failed };
     }
   };
   if (!fleet || plan.do !== "reset") return act();
-  const problem =
-    "Not tried, so that its password is as it was: so many others had failed before that the fleet stopped (maxFailures).";
+  const problem = "Not attempted: the fleet stopped after too many failures (maxFailures). The password is unchanged.";
   return (await fleet.reset(act)) ?? { state: withProblem(planned, { problem, notTried: true }), failed: false };
 }
 
-/** What was saved, with what is now to be said of it. */
+/** The saved state with a new problem. */
 function withProblem(
-  { state, wish: { databaseId } }: PlannedDatabase,
+  { state, desired: { databaseId } }: PlannedDatabase,
   said: Pick<FleetDatabaseState, "problem" | "notTried">,
 ): FleetDatabaseState {
   const { problem, notTried, ...before } = state ?? { databaseId, outcome: "pending", rotationCount: 0 };
   return { ...before, ...said };
 }
 
-/** A database as the outputs of a single one. To the plan, one that was never reset nor adopted is a new one. */
+/** The outputs of a single database. One that was never reset or adopted is new to the plan. */
 function asSingle(state: FleetDatabaseState | undefined): PasswordRotationOutputs | undefined {
   if (!state || state.outcome === "pending") return undefined;
   const { problem, notTried, outcome, ...rest } = state;
   return { ...rest, outcome };
 }
 
-/** Records would be most of the state. Problems of reading are kept: one of them may tell of a lost credential. */
+/** Records would be most of the state. Problems are kept: one of them may report a lost credential. */
 function withoutRecord({ record, exactIntegers, problems, ...state }: FleetDatabaseState): FleetDatabaseState {
   return problems && problems.length > 0 ? { ...state, problems } : state;
 }

@@ -1,3 +1,4 @@
+import { type ErrorCode } from "../api/errors";
 import { type Credentials, type DatabaseRecord } from "../records/database";
 import { type FlowControlKey } from "../records/flowControl";
 import { type Outcome, type RotationReason, type RotationState } from "../rotation/planRotation";
@@ -5,7 +6,7 @@ import { type Outcome, type RotationReason, type RotationState } from "../rotati
 /** What create or update did. */
 export interface Applied<Outputs> {
   readonly outputs: Outputs;
-  /** Set where nobody knows whether the platform did it: what to tell the user. The outputs are saved all the same. */
+  /** Set if it is unknown whether the platform did it: the error message. The outputs are saved nevertheless. */
   readonly unconfirmed?: string;
   /** One line for the run's diagnostics. */
   readonly notice?: string;
@@ -16,7 +17,7 @@ export interface Difference {
   readonly changes: boolean;
   /** The inputs that make a new resource necessary. */
   readonly replaces?: readonly string[];
-  /** One line for the run's diagnostics: the host has no other way to say why. */
+  /** One line for the run's diagnostics, which says why. */
   readonly notice?: string;
 }
 
@@ -24,6 +25,8 @@ export interface Difference {
 export interface CheckFailure {
   readonly property: string;
   readonly reason: string;
+  /** Default: REKEY_INPUT_INVALID. */
+  readonly code?: ErrorCode;
 }
 
 /** What a PasswordRotation saves. */
@@ -37,7 +40,7 @@ export interface PasswordRotationOutputs extends RotationState, Credentials {
   readonly rotationReason?: RotationReason;
 }
 
-/** Outputs that are secret whatever they hold. */
+/** Outputs that are always secret. */
 export const secretPasswordRotationOutputs = [
   "password",
   "restToken",
@@ -47,41 +50,40 @@ export const secretPasswordRotationOutputs = [
   "attemptedTrigger",
 ] as const satisfies readonly (keyof PasswordRotationOutputs)[];
 
-/** How a database of a fleet stands: as a single one does, or `pending`: so far it was neither reset nor adopted. */
+/** The outcome of a database of a fleet: that of a single one, or `pending` before it was reset or adopted. */
 export type FleetOutcome = Outcome | "pending";
 
 /**
- * What a fleet knows of one of its databases: what a single one saves, but for the reason of the last reset, which no
- * output of a fleet shows; and what is still to be done about it.
+ * What a fleet saves of one of its databases: the outputs of a single one, without the reason of the last reset, which
+ * no output of a fleet shows, and what is left to do.
  */
 export interface FleetDatabaseState extends Omit<PasswordRotationOutputs, "outcome" | "rotationReason"> {
   readonly outcome: FleetOutcome;
-  /** Why the last `up` did not bring the database to what is wanted; missing where it did. */
+  /** Why the last `up` did not bring the database to its desired state; undefined if it did. */
   readonly problem?: string;
-  /** Whether it was not even tried, because the fleet stopped before. */
+  /** Whether it was not attempted, because the fleet had stopped. */
   readonly notTried?: true;
 }
 
-/** The part of it that is secret whatever it holds. */
+/** The part of it that is always secret. */
 export type FleetDatabaseSecrets = Pick<
   FleetDatabaseState,
   "databaseId" | (typeof secretPasswordRotationOutputs)[number]
 >;
 
 /**
- * What a shard of a fleet saves: its databases in the order of their ids, and apart from that what is secret of them.
+ * What a shard of a fleet saves: its databases in the order of their ids, and their secrets separately.
  */
 export interface PasswordRotationShardOutputs {
   readonly shard: string;
   readonly rotations: readonly FleetDatabaseState[];
   /**
-   * JSON text of a list of `FleetDatabaseSecrets`: nobody sees it, and an engine passes on one text faster than a
-   * thousand.
+   * JSON text of a list of `FleetDatabaseSecrets`: an engine passes on one text faster than a thousand.
    */
   readonly secrets: string;
 }
 
-/** Outputs that are secret whatever they hold. */
+/** Outputs that are always secret. */
 export const secretPasswordRotationShardOutputs = [
   "secrets",
 ] as const satisfies readonly (keyof PasswordRotationShardOutputs)[];
@@ -96,7 +98,7 @@ export interface FlowControlResetOutputs {
   readonly appliedTrigger: string;
 }
 
-/** Outputs that are secret whatever they hold. */
+/** Outputs that are always secret. */
 export const secretFlowControlResetOutputs = [
   "appliedTrigger",
 ] as const satisfies readonly (keyof FlowControlResetOutputs)[];

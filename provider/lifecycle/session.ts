@@ -5,18 +5,18 @@ import { type RequestQueue } from "../api/requestQueue";
 import { type Settings } from "../settings";
 import { type Applied, type PasswordRotationOutputs } from "./resource";
 
-/** What a session needs from outside. */
+/** What a session depends on. */
 export interface SessionOptions {
   /** The platform's operations; getters, so that a missing setting fails only the calls that need it. */
   readonly platform: Pick<PlatformClient, "databases" | "flowControl" | "queueWithin">;
   /** Password resets that one run may send; no limit if undefined. */
   readonly maxResets: () => number | undefined;
   readonly now: () => Date;
-  /** Shows the user a line while the run goes on. */
+  /** Shows the user a line during the run. */
   readonly log: (line: string) => void;
 }
 
-/** What the resources of one run of the engine share and remember. It lives as long as the host process. */
+/** What the resources of one run of the engine share. It lives as long as the host process. */
 export class Session {
   readonly #rotations = new Map<string, Promise<Applied<PasswordRotationOutputs>>>();
   readonly #owners = new Map<string, string>();
@@ -46,7 +46,7 @@ export class Session {
    *
    * @param owner the resource's URN
    * @param otherOwners URNs of other resources of the program for the same database, as far as the program knew them
-   * @returns why the resource cannot have it; undefined if it can
+   * @returns why the resource cannot rotate it; undefined if it can
    */
   claim(databaseId: string, owner: string, otherOwners: readonly string[] | undefined): string | undefined {
     const other = otherOwners?.[0];
@@ -55,14 +55,14 @@ export class Session {
       this.#owners.set(databaseId, owner);
       return undefined;
     }
-    return `database ${JSON.stringify(databaseId)} is already rotated by ${first}: each of the two would destroy what the other one made. Remove one of them`;
+    return `database ${JSON.stringify(databaseId)} is already rotated by ${first}: each reset by one invalidates the password of the other. Remove one of them`;
   }
 
   /**
    * What the shards of a fleet share.
    *
    * @param urn the fleet's URN
-   * @throws SettingsError if no database could be reset: better once than for each of them.
+   * @throws SettingsError if no database could be reset: once, instead of for each of them.
    */
   fleet(urn: string, concurrency?: number | null, maxFailures?: number | null): FleetSession {
     const { platform } = this.options;
@@ -76,16 +76,17 @@ export class Session {
   }
 
   /**
-   * Takes one of the run's password resets; a reset that was not made gives it back.
+   * Counts one password reset against the run's limit. The returned function undoes that, for a reset that was not made.
    *
-   * @throws RefusedError if there is none left.
+   * @throws RefusedError if none is left.
    */
   takeReset(databaseId: string): () => void {
     const limit = this.options.maxResets();
     if (limit !== undefined && this.#resets >= limit) {
       throw new RefusedError(
+        "REKEY_RESET_LIMIT",
         databaseId,
-        `this run has already sent ${limit} resets, the limit that rekey:maxResetsPerRun sets. Check that so many are meant, then raise the limit or run again`,
+        `this run has already sent ${limit} resets, the limit set by rekey:maxResetsPerRun. Check that this many resets are intended, then raise the limit or run again`,
       );
     }
     this.#resets++;
@@ -102,7 +103,7 @@ export function fleetName(urn: string): string {
 
 const progressIntervalMs = 5_000;
 
-/** What the shards of a fleet share in a run: they are separate calls of the engine, some of them at the same time. */
+/** What the shards of a fleet share in a run. The engine calls them separately, and partly concurrently. */
 export class FleetSession {
   #planned = 0;
   #done = 0;
@@ -110,8 +111,8 @@ export class FleetSession {
   #lastProgressAt: number;
 
   /**
-   * @param queue where the fleet's databases wait for their turn
-   * @param maxFailures failures after which no further database is begun
+   * @param queue limits the fleet's concurrency
+   * @param maxFailures failures after which no further database is started
    */
   constructor(
     private readonly name: string,
@@ -123,9 +124,9 @@ export class FleetSession {
   }
 
   /**
-   * Makes a reset when its turn has come.
+   * Runs a reset when the queue allows it.
    *
-   * @returns undefined if the fleet has stopped before.
+   * @returns undefined if the fleet has stopped.
    */
   async reset<T extends { readonly failed: boolean }>(reset: () => Promise<T>): Promise<T | undefined> {
     this.#planned++;
@@ -149,8 +150,8 @@ export class FleetSession {
 }
 
 /**
- * The session of a host process, with the settings of a stack's configuration, else of the environment. The settings
- * and the HTTP client are loaded when they are first needed: a run with nothing to do needs neither.
+ * The session of a host process, with settings from the stack's configuration, else from the environment. The settings
+ * and the HTTP client are loaded on first use: a run with nothing to do needs neither.
  */
 export function sessionFromSettings(
   configuration: (key: string) => string | undefined,
@@ -160,8 +161,8 @@ export function sessionFromSettings(
   let client: PlatformClient | undefined;
   const getSettings = (): Settings => {
     if (settings) return settings;
-    const { Settings, lookupIn } = require("../settings") as typeof import("../settings");
-    return (settings = new Settings(lookupIn(configuration, process.env)));
+    const { Settings, nameOf } = require("../settings") as typeof import("../settings");
+    return (settings = new Settings((name) => configuration(nameOf(name)), process.env));
   };
   return new Session({
     get platform() {

@@ -1,4 +1,4 @@
-import { InputError } from "../api/errors";
+import { StateError } from "../api/errors";
 import { engineCommands } from "../engineCommands";
 import { isObject } from "../records/fields";
 import {
@@ -14,7 +14,7 @@ const secretNames: readonly string[] = secretPasswordRotationOutputs;
 
 /**
  * The saved outputs of a shard, by the databases' ids.
- * @throws InputError where they are damaged: no reason to reset
+ * @throws StateError if they are damaged, instead of resetting anything
  */
 export function openShard({ rotations, secrets }: PasswordRotationShardOutputs): Map<string, FleetDatabaseState> {
   const secretsOf = byId<FleetDatabaseSecrets>(parsed(secrets), "secrets");
@@ -41,7 +41,7 @@ export function closeShard(shard: string, states: readonly FleetDatabaseState[])
   };
 }
 
-/** What is saved can be damaged, and be anything. */
+/** A damaged state can contain anything. */
 function parsed(text: unknown): unknown {
   try {
     return JSON.parse(String(text));
@@ -55,27 +55,27 @@ function byId<T extends { readonly databaseId: string }>(list: unknown, output: 
   const all = sound ? (list as T[]) : [];
   const states = new Map(all.map((state) => [state.databaseId, state]));
   if (!sound || states.size !== all.length) {
-    throw new InputError(
-      `the saved output ${output}`,
-      "is not a list of databases, each of them once: the state is damaged",
+    throw new StateError(
+      output,
+      "is not a list of databases, each of them once",
       `Restore it from an earlier \`${engineCommands.exportState}\`.`,
     );
   }
   return states;
 }
 
-/** Databases that are named for one reason; of the others only the count is said. */
+/** Databases that are named for one reason; the others are counted. */
 const named = 5;
 
-/** A change of a shard does not show which of its databases it is about; so this says it, a line for each reason. */
+/** Which databases of a shard a planned change is about, one line for each reason. */
 export function shardNotice(
   planned: readonly PlannedDatabase[],
   { fleet, shard, rotateEvery }: Pick<PasswordRotationShardInputs, "fleet" | "shard" | "rotateEvery">,
 ): string | undefined {
   const idsOf = new Map<string, string[]>();
-  for (const { plan, wish } of planned) {
+  for (const { plan, desired } of planned) {
     const what = whatIsPlanned(plan, rotateEvery);
-    if (what !== undefined) idsOf.set(what, [...(idsOf.get(what) ?? []), wish.databaseId]);
+    if (what !== undefined) idsOf.set(what, [...(idsOf.get(what) ?? []), desired.databaseId]);
   }
   if (idsOf.size === 0) return undefined;
   const of = `PasswordRotationFleet ${JSON.stringify(fleetName(fleet))}, shard ${shard}, ${planned.length} in all`;

@@ -1,18 +1,18 @@
 import { flag, int64, object, oneOf, text, texts, type RecordOf } from "./fields";
 
 /**
- * The database record: what the platform returns when it has reset a password.
+ * The database record, which the platform returns after a password reset.
  *
- * @see Interface, section 2.1
+ * @see docs/interface.md#the-database-record
  */
 export const databaseFields = {
   /** Id of the database. */
   databaseId: text,
   /** Name of the database. */
   databaseName: text,
-  /** Region; the platform's one value is `global`. */
+  /** Region; the only value is `global`. */
   region: oneOf("global"),
-  /** Port that clients connect to. */
+  /** Port for client connections. */
   port: int64,
   /** Unix time (seconds) at which the database was created. */
   creationTime: int64,
@@ -71,7 +71,7 @@ export const databaseFields = {
   autoUpgrade: flag,
   /** Whether strong consistency is on. */
   consistent: flag,
-  /** The modification in progress; an empty string when there is none. */
+  /** The modification in progress; an empty string if there is none. */
   modifyingState: text,
   /** Size of the database's resources. */
   dbResourceSize: oneOf("S", "M", "L", "XL", "XXL", "3XL"),
@@ -87,17 +87,17 @@ export const databaseFields = {
   dbStoreMaxIdle: int64,
   /** Maximum load operations per second. */
   dbMaxLoadsPerSec: int64,
-  /** Whether access control lists are enabled: the string `"true"` or `"false"`, as the platform gives it. */
+  /** Whether access control lists are enabled: the string `"true"` or `"false"`, as the platform returns it. */
   dbAclEnabled: oneOf("true", "false"),
   /** Status of the default access-control user: the string `"true"` or `"false"`. */
   dbAclDefaultUserStatus: oneOf("true", "false"),
   /** Whether the database itself evicts entries. */
   dbEviction: flag,
-  /** Unix time (seconds) of the last upgrade of the plan; 0 when there was none. */
+  /** Unix time (seconds) of the last upgrade of the plan; 0 if there was none. */
   lastPlanUpgradeTime: int64,
   /** Replica factor. */
   replicas: int64,
-  /** Owner: an e-mail address, or one scoped to a marketplace. */
+  /** Owner: an email address, or one scoped to a marketplace. */
   customerId: text,
   /** Whether a backup is made daily. */
   dailyBackupEnabled: flag,
@@ -122,20 +122,20 @@ export const databaseFields = {
   prodPackEnabled: flag,
 };
 
-/** The database record, each value as the platform gave it. */
+/** The database record, each value as the platform returned it. */
 export type DatabaseRecord = RecordOf<typeof databaseFields>;
 
 /**
- * Credentials that a platform may add to the record (the interface: "not shown"). All are secrets.
+ * Credentials that a platform may add to the record. All are secrets.
  *
- * @see Interface, section 2.1, last paragraph
+ * @see docs/interface.md#the-database-record
  */
 export const credentialFields = {
   /** The new password. */
   password: text,
   /** Token of the database's REST interface. It may be the password itself. */
   restToken: text,
-  /** Token of the database's REST interface that may only read. */
+  /** Read-only token of the database's REST interface. */
   readOnlyRestToken: text,
 };
 

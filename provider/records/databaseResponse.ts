@@ -5,30 +5,30 @@ import { readJson } from "./json";
 import { isFaithful } from "./markers";
 import { readRecord, sentTwice } from "./read";
 
-/** What names no database and holds no credential needs so many of the known fields to pass for a record. */
+/** Known fields that make an object a record if it has neither an id nor a credential. */
 const fewestFields = 5;
 
-/** What a reset's answer told: as much of it as could be read. */
+/** The response to a reset, as far as it could be read. */
 export interface DatabaseResponse {
   readonly record: DatabaseRecord;
   readonly credentials: Credentials;
   readonly exactIntegers: Readonly<Record<string, string>>;
-  /** JSON text of the fields nobody knows. A secret, because nobody knows what they hold. */
+  /** JSON text of unknown fields. A secret, because they may contain anything. */
   readonly otherFields?: string;
-  /** What was missing or unreadable, a line each. Never holds a value. */
+  /** What was sent and could not be read, one line each. Never contains a value. */
   readonly problems: readonly string[];
 }
 
 /**
- * Reads the answer to a password reset.
+ * Reads the response to a password reset. A platform may leave out any field.
  *
- * @returns undefined where the text is no database record at all.
- * @see Interface, section 2.1
+ * @returns undefined if the text is not a database record.
+ * @see docs/interface.md#the-database-record
  */
 export function readDatabaseResponse(jsonText: string): DatabaseResponse | undefined {
   const json = tryReadJson(jsonText);
   if (!json || !isObject(json.value)) return undefined;
-  const { record, exactIntegers, missing, problems, others } = readRecord(databaseFields, json.value);
+  const { record, exactIntegers, problems, others } = readRecord(databaseFields, json.value);
   const { credentials, credentialProblems, unclaimed } = takeCredentials(others);
   if (!isDatabaseRecord(record, credentials)) return undefined;
   const { otherFields, otherProblems } = keepOthers(unclaimed);
@@ -39,16 +39,15 @@ export function readDatabaseResponse(jsonText: string): DatabaseResponse | undef
     ...(otherFields !== undefined && { otherFields }),
     problems: [
       ...new Set(json.duplicates.map(duplicateProblem)),
-      ...(json.tooDeep ? ["something in it: nested too deep, and left out"] : []),
+      ...(json.tooDeep ? ["something in the response: nested too deeply, and left out"] : []),
       ...credentialProblems,
-      ...missing.map((name) => `${name}: missing`),
       ...problems,
       ...otherProblems,
     ],
   };
 }
 
-/** Something else, an error say, can share a field or two with a database record. */
+/** Other objects, such as errors, may share a field or two with a record. */
 function isDatabaseRecord(record: DatabaseRecord, credentials: Credentials): boolean {
   const named = record.databaseId !== undefined || Object.keys(credentials).length > 0;
   return named || Object.keys(record).length >= fewestFields;
@@ -62,23 +61,23 @@ function tryReadJson(jsonText: string): ReturnType<typeof readJson> | undefined 
   }
 }
 
-/** What can be read can be nested too deep to be written again: a reset that has happened must not fail for it. */
+/** A value can be read and still be nested too deeply to be written. A reset that was applied must not fail for it. */
 function keepOthers(others: Readonly<Record<string, unknown>>) {
   try {
     return { otherFields: Object.keys(others).length > 0 ? stringify(others) : undefined, otherProblems: [] };
   } catch {
-    return { otherProblems: ["fields that Rekey does not know: nested too deep to be kept"] };
+    return { otherProblems: ["fields that Rekey does not know: nested too deeply, and left out"] };
   }
 }
 
-/** A known name is said; any other could be anything, and is not repeated. */
+/** Only known names are shown: any other text may be a secret. */
 function duplicateProblem(wireName: string): string {
   const name = camelCase(wireName);
   const known = Object.hasOwn(databaseFields, name) || Object.hasOwn(credentialFields, name);
   return sentTwice(known ? name : "a field that Rekey does not know");
 }
 
-/** Each credential is optional: missing, null and empty are all "not sent". */
+/** Each credential is optional: missing, null and empty all mean "not sent". */
 function takeCredentials(fields: Readonly<Record<string, unknown>>) {
   const credentials: Record<string, string> = {};
   const credentialProblems: string[] = [];
@@ -89,9 +88,9 @@ function takeCredentials(fields: Readonly<Record<string, unknown>>) {
     else if (value === null || value === "") continue;
     else if (typeof value !== "string") credentialProblems.push(`${name}: expected a string`);
     else if (!isFaithful(value)) {
-      credentialProblems.push(`${name}: holds characters that Pulumi cannot carry unchanged`);
+      credentialProblems.push(`${name}: contains characters that Pulumi cannot save unchanged`);
     } else {
-      // Under another spelling of its name.
+      // Sent under two spellings of its name.
       if ((credentials[name] ?? value) !== value) credentialProblems.push(sentTwice(name));
       credentials[name] = value;
     }

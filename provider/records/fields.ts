@@ -1,20 +1,20 @@
-/** The kinds of values that the platform's records are made of. */
+/** The kinds of values in the platform's records. */
 export type Kind = "integer" | "text" | "flag" | "texts" | "object";
 
-/** One field of a record: what its value is on the wire, and (as a type only) what it is in a program. */
+/** One field of a record: its kind in JSON, and its type in a program. */
 export interface Field<T> {
   readonly kind: Kind;
-  /** The values the interface names. Others are kept as they come: a platform may learn new ones. */
+  /** The documented values. Others are kept unchanged, because a platform may add new ones. */
   readonly values?: readonly string[];
   readonly fields?: Fields;
-  /** Exists for the compiler alone, and carries the type of the value. */
+  /** Only for the compiler: the type of the value. */
   readonly valueType?: T;
 }
 
 export type Fields = Readonly<Record<string, Field<unknown>>>;
 export type FieldValue<F> = F extends Field<infer T> ? T : never;
 /**
- * A record as a program sees it. A field is missing where the platform did not send it, or sent what cannot be read.
+ * A record in a program. A field is undefined if the platform did not send it, or if it could not be read.
  */
 export type RecordOf<F extends Fields> = { readonly [K in keyof F]?: FieldValue<F[K]> };
 
@@ -23,7 +23,7 @@ export const text: Field<string> = { kind: "text" };
 export const flag: Field<boolean> = { kind: "flag" };
 export const texts: Field<readonly string[]> = { kind: "texts" };
 
-/** One of the named values, or one that the platform learnt later. */
+/** One of the documented values, or one that the platform added later. */
 export function oneOf<const V extends string>(...values: V[]): Field<V | (string & {})> {
   return { kind: "text", values };
 }
@@ -32,7 +32,7 @@ export function object<F extends Fields>(fields: F): Field<RecordOf<F>> {
   return { kind: "object", fields };
 }
 
-/** The name in a program of a name on the wire: `db_max_clients` is `dbMaxClients`, `securityAddons` stays. */
+/** The name in a program of a name in JSON: `db_max_clients` becomes `dbMaxClients`, `securityAddons` stays. */
 export function camelCase(wireName: string): string {
   return wireName.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }

@@ -1,20 +1,20 @@
 import { flag, int64, text, type RecordOf } from "./fields";
 
 /**
- * What the platform tells of a flow-control key.
+ * The state of a flow-control key, as the platform returns it.
  *
- * @see Interface, section 2.2
+ * @see docs/interface.md#the-flow-control-record
  */
 export const flowControlFields = {
   /** The key. */
   flowControlKey: text,
   /** Messages waiting for parallelism or rate capacity. */
   waitListSize: int64,
-  /** Configured maximum of concurrently running messages; missing when no parallelism is set. */
+  /** Configured maximum of concurrently running messages; undefined if no parallelism is set. */
   parallelismMax: int64,
   /** Messages running now. */
   parallelismCount: int64,
-  /** Configured maximum of messages in a rate period; missing when no rate is set. */
+  /** Configured maximum of messages in a rate period; undefined if no rate is set. */
   rateMax: int64,
   /** Messages dispatched in the current rate period. */
   rateCount: int64,
@@ -22,26 +22,26 @@ export const flowControlFields = {
   ratePeriod: int64,
   /** Unix time (seconds) at which the current rate period began. */
   ratePeriodStart: int64,
-  /** Whether delivery is paused; missing where the platform does not tell. */
+  /** Whether delivery is paused; undefined if the platform does not return it. */
   isPaused: flag,
-  /** Whether the parallelism was pinned by hand; missing where the platform does not tell. */
+  /** Whether the parallelism was pinned manually; undefined if the platform does not return it. */
   isPinnedParallelism: flag,
-  /** Whether the rate was pinned by hand; missing where the platform does not tell. */
+  /** Whether the rate was pinned manually; undefined if the platform does not return it. */
   isPinnedRate: flag,
 };
 
-/** The counters that a platform leaves out when they are 0. */
+/** The counters that a platform may leave out if they are 0. */
 type Counter = "waitListSize" | "parallelismCount" | "rateCount";
 
 /** The state of one flow-control key. Counters that the platform leaves out are 0. */
 export type FlowControlKey = RecordOf<Omit<typeof flowControlFields, "flowControlKey" | Counter>> & {
   /** The key. */
   readonly flowControlKey: string;
-  /** Whether the platform holds any state for the key. */
+  /** Whether the platform has any state for the key. */
   readonly exists: boolean;
 } & { readonly [K in Counter]: number };
 
-/** The state of a key from what was read of it; nothing read is a key that the platform does not know. */
+/** The state of a key from its record; undefined for a key that is unknown to the platform. */
 export function flowControlKeyFrom(
   flowControlKey: string,
   read: RecordOf<typeof flowControlFields> | undefined,
@@ -57,19 +57,18 @@ export function flowControlKeyFrom(
 }
 
 /**
- * What the platform tells of all messages together. Newer platforms send the two counts, older ones the wait list
- * alone.
+ * The parallelism across all keys. Newer platforms return the two counts, older ones only the wait list.
  *
- * @see Interface, section 2.3 and 4.4
+ * @see docs/interface.md#read-the-global-parallelism
  */
 export const globalParallelismFields = {
-  /** Maximum of messages running at the same time, over all keys. */
+  /** Maximum of messages running at the same time, across all keys. */
   parallelismMax: int64,
-  /** Messages running now, over all keys. */
+  /** Messages running now, across all keys. */
   parallelismCount: int64,
-  /** Messages waiting; sent by older platforms only, and then alone. */
+  /** Messages waiting; only older platforms return it. */
   waitListSize: int64,
 };
 
-/** How many messages run, and may run, over all keys. */
+/** How many messages are running, and how many may run, across all keys. */
 export type GlobalParallelism = RecordOf<typeof globalParallelismFields>;

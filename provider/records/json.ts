@@ -1,17 +1,17 @@
 import { isSafeNumber, LosslessNumber, parse } from "lossless-json";
 
-/** A JSON text that was read, and what in it was odd. */
+/** The value of a JSON text, and its anomalies. */
 export interface ReadJson {
   readonly value: unknown;
-  /** Names that stood twice in one object with different values; the last one counts. Each is given once. */
+  /** Names that appear twice in one object with different values; the last value counts. Each is listed once. */
   readonly duplicates: readonly string[];
-  /** Something was nested too deep to be read: an empty object stands in its place. */
+  /** Whether something was nested too deeply, and replaced by an empty object. */
   readonly tooDeep: boolean;
 }
 
-/** Levels that are read of a text that is nested too deep. */
+/** Levels that are read of a text that is nested too deeply. */
 const levelsKept = 100;
-/** Digits of the longest integer that is read; making a number of more is slow, and none is meant. */
+/** Digits of the longest integer that is read. Converting longer ones is slow. */
 const maxDigits = 400;
 
 /**
@@ -25,15 +25,15 @@ export function readJson(jsonText: string): ReadJson {
     return { ...(readPlain(jsonText) ?? read(jsonText)), tooDeep: false };
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    // It ran out of stack. JavaScript's own reader does not, and says whether the rest is JSON at all.
+    // The stack overflowed. JSON.parse needs less of it, and tells whether the text is JSON.
     JSON.parse(jsonText);
     return { ...read(withoutDepth(jsonText, levelsKept)), tooDeep: true };
   }
 }
 
 /**
- * Many times faster than reading with care, and enough for most texts: what is the same when it is written again had no
- * name twice and lost no digit. Integers that may be beyond 2^53 are left out.
+ * Much faster, and enough for most texts: a value that is the same when it is written again had no duplicate name and
+ * lost no digit. Undefined for texts with integers that may exceed 2^53.
  */
 function readPlain(jsonText: string): Omit<ReadJson, "tooDeep"> | undefined {
   if (/\d{16}|\de\+/.test(jsonText)) return undefined;
@@ -61,8 +61,7 @@ function exactNumber(digits: string): number | bigint | LosslessNumber {
 }
 
 /**
- * The JSON text with every value that is nested deeper than `limit` replaced by `{}`: for a reader that would run out
- * of stack. The text must be valid JSON.
+ * The JSON text with each value that is nested deeper than `limit` replaced by `{}`. The text must be valid JSON.
  */
 function withoutDepth(jsonText: string, limit: number): string {
   const kept: string[] = [];

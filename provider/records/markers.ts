@@ -1,7 +1,7 @@
-/** Pulumi's stand-in for a value that is not known yet. */
+/** Pulumi's marker for an unknown value. */
 export const unknownValue = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 
-/** The same for each type of value. Any of them as a real value makes the engine fail after the reset. */
+/** The markers for each type of value. As a real value, any of them makes the engine fail after the reset. */
 const reserved: ReadonlySet<string> = new Set([
   unknownValue,
   "1c4a061d-8072-4f0a-a4cb-0ff528b18fe7",
@@ -12,7 +12,7 @@ const reserved: ReadonlySet<string> = new Set([
   "dd056dcd-154b-4c76-9bd3-c8f88648b5ff",
 ]);
 
-/** Whether a text stands for an unknown value. */
+/** Whether a text is one of Pulumi's markers for unknown values. */
 export function isReserved(text: string): boolean {
   return reserved.has(text);
 }
@@ -23,8 +23,8 @@ export function secret(value: unknown): Record<string, unknown> {
 }
 
 /**
- * Whether Pulumi can carry a text without changing it: no unpaired surrogate, no character that was already lost when
- * the answer was decoded, and not a text that stands for an unknown value.
+ * Whether Pulumi saves a text unchanged: it has no unpaired surrogate, lost no character when the response was decoded,
+ * and is not a marker for an unknown value.
  */
 export function isFaithful(text: string): boolean {
   return text.isWellFormed() && !text.includes("\uFFFD") && !isReserved(text);

@@ -2,23 +2,21 @@ import { camelCase, type Field, type Fields, isObject, type Kind, type RecordOf 
 import { isReserved } from "./markers";
 
 /**
- * What could be read of a record that the platform sent. Nothing here throws: a reset that has happened must be kept.
+ * The readable part of a record. Nothing here throws: a reset that was applied must be saved.
  */
 export interface Reading<F extends Fields> {
   readonly record: RecordOf<F>;
-  /** The digits of integers that a number cannot hold exactly, by field. */
+  /** The digits of integers that a number cannot represent exactly, by field. */
   readonly exactIntegers: Readonly<Record<string, string>>;
-  /** Known fields that were not sent. */
-  readonly missing: readonly string[];
-  /** What of the known fields was sent and is unreadable, a line each. Never holds a value. */
+  /** Known fields that were sent and could not be read, one line each. Never contains a value. */
   readonly problems: readonly string[];
-  /** Fields that the table does not know, by their names on the wire. */
+  /** Fields that are not in the table, by their names in JSON. */
   readonly others: Readonly<Record<string, unknown>>;
 }
 
 const isText = (value: unknown): value is string => typeof value === "string";
 
-/** By hand: a record has thirty fields, and a fleet a thousand records. */
+/** Not zod, for speed: a record has forty fields, and a fleet a thousand records. */
 const kinds: Record<Exclude<Kind, "object">, { is: (value: unknown) => boolean; expected: string }> = {
   integer: { is: (value) => Number.isSafeInteger(value) || typeof value === "bigint", expected: "an integer" },
   text: { is: isText, expected: "a string" },
@@ -30,10 +28,10 @@ export function sentTwice(name: string): string {
   return `${name}: sent twice, the last value counts`;
 }
 
-/** The names of known fields by their spellings on the wire, as records had them so far. */
+/** The names of known fields by their names in JSON, cached. */
 const spellings = new WeakMap<Fields, Map<string, string>>();
 
-/** The field that a name on the wire means; undefined where the table does not know it. */
+/** The field with a name in JSON; undefined if it is not in the table. */
 function nameIn(fields: Fields, wireName: string): string | undefined {
   const known = spellings.get(fields) ?? new Map<string, string>();
   const name = known.get(wireName) ?? camelCase(wireName);
@@ -42,11 +40,10 @@ function nameIn(fields: Fields, wireName: string): string | undefined {
   return name;
 }
 
-/** Reads the fields of the table from a JSON object, and says what was wrong with which. */
+/** Reads the fields of the table from a JSON object, and reports those that could not be read. */
 export function readRecord<F extends Fields>(fields: F, sent: Record<string, unknown>): Reading<F> {
   const record: Record<string, unknown> = {};
   const exactIntegers: Record<string, string> = {};
-  const missing: string[] = [];
   const problems: string[] = [];
   const others: [string, unknown][] = [];
   const wire = new Map<string, unknown>();
@@ -54,24 +51,23 @@ export function readRecord<F extends Fields>(fields: F, sent: Record<string, unk
     const name = nameIn(fields, wireName);
     if (name === undefined) others.push([wireName, value]);
     else {
-      // Under another spelling of its name.
+      // Sent under two spellings of its name.
       if ((wire.get(name) ?? value) !== value) problems.push(sentTwice(name));
       wire.set(name, value);
     }
   }
   for (const [name, field] of Object.entries(fields)) {
     const value = wire.get(name);
-    if (value === undefined) missing.push(name);
-    else if (field.kind === "object") readObject(name, field, value);
+    if (value === undefined) continue;
+    if (field.kind === "object") readObject(name, field, value);
     else readValue(name, field.kind, value);
   }
-  return { record: record as RecordOf<F>, exactIntegers, missing, problems, others: Object.fromEntries(others) };
+  return { record: record as RecordOf<F>, exactIntegers, problems, others: Object.fromEntries(others) };
 
   function readObject(name: string, field: Field<unknown>, value: unknown): void {
     if (!isObject(value)) return void problems.push(`${name}: expected an object`);
     const inner = readRecord(field.fields ?? {}, value);
     record[name] = inner.record;
-    missing.push(...inner.missing.map((field) => `${name}.${field}`));
     problems.push(...inner.problems.map((problem) => `${name}.${problem}`));
     if (Object.keys(inner.others).length > 0) others.push([name, inner.others]);
   }
@@ -94,10 +90,10 @@ export function readRecord<F extends Fields>(fields: F, sent: Record<string, unk
 
   function readTexts(name: string, sentTexts: string[], shape: (cleaned: string[]) => unknown): void {
     if (sentTexts.some(isReserved)) {
-      return void problems.push(`${name}: a value that Pulumi reserves for itself`);
+      return void problems.push(`${name}: a value that Pulumi reserves`);
     }
     if (!sentTexts.every((one) => one.isWellFormed())) {
-      problems.push(`${name}: not well-formed Unicode, the broken characters were replaced`);
+      problems.push(`${name}: not well-formed Unicode; the invalid characters were replaced`);
     }
     record[name] = shape(sentTexts.map((one) => one.toWellFormed()));
   }

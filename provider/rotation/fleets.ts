@@ -2,9 +2,8 @@ import { createHash } from "node:crypto";
 import { type Trigger } from "./trigger";
 
 /**
- * The trigger of one database of a fleet: what is said for all of them together with what is said for it alone. The
- * names are prefixed so that neither can stand for the other. Frozen by test vectors, as the canonical form of a
- * trigger is.
+ * The trigger of one database of a fleet: the fleet's and its own. The prefixes keep the two apart. Frozen by test
+ * vectors, like the canonical form of a trigger.
  */
 export function combineTriggers(fleet: Trigger, own: Trigger): Trigger {
   const of = (prefix: string, { triggers }: Trigger) =>
@@ -17,8 +16,8 @@ export function combineTriggers(fleet: Trigger, own: Trigger): Trigger {
 const shardCount = 16;
 
 /**
- * The shard of a database, `00` to `15`, by its id alone and for ever. Frozen by test vectors: a database that came to
- * another shard would be a new one there, and so be reset.
+ * The shard of a database, `00` to `15`, which depends on its id only. Frozen by test vectors: a database in another
+ * shard would be a new one there, and so be reset.
  */
 export function shardOf(databaseId: string): string {
   const [first = 0] = createHash("sha256").update(databaseId).digest();

@@ -1,6 +1,6 @@
 import type * as luxon from "luxon";
 
-/** Loaded when used: most resources do not rotate by time. */
+/** Loaded on first use: most resources do not rotate by time. */
 const calendar = (): typeof luxon => require("luxon") as typeof luxon;
 
 const short = /^(\d{1,9})([smhdw])$/;
@@ -10,7 +10,7 @@ const units = { s: "seconds", m: "minutes", h: "hours", d: "days", w: "weeks" } 
  * Reads a time between rotations: an ISO 8601 duration (`P30D`, `PT12H`, `P1M`) or a number with `s`, `m`, `h`, `d` or
  * `w` (`30d`, `12h`). Months and years are the calendar's, in UTC.
  *
- * @throws Error that says what is wrong with it.
+ * @throws Error if it is not a duration
  */
 export function readInterval(written: string): luxon.Duration {
   const { DateTime, Duration } = calendar();
@@ -19,12 +19,12 @@ export function readInterval(written: string): luxon.Duration {
     ? Duration.fromObject({ [units[unit as keyof typeof units]]: Number(count) })
     : Duration.fromISO(written);
   if (!duration.isValid) {
-    throw new Error(`${JSON.stringify(written)} is no duration: write an ISO 8601 one (P30D, PT12H), or 30d, 12h`);
+    throw new Error(`${JSON.stringify(written)} is not a duration: use ISO 8601 (P30D, PT12H), or 30d, 12h`);
   }
   const start = DateTime.utc(2000);
   const end = start.plus(duration);
   if (!end.isValid || end <= start || end.year > 9999) {
-    throw new Error(`${JSON.stringify(written)} is no duration above zero that ends before the year 10000`);
+    throw new Error(`${JSON.stringify(written)} must be above zero and end before the year 10000`);
   }
   return duration;
 }
@@ -32,6 +32,6 @@ export function readInterval(written: string): luxon.Duration {
 /** The time at which a rotation is due: `written` after the last one. */
 export function dueAt(last: string, written: string): Date {
   const from = calendar().DateTime.fromISO(last, { zone: "utc" });
-  if (!from.isValid) throw new Error(`${JSON.stringify(last)} is no ISO 8601 time`);
+  if (!from.isValid) throw new Error(`${JSON.stringify(last)} is not an ISO 8601 time`);
   return from.plus(readInterval(written)).toJSDate();
 }

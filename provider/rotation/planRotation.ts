@@ -1,19 +1,20 @@
+import { type ErrorCode } from "../api/errors";
 import { dueAt } from "./interval";
 import { compareTrigger, isNoTrigger, type Trigger } from "./trigger";
 
-/** How a resource stands with its database: its password was reset, was left as it is, or nobody knows. */
+/** What became of the password: it was reset, left unchanged, or the result is unknown. */
 export type Outcome = "reset" | "adopted" | "unknown";
 /**
- * Why a reset is made: a new resource, a changed trigger, `rotateEvery`, or a reset before it that nobody confirmed.
+ * Why a reset is made: a new resource, a changed trigger, `rotateEvery`, or a former reset that was not confirmed.
  */
 export type RotationReason = "created" | "trigger" | "schedule" | "unconfirmed";
 
-/** What the plan needs to know of the saved outputs. */
+/** The saved outputs that the plan depends on. */
 export interface RotationState {
   readonly outcome: Outcome;
-  /** Mark of the trigger that the last confirmed reset (or the adoption) answered. Missing when there was none yet. */
+  /** Mark of the trigger of the last confirmed reset or the adoption; undefined if there was none. */
   readonly appliedTrigger?: string | undefined;
-  /** Mark of the trigger that the last unconfirmed reset answered. */
+  /** Mark of the trigger of the last unconfirmed reset. */
   readonly attemptedTrigger?: string | undefined;
   /** Unconfirmed resets in a row. */
   readonly unconfirmedResets?: number | undefined;
@@ -23,7 +24,7 @@ export interface RotationState {
   readonly adoptedAt?: string | undefined;
 }
 
-/** What the plan needs to know of the inputs. */
+/** The inputs that the plan depends on. */
 export interface DesiredRotation extends Trigger {
   readonly rotateEvery?: string | null | undefined;
   readonly initialRotation?: boolean | null | undefined;
@@ -33,38 +34,41 @@ export type RotationPlan =
   | { readonly do: "reset"; readonly reason: RotationReason; readonly since?: string }
   | { readonly do: "adopt" }
   | { readonly do: "keep" }
-  | { readonly do: "refuse"; readonly why: string };
+  | { readonly do: "refuse"; readonly code: RefusalCode; readonly why: string };
 
-/** After so many unconfirmed resets in a row, a person should look. */
+type RefusalCode = Extract<ErrorCode, "REKEY_REPEATEDLY_UNCONFIRMED" | "REKEY_STATE_UNREADABLE">;
+
+/** Unconfirmed resets in a row after which no further reset is sent. */
 export const unconfirmedLimit = 3;
 
 const outcomes: readonly unknown[] = ["reset", "adopted", "unknown"] satisfies Outcome[];
 const keep: RotationPlan = { do: "keep" };
 
-/** What is to be done, decided from what is saved and what is wanted alone; `now` only for `rotateEvery`. */
-export function planRotation(saved: RotationState | undefined, wanted: DesiredRotation, now: Date): RotationPlan {
-  if (!saved) return wanted.initialRotation === false ? { do: "adopt" } : { do: "reset", reason: "created" };
+/** Decides what to do from the saved and the desired state alone; `now` only matters for `rotateEvery`. */
+export function planRotation(saved: RotationState | undefined, desired: DesiredRotation, now: Date): RotationPlan {
+  if (!saved) return desired.initialRotation === false ? { do: "adopt" } : { do: "reset", reason: "created" };
   if (!outcomes.includes(saved.outcome)) return refuseUnreadable("outcome");
-  if (saved.outcome === "unknown") return planUnconfirmed(saved, wanted);
-  if (!isNoTrigger(wanted)) {
-    const comparison = compareTrigger(saved.appliedTrigger, wanted);
+  if (saved.outcome === "unknown") return planUnconfirmed(saved, desired);
+  if (!isNoTrigger(desired)) {
+    const comparison = compareTrigger(saved.appliedTrigger, desired);
     if (comparison === "unreadable") return refuseUnreadable("appliedTrigger");
     if (comparison === "different") return { do: "reset", reason: "trigger" };
   }
-  return wanted.rotateEvery ? planScheduled(saved, wanted.rotateEvery, now) : keep;
+  return desired.rotateEvery ? planScheduled(saved, desired.rotateEvery, now) : keep;
 }
 
-/** The database's password may have been reset, and its new credentials are not known: one more reset makes it sure. */
-function planUnconfirmed(saved: RotationState, wanted: DesiredRotation): RotationPlan {
-  const asked = compareTrigger(saved.attemptedTrigger, wanted);
+/** The password may have been reset, and the new credentials are unknown: one more reset returns new ones. */
+function planUnconfirmed(saved: RotationState, desired: DesiredRotation): RotationPlan {
+  const asked = compareTrigger(saved.attemptedTrigger, desired);
   if (asked === "unreadable") return refuseUnreadable("attemptedTrigger");
-  if (asked === "different" && !isNoTrigger(wanted)) return { do: "reset", reason: "trigger" };
+  if (asked === "different" && !isNoTrigger(desired)) return { do: "reset", reason: "trigger" };
   const attempts = saved.unconfirmedResets ?? 0;
   if (!Number.isSafeInteger(attempts) || attempts < 0) return refuseUnreadable("unconfirmedResets");
   if (attempts < unconfirmedLimit) return { do: "reset", reason: "unconfirmed" };
   return {
     do: "refuse",
-    why: `the last ${attempts} resets in a row were not confirmed by the platform, so no further one is sent. Find out what is wrong with the platform, then set a new version to try again`,
+    code: "REKEY_REPEATEDLY_UNCONFIRMED",
+    why: `the platform did not confirm the last ${attempts} resets. Check the status of the platform, then set a new version to try again`,
   };
 }
 
@@ -75,7 +79,7 @@ function planScheduled(saved: RotationState, rotateEvery: string, now: Date): Ro
   return dueAt(last, rotateEvery) <= now ? { do: "reset", reason: "schedule", since: last } : keep;
 }
 
-/** Whether a time is written as it was saved. A part of it could be read as an earlier one, and so cause a reset. */
+/** Whether a time is complete. A truncated one could be read as an earlier time, and so cause a reset. */
 function isWholeTime(written: unknown): written is string {
   const time = new Date(typeof written === "string" ? written : NaN);
   return !Number.isNaN(time.getTime()) && time.toISOString() === written;
@@ -84,6 +88,7 @@ function isWholeTime(written: unknown): written is string {
 function refuseUnreadable(output: string): RotationPlan {
   return {
     do: "refuse",
-    why: `its saved output ${output} is not one that this version of pulumi-rekey can read. Use the version that wrote it, or a newer one`,
+    code: "REKEY_STATE_UNREADABLE",
+    why: `this version of pulumi-rekey cannot read its saved output ${output}. Use the version that wrote it, or a newer one`,
   };
 }

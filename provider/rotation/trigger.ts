@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 
-/** What a program says about when to act: a change of it, however written, is the request for one more reset. */
+/** The inputs whose change requests one more reset. */
 export interface Trigger {
   readonly version?: Scalar | null | undefined;
   readonly triggers?: Readonly<Record<string, Scalar | null | undefined>> | null | undefined;
@@ -8,12 +8,12 @@ export interface Trigger {
 
 type Scalar = string | number | boolean;
 
-/** How a saved mark compares with a trigger. `unreadable`: it was written by a newer Rekey, or damaged. */
+/** How a saved mark compares with a trigger. `unreadable`: it was written by a newer version, or is damaged. */
 export type Comparison = "same" | "different" | "unreadable";
 
 /**
- * The one way to write a trigger, so that `1` and `"1"`, and no triggers and `{}`, are the same.
- * Frozen by test vectors: another form would reset every password on an upgrade.
+ * The canonical form of a trigger, in which `1` and `"1"`, and no triggers and `{}`, are the same. Frozen by test
+ * vectors: another form would reset every password on an upgrade.
  */
 export function canonicalTrigger({ version, triggers }: Trigger): string {
   const entries = Object.entries(triggers ?? {})
@@ -22,21 +22,21 @@ export function canonicalTrigger({ version, triggers }: Trigger): string {
   return JSON.stringify([version === null || version === undefined ? null : String(version), entries]);
 }
 
-/** Whether the program says nothing of when to act. Taking the whole trigger away asks for nothing. */
+/** Whether a trigger is empty. Removing the whole trigger requests nothing. */
 export function isNoTrigger(trigger: Trigger): boolean {
   return canonicalTrigger(trigger) === canonicalTrigger({});
 }
 
 /**
- * The mark by which a trigger is known again: `1:<salt>:<HMAC-SHA256>`. A version can be a short secret, which a plain
- * hash would let anybody guess; so the mark is salted, and is kept secret besides.
+ * The mark that is saved for a trigger: `1:<salt>:<HMAC-SHA256>`. A version can be a short secret, which a plain hash
+ * would reveal, so the mark is salted and also kept secret.
  */
 export function markTrigger(trigger: Trigger): string {
   const salt = randomBytes(16);
   return `1:${salt.toString("hex")}:${macOf(salt, trigger).toString("hex")}`;
 }
 
-/** Compares a saved mark with a trigger, by the rule that the mark's prefix names. */
+/** Compares a saved mark with a trigger. */
 export function compareTrigger(mark: unknown, trigger: Trigger): Comparison {
   const parts = typeof mark === "string" ? /^1:([0-9a-f]{32}):([0-9a-f]{64})$/.exec(mark) : null;
   if (!parts?.[1] || !parts[2]) return "unreadable";

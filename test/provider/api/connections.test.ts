@@ -63,7 +63,7 @@ describe("api: connections, over real sockets", () => {
   async function holdNotSent(sending: Promise<unknown>, code: string | undefined, message: RegExp): Promise<void> {
     const error = await errorOf(sending);
     assert.ok(error instanceof NotSentError, String(error));
-    assert.deepEqual({ delivery: error.delivery, code: error.code }, { delivery: "not sent", code });
+    assert.deepEqual({ delivery: error.delivery, code: error.networkCode }, { delivery: "not sent", code });
     assert.match(error.message, message);
   }
 

@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import {
+  errorCodes,
   InputError,
   NotSentError,
   RefusedError,
@@ -7,6 +10,7 @@ import {
   RekeyError,
   RequestError,
   SettingsError,
+  StateError,
   UnconfirmedError,
   UnreadableError,
 } from "../../../provider/api/errors";
@@ -17,61 +21,82 @@ const facts = {
   url: "https://platform.test/v2/x",
   consequences: { "not sent": "Unsent.", rejected: "Unchanged.", "maybe applied": "Perhaps changed." },
 };
+const request = "Could not do it: it broke (POST https://platform.test/v2/x).";
 
-const requestErrors: readonly (readonly [RequestError, string, string, (number | undefined)?, string?])[] = [
-  [new NotSentError(facts, "it broke", "Mend it.", "EPIPE"), "not sent", "Unsent.", undefined, "EPIPE"],
-  [new RejectedError(facts, "it broke", "Mend it.", 409, true), "rejected", "Unchanged.", 409],
-  [new UnconfirmedError(facts, "it broke", "Mend it.", 500), "maybe applied", "Perhaps changed.", 500],
+/** One error of each class, its delivery, and its message. */
+const errors: readonly (readonly [RekeyError, RekeyError["delivery"], string])[] = [
   [
-    new UnconfirmedError(facts, "it broke", "Mend it.", undefined, "X"),
+    new InputError("id", "must not be empty"),
+    "not sent",
+    "id must not be empty. Nothing was sent. Correct it, then run again. [REKEY_INPUT_INVALID]",
+  ],
+  [
+    new StateError("id", "is odd", "Restore it."),
+    "not sent",
+    "The saved output id is odd: the state is damaged. Nothing was sent. Restore it. [REKEY_STATE_UNREADABLE]",
+  ],
+  [
+    new SettingsError("REKEY_SETTING_MISSING", "a is not set", "Set a."),
+    "not sent",
+    "a is not set. Nothing was sent, and nothing was changed. Set a. [REKEY_SETTING_MISSING]",
+  ],
+  [
+    new RefusedError("REKEY_RESET_LIMIT", 'a"b', "it is late"),
+    "not sent",
+    'The password of database "a\\"b" was not reset, and nothing was sent: it is late. [REKEY_RESET_LIMIT]',
+  ],
+  [new NotSentError(facts, "it broke", "Fix it.", "EPIPE"), "not sent", `${request} Unsent. Fix it. [REKEY_NOT_SENT]`],
+  [
+    new RejectedError(facts, "it broke", "Fix it.", 409, true),
+    "rejected",
+    `${request} Unchanged. Fix it. [REKEY_REJECTED]`,
+  ],
+  [
+    new UnconfirmedError(facts, "it broke", "Fix it.", 500),
     "maybe applied",
-    "Perhaps changed.",
-    undefined,
-    "X",
+    `${request} Perhaps changed. Fix it. [REKEY_UNCONFIRMED]`,
+  ],
+  [
+    new UnreadableError(facts, "it broke", 200),
+    "answered",
+    `${request} Nothing was changed. Check rekey:queueUrl. [REKEY_UNREADABLE_RESPONSE]`,
   ],
 ];
 
 describe("api: errors", () => {
-  for (const [error, delivery, consequence, status, code] of requestErrors) {
-    it(`${error.name}${status ?? code} says what happened, what may have changed and what to do`, () => {
-      assert.equal(
-        error.message,
-        `Could not do it: it broke (POST https://platform.test/v2/x). ${consequence} Mend it.`,
-      );
-      assert.ok(error instanceof RekeyError && error instanceof RequestError);
-      assert.deepEqual([error.delivery, error.method, error.url], [delivery, facts.method, facts.url]);
-      assert.deepEqual([error.status, error.code], [status, code]);
-      assert.equal(error.name, error.constructor.name);
-      const known = ["name", "method", "url", "status", "code", "delivery", "inJson", "happened", "advice"];
+  for (const [error, delivery, message] of errors) {
+    it(`${error.name} says what happened, what may have changed, what to do, and its code`, () => {
+      assert.deepEqual({ message: error.message, delivery: error.delivery }, { message, delivery });
+      assert.ok(message.endsWith(` [${error.code}]`));
+      assert.ok(error instanceof RekeyError && error.name === error.constructor.name);
+    });
+  }
+
+  it("has only properties that may be shown", () => {
+    const allowed = ["name", "code", "text", "delivery", "property", "reason", "problem", "advice"];
+    const ofRequests = [...allowed, "method", "url", "status", "networkCode", "inJson", "happened"];
+    for (const [error] of errors) {
+      const known = error instanceof RequestError ? ofRequests : allowed;
       assert.deepEqual(
         Object.keys(error).filter((key) => !known.includes(key)),
         [],
       );
       assert.equal(error.cause, undefined);
-    });
-  }
-
-  it("says of an answer that cannot be read that nothing was changed", () => {
-    const error = new UnreadableError(facts, "the answer is odd", 200);
-    assert.equal(
-      error.message,
-      "Could not do it: the answer is odd (POST https://platform.test/v2/x). Nothing was changed. Check rekey:queueUrl.",
-    );
-    assert.deepEqual([error.delivery, error.status], ["answered", 200]);
+    }
   });
 
-  it("says of what never came to a request that nothing was sent", () => {
-    const errors: readonly (readonly [RekeyError, string])[] = [
-      [
-        new InputError("id", "must not be empty"),
-        "id must not be empty. Nothing was sent. Correct it, then run again.",
-      ],
-      [new SettingsError("a is odd", "Mend a."), "a is odd. Nothing was sent, and nothing was changed. Mend a."],
-      [
-        new RefusedError('a"b', "it is late"),
-        'The password of database "a\\"b" was not reset, and nothing was sent: it is late.',
-      ],
-    ];
-    for (const [error, message] of errors) assert.deepEqual([error.message, error.delivery], [message, "not sent"]);
+  it("keeps the status and the network's code", () => {
+    const lost = new UnconfirmedError(facts, "it broke", "Fix it.", undefined, "ECONNRESET");
+    assert.deepEqual(
+      { status: lost.status, networkCode: lost.networkCode },
+      { status: undefined, networkCode: "ECONNRESET" },
+    );
+    assert.equal(new RejectedError(facts, "it broke", "Fix it.", 409, true).status, 409);
+  });
+
+  it("has a section for each code in docs/errors.md, and no others", () => {
+    const page = readFileSync(join(__dirname, "../../../docs/errors.md"), "utf8");
+    const sections = [...page.matchAll(/^### (REKEY_\w+)$/gm)].map(([, code]) => code);
+    assert.deepEqual(sections.sort(), [...errorCodes].sort());
   });
 });
