@@ -3,11 +3,11 @@ import { readFileSync, statSync } from "node:fs";
 import { z } from "zod";
 import { SettingsError } from "./api/errors";
 import { engineCommands } from "./engineCommands";
+import { platforms } from "./platforms";
+import { environmentName, type FoundSetting, isSecret, type Lookup, nameOf, SettingSources } from "./settingSources";
 
-/** Looks up a setting by its short name (`baseUrl`); undefined if it is not set. */
-export type Lookup = (name: SettingName) => string | undefined;
+export { environmentName, type FoundSetting, isSecret, nameOf };
 
-const secretNames: readonly string[] = ["password", "queueToken"];
 /** Settings whose values errors show. Any other may hold a credential, by mistake even a user name: `user:password`. */
 const shownNames: readonly string[] = ["deadlineSeconds", "maxConcurrency", "requestsPerSecond", "maxResetsPerRun"];
 
@@ -37,6 +37,10 @@ const headerSafe = filled.regex(/^[^\r\n\0]*$/, "must not contain line breaks");
 
 /** Every setting: its meaning, unit and default. `schemas` are made once, at the first use. */
 const schemas = {
+  /** A public platform, which sets its addresses and paths unless they are set separately. Default: none. */
+  platform: z
+    .string()
+    .refine((name) => platforms.has(name), `is not a known platform (known: ${[...platforms.keys()].join(", ")})`),
   /** Address of the management interface. Required by PasswordRotation. */
   baseUrl: address,
   /** Address of the message queue. Required by FlowControlReset and the data sources. */
@@ -86,34 +90,52 @@ export type SettingName = keyof typeof schemas;
 export type SettingValue<N extends SettingName> = z.infer<(typeof schemas)[N]>;
 
 /**
- * The settings of one run. A missing or invalid setting is reported when it is first read.
+ * The settings of one run, from the stack's configuration, the environment and the preset of `rekey:platform`. A missing
+ * or invalid setting is reported when it is first read.
  */
 export class Settings {
   /** What must never be shown: the secret settings and the proxy's password as they are written, usable or not. */
   readonly secrets: readonly string[];
+  readonly #sources: SettingSources;
 
-  constructor(private readonly lookup: Lookup) {
-    const secrets = [lookup("password"), lookup("queueToken"), passwordIn(lookup("proxy") ?? "")];
-    this.secrets = secrets.filter((secret) => secret !== undefined);
+  constructor(configuration: Lookup, environment: NodeJS.ProcessEnv = {}) {
+    this.#sources = new SettingSources(configuration, environment);
+    const proxyPassword = passwordIn(this.find("proxy")?.value ?? "");
+    this.secrets = [...this.#sources.secrets, ...(proxyPassword === undefined ? [] : [proxyPassword])];
   }
 
   /** @throws SettingsError that says how to set it. */
   require<N extends SettingName>(name: N): SettingValue<N> {
     const value = this.get(name);
-    if (value === undefined)
-      throw new SettingsError("REKEY_SETTING_MISSING", `${nameOf(name)} is not set`, howToSet(name));
+    if (value === undefined) throw this.missing(name);
     return value;
+  }
+
+  /** The error for a setting that is required and not set. */
+  missing(name: SettingName): SettingsError {
+    const why = this.#sources.whyWithheld(name);
+    const problem = `${nameOf(name)} is not set${why === undefined ? "" : `: ${why}`}`;
+    return new SettingsError("REKEY_SETTING_MISSING", problem, this.#howToSet(name));
   }
 
   /** @throws SettingsError if its value cannot be used. */
   get<N extends SettingName>(name: N): SettingValue<N> | undefined {
-    const written = this.lookup(name);
-    if (written === undefined) return undefined;
+    const written = this.find(name)?.value;
+    if (written === undefined) {
+      // The platform may have a value for it: an unknown one is an error.
+      if (name !== "platform") this.get("platform");
+      return undefined;
+    }
     const result = schemas[name].safeParse(written);
     if (result.success) return result.data as SettingValue<N>;
     const reason = result.error.issues[0]?.message ?? "cannot be used";
     const shown = shownNames.includes(name) ? ` (it is ${JSON.stringify(written)})` : "";
-    throw new SettingsError("REKEY_SETTING_INVALID", `${nameOf(name)} ${reason}${shown}`, howToSet(name));
+    throw new SettingsError("REKEY_SETTING_INVALID", `${nameOf(name)} ${reason}${shown}`, this.#howToSet(name));
+  }
+
+  /** A setting as it is written, usable or not, and where it comes from. */
+  find(name: SettingName): FoundSetting | undefined {
+    return this.#sources.find(name);
   }
 
   /**
@@ -130,32 +152,15 @@ export class Settings {
       "Use an https address, or unset rekey:proxy (REKEY_PROXY) for a platform on this machine.",
     );
   }
+
+  #howToSet(name: SettingName): string {
+    const secret = isSecret(name) ? "--secret " : "";
+    const variable = this.#sources.variableFor(name);
+    return `Run \`${engineCommands.setConfig} ${secret}${nameOf(name)} …\`, or set ${variable} in the environment.`;
+  }
 }
 
 export const settingNames = Object.keys(schemas) as SettingName[];
-
-/** Configuration wins over the environment; an empty variable counts as unset, as pipelines leave them so. */
-export function lookupIn(configuration: (key: string) => string | undefined, environment: NodeJS.ProcessEnv): Lookup {
-  return (name) => configuration(nameOf(name)) ?? (environment[environmentName(name)] || undefined);
-}
-
-export function nameOf(name: SettingName): string {
-  return `rekey:${name}`;
-}
-
-export function environmentName(name: SettingName): string {
-  return `REKEY_${name.replace(/[A-Z]/g, "_$&").toUpperCase()}`;
-}
-
-/** Whether a setting's value must never be shown. */
-export function isSecret(name: SettingName): boolean {
-  return secretNames.includes(name);
-}
-
-export function howToSet(name: SettingName): string {
-  const secret = isSecret(name) ? "--secret " : "";
-  return `Run \`${engineCommands.setConfig} ${secret}${nameOf(name)} …\`, or set ${environmentName(name)} in the environment.`;
-}
 
 function whatIsWrongWithAddress(url: URL): string | undefined {
   if (url.protocol !== "https:" && url.protocol !== "http:") return "must begin with https://";

@@ -8,7 +8,7 @@ export const queueReads = perRun((): SharedReads => {
   const { PlatformClient } =
     require("../provider/api/platformClient") as typeof import("../provider/api/platformClient");
   const { SharedReads } = require("../provider/api/sharedReads") as typeof import("../provider/api/sharedReads");
-  const { Settings, lookupIn } = require("../provider/settings") as typeof import("../provider/settings");
-  const configuration = (key: string): string | undefined => new pulumi.Config("rekey").get(key.replace("rekey:", ""));
-  return new SharedReads(new PlatformClient(new Settings(lookupIn(configuration, process.env))).flowControl);
+  const { Settings } = require("../provider/settings") as typeof import("../provider/settings");
+  const settings = new Settings((name) => new pulumi.Config("rekey").get(name), process.env);
+  return new SharedReads(new PlatformClient(settings).flowControl);
 });

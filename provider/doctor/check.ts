@@ -1,17 +1,17 @@
-/** What one check came to. */
+import { type FoundSetting } from "../settings";
+
+/** The result of one check. */
 export interface Check {
-  /** What was looked at: a setting, a package, a way to the platform. */
+  /** What was checked: a setting, a package, a connection. */
   readonly subject: string;
-  /** `unchecked`: nothing wrong was seen, and it cannot be said that all is well. */
+  /** `unchecked` if no problem was seen, but there may be one. */
   readonly state: "ok" | "unchecked" | "wrong";
   readonly message: string;
-  /** How to mend what is wrong. */
-  readonly mend?: string;
+  /** How to fix the problem. */
+  readonly fix?: string;
   /** Where a setting comes from. */
-  readonly source?: Source;
+  readonly source?: FoundSetting["source"] | "default" | "not set";
 }
-
-export type Source = "configuration" | "environment" | "default" | "not set";
 
 export function ok(subject: string, message: string): Check {
   return { subject, state: "ok", message };
@@ -21,6 +21,6 @@ export function unchecked(subject: string, message: string): Check {
   return { subject, state: "unchecked", message };
 }
 
-export function wrong(subject: string, message: string, mend: string): Check {
-  return { subject, state: "wrong", message, mend };
+export function wrong(subject: string, message: string, fix: string): Check {
+  return { subject, state: "wrong", message, fix };
 }

@@ -7,17 +7,17 @@ import type * as settings from "./settings";
 import { readStackSettings, type StackSetting } from "./stackSettings";
 
 /**
- * Looks at all that a project needs, and changes nothing. What goes on only where something else is well is left out.
+ * Checks everything that a project needs, and changes nothing. A check that depends on one that failed is left out.
  */
 export async function examine(cwd: string, stack: string, environment: NodeJS.ProcessEnv): Promise<Check[]> {
   const node = checkNode(process.versions.node);
   if (node.state === "wrong") return [node];
   const project = findProject(cwd);
   if (project === undefined) {
-    const mend = "pulumi-rekey doctor looks at one Pulumi project: run it in its folder, or name that with --cwd.";
-    return [node, wrong("the project", `There is no Pulumi.yaml in ${cwd} or above it.`, mend)];
+    const fix = "Run pulumi-rekey doctor in the folder of a Pulumi project, or name that folder with --cwd.";
+    return [node, wrong("the project", `There is no Pulumi.yaml in ${cwd} or in a folder above it.`, fix)];
   }
-  // Loaded only now: an older Node cannot.
+  // Loaded only now: an older Node cannot load them.
   const { checkInstallation } = require("./installation") as typeof installation;
   const { checkSettings, settingsOf } = require("./settings") as typeof settings;
   const { checkPlatform } = require("./platform") as typeof platform;
@@ -25,7 +25,7 @@ export async function examine(cwd: string, stack: string, environment: NodeJS.Pr
   const configured = stored ?? new Map<string, StackSetting>();
   return [
     node,
-    ok("the project", `The project is ${project.name}, the stack ${stack}.`),
+    ok("the project", `The project is ${project.name}, and the stack is ${stack}.`),
     ...checkInstallation(project),
     ...problems,
     ...checkSettings(configured, environment, stored !== undefined),

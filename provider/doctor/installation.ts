@@ -8,7 +8,7 @@ import { isTooOld, oldestPulumi } from "../version";
 import { type Check, ok, unchecked, wrong } from "./check";
 import { type Project } from "./project";
 
-/** What of a project is installed, and where. */
+/** Checks which of the packages that a project needs are installed, and where. */
 export function checkInstallation(project: Project): Check[] {
   return [checkSdk(project.programDirectory), checkPackage(project), checkCli()];
 }
@@ -19,27 +19,27 @@ function checkSdk(directory: string): Check {
   try {
     version = versionIn(dirname(createRequire(join(directory, "package.json")).resolve(`${name}/package.json`)));
   } catch {
-    const message = `${name} is not installed where the program is (${directory}).`;
+    const message = `${name} is not installed for the program in ${directory}.`;
     return wrong(name, message, howToLeavePlugAndPlay(directory) ?? `Run ${addCommand(directory, name)}`);
   }
   if (version.startsWith("3.") && !isTooOld(version)) return ok(name, `${name} is ${version}.`);
-  const mend = `Install a version 3 of it: ${addCommand(directory, `${name}@3`)}`;
-  return wrong(name, `${name} is ${version}, and pulumi-rekey needs >=${oldestPulumi} <4.`, mend);
+  const fix = `Install version 3 of it: ${addCommand(directory, `${name}@3`)}`;
+  return wrong(name, `${name} is ${version}, but pulumi-rekey needs >=${oldestPulumi} <4.`, fix);
 }
 
 function checkPackage({ directory, programDirectory }: Project): Check {
   const name = "pulumi-rekey";
   const found = installedFrom(programDirectory);
   if (found === undefined) {
-    const where = `Pulumi's provider host will not find ${name} from ${programDirectory}.`;
-    return wrong(name, where, howToInstall(programDirectory));
+    const message = `Pulumi's provider host cannot find ${name} from ${programDirectory}.`;
+    return wrong(name, message, howToInstall(programDirectory));
   }
   const [other] = copiesSeenFrom(programDirectory, directory).filter((copy) => copy !== found);
   if (other === undefined) return ok(name, `${name} is ${versionIn(found)}, in ${found}.`);
   const both = [found, other].map((copy) => `${versionIn(copy)} in ${copy}`).join(", and ");
   return wrong(
     name,
-    `Two copies of ${name} are installed: ${both}. A program that uses both is refused.`,
+    `Two copies of ${name} are installed: ${both}. A program must not use both.`,
     howToHaveOne(programDirectory),
   );
 }
@@ -47,14 +47,14 @@ function checkPackage({ directory, programDirectory }: Project): Check {
 function checkCli(): Check {
   const { status, stdout } = spawnSync("pulumi", ["version"], { encoding: "utf8" });
   if (status === 0) return ok("pulumi CLI", `The pulumi CLI is ${stdout.trim()}.`);
-  return unchecked("pulumi CLI", "There is no pulumi CLI on PATH: only `rekey-local` can run the program here.");
+  return unchecked("pulumi CLI", "There is no pulumi CLI on PATH, so only `rekey-local` can run the program here.");
 }
 
 function versionIn(directory: string): string {
   return (JSON.parse(readFileSync(join(directory, "package.json"), "utf8")) as { version: string }).version;
 }
 
-/** Every copy of the package that a program could load, from its own folder up to the project's. */
+/** All copies of the package that a program could load, from its own folder up to that of the project. */
 function copiesSeenFrom(programDirectory: string, projectDirectory: string): string[] {
   const copies = new Set<string>();
   const seen = new Set<string>();
@@ -74,7 +74,7 @@ function collect(folder: string, copies: Set<string>, seen: Set<string>): void {
     const real = realpathSync(installed);
     if (basename(installed) === "pulumi-rekey") copies.add(real);
     collect(join(real, "node_modules"), copies, seen);
-    // A package that is linked from elsewhere finds its neighbours there.
+    // A linked package finds its neighbours where it really is.
     if (basename(dirname(real)) === "node_modules") collect(dirname(real), copies, seen);
   }
 }

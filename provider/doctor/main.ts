@@ -5,12 +5,19 @@ import { examine } from "./examine";
 
 const help = `Usage: pulumi-rekey doctor [options]
 
-Checks a project's settings, installation and way to the platform; nothing is changed.
+Checks the settings and the installation of a project, and its connection to the platform. Changes nothing.
 
-  -s, --stack <name>  the stack (default: PULUMI_STACK, else dev)
-  -C, --cwd <path>    the project's folder, or one below it (default: the current one)
+  -s, --stack <name>  the stack (default: PULUMI_STACK, or dev if that is not set)
+  -C, --cwd <path>    the folder of the project, or one below it (default: the current folder)
   -j, --json          print one JSON object
-  -h, --help          print this text
+  -h, --help          print this help
+
+Example:
+  npx --no pulumi-rekey doctor --stack production
+
+Exit codes:
+  0  no check found a problem
+  1  a check found a problem, or the command could not be run
 `;
 
 const options = {
@@ -33,18 +40,17 @@ async function main(): Promise<void> {
 const marks: Record<Check["state"], string> = { ok: "ok     ", unchecked: "-      ", wrong: "WRONG  " };
 
 function asText(checks: readonly Check[]): string {
-  const lines = checks.flatMap(({ state, message, mend }) => [
+  const lines = checks.flatMap(({ state, message, fix }) => [
     `${marks[state]}${message}`,
-    ...(mend === undefined ? [] : [`       ${mend}`]),
+    ...(fix === undefined ? [] : [`       ${fix}`]),
   ]);
   const count = checks.filter(({ state }) => state === "wrong").length;
-  const summary =
-    count === 0 ? "Nothing wrong was found." : `${count} of ${checks.length} checks found something wrong.`;
+  const summary = count === 0 ? "No problem was found." : `${count} of ${checks.length} checks found a problem.`;
   return `${[...lines, "", summary].join("\n")}\n`;
 }
 
 main().catch((error: unknown) => {
-  // The message alone: a stack trace tells a user nothing, and an error may carry more than it shows.
+  // The message alone: a stack trace does not help a user, and an error object may contain more than its message.
   process.stderr.write(`error: ${error instanceof Error ? error.message : String(error)}\n${help}`);
   process.exitCode = 1;
 });

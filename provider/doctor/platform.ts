@@ -4,15 +4,14 @@ import { ConnectionError, openConnection, trusting } from "../api/openConnection
 import { nameOf, type SettingName, type Settings, type SettingValue } from "../settings";
 import { type Check, ok, unchecked, wrong } from "./check";
 
-/** Milliseconds, longest wait for a connection. */
 const connectTimeoutMs = 10_000;
 
-/** Looks how far one gets towards the platform. Nothing is sent but one reading of the queue. */
+/** Checks the connections to the platform. The only request that is sent is one read of the queue. */
 export async function checkPlatform(settings: Settings): Promise<Check[]> {
-  const management = await checkWay("baseUrl", settings);
-  const queue = await checkWay("queueUrl", settings);
+  const management = await checkConnection("baseUrl", "password", settings);
+  const queue = await checkConnection("queueUrl", "queueToken", settings);
   const credentials =
-    "rekey:username and rekey:password cannot be checked without a reset: the platform has no harmless request that needs them.";
+    "rekey:username and rekey:password cannot be checked: only a reset needs them, and it would change the password.";
   return [
     ...(management ? [management] : []),
     ...(usable(settings, "username") && usable(settings, "password")
@@ -23,37 +22,45 @@ export async function checkPlatform(settings: Settings): Promise<Check[]> {
   ];
 }
 
-async function checkWay(name: "baseUrl" | "queueUrl", settings: Settings): Promise<Check | undefined> {
+async function checkConnection(
+  name: "baseUrl" | "queueUrl",
+  credential: "password" | "queueToken",
+  settings: Settings,
+): Promise<Check | undefined> {
   const address = usable(settings, name);
   if (address === undefined || isUnusable(settings, "proxy") || isUnusable(settings, "caFile")) return undefined;
-  const subject = `the way to ${nameOf(name)}`;
+  // A preset sets both addresses, even if the project uses only one of the interfaces.
+  if (settings.find(name)?.source === "preset" && !usable(settings, credential)) return undefined;
+  const subject = `the connection to ${nameOf(name)}`;
   try {
     const proxy = settings.proxyFor(address);
     const options = { proxy, ...trusting(settings.get("caFile")), timeoutMs: connectTimeoutMs };
     (await openConnection(new URL(address), options)).destroy();
     const how = `${address.startsWith("https:") ? "with TLS" : "without TLS, on this machine"}${proxy === undefined ? "" : ", through the proxy"}`;
-    return ok(subject, `A connection to ${address} came up, ${how}.`);
+    return ok(subject, `A connection to ${address} was opened ${how}.`);
   } catch (error) {
     if (error instanceof SettingsError) return wrong(subject, `${error.problem}.`, error.advice);
     if (!(error instanceof ConnectionError)) throw error;
     const { happened, advice } = whyNotSent({ addressSetting: nameOf(name) }, { ...error, attempts: 1 });
-    return wrong(subject, `No connection to ${address} came up: ${happened}.`, advice);
+    return wrong(subject, `Could not connect to ${address}: ${happened}.`, advice);
   }
 }
 
 async function checkToken(settings: Settings): Promise<Check> {
-  // Loaded only here: an HTTP client takes its time.
+  const subject = "the queue's token";
+  // Loaded only here: loading an HTTP client is slow.
   const { PlatformClient } = require("../api/platformClient") as typeof import("../api/platformClient");
   try {
     await new PlatformClient(settings).flowControl.globalParallelism();
-    return ok("the queue's token", "The queue answered a reading with rekey:queueToken.");
+    return ok(subject, "The queue accepted rekey:queueToken.");
   } catch (error) {
+    if (error instanceof SettingsError) return unchecked(subject, `rekey:queueToken was not tried: ${error.problem}.`);
     if (!(error instanceof RequestError)) throw error;
-    return wrong("the queue's token", `A reading with rekey:queueToken failed: ${error.happened}.`, error.advice);
+    return wrong(subject, `A read with rekey:queueToken failed: ${error.happened}.`, error.advice);
   }
 }
 
-/** A setting's value, where there is one that can be used. What is wrong with it is said elsewhere. */
+/** A setting's value if it can be used. The checks of the settings report the problems. */
 function usable<N extends SettingName>(settings: Settings, name: N): SettingValue<N> | undefined {
   return isUnusable(settings, name) ? undefined : settings.get(name);
 }

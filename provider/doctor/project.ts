@@ -1,15 +1,15 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 
-/** What `Pulumi.yaml` says about where things are. */
+/** A Pulumi project, from its `Pulumi.yaml`. */
 export interface Project {
   readonly name: string;
   readonly directory: string;
-  /** The folder that the program runs in. */
+  /** The folder in which the program runs. */
   readonly programDirectory: string;
 }
 
-/** The project of a folder, or of the nearest folder above it that has one. */
+/** The project in a folder, or in the nearest folder above it. */
 export function findProject(cwd: string): Project | undefined {
   for (let directory = resolve(cwd); ; directory = dirname(directory)) {
     const path = ["Pulumi.yaml", "Pulumi.yml"].map((name) => join(directory, name)).find((file) => existsSync(file));
@@ -18,7 +18,7 @@ export function findProject(cwd: string): Project | undefined {
   }
 }
 
-/** Reads the two plain top-level values that are needed here, which takes no YAML parser. */
+/** Reads the two top-level values that are needed here. They are plain, so no YAML parser is needed. */
 function readProject(directory: string, text: string): Project {
   const valueOf = (key: string): string | undefined =>
     new RegExp(`^${key}:[ \\t]*(["']?)(.*?)\\1(?:\\s+#.*)?\\s*$`, "m").exec(text)?.[2];

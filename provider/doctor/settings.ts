@@ -1,119 +1,114 @@
 import { SettingsError } from "../api/errors";
 import {
   environmentName,
-  howToSet,
   isSecret,
-  lookupIn,
   nameOf,
   settingDefaults,
   type SettingName,
   settingNames,
   Settings,
 } from "../settings";
-import { type Check, type Source } from "./check";
+import { type Check, wrong } from "./check";
 import { type StackSetting } from "./stackSettings";
 
 type StackSettings = ReadonlyMap<string, StackSetting>;
+type Judgement = Pick<Check, "state" | "message" | "fix">;
 
-/** What each of the platform's interfaces needs, and who uses it. */
-const interfaces: readonly { readonly settings: readonly SettingName[]; readonly user: string }[] = [
-  { settings: ["baseUrl", "username", "password"], user: "PasswordRotation" },
-  { settings: ["queueUrl", "queueToken"], user: "FlowControlReset and the data sources" },
+/** The settings that each of the platform's interfaces needs, and who uses it. */
+const interfaces: readonly { readonly settings: readonly SettingName[]; readonly users: string }[] = [
+  { settings: ["baseUrl", "username", "password"], users: "PasswordRotation needs" },
+  { settings: ["queueUrl", "queueToken"], users: "FlowControlReset and the data sources need" },
 ];
 
-/** Where a setting is that `pulumi config` prints. */
+/** Where the settings are that `pulumi config` prints. */
 const configuration = "the stack's configuration";
 
-/** The settings as the provider would have them, those aside that cannot be read. */
+/** The settings as the provider would read them; one that cannot be decrypted is empty, which no setting accepts. */
 export function settingsOf(stack: StackSettings, environment: NodeJS.ProcessEnv): Settings {
-  const lookup = lookupIn((key) => stack.get(key)?.value, environment);
-  return new Settings((name) => (isSealed(stack, name) ? undefined : lookup(name)));
+  return new Settings((name) => {
+    const stored = stack.get(nameOf(name));
+    return stored && (stored.value ?? "");
+  }, environment);
 }
 
 /**
- * Says of each setting where it comes from, and whether it can be used. Pure.
+ * Checks where each setting comes from and whether it can be used. Pure.
+ *
  * @param wasRead whether `stack` is known
  */
 export function checkSettings(stack: StackSettings, environment: NodeJS.ProcessEnv, wasRead: boolean): Check[] {
   const settings = settingsOf(stack, environment);
-  const isSet = (name: SettingName): boolean => sourceOf(name, stack, environment) !== "not set";
-  const nothingIsSet = !interfaces.some((one) => one.settings.some(isSet));
-  const known = settingNames.map((name) => {
-    const needed = interfaces.find((one) => one.settings.includes(name));
-    const required = needed !== undefined && (nothingIsSet || needed.settings.some(isSet));
-    const source = sourceOf(name, stack, environment);
-    const check = { subject: nameOf(name), source };
-    if (source === "not set" && required && !wasRead) {
-      return { ...check, state: "unchecked", message: `${nameOf(name)} is not set in the environment.` } as const;
-    }
-    if (source === "not set" && required) {
-      return { ...check, state: "wrong", message: `${nameOf(name)} is not set.`, mend: howToSet(name) } as const;
-    }
-    if (source === "not set") {
-      const message = `${nameOf(name)} is not set${needed ? `; only ${needed.user} would need it` : ""}.`;
-      return { ...check, state: needed ? "unchecked" : "ok", message } as const;
-    }
-    return { ...check, ...judge(name, source, stack.get(nameOf(name)), settings, environment) };
+  const known = settingNames.map((name): Check => {
+    const source = settings.find(name)?.source ?? (name in settingDefaults ? "default" : "not set");
+    const judgement =
+      source === "not set" ? judgeMissing(name, settings, wasRead) : judge(name, settings, stack.get(nameOf(name)));
+    return { subject: nameOf(name), source, ...judgement };
   });
   return [...known, ...unknownKeys(stack)];
 }
 
-function sourceOf(name: SettingName, stack: StackSettings, environment: NodeJS.ProcessEnv): Source {
-  if (stack.has(nameOf(name))) return "configuration";
-  if (environment[environmentName(name)]) return "environment";
-  return name in settingDefaults ? "default" : "not set";
+function judgeMissing(name: SettingName, settings: Settings, wasRead: boolean): Judgement {
+  const isSet = (one: SettingName): boolean => ![undefined, "preset"].includes(settings.find(one)?.source);
+  const missing = `${nameOf(name)} is not set`;
+  const needed = interfaces.find((one) => one.settings.includes(name));
+  if (needed === undefined) return { state: "ok", message: `${missing}.` };
+  if (!needed.settings.some(isSet) && interfaces.some((one) => one.settings.some(isSet))) {
+    return { state: "unchecked", message: `${missing}; only ${needed.users} it.` };
+  }
+  if (!wasRead) return { state: "unchecked", message: `${missing} in the environment.` };
+  if (errorOf("platform", settings)) {
+    return { state: "unchecked", message: `${missing}; a known platform may set it.` };
+  }
+  const { problem, advice } = settings.missing(name);
+  return { state: "wrong", message: `${problem}.`, fix: advice };
 }
 
-/** What is to be said of a setting that is set, or has a default. */
-function judge(
-  name: SettingName,
-  source: Source,
-  stored: StackSetting | undefined,
-  settings: Settings,
-  environment: NodeJS.ProcessEnv,
-): Pick<Check, "state" | "message" | "mend"> {
+/** Judges a setting that is set, or has a default. */
+function judge(name: SettingName, settings: Settings, stored: StackSetting | undefined): Judgement {
   const key = nameOf(name);
-  if (source === "default") {
+  const found = settings.find(name);
+  if (found === undefined) {
     return { state: "ok", message: `${key} is ${settingDefaults[name as keyof typeof settingDefaults]} (default).` };
   }
-  const from = stored ? configuration : environmentName(name);
+  const { value, source, variable } = found;
+  const from = source === "configuration" ? configuration : (variable ?? `the preset ${settings.get("platform")}`);
   if (stored?.secret && stored.value === undefined) {
-    return { state: "unchecked", message: `${key} is encrypted in ${from}, and could not be read.` };
+    return { state: "unchecked", message: `${key} is encrypted in ${from} and cannot be decrypted.` };
   }
-  try {
-    settings.require(name);
-  } catch (error) {
-    if (!(error instanceof SettingsError)) throw error;
-    return { state: "wrong", message: `${error.problem} (from ${from}).`, mend: error.advice };
-  }
-  const written = stored?.value ?? environment[environmentName(name)] ?? "";
-  const hides = isSecret(name) || (name === "proxy" && /[@?#]/.test(written));
+  const error = errorOf(name, settings);
+  if (error) return { state: "wrong", message: `${error.problem} (from ${from}).`, fix: error.advice };
+  const hides = isSecret(name) || (name === "proxy" && /[@?#]/.test(value));
   if (hides && stored && !stored.secret) {
     return {
       state: "wrong",
       message: `${key} is stored in plain text in ${from}.`,
-      mend: `Run \`pulumi config set --secret ${key} …\`, or set ${environmentName(name)} in the environment; where the file was shared, let the platform give you a new one.`,
+      fix: `Run \`pulumi config set --secret ${key} …\`, or set ${environmentName(name)} in the environment. If others can read the file, replace the credential at its issuer.`,
     };
   }
-  // A path may hold a key in its query.
-  const shown = name === "resetPasswordPath" ? written.replace(/[?#].*/s, "…") : written;
-  const value = hides || stored?.secret ? "set" : shown;
-  return { state: "ok", message: `${key} is ${value} (from ${from}).` };
+  // A path may contain a key in its query.
+  const shown = name === "resetPasswordPath" ? value.replace(/[?#].*/s, "…") : value;
+  return { state: "ok", message: `${key} is ${hides || stored?.secret ? "set" : shown} (from ${from}).` };
+}
+
+function errorOf(name: SettingName, settings: Settings): SettingsError | undefined {
+  try {
+    settings.get(name);
+    return undefined;
+  } catch (error) {
+    if (error instanceof SettingsError) return error;
+    throw error;
+  }
 }
 
 function unknownKeys(stack: StackSettings): Check[] {
   const known: readonly string[] = settingNames.map(nameOf);
   return [...stack]
     .filter(([key]) => !known.includes(key))
-    .map(([key]) => ({
-      subject: key,
-      state: "wrong",
-      message: `${key} in ${configuration} is no setting of pulumi-rekey.`,
-      mend: `Correct its name, or run \`pulumi config rm ${key}\`. The settings are ${known.join(", ")}.`,
-    }));
-}
-
-function isSealed(stack: StackSettings, name: SettingName): boolean {
-  const stored = stack.get(nameOf(name));
-  return stored !== undefined && stored.value === undefined;
+    .map(([key]) =>
+      wrong(
+        key,
+        `${key} in ${configuration} is not a setting of pulumi-rekey.`,
+        `Correct its name, or run \`pulumi config rm ${key}\`. The settings are ${known.join(", ")}.`,
+      ),
+    );
 }

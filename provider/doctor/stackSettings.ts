@@ -16,29 +16,29 @@ export interface StackSettings {
   readonly problems: readonly Check[];
 }
 
-/** A backend that does not respond must not hold the command forever. */
+/** A backend that does not respond must not block the command permanently. */
 const timeoutMs = 60_000;
 
-/** Asks `pulumi config` for the `rekey:` settings of a stack. Secrets stay in this process: no check shows them. */
+/** Reads the `rekey:` settings of a stack with `pulumi config`. Secrets stay in this process: no check shows them. */
 export function readStackSettings(project: Project, stack: string): StackSettings {
   const all = runPulumiConfig(project, stack, "--show-secrets");
   if (all instanceof Map) return { settings: all, problems: [] };
   const subject = "the stack's configuration";
   if (all === undefined) {
     const message =
-      "The stack's configuration was not read, because that takes the pulumi CLI: only the environment was.";
+      "The stack's configuration was not read, because there is no pulumi CLI on PATH. Only the environment was checked.";
     return { settings: undefined, problems: [unchecked(subject, message)] };
   }
   const withoutSecrets = runPulumiConfig(project, stack);
   if (withoutSecrets instanceof Map) {
-    const mend =
-      "Set PULUMI_CONFIG_PASSPHRASE (or PULUMI_CONFIG_PASSPHRASE_FILE) to the stack's passphrase, or give access to the key of its secrets provider.";
+    const fix =
+      "Set PULUMI_CONFIG_PASSPHRASE (or PULUMI_CONFIG_PASSPHRASE_FILE) to the stack's passphrase, or give this machine access to the key of its secrets provider.";
     const message = `The stack's secrets cannot be decrypted: ${all}.`;
-    return { settings: withoutSecrets, problems: [wrong("the stack's secrets", message, mend)] };
+    return { settings: withoutSecrets, problems: [wrong("the stack's secrets", message, fix)] };
   }
-  const mend = `Log in, name the right stack, or correct its file, until \`pulumi config --stack ${stack}\` succeeds there.`;
-  const message = `\`pulumi config\` failed in ${project.directory}: ${all}. Only the environment was read.`;
-  return { settings: undefined, problems: [wrong(subject, message, mend)] };
+  const fix = `Log in, name the right stack, or correct its file until \`pulumi config --stack ${stack}\` succeeds there.`;
+  const message = `\`pulumi config\` failed in ${project.directory}: ${all}. Only the environment was checked.`;
+  return { settings: undefined, problems: [wrong(subject, message, fix)] };
 }
 
 /** @returns the settings, or the error that the CLI printed, or undefined if there is no CLI */

@@ -161,8 +161,8 @@ export function sessionFromSettings(
   let client: PlatformClient | undefined;
   const getSettings = (): Settings => {
     if (settings) return settings;
-    const { Settings, lookupIn } = require("../settings") as typeof import("../settings");
-    return (settings = new Settings(lookupIn(configuration, process.env)));
+    const { Settings, nameOf } = require("../settings") as typeof import("../settings");
+    return (settings = new Settings((name) => configuration(nameOf(name)), process.env));
   };
   return new Session({
     get platform() {

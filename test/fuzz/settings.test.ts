@@ -6,7 +6,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { SettingsError } from "../../provider/api/errors";
 import { PlatformClient } from "../../provider/api/platformClient";
-import { environmentName, lookupIn, nameOf, type SettingName, settingNames, Settings } from "../../provider/settings";
+import { environmentName, nameOf, type SettingName, settingNames, Settings } from "../../provider/settings";
 import { assertNothingPolluted } from "./assertions";
 import { hostileNames, hostileValues } from "./hostile";
 import { fuzz, patience } from "./settings";
@@ -33,9 +33,9 @@ describe("fuzz: settings", () => {
   it("are usable, or refused with both names and without a secret, whatever is written", () => {
     fc.assert(
       fc.property(fc.constantFrom(...settingNames), anyText, fc.boolean(), (name, written, configured) => {
-        const given = (key: string): string | undefined => (configured && key === nameOf(name) ? written : undefined);
+        const given = (key: string): string | undefined => (configured && key === name ? written : undefined);
         const environment = configured ? {} : { [environmentName(name)]: written };
-        assertSettled(name, written, new Settings(lookupIn(given, environment)));
+        assertSettled(name, written, new Settings(given, environment));
         assertNothingPolluted();
       }),
       fuzz(3_000),

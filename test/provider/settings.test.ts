@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SettingsError } from "../../provider/api/errors";
-import { environmentName, lookupIn, nameOf, type SettingName, settingNames, Settings } from "../../provider/settings";
+import { environmentName, nameOf, type SettingName, settingNames, Settings } from "../../provider/settings";
 import { caFile } from "../faults/certificates";
 
 const settings = (given: Partial<Record<SettingName, string>>) => new Settings((name) => given[name]);
@@ -13,6 +13,7 @@ writeFileSync(noCertificate, "-----BEGIN PRIVATE KEY-----\n");
 
 /** Each setting by its name in the environment, with what may be written and what comes of it. */
 const valid: Readonly<Record<SettingName, readonly (readonly [written: string, value: unknown])[]>> = {
+  platform: [["upstash", "upstash"]],
   baseUrl: [
     ["https://platform.test", "https://platform.test"],
     ["https://platform.test/", "https://platform.test"],
@@ -64,6 +65,7 @@ const valid: Readonly<Record<SettingName, readonly (readonly [written: string, v
 };
 
 const environment: Readonly<Record<SettingName, string>> = {
+  platform: "REKEY_PLATFORM",
   baseUrl: "REKEY_BASE_URL",
   queueUrl: "REKEY_QUEUE_URL",
   username: "REKEY_USERNAME",
@@ -193,11 +195,11 @@ describe("settings", () => {
   });
 
   it("are looked up in the configuration, else in the environment; an empty variable is none", () => {
-    const configuration: Readonly<Record<string, string>> = { "rekey:baseUrl": "a", "rekey:username": "" };
+    const configuration: Readonly<Record<string, string>> = { baseUrl: "a", username: "" };
     const variables = { REKEY_BASE_URL: "b", REKEY_QUEUE_URL: "c", REKEY_PROXY: "", REKEY_USERNAME: "d" };
-    const lookup = lookupIn((key) => configuration[key], variables);
+    const found = new Settings((name) => configuration[name], variables);
     const names = ["baseUrl", "queueUrl", "proxy", "username", "caFile"] as const;
-    assert.deepEqual(names.map(lookup), ["a", "c", undefined, "", undefined]);
+    assert.deepEqual(names.map((name) => found.find(name)?.value), ["a", "c", undefined, "", undefined]);
   });
 
   it("tell what must never be shown, usable or not", () => {

@@ -12,7 +12,7 @@ import {
 } from "../../provider/api/errors";
 import * as errorClasses from "../../provider/api/errors";
 import { PlatformClient } from "../../provider/api/platformClient";
-import { lookupIn, Settings } from "../../provider/settings";
+import { Settings } from "../../provider/settings";
 import { leaksOf } from "../support/canaries";
 import { sourcesIn } from "../support/files";
 import { type HttpServer, type Scripted, startServer } from "../support/httpServer";
@@ -57,7 +57,7 @@ describe("secrets: errors", () => {
 
   const client = (url: string, more: NodeJS.ProcessEnv = {}): PlatformClient => {
     const env = { ...environment, REKEY_BASE_URL: url, REKEY_QUEUE_URL: url, ...more };
-    return new PlatformClient(new Settings(lookupIn(() => undefined, env)));
+    return new PlatformClient(new Settings(() => undefined, env));
   };
 
   for (const [what, scripted, reset, read] of failures) {

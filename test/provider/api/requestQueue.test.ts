@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { setTimeout as wait } from "node:timers/promises";
 import { RequestQueue } from "../../../provider/api/requestQueue";
 import { PlatformClient } from "../../../provider/api/platformClient";
-import { lookupIn, Settings } from "../../../provider/settings";
+import { Settings } from "../../../provider/settings";
 
 /** A task that says when it began, and ends when it is told. */
 function task(log: string[], name: string) {
@@ -40,7 +40,7 @@ describe("api: line", () => {
   ] as const) {
     it(`within the line of all, ${ofAll} wide, runs ${expected} at a time where ${own} may`, async () => {
       const log: string[] = [];
-      const settings = new Settings(lookupIn(() => undefined, { REKEY_MAX_CONCURRENCY: ofAll }));
+      const settings = new Settings(() => undefined, { REKEY_MAX_CONCURRENCY: ofAll });
       const line = new PlatformClient(settings).queueWithin(own);
       const tasks = ["a", "b", "c", "d"].map((name) => task(log, name));
       const results = tasks.map(({ run }) => line.run(run, false));

@@ -30,7 +30,7 @@ interface Mistake {
   readonly config?: () => Record<string, string | { secret: string } | undefined>;
   readonly environment?: Record<string, string>;
   readonly plant?: (project: Project) => void;
-  readonly found: { readonly [subject: string]: readonly [message: RegExp, mend: RegExp] };
+  readonly found: { readonly [subject: string]: readonly [message: RegExp, fix: RegExp] };
 }
 
 describe("pulumi-rekey doctor", function () {
@@ -104,10 +104,10 @@ describe("pulumi-rekey doctor", function () {
   function assertFound(wrong: readonly Check[], found: Mistake["found"]): void {
     const shown = JSON.stringify(wrong, undefined, 1);
     assert.deepEqual(wrong.map(({ subject }) => subject).sort(), Object.keys(found).sort(), shown);
-    for (const { subject, message, mend } of wrong) {
+    for (const { subject, message, fix } of wrong) {
       const [says, advises] = found[subject] ?? [];
       assert.match(message, says ?? /never/);
-      assert.match(mend ?? "", advises ?? /never/);
+      assert.match(fix ?? "", advises ?? /never/);
     }
   }
 
@@ -124,16 +124,16 @@ describe("pulumi-rekey doctor", function () {
       "ok     rekey:resetPasswordPath is /reset/{id}… (from the stack's configuration).",
       "ok     rekey:deadlineSeconds is 60 (default).",
       "ok     rekey:proxy is not set.",
-      "-      rekey:username and rekey:password cannot be checked without a reset",
-      "ok     The queue answered a reading with rekey:queueToken.",
-      "Nothing wrong was found.\n",
+      "-      rekey:username and rekey:password cannot be checked: only a reset needs them",
+      "ok     The queue accepted rekey:queueToken.",
+      "No problem was found.\n",
     ]) {
       assert.ok(output.includes(line), `${line}\n\n${output}`);
     }
     assert.match(output, /ok {5}pulumi-rekey is \d+\.\d+\.\d+, in /);
     assert.match(output, /ok {5}@pulumi\/pulumi is 3\.\d+\.\d+\./);
     const sent = platform.requests.map(({ method, path }) => `${method} ${path}`);
-    assert.deepEqual(sent, ["GET /v2/globalParallelism"], "no request is sent but one reading of the queue");
+    assert.deepEqual(sent, ["GET /v2/globalParallelism"], "the only request is one read of the queue");
   });
 
   it("looks at the stack of --stack, else of PULUMI_STACK, from a folder below too, and changes no file", async () => {
@@ -149,7 +149,7 @@ describe("pulumi-rekey doctor", function () {
       ]),
     );
     const fromEnvironment = await doctor({ ...environment, PULUMI_STACK: "other" }, ["--cwd", below]);
-    assert.match(fromEnvironment.output, /ok {5}The project is program, the stack other\.\n/);
+    assert.match(fromEnvironment.output, /ok {5}The project is program, and the stack is other\.\n/);
     assert.equal(fromEnvironment.code, 0, fromEnvironment.output);
     const named = await doctor({ ...environment, PULUMI_STACK: "other" }, ["--stack", "dev"]);
     assert.match(named.output, /WRONG {2}rekey:queueurl in the stack's configuration/);
@@ -180,7 +180,7 @@ describe("pulumi-rekey doctor", function () {
     const { code, output } = await doctor({}, []);
     assert.equal(code, 1, output);
     assert.match(output, /^WRONG {2}The stack's secrets cannot be decrypted: the key is gone\.$/m);
-    assert.match(output, /^- {6}rekey:password is encrypted in the stack's configuration, and could not be read\.$/m);
+    assert.match(output, /^- {6}rekey:password is encrypted in the stack's configuration and cannot be decrypted\.$/m);
     assert.match(output, /^ok {5}rekey:username is owner@example\.com/m);
   });
 
@@ -188,7 +188,7 @@ describe("pulumi-rekey doctor", function () {
     configure(healthy());
     const { code, output } = await doctor({ PATH: join(bin, "empty"), REKEY_BASE_URL: platform.url }, []);
     assert.equal(code, 0, output);
-    assert.match(output, /^- {6}The stack's configuration was not read, because that takes the pulumi CLI/m);
+    assert.match(output, /^- {6}The stack's configuration was not read, because there is no pulumi CLI on PATH/m);
     assert.match(output, /^ok {5}rekey:baseUrl is http.* \(from REKEY_BASE_URL\)\.$/m);
     assert.match(output, /^- {6}rekey:username is not set in the environment\.$/m);
   });
@@ -209,12 +209,12 @@ describe("pulumi-rekey doctor", function () {
     assert.equal(created.code, 0, created.output);
     assertFound(await wrongChecks(environment), {
       "rekey:queueToken": [/plain text in the stack's configuration/, /config set --secret rekey:queueToken/],
-      "rekey:queueurl": [/no setting of pulumi-rekey/, /pulumi config rm rekey:queueurl/],
+      "rekey:queueurl": [/not a setting of pulumi-rekey/, /pulumi config rm rekey:queueurl/],
     });
     assertFound(await wrongChecks({ ...environment, PULUMI_CONFIG_PASSPHRASE: "another" }), {
       "the stack's secrets": [/cannot be decrypted: incorrect passphrase/, /Set PULUMI_CONFIG_PASSPHRASE/],
       "rekey:queueToken": [/plain text in the stack's configuration/, /config set --secret rekey:queueToken/],
-      "rekey:queueurl": [/no setting of pulumi-rekey/, /pulumi config rm rekey:queueurl/],
+      "rekey:queueurl": [/not a setting of pulumi-rekey/, /pulumi config rm rekey:queueurl/],
     });
     rmSync(bin, { recursive: true });
     mkdirSync(bin);
@@ -232,11 +232,11 @@ describe("pulumi-rekey doctor", function () {
     }
   });
 
-  it("opens the way through TLS with the certificates of rekey:caFile", async () => {
+  it("connects with TLS and the certificates of rekey:caFile", async () => {
     const url = `https://localhost:${(secure.address() as AddressInfo).port}`;
     configure({ ...healthy(), "rekey:baseUrl": url });
     assertFound(await wrongChecks(), {
-      "the way to rekey:baseUrl": [/no secure connection could be made \(UNABLE_TO/, /set rekey:caFile/],
+      "the connection to rekey:baseUrl": [/the TLS connection failed \(UNABLE_TO/, /set rekey:caFile/],
     });
     configure({ ...healthy(), "rekey:baseUrl": url, "rekey:caFile": caFile });
     assertFound(await wrongChecks(), {});
@@ -259,7 +259,7 @@ describe("pulumi-rekey doctor", function () {
       config: () => ({ "rekey:baseUrl": "https://nowhere.test" }),
       environment: { NODE_OPTIONS: noNames },
       found: {
-        "the way to rekey:baseUrl": [/nowhere\.test.*the host was not found/, /Check the host in rekey:baseUrl/],
+        "the connection to rekey:baseUrl": [/nowhere\.test.*the host was not found/, /Check the host in rekey:baseUrl/],
       },
     },
     {
@@ -275,12 +275,12 @@ describe("pulumi-rekey doctor", function () {
     {
       title: "a token that the platform refuses",
       config: () => ({ "rekey:queueToken": { secret: "another" } }),
-      found: { "the queue's token": [/the platform answered 401/, /Check rekey:queueToken/] },
+      found: { "the queue's token": [/the platform responded with 401/, /Check rekey:queueToken/] },
     },
     {
       title: "a package that is not installed where the host looks",
       plant: (project) => project.uninstall("pulumi-rekey"),
-      found: { "pulumi-rekey": [/will not find pulumi-rekey from/, /npm install --prefix .* pulumi-rekey/] },
+      found: { "pulumi-rekey": [/cannot find pulumi-rekey from/, /npm install --prefix .* pulumi-rekey/] },
     },
     {
       title: "a version of @pulumi/pulumi that ignores the stack's configuration",
@@ -288,7 +288,7 @@ describe("pulumi-rekey doctor", function () {
         project.uninstall("@pulumi/pulumi");
         write(join(project.directory, "node_modules/@pulumi/pulumi/package.json"), `{"version":"3.138.0"}`);
       },
-      found: { "@pulumi/pulumi": [/is 3\.138\.0, .* >=3\.139\.0 <4/, /npm install --prefix .* @pulumi\/pulumi@3/] },
+      found: { "@pulumi/pulumi": [/is 3\.138\.0, but .* >=3\.139\.0 <4/, /npm install --prefix .* @pulumi\/pulumi@3/] },
     },
     {
       title: "a version of @pulumi/pulumi that is too new",
@@ -296,7 +296,7 @@ describe("pulumi-rekey doctor", function () {
         project.uninstall("@pulumi/pulumi");
         write(join(project.directory, "node_modules/@pulumi/pulumi/package.json"), `{"version":"4.0.0"}`);
       },
-      found: { "@pulumi/pulumi": [/is 4\.0\.0, .* >=3\.139\.0 <4/, /npm install --prefix .* @pulumi\/pulumi@3/] },
+      found: { "@pulumi/pulumi": [/is 4\.0\.0, but .* >=3\.139\.0 <4/, /npm install --prefix .* @pulumi\/pulumi@3/] },
     },
     {
       title: "two versions of it",
@@ -317,7 +317,7 @@ describe("pulumi-rekey doctor", function () {
     {
       title: "an unknown key",
       config: () => ({ "rekey:queueurl": "https://queue.example.com" }),
-      found: { "rekey:queueurl": [/no setting of pulumi-rekey/, /pulumi config rm rekey:queueurl.*rekey:queueUrl/] },
+      found: { "rekey:queueurl": [/not a setting of pulumi-rekey/, /pulumi config rm rekey:queueurl.*rekey:queueUrl/] },
     },
     {
       title: "a secret stored in plain",
@@ -329,22 +329,25 @@ describe("pulumi-rekey doctor", function () {
       config: () => ({ "rekey:proxy": "http://user:word@127.0.0.1:1" }),
       found: {
         "rekey:proxy": [/plain text in the stack's configuration/, /config set --secret rekey:proxy/],
-        "the way to rekey:baseUrl": [/the proxy could not be reached/, /Check rekey:proxy/],
-        "the way to rekey:queueUrl": [/the proxy could not be reached/, /Check rekey:proxy/],
+        "the connection to rekey:baseUrl": [/the proxy could not be reached/, /Check rekey:proxy/],
+        "the connection to rekey:queueUrl": [/the proxy could not be reached/, /Check rekey:proxy/],
       },
     },
     {
       title: "credentials where none belong",
       config: () => ({ "rekey:username": `ops:${password}`, "rekey:proxy": `u:${password}` }),
-      found: { "rekey:username": [/must not hold a colon/, /REKEY_USERNAME/], "rekey:proxy": [/URL/, /REKEY_PROXY/] },
+      found: {
+        "rekey:username": [/must not contain a colon/, /REKEY_USERNAME/],
+        "rekey:proxy": [/URL/, /REKEY_PROXY/],
+      },
     },
     {
       title: "a proxy's token stored in plain",
       config: () => ({ "rekey:proxy": `http://${password}@127.0.0.1:1` }),
       found: {
         "rekey:proxy": [/plain text in the stack's configuration/, /config set --secret rekey:proxy/],
-        "the way to rekey:baseUrl": [/the proxy could not be reached/, /Check rekey:proxy/],
-        "the way to rekey:queueUrl": [/the proxy could not be reached/, /Check rekey:proxy/],
+        "the connection to rekey:baseUrl": [/the proxy could not be reached/, /Check rekey:proxy/],
+        "the connection to rekey:queueUrl": [/the proxy could not be reached/, /Check rekey:proxy/],
       },
     },
     {
@@ -363,7 +366,7 @@ describe("pulumi-rekey doctor", function () {
       environment: { REKEY_BASE_URL: "http://127.0.0.1:1", REKEY_USERNAME: "u", REKEY_PASSWORD: "p" },
       found: {
         "the stack's configuration": [/`pulumi config` failed in .*Pulumi\.dev\.yaml/, /correct its file/],
-        "the way to rekey:baseUrl": [/ECONNREFUSED/, /Check that the platform runs/],
+        "the connection to rekey:baseUrl": [/ECONNREFUSED/, /Check that the platform is running/],
       },
     },
     {
@@ -372,7 +375,7 @@ describe("pulumi-rekey doctor", function () {
       environment: { REKEY_BASE_URL: "http://127.0.0.1:1", REKEY_USERNAME: "u", REKEY_PASSWORD: "p" },
       found: {
         "the stack's configuration": [/not valid YAML at line 2, column 20\./, /correct its file/],
-        "the way to rekey:baseUrl": [/ECONNREFUSED/, /Check that the platform runs/],
+        "the connection to rekey:baseUrl": [/ECONNREFUSED/, /Check that the platform is running/],
       },
     },
     {
@@ -382,7 +385,7 @@ describe("pulumi-rekey doctor", function () {
     },
   ];
   for (const { title, config, environment, plant, found } of mistakes) {
-    it(`finds ${title}, and says how to mend it`, async () => {
+    it(`finds ${title}, and says how to fix it`, async () => {
       configure({ ...healthy(), ...config?.() });
       plant?.(project);
       assertFound(await wrongChecks(environment), found);

@@ -30,7 +30,7 @@ describe("pulumi-rekey doctor: Node", () => {
     assert.equal(checkNode(`${major}.${(minor ?? 0) - 1}.9`).state, "wrong");
   });
 
-  it("finds an old Node that runs it, and says how to mend it", async function () {
+  it("finds an old Node that runs it, and says how to fix it", async function () {
     this.timeout(120_000);
     if (`${process.platform}-${process.arch}` !== "linux-x64") {
       console.log("      skipped: that Node comes from a package for linux-x64 alone");
@@ -53,7 +53,7 @@ describe("pulumi-rekey doctor: Node", () => {
       const found = checks.find(({ subject }) => subject === "Node");
       assert.equal(found?.state, "wrong");
       assert.match(found.message, /Node 18\.20\.8 is too old: pulumi-rekey needs 20\.19/);
-      assert.match(found.mend ?? "", /Install a newer Node/);
+      assert.match(found.fix ?? "", /Install a newer Node/);
       assert.equal(run.code, 1);
     } finally {
       rmSync(folder, { recursive: true });

@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { type Platform, startPlatform } from "../../../local/index";
+import { type Check } from "../../../provider/doctor/check";
+import { checkPlatform } from "../../../provider/doctor/platform";
+import { checkSettings, settingsOf } from "../../../provider/doctor/settings";
+import { projectRoot } from "../../support/host";
+
+const keys = { UPSTASH_EMAIL: "ops@example.com", UPSTASH_API_KEY: "canary-key" };
+
+/** A stack's configuration with the preset. */
+const configured = (more: Record<string, string> = {}) =>
+  new Map(
+    Object.entries({ "rekey:platform": "upstash", ...more }).map(([key, value]) => [key, { value, secret: false }]),
+  );
+
+/** The checks of settings, by setting. */
+function checksOf(environment: NodeJS.ProcessEnv, more?: Record<string, string>): Readonly<Record<string, Check>> {
+  const checks = checkSettings(configured(more), environment, true);
+  assert.ok(!JSON.stringify(checks).includes("canary"), "a secret is shown");
+  return Object.fromEntries(checks.map((check) => [check.subject, check]));
+}
+
+const wrongOnes = (checks: Readonly<Record<string, Check>>) =>
+  Object.keys(checks).filter((subject) => checks[subject]?.state === "wrong");
+
+describe("pulumi-rekey doctor: rekey:platform", () => {
+  it("shows where each value comes from: the preset, the usual variables, Rekey's own, and the defaults", () => {
+    const checks = checksOf({ ...keys, REKEY_FLOW_CONTROL_RESET_ACTION: "reset" });
+    assert.deepEqual(wrongOnes(checks), []);
+    for (const [name, source, message] of [
+      ["platform", "configuration", "rekey:platform is upstash (from the stack's configuration)."],
+      ["baseUrl", "preset", "rekey:baseUrl is https://api.upstash.com (from the preset upstash)."],
+      ["username", "environment", "rekey:username is ops@example.com (from UPSTASH_EMAIL)."],
+      ["password", "environment", "rekey:password is set (from UPSTASH_API_KEY)."],
+      ["flowControlResetAction", "environment", "… is reset (from REKEY_FLOW_CONTROL_RESET_ACTION)."],
+      ["deadlineSeconds", "default", "rekey:deadlineSeconds is 60 (default)."],
+      ["queueToken", "not set", "rekey:queueToken is not set; only FlowControlReset and the data sources need it."],
+    ] as const) {
+      const check = checks[`rekey:${name}`];
+      assert.deepEqual([check?.source, check?.message], [source, message.replace("…", `rekey:${name}`)]);
+    }
+  });
+
+  it("says why a usual credential is not used for another address", () => {
+    const checks = checksOf(keys, { "rekey:baseUrl": "https://platform.test" });
+    assert.deepEqual(wrongOnes(checks), ["rekey:username", "rekey:password"]);
+    const password = checks["rekey:password"];
+    assert.equal(password?.source, "not set");
+    assert.match(password.message, /UPSTASH_API_KEY is used only if rekey:baseUrl is https:\/\/api\.upstash\.com/);
+    assert.match(password.fix ?? "", /REKEY_PASSWORD/);
+  });
+
+  it("finds the credentials missing if there is only the preset", () => {
+    assert.deepEqual(wrongOnes(checksOf({})), ["rekey:username", "rekey:password", "rekey:queueToken"]);
+  });
+
+  it("reports an unknown platform once", () => {
+    const checks = checksOf(keys, { "rekey:platform": "upstahs" });
+    assert.deepEqual(wrongOnes(checks), ["rekey:platform"]);
+    assert.match(checks["rekey:platform"]?.message ?? "", /\bupstash\b/);
+  });
+
+  describe("with a platform", () => {
+    let platform: Platform;
+    before(async () => (platform = await startPlatform()));
+    after(() => platform.close());
+
+    it("does not connect to a preset's address whose credentials are not set", async () => {
+      const settings = settingsOf(configured({ "rekey:baseUrl": platform.url }), {});
+      const checks = await checkPlatform(settings);
+      assert.deepEqual(
+        checks.map(({ subject, state }) => [subject, state]),
+        [["the connection to rekey:baseUrl", "ok"]],
+      );
+    });
+
+    it("does not try the token if another setting of the queue cannot be used", async () => {
+      const more = { "rekey:queueUrl": platform.url, "rekey:queueToken": platform.queueToken };
+      const settings = settingsOf(configured({ ...more, "rekey:deadlineSeconds": "soon" }), {});
+      const check = (await checkPlatform(settings)).find(({ subject }) => subject === "the queue's token");
+      assert.equal(check?.state, "unchecked");
+      assert.equal(platform.requests.length, 0);
+    });
+  });
+
+  it("has a help with an example and the exit codes", () => {
+    const main = join(projectRoot, "dist", "provider", "doctor", "main.js");
+    const { status, stdout } = spawnSync(process.execPath, [main, "--help"], { encoding: "utf8" });
+    assert.equal(status, 0);
+    assert.match(stdout, /^Example:\n.* doctor --stack /m);
+    assert.match(stdout, /^Exit codes:\n +0 .*\n +1 /m);
+  });
+});
