@@ -14,7 +14,7 @@ const rooms: readonly (readonly [string, RegExp])[] = [
   ["platform", /^local\/platform\//],
   ["lifecycle", /^provider\/lifecycle\//],
   ["rotation", /^provider\/rotation\//],
-  ["api", /^provider\/(api\/|settings|version|engineCommands|engineValues)/],
+  ["api", /^provider\/(api\/|platforms|setting|version|engineCommands|engineValues)/],
   ["records", /^provider\/records\//],
   ["dynamic", /^provider\//],
 ];
