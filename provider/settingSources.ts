@@ -22,9 +22,9 @@ const addressOf: { readonly [name in SettingName]?: "baseUrl" | "queueUrl" } = {
 };
 
 /**
- * Finds each setting in the stack's configuration, then in Rekey's environment variable, then, with `rekey:platform`, in
- * the platform's usual environment variable, and last in its preset. An empty variable counts as unset, because
- * pipelines leave them empty.
+ * Finds each setting in the stack's configuration, then in Rekey's environment variable. If `rekey:platform` is set,
+ * the platform's usual environment variable and its preset follow. An empty variable counts as unset, because pipelines
+ * leave them empty.
  */
 export class SettingSources {
   constructor(
@@ -39,8 +39,9 @@ export class SettingSources {
   }
 
   /**
-   * Why a credential in the platform's usual variable is not used, if there is one: it must be sent to the platform's own
-   * address only.
+   * Why a credential in the platform's usual variable is not used. It must be sent only to the platform's own address.
+   *
+   * @returns undefined if it is used, or if there is none
    */
   whyWithheld(name: SettingName): string | undefined {
     const addressName = addressOf[name];

@@ -90,8 +90,8 @@ export type SettingName = keyof typeof schemas;
 export type SettingValue<N extends SettingName> = z.infer<(typeof schemas)[N]>;
 
 /**
- * The settings of one run, from the stack's configuration, the environment and the preset of `rekey:platform`. A missing
- * or invalid setting is reported when it is first read.
+ * The settings of one run, from the stack's configuration, the environment and the preset of `rekey:platform`. A
+ * missing or invalid setting is reported when it is first read.
  */
 export class Settings {
   /** What must never be shown: the secret settings and the proxy's password as they are written, usable or not. */

@@ -55,11 +55,11 @@ function judgeMissing(name: SettingName, settings: Settings, wasRead: boolean): 
   if (!needed.settings.some(isSet) && interfaces.some((one) => one.settings.some(isSet))) {
     return { state: "unchecked", message: `${missing}; only ${needed.users} it.` };
   }
-  if (!wasRead) return { state: "unchecked", message: `${missing} in the environment.` };
   if (errorOf("platform", settings)) {
     return { state: "unchecked", message: `${missing}; a known platform may set it.` };
   }
   const { problem, advice } = settings.missing(name);
+  if (!wasRead) return { state: "unchecked", message: `${problem} (only the environment was checked).` };
   return { state: "wrong", message: `${problem}.`, fix: advice };
 }
 

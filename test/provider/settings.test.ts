@@ -199,7 +199,10 @@ describe("settings", () => {
     const variables = { REKEY_BASE_URL: "b", REKEY_QUEUE_URL: "c", REKEY_PROXY: "", REKEY_USERNAME: "d" };
     const found = new Settings((name) => configuration[name], variables);
     const names = ["baseUrl", "queueUrl", "proxy", "username", "caFile"] as const;
-    assert.deepEqual(names.map((name) => found.find(name)?.value), ["a", "c", undefined, "", undefined]);
+    assert.deepEqual(
+      names.map((name) => found.find(name)?.value),
+      ["a", "c", undefined, "", undefined],
+    );
   });
 
   it("tell what must never be shown, usable or not", () => {

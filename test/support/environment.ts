@@ -5,5 +5,5 @@
 const kept = /^(REKEY_(SEED|KILLS|MODEL_RUNS|MODEL_REAL_RUNS|FUZZ_SCALE|TEST_SLOW)|PULUMI_HOME)$/;
 
 for (const name of Object.keys(process.env)) {
-  if (/^(REKEY|PULUMI)_/.test(name) && !kept.test(name)) delete process.env[name];
+  if (/^(REKEY|PULUMI|UPSTASH|QSTASH)_/.test(name) && !kept.test(name)) delete process.env[name];
 }

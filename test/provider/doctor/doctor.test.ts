@@ -190,7 +190,7 @@ describe("pulumi-rekey doctor", function () {
     assert.equal(code, 0, output);
     assert.match(output, /^- {6}The stack's configuration was not read, because there is no pulumi CLI on PATH/m);
     assert.match(output, /^ok {5}rekey:baseUrl is http.* \(from REKEY_BASE_URL\)\.$/m);
-    assert.match(output, /^- {6}rekey:username is not set in the environment\.$/m);
+    assert.match(output, /^- {6}rekey:username is not set \(only the environment was checked\)\.$/m);
   });
 
   it("finds the same with the real pulumi CLI", async function () {

@@ -50,6 +50,10 @@ describe("pulumi-rekey doctor: rekey:platform", () => {
     assert.equal(password?.source, "not set");
     assert.match(password.message, /UPSTASH_API_KEY is used only if rekey:baseUrl is https:\/\/api\.upstash\.com/);
     assert.match(password.fix ?? "", /REKEY_PASSWORD/);
+    const environment = { ...keys, REKEY_PLATFORM: "upstash", REKEY_BASE_URL: "https://platform.test" };
+    const unread = checkSettings(new Map(), environment, false).find(({ subject }) => subject === "rekey:password");
+    assert.equal(unread?.state, "unchecked");
+    assert.match(unread.message, /UPSTASH_API_KEY is used only if/);
   });
 
   it("finds the credentials missing if there is only the preset", () => {
