@@ -4,7 +4,7 @@ import { type Platform, type PlatformOptions, startPlatform } from "../../../../
 import { mostBytes } from "../../../../local/platform/queue/bodies";
 import { startRedisServer } from "../../../../local/platform/redisServer";
 import { withRedis } from "../../../support/redis";
-import { type Answer, basic, bearer, send } from "../client";
+import { type HttpResponse, basic, bearer, send } from "../client";
 import { assertDescribed, type Described, operations } from "./document";
 
 interface Sent {
@@ -78,7 +78,7 @@ describe("local platform: answers, held to the description", () => {
     await prepare(platform);
   });
 
-  const makers: Readonly<Record<string, (operation: Described) => Promise<Answer>>> = {
+  const makers: Readonly<Record<string, (operation: Described) => Promise<HttpResponse>>> = {
     200: (operation) => call(platform, operation, succeeding[operation.operationId]),
     201: (operation) => call(platform, operation, succeeding[operation.operationId]),
     400(operation) {
@@ -201,7 +201,7 @@ function call(
   operation: Described,
   sent: Sent = {},
   encode: Encode = encodeURIComponent,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const authorization = operation.security ? basic(platform) : bearer(platform);
   const { headers = {}, body } = sent;
   const text = typeof body === "string" || body === undefined ? body : JSON.stringify(body);

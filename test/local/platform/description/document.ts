@@ -4,7 +4,7 @@ import { join } from "node:path";
 import addFormats from "ajv-formats";
 import { Ajv2020 } from "ajv/dist/2020";
 import { parse } from "yaml";
-import { type Answer } from "../client";
+import { type HttpResponse } from "../client";
 
 export const text = readFileSync(join(__dirname, "../../../../local/platform/openapi.yaml"), "utf8");
 
@@ -51,7 +51,7 @@ ajv.addSchema(description, "description");
 const ajvOfHeaders = new Ajv2020({ strict: false, coerceTypes: true });
 
 /** Holds an answer to what is described of its operation and status: body, content type and headers. */
-export function assertDescribed({ responses, operationId }: Described, answer: Answer): void {
+export function assertDescribed({ responses, operationId }: Described, answer: HttpResponse): void {
   const at = `${operationId} ${answer.status}`;
   const given = responses[answer.status];
   assert.ok(given, `${at} is not described: ${answer.text}`);
