@@ -5,21 +5,7 @@ import { type Platform, startPlatform } from "../../../local/platform/index";
 import { RequestLog } from "../../../local/platform/requests";
 import { basic, bearer, queue, requestArrived, resetPassword, resetPath, send } from "./client";
 
-const odd = [
-  "a/b",
-  "100%",
-  "%2F",
-  "a b",
-  "größe 日本",
-  "..",
-  ".",
-  "a?b#c",
-  "a+b",
-  "a\\b",
-  "\u0000",
-  "__proto__",
-  "[x]",
-];
+const odd = ["/", "100%", "%2F", "a b", "größe 日本", "..", ".", "?#", "+", "a\\b", "\u0000", "__proto__", "[x]"];
 
 // As they were before any test started a platform.
 const globals = [globalThis.Request, globalThis.Response];
