@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { stringify } from "lossless-json";
+import { stringify as toYaml } from "yaml";
 import { type Platform, PlatformOptionError, readSeed, startPlatform } from "../../../local/platform/index";
 import { seedText } from "../../../local/platform/seed";
 import { Folder } from "../../support/folder";
@@ -11,34 +12,20 @@ after(() => folder.remove());
 const fileOf = (text: string, name = "seed.yaml") => folder.write(name, text);
 
 describe("local platform: seed files", () => {
-  const written = {
-    "seed.yaml": `
-username: ops
-password: secret
-queueToken: t0ken
-databases:
-  - cache
-  - database_id: sessions
-    type: pro
-    db_request_limit: 9223372036854775808
-  - record: { database_id: audit, state: suspended }
-    password: first
-    resets: 2
-    generation: 3
-    lastResetAt: 2026-01-31T12:00:00Z
-flowControlKeys:
-  - orders
-  - flowControlKey: emails
-    rateMax: 3
-`,
-    "seed.json": `{
-	"username": "ops", "password": "secret", "queueToken": "t0ken",
-	"databases": ["cache", {"database_id": "sessions", "type": "pro", "db_request_limit": 9223372036854775808},
-		{"record": {"database_id": "audit", "state": "suspended"}, "password": "first", "resets": 2, "generation": 3,
-		"lastResetAt": "2026-01-31T12:00:00Z"}],
-	"flowControlKeys": ["orders", {"flowControlKey": "emails", "rateMax": 3}]
-}`,
+  const audit = { password: "first", resets: 2, generation: 3, lastResetAt: "2026-01-31T12:00:00Z" };
+  const given = {
+    username: "ops",
+    password: "secret",
+    queueToken: "t0ken",
+    databases: [
+      "cache",
+      { database_id: "sessions", type: "pro", db_request_limit: 9223372036854775808n },
+      { record: { database_id: "audit", state: "suspended" }, ...audit },
+    ],
+    flowControlKeys: ["orders", { flowControlKey: "emails", rateMax: 3 }],
   };
+  // YAML forbids the tabs of the JSON.
+  const written = { "seed.yaml": toYaml(given), "seed.json": stringify(given, undefined, "\t") ?? "" };
   for (const [name, text] of Object.entries(written)) {
     it(`load databases, keys and credentials from ${name}`, async () => {
       const platform = await startPlatform(readSeed(fileOf(text, name)));
@@ -48,7 +35,7 @@ flowControlKeys:
       assert.match((await resetPassword(platform, "sessions")).text, /"db_request_limit":9223372036854775808,/);
       const { record, password, resets, generation, lastResetAt } = platform.database("audit");
       assert.deepEqual(record, { database_id: "audit", state: "suspended" }, "a saved record is used unchanged");
-      assert.deepEqual([password, resets, generation, lastResetAt], ["first", 2, 3, "2026-01-31T12:00:00Z"]);
+      assert.deepEqual({ password, resets, generation, lastResetAt }, audit);
       await resetPassword(platform, "audit");
       assert.equal(platform.database("audit").generation, 4);
       await platform.reset();
