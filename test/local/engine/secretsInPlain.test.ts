@@ -2,14 +2,9 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { TestProject } from "./project";
 
-let project: TestProject;
-
-describe("secrets in the local engine", function () {
-  this.timeout(300_000);
-  afterEach(() => project.remove());
-
+describe("secrets in the local engine", () => {
   it("are in no file, no line and no event in plain text", async () => {
-    project = new TestProject({
+    const project = new TestProject({
       program: `
 const pulumi = require("@pulumi/pulumi");
 const token = new pulumi.Config().requireSecret("token");
@@ -33,12 +28,8 @@ exports.provider = {
     const { stdout, outputs } = await stack.up({ onEvent: (event) => events.push(event) });
     assert.deepEqual(outputs.token, { value: "canary-config", secret: true });
     assert.deepEqual(outputs.nested, { value: { deep: "canary-output" }, secret: true });
-    const told = [
-      readFileSync(project.statePath, "utf8"),
-      readFileSync(project.path("Pulumi.dev.yaml"), "utf8"),
-      stdout,
-    ];
-    for (const text of [...told, JSON.stringify(events), JSON.stringify(await stack.exportStack())]) {
+    const files = [project.statePath, project.path("Pulumi.dev.yaml")].map((path) => readFileSync(path, "utf8"));
+    for (const text of [...files, stdout, JSON.stringify(events), JSON.stringify(await stack.exportStack())]) {
       assert.ok(!text.includes("canary"), text);
     }
     const shown = JSON.stringify(await stack.exportStack({ showSecrets: true }));
@@ -46,11 +37,12 @@ exports.provider = {
     assert.ok(shown.includes('"seen":true'));
     assert.deepEqual((await stack.getAllConfig())["trace:token"], { value: "canary-config", secret: true });
 
-    // The same state goes out and in again, and nothing is to be done.
+    // After an export and import of the same state there is nothing to do.
     await stack.importStack(await stack.exportStack());
     assert.deepEqual((await stack.up()).changes, { same: 2 });
     await stack.importStack(await stack.exportStack({ showSecrets: true }));
     assert.ok(!readFileSync(project.statePath, "utf8").includes("canary"));
     assert.deepEqual((await stack.preview()).changes, { same: 2 });
-  });
+    project.remove();
+  }).timeout(300_000);
 });
