@@ -65,7 +65,7 @@ describe("fuzz: responses to a reset", () => {
     console.log(`    ${run} responses, ${kept} credentials in them kept or reported`);
   }).timeout(patience(3_000));
 
-  /** Responses that this test has shown to be read wrongly, each with the field that was sent with two values, if there is one. */
+  /** Responses that were once read wrongly, each with the field that has two values, if there is one. */
   for (const { text, credentials, twice } of [
     { text: '{"rest_token":"a","restToken":"b"}', credentials: { restToken: "b" }, twice: "restToken" },
     { text: '{"restToken":"a","rest_token":"b","port":1}', credentials: { restToken: "b" }, twice: "restToken" },

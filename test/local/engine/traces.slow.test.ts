@@ -52,8 +52,8 @@ describe("the local engine repeats what a real engine was recorded doing", funct
 });
 
 /**
- * The engine decides in which order independent resources are reported; what happens to one, and to those that depend on
- * it, has one order.
+ * The engine decides in which order independent resources are reported; the calls for one, and for those that depend
+ * on it, have one order.
  */
 function assertSameCalls(seen: Call[], recorded: Call[], pairs: Set<string>[], where: string): void {
   const names = new Set([...seen, ...recorded].map(nameIn));

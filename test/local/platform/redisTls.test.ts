@@ -7,7 +7,7 @@ import { Folder } from "../../support/folder";
 import { withRedis } from "../../support/redis";
 import { Run, runSource } from "../support/source";
 
-/** Prints the user that a client is logged in as with the first password, the same after a reset, and with the second. */
+/** Prints the user of a client with the first password, again after a reset, and with the second password. */
 const source = `
   const { startPlatform } = require("./local/platform");
   const { resetPassword } = require("./test/local/platform/client");

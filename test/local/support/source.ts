@@ -43,7 +43,7 @@ export function runSource(
   return spawn(process.execPath, node, { cwd: projectRoot, env: all, stdio: ["ignore", "pipe", "pipe"] });
 }
 
-/** Starts a platform with a Redis in a process, and kills it with SIGKILL. @returns the address of a database's Redis */
+/** Starts a platform with a Redis in a process, and kills it. @returns the address of a database's Redis */
 export async function killedPlatform(options: object, database: string): Promise<string> {
   const names = [options, database].map((value) => JSON.stringify(value));
   const run = new Run(

@@ -129,7 +129,7 @@ describe("local platform: responses, compared with the description", () => {
     it(`describes the responses of a platform with ${JSON.stringify(options)}`, async () => {
       const other = await startPlatform(options);
       for (const operation of operations.filter(({ path: given }) => path.test(given)))
-        await assertCall(other, operation);
+        {await assertCall(other, operation);}
       await other.close();
     });
   }

@@ -46,7 +46,7 @@ describe("local platform: a public client, unmodified", () => {
     await destination.arrived(4);
     const batch = destination.deliveries
       .slice(2)
-      .map(({ path, body, headers }) => `${path} ${body} ${headers["x-custom"]}`);
+      .map(({ path, body, headers }) => `${path} ${body} ${String(headers["x-custom"])}`);
     assert.deepEqual(batch.sort(), ["/1 1 undefined", "/2 2 2"]);
   });
 
