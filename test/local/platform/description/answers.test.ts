@@ -128,8 +128,9 @@ describe("local platform: responses, compared with the description", () => {
   ] satisfies { options: PlatformOptions; path: RegExp }[]) {
     it(`describes the responses of a platform with ${JSON.stringify(options)}`, async () => {
       const other = await startPlatform(options);
-      for (const operation of operations.filter(({ path: given }) => path.test(given)))
-        {await assertCall(other, operation);}
+      for (const operation of operations.filter(({ path: given }) => path.test(given))) {
+        await assertCall(other, operation);
+      }
       await other.close();
     });
   }

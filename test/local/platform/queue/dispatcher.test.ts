@@ -75,8 +75,9 @@ describe("local platform: the dispatcher", () => {
   });
 
   it("holds back delayed messages, and does not count them as waiting", () => {
-    for (const [id, due] of [2_000, 1_000, 1_000].entries())
-      {dispatcher.add({ id, ...orders({ parallelism: 9 }) }, due, 0);}
+    for (const [id, due] of [2_000, 1_000, 1_000].entries()) {
+      dispatcher.add({ id, ...orders({ parallelism: 9 }) }, due, 0);
+    }
     assert.deepEqual([take(), dispatcher.wakeAt], [[], 1_000]);
     assert.equal(record().waitListSize, 0);
     assert.deepEqual(take(2_500), [1, 2, 0]);
