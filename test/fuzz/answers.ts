@@ -2,14 +2,14 @@ import fc from "fast-check";
 import { databaseRecord } from "../../local/platform/databaseRecord";
 import { hostileNames, jsonValue } from "./hostile";
 
-/** An answer as a platform may send it, and what the test knows about it. */
+/** A response as a platform may send it, and what the test knows about it. */
 export interface Answer {
   readonly text: string;
   /** The credentials in it, in order, by their names on the wire: texts that are not empty. */
   readonly credentials: readonly (readonly [wireName: string, value: string])[];
 }
 
-/** The database that the answers are about. */
+/** The database that the responses are about. */
 export const databaseId = "db";
 
 /** How a platform may spell the names of credentials, and what they are in a program. */
