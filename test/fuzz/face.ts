@@ -12,7 +12,7 @@ const settings: Readonly<Record<string, string>> = {
   "rekey:queueToken": "queue-token",
 };
 
-/** The provider as the host calls it. Its requests never reach a socket, which would take hours for so many responses. */
+/** The provider as the host calls it, without sockets, which would take hours for so many responses. */
 export class InProcessFace {
   readonly sent: ApiRequest[] = [];
   /** What is answered, with status 200. */
