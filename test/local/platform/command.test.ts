@@ -27,7 +27,10 @@ interface Started {
   readonly environment: Record<string, string>;
 }
 
-describe("rekey-local platform", () => {
+describe("rekey-local platform", function () {
+  // Several processes each; a busy machine takes its time.
+  this.timeout(180_000);
+
   const runs: Run[] = [];
   const rekey = (args: readonly string[], env?: Record<string, string>): Run => {
     const run = new Run(runSource(main, ["platform", ...args], env));
