@@ -1,29 +1,26 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import { readDatabaseResponse } from "../../provider/records/databaseResponse";
+import { providerTexts } from "../support/host";
 import { isSecret, type Properties } from "../support/wire";
 import { type Answer, answer, databaseId } from "./answers";
-import {
-  assertCarried,
-  assertCredentialsKept,
-  assertNothingPolluted,
-  assertNothingShown,
-  isUsable,
-} from "./assertions";
+import { assertCarried, assertCredentialsKept, assertNothingPolluted } from "./assertions";
+import { assertNothingShown, isUsable } from "./assertions";
 import { InProcessFace } from "./face";
 import { fuzz, patience } from "./settings";
 
-const __provider = 'exports.handler=()=>require("pulumi-rekey/provider").passwordRotation';
+const __provider = providerTexts.passwordRotation;
 const former: Properties = { password: "former-password", restToken: "former-token" };
 
-describe("fuzz: answers to a reset", () => {
+describe("fuzz: responses to a reset", () => {
   const platform = new InProcessFace();
   let run = 0;
   before(() => platform.start());
   after(() => platform.stop());
 
-  /** What the engine would save: the outputs, or an init error's properties. */
+  /** Returns what the engine would save: the outputs, or the properties of an init error. */
   async function ask(sent: Answer, saved: Properties | undefined): Promise<{ outs: Properties; confirmed: boolean }> {
-    // The run remembers every result; and so much is not asked in one.
+    // A run remembers every result, and no real run asks for so many.
     if (run % 500 === 0) platform.renew();
     platform.answer = () => sent.text;
     platform.said = [];
@@ -45,12 +42,12 @@ describe("fuzz: answers to a reset", () => {
   }
 
   const saved = fc.option(fc.constant(former), { nil: undefined });
+  const appliedTrigger = `1:${"0".repeat(32)}:${"0".repeat(64)}`;
 
-  it("none throws what is no error, changes a prototype, or loses or shows a credential", async () => {
+  it("throw only errors, change no prototype, and neither lose nor show a credential", async () => {
     let kept = 0;
     await fc.assert(
       fc.asyncProperty(answer, saved, async (sent, olds) => {
-        const appliedTrigger = `1:${"0".repeat(32)}:${"0".repeat(64)}`;
         const state = olds && { ...olds, databaseId, outcome: "reset", appliedTrigger, rotationCount: 1 };
         const { outs, confirmed } = await ask(sent, state);
         assertNothingPolluted();
@@ -60,13 +57,29 @@ describe("fuzz: answers to a reset", () => {
         assertNothingShown(sent, outs, platform.said);
         if (confirmed) assertCredentialsKept(sent, outs);
         else assertFormerKept(olds, outs);
-        assert.ok(confirmed || !isUsable(sent), "the reset was made, and its answer was not used");
+        assert.ok(confirmed || !isUsable(sent), "the reset was made, and its response was not used");
         if (confirmed) kept += sent.credentials.length;
       }),
       fuzz(3_000),
     );
-    console.log(`    ${run} answers, ${kept} credentials in them kept or reported`);
+    console.log(`    ${run} responses, ${kept} credentials in them kept or reported`);
   }).timeout(patience(3_000));
+
+  /** Responses that were once read wrongly, each with the field that has two values, if there is one. */
+  for (const { text, credentials, twice } of [
+    { text: '{"rest_token":"a","restToken":"b"}', credentials: { restToken: "b" }, twice: "restToken" },
+    { text: '{"restToken":"a","rest_token":"b","port":1}', credentials: { restToken: "b" }, twice: "restToken" },
+    { text: '{"password":"p","tls":true,"db_type":"a","dbType":"b"}', credentials: { password: "p" }, twice: "dbType" },
+    { text: '{"rest_token":"a","restToken":"a","port":1}', credentials: { restToken: "a" } },
+  ]) {
+    it(`are read: ${text}`, () => {
+      const response = readDatabaseResponse(text);
+      assert.deepEqual(response?.credentials, credentials);
+      const problems = response.problems.filter((problem) => problem.includes("sent twice"));
+      const fields = problems.map((problem) => problem.split(":")[0]);
+      assert.deepEqual(fields, twice ? [twice] : []);
+    });
+  }
 });
 
 function assertFormerKept(olds: Properties | undefined, outs: Properties): void {

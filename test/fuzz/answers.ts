@@ -2,14 +2,14 @@ import fc from "fast-check";
 import { databaseRecord } from "../../local/platform/databaseRecord";
 import { hostileNames, jsonValue } from "./hostile";
 
-/** An answer as a platform may send it, and what the test knows about it. */
+/** A response as a platform may send it, and what the test knows about it. */
 export interface Answer {
   readonly text: string;
   /** The credentials in it, in order, by their names on the wire: texts that are not empty. */
   readonly credentials: readonly (readonly [wireName: string, value: string])[];
 }
 
-/** The database that the answers are about. */
+/** The database that the responses are about. */
 export const databaseId = "db";
 
 /** How a platform may spell the names of credentials, and what they are in a program. */
@@ -24,11 +24,8 @@ export const credentialNames = {
 
 type Entry = readonly [name: string, json: string];
 
-const record = Object.entries(databaseRecord({ database_id: databaseId })).map(([name, value]): Entry => [
-  name,
-  JSON.stringify(value),
-]);
-const wireNames = record.map(([name]) => name);
+const values = Object.entries(databaseRecord({ database_id: databaseId }));
+const record = values.map(([name, value]): Entry => [name, JSON.stringify(value)]);
 
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 const characters = fc.constantFrom(...letters, "+", "/", "=", "-", "_", ".");
@@ -37,39 +34,30 @@ const credential = fc.oneof(
   fc.string({ unit: characters, minLength: 12, maxLength: 44 }),
   fc.string({ unit: "binary", minLength: 1, maxLength: 30 }),
   fc.string({ unit: "grapheme", minLength: 1, maxLength: 30 }),
+  fc.constantFrom('"', "\\", "'", "$&", "%00", "{id}", "null", "true", "0", "undefined", "[secret]", "\u0000"),
   fc.constantFrom(
-    '"',
-    "\\",
-    "'",
-    "$&",
-    "%00",
-    "{id}",
-    "null",
-    "true",
-    "0",
-    "undefined",
-    "[secret]",
-    "\u0000",
+    " ",
     "\u2028",
+    "a\r\nb",
+    "</script>",
+    "\ufeffp",
+    "💥",
+    "e\u0301",
+    "x".repeat(20_000),
+    "[object Object]",
   ),
-  fc.constantFrom(" ", "a\r\nb", "</script>", "\ufeffp", "💥", "e\u0301", "x".repeat(20_000), "[object Object]"),
   fc.constantFrom("04da6b54-80e4-46f7-96ec-b56ff0331ba9", "4dabf18193072939515e22adb298388d", "\ud800", "p\ufffd"),
 );
 const credentialName = fc.constantFrom(...(Object.keys(credentialNames) as (keyof typeof credentialNames)[]));
 /** A credential as it should be, and now and then as it should not. */
-const credentialEntry: fc.Arbitrary<Entry> = fc.oneof(
-  {
-    weight: 8,
-    arbitrary: fc.tuple(
-      credentialName,
-      credential.map((text) => JSON.stringify(text)),
-    ),
-  },
-  { weight: 1, arbitrary: fc.tuple(credentialName, jsonValue) },
+const credentialJson = credential.map((text) => JSON.stringify(text));
+const credentialEntry: fc.Arbitrary<Entry> = fc.tuple(
+  credentialName,
+  fc.oneof({ weight: 8, arbitrary: credentialJson }, { weight: 1, arbitrary: jsonValue }),
 );
 
 const name = fc.oneof(
-  { weight: 5, arbitrary: fc.constantFrom(...wireNames) },
+  { weight: 5, arbitrary: fc.constantFrom(...record.map(([name]) => name)) },
   { weight: 2, arbitrary: fc.constantFrom(...hostileNames) },
   { weight: 1, arbitrary: fc.string({ unit: "binary", maxLength: 8 }) },
 );
@@ -88,19 +76,18 @@ const entries: fc.Arbitrary<Entry[]> = fc
     return [...all.slice(0, position), ...credentials, ...all.slice(position)];
   });
 
-/** What becomes of the text of a record on its way: mostly nothing. */
+const insertion = fc
+  .tuple(fc.nat(), fc.string({ unit: "binary", maxLength: 3 }))
+  .map(([at, inserted]) => (text: string) => {
+    const position = at % (text.length + 1);
+    return text.slice(0, position) + inserted + text.slice(position);
+  });
+
+/** What happens to the text of a record in transit: mostly nothing. */
 const journey: fc.Arbitrary<(text: string) => string> = fc.oneof(
   { weight: 30, arbitrary: fc.constant((text: string) => text) },
   { weight: 3, arbitrary: fc.nat().map((at) => (text: string) => text.slice(0, at % (text.length + 1))) },
-  {
-    weight: 2,
-    arbitrary: fc
-      .tuple(fc.nat(), fc.string({ unit: "binary", maxLength: 3 }))
-      .map(([at, inserted]) => (text: string) => {
-        const position = at % (text.length + 1);
-        return text.slice(0, position) + inserted + text.slice(position);
-      }),
-  },
+  { weight: 2, arbitrary: insertion },
   {
     weight: 3,
     arbitrary: fc.constantFrom<(text: string) => string>(
@@ -117,7 +104,9 @@ const journey: fc.Arbitrary<(text: string) => string> = fc.oneof(
   },
 );
 
-/** Answers to a reset. */
+const garbage = fc.oneof(jsonValue, fc.string({ unit: "binary" })).map((text) => ({ text, credentials: [] }));
+
+/** Responses to a reset. */
 export const answer: fc.Arbitrary<Answer> = fc.oneof(
   {
     weight: 40,
@@ -127,10 +116,7 @@ export const answer: fc.Arbitrary<Answer> = fc.oneof(
       return { text, credentials: text.trim() === sent ? credentialsIn(list) : [] };
     }),
   },
-  {
-    weight: 1,
-    arbitrary: fc.oneof(jsonValue, fc.string({ unit: "binary" })).map((text) => ({ text, credentials: [] })),
-  },
+  { weight: 1, arbitrary: garbage },
 );
 
 function credentialsIn(list: readonly Entry[]): (readonly [string, string])[] {

@@ -8,7 +8,7 @@ const untouched = [Object.prototype, Array.prototype, Function.prototype, String
   (prototype) => [prototype, Reflect.ownKeys(prototype).length] as const,
 );
 
-/** Texts that stand for unknown values: no engine carries them. */
+/** Texts that mean unknown values: no engine carries them. */
 const unknowns: ReadonlySet<string> = new Set(hostileValues.map(tryParse).filter((value) => isUuid(value)));
 
 function isUuid(value: unknown): value is string {
@@ -33,7 +33,7 @@ export function asTheHostReads(properties: Properties): Properties {
   return structs.Struct.deserializeBinary(sent).toJavaScript();
 }
 
-/** Whether the answer tells that this database's password was reset, whatever is wrong with the rest of it. */
+/** Whether the response means that this database's password was reset, whatever is wrong with the rest of it. */
 export function isUsable({ text }: Answer): boolean {
   const value = tryParse(text);
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
@@ -49,7 +49,7 @@ function isFaithful(text: unknown): boolean {
   return text.isWellFormed() && !text.includes("\ufffd");
 }
 
-/** Each credential of the answer is in the outputs byte for byte and secret, or is named in `problems`. */
+/** Each credential of the response is in the outputs byte for byte and secret, or is named in `problems`. */
 export function assertCredentialsKept(answer: Answer, outs: Properties): void {
   const problems = (outs["problems"] ?? []) as string[];
   for (const [wireName, value] of answer.credentials) {
@@ -61,7 +61,7 @@ export function assertCredentialsKept(answer: Answer, outs: Properties): void {
   }
 }
 
-/** No credential stands anywhere but inside a secret, unless the platform itself sent it as something else, too. */
+/** No credential is anywhere but inside a secret, unless the platform itself sent it as something else, too. */
 export function assertNothingShown({ text, credentials }: Answer, outs: Properties, said: readonly string[]): void {
   const shown = JSON.stringify([Object.values(outs).filter((value) => !isSecret(value)), said]);
   for (const [, value] of credentials) {

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import fc from "fast-check";
 import { EngineError } from "../../local/engine/errors";
 import { type ExportedDeployment, type LocalStack } from "../../local/engine/index";
@@ -51,102 +50,72 @@ describe("fuzz: the local engine's files", () => {
     console.log(`    ${refused} were refused`);
   }).timeout(patience(2_000));
 
-  it("a damaged export is imported, or refused, and the state stays as it was", async () => {
+  it("a damaged export is imported, or refused, and the state stays unchanged", async () => {
     writeFileSync(project.statePath, state);
-    for (const text of [
-      "null",
-      "1",
-      '"x"',
-      "[]",
-      "{}",
-      '{"version":3}',
-      '{"version":3,"deployment":null}',
-      '{"version":4,"deployment":{}}',
-      '{"version":3,"deployment":{"resources":{}}}',
-      '{"version":3,"deployment":{"resources":[null]}}',
-      '{"version":3,"deployment":{"secrets_providers":5}}',
-      '{"version":3,"deployment":{"pending_operations":[{}]}}',
-    ]) {
-      const message = await refusalOf(() => stack.importStack(JSON.parse(text) as ExportedDeployment));
+    const deployments = [
+      null,
+      { resources: {} },
+      { resources: [null] },
+      { secrets_providers: 5 },
+      { pending_operations: [{}] },
+    ];
+    const states = deployments.map((deployment) => ({ version: 3, deployment }));
+    for (const exported of [null, 1, "x", [], {}, { version: 3 }, { version: 4, deployment: {} }, ...states]) {
+      const text = JSON.stringify(exported);
+      const message = await refusalOf(() => stack.importStack(exported as ExportedDeployment));
       if (/secrets_providers/.test(text) && message === undefined) writeFileSync(project.statePath, state);
       else assert.match(message ?? "", /state|deployment/, text);
       assert.equal(readFileSync(project.statePath, "utf8"), state, text);
     }
   });
 
-  const projects = [
-    "",
-    "null",
-    "[]",
-    "1",
-    "name: [",
-    "name: x",
-    "name: {}\nruntime: nodejs",
-    "name: x\nruntime: 5",
-    "name: x\nruntime:\n  name: go",
-    "name: trace\nruntime: nodejs\nconfig: 5",
-    "name: trace\nruntime:\n  name: nodejs\n  options: 5",
-    "\u0000",
-    "name: &a [*a]",
-    "a: &a [x,x]\nb: &b [*a,*a]\nname: *b",
-    "name: trace\nruntime: nodejs\nmain: 5",
-    "<<: 1",
-    "--- a\n--- b",
-  ];
-  const settings = [
-    "[",
-    "[]",
-    "5",
-    "config: 5",
-    "config: []",
-    "config:\n  a:\n    secure: 5",
-    "config:\n  trace:a:\n    secure: v1:x:y",
-    "config:\n  'a:b:c:d': 1",
-    "encryptionsalt: 5",
-    "encryptionsalt: v1:x",
-    "secretsprovider: 5",
-    "secretsprovider: awskms://x",
-    "config:\n  trace:a: *x",
-    "a: 1\na: 2",
-    "--- a\n--- b",
-    "\u0000",
-    "config:\n  ? [a]\n  : 1",
-  ];
-
-  it("a damaged Pulumi.yaml is read, or refused with its name", async () => {
-    const good = readFileSync(project.path("Pulumi.yaml"), "utf8");
-    for (const text of projects) {
-      writeFileSync(project.path("Pulumi.yaml"), text);
-      const message = await refusalOf(() => project.open());
-      if (message !== undefined) assert.match(message, /Pulumi\.yaml|runtime/, JSON.stringify(text));
-    }
-    writeFileSync(project.path("Pulumi.yaml"), good);
-  });
-
-  it("a damaged Pulumi.dev.yaml is read, or refused with its name or the setting's; none is written over", async () => {
-    const path = project.path("Pulumi.dev.yaml");
+  /** Writes each text in place of a file, and restores it. */
+  async function replaced(
+    path: string,
+    texts: readonly string[],
+    check: (text: string) => Promise<void>,
+  ): Promise<void> {
     const good = readFileSync(path, "utf8");
-    for (const text of settings) {
+    for (const text of texts) {
       writeFileSync(path, text);
-      const message = await refusalOf(() => stack.getAllConfig());
-      if (message !== undefined) {
-        assert.match(
-          message,
-          /Pulumi\.dev\.yaml|secrets provider|configuration key|salt/,
-          `${JSON.stringify(text)}: ${message}`,
-        );
-      }
-      // What seems to hold secrets gets a salt.
-      assert.ok(readFileSync(path, "utf8").startsWith(text), text);
+      await check(text);
     }
     writeFileSync(path, good);
+  }
+
+  it("a damaged Pulumi.yaml is read, or refused with its name", async () => {
+    const named = ["runtime: 5", "runtime: { name: go }", "runtime: nodejs\nconfig: 5", "runtime: nodejs\nmain: 5"];
+    const texts = [
+      ...["", "null", "[]", "1", "\u0000", "<<: 1", "--- a\n--- b", "name: &a [*a]", "name: [", "name: x"],
+      ...["name: {}\nruntime: nodejs", "a: &a [x,x]\nb: &b [*a,*a]\nname: *b"],
+      ...[...named, "runtime: { name: nodejs, options: 5 }"].map((more) => `name: trace\n${more}`),
+    ];
+    await replaced(project.path("Pulumi.yaml"), texts, async (text) => {
+      const message = await refusalOf(() => project.open());
+      if (message !== undefined) assert.match(message, /Pulumi\.yaml|runtime/, JSON.stringify(text));
+    });
+  });
+
+  it("a damaged Pulumi.dev.yaml is read, or refused with its name or the setting's, and never overwritten", async () => {
+    const config = ["a: { secure: 5 }", "trace:a: { secure: 'v1:x:y' }", "'a:b:c:d': 1", "trace:a: *x", "? [a]\n  : 1"];
+    const texts = [
+      ...["[", "[]", "5", "\u0000", "a: 1\na: 2", "--- a\n--- b", "config: 5", "config: []"],
+      ...["encryptionsalt: 5", "encryptionsalt: v1:x", "secretsprovider: 5", "secretsprovider: awskms://x"],
+      ...config.map((entry) => `config:\n  ${entry}`),
+    ];
+    const path = project.path("Pulumi.dev.yaml");
+    await replaced(path, texts, async (text) => {
+      const message = await refusalOf(() => stack.getAllConfig());
+      const named = /Pulumi\.dev\.yaml|secrets provider|configuration key|salt/;
+      if (message !== undefined) assert.match(message, named, `${JSON.stringify(text)}: ${message}`);
+      // What seems to contain secrets gets a salt.
+      assert.ok(readFileSync(path, "utf8").startsWith(text), text);
+    });
   });
 
   it("a damaged lock is refused with its name", async () => {
-    const path = project.statePath.replace(/json$/, "lock");
-    mkdirSync(dirname(path), { recursive: true });
     for (const text of ["", "null", "{", "5", '{"pid":"x"}']) {
-      writeFileSync(path, text);
+      const path = project.write(".rekey/stacks/trace/dev.lock", text);
       const message = await refusalOf(() => stack.importStack(JSON.parse(state) as ExportedDeployment));
       if (message !== undefined) assert.ok(message.includes(path), `${text}: ${message}`);
       rmSync(path, { force: true });
@@ -170,13 +139,12 @@ function damaged(text: string, [at, how, json, name]: readonly [number, string, 
   const places = [...text.matchAll(/"([^"\\]*)":\s*/g)];
   const place = places[at % Math.max(1, places.length)];
   if (place === undefined) return text;
-  const before = text.slice(0, place.index);
-  const key = place[0];
-  const rest = text.slice(place.index + key.length);
-  const end = endOfValue(rest);
-  if (how === "remove") return before + rest.slice(end).replace(/^\s*,/, "");
+  const { 0: key, index } = place;
+  const [before, rest] = [text.slice(0, index), text.slice(index + key.length)];
+  const after = rest.slice(endOfValue(rest));
+  if (how === "remove") return before + after.replace(/^\s*,/, "");
   if (how === "add") return `${before}${JSON.stringify(name)}:${json},${key}${rest}`;
-  return before + key + json + rest.slice(end);
+  return before + key + json + after;
 }
 
 /** Where the JSON value ends that a text begins with. */

@@ -12,7 +12,7 @@ const settings: Readonly<Record<string, string>> = {
   "rekey:queueToken": "queue-token",
 };
 
-/** The provider as the host calls it, with requests that never reach a socket: the mass of answers would take hours. */
+/** The provider as the host calls it, without sockets, which would take hours for so many responses. */
 export class InProcessFace {
   readonly sent: ApiRequest[] = [];
   /** What is answered, with status 200. */

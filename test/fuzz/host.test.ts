@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { Host } from "../support/host";
 import { type HttpServer, startServer } from "../support/httpServer";
 import { configurationFor, rotation } from "../support/resources";
+import { expectKind } from "../support/results";
 import { isSecret } from "../support/wire";
 import { type Answer, answer, databaseId } from "./answers";
 import { assertCredentialsKept, isUsable } from "./assertions";
@@ -34,7 +35,7 @@ describe("fuzz: the real host, over a socket", () => {
   let run = 0;
   const create = (version = String(run++)) => host.create(rotation(databaseId, { version }));
 
-  it("answers whatever the platform sends, with one request, and keeps each credential", async () => {
+  it("handles whatever the platform sends, with one request, and keeps each credential", async () => {
     await fc.assert(
       fc.asyncProperty(answer, status, async (sent, code) => {
         const before = server.received.length;
@@ -54,7 +55,7 @@ describe("fuzz: the real host, over a socket", () => {
   }).timeout(600_000);
 
   function assertHandled(sent: Answer, result: Awaited<ReturnType<typeof create>>): void {
-    // What no UTF-8 can say was altered on the way here.
+    // Text that UTF-8 cannot encode was altered in transit.
     const arrived = Buffer.from(sent.text).toString() === sent.text;
     if (result.kind === "done") {
       if (!arrived) return;
@@ -68,7 +69,7 @@ describe("fuzz: the real host, over a socket", () => {
     }
   }
 
-  it("answers whatever bytes the platform sends", async () => {
+  it("handles whatever bytes the platform sends", async () => {
     const bytes = fc.uint8Array({ maxLength: 200 });
     const encoding = fc.constantFrom(undefined, "gzip", "br", "deflate", "identity", "x-unknown", "gzip, gzip");
     await fc.assert(
@@ -83,41 +84,34 @@ describe("fuzz: the real host, over a socket", () => {
     );
   }).timeout(600_000);
 
-  it("shows an error however long its words are: a trailer that is too large is never answered", async () => {
+  it("shows an error however long its text is: a trailer that is too large would get no response", async () => {
     reply = (response) => response.writeHead(400).end("{}");
     for (const id of ["x".repeat(8_000), "é".repeat(2_000), "\u0001".repeat(4_000)]) {
       const result = await host.create(rotation(id));
-      assert.equal(result.kind, "failed");
-      assert.match(result.kind === "failed" ? result.message : "", /^Could not reset the password of database "/);
+      assert.match(expectKind("failed", result).message, /^Could not reset the password of database "/);
     }
-    // A path that is too long for the server is refused, or the connection is cut while it is still being sent; the
-    // outputs of the latter are too large for an init error.
+    // The server refuses a path that is too long, or cuts the connection; its outputs are too large for an init error.
     const tooLong = await host.create(rotation("x".repeat(100_000)));
     if (tooLong.kind === "done") assert.equal(tooLong.outs["outcome"], "unknown");
     else assert.match(tooLong.message, /^Could not reset the password of database "/);
     reply = (response) => response.writeHead(500).end("{}");
     const result = await host.create(rotation("é".repeat(1_500)));
-    assert.equal(result.kind, "init error");
-    assert.match(result.kind === "init error" ? result.message : "", /may have been changed.*one more reset/s);
+    assert.match(expectKind("init error", result).message, /may have been changed/);
   }).timeout(120_000);
 
-  it("shows a platform's words that are broken Unicode, or become so where they are cut", async () => {
+  it("shows a platform's text with broken Unicode, or broken by cutting", async () => {
     for (const word of ["\ud800", `${"x".repeat(299)}💥`, "\udc00".repeat(400)]) {
       reply = (response) => response.writeHead(400).end(JSON.stringify({ error: word }));
-      const result = await create();
-      assert.match(result.kind === "failed" ? result.message : "", /answered 400: .* was not changed/);
+      assert.match(expectKind("failed", await create()).message, /400: .* was not changed/);
     }
   }).timeout(60_000);
 
   it("shows the error of a setting that is far too long", async () => {
     for (const written of ["1".repeat(70_000), "é".repeat(20_000)]) {
-      const settings = { url: server.url, ...credentials };
-      const other = await Host.start({
-        config: configurationFor(settings, { maxConcurrency: written }),
-        patience: 10_000,
-      });
+      const config = configurationFor({ url: server.url, ...credentials }, { maxConcurrency: written });
+      const other = await Host.start({ config, patience: 10_000 });
       const result = await other.create(rotation(databaseId)).finally(() => other.stop());
-      assert.match(result.kind === "failed" ? result.message : "", /^rekey:maxConcurrency must be .*REKEY_MAX_CONC/);
+      assert.match(expectKind("failed", result).message, /^rekey:maxConcurrency .*REKEY_MAX_CONC/);
     }
   }).timeout(60_000);
 });

@@ -7,13 +7,8 @@ import { InProcessFace } from "./face";
 import { __provider, damagedState, version } from "./savedStates";
 import { fuzz, patience } from "./settings";
 
-const wishes = fc.constantFrom(
-  { version },
-  { version: 7 },
-  { version, rotateEvery: "10d" },
-  { rotateEvery: "P1M" },
-  {},
-);
+const triggers = [{ version }, { version: 7 }, { version, rotateEvery: "10d" }, { rotateEvery: "P1M" }, {}];
+const wanted = fc.constantFrom(...triggers);
 
 describe("fuzz: damaged saved states", () => {
   const platform = new InProcessFace();
@@ -24,11 +19,11 @@ describe("fuzz: damaged saved states", () => {
     platform.sent.length = 0;
   });
 
-  it("cause no reset that nobody asked for: what cannot be read is refused, by its name", async () => {
+  it("cause no unrequested reset: what cannot be read is refused by name", async () => {
     let refused = 0;
     await fc.assert(
-      fc.asyncProperty(damagedState, wishes, async (olds, wish) => {
-        const news = { databaseId, ...wish, __provider };
+      fc.asyncProperty(damagedState, wanted, async (olds, trigger) => {
+        const news = { databaseId, ...trigger, __provider };
         platform.sent.length = 0;
         const { passwordRotation } = platform.face;
         const planned = await outcomeOf(() => passwordRotation.diff(databaseId, olds, news));
@@ -68,11 +63,10 @@ describe("fuzz: damaged saved states", () => {
     );
   }).timeout(patience(1_000));
 
-  it("cause nothing where they are those of the other resource", async () => {
+  it("cause nothing if they are those of the other resource", async () => {
     const { flowControlReset } = platform.face;
-    const result = await outcomeOf(() =>
-      flowControlReset.diff(databaseId, { databaseId }, { flowControlKey: databaseId }),
-    );
+    const news = { flowControlKey: databaseId };
+    const result = await outcomeOf(() => flowControlReset.diff(databaseId, { databaseId }, news));
     assert.ok(!result.done && /saved output flowControlKey/.test(result.message));
   });
 });

@@ -1,17 +1,18 @@
 import fc from "fast-check";
 import { markTrigger } from "../../provider/rotation/trigger";
+import { providerTexts } from "../support/host";
 import { type Properties } from "../support/wire";
 import { databaseId, tryParse } from "./answers";
 import { asTheHostReads } from "./assertions";
 import { hostileNames, smallValue } from "./hostile";
 
 export const version = "7";
-export const __provider = 'exports.handler=()=>require("pulumi-rekey/provider").passwordRotation';
+export const __provider = providerTexts.passwordRotation;
 const mark = markTrigger({ version });
 const common = { databaseId, rotationCount: 2, appliedTrigger: mark, __provider };
 const lately = new Date().toISOString();
 
-/** Sound states of a rotation whose trigger was answered: there is nothing to do. */
+/** Valid states of a rotation whose trigger was applied: there is nothing to do. */
 const answered: readonly Properties[] = [
   {
     ...common,
@@ -27,26 +28,20 @@ const answered: readonly Properties[] = [
   { ...common, outcome: "adopted", adoptedAt: lately, rotationCount: 0 },
 ];
 
-/** A state of a rotation that was tried in vain three times: nothing more is sent. */
-const refused: Properties = {
-  ...common,
-  outcome: "unknown",
-  attemptedTrigger: mark,
-  unconfirmedResets: 3,
-  rotatedAt: lately,
-};
+/** A state of a rotation that failed three times: nothing more is sent. */
+const attempts = { attemptedTrigger: mark, unconfirmedResets: 3 };
+const refused: Properties = { ...common, outcome: "unknown", ...attempts, rotatedAt: lately };
 
 type Damage = (state: Properties) => Properties;
 
-const names = [...new Set([...answered, refused].flatMap((state) => Object.keys(state)))].filter(
-  (name) => name !== "__provider",
-);
+const keys = new Set([...answered, refused].flatMap((state) => Object.keys(state)));
+const names = [...keys].filter((name) => name !== "__provider");
 const damage: fc.Arbitrary<Damage> = fc.oneof(
   fc.constantFrom(...names).map((name) => without(name)),
   fc.tuple(fc.constantFrom(...names, ...hostileNames), smallValue).map(
     ([name, json]): Damage =>
       (state) =>
-        // What is no JSON comes from no engine.
+        // An engine saves only JSON.
         tryParse(json) === undefined ? state : Object.fromEntries([...Object.entries(state), [name, tryParse(json)]]),
   ),
   // A text that was cut off, or to which something was added.
@@ -73,7 +68,7 @@ function without(name: string): Damage {
 export const damagedState: fc.Arbitrary<Properties> = fc
   .tuple(fc.constantFrom(...answered, refused), fc.array(damage, { minLength: 1, maxLength: 3 }))
   .map(([state, damages]) => asTheHostReads(damages.reduce((damaged, one) => one(damaged), state)))
-  // A mark of which a digit was exchanged is the mark of another trigger: nobody can tell.
+  // A mark with a changed digit is the mark of another trigger; the damage cannot be detected.
   .filter((state) =>
     ["appliedTrigger", "attemptedTrigger"].every((name) => state[name] === mark || !isMark(state[name])),
   )

@@ -6,7 +6,7 @@ import { type Diff, type DiffAnswer, type Plan, planStep, settleDiff } from "../
 const none: Diff = { changed: false, replaces: [], deleteBeforeReplace: false, keys: [] };
 const some: Diff = { ...none, changed: true };
 const replacing: Diff = { ...some, replaces: ["key"] };
-type Wishes = Partial<Pick<ResourceState, "protect" | "replaceOnChanges">> & { deleteBeforeReplace?: boolean };
+const oldFirst: Diff = { ...replacing, deleteBeforeReplace: true };
 
 function resource(name: string, about: Partial<ResourceState> = {}): ResourceState {
   return { urn: name, type: "t", custom: true, id: name, inputs: {}, outputs: {}, ...about };
@@ -14,140 +14,118 @@ function resource(name: string, about: Partial<ResourceState> = {}): ResourceSta
 
 describe("the local engine's decision about a resource", () => {
   const saved = resource("a");
-  const sick = resource("a", { initErrors: ["half made"] });
+  const failed = resource("a", { initErrors: ["half made"] });
   const gone = resource("a", { pendingReplacement: true });
   const guarded = resource("a", { protect: true });
-  const cases: [string, ResourceState | undefined, boolean, Diff, Wishes, Partial<Plan>][] = [
-    ["new", undefined, false, none, {}, { do: "create" }],
-    ["unchanged", saved, false, none, {}, { do: "same" }],
-    ["changed", saved, false, some, {}, { do: "update" }],
-    [
-      "changed so that it must be another",
-      saved,
-      false,
-      replacing,
-      {},
-      { do: "replace", deleteFirst: false, keys: ["key"] },
-    ],
-    [
-      "must be another, and the old one goes first",
-      saved,
-      false,
-      { ...replacing, deleteBeforeReplace: true },
-      {},
-      { do: "replace", deleteFirst: true },
-    ],
-    [
-      "the program says who goes first: old",
-      saved,
-      false,
-      replacing,
-      { deleteBeforeReplace: true },
-      { deleteFirst: true },
-    ],
-    [
-      "the program says who goes first: new",
-      saved,
-      false,
-      { ...replacing, deleteBeforeReplace: true },
-      { deleteBeforeReplace: false },
-      { deleteFirst: false },
-    ],
-    ["replaces without a change are nothing", saved, false, { ...replacing, changed: false }, {}, { do: "same" }],
-    ["init errors force an update", sick, false, none, {}, { do: "update" }],
-    [
-      "init errors replace where the program says so",
-      sick,
-      false,
-      none,
-      { replaceOnChanges: ["#initerror"] },
-      { do: "replace" },
-    ],
-    ["init errors are among everything", sick, false, none, { replaceOnChanges: ["*"] }, { do: "replace" }],
-    [
-      "a known change that replaces by option",
-      saved,
-      false,
-      { ...some, keys: ["v"] },
-      { replaceOnChanges: ["v"] },
-      { do: "replace", keys: ["v"] },
-    ],
-    [
-      "another change than the option's",
-      saved,
-      false,
-      { ...some, keys: ["w"] },
-      { replaceOnChanges: ["v"] },
-      { do: "update" },
-    ],
-    ["a change that nobody can name", saved, false, some, { replaceOnChanges: ["*"] }, { do: "update" }],
-    ["deleted already, not made again", gone, false, none, {}, { do: "replace" }],
-    ["deleted in this run for another's sake", saved, true, none, {}, { do: "replace" }],
-    ["protected and to be replaced", guarded, false, replacing, { protect: true }, { do: "refuse" }],
-    ["protected no more", guarded, false, replacing, { protect: false }, { do: "replace" }],
-    ["protected and changed", guarded, false, some, { protect: true }, { do: "update" }],
-  ];
-  for (const [title, old, deleted, diff, wishes, expected] of cases) {
+
+  interface Case {
+    /** Default: a saved resource. */
+    readonly old?: ResourceState | undefined;
+    /** Whether this run has deleted it already. */
+    readonly deleted?: boolean;
+    /** Default: no difference. */
+    readonly diff?: Diff;
+    readonly options?: Partial<Pick<ResourceState, "protect" | "replaceOnChanges">> & { deleteBeforeReplace?: boolean };
+    readonly expected: Partial<Plan>;
+  }
+  const replaceOn = (property: string) => ({ replaceOnChanges: [property] });
+  const cases: Readonly<Record<string, Case>> = {
+    new: { old: undefined, expected: { do: "create" } },
+    unchanged: { expected: { do: "same" } },
+    changed: { diff: some, expected: { do: "update" } },
+    "must be replaced": { diff: replacing, expected: { do: "replace", deleteFirst: false, keys: ["key"] } },
+    "must be replaced, the old one first": { diff: oldFirst, expected: { do: "replace", deleteFirst: true } },
+    "the program's option: the old one first": {
+      diff: replacing,
+      options: { deleteBeforeReplace: true },
+      expected: { deleteFirst: true },
+    },
+    "the program's option: the new one first": {
+      diff: oldFirst,
+      options: { deleteBeforeReplace: false },
+      expected: { deleteFirst: false },
+    },
+    "replaces without a change count as unchanged": {
+      diff: { ...replacing, changed: false },
+      expected: { do: "same" },
+    },
+    "init errors force an update": { old: failed, expected: { do: "update" } },
+    "init errors replace if the program asks for it": {
+      old: failed,
+      options: replaceOn("#initerror"),
+      expected: { do: "replace" },
+    },
+    "init errors match `*`": { old: failed, options: replaceOn("*"), expected: { do: "replace" } },
+    "a change that replaces by option": {
+      diff: { ...some, keys: ["v"] },
+      options: replaceOn("v"),
+      expected: { do: "replace", keys: ["v"] },
+    },
+    "another change than the option's": {
+      diff: { ...some, keys: ["w"] },
+      options: replaceOn("v"),
+      expected: { do: "update" },
+    },
+    "a change of unknown properties": { diff: some, options: replaceOn("*"), expected: { do: "update" } },
+    "deleted already, not yet made again": { old: gone, expected: { do: "replace" } },
+    "deleted in this run because of another": { deleted: true, expected: { do: "replace" } },
+    "protected and to be replaced": {
+      old: guarded,
+      diff: replacing,
+      options: { protect: true },
+      expected: { do: "refuse" },
+    },
+    "no longer protected": { old: guarded, diff: replacing, options: { protect: false }, expected: { do: "replace" } },
+    "protected and changed": { old: guarded, diff: some, options: { protect: true }, expected: { do: "update" } },
+  };
+  for (const [title, { diff = none, deleted = false, options = {}, expected, ...given }] of Object.entries(cases)) {
     it(title, () => {
-      const plan = planStep(old, wishes, deleted, diff, wishes.deleteBeforeReplace);
+      const old = "old" in given ? given.old : saved;
+      const plan = planStep(old, options, deleted, diff, options.deleteBeforeReplace);
       assert.deepEqual({ ...plan, ...expected }, plan);
     });
   }
 
-  it("compares the inputs where the provider does not say", () => {
-    const answer: DiffAnswer = { changed: undefined, replaces: [], deleteBeforeReplace: false };
-    assert.deepEqual(settleDiff(answer, { a: 1, b: [1] }, { a: 1, b: [1] }), none);
-    assert.deepEqual(settleDiff(answer, { a: 1, b: [1] }, { b: [2], c: 1 }), { ...some, keys: ["a", "b", "c"] });
-    assert.deepEqual(settleDiff({ ...answer, changed: false }, { a: 1 }, { a: 2 }), none);
+  it("compares the inputs if the provider does not report whether they differ", () => {
+    const unreported: DiffAnswer = { changed: undefined, replaces: [], deleteBeforeReplace: false };
+    assert.deepEqual(settleDiff(unreported, { a: 1, b: [1] }, { a: 1, b: [1] }), none);
+    assert.deepEqual(settleDiff(unreported, { a: 1, b: [1] }, { b: [2], c: 1 }), { ...some, keys: ["a", "b", "c"] });
+    assert.deepEqual(settleDiff({ ...unreported, changed: false }, { a: 1 }, { a: 2 }), none);
   });
 });
 
 describe("the local engine's order of deletions", () => {
-  const names = (waves: readonly (readonly ResourceState[])[]): string[][] =>
-    waves.map((wave) => wave.map(({ urn }) => urn).sort());
+  const names = (resources: Iterable<ResourceState>): string[] => [...resources].map(({ urn }) => urn);
+  const waves = (deleted: readonly ResourceState[], all = deleted): string[] =>
+    deletionWaves(new Set(deleted), all).map((wave) => names(wave).sort().join());
   const provider = resource("p");
   const a = resource("a", { provider: "p::id" });
   const b = resource("b", { provider: "p::id", dependencies: ["a"] });
   const c = resource("c", { provider: "p::id", propertyDependencies: { x: ["b"] } });
   const d = resource("d", { provider: "p::id" });
+  const all = [provider, a, d, b, c];
 
-  it("is the reverse of dependencies, providers last", () => {
-    const all = [provider, a, d, b, c];
-    assert.deepEqual(names(deletionWaves(new Set(all), all)), [["c"], ["b"], ["a", "d"], ["p"]]);
-  });
+  it("is the reverse of dependencies, providers last", () => assert.deepEqual(waves(all), ["c", "b", "a,d", "p"]));
 
-  it("leaves out who stays", () => {
-    assert.deepEqual(names(deletionWaves(new Set([a, c]), [provider, a, d, b, c])), [["a", "c"]]);
-  });
+  it("leaves out what stays", () => assert.deepEqual(waves([a, c], all), ["a,c"]));
 
   it("ends with parents", () => {
     const parent = resource("parent", { custom: false });
     const child = resource("child", { parent: "parent" });
     const user = resource("user", { dependencies: ["parent"] });
-    const all = [parent, child, user];
-    // Who depends on a component depends on its children.
-    assert.deepEqual(names(deletionWaves(new Set(all), all)), [["user"], ["child"], ["parent"]]);
+    // What depends on a component depends on its children.
+    assert.deepEqual(waves([parent, child, user]), ["user", "child", "parent"]);
   });
 
-  it("keeps what something that stayed needs", () => {
-    assert.deepEqual([...neededBy(c, [provider, a, d, b, c])].map(({ urn }) => urn).sort(), ["a", "b", "p"]);
-    assert.deepEqual(
-      [...neededBy(d, [provider, a, d, b, c])].map(({ urn }) => urn),
-      ["p"],
-    );
+  it("keeps what a resource that stays needs", () => {
+    assert.deepEqual(names(neededBy(c, all)).sort(), ["a", "b", "p"]);
+    assert.deepEqual(names(neededBy(d, all)), ["p"]);
   });
 
-  it("knows who depends on what, through others", () => {
-    const all = [provider, a, d, b, c];
-    assert.deepEqual(
-      dependentsOf(a, all, new Set()).map(({ urn }) => urn),
-      ["b", "c"],
-    );
-    assert.deepEqual(dependentsOf(a, all, new Set([b])), []);
-    assert.deepEqual(
-      dependentsOf(provider, all, new Set()).map(({ urn }) => urn),
-      ["a", "d", "b", "c"],
-    );
+  it("finds what depends on a resource, through others", () => {
+    assert.deepEqual(names(dependentsOf(a, all, new Set())), ["b", "c"]);
+    assert.deepEqual(names(dependentsOf(a, all, new Set([b]))), []);
+    assert.deepEqual(names(dependentsOf(provider, all, new Set())), ["a", "d", "b", "c"]);
   });
 
   it("drops references to what a refresh did not find", () => {
@@ -155,15 +133,9 @@ describe("the local engine's order of deletions", () => {
       resource("child", { parent: "lost", dependencies: ["lost", "kept"] }),
       resource("user", { propertyDependencies: { x: ["lost"], y: ["child", "lost"] } }),
     ];
-    const parents = new Map([["lost", "kept"]]);
-    const changes = withoutLost([resource("kept"), ...left], parents);
-    for (const one of left) Object.assign(one, changes.get(one));
-    assert.deepEqual(
-      left.map(({ parent, dependencies, propertyDependencies }) => ({ parent, dependencies, propertyDependencies })),
-      [
-        { parent: "kept", dependencies: ["kept"], propertyDependencies: undefined },
-        { parent: undefined, dependencies: undefined, propertyDependencies: { y: ["child"] } },
-      ],
-    );
+    const changes = withoutLost([resource("kept"), ...left], new Map([["lost", "kept"]]));
+    const [child, user] = left.map((one) => ({ ...one, ...changes.get(one) }));
+    assert.deepEqual(child, { ...left[0], parent: "kept", dependencies: ["kept"] });
+    assert.deepEqual(user, { ...left[1], propertyDependencies: { y: ["child"] } });
   });
 });

@@ -3,9 +3,10 @@ import { appendFileSync, existsSync, readFileSync, realpathSync } from "node:fs"
 import { localEngine } from "../../support/engine";
 import { EngineProcess } from "../../support/engineProcess";
 import { until } from "../../support/results";
-import { errors, failing, TestProject } from "./project";
+import { type OpenOptions } from "../../../local/engine/index";
+import { errors, failing, TestProject, type Wanted } from "./project";
 
-/** Creates wait, where they are told to, until a file says that they may go on. */
+/** Creates with `wait` wait for a file. */
 const patientProvider = `
 const fs = require("fs"), path = require("path");
 const at = (name) => path.join(__dirname, name);
@@ -20,6 +21,12 @@ exports.provider = {
 };`;
 
 let project: TestProject;
+const patient = (...resources: Wanted[]): void => {
+  project = new TestProject({ provider: patientProvider });
+  project.want(resources);
+};
+const exported = async () => (await (await project.open()).exportStack()).deployment;
+const up = async (options?: Partial<OpenOptions>) => errors(await failing((await project.open(options)).up()));
 
 /** Resolves when the provider was asked to create a resource. */
 const started = (name: string) => until(() => existsSync(project.path(`${name}.started`)), 120_000);
@@ -38,10 +45,9 @@ describe("the local engine's processes", function () {
   afterEach(() => project.remove());
 
   it("a killed engine takes its host along, and leaves a state that says what was being done", async () => {
-    project = new TestProject({ provider: patientProvider });
-    project.want([{ name: "a" }, { name: "b", props: { wait: true }, dependsOn: ["a"] }]);
-    const up = ["up", "--yes", "--skip-preview"];
-    const engine = new EngineProcess(localEngine, up, project.directory, project.environment);
+    patient({ name: "a" }, { name: "b", props: { wait: true }, dependsOn: ["a"] });
+    const args = ["up", "--yes", "--skip-preview"];
+    const engine = new EngineProcess(localEngine, args, project.directory, project.environment);
     await started("b");
     engine.kill("engine");
     const host = Number(readFileSync(project.path("b.started"), "utf8"));
@@ -49,12 +55,10 @@ describe("the local engine's processes", function () {
     assert.ok(!isAlive(host));
 
     const stack = await project.open();
-    const { deployment } = await stack.exportStack();
-    assert.deepEqual(
-      deployment.pending_operations?.map(({ type, resource }) => [type, String(resource.urn).split("::").at(-1)]),
-      [["creating", "b"]],
-    );
-    assert.ok(deployment.resources?.some(({ id }) => id === "a"));
+    const { pending_operations: [pending, ...others] = [], resources } = await exported();
+    assert.deepEqual([pending?.type, others], ["creating", []]);
+    assert.match(String(pending?.resource.urn), /::b$/);
+    assert.ok(resources?.some(({ id }) => id === "a"));
     assert.ok(!existsSync(project.path("b.made")));
 
     project.write("go", "");
@@ -62,77 +66,56 @@ describe("the local engine's processes", function () {
     assert.deepEqual(changes, { same: 2, create: 1 });
     const warning = diagnostics.find(({ severity }) => severity === "warning");
     assert.match(warning?.message ?? "", /1 pending operations.*::b, interrupted while creating/s);
-    assert.equal((await stack.exportStack()).deployment.pending_operations?.length, 1);
+    assert.equal((await exported()).pending_operations?.length, 1);
     await stack.refresh({ clearPendingCreates: true });
-    assert.equal((await stack.exportStack()).deployment.pending_operations, undefined);
+    assert.equal((await exported()).pending_operations, undefined);
   });
 
   it("a cancelled operation finishes what runs, and begins nothing else", async () => {
-    project = new TestProject({ provider: patientProvider });
-    project.want([
-      { name: "a", props: { wait: true } },
-      { name: "b", dependsOn: ["a"] },
-    ]);
+    patient({ name: "a", props: { wait: true } }, { name: "b", dependsOn: ["a"] });
     const cancel = new AbortController();
-    const stack = await project.open();
-    const up = failing(stack.up({ signal: cancel.signal }));
+    const failed = failing((await project.open()).up({ signal: cancel.signal }));
     await started("a");
     cancel.abort();
     project.write("go", "");
-    const failed = await up;
-    assert.deepEqual(errors(failed), ["update canceled"]);
-    const { deployment } = await stack.exportStack();
-    assert.ok(deployment.resources?.some(({ id }) => id === "a"));
+    assert.deepEqual(errors(await failed), ["update canceled"]);
+    const { resources, pending_operations: pending } = await exported();
+    assert.ok(resources?.some(({ id }) => id === "a"));
     assert.ok(!existsSync(project.path("b.started")));
-    assert.equal(deployment.pending_operations, undefined);
+    assert.equal(pending, undefined);
   });
 
   it("a second operation on the stack is kept out", async () => {
-    project = new TestProject({ provider: patientProvider });
-    project.want([{ name: "a", props: { wait: true } }]);
-    const stack = await project.open();
-    const up = stack.up();
+    patient({ name: "a", props: { wait: true } });
+    const first = (await project.open()).up();
     await started("a");
     for (const operation of ["destroy", "preview"] as const) {
       await assert.rejects((await project.open())[operation](), /the stack is locked by process/);
     }
     project.write("go", "");
-    assert.equal((await up).result, "succeeded");
+    assert.equal((await first).result, "succeeded");
     const state = readFileSync(project.statePath, "utf8");
-    assert.doesNotMatch(state, /sourcePosition|stackTrace/, "they would hold paths of the machine");
+    assert.doesNotMatch(state, /sourcePosition|stackTrace/, "they would contain paths of the machine");
   });
 
-  it("a host that dies leaves its resource pending", async () => {
-    project = new TestProject({ provider: patientProvider });
-    project.want([{ name: "a", props: { die: true } }]);
-    const stack = await project.open();
-    const failed = await failing(stack.up());
-    assert.match(errors(failed)[0] ?? "", /process ended.*unknown/);
-    const { deployment } = await stack.exportStack();
-    assert.deepEqual(
-      deployment.pending_operations?.map(({ type }) => type),
-      ["creating"],
-    );
+  it("a host that dies leaves its resource pending, and is reported with the caller's advice", async () => {
+    patient({ name: "a", props: { die: true } });
+    const [neutral = ""] = await up();
+    assert.match(neutral, /process ended.*unknown.*may have been changed/s);
+    assert.doesNotMatch(neutral, /password|reset/);
+    const { pending_operations: [pending, ...others] = [] } = await exported();
+    assert.deepEqual([pending?.type, others], ["creating", []]);
+    const [advised = ""] = await up({ unsavedChangeAdvice: "Ask the owner." });
+    assert.match(advised, /process ended.*unknown\.\nAsk the owner\.$/);
   });
 
-  it("a host that dies is reported with the advice that the caller handed in", async () => {
-    project = new TestProject({ provider: patientProvider });
-    project.want([{ name: "a", props: { die: true } }]);
-    const [neutral] = errors(await failing((await project.open()).up()));
-    assert.match(neutral ?? "", /A resource may have been changed.*run `up` again/);
-    assert.doesNotMatch(neutral ?? "", /password|reset/);
-    const unsavedChangeAdvice = "Ask the database's owner.";
-    const [advised] = errors(await failing((await project.open({ unsavedChangeAdvice })).up()));
-    assert.match(advised ?? "", /process ended.*unknown\.\nAsk the database's owner\.$/);
-  });
-
-  for (const [title, code, expected] of [
-    ["exits by itself", "process.exit(3)", "an unhandled error occurred: Program exited with non-zero exit code: 3"],
-    ["is killed", 'process.kill(process.pid, "SIGKILL")', "an unhandled error occurred: Program was ended by SIGKILL"],
-  ] as const) {
-    it(`a program that ${title} is an error`, async () => {
-      project = new TestProject({ program: code });
-      assert.deepEqual(errors(await failing((await project.open()).up())), [expected]);
+  for (const [program, error] of Object.entries({
+    "process.exit(3)": "Program exited with non-zero exit code: 3",
+    'process.kill(process.pid, "SIGKILL")': "Program was ended by SIGKILL",
+  })) {
+    it(`the program ${program} is an error`, async () => {
+      project = new TestProject({ program });
+      assert.deepEqual(await up(), [`an unhandled error occurred: ${error}`]);
     });
   }
 
@@ -140,8 +123,7 @@ describe("the local engine's processes", function () {
     project = new TestProject({ provider: 'exports.provider = { async create() { throw new Error("no room") } };' });
     appendFileSync(project.path("index.js"), "\nsetInterval(() => undefined, 1000);");
     project.want([{ name: "a" }]);
-    const found = errors(await failing((await project.open()).up()));
-    assert.deepEqual(found, ["no room", "update failed"]);
+    assert.deepEqual(await up(), ["no room", "update failed"]);
   });
 
   it("runs a program in plain JavaScript modules, and one in TypeScript", async () => {
@@ -151,8 +133,9 @@ describe("the local engine's processes", function () {
     assert.deepEqual((await (await project.open()).up()).outputs, { stack: { value: "dev", secret: false } });
     project.write("package.json", '{ "name": "trace" }');
     project.write("Pulumi.yaml", "name: trace\nmain: program/index.ts\nruntime: nodejs");
-    const source =
-      'import * as pulumi from "@pulumi/pulumi";\nexport const where: string = process.cwd();\nexport const list: pulumi.Output<number[]> = pulumi.secret([1]);\n';
+    const source = `import * as pulumi from "@pulumi/pulumi";
+      export const where: string = process.cwd();
+      export const list: pulumi.Output<number[]> = pulumi.secret([1]);`;
     project.write("program/index.ts", source);
     assert.deepEqual((await (await project.open()).up()).outputs, {
       where: { value: realpathSync(project.path("program")), secret: false },

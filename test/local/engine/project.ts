@@ -25,20 +25,15 @@ export interface Wanted {
   options?: Json;
 }
 
-interface Recorded {
-  provider: string;
-  program: string;
-}
-
 /** A project with the program and the provider of the recorded traces, or others. */
 export class TestProject extends Project {
   readonly #log = this.path("calls.log");
   #read = 0;
 
   constructor(sources: { program?: string; provider?: string; typescript?: boolean } = {}) {
-    const recorded = JSON.parse(readFileSync(join(fixtures, "engine-traces.json"), "utf8")) as Recorded;
-    super(sources.program ?? recorded.program, { name: "trace", typescript: sources.typescript ?? false });
-    this.write("provider.js", sources.provider ?? recorded.provider);
+    const recorded = JSON.parse(readFileSync(join(fixtures, "engine-traces.json"), "utf8")) as Record<string, string>;
+    super(sources.program ?? recorded["program"]!, { name: "trace", typescript: sources.typescript ?? false });
+    this.write("provider.js", sources.provider ?? recorded["provider"]!);
     this.want([]);
   }
 
@@ -47,7 +42,7 @@ export class TestProject extends Project {
     this.write("resources.json", JSON.stringify({ resources }));
   }
 
-  /** What an engine's command line needs, too, to run the project. */
+  /** The environment that an engine's command line needs to run the project. */
   get environment(): Record<string, string> {
     return { PULUMI_CONFIG_PASSPHRASE: passphrase, TRACE_LOG: this.#log };
   }
@@ -61,7 +56,7 @@ export class TestProject extends Project {
     return this.path(".rekey/stacks/trace/dev.json");
   }
 
-  /** The calls that the provider got since the last look. */
+  /** The calls that the provider received since the last time. */
   newCalls(): Call[] {
     if (!existsSync(this.#log)) return [];
     const lines = readFileSync(this.#log, "utf8").split("\n").filter(Boolean);
@@ -70,7 +65,7 @@ export class TestProject extends Project {
     return fresh;
   }
 
-  /** What the provider was asked for since the last look that changes something. */
+  /** Those of the new calls that change something. */
   newChanges(): Call[] {
     return this.newCalls().filter(({ method }) => ["create", "update", "delete"].includes(method));
   }
@@ -83,7 +78,7 @@ export async function failing(promise: Promise<OperationResult>): Promise<Operat
   return result;
 }
 
-/** What was said of what went wrong. */
+/** The messages of the errors. */
 export function errors({ diagnostics }: OperationResult): string[] {
   return diagnostics.filter(({ severity }) => severity === "error").map(({ message }) => message);
 }

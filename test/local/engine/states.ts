@@ -1,3 +1,7 @@
+import assert from "node:assert/strict";
+import { summaryLines } from "../../../local/engine/display";
+import { type LocalStack, type OperationResult } from "../../../local/engine/index";
+import { resultOf } from "../../support/engine";
 import { type Call, type Json } from "./project";
 
 export interface StateResource {
@@ -9,44 +13,55 @@ export interface StateResource {
   [key: string]: unknown;
 }
 
+/** What a real engine did in a step. */
+export interface RecordedStep {
+  readonly op: string;
+  readonly exit: number;
+  readonly summary: readonly string[];
+  readonly state: readonly unknown[];
+}
+
 /** The name of the resource that a call is about. */
-export function about(call: Call): string {
+export function nameIn(call: Call): string {
   const name = call.news?.name ?? call.props?.name ?? call.id?.split("-")[0];
   if (typeof name !== "string") throw new Error(`a call about nothing: ${JSON.stringify(call)}`);
   return name;
 }
 
-/** Resources in an order of their own, without what is different each time. */
-export function comparable(resources: readonly unknown[]): unknown[] {
+/** Does a step, such as `up --refresh`, one resource at a time. */
+export function operate(stack: LocalStack, op: string): Promise<OperationResult> {
+  const [command, ...flags] = op.split(" ");
+  const options = { parallel: 1, refresh: flags.includes("--refresh") };
+  return resultOf(stack[command as "destroy" | "preview" | "refresh" | "up"](options));
+}
+
+/** The counts that were shown, and the state, must be those of the real engine. @param where shown on a failure */
+export async function assertSameState(
+  stack: LocalStack,
+  { changes, diagnostics }: OperationResult,
+  { op, summary, state }: RecordedStep,
+  where: string,
+): Promise<void> {
+  const stackUrn = "urn:pulumi:dev::trace::pulumi:pulumi:Stack::trace-dev";
+  assert.deepEqual(summaryLines(changes, diagnostics, op === "preview", stackUrn), summary, where);
+  const { deployment } = await stack.exportStack({ showSecrets: true });
+  assert.deepEqual(comparable(deployment.resources ?? []), comparable(state), where);
+}
+
+/** Sorted resources, without what is different each time. */
+function comparable(resources: readonly unknown[]): unknown[] {
+  const order = ({ urn, delete: isDeleted, id }: StateResource) => `${urn} ${isDeleted} ${JSON.stringify(id)}`;
   return (resources as StateResource[])
-    .map((resource) => {
-      const shown = { ...resource };
-      for (const key of ["created", "modified", "sourcePosition", "stackTrace"]) delete shown[key];
+    .map(({ created, modified, sourcePosition, stackTrace, ...shown }) => {
       for (const key of ["inputs", "outputs"] as const) {
-        if (!shown[key]) continue;
-        const { __provider, ...others } = shown[key];
-        shown[key] = others;
+        if (shown[key]) shown[key] = { ...shown[key], __provider: undefined };
       }
-      if (Array.isArray(shown.dependencies)) shown.dependencies = [...shown.dependencies].sort();
+      if (shown.dependencies) shown.dependencies = [...shown.dependencies].sort();
       // The CLI's JSON writes `<` in a secret as `\u003c`, which means the same.
-      const escaped = (key: string, value: unknown): unknown =>
+      const unescaped = (key: string, value: unknown): unknown =>
         key === "plaintext" && typeof value === "string" ? (JSON.parse(value) as unknown) : value;
-      const text = JSON.stringify(shown, escaped).replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "<uuid>");
+      const text = JSON.stringify(shown, unescaped).replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "<uuid>");
       return JSON.parse(text) as StateResource;
     })
     .sort((a, b) => (order(a) < order(b) ? -1 : 1));
-}
-
-function order(resource: StateResource): string {
-  return `${resource.urn} ${String(resource.delete)} ${JSON.stringify(resource.id)}`;
-}
-
-/** The counts under `Resources:`. */
-export function summaryOf(text: string): string[] {
-  const [, below = ""] = text.split(/^ *Resources: *\n/m);
-  const [counts = ""] = below.split(/^\s*$/m);
-  return counts
-    .split("\n")
-    .map((line) => line.trim())
-    .filter(Boolean);
 }

@@ -17,33 +17,33 @@ describe("rekey-local on a terminal", function () {
   });
   after(() => project.remove());
 
-  /** Runs a command on a terminal, at which `typed` is typed. */
+  /** Runs a command on a terminal, with `typed` as its input. */
   function onTerminal(args: string, typed: string): { status: number | null; shown: string } {
     const command = `${localEngine.command.map((part) => `"${part}"`).join(" ")} ${args}`;
     const env = { ...process.env, ...project.environment };
     const options = { cwd: project.directory, encoding: "utf8", env, input: typed } as const;
-    const { status, stdout } = spawnSync("script", ["-qec", command, "/dev/null"], options);
-    return { status, shown: stdout };
+    const { status, stdout: shown } = spawnSync("script", ["-qec", command, "/dev/null"], options);
+    return { status, shown };
   }
 
   for (const answer of ["no", "y"]) {
-    it(`does nothing when it is answered ${JSON.stringify(answer)}`, () => {
+    it(`does nothing if the answer is ${JSON.stringify(answer)}`, () => {
       const { status, shown } = onTerminal("up", `${answer}\n`);
       assert.equal(status, 1, shown);
       assert.match(shown, /\+ 2 to create.*Do you want to perform this update\? \(yes\/no\)/s);
       assert.match(shown, /confirmation declined, not proceeding with the update/);
-      assert.ok(!project.newCalls().some(({ method }) => method === "create"));
+      assert.deepEqual(project.newChanges(), []);
     });
   }
 
-  it("does it when it is answered yes, in colours", () => {
+  it("updates if the answer is yes, in colours", () => {
     const { status, shown } = onTerminal("up", "yes\n");
     assert.equal(status, 0, shown);
     assert.match(stripVTControlCharacters(shown), /\(yes\/no\).*Updating \(dev\):.*\+ 2 created/s);
     assert.notEqual(stripVTControlCharacters(shown), shown);
   });
 
-  it("does it unasked with --yes", () => {
+  it("does not ask with --yes", () => {
     const { status, shown } = onTerminal("destroy --yes", "");
     assert.equal(status, 0, shown);
     assert.doesNotMatch(shown, /yes\/no/);

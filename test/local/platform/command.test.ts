@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { Folder } from "../../support/folder";
+import { projectRoot } from "../../support/host";
+import { environmentOf } from "../../support/project";
 import { refused, whoAmI, withRedis } from "../../support/redis";
-import { basic, bearer, send } from "./client";
+import { Run, runSource } from "../support/source";
+import { basic, bearer, resetPath, send } from "./client";
 
 // As small as a command line can be: the one of `rekey-local` has other commands, which need a build.
 const main = `
@@ -21,58 +22,38 @@ interface Started {
   readonly url: string;
   readonly username: string;
   readonly password: string;
-  readonly redisUrl?: string;
+  readonly queueToken: string;
   readonly flowControlKeys: string[];
   readonly environment: Record<string, string>;
 }
 
-const resetPath = "/v2/keyvalue/reset-password/one";
+describe("rekey-local platform", function () {
+  // Several processes each; a busy machine takes its time.
+  this.timeout(180_000);
 
-interface Run {
-  readonly child: ChildProcess;
-  readonly ended: Promise<number | null>;
-  readonly output: () => string;
-  readonly errors: () => string;
-  /** Waits until what it printed matches. */
-  readonly printed: (pattern: RegExp) => Promise<RegExpExecArray>;
-}
-
-function rekey(args: readonly string[], env: Record<string, string> = {}): Run {
-  const child = spawn(process.execPath, ["-r", "ts-node/register/transpile-only", "-e", main, "--", ...args], {
-    cwd: join(__dirname, "../../.."),
-    env: { ...process.env, ...env },
-  });
-  let output = "";
-  let errors = "";
-  child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (errors += text));
-  const ended = once(child, "close").then(([code]) => code as number | null);
-  return {
-    child,
-    ended,
-    output: () => output,
-    errors: () => errors,
-    async printed(pattern) {
-      for (;;) {
-        const match = pattern.exec(output);
-        if (match !== null) {
-          return match;
-        }
-        const more = await Promise.race([once(child.stdout, "data").then(() => true), ended.then(() => false)]);
-        assert.ok(more || pattern.test(output), `it ended before it printed ${pattern}: ${output}${errors}`);
-      }
-    },
+  const runs: Run[] = [];
+  const rekey = (args: readonly string[], env?: Record<string, string>): Run => {
+    const run = new Run(runSource(main, ["platform", ...args], env));
+    runs.push(run);
+    return run;
   };
-}
+  const start = (...args: string[]): Run => rekey(args);
+  afterEach(() => runs.splice(0).forEach(({ child }) => child.kill("SIGKILL")));
 
-describe("rekey-local platform", () => {
-  let run: Run | undefined;
-  const start = (...args: string[]) => (run = rekey(["platform", ...args]));
-  afterEach(() => run?.child.kill("SIGKILL"));
+  async function fails(run: Run, error: RegExp): Promise<void> {
+    assert.equal(await run.ended, 1);
+    assert.match(run.errors, error);
+    assert.equal(run.output, "");
+  }
+
+  async function endsCleanly(run: Run, signal: NodeJS.Signals): Promise<void> {
+    run.child.kill(signal);
+    assert.equal(await run.ended, 0, run.errors);
+  }
 
   it("prints what a stack and a shell need, then each request, and ends cleanly on SIGINT", async () => {
-    const { child, ended, printed, output } = start();
-    const text = (await printed(/Requests:\n/)).input;
+    const run = start();
+    const text = (await run.printed(/Requests:\n/)).input;
     const value = (name: string) => new RegExp(`^  export ${name}=(.+)$`, "m").exec(text)?.[1] ?? "";
     const url = value("REKEY_BASE_URL");
     const credentials = { username: value("REKEY_USERNAME"), password: value("REKEY_PASSWORD") };
@@ -88,166 +69,131 @@ describe("rekey-local platform", () => {
     ]) {
       assert.ok(text.includes(`\n  pulumi config set ${setting}\n`), setting);
     }
-    assert.match(text, /keeps everything in memory, and is for development and tests/);
+    assert.match(text, /in memory.* for development and tests/);
     assert.match(text, /db-quickstart, db-sessions/);
 
-    const path = "/v2/keyvalue/reset-password/db-quickstart";
-    assert.equal((await send({ url }, "POST", path, basic(credentials))).status, 200);
+    assert.equal((await send({ url }, "POST", resetPath, basic(credentials))).status, 200);
     assert.equal((await send({ url }, "GET", "/v2/flowControl", bearer({ queueToken }))).status, 200);
     assert.equal((await send({ url }, "GET", "/v2/flowControl")).status, 401);
-    await printed(/→ 401\n/);
-    child.kill("SIGINT");
-    assert.equal(await ended, 0);
-    assert.equal(
-      output().slice(text.length),
-      `POST ${path} → 200\nGET /v2/flowControl → 200\nGET /v2/flowControl → 401\n`,
-    );
+    await run.printed(/→ 401\n/);
+    await endsCleanly(run, "SIGINT");
+    const requests = `POST ${resetPath} → 200\nGET /v2/flowControl → 200\nGET /v2/flowControl → 401\n`;
+    assert.equal(run.output.slice(text.length), requests);
   });
 
-  it("takes every flag, prints JSON lines, and ends cleanly on SIGTERM with a connection open", async () => {
+  it("accepts every flag, prints JSON lines, and ends cleanly on SIGTERM with a connection open", async () => {
     const flags = ["--host", "127.0.0.1", "--database", "one", "two", "--database", "three", "--flow-control-key", "k"];
     const secrets = ["--username", "ops", "--password", "it's", "--queue-token", "t0ken"];
-    const { child, ended, printed, output } = start(...flags, ...secrets, "--credentials", "always", "--json");
-    const platform = JSON.parse((await printed(/.+\n/))[0]) as { url: string };
+    const run = start(...flags, ...secrets, "--credentials", "always", "--json");
+    const platform = await run.started<Started>();
     const { url } = platform;
+    const given = { url, username: "ops", password: "it's", queueToken: "t0ken" };
     assert.deepEqual(platform, {
-      url,
+      ...given,
       consoleUrl: `${url}/#username=ops&password=it%27s&queueToken=t0ken`,
-      username: "ops",
-      password: "it's",
-      queueToken: "t0ken",
       databases: ["one", "two", "three"],
       flowControlKeys: ["k"],
-      environment: {
-        REKEY_BASE_URL: url,
-        REKEY_QUEUE_URL: url,
-        REKEY_USERNAME: "ops",
-        REKEY_PASSWORD: "it's",
-        REKEY_QUEUE_TOKEN: "t0ken",
-      },
+      environment: environmentOf(given),
     });
     const path = "/v2/keyvalue/reset-password/three";
-    const authorization = basic({ username: "ops", password: "it's" });
     // `fetch` keeps its connection open for the next request.
-    const answer = await fetch(url + path, { method: "POST", headers: { authorization } });
-    assert.equal(typeof ((await answer.json()) as { password?: unknown }).password, "string");
-    await printed(/"status":200/);
-    child.kill("SIGTERM");
-    assert.equal(await ended, 0);
-    const [, request, ...more] = output().trimEnd().split("\n");
-    assert.deepEqual(JSON.parse(request ?? ""), { method: "POST", path, authorized: true, status: 200 });
-    assert.deepEqual(more, []);
+    const response = await fetch(url + path, { method: "POST", headers: { authorization: basic(given) } });
+    assert.equal(typeof ((await response.json()) as { password?: unknown }).password, "string");
+    await run.printed(/"status":200/);
+    await endsCleanly(run, "SIGTERM");
+    const [, request = "", ...others] = run.output.trimEnd().split("\n");
+    assert.deepEqual(JSON.parse(request), { method: "POST", path, authorized: true, status: 200 });
+    assert.deepEqual(others, []);
   });
 
   it("quotes for a shell what needs it", async () => {
-    const { printed } = start("--password", "it's $5");
-    const text = (await printed(/Requests:\n/)).input;
+    const text = (await start("--password", "it's $5").printed(/Requests:\n/)).input;
     assert.ok(text.includes(`  export REKEY_PASSWORD='it'\\''s $5'\n`));
     assert.ok(text.includes(`  pulumi config set --secret rekey:password 'it'\\''s $5'\n`));
   });
 
-  const refused: [args: string[], names: RegExp][] = [
-    [["--port", "http"], /'--port <number>' argument 'http' is invalid/],
-    [["--port", "70000"], /'--port <number>'/],
-    [["--host", "192.0.2.1"], /^error: --host: cannot listen/],
-    [["--username", "a:b"], /^error: --username: .*colon/],
-    [["--queue-token", "a b"], /^error: --queue-token: /],
-    [["--database", "one", "one"], /^error: --database: there is another "one"/],
-    [["--flow-control-key", ""], /^error: --flow-control-key: must not be empty/],
-    [["--credentials", "sometimes"], /'--credentials <when>'/],
-    [["--seed", "none.yaml"], /^error: --seed: none\.yaml: ENOENT/],
-    [["--redis", "http://localhost"], /^error: --redis: must be true, or an address/],
-    [
-      ["--redis", "redis://:canary@127.0.0.1:1"],
-      /^error: --redis: connect ECONNREFUSED 127\.0\.0\.1:1: is a Redis there, and .*$/m,
-    ],
-    [["--prot", "1"], /unknown option '--prot'/],
-    [["extra"], /too many arguments/],
-  ];
-  for (const [args, names] of refused) {
-    it(`refuses ${args.join(" ")} and names it`, async () => {
-      const { ended, errors, output } = start(...args);
-      assert.equal(await ended, 1);
-      assert.match(errors(), names);
-      assert.doesNotMatch(errors(), /\n\s+at |canary/);
-      assert.equal(output(), "");
+  for (const [args, error] of Object.entries({
+    "--port http": /'--port <number>' argument 'http' is invalid/,
+    "--port 70000": /'--port <number>'/,
+    "--host 192.0.2.1": /^error: --host: cannot listen/,
+    "--username a:b": /^error: --username: .*colon/,
+    "--queue-token a\tb": /^error: --queue-token: /,
+    "--database one one": /^error: --database: .*"one"/,
+    "--flow-control-key=": /^error: --flow-control-key: must not be empty/,
+    "--credentials sometimes": /'--credentials <when>'/,
+    "--seed none.yaml": /^error: --seed: none\.yaml: ENOENT/,
+    "--redis http://localhost": /^error: --redis: /,
+    "--redis redis://:canary@127.0.0.1:1": /^error: --redis: connect ECONNREFUSED 127\.0\.0\.1:1: /m,
+    "--prot 1": /unknown option '--prot'/,
+    extra: /too many arguments/,
+  })) {
+    it(`refuses ${args} and names it`, async () => {
+      const run = start(...args.split(" "));
+      await fails(run, error);
+      assert.doesNotMatch(run.errors, /\n\s+at |canary/);
     });
   }
 
-  it("is saved with its passwords, and begins again from the file, where a flag wins over it", async () => {
-    const directory = mkdtempSync(join(tmpdir(), "rekey-save-"));
-    const file = join(directory, "state.yaml");
-    writeFileSync(file, "an older state, which everybody may read", { mode: 0o644 });
+  it("is saved with its passwords, and starts again from the file, unless a flag overrides it", async () => {
+    const folder = new Folder();
+    const file = folder.write("state.yaml", "an older state, which everyone may read", 0o644);
     const first = start("--database", "one", "--json");
-    const { url, environment, username, password } = JSON.parse((await first.printed(/.+\n/))[0]) as Started;
-    assert.equal((await send({ url }, "POST", resetPath, basic({ username, password }))).status, 200);
-    const save = rekey(["platform", "save", file], environment);
-    assert.equal(await save.ended, 0, save.errors());
+    const { environment, ...platform } = await first.started<Started>();
+    const path = "/v2/keyvalue/reset-password/one";
+    assert.equal((await send(platform, "POST", path, basic(platform))).status, 200);
+    const save = rekey(["save", file], environment);
+    assert.equal(await save.ended, 0, save.errors);
     if (process.platform !== "win32") assert.equal(statSync(file).mode & 0o777, 0o600);
-    const printed = rekey(["platform", "save"], environment);
-    assert.equal(await printed.ended, 0, printed.errors());
-    assert.equal(printed.output(), readFileSync(file, "utf8"));
-    first.child.kill("SIGTERM");
-    await first.ended;
+    const printed = rekey(["save"], environment);
+    assert.equal(await printed.ended, 0, printed.errors);
+    assert.equal(printed.output, readFileSync(file, "utf8"));
+    await endsCleanly(first, "SIGTERM");
 
-    const second = start("--seed", file, "--flow-control-key", "mine", "--json");
-    const again = JSON.parse((await second.printed(/.+\n/))[0]) as Started;
-    assert.deepEqual([again.username, again.password, again.flowControlKeys], [username, password, ["mine"]]);
+    const again = await start("--seed", file, "--flow-control-key", "mine", "--json").started<Started>();
+    const { username, password, flowControlKeys } = again;
+    const expected = { username: platform.username, password: platform.password, flowControlKeys: ["mine"] };
+    assert.deepEqual({ username, password, flowControlKeys }, expected);
     const { body } = await send(again, "GET", "/local/databases", basic(again));
-    assert.deepEqual(
-      (body as { id: string; generation: number }[]).map(({ id, generation }) => [id, generation]),
-      [["one", 2]],
-    );
-    rmSync(directory, { recursive: true });
+    const [{ id, generation }, ...others] = body as [{ id: string; generation: number }];
+    assert.deepEqual({ id, generation, others }, { id: "one", generation: 2, others: [] });
+    folder.remove();
   });
 
-  const unsaved: [environment: Record<string, string>, problem: RegExp][] = [
-    [{}, /REKEY_BASE_URL is not set: `rekey-local platform` prints/],
-    [{ REKEY_BASE_URL: "http://127.0.0.1:1", REKEY_USERNAME: "a", REKEY_PASSWORD: "b" }, /was not reached: .*Nothing/],
-  ];
-  for (const [environment, problem] of unsaved) {
-    it(`says why it is not saved: ${problem.source}`, async () => {
-      const none = { REKEY_BASE_URL: "", REKEY_USERNAME: "", REKEY_PASSWORD: "" };
-      const { ended, errors } = (run = rekey(["platform", "save", "unwritten.json"], { ...none, ...environment }));
-      assert.equal(await ended, 1);
-      assert.match(errors(), problem);
-      assert.ok(!existsSync(join(__dirname, "../../..", "unwritten.json")));
+  const unset = { REKEY_BASE_URL: "", REKEY_USERNAME: "", REKEY_PASSWORD: "" };
+  for (const { environment, error } of [
+    { environment: unset, error: /REKEY_BASE_URL is not set/ },
+    {
+      environment: { REKEY_BASE_URL: "http://127.0.0.1:1", REKEY_USERNAME: "a", REKEY_PASSWORD: "b" },
+      error: /was not reached/,
+    },
+  ]) {
+    it(`reports why it is not saved: ${error.source}`, async () => {
+      await fails(rekey(["save", "unwritten.json"], environment), error);
+      assert.ok(!existsSync(join(projectRoot, "unwritten.json")));
     });
   }
 
-  it("says whose credentials are wrong when it is not saved", async () => {
-    const { environment } = JSON.parse((await start("--json").printed(/.+\n/))[0]) as Started;
-    const save = rekey(["platform", "save"], { ...environment, REKEY_PASSWORD: "wrong" });
-    assert.equal(await save.ended, 1);
-    assert.match(save.errors(), /answered 401: REKEY_USERNAME or REKEY_PASSWORD is not that of this platform/);
+  it("reports that it is not saved because of wrong credentials", async () => {
+    const { environment } = await start("--json").started<Started>();
+    const save = rekey(["save"], { ...environment, REKEY_PASSWORD: "wrong" });
+    await fails(save, /401: REKEY_USERNAME or REKEY_PASSWORD/);
   });
 
-  it("says which port is in use", async () => {
+  it("reports which port is in use", async () => {
     const first = start("--json");
-    const { url } = JSON.parse((await first.printed(/.+\n/))[0]) as { url: string };
-    const second = rekey(["platform", "--port", new URL(url).port]);
-    assert.equal(await second.ended, 1);
-    assert.match(
-      second.errors(),
-      new RegExp(`^error: --port: cannot listen at 127.0.0.1, port ${new URL(url).port}: `),
-    );
-    first.child.kill("SIGTERM");
-    assert.equal(await first.ended, 0);
+    const { port } = new URL((await first.started<Started>()).url);
+    await fails(start("--port", port), new RegExp(`^error: --port: cannot listen at 127.0.0.1, port ${port}: `));
+    await endsCleanly(first, "SIGTERM");
   });
-});
 
-withRedis("rekey-local platform --redis", () => {
-  it("starts a Redis, says where it is and who its users are, and ends it", async () => {
-    const run = rekey(["platform", "--redis"]);
-    try {
+  withRedis("--redis", () => {
+    it("starts a Redis, prints its address and its users, and ends it", async () => {
+      const run = start("--redis");
       const { input } = await run.printed(/Requests:\n/);
       const address = /^ {2}Redis {14}(redis:\/\/127\.0\.0\.1:\d+), user rekey-<database>$/m.exec(input)?.[1];
       await assert.rejects(whoAmI(address?.replace("//", "//rekey-db-quickstart:guessed@")), /WRONGPASS/);
-      run.child.kill("SIGTERM");
-      assert.equal(await run.ended, 0, run.errors());
+      await endsCleanly(run, "SIGTERM");
       await refused(address);
-    } finally {
-      run.child.kill("SIGKILL");
-    }
+    });
   });
 });

@@ -1,10 +1,5 @@
 import assert from "node:assert/strict";
-import {
-  type FlowControlRecord,
-  type Platform,
-  type PlatformOptions,
-  startPlatform,
-} from "../../../local/platform/index";
+import { type FlowControlRecord, type Platform, startPlatform } from "../../../local/platform/index";
 import { queue } from "./client";
 
 const orders: FlowControlRecord = {
@@ -20,54 +15,53 @@ const orders: FlowControlRecord = {
 
 describe("local platform: flow control", () => {
   let platform: Platform;
-  const start = async (options: PlatformOptions) => (platform = await startPlatform(options));
+  const start = async (...flowControlKeys: (string | FlowControlRecord)[]) =>
+    (platform = await startPlatform({ flowControlKeys }));
   afterEach(() => platform.close());
 
+  const get = async (path: string) => (await queue(platform, "GET", path)).body;
+  const post = async (path: string) => assert.equal((await queue(platform, "POST", path)).status, 200);
+
   it("lists the keys as a bare array, and reads one", async () => {
-    await start({ flowControlKeys: [orders, { flowControlKey: "emails", waitListSize: 1 }] });
-    const list = await queue(platform, "GET", "/flowControl");
-    assert.equal(list.status, 200);
-    assert.deepEqual(list.body, [orders, { flowControlKey: "emails", waitListSize: 1 }]);
-    assert.deepEqual((await queue(platform, "GET", "/flowControl/orders")).body, orders);
+    await start(orders, { flowControlKey: "emails", waitListSize: 1 });
+    const { status, body } = await queue(platform, "GET", "/flowControl");
+    assert.deepEqual({ status, body }, { status: 200, body: [orders, { flowControlKey: "emails", waitListSize: 1 }] });
+    assert.deepEqual(await get("/flowControl/orders"), orders);
   });
 
-  it("leaves out counters that are 0, but no limit", async () => {
-    const idle = { flowControlKey: "idle", waitListSize: 0, parallelismCount: 0, rateCount: 0, parallelismMax: 0 };
-    await start({ flowControlKeys: [idle] });
-    const answer = await queue(platform, "GET", "/flowControl/idle");
-    assert.deepEqual(answer.body, { flowControlKey: "idle", parallelismMax: 0 });
+  it("leaves out counters of 0, but not limits of 0", async () => {
+    await start({ flowControlKey: "idle", waitListSize: 0, parallelismCount: 0, rateCount: 0, parallelismMax: 0 });
+    assert.deepEqual(await get("/flowControl/idle"), { flowControlKey: "idle", parallelismMax: 0 });
   });
 
-  it("searches a part of the key, as text", async () => {
-    await start({ flowControlKeys: ["eu-orders", "orders-2", "emails", "a.b", "a+b", "größe"] });
-    const found = async (search: string) => {
-      const answer = await queue(platform, "GET", `/flowControl?search=${encodeURIComponent(search)}`);
-      return (answer.body as FlowControlRecord[]).map((record) => record.flowControlKey);
-    };
-    assert.deepEqual(await found("orders"), ["eu-orders", "orders-2"]);
-    assert.deepEqual(await found("."), ["a.b"]);
-    assert.deepEqual(await found("+"), ["a+b"]);
-    assert.deepEqual(await found("größe"), ["größe"]);
-    assert.deepEqual(await found("ORDERS"), []);
-    assert.equal((await found("")).length, 6);
+  it("searches for a part of the key, as text", async () => {
+    const names = ["eu-orders", "orders-2", "emails", "a.b", "a+b", "größe"];
+    await start(...names);
+    const matches = { orders: ["eu-orders", "orders-2"], ".": ["a.b"], "+": ["a+b"], größe: ["größe"], ORDERS: [] };
+    for (const [search, expected] of Object.entries({ ...matches, "": names })) {
+      const found = (await get(`/flowControl?search=${encodeURIComponent(search)}`)) as FlowControlRecord[];
+      const foundNames = found.map(({ flowControlKey }) => flowControlKey);
+      assert.deepEqual(foundNames, expected, search);
+    }
   });
 
   it("resets both counters, begins a new period, and leaves the rest", async () => {
-    await start({ flowControlKeys: [orders, "emails"] });
+    await start(orders, "emails");
     const emails = platform.flowControlKeys.get("emails");
-    const before = Math.floor(Date.now() / 1000);
-    assert.equal((await queue(platform, "POST", "/flowControl/orders/reset")).status, 200);
+    const second = () => Math.floor(Date.now() / 1000);
+    const before = second();
+    await post("/flowControl/orders/reset");
     const after = platform.flowControlKeys.get("orders");
-    const began = after?.ratePeriodStart ?? 0;
-    assert.deepEqual(after, { ...orders, parallelismCount: 0, rateCount: 0, ratePeriodStart: began });
-    assert.ok(began >= before && began <= Math.floor(Date.now() / 1000));
+    const ratePeriodStart = after?.ratePeriodStart ?? 0;
+    assert.deepEqual(after, { ...orders, parallelismCount: 0, rateCount: 0, ratePeriodStart });
+    assert.ok(ratePeriodStart >= before && ratePeriodStart <= second());
     assert.deepEqual(platform.flowControlKeys.get("emails"), emails);
   });
 
   it("clears only the rate count and its period by resetRate", async () => {
-    await start({ flowControlKeys: [orders] });
+    await start(orders);
     const before = Math.floor(Date.now() / 1000);
-    assert.equal((await queue(platform, "POST", "/flowControl/orders/resetRate")).status, 200);
+    await post("/flowControl/orders/resetRate");
     const after = platform.flowControlKeys.get("orders");
     const began = after?.ratePeriodStart ?? 0;
     assert.deepEqual(after, { ...orders, rateCount: 0, ratePeriodStart: began });
@@ -75,77 +69,73 @@ describe("local platform: flow control", () => {
   });
 
   it("gives a key without a rate no period by a reset", async () => {
-    await start({ flowControlKeys: [{ flowControlKey: "plain", parallelismMax: 2, parallelismCount: 2 }] });
-    await queue(platform, "POST", "/flowControl/plain/reset");
-    const answer = await queue(platform, "GET", "/flowControl/plain");
-    assert.deepEqual(answer.body, { flowControlKey: "plain", parallelismMax: 2 });
+    await start({ flowControlKey: "plain", parallelismMax: 2, parallelismCount: 2 });
+    await post("/flowControl/plain/reset");
+    assert.deepEqual(await get("/flowControl/plain"), { flowControlKey: "plain", parallelismMax: 2 });
   });
 
-  it("answers 404 that names the parameter and the key of an unknown key", async () => {
-    await start({ flowControlKeys: [] });
-    const error = 'flowControlKey: there is no flow-control key "nobody"';
-    for (const [method, action] of [
-      ["GET", ""],
-      ["POST", "/reset"],
-      ["POST", "/resetRate"],
-    ] as const) {
-      const answer = await queue(platform, method, `/flowControl/nobody${action}`);
-      assert.deepEqual([answer.status, answer.body], [404, { error }]);
+  it("responds with 404 to an unknown key, and names the parameter and the key", async () => {
+    await start();
+    for (const action of ["", "/reset", "/resetRate"]) {
+      const { status, error } = await queue(platform, action ? "POST" : "GET", `/flowControl/unknown${action}`);
+      assert.equal(status, 404);
+      assert.match(error, /^flowControlKey: .*"unknown"/);
     }
-    assert.deepEqual((await queue(platform, "GET", "/flowControl")).body, []);
+    assert.deepEqual(await get("/flowControl"), []);
   });
 
   it("sums what runs over all keys", async () => {
-    await start({ flowControlKeys: [orders, { flowControlKey: "emails", parallelismCount: 4 }] });
-    const answer = await queue(platform, "GET", "/globalParallelism");
-    assert.deepEqual([answer.status, answer.body], [200, { parallelismMax: 100, parallelismCount: 7 }]);
+    await start(orders, { flowControlKey: "emails", parallelismCount: 4 });
+    assert.deepEqual(await get("/globalParallelism"), { parallelismMax: 100, parallelismCount: 7 });
   });
 
-  it("takes a given global parallelism", async () => {
-    await start({ globalParallelism: { parallelismMax: 9, parallelismCount: 8 } });
-    const answer = await queue(platform, "GET", "/globalParallelism");
-    assert.deepEqual(answer.body, { parallelismMax: 9, parallelismCount: 8 });
+  it("uses a given global parallelism", async () => {
+    const globalParallelism = { parallelismMax: 9, parallelismCount: 8 };
+    platform = await startPlatform({ globalParallelism });
+    assert.deepEqual(await get("/globalParallelism"), globalParallelism);
   });
 
-  it("answers the older shapes where it is asked to", async () => {
-    await start({ flowControlKeys: [orders], flowControlListShape: "object", globalParallelismShape: "old" });
-    assert.deepEqual((await queue(platform, "GET", "/flowControl")).body, { flowControls: [orders] });
-    assert.deepEqual((await queue(platform, "GET", "/globalParallelism")).body, { waitListSize: 7 });
+  it("responds in the older shapes if it is asked to", async () => {
+    const shapes = { flowControlListShape: "object", globalParallelismShape: "old" } as const;
+    platform = await startPlatform({ flowControlKeys: [orders], ...shapes });
+    assert.deepEqual(await get("/flowControl"), { flowControls: [orders] });
+    assert.deepEqual(await get("/globalParallelism"), { waitListSize: 7 });
   });
 
-  it("takes a key while it runs, and forgets it by reset()", async () => {
-    await start({ flowControlKeys: [orders] });
-    platform.setFlowControlKey({ flowControlKey: "late", waitListSize: 1 });
-    platform.setFlowControlKey({ flowControlKey: "orders", waitListSize: 2 });
-    assert.equal((await queue(platform, "GET", "/flowControl/late")).status, 200);
-    assert.deepEqual((await queue(platform, "GET", "/flowControl/orders")).body, {
-      flowControlKey: "orders",
-      waitListSize: 2,
-    });
+  it("accepts a key while it runs, and forgets it by reset()", async () => {
+    await start(orders);
+    for (const key of [
+      { flowControlKey: "late", waitListSize: 1 },
+      { flowControlKey: "orders", waitListSize: 2 },
+    ]) {
+      platform.setFlowControlKey(key);
+      assert.deepEqual(await get(`/flowControl/${key.flowControlKey}`), key);
+    }
     await platform.reset();
     assert.deepEqual([...platform.flowControlKeys.values()], [orders]);
     assert.throws(() => platform.setFlowControlKey({ flowControlKey: "" }), /flowControlKey: must not be empty/);
   });
 
-  for (const [method, path, allow] of [
-    ["POST", "/flowControl", "GET, HEAD"],
-    ["DELETE", "/flowControl/orders", "GET, HEAD"],
-    ["GET", "/flowControl/orders/reset", "POST"],
-    ["PUT", "/globalParallelism", "GET, HEAD"],
-    ["OPTIONS", "/flowControl", "GET, HEAD"],
-  ] as const) {
-    it(`refuses ${method} ${path}`, async () => {
-      await start({ flowControlKeys: [orders] });
-      const answer = await queue(platform, method, path);
-      assert.deepEqual([answer.status, answer.headers.allow], [405, allow]);
-      assert.deepEqual(answer.body, { error: `method: ${method} is not allowed here, only ${allow}` });
+  for (const [request, allow] of Object.entries({
+    "POST /flowControl": "GET, HEAD",
+    "DELETE /flowControl/orders": "GET, HEAD",
+    "GET /flowControl/orders/reset": "POST",
+    "PUT /globalParallelism": "GET, HEAD",
+    "OPTIONS /flowControl": "GET, HEAD",
+  })) {
+    it(`refuses ${request}`, async () => {
+      await start(orders);
+      const [method = "", path = ""] = request.split(" ");
+      const { status, headers, error } = await queue(platform, method, path);
+      assert.deepEqual({ status, allow: headers.allow }, { status: 405, allow });
+      assert.match(error, new RegExp(`^method: ${method} .*${allow}$`));
       assert.deepEqual(platform.flowControlKeys.get("orders"), orders);
     });
   }
 
-  it("answers HEAD without a body", async () => {
-    await start({});
-    const answer = await queue(platform, "HEAD", "/flowControl");
-    assert.deepEqual([answer.status, answer.text], [200, ""]);
+  it("responds to HEAD without a body", async () => {
+    await start();
+    const { status, text } = await queue(platform, "HEAD", "/flowControl");
+    assert.deepEqual({ status, text }, { status: 200, text: "" });
   });
 });

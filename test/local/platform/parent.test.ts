@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { spawn } from "node:child_process";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
-import { setTimeout as wait } from "node:timers/promises";
+import { Folder } from "../../support/folder";
 import { projectRoot } from "../../support/host";
 import { childrenOf, type Process } from "../../support/processes";
+import { refused } from "../../support/redis";
+import { Run } from "../support/source";
 
 const seed = "username: ops\npassword: local-only\nqueueToken: local-only-too\ndatabases: [cache]\n";
 
@@ -15,25 +14,21 @@ interface Started {
   readonly url: string;
   readonly username: string;
   readonly password: string;
-  readonly queueToken: string;
 }
+
+const descendantsOf = (pid: number | undefined): Process[] =>
+  childrenOf(pid).flatMap((child) => [child, ...descendantsOf(child.pid)]);
 
 describe("rekey-local platform, started as a user starts it", function () {
   if (process.platform === "win32") return void it.skip("skipped: processes have other parents there");
 
-  let folder: string;
+  const folder = new Folder();
   const started: Process[] = [];
   before(() => {
-    folder = mkdtempSync(join(tmpdir(), "rekey-parent-"));
-    const bin = join(folder, "node_modules", ".bin", "rekey-local");
-    mkdirSync(join(bin, ".."), { recursive: true });
-    writeFileSync(
-      bin,
-      `#!/usr/bin/env node\nrequire(${JSON.stringify(join(projectRoot, "local/bin/rekey-local.js"))});\n`,
-    );
-    chmodSync(bin, 0o755);
-    writeFileSync(join(folder, "package.json"), "{}");
-    writeFileSync(join(folder, "seed.yaml"), seed);
+    const main = JSON.stringify(join(projectRoot, "local/bin/rekey-local.js"));
+    folder.write("node_modules/.bin/rekey-local", `#!/usr/bin/env node\nrequire(${main});\n`, 0o755);
+    folder.write("package.json", "{}");
+    folder.write("seed.yaml", seed);
   });
   afterEach(() => {
     for (const { pid } of started.splice(0)) {
@@ -44,59 +39,28 @@ describe("rekey-local platform, started as a user starts it", function () {
       }
     }
   });
-  after(() => rmSync(folder, { recursive: true }));
+  after(() => folder.remove());
 
-  async function start(command: string, ...args: string[]): Promise<{ parent: ChildProcess; platform: Started }> {
-    const parent = spawn(command, args, { cwd: folder, stdio: ["ignore", "pipe", "inherit"] });
-    for await (const line of createInterface({ input: parent.stdout })) {
-      started.push(...descendantsOf(parent.pid));
-      return { parent, platform: JSON.parse(line) as Started };
-    }
-    throw new Error("it ended before it printed anything");
-  }
-
-  async function refuses({ url }: Started): Promise<void> {
-    const code = (): Promise<unknown> =>
-      fetch(url).then(
-        () => "answered",
-        (error: Error) => (error.cause as NodeJS.ErrnoException).code,
-      );
-    for (const began = Date.now(); (await code()) !== "ECONNREFUSED"; await wait(50)) {
-      assert.ok(Date.now() - began < 30_000, "it still listens");
-    }
+  /** Starts a platform, and kills the process that started it. @returns the first line of the platform */
+  async function startAndKill(signal: NodeJS.Signals, command: string, ...args: string[]): Promise<Started> {
+    const { directory: cwd } = folder;
+    const run = new Run(spawn(command, args, { cwd, stdio: ["ignore", "pipe", "pipe"] }));
+    const platform = await run.started<Started>();
+    started.push(...descendantsOf(run.child.pid));
+    run.child.kill(signal);
+    await refused(platform.url.replace("http:", "redis:"));
+    return platform;
   }
 
   it("has the same address and credentials at each start, and ends when npm exec is killed", async () => {
-    const first = await start(
-      "npm",
-      "exec",
-      "--offline",
-      "--",
-      "rekey-local",
-      "platform",
-      "--seed",
-      "seed.yaml",
-      "--json",
-    );
-    first.parent.kill("SIGTERM");
-    await refuses(first.platform);
-
-    const { port } = new URL(first.platform.url);
-    const fixed = ["rekey-local", "platform", "--port", port, "--seed", "seed.yaml", "--json"];
-    const second = await start("npm", "exec", "--offline", "--", ...fixed);
-    assert.deepEqual(second.platform, first.platform);
-    assert.deepEqual([second.platform.username, second.platform.password], ["ops", "local-only"]);
-    second.parent.kill("SIGTERM");
-    await refuses(second.platform);
+    const command = ["exec", "--offline", "--", "rekey-local", "platform", "--seed", "seed.yaml", "--json"];
+    const first = await startAndKill("SIGTERM", "npm", ...command);
+    const second = await startAndKill("SIGTERM", "npm", ...command, "--port", new URL(first.url).port);
+    assert.deepEqual(second, first);
+    assert.deepEqual([second.username, second.password], ["ops", "local-only"]);
   });
 
   it("ends when the shell that started it is killed with kill -9", async () => {
-    const { parent, platform } = await start("sh", "-c", "node_modules/.bin/rekey-local platform --json & wait");
-    parent.kill("SIGKILL");
-    await refuses(platform);
+    await startAndKill("SIGKILL", "sh", "-c", "node_modules/.bin/rekey-local platform --json & wait");
   });
 });
-
-function descendantsOf(pid: number | undefined): Process[] {
-  return childrenOf(pid).flatMap((child) => [child, ...descendantsOf(child.pid)]);
-}

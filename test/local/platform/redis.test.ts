@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { symlinkSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Platform, PlatformOptionError, type PlatformOptions, startPlatform } from "../../../local/platform/index";
+import { type RedisServer, startRedisServer } from "../../../local/platform/redisServer";
+import { Folder } from "../../support/folder";
 import { refused, session, whoAmI, withRedis } from "../../support/redis";
+import { RedisLine } from "../../support/redisLine";
+import { killedPlatform } from "../support/source";
 import { resetPassword } from "./client";
 
 withRedis("local platform: a Redis of its own", () => {
@@ -38,25 +39,21 @@ withRedis("local platform: a Redis of its own", () => {
     other.disconnect();
   });
 
-  it("answers where the Redis is, and never a password unasked", async () => {
+  it("returns the address of the Redis, and no password unless asked", async () => {
     await start({ databases: [{ database_id: "one", port: 1, tls: true }] });
-    const answer = await resetPassword(platform, "one");
-    const { endpoint, port, tls } = answer.body as Record<string, unknown>;
+    const { body, text } = await resetPassword(platform, "one");
+    const { endpoint, port, tls } = body as Record<string, unknown>;
     assert.deepEqual([`redis://${endpoint as string}:${port as number}`, tls], [platform.redisUrl, false]);
-    assert.ok(!answer.text.includes(platform.database("one").password));
+    assert.ok(!text.includes(platform.database("one").password));
   });
 
   it("sets the passwords of 100 databases at once", async () => {
     const databases = Array.from({ length: 100 }, (_, index) => `db-${index}`);
     await start({ databases });
-    const answers = await Promise.all(databases.map((id) => resetPassword(platform, id)));
-    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+    const responses = await Promise.all(databases.map((id) => resetPassword(platform, id)));
+    assert.ok(responses.every(({ status }) => status === 200));
     assert.equal(platform.resetCount, 100);
-    const names = await Promise.all(databases.map((id) => whoAmI(urlOf(id))));
-    assert.deepEqual(
-      names,
-      databases.map((id) => `rekey-${id}`),
-    );
+    await Promise.all(databases.map(async (id) => assert.equal(await whoAmI(urlOf(id)), `rekey-${id}`)));
   });
 
   it("agrees with its Redis after resets of one database at once, and after reset() among them", async () => {
@@ -81,14 +78,10 @@ withRedis("local platform: a Redis of its own", () => {
     const client = await session(urlOf("db-quickstart"));
     assert.equal(await client.set("any key", "value"), "OK");
     assert.match(await client.info("server"), /redis_version/);
-    for (const command of [
-      ["setuser", "default", "nopass"],
-      ["deluser", "rekey-db-sessions"],
-    ]) {
-      await assert.rejects(client.call("acl", ...command), /NOPERM/);
+    const commands = ["acl setuser default nopass", "acl deluser rekey-db-sessions", "config get *", "shutdown nosave"];
+    for (const [name = "", ...words] of commands.map((command) => command.split(" "))) {
+      await assert.rejects(client.call(name, ...words), /NOPERM/);
     }
-    await assert.rejects(client.config("GET", "*"), /NOPERM/);
-    await assert.rejects(client.shutdown("NOSAVE"), /NOPERM/);
     client.disconnect();
   });
 
@@ -103,21 +96,10 @@ withRedis("local platform: a Redis of its own", () => {
 
 withRedis("local platform: the end of a Redis of its own", () => {
   it("comes with a SIGKILL of the platform", async () => {
-    const code = `require("./local/platform").startPlatform({ redis: true }).then((platform) =>
-      console.log(platform.database("db-quickstart").redisUrl))`;
-    const child = spawn(process.execPath, ["-r", "ts-node/register/transpile-only", "-e", code], {
-      cwd: join(__dirname, "../../.."),
-      stdio: ["ignore", "pipe", "inherit"],
-    });
-    const [line] = (await once(child.stdout, "data")) as [Buffer];
-    const url = line.toString().trim();
-    assert.equal(await whoAmI(url), "rekey-db-quickstart");
-    child.kill("SIGKILL");
-    await once(child, "exit");
-    await refused(url);
+    await refused(await killedPlatform({ redis: true }, "db-quickstart"));
   });
 
-  it("comes where the platform cannot be started", async () => {
+  it("comes if the platform cannot be started", async () => {
     const first = await startPlatform();
     const port = Number(new URL(first.url).port);
     await assert.rejects(startPlatform({ redis: true, port }), /port: cannot listen/);
@@ -130,46 +112,123 @@ withRedis("local platform: the end of a Redis of its own", () => {
 describe("local platform: a Redis that cannot be used", () => {
   const refuses = (redis: string | boolean, problem: RegExp) =>
     assert.rejects(startPlatform({ redis }), (error: unknown) => {
-      assert.ok(error instanceof PlatformOptionError);
-      assert.equal(error.option, "redis");
+      assert.ok(error instanceof PlatformOptionError && error.option === "redis");
       assert.match(error.problem, problem);
       assert.doesNotMatch(error.message, /canary/);
       return true;
     });
 
-  it("is named with the reason where nobody listens, without its password", () =>
-    refuses("redis://:canary@127.0.0.1:1", /^connect ECONNREFUSED 127\.0\.0\.1:1: is a Redis there/));
+  it("is named with the reason if the connection is refused, without its password", () =>
+    refuses("redis://:canary@127.0.0.1:1", /^connect ECONNREFUSED 127\.0\.0\.1:1: /));
 
-  it("is named with its version where it is too old", async () => {
-    // To whatever it is asked.
-    const answer = "$22\r\nredis_version:6.0.16\r\n\r\n";
-    const old = createServer((socket) =>
-      socket.on("data", (data) => socket.write(String(data).replace(/(\*\d+\r\n)[^*]*/g, answer))),
-    ).listen(0, "127.0.0.1");
-    await once(old, "listening");
+  it("is named with its version if it is too old", async () => {
+    // The response to every command.
+    const info = "$22\r\nredis_version:6.0.16\r\n\r\n";
+    const respond = (commands: Buffer) => commands.toString().replace(/(\*\d+\r\n)[^*]*/g, info);
+    const old = createServer((socket) => socket.on("data", (data) => socket.write(respond(data))));
+    await once(old.listen(0, "127.0.0.1"), "listening");
     const { port } = old.address() as AddressInfo;
-    await refuses(`redis://:canary@127.0.0.1:${port}`, /^it is Redis 6\.0, and 6\.2 or newer is needed$/);
+    await refuses(`redis://:canary@127.0.0.1:${port}`, /Redis 6\.0.* 6\.2 or newer/);
     await new Promise((resolve) => old.close(resolve));
   });
 
   for (const given of ["localhost:6379", "http://localhost", "redis://"]) {
-    it(`is refused as ${JSON.stringify(given)}`, () => refuses(given, /must be true, or an address: redis:/));
+    it(`is refused as ${JSON.stringify(given)}`, () => refuses(given, /must be true, or an address/));
   }
 
-  it("is asked for by its package where there is no redis-server", async function () {
+  it("is asked for by its package if there is no redis-server", async function () {
     if (process.platform === "win32") {
       console.log("      skipped: there is no /bin/sh to leave on PATH");
       this.skip();
     }
-    const directory = mkdtempSync(join(tmpdir(), "rekey-path-"));
-    symlinkSync("/bin/sh", join(directory, "sh"));
+    const folder = new Folder();
+    symlinkSync("/bin/sh", folder.path("sh"));
     const path = process.env.PATH;
-    process.env.PATH = directory;
+    process.env.PATH = folder.directory;
     try {
-      await refuses(true, /there is no redis-server on PATH: install it .*redis-server/);
+      await refuses(true, /no redis-server on PATH: install .*redis-server/);
     } finally {
       process.env.PATH = path;
-      rmSync(directory, { recursive: true });
+      folder.remove();
     }
+  });
+});
+
+withRedis("local platform: an attached Redis, and its outages", () => {
+  let redis: RedisServer;
+  let line: RedisLine;
+  let platform: Platform;
+  /** The database's address in the Redis itself, around the line. */
+  const direct = (url = platform.database("db-quickstart").redisUrl) =>
+    (url ?? "").replace(/:\d+$/, `:${new URL(redis.url).port}`);
+  /** Waits until the Redis takes the password that the platform has recorded. */
+  const agreed = async () => {
+    while (!(await whoAmI(direct()).catch(() => undefined))) await sleep(20);
+  };
+
+  before(async () => (redis = await startRedisServer()));
+  after(() => redis.close());
+  beforeEach(async () => {
+    const { port, password } = new URL(redis.url);
+    line = new RedisLine(Number(port));
+    await line.open();
+    platform = await startPlatform({ redis: `redis://:${password}@127.0.0.1:${line.port}` });
+  });
+  afterEach(async () => {
+    await platform.close();
+    line.close();
+  });
+
+  it("responds with 503 while it is away, the password unchanged, and goes on when it is back", async () => {
+    const before = platform.database("db-quickstart");
+    line.close();
+    const { status, error } = await resetPassword(platform);
+    assert.equal(status, 503);
+    assert.match(error, /^redis: .+ "db-quickstart" is unchanged/);
+    assert.deepEqual(platform.database("db-quickstart"), before);
+    assert.equal(await whoAmI(direct()), "rekey-db-quickstart");
+    await line.open();
+    while ((await resetPassword(platform)).status !== 200) await sleep(20);
+    assert.equal(platform.resetCount, 1);
+    await assert.rejects(whoAmI(direct(before.redisUrl)), /WRONGPASS/);
+    assert.equal(await whoAmI(direct()), "rekey-db-quickstart");
+  });
+
+  it("reverts a password whose confirmation was lost", async () => {
+    const before = platform.database("db-quickstart");
+    line.loseAnswers = true;
+    assert.equal((await resetPassword(platform)).status, 503);
+    assert.deepEqual(platform.database("db-quickstart"), before);
+    await assert.rejects(whoAmI(direct()), /WRONGPASS/, "the test must have lost the response, not the request");
+    line.loseAnswers = false;
+    await agreed();
+  });
+
+  it("creates the users again in a Redis that has lost them", async () => {
+    const admin = await session(redis.url);
+    await admin.call("acl", "deluser", "rekey-db-quickstart", "rekey-db-sessions");
+    line.cut();
+    await agreed();
+    admin.disconnect();
+  });
+
+  it("loses nothing but the platform's own users when the platform ends", async () => {
+    const admin = await session(redis.url);
+    await admin.call("acl", "setuser", "someone", "on", ">else");
+    await admin.set("kept", "value");
+    await platform.close();
+    assert.deepEqual(await admin.call("acl", "users"), ["default", "someone"]);
+    assert.equal(await admin.get("kept"), "value");
+    admin.disconnect();
+  });
+
+  it("keeps the users of a platform that was killed, until the next start takes them over", async () => {
+    const databases = ["taken over"];
+    const left = await killedPlatform({ redis: redis.url, databases }, "taken over");
+    assert.equal(await whoAmI(left), "rekey-taken%20over");
+    const next = await startPlatform({ redis: redis.url, databases });
+    await assert.rejects(whoAmI(left), /WRONGPASS/);
+    assert.equal(await whoAmI(next.database("taken over").redisUrl), "rekey-taken%20over");
+    await next.close();
   });
 });

@@ -1,19 +1,13 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { freePort } from "../../../local/platform/redisServer";
 import { caFile, certificateFiles } from "../../faults/certificates";
-import { projectRoot } from "../../support/host";
+import { Folder } from "../../support/folder";
 import { withRedis } from "../../support/redis";
-import { runAsync } from "../../support/runAsync";
+import { Run, runSource } from "../support/source";
 
-/**
- * Prints what a database's client is told with the first password, then with it again after a reset, and with the
- * second one.
- */
+/** Prints the user of a client with the first password, again after a reset, and with the second password. */
 const source = `
   const { startPlatform } = require("./local/platform");
   const { resetPassword } = require("./test/local/platform/client");
@@ -31,11 +25,11 @@ const source = `
 
 withRedis("local platform: a Redis behind TLS", () => {
   it("takes its users' passwords by rediss://", async function () {
-    const [port, directory] = [await freePort(), mkdtempSync(join(tmpdir(), "rekey-tls-"))];
+    const [port, folder] = [await freePort(), new Folder()];
     const { cert, key } = certificateFiles("good");
     const files = ["--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file", caFile];
     const listen = ["--bind", "127.0.0.1", "--port", "0", "--tls-port", String(port), "--tls-auth-clients", "no"];
-    const redis = spawn("redis-server", [...listen, ...files, "--dir", directory, "--save", ""]);
+    const redis = spawn("redis-server", [...listen, ...files, "--dir", folder.directory, "--save", ""]);
     const ended = once(redis, "close");
     try {
       let said = "";
@@ -49,15 +43,13 @@ withRedis("local platform: a Redis behind TLS", () => {
       }
       assert.match(said, /Ready to accept/);
       const env = { NODE_EXTRA_CA_CERTS: caFile, REDIS_ADDRESS: `rediss://127.0.0.1:${port}` };
-      const args = ["-r", "ts-node/register/transpile-only", "-e", source];
-      const { output } = await runAsync(process.execPath, args, { cwd: projectRoot, env });
-      const seen = JSON.parse(output.trim().split("\n").at(-1) ?? "") as unknown;
       const user = "rekey-db-sessions";
+      const seen = await new Run(runSource(source, [], env)).started();
       assert.deepEqual(seen, ["rediss:", true, user, "WRONGPASS", user]);
     } finally {
       redis.kill("SIGKILL");
       await ended;
-      rmSync(directory, { recursive: true });
+      folder.remove();
     }
   });
 });

@@ -13,9 +13,9 @@ withChromium("local platform: the console in Chromium", function () {
   this.timeout(180_000);
   let browser: Browser;
   let platform: Platform;
-  /** It takes messages and answers none. */
+  /** It receives messages and never responds. */
   let destination: Destination;
-  /** What pages have complained of, and where they have sent requests. */
+  /** The errors of pages, and the hosts that they have sent requests to. */
   let complaints: string[];
   let hosts: Set<string>;
 
@@ -63,8 +63,12 @@ withChromium("local platform: the console in Chromium", function () {
     page.getByRole("row").filter({ has: page.getByRole("rowheader", { name }) });
   const shows = (page: Page, name: string, ...texts: string[]) =>
     texts.reduce((found, text) => found.filter({ hasText: text }), row(page, name)).waitFor();
+  const hasCell = (page: Page, key: string, name: string) =>
+    row(page, key).getByRole("cell", { name, exact: true }).waitFor();
+  const status = (page: Page, text: string) => page.getByRole("status").filter({ hasText: text }).waitFor();
+  const click = (page: Page, name: string) => page.getByRole("button", { name }).click();
 
-  it("shows a reset that came over HTTP, and complains of nothing, and asks no other machine", async () => {
+  it("shows a reset made over HTTP, without an error or a request to another machine", async () => {
     const page = await open();
     await shows(page, "cache", "never");
     assert.equal((await resetPassword(platform, "cache")).status, 200);
@@ -75,67 +79,59 @@ withChromium("local platform: the console in Chromium", function () {
     assert.equal(new URL(page.url()).hash, "");
     assert.deepEqual(complaints, []);
     assert.deepEqual([...hosts], [new URL(platform.url).host]);
-    assert.deepEqual(
-      platform.requests.map(({ method }) => method),
-      ["POST"],
-    );
+    assert.equal(platform.requests.length, 1);
   });
 
-  it("moves the gauges of a key when messages are published, and lets the next ones go when it is reset", async () => {
+  it("moves the gauges of a key when messages are published, and dispatches the next ones when it is reset", async () => {
     const page = await open();
     await publish(12);
     await shows(page, "orders", "5 of 5", "5 of 100", "in 1 d");
     const running = row(page, "orders").getByRole("meter", { name: "Running of orders" });
-    assert.deepEqual(
-      [await running.getAttribute("aria-valuenow"), await running.getAttribute("aria-valuemax")],
-      ["5", "5"],
-    );
+    for (const name of ["aria-valuenow", "aria-valuemax"]) assert.equal(await running.getAttribute(name), "5");
     const { width: full } = (await running.boundingBox()) ?? { width: 0 };
     const rate = row(page, "orders").getByRole("meter", { name: "Rate of orders" }).locator("div");
     const { width = 0 } = (await rate.boundingBox()) ?? {};
     assert.equal(Math.round((100 * width) / full), 5);
-    await row(page, "orders").getByRole("cell", { name: "7", exact: true }).waitFor();
-    await row(page, "orders")
-      .getByRole("img", { name: /^orders, last 5 minutes: 7 waiting, at most 7; 5 run/ })
-      .waitFor();
+    await hasCell(page, "orders", "7");
+    const history = { name: /^orders, last 5 minutes: 7 waiting, at most 7; 5 run/ };
+    await row(page, "orders").getByRole("img", history).waitFor();
     const before = destination.deliveries.length;
 
-    await page.getByRole("button", { name: "Reset flow control of orders" }).click();
+    await click(page, "Reset flow control of orders");
     await destination.arrived(before + 5);
-    await page.getByRole("status").filter({ hasText: "Flow control of orders was reset." }).waitFor();
-    await row(page, "orders").getByRole("cell", { name: "2", exact: true }).waitFor();
-    await page.screenshot({ path: join(screenshots, "light.png"), fullPage: true });
+    await status(page, "Flow control of orders was reset.");
+    await hasCell(page, "orders", "2");
     assert.deepEqual(complaints, []);
   });
 
-  it("holds back the messages of a key, and lets them go on", async () => {
+  it("pauses and resumes the messages of a key", async () => {
     const page = await open();
     await publish(1, "orders", "parallelism=9");
-    await page.getByRole("button", { name: "Pause delivery of orders" }).click();
+    await click(page, "Pause delivery of orders");
     await shows(page, "orders", "paused");
     const before = destination.deliveries.length;
     await publish(3, "orders", "parallelism=9");
-    await row(page, "orders").getByRole("cell", { name: "3", exact: true }).waitFor();
+    await hasCell(page, "orders", "3");
     assert.equal(destination.deliveries.length, before);
-    await page.getByRole("button", { name: "Resume delivery of orders" }).click();
+    await click(page, "Resume delivery of orders");
     await destination.arrived(before + 3);
     await row(page, "orders").filter({ hasNotText: "paused" }).waitFor();
   });
 
-  it("resets a password after a confirmation alone", async () => {
+  it("resets a password only after a confirmation", async () => {
     const page = await open();
-    await page.getByRole("button", { name: "Reset password of cache" }).click();
+    await click(page, "Reset password of cache");
     const dialog = page.getByRole("dialog", { name: "Reset the password of cache?" });
     await dialog.getByRole("button", { name: "Cancel" }).click();
     await dialog.waitFor({ state: "hidden" });
     assert.equal(platform.resetCount, 0);
-    await page.getByRole("button", { name: "Reset password of cache" }).click();
+    await click(page, "Reset password of cache");
     await dialog.getByRole("button", { name: "Reset password" }).click();
-    await page.getByRole("status").filter({ hasText: "The password of cache was reset." }).waitFor();
+    await status(page, "The password of cache was reset.");
     assert.deepEqual([platform.database("cache").resets, platform.database("sessions").resets], [1, 0]);
   });
 
-  it("is operated by the keyboard alone, with the focus to be seen, and keeps it while the numbers move", async () => {
+  it("works with the keyboard alone, shows the focus, and keeps it while the numbers change", async () => {
     await publish(12);
     const page = await open();
     await shows(page, "orders", "5 of 5");
@@ -147,10 +143,9 @@ withChromium("local platform: the console in Chromium", function () {
       }
     };
     await tabTo("Reset flow control of orders");
-    const outline = await page.evaluate("getComputedStyle(document.activeElement).outlineStyle");
-    assert.equal(outline, "solid");
+    assert.equal(await page.evaluate("getComputedStyle(document.activeElement).outlineStyle"), "solid");
     await page.keyboard.press("Enter");
-    await row(page, "orders").getByRole("cell", { name: "2", exact: true }).waitFor();
+    await hasCell(page, "orders", "2");
     assert.equal(await focused(), "Reset flow control of orders");
 
     await tabTo("Reset password of cache");
@@ -160,33 +155,32 @@ withChromium("local platform: the console in Chromium", function () {
     await page.keyboard.press("Space");
     await page.keyboard.press("Tab");
     await page.keyboard.press("Enter");
-    await page.getByRole("status").filter({ hasText: "The password of cache was reset." }).waitFor();
+    await status(page, "The password of cache was reset.");
     assert.equal(platform.resetCount, 1);
   });
 
-  it("is dark where the system is, and can be read in both", async () => {
+  it("follows the color scheme of the system, and is readable in both", async () => {
     await publish(12);
     for (const colorScheme of ["light", "dark"] as const) {
       const page = await open(platform.consoleUrl, { colorScheme });
       await shows(page, "orders", "5 of 5");
       await page.screenshot({ path: join(screenshots, `${colorScheme}.png`), fullPage: true });
-      const color = async (selector: string, property: string) => {
-        const style = await page.evaluate<string>(
-          `getComputedStyle(document.querySelector("${selector}")).${property}`,
-        );
-        return (style.match(/\d+/g) ?? []).slice(0, 3).map(Number);
+      const luminanceOf = async (selector: string, property: string) => {
+        const style = `getComputedStyle(document.querySelector("${selector}")).${property}`;
+        return luminance((await page.evaluate<string>(style)).match(/\d+/g)?.slice(0, 3).map(Number));
       };
-      const background = await color("body", "backgroundColor");
-      const texts = await Promise.all(
-        ["body", "thead th", "#keys-summary"].map((selector) => color(selector, "color")),
-      );
-      assert.equal(luminance(background) > 0.5, colorScheme === "light");
-      // WCAG 2, level AA.
-      for (const text of texts) assert.ok(contrast(text, background) >= 4.5, `${text.join()} on ${background.join()}`);
+      const background = await luminanceOf("body", "backgroundColor");
+      assert.equal(background > 0.5, colorScheme === "light");
+      for (const selector of ["body", "thead th", "#keys-summary"]) {
+        const text = await luminanceOf(selector, "color");
+        // WCAG 2, level AA.
+        const contrast = (Math.max(text, background) + 0.05) / (Math.min(text, background) + 0.05);
+        assert.ok(contrast >= 4.5, `${selector}: ${contrast}`);
+      }
     }
   });
 
-  it("signs in by hand, says when that fails, and keeps the credentials in the tab alone", async () => {
+  it("signs in by hand, reports a failure, and keeps the credentials only in the tab", async () => {
     const page = await open(platform.url);
     const fill = async (password: string) => {
       await page.getByLabel("User name").fill(platform.username);
@@ -195,19 +189,19 @@ withChromium("local platform: the console in Chromium", function () {
       await page.keyboard.press("Enter");
     };
     await fill("guessed");
-    await page.getByRole("status").filter({ hasText: "These are not the credentials" }).waitFor();
+    await status(page, "These are not the credentials");
     await fill(platform.password);
     await shows(page, "cache", "never");
     await page.reload();
     await shows(page, "cache", "never");
     assert.deepEqual(await page.evaluate("[localStorage.length, document.cookie]"), [0, ""]);
-    await page.getByRole("button", { name: "Sign out" }).click();
+    await click(page, "Sign out");
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
     assert.equal(await page.evaluate("sessionStorage.length"), 0);
     assert.equal(await row(page, "cache").count(), 0);
   });
 
-  it("finds a key among 10,000, and takes no name for HTML", async () => {
+  it("finds a key among 10,000, and escapes names in HTML", async () => {
     const hostile = `<img src=x onerror="document.title='taken'">`;
     const names = [...Array.from({ length: 10_000 }, (_, index) => `key-${index}`), hostile];
     await platform.close();
@@ -222,15 +216,15 @@ withChromium("local platform: the console in Chromium", function () {
     assert.deepEqual(complaints, []);
   });
 
-  it("says that the platform does not answer, and goes on when it does", async () => {
+  it("reports that the platform does not respond, and continues when it does", async () => {
     const page = await open();
     await shows(page, "cache", "never");
     const { username, password, queueToken } = platform;
     await platform.close();
-    await page.getByRole("status").filter({ hasText: "The platform does not answer." }).waitFor();
+    await status(page, "The platform does not answer.");
     const port = Number(new URL(platform.url).port);
     platform = await startPlatform({ port, username, password, queueToken, databases: ["cache"] });
-    await page.getByRole("status").filter({ hasText: "The platform answers again." }).waitFor();
+    await status(page, "The platform answers again.");
     assert.equal((await send(platform, "GET", "/local/console", basic(platform))).status, 200);
   });
 });
@@ -241,9 +235,4 @@ function luminance(color: readonly number[] = []): number {
     return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
   });
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
-}
-
-function contrast(one: readonly number[], other: readonly number[] = []): number {
-  const [dark = 0, light = 0] = [luminance(one), luminance(other)].sort((a, b) => a - b);
-  return (light + 0.05) / (dark + 0.05);
 }

@@ -1,15 +1,19 @@
 import assert from "node:assert/strict";
-import { type Platform, startPlatform } from "../../../../local/platform/index";
+import { type Platform, type PlatformOptions, startPlatform } from "../../../../local/platform/index";
 import { mostRows, type Snapshot } from "../../../../local/platform/console/snapshot";
-import { basic, bearer, queue, resetPassword, send } from "../client";
+import { basic, bearer, queue, resetPassword, resetPath, send } from "../client";
 
 const data = "/local/console";
-const reset = "/v2/keyvalue/reset-password/db-quickstart";
 const pageFiles = ["/", ...["console.css", "console.js", "platform.js"].map((file) => `/console/${file}`)];
 
 describe("local platform: what the console reads", () => {
   let platform: Platform;
+  beforeEach(async () => (platform = await startPlatform()));
   afterEach(() => platform.close());
+  const restart = async (options: PlatformOptions) => {
+    await platform.close();
+    platform = await startPlatform(options);
+  };
 
   const read = async (search = ""): Promise<Snapshot> => {
     const { status, body } = await send(platform, "GET", `${data}?search=${search}`, basic(platform));
@@ -17,8 +21,7 @@ describe("local platform: what the console reads", () => {
     return body as Snapshot;
   };
 
-  it("serves the page to everybody, without a secret, and allows it nothing from elsewhere", async () => {
-    platform = await startPlatform();
+  it("serves the page without credentials or secrets, and lets it load nothing from elsewhere", async () => {
     for (const path of pageFiles) {
       const { status, headers, text } = await send(platform, "GET", path);
       assert.equal(status, 200, path);
@@ -31,27 +34,26 @@ describe("local platform: what the console reads", () => {
     assert.match((await send(platform, "GET", "/")).text, /^<!doctype html>/);
   });
 
-  it("answers 405 to what does not read it", async () => {
-    platform = await startPlatform();
+  it("responds with 405 to methods that do not read", async () => {
     for (const path of [...pageFiles, data]) {
       const { status, headers } = await send(platform, "POST", path);
       assert.deepEqual([status, headers["allow"]], [405, "GET, HEAD"], path);
     }
   });
 
-  it("shows its data to the holder of the management's credentials alone, and no password", async () => {
-    platform = await startPlatform({ databases: ["db-quickstart"] });
+  it("returns its data only with the management credentials, and no password", async () => {
+    await restart({ databases: ["db-quickstart"] });
     await resetPassword(platform);
     for (const authorization of [undefined, bearer(platform), basic({ username: "ops", password: "guessed" })]) {
       assert.equal((await send(platform, "GET", data, authorization)).status, 401);
     }
     const snapshot = await read();
     const { password, restToken, lastResetAt } = platform.database("db-quickstart");
-    const text = JSON.stringify(snapshot);
     assert.deepEqual(snapshot.databases.shown, [{ id: "db-quickstart", resets: 1, generation: 2, lastResetAt }]);
-    [password, restToken, platform.password, platform.queueToken].forEach((secret) =>
-      assert.ok(!text.includes(secret)),
-    );
+    const text = JSON.stringify(snapshot);
+    for (const secret of [password, restToken, platform.password, platform.queueToken]) {
+      assert.ok(!text.includes(secret));
+    }
   });
 
   it("is of a bounded size with 10,000 keys: the busiest by name, and what a search finds", async () => {
@@ -59,16 +61,13 @@ describe("local platform: what the console reads", () => {
     const flowControlKeys = Array.from({ length: 10_000 }, (_, index) => {
       return { flowControlKey: `Key-${index}`, waitListSize: busy(index), parallelismCount: 1 };
     });
-    platform = await startPlatform({ flowControlKeys });
+    await restart({ flowControlKeys });
     const { flowControlKeys: keys } = await read();
     assert.deepEqual([keys.count, keys.found, keys.shown.length, keys.running], [10_000, 10_000, mostRows, 10_000]);
     const names = keys.shown.map(({ flowControlKey }) => flowControlKey);
     assert.deepEqual(names, names.toSorted());
     const waiting = flowControlKeys.filter(({ waitListSize }) => waitListSize > 0);
-    assert.deepEqual(
-      waiting.filter(({ flowControlKey }) => !names.includes(flowControlKey)),
-      [],
-    );
+    assert.ok(waiting.every(({ flowControlKey }) => names.includes(flowControlKey)));
     assert.equal(keys.waiting, waiting.reduce((sum, { waitListSize }) => sum + waitListSize, 0)); // prettier-ignore
     const { found, shown } = (await read("KEY-123")).flowControlKeys;
     assert.deepEqual([found, shown[0]?.flowControlKey], [11, "Key-123"]);
@@ -76,7 +75,7 @@ describe("local platform: what the console reads", () => {
 
   it("shows the newest requests first, cut where they are long, and none of its own", async () => {
     const told: string[] = [];
-    platform = await startPlatform({ onRequest: ({ path }) => told.push(path) });
+    await restart({ onRequest: ({ path }) => told.push(path) });
     for (let index = 0; index < mostRows + 5; index++) {
       await queue(platform, "GET", `/flowControl/${index}`);
     }
@@ -92,7 +91,7 @@ describe("local platform: what the console reads", () => {
 
   it("shows the databases that were reset last", async () => {
     const databases = Array.from({ length: mostRows + 10 }, (_, index) => `db-${100 + index}`);
-    platform = await startPlatform({ databases });
+    await restart({ databases });
     const last = databases.at(-1) ?? "";
     await resetPassword(platform, last);
     const { databases: shown } = await read();
@@ -100,50 +99,46 @@ describe("local platform: what the console reads", () => {
     assert.deepEqual(shown.shown.at(-1)?.id, last);
   });
 
-  it("is not counted by requestsPerSecond, and is answered beyond it", async () => {
-    platform = await startPlatform({ requestsPerSecond: 1 });
+  it("is not limited or counted by requestsPerSecond", async () => {
+    await restart({ requestsPerSecond: 1 });
     for (let index = 0; index < 5; index++) await read();
     assert.equal((await resetPassword(platform)).status, 200);
     await read();
   });
 
-  it("meets no fault that was asked for another request", async () => {
-    platform = await startPlatform();
+  it("is not affected by a fault for another request", async () => {
     platform.failNext({ status: 500 });
     await read();
     assert.equal((await resetPassword(platform)).status, 500);
   });
 
   for (const host of ["rebound.example.com", "rebound.example.com:80", "127.0.0.1.example.com", "localhost.example"]) {
-    it(`refuses the name ${host}, which somebody else's DNS may lead here`, async () => {
-      platform = await startPlatform();
+    it(`refuses the name ${host}, which a foreign DNS server may point here`, async () => {
       for (const path of [...pageFiles, data]) {
-        const answer = await send(platform, "GET", path, basic(platform), { headers: { host } });
-        assert.equal(answer.status, 403, path);
-        assert.match((answer.body as { error: string }).error, /^Host: .*open the console by those/);
+        const { status, error } = await send(platform, "GET", path, basic(platform), { headers: { host } });
+        assert.equal(status, 403, path);
+        assert.match(error, /^Host: /);
       }
     });
   }
 
   for (const host of ["localhost", "LOCALHOST:8080", "app.localhost", "127.0.0.1:1", "[::1]:8080", "192.0.2.1"]) {
     it(`is opened by ${host}`, async () => {
-      platform = await startPlatform();
       assert.equal((await send(platform, "GET", "/", undefined, { headers: { host } })).status, 200);
     });
   }
 
   for (const origin of ["https://example.com", "null", "http://127.0.0.1:1", "http://localhost"]) {
-    it(`does nothing for a page of ${origin}, though it comes with the credentials`, async () => {
-      platform = await startPlatform();
-      const answer = await send(platform, "POST", reset, basic(platform), { headers: { origin } });
-      assert.equal(answer.status, 403);
-      assert.match((answer.body as { error: string }).error, /^Origin: .*is a page of another site$/);
+    it(`refuses a page of ${origin}, even with the credentials`, async () => {
+      const { status, error } = await send(platform, "POST", resetPath, basic(platform), { headers: { origin } });
+      assert.equal(status, 403);
+      assert.match(error, /^Origin: .*another site/);
       assert.equal(platform.resetCount, 0);
     });
   }
 
-  it("does what its own page asks for", async () => {
-    platform = await startPlatform();
-    assert.equal((await send(platform, "POST", reset, basic(platform), { headers: { origin: platform.url } })).status, 200); // prettier-ignore
+  it("accepts requests of its own page", async () => {
+    const headers = { origin: platform.url };
+    assert.equal((await send(platform, "POST", resetPath, basic(platform), { headers })).status, 200);
   });
 });

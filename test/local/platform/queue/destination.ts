@@ -1,13 +1,15 @@
+import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { type AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { until } from "../../../support/results";
 
 export interface Delivery {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingMessage["headers"];
   readonly body: string;
-  /** Answers it. */
-  answer(status?: number, body?: string): void;
+  respond(status?: number, body?: string): void;
 }
 
 /** A server that messages are delivered to. It measures what really arrives. */
@@ -17,10 +19,9 @@ export class Destination {
   atOnce = 0;
   mostAtOnce = 0;
   readonly #server = createServer((request, response) => void this.#take(request, response));
-  readonly #waiting: { readonly count: number; readonly resolve: () => void }[] = [];
 
-  /** @param react called with each delivery that has arrived; default: it is answered with 200 */
-  constructor(readonly react: (delivery: Delivery) => void = (delivery) => delivery.answer()) {}
+  /** @param react called with each delivery; default: it responds with 200 */
+  constructor(readonly react: (delivery: Delivery) => void = (delivery) => delivery.respond()) {}
 
   get url(): string {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
@@ -31,41 +32,30 @@ export class Destination {
   }
 
   async start(): Promise<this> {
-    await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
+    await once(this.#server.listen(0, "127.0.0.1"), "listening");
     return this;
   }
 
   /** Waits until so many messages have arrived since the start. */
   async arrived(count: number): Promise<void> {
-    if (this.deliveries.length < count) {
-      await new Promise<void>((resolve) => this.#waiting.push({ count, resolve }));
-    }
+    await until(() => this.deliveries.length >= count, 60_000);
   }
 
   async close(): Promise<void> {
-    const closed = new Promise((resolve) => this.#server.close(resolve));
+    const closed = once(this.#server.close(), "close");
     this.#server.closeAllConnections();
     await closed;
   }
 
   async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     this.mostAtOnce = Math.max(this.mostAtOnce, ++this.atOnce);
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) {
-      chunks.push(chunk as Buffer);
-    }
-    const delivery: Delivery = {
-      method: request.method ?? "",
-      path: request.url ?? "",
-      headers: request.headers,
-      body: Buffer.concat(chunks).toString(),
-      answer: (status = 200, body = "") => {
-        this.atOnce--;
-        response.writeHead(status, { "x-from": "destination" }).end(body);
-      },
+    const { method = "", url: path = "", headers } = request;
+    const respond = (status = 200, body = "") => {
+      this.atOnce--;
+      response.writeHead(status, { "x-from": "destination" }).end(body);
     };
+    const delivery: Delivery = { method, path, headers, body: await text(request), respond };
     this.deliveries.push(delivery);
     this.react(delivery);
-    this.#waiting.forEach(({ count, resolve }) => count <= this.deliveries.length && resolve());
   }
 }

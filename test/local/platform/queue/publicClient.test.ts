@@ -2,14 +2,16 @@ import assert from "node:assert/strict";
 import { Client } from "@upstash/qstash";
 import { type FlowControlRecord, type Platform, startPlatform } from "../../../../local/platform/index";
 import { queue } from "../client";
-import { Destination } from "./destination";
+import { type Delivery, Destination } from "./destination";
 
-describe("local platform: a public client, as it is", () => {
+describe("local platform: a public client, unmodified", () => {
   let platform: Platform;
   let destination: Destination;
   let client: Client;
+  let url: string;
   beforeEach(async () => {
     destination = await new Destination().start();
+    ({ url } = destination);
     platform = await startPlatform({ flowControlKeys: [] });
     client = new Client({ baseUrl: platform.url, token: platform.queueToken, retry: false });
   });
@@ -19,82 +21,64 @@ describe("local platform: a public client, as it is", () => {
   });
 
   const flowControl = { key: "orders", parallelism: 2, rate: 3, period: "1d" } as const;
-  const record = () => client.flowControl.get("orders");
 
   it("publishes, and the message arrives as it was sent", async () => {
-    const { messageId } = await client.publish({
-      url: `${destination.url}/a%20b//c?x=1&y=%2F`,
-      method: "PUT",
-      headers: { "X-Custom": "1", "Content-Type": "text/plain" },
-      body: "größe",
-    });
+    const path = "/a%20b//c?x=1&y=%2F";
+    const headers = { "X-Custom": "1", "Content-Type": "text/plain" };
+    const { messageId } = await client.publish({ url: url + path, method: "PUT", headers, body: "größe" });
     await destination.arrived(1);
-    const [{ method, path, headers, body }] = destination.deliveries as [(typeof destination.deliveries)[0]];
-    assert.deepEqual([method, path, body], ["PUT", "/a%20b//c?x=1&y=%2F", "größe"]);
-    assert.deepEqual([headers["x-custom"], headers["content-type"]], ["1", "text/plain"]);
-    assert.equal(headers["upstash-message-id"], messageId);
-    assert.equal(headers.authorization, undefined, "the token of the queue is nothing for destinations");
+    const [{ method, path: target, body, headers: received }] = destination.deliveries as [Delivery];
+    assert.deepEqual({ method, target, body }, { method: "PUT", target: path, body: "größe" });
+    const { "x-custom": custom, "content-type": type, "upstash-message-id": id, authorization } = received;
+    assert.deepEqual({ custom, type, id }, { custom: "1", type: "text/plain", id: messageId });
+    assert.equal(authorization, undefined, "the queue's token is not for destinations");
   });
 
   it("publishes JSON with a callback, and a batch", async () => {
-    await client.publishJSON({
-      url: destination.url,
-      body: { a: 1 },
-      callback: `${destination.url}/callback`,
-      retries: 0,
-    });
+    await client.publishJSON({ url, body: { a: 1 }, callback: `${url}/callback`, retries: 0 });
     await destination.arrived(2);
     assert.deepEqual([destination.bodies[0], destination.deliveries[1]?.path], ['{"a":1}', "/callback"]);
     const accepted = await client.batchJSON([
-      { url: `${destination.url}/1`, body: 1, flowControl },
-      { url: `${destination.url}/2`, body: 2, queueName: "q", headers: { "X-Custom": "2" } },
+      { url: `${url}/1`, body: 1, flowControl },
+      { url: `${url}/2`, body: 2, queueName: "q", headers: { "X-Custom": "2" } },
     ]);
     assert.equal(accepted.length, 2);
     await destination.arrived(4);
-    const batch = destination.deliveries.slice(2).sort((one, other) => (one.path < other.path ? -1 : 1));
-    assert.deepEqual(
-      batch.map(({ path, body, headers }) => [path, body, headers["x-custom"]]),
-      [
-        ["/1", "1", undefined],
-        ["/2", "2", "2"],
-      ],
-    );
+    const batch = destination.deliveries
+      .slice(2)
+      .map(({ path, body, headers }) => `${path} ${body} ${String(headers["x-custom"])}`);
+    assert.deepEqual(batch.sort(), ["/1 1 undefined", "/2 2 2"]);
   });
 
   it("reads, pauses, resumes, pins, unpins and resets a flow-control key", async () => {
+    const record = () => client.flowControl.get("orders");
+    const key = { flowControlKey: "orders", parallelismMax: 2, rateMax: 3, ratePeriod: 86_400 };
     await client.flowControl.pause("orders");
-    await client.batch(Array.from({ length: 9 }, () => ({ url: destination.url, body: "x", flowControl })));
-    assert.deepEqual(await record(), {
-      flowControlKey: "orders",
-      waitListSize: 9,
-      parallelismMax: 2,
-      rateMax: 3,
-      ratePeriod: 86_400,
-      isPaused: true,
-    });
+    await client.batch(Array.from({ length: 9 }, () => ({ url, body: "x", flowControl })));
+    assert.deepEqual(await record(), { ...key, waitListSize: 9, isPaused: true });
     await client.flowControl.resume("orders");
     await destination.arrived(3);
     const { rateCount, isPaused } = await record();
-    assert.deepEqual([rateCount, isPaused], [3, undefined]);
+    assert.deepEqual({ rateCount, isPaused }, { rateCount: 3, isPaused: undefined });
     await client.flowControl.resetRate("orders");
     await destination.arrived(6);
     await client.flowControl.pin("orders", { parallelism: 5, rate: 1, period: 60 });
     await destination.arrived(7);
-    const pinned = await record();
-    assert.deepEqual(
-      [pinned.parallelismMax, pinned.rateMax, pinned.ratePeriod, pinned.isPinnedParallelism, pinned.isPinnedRate],
-      [5, 1, 60, true, true],
-    );
+    const { parallelismMax, rateMax, ratePeriod, isPinnedParallelism, isPinnedRate } = await record();
+    assert.deepEqual({ parallelismMax, rateMax, ratePeriod }, { parallelismMax: 5, rateMax: 1, ratePeriod: 60 });
+    assert.deepEqual([isPinnedParallelism, isPinnedRate], [true, true]);
     await client.flowControl.unpin("orders", { parallelism: true, rate: true });
     assert.equal((await record()).isPinnedRate, undefined);
-    // The public client has no reset of both counters and no list; the document has.
+    // The interface has a reset of both counters and a list; the public client has neither.
     assert.equal((await queue(platform, "POST", "/flowControl/orders/reset")).status, 200);
     await destination.arrived(8);
     const listed = (await queue(platform, "GET", "/flowControl?search=rder")).body as FlowControlRecord[];
-    assert.deepEqual(
-      listed.map(({ flowControlKey, waitListSize, rateCount }) => [flowControlKey, waitListSize, rateCount]),
-      [["orders", 1, 1]],
-    );
+    const counters = listed.map(({ flowControlKey, waitListSize, rateCount }) => [
+      flowControlKey,
+      waitListSize,
+      rateCount,
+    ]);
+    assert.deepEqual(counters, [["orders", 1, 1]]);
     assert.equal(destination.deliveries.length, 8);
   });
 
@@ -105,74 +89,49 @@ describe("local platform: a public client, as it is", () => {
   it("makes, reads, pauses, resumes, fills and deletes a queue", async () => {
     const jobs = client.queue({ queueName: "jobs" });
     await jobs.upsert({ parallelism: 1, paused: true });
-    for (const body of ["a", "b", "c"]) {
-      await jobs.enqueue({ url: destination.url, body });
-    }
+    for (const body of ["a", "b", "c"]) await jobs.enqueue({ url, body });
     const { name, parallelism, lag, paused } = await jobs.get();
-    assert.deepEqual([name, parallelism, lag, paused], ["jobs", 1, 3, true]);
+    assert.deepEqual({ name, parallelism, lag, paused }, { name: "jobs", parallelism: 1, lag: 3, paused: true });
     await jobs.resume();
     await destination.arrived(3);
     assert.deepEqual(destination.bodies, ["a", "b", "c"]);
     await jobs.pause();
-    assert.deepEqual(
-      (await jobs.list()).map(({ paused }) => paused),
-      [true],
-    );
+    const [only, ...others] = await jobs.list();
+    assert.deepEqual([only?.paused, others], [true, []]);
     await jobs.delete();
     await assert.rejects(jobs.get(), /queueName: there is no queue/);
   });
 
   it("makes, reads, pauses, resumes and deletes schedules, which run", async () => {
-    const { scheduleId } = await client.schedules.create({
-      destination: destination.url,
-      cron: "* * * * * *",
-      body: "tick",
-    });
+    const { scheduleId } = await client.schedules.create({ destination: url, cron: "* * * * * *", body: "tick" });
     await destination.arrived(1);
     await client.schedules.pause({ schedule: scheduleId });
     assert.equal((await client.schedules.get(scheduleId)).isPaused, true);
     await client.schedules.resume({ schedule: scheduleId });
-    await client.schedules.create({
-      scheduleId: "nightly-1.0_x",
-      destination: destination.url,
-      cron: "0 4 * * *",
-      flowControl,
-    });
-    const nightly = await client.schedules.get("nightly-1.0_x");
-    assert.deepEqual(
-      [nightly.flowControlKey, nightly.parallelism, nightly.rate, nightly.period],
-      ["orders", 2, 3, 86_400],
-    );
+    const nightlyId = "nightly-1.0_x";
+    await client.schedules.create({ scheduleId: nightlyId, destination: url, cron: "0 4 * * *", flowControl });
+    const { flowControlKey, parallelism, rate, period } = await client.schedules.get(nightlyId);
+    const limits = { flowControlKey: "orders", parallelism: 2, rate: 3, period: 86_400 };
+    assert.deepEqual({ flowControlKey, parallelism, rate, period }, limits);
     await client.schedules.delete(scheduleId);
-    assert.deepEqual(
-      (await client.schedules.list()).map((schedule) => schedule.scheduleId),
-      ["nightly-1.0_x"],
-    );
+    const [left, ...others] = await client.schedules.list();
+    assert.deepEqual([left?.scheduleId, others], [nightlyId, []]);
     assert.equal(destination.bodies[0], "tick");
   });
 
   it("lists events in pages", async () => {
-    const { messageId } = await client.publish({ url: destination.url, body: "x", label: "l" });
-    await client.publish({ url: destination.url, body: "y" });
-    const { events } = await client.events();
-    const all = events.length;
-    assert.ok(all >= 2);
-    const states = async () => {
-      const { logs } = await client.logs({ filter: { messageId } });
-      return logs.map(({ state }) => state);
-    };
-    while ((await states()).length < 3) {
-      await destination.arrived(1);
-    }
+    const { messageId } = await client.publish({ url, body: "x", label: "l" });
+    await client.publish({ url, body: "y" });
+    assert.ok((await client.events()).events.length >= 2);
+    const states = async () => (await client.logs({ filter: { messageId } })).logs.map(({ state }) => state);
+    while ((await states()).length < 3) await destination.arrived(1);
     assert.deepEqual(await states(), ["DELIVERED", "ACTIVE", "CREATED"]);
     const first = await client.logs({ filter: { label: "l" }, count: 2 });
     const second = await client.logs({ filter: { label: "l" }, count: 2, cursor: first.cursor! });
-    assert.deepEqual(
-      [first, second].map(({ logs, cursor }) => [logs.length, cursor === undefined]),
-      [
-        [2, false],
-        [1, true],
-      ],
-    );
+    const pages = [first, second].map(({ logs, cursor }) => ({ length: logs.length, isLast: cursor === undefined }));
+    assert.deepEqual(pages, [
+      { length: 2, isLast: false },
+      { length: 1, isLast: true },
+    ]);
   });
 });

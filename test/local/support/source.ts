@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { once } from "node:events";
+import { type Readable } from "node:stream";
+import { projectRoot } from "../../support/host";
+import { until } from "../../support/results";
+
+/** A process whose output is collected while it runs. */
+export class Run {
+  output = "";
+  errors = "";
+  readonly ended: Promise<number | null>;
+
+  constructor(readonly child: ChildProcessByStdio<null, Readable, Readable>) {
+    child.stdout.setEncoding("utf8").on("data", (text: string) => (this.output += text));
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (this.errors += text));
+    this.ended = once(child, "close").then(([code]) => code as number | null);
+  }
+
+  /** Waits until the output matches. */
+  async printed(pattern: RegExp): Promise<RegExpExecArray> {
+    const { child } = this;
+    await until(() => pattern.test(this.output) || child.exitCode !== null || child.signalCode !== null, 120_000);
+    const match = pattern.exec(this.output);
+    assert.ok(match, `it ended before it printed ${pattern}: ${this.output}${this.errors}`);
+    return match;
+  }
+
+  /** The first line, which is JSON. */
+  async started<T>(): Promise<T> {
+    return JSON.parse((await this.printed(/.+\n/))[0]) as T;
+  }
+}
+
+/** Runs JavaScript in a process of its own, in the root of the project, whose TypeScript modules it may load. */
+export function runSource(
+  code: string,
+  args: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
+): ChildProcessByStdio<null, Readable, Readable> {
+  const node = ["-r", "ts-node/register/transpile-only", "-e", code, "--", ...args];
+  const all = { ...process.env, ...env };
+  return spawn(process.execPath, node, { cwd: projectRoot, env: all, stdio: ["ignore", "pipe", "pipe"] });
+}
+
+/** Starts a platform with a Redis in a process, and kills it. @returns the address of a database's Redis */
+export async function killedPlatform(options: object, database: string): Promise<string> {
+  const names = [options, database].map((value) => JSON.stringify(value));
+  const run = new Run(
+    runSource(`require("./local/platform").startPlatform(${names[0]}).then(async (platform) => {
+      const { redisUrl } = platform.database(${names[1]});
+      console.log(JSON.stringify({ redisUrl, user: await require("./test/support/redis").whoAmI(redisUrl) }));
+    })`),
+  );
+  const { redisUrl, user } = await run.started<{ redisUrl: string; user: string }>();
+  assert.equal(user, `rekey-${encodeURIComponent(database)}`);
+  run.child.kill("SIGKILL");
+  await run.ended;
+  return redisUrl;
+}
