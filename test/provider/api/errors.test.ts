@@ -17,61 +17,54 @@ const facts = {
   url: "https://platform.test/v2/x",
   consequences: { "not sent": "Unsent.", rejected: "Unchanged.", "maybe applied": "Perhaps changed." },
 };
+const why = ["it broke", "Fix it."] as const;
+const none = { status: undefined, code: undefined };
 
-const requestErrors: readonly (readonly [RequestError, string, string, (number | undefined)?, string?])[] = [
-  [new NotSentError(facts, "it broke", "Mend it.", "EPIPE"), "not sent", "Unsent.", undefined, "EPIPE"],
-  [new RejectedError(facts, "it broke", "Mend it.", 409, true), "rejected", "Unchanged.", 409],
-  [new UnconfirmedError(facts, "it broke", "Mend it.", 500), "maybe applied", "Perhaps changed.", 500],
+/** Each error with the end of its message, and its own properties. */
+const requestErrors: readonly (readonly [RequestError, end: string, properties: Partial<RequestError>])[] = [
+  [new NotSentError(facts, ...why, "EPIPE"), "Unsent. Fix it.", { delivery: "not sent", code: "EPIPE" }],
+  [new RejectedError(facts, ...why, 409, true), "Unchanged. Fix it.", { delivery: "rejected", status: 409 }],
+  [new UnconfirmedError(facts, ...why, 500), "Perhaps changed. Fix it.", { delivery: "maybe applied", status: 500 }],
   [
-    new UnconfirmedError(facts, "it broke", "Mend it.", undefined, "X"),
-    "maybe applied",
-    "Perhaps changed.",
-    undefined,
-    "X",
+    new UnconfirmedError(facts, ...why, undefined, "X"),
+    "Perhaps changed. Fix it.",
+    { delivery: "maybe applied", code: "X" },
+  ],
+  [
+    new UnreadableError(facts, "it broke", 200),
+    "Nothing was changed. Check rekey:queueUrl.",
+    { delivery: "answered", status: 200 },
   ],
 ];
 
+const otherErrors: readonly (readonly [RekeyError, message: string])[] = [
+  [new InputError("id", "must not be empty"), "id must not be empty. Nothing was sent. Correct it, then run again."],
+  [new SettingsError("a is odd", "Fix a."), "a is odd. Nothing was sent, and nothing was changed. Fix a."],
+  [new RefusedError('a"b', "no"), 'The password of database "a\\"b" was not reset, and nothing was sent: no.'],
+];
+
 describe("api: errors", () => {
-  for (const [error, delivery, consequence, status, code] of requestErrors) {
-    it(`${error.name}${status ?? code} says what happened, what may have changed and what to do`, () => {
-      assert.equal(
-        error.message,
-        `Could not do it: it broke (POST https://platform.test/v2/x). ${consequence} Mend it.`,
-      );
+  for (const [error, end, properties] of requestErrors) {
+    it(`${error.name} contains what happened, what may have changed and what to do: ${end}`, () => {
+      assert.equal(error.message, `Could not do it: it broke (POST https://platform.test/v2/x). ${end}`);
       assert.ok(error instanceof RekeyError && error instanceof RequestError);
-      assert.deepEqual([error.delivery, error.method, error.url], [delivery, facts.method, facts.url]);
-      assert.deepEqual([error.status, error.code], [status, code]);
-      assert.equal(error.name, error.constructor.name);
-      const known = ["name", "method", "url", "status", "code", "delivery", "inJson", "happened", "advice"];
+      const { name, method, url, delivery, status, code, cause } = error;
       assert.deepEqual(
-        Object.keys(error).filter((key) => !known.includes(key)),
-        [],
+        { name, method, url, cause, delivery, status, code },
+        { name: error.constructor.name, method: "POST", url: facts.url, cause: undefined, ...none, ...properties },
       );
-      assert.equal(error.cause, undefined);
+      const known = ["name", "method", "url", "status", "code", "delivery", "inJson", "happened", "advice"];
+      assert.ok(Object.keys(error).every((key) => known.includes(key)));
     });
   }
 
-  it("says of an answer that cannot be read that nothing was changed", () => {
-    const error = new UnreadableError(facts, "the answer is odd", 200);
-    assert.equal(
-      error.message,
-      "Could not do it: the answer is odd (POST https://platform.test/v2/x). Nothing was changed. Check rekey:queueUrl.",
-    );
-    assert.deepEqual([error.delivery, error.status], ["answered", 200]);
-  });
-
-  it("says of what never came to a request that nothing was sent", () => {
-    const errors: readonly (readonly [RekeyError, string])[] = [
-      [
-        new InputError("id", "must not be empty"),
-        "id must not be empty. Nothing was sent. Correct it, then run again.",
-      ],
-      [new SettingsError("a is odd", "Mend a."), "a is odd. Nothing was sent, and nothing was changed. Mend a."],
-      [
-        new RefusedError('a"b', "it is late"),
-        'The password of database "a\\"b" was not reset, and nothing was sent: it is late.',
-      ],
-    ];
-    for (const [error, message] of errors) assert.deepEqual([error.message, error.delivery], [message, "not sent"]);
-  });
+  for (const [error, message] of otherErrors) {
+    it(`${error.name} of a request that was never made: nothing was sent`, () => {
+      const { name, delivery } = error;
+      assert.deepEqual(
+        { name, delivery, message: error.message },
+        { name: error.constructor.name, delivery: "not sent", message },
+      );
+    });
+  }
 });
