@@ -23,7 +23,10 @@ describe("TLS with rekey:caFile", () => {
     ({ port } = server.address() as AddressInfo);
   });
   beforeEach(() => delete process.env["NODE_EXTRA_CA_CERTS"]);
-  afterEach(() => mock.restoreAll());
+  afterEach(() => {
+    delete process.env["NODE_EXTRA_CA_CERTS"];
+    mock.restoreAll();
+  });
   after(() => {
     server.close();
     if (named !== undefined) process.env["NODE_EXTRA_CA_CERTS"] = named;
