@@ -5,7 +5,7 @@ import {
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from "node:http2";
-import { type AddressInfo, createServer } from "node:net";
+import { type AddressInfo, createServer, type Server } from "node:net";
 import { NotSentError } from "../../provider/api/errors";
 import { engineAddress, EngineWatch, freshnessMs } from "../../provider/engineWatch";
 import { EngineListener } from "../support/engineListener";
@@ -14,17 +14,23 @@ const consequences = { "not sent": "nothing changed", rejected: "nothing changed
 const facts = { purpose: "reset a password", method: "POST", url: "http://127.0.0.1/", consequences } as const;
 const later = () => new Promise((resolve) => setTimeout(resolve, 2 * freshnessMs));
 
+/** Starts a server. @returns its address */
+async function listen(server: Pick<Server, "listen" | "address">): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
 describe("the engine watch", () => {
-  it("finds the engine's address behind the switches of a traced or logged run", () => {
+  it("finds the engine's address after the switches of a traced or logged run", () => {
     const { argv } = process;
-    const addressIn = (...args: string[]) => {
-      process.argv = ["node", "dynamic-provider", ...args];
+    const addressIn = (args: string) => {
+      process.argv = ["node", "dynamic-provider", ...args.split(" ")];
       return engineAddress();
     };
     try {
-      assert.equal(addressIn("127.0.0.1:4000"), "127.0.0.1:4000");
-      assert.equal(addressIn("--tracing", "tcp://127.0.0.1:5000", "127.0.0.1:4000"), "127.0.0.1:4000");
-      assert.equal(addressIn("--logtostderr", "-v=9", "127.0.0.1:4000"), "127.0.0.1:4000");
+      for (const switches of ["", "--tracing tcp://127.0.0.1:5000 ", "--logtostderr -v=9 "]) {
+        assert.equal(addressIn(`${switches}127.0.0.1:4000`), "127.0.0.1:4000");
+      }
       assert.equal(addressIn("[::1]:4000"), "[::1]:4000");
       for (const other of ["test/a.test.ts", "tcp://127.0.0.1:5000", "127.0.0.1:4000/", "[engine]:4000"]) {
         assert.equal(addressIn(other), undefined, other);
@@ -34,7 +40,7 @@ describe("the engine watch", () => {
     }
   });
 
-  it("makes one call for all that ask at the same time, and a new one after that, on one connection", async () => {
+  it("makes one call for simultaneous requests, and a new call later, on the same connection", async () => {
     const engine = await EngineListener.start();
     const watch = new EngineWatch(engine.address);
     await Promise.all(Array.from({ length: 8 }, () => watch.requireEngine(facts)));
@@ -43,10 +49,9 @@ describe("the engine watch", () => {
     assert.deepEqual({ calls: engine.calls, connections: engine.connections }, { calls: 2, connections: 1 });
     await engine.close();
     await later();
-    await assert.rejects(watch.requireEngine(facts), (error) => {
-      assert.ok(error instanceof NotSentError);
-      assert.match(error.message, /the engine that requested it is gone, and could not save the result .*Run again\.$/);
-      return true;
+    await assert.rejects(watch.requireEngine(facts), {
+      name: NotSentError.name,
+      message: /engine .* is gone.*Run again\.$/,
     });
   });
 
@@ -67,27 +72,22 @@ describe("the engine watch", () => {
       socket.on("error", () => undefined).resume();
       socket.write("HTTP/1.1 200 OK\r\ncontent-type: application/grpc\r\n\r\n");
     });
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const { port } = server.address() as AddressInfo;
-    await assert.rejects(new EngineWatch(`127.0.0.1:${port}`).requireEngine(facts), NotSentError);
+    await assert.rejects(new EngineWatch(await listen(server)).requireEngine(facts), NotSentError);
     await new Promise((resolve) => server.close(resolve));
   });
 
-  const grpc = { ":status": 200, "grpc-status": "12" };
-  const responses: Readonly<Record<string, readonly [(stream: ServerHttp2Stream) => void, isEngine: boolean]>> = {
-    "a gRPC response of another encoding": [
-      (stream) => stream.respond({ ...grpc, "content-type": "application/grpc+proto" }, { endStream: true }),
-      true,
-    ],
-    "a response that is not gRPC": [
-      (stream) => stream.respond({ ":status": 200, "content-type": "text/html" }, { endStream: true }),
-      false,
-    ],
-    "a call that is closed without a response": [(stream) => stream.close(), false],
-    "a call that fails": [(stream) => stream.close(2), false],
+  const grpc = { ":status": 200, "grpc-status": "12", "content-type": "application/grpc+proto" };
+  const html = { ":status": 200, "content-type": "text/html" };
+  const end = { endStream: true };
+  const responses: Readonly<Record<string, (stream: ServerHttp2Stream) => void>> = {
+    "a gRPC response of another encoding": (stream) => stream.respond(grpc, end),
+    "a response that is not gRPC": (stream) => stream.respond(html, end),
+    "a call that is closed without a response": (stream) => stream.close(),
+    "a call that fails": (stream) => stream.close(2),
   };
-  for (const [what, [respond, isEngine]] of Object.entries(responses)) {
-    it(`takes ${what} for ${isEngine ? "the engine" : "no engine"}`, async () => {
+  for (const [title, respond] of Object.entries(responses)) {
+    const isEngine = title.startsWith("a gRPC response");
+    it(`${isEngine ? "accepts" : "does not accept"} ${title} as the engine's`, async () => {
       const received: IncomingHttpHeaders[] = [];
       const sessions: ServerHttp2Session[] = [];
       const server = createHttp2Server().on("stream", (stream, headers) => {
@@ -95,8 +95,7 @@ describe("the engine watch", () => {
         respond(stream.on("error", () => undefined));
       });
       server.on("session", (session) => sessions.push(session));
-      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-      const watch = new EngineWatch(`127.0.0.1:${(server.address() as AddressInfo).port}`);
+      const watch = new EngineWatch(await listen(server));
       if (isEngine) await watch.requireEngine(facts);
       else await assert.rejects(watch.requireEngine(facts), NotSentError);
       assert.deepEqual(

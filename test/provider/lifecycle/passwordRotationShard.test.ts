@@ -254,8 +254,9 @@ describe("lifecycle: PasswordRotationShard", () => {
         assert.deepEqual([...ours.resets].sort(), [...theirs.resets].sort());
         for (const [id, one] of singles) {
           const state = openShard(saved).get(id);
-          for (const key of ["outcome", "rotationCount", "unconfirmedResets"] as const)
+          for (const key of ["outcome", "rotationCount", "unconfirmedResets"] as const) {
             assert.equal(state?.[key], one[key]);
+          }
         }
       }
     });
