@@ -6,6 +6,7 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import { type AddressInfo, createServer, type Server } from "node:net";
+import { mock } from "node:test";
 import { NotSentError } from "../../provider/api/errors";
 import { engineAddress, EngineWatch, freshnessMs } from "../../provider/engineWatch";
 import { EngineListener } from "../support/engineListener";
@@ -21,6 +22,8 @@ async function listen(server: Pick<Server, "listen" | "address">): Promise<strin
 }
 
 describe("the engine watch", () => {
+  afterEach(() => mock.restoreAll());
+
   it("finds the engine's address after the switches of a traced or logged run", () => {
     const { argv } = process;
     const addressIn = (args: string) => {
@@ -43,12 +46,14 @@ describe("the engine watch", () => {
   it("makes one call for simultaneous requests, and a new call later, on the same connection", async () => {
     const engine = await EngineListener.start();
     const watch = new EngineWatch(engine.address);
+    let clock = 0;
+    mock.method(performance, "now", () => clock);
     await Promise.all(Array.from({ length: 8 }, () => watch.requireEngine(facts)));
-    await later();
+    clock += freshnessMs + 1;
     await watch.requireEngine(facts);
     assert.deepEqual({ calls: engine.calls, connections: engine.connections }, { calls: 2, connections: 1 });
     await engine.close();
-    await later();
+    clock += freshnessMs + 1;
     await assert.rejects(watch.requireEngine(facts), {
       name: NotSentError.name,
       message: /engine .* is gone.*Run again\.$/,
