@@ -16,26 +16,26 @@ describe("values between engine and host", () => {
     });
   });
 
-  it("keeps a null secret, and leaves out an undefined one", () => {
+  it("keeps a null secret, and omits an undefined one", () => {
     assert.deepEqual(wrap({ password: undefined, token: null }, ["password", "token"]), { token: secret(null) });
   });
 
-  it("holds nothing that the host cannot send: no undefined, no bigint, at any depth", () => {
+  it("has no value that the host cannot send: no undefined and no bigint, at any depth", () => {
     const outputs = { a: undefined, b: 5n, c: { d: [undefined, 6n], e: undefined } };
     assert.deepEqual(wrap(outputs, []), { b: "5", c: { d: [null, "6"] } });
   });
 
-  it("leaves the outputs it was given as they are", () => {
+  it("does not change the given outputs", () => {
     const outputs = { password: "p" };
     wrap(outputs, ["password"]);
     assert.deepEqual(outputs, { password: "p" });
   });
 
-  it("takes the provider's text away, and only that", () => {
+  it("removes the provider's text, and nothing else", () => {
     assert.deepEqual(withoutProvider({ __provider: "text", databaseId: "db" }), { databaseId: "db" });
   });
 
-  it("names the inputs that are unknown or hold something unknown", () => {
+  it("names the inputs that are unknown or contain an unknown value", () => {
     const inputs = {
       known: "x",
       nothing: undefined,

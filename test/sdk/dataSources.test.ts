@@ -10,40 +10,43 @@ import {
   getGlobalParallelismOutput,
   PasswordRotation,
 } from "pulumi-rekey";
+import { type FlowControlRecord } from "../../local/platform/flowControl";
 import { type Platform, startPlatform } from "../../local/platform/index";
-import { isKnown, startMocks, valueOf } from "../support/pulumiMocks";
+import { isKnown, type MockOptions, startMocks, valueOf } from "../support/pulumiMocks";
 
-const orders = {
-  flowControlKey: "orders",
-  waitListSize: 4,
-  parallelismCount: 0,
-  rateCount: 3,
-  rateMax: 3,
-  ratePeriod: 60,
-};
+const limits = { parallelismCount: 0, rateCount: 3, rateMax: 3, ratePeriod: 60 };
+const orders = { flowControlKey: "orders", waitListSize: 4, ...limits };
 const idle = { flowControlKey: "idle", waitListSize: 0, parallelismCount: 0, rateCount: 0, exists: true };
+const ordersKey = { flowControlKey: "orders" };
 
 describe("sdk: data sources", () => {
   let platform: Platform;
-  const others: Platform[] = [];
+  const started: Platform[] = [];
   const configure = ({ url, queueToken }: Pick<Platform, "url" | "queueToken">): void =>
     pulumi.runtime.setAllConfig({ "rekey:queueUrl": url, "rekey:queueToken": queueToken });
-  const start = async (): Promise<Platform> => {
-    const started = await startPlatform({ flowControlKeys: [orders, { flowControlKey: "idle" }] });
-    others.push(started);
-    return started;
+  const start = async (
+    flowControlKeys: readonly (string | FlowControlRecord)[] = [orders, { flowControlKey: "idle" }],
+  ): Promise<Platform> => {
+    const one = await startPlatform({ flowControlKeys });
+    started.push(one);
+    return one;
+  };
+  /** A program with the platform's settings. */
+  const startProgram = async (options?: MockOptions): Promise<void> => {
+    await startMocks(options);
+    configure(platform);
   };
   beforeEach(async () => {
-    await startMocks();
-    configure((platform = await start()));
+    platform = await start();
+    await startProgram();
   });
   afterEach(async () => {
     pulumi.runtime.setAllConfig({});
-    await Promise.all(others.splice(0).map((one) => one.close()));
+    await Promise.all(started.splice(0).map((one) => one.close()));
   });
 
   it("read one key, all keys, those that match, and the global parallelism", async () => {
-    assert.deepEqual(await getFlowControlKey({ flowControlKey: "orders" }), { ...orders, exists: true });
+    assert.deepEqual(await getFlowControlKey(ordersKey), { ...orders, exists: true });
     const gone = { ...idle, flowControlKey: "gone", exists: false };
     assert.deepEqual(await getFlowControlKey({ flowControlKey: "gone" }), gone);
     assert.deepEqual(await getFlowControlKeys(), [{ ...orders, exists: true }, idle]);
@@ -52,7 +55,7 @@ describe("sdk: data sources", () => {
     assert.ok(platform.requests.every(({ authorized }) => authorized));
   });
 
-  it("read the same as outputs, from values that come later", async () => {
+  it("read the same as outputs, from later values", async () => {
     const flowControlKey = pulumi.output(Promise.resolve("orders"));
     assert.deepEqual(await valueOf(getFlowControlKeyOutput({ flowControlKey })), { ...orders, exists: true });
     assert.deepEqual(await valueOf(getFlowControlKeysOutput()), [{ ...orders, exists: true }, idle]);
@@ -62,10 +65,9 @@ describe("sdk: data sources", () => {
     assert.equal(await pulumi.isSecret(secret), true);
   });
 
-  it("share one list where a program reads many keys at once, as outputs or not", async () => {
+  it("share one list if a program reads many keys at once, as outputs or not", async () => {
     const flowControlKeys = Array.from({ length: 1000 }, (_, index) => `key-${index}`);
-    const many = await startPlatform({ flowControlKeys });
-    others.push(many);
+    const many = await start(flowControlKeys);
     configure(many);
     const outputs = flowControlKeys.map((flowControlKey) =>
       getFlowControlKeyOutput({ flowControlKey: Promise.resolve(flowControlKey) }),
@@ -74,21 +76,19 @@ describe("sdk: data sources", () => {
       ...flowControlKeys.map((flowControlKey) => getFlowControlKey({ flowControlKey })),
       ...outputs.map(valueOf),
     ]);
-    assert.deepEqual(
-      read.map(({ flowControlKey, exists }) => exists && flowControlKey),
-      [...flowControlKeys, ...flowControlKeys],
+    assert.ok(
+      read.every(({ flowControlKey, exists }, nth) => exists && flowControlKey === flowControlKeys[nth % 1000]),
     );
+    assert.equal(read.length, 2000);
     assert.ok(many.requests.length <= 2, `${many.requests.length} requests`);
   });
 
-  it("fail, naming what is missing, where the program has no settings", async () => {
-    await startMocks();
+  it("fail, naming what is missing, if the program has no settings", async () => {
     pulumi.runtime.setAllConfig({});
     await assert.rejects(getFlowControlKeys(), /rekey:queueUrl is not set.*REKEY_QUEUE_URL/);
   });
 
-  it("take settings from the program's environment where its configuration has none", async () => {
-    await startMocks();
+  it("take settings from the program's environment if its configuration has none", async () => {
     pulumi.runtime.setAllConfig({ "rekey:queueToken": platform.queueToken });
     process.env["REKEY_QUEUE_URL"] = platform.url;
     try {
@@ -98,8 +98,7 @@ describe("sdk: data sources", () => {
     }
   });
 
-  it("fail with what the platform says, and without the token", async () => {
-    await startMocks();
+  it("fail with the response of the platform, without the token", async () => {
     configure({ url: platform.url, queueToken: "canary-token" });
     await assert.rejects(getFlowControlKeys(), (error: Error) => {
       assert.match(error.message, /answered 401.*Check rekey:queueToken/);
@@ -117,7 +116,7 @@ describe("sdk: data sources", () => {
     assert.deepEqual([platform.requests.length, other.requests.length], [1, 1]);
   });
 
-  describe("that depend on something", () => {
+  describe("with dependencies", () => {
     const slowly = (wait: Promise<unknown>) => ({
       outputs: async (type: string): Promise<object> => {
         if (type.endsWith("FlowControlReset")) await wait;
@@ -127,35 +126,33 @@ describe("sdk: data sources", () => {
     class Holder extends pulumi.ComponentResource {
       constructor() {
         super("my:own:Holder", "holder");
-        new FlowControlReset("inner", { flowControlKey: "orders" }, { parent: this });
+        new FlowControlReset("inner", ordersKey, { parent: this });
         this.registerOutputs();
       }
     }
-    const dependencies: Readonly<
-      Record<string, () => pulumi.Input<pulumi.Resource> | pulumi.Input<pulumi.Resource>[]>
-    > = {
-      "a reset": () => new FlowControlReset("a", { flowControlKey: "orders" }),
-      "a list with a reset": () => [new FlowControlReset("a", { flowControlKey: "orders" })],
-      "a reset that comes later": () => Promise.resolve(new FlowControlReset("a", { flowControlKey: "orders" })),
-      "what is inside a component": () => new Holder(),
+    const resetOf = () => new FlowControlReset("a", ordersKey);
+    type Dependency = pulumi.Input<pulumi.Resource>;
+    const dependencies: Readonly<Record<string, () => Dependency | Dependency[]>> = {
+      "a reset": resetOf,
+      "a list with a reset": () => [resetOf()],
+      "a reset that comes later": () => Promise.resolve(resetOf()),
+      "a reset in a component": () => new Holder(),
     };
     for (const [what, make] of Object.entries(dependencies)) {
       it(`read after ${what}`, async () => {
         let finish = (): void => undefined;
-        await startMocks(slowly(new Promise<void>((resolve) => (finish = resolve))));
-        configure(platform);
-        const read = getFlowControlKeyOutput({ flowControlKey: "orders" }, { dependsOn: make() });
+        await startProgram(slowly(new Promise<void>((resolve) => (finish = resolve))));
+        const read = getFlowControlKeyOutput(ordersKey, { dependsOn: make() });
         await new Promise((resolve) => setTimeout(resolve, 30));
         assert.equal(platform.requests.length, 0);
         finish();
         assert.equal((await valueOf(read)).waitListSize, 4);
       });
 
-      it(`do not read in a preview that resets ${what}`, async () => {
-        await startMocks({ preview: true });
-        configure(platform);
+      it(`do not read in a preview of ${what}`, async () => {
+        await startProgram({ preview: true });
         const outputs = [
-          getFlowControlKeyOutput({ flowControlKey: "orders" }, { dependsOn: make() }),
+          getFlowControlKeyOutput(ordersKey, { dependsOn: make() }),
           getFlowControlKeysOutput({}, { dependsOn: make() }),
           getGlobalParallelismOutput({ dependsOn: make() }),
         ];
@@ -165,9 +162,8 @@ describe("sdk: data sources", () => {
     }
 
     it("do not read while an argument is unknown", async () => {
-      await startMocks({ preview: true });
-      configure(platform);
-      const { resetAt } = new FlowControlReset("a", { flowControlKey: "orders" });
+      await startProgram({ preview: true });
+      const { resetAt } = resetOf();
       const outputs = [
         getFlowControlKeyOutput({ flowControlKey: resetAt }),
         getFlowControlKeysOutput({ search: pulumi.interpolate`a${resetAt}` }),
@@ -176,14 +172,10 @@ describe("sdk: data sources", () => {
       assert.equal(platform.requests.length, 0);
     });
 
-    it("read in a preview that changes nothing they wait for", async () => {
-      await startMocks({ preview: true, outputs: () => ({ resetAt: "2026-11-21T12:00:00.000Z" }) });
-      configure(platform);
-      const dependsOn = [
-        new FlowControlReset("a", { flowControlKey: "orders" }),
-        new PasswordRotation("b", { databaseId: "db" }),
-      ];
-      const read = getFlowControlKeyOutput({ flowControlKey: "orders" }, { dependsOn });
+    it("read in a preview that does not change the dependencies", async () => {
+      await startProgram({ preview: true, outputs: () => ({ resetAt: "2026-11-21T12:00:00.000Z" }) });
+      const dependsOn = [resetOf(), new PasswordRotation("b", { databaseId: "db" })];
+      const read = getFlowControlKeyOutput(ordersKey, { dependsOn });
       assert.equal((await valueOf(read)).rateCount, 3);
     });
   });

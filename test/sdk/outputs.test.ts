@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import * as pulumi from "@pulumi/pulumi";
-import { type DatabaseRecord, FlowControlReset, PasswordRotation } from "pulumi-rekey";
+import { type DatabaseRecord, FlowControlReset, PasswordRotation, type PasswordRotationArgs } from "pulumi-rekey";
 import { databaseRecord } from "../../local/platform/databaseRecord";
 import { camelCase } from "../../provider/records/fields";
 import tables from "../fixtures/interface-fields.json";
@@ -34,67 +34,63 @@ const reset = {
   appliedTrigger: "1:a:b",
 };
 
-const outputOf = (resource: object, name: string): pulumi.Output<unknown> => {
+/** Asserts that a resource has these outputs. */
+async function assertOutputs(resource: object, expected: object): Promise<void> {
+  const names = Object.keys(expected);
+  const values = await Promise.all(names.map((name) => valueOf(outputOf(resource, name))));
+  assert.deepEqual(Object.fromEntries(names.map((name, nth) => [name, values[nth]])), expected);
+}
+
+function outputOf(resource: object, name: string): pulumi.Output<unknown> {
   const output = (resource as Record<string, unknown>)[name];
   assert.ok(pulumi.Output.isInstance(output), name);
   return output;
-};
+}
 
 describe("sdk: outputs", () => {
+  /** A rotation whose saved outputs are these. */
+  async function rotationWith(outputs: object, args: Partial<PasswordRotationArgs> = {}): Promise<PasswordRotation> {
+    await startMocks({ outputs: () => outputs });
+    return new PasswordRotation("a", { databaseId: "db", ...args });
+  }
+
   it("of a PasswordRotation are all declared", async () => {
-    await startMocks({ outputs: () => rotated });
-    const rotation = new PasswordRotation("a", { databaseId: "db" });
-    for (const [name, value] of Object.entries(rotated)) {
-      assert.deepEqual(await valueOf(outputOf(rotation, name)), value, name);
-    }
-    assert.deepEqual([await valueOf(rotation.databaseId), await valueOf(rotation.id)], ["db", "a-id"]);
+    await assertOutputs(await rotationWith(rotated), { ...rotated, databaseId: "db", id: "a-id" });
   });
 
-  it("of a PasswordRotation hold no credentials while the last reset is unconfirmed", async () => {
-    await startMocks({ outputs: () => ({ ...rotated, outcome: "unknown" }) });
-    const rotation = new PasswordRotation("a", { databaseId: "db" });
+  it("of a PasswordRotation have no credentials while the last reset is unconfirmed", async () => {
+    const rotation = await rotationWith({ ...rotated, outcome: "unknown" });
     for (const name of ["password", "restToken", "readOnlyRestToken", "otherFields"]) {
       const output = outputOf(rotation, name) as unknown as { promise(): Promise<unknown> };
       await assert.rejects(output.promise(), /the last reset was not confirmed/, name);
     }
-    assert.deepEqual(await valueOf(rotation.record), record);
+    await assertOutputs(rotation, { record });
   });
 
   it("of a FlowControlReset are all declared", async () => {
     await startMocks({ outputs: () => reset });
     const made = new FlowControlReset("a", { flowControlKey: "orders", version: 1 });
-    for (const [name, value] of Object.entries(reset)) {
-      assert.deepEqual(await valueOf(outputOf(made, name)), value, name);
-    }
-    assert.equal(await valueOf(made.flowControlKey), "orders");
+    await assertOutputs(made, { ...reset, flowControlKey: "orders" });
   });
 
-  it("has each of the 42 fields as an output of its own, with the value of the record", async () => {
-    await startMocks({ outputs: () => rotated });
-    const rotation = new PasswordRotation("a", { databaseId: "db" });
+  it("include each of the 42 fields of the record, with its type", async () => {
+    const rotation = await rotationWith(rotated);
     assert.equal(names.length, 42);
-    for (const name of names) {
-      assert.deepEqual(await valueOf(outputOf(rotation, name)), record[name], name);
-      assert.notEqual(record[name], undefined, name);
-    }
-    // The compiler knows them too.
-    const typed: [pulumi.Output<number | undefined>, pulumi.Output<DatabaseRecord["state"]>] = [
-      rotation.port,
-      rotation.state,
-    ];
-    assert.deepEqual(await Promise.all(typed.map((one) => valueOf(one as pulumi.Output<unknown>))), [6379, "active"]);
+    assert.ok(Object.values(record).every((value) => value !== undefined));
+    await assertOutputs(rotation, record);
+    const port: pulumi.Output<number | undefined> = rotation.port;
+    const state: pulumi.Output<DatabaseRecord["state"]> = rotation.state;
+    assert.deepEqual([await valueOf(port), await valueOf(state)], [6379, "active"]);
   });
 
-  it("has fields that are undefined, not missing, while there is no record", async () => {
-    await startMocks({ outputs: () => ({ outcome: "adopted", rotationCount: 0 }) });
-    const rotation = new PasswordRotation("a", { databaseId: "db", initialRotation: false });
-    for (const name of [...names.slice(1), "record", "password", "rotatedAt", "problems"]) {
-      assert.equal(await valueOf(outputOf(rotation, name)), undefined, name);
-    }
-    assert.equal(await valueOf(rotation.databaseId), "db");
+  it("are undefined, not missing, while there is no record", async () => {
+    const rotation = await rotationWith({ outcome: "adopted", rotationCount: 0 }, { initialRotation: false });
+    const missing = [...names.slice(1), "record", "password", "rotatedAt", "problems"];
+    await assertOutputs(rotation, Object.fromEntries(missing.map((name) => [name, undefined])));
+    await assertOutputs(rotation, { databaseId: "db" });
   });
 
-  it("is unknown in the preview of a reset", async () => {
+  it("are unknown in the preview of a reset", async () => {
     await startMocks({ preview: true });
     const rotation = new PasswordRotation("a", { databaseId: "db", rotateEvery: "30d" });
     for (const name of ["endpoint", "password", "rotatedAt", "nextRotationAt"]) {
@@ -103,17 +99,19 @@ describe("sdk: outputs", () => {
     assert.equal(await isKnown(rotation.databaseId), true);
   });
 
-  const next: readonly (readonly [object, pulumi.Input<string> | undefined, string | undefined])[] = [
-    [{ rotatedAt: rotated.rotatedAt }, "1d", "2026-11-22T12:00:00.000Z"],
-    [{ adoptedAt: rotated.adoptedAt }, Promise.resolve("P1M"), "2026-12-20T12:00:00.000Z"],
-    [rotated, "12h", "2026-11-22T00:00:00.000Z"],
-    [rotated, undefined, undefined],
-    [{ outcome: "unknown" }, "1d", undefined],
-  ];
-  for (const [outputs, rotateEvery, expected] of next) {
-    it(`tells that the next rotation is ${expected}`, async () => {
-      await startMocks({ outputs: () => outputs });
-      const { nextRotationAt } = new PasswordRotation("a", { databaseId: "db", rotateEvery });
+  for (const { outputs, rotateEvery, expected } of [
+    { outputs: { rotatedAt: rotated.rotatedAt }, rotateEvery: "1d", expected: "2026-11-22T12:00:00.000Z" },
+    {
+      outputs: { adoptedAt: rotated.adoptedAt },
+      rotateEvery: Promise.resolve("P1M"),
+      expected: "2026-12-20T12:00:00.000Z",
+    },
+    { outputs: rotated, rotateEvery: "12h", expected: "2026-11-22T00:00:00.000Z" },
+    { outputs: rotated, rotateEvery: undefined, expected: undefined },
+    { outputs: { outcome: "unknown" }, rotateEvery: "1d", expected: undefined },
+  ]) {
+    it(`have ${expected} as the time of the next rotation`, async () => {
+      const { nextRotationAt } = await rotationWith(outputs, { rotateEvery });
       assert.equal(await valueOf(nextRotationAt), expected);
     });
   }

@@ -14,7 +14,7 @@ async function make(databases: Readonly<Record<string, pulumi.Input<string>>>, o
 }
 
 describe("sdk: owners of a database", () => {
-  it("says who a resource is", async () => {
+  it("are sent as the URN of each resource", async () => {
     const registered = await startMocks();
     await make({ a: "db" });
     const parent = new pulumi.ComponentResource("my:own:Component", "parent");
@@ -23,14 +23,14 @@ describe("sdk: owners of a database", () => {
     assert.deepEqual(owners, [urn("a"), urn("b", "stack", "my:own:Component$")]);
   });
 
-  it("does not make the children of one component wait for each other", async () => {
+  it("do not make the children of one component wait for each other", async () => {
     const registered = await startMocks();
     const parent = new pulumi.ComponentResource("my:own:Component", "parent");
     await make({ a: "db", b: "db2", c: "db3" }, { parent });
     assert.equal(registered.length, 4);
   });
 
-  it("tells each of two for one database of the other, however late its id is known", async () => {
+  it("are sent to each of two resources for one database, even if its id is known late", async () => {
     const registered = await startMocks();
     const late = new Promise<string>((resolve) => setTimeout(() => resolve("other"), 20));
     await make({ a: "db", b: pulumi.output(Promise.resolve("db")), c: "single", d: late });
@@ -38,7 +38,7 @@ describe("sdk: owners of a database", () => {
     assert.deepEqual(others, new Map(Object.entries({ a: [urn("b")], b: [urn("a")], c: undefined, d: undefined })));
   });
 
-  it("tells nobody of a resource that another run or another stack of this process has made", async () => {
+  it("are not sent to another run or another stack in this process", async () => {
     const database = { a: "same" };
     await startMocks({ stack: "one" });
     await make(database);

@@ -20,31 +20,31 @@ function answering(sent: unknown, status = 200) {
   return { requester, flowControl: new FlowControl(requester) };
 }
 
+/** What a test looks at in the requests that were sent. */
+const sentBy = ({ sent }: FakeRequester) =>
+  sent.map(({ method, path, idempotent, query }) => ({ method, path, idempotent, query }));
+
 describe("api: flow control, one key", () => {
-  const read: readonly (readonly [string, unknown, object])[] = [
-    ["all fields", full, { ...full, exists: true }],
-    ["no counters: they are 0", { flowControlKey: "orders", rateMax: 3 }, { ...zeros, rateMax: 3, exists: true }],
-    ["another spelling", { flowControlKey: "orders", waitlistSize: 7 }, { ...zeros, waitListSize: 7, exists: true }],
-    [
-      "fields of other platforms",
-      { flowControlKey: "orders", isPaused: true, later: [1] },
-      { ...zeros, isPaused: true, exists: true },
-    ],
-  ];
-  for (const [what, sent, expected] of read) {
-    it(`reads ${what}`, async () => {
-      const { flowControl, requester } = answering(sent);
-      assert.deepEqual(await flowControl.get("orders"), { flowControlKey: "orders", ...expected });
-      const { method, path, idempotent, query } = requester.sent[0] ?? {};
-      assert.deepEqual([method, path, idempotent, query], ["GET", "/v2/flowControl/orders", true, {}]);
+  const read: Readonly<Record<string, { sent: object; expected: object }>> = {
+    "all fields": { sent: full, expected: full },
+    "no counters: they are 0": { sent: { rateMax: 3 }, expected: { ...zeros, rateMax: 3 } },
+    "another spelling": { sent: { waitlistSize: 7 }, expected: { ...zeros, waitListSize: 7 } },
+    "fields of other platforms": { sent: { isPaused: true, later: [1] }, expected: { ...zeros, isPaused: true } },
+  };
+  for (const [title, { sent, expected }] of Object.entries(read)) {
+    it(`reads ${title}`, async () => {
+      const { flowControl, requester } = answering({ flowControlKey: "orders", ...sent });
+      assert.deepEqual(await flowControl.get("orders"), { flowControlKey: "orders", ...expected, exists: true });
+      const request = { method: "GET", path: "/v2/flowControl/orders", idempotent: true, query: {} };
+      assert.deepEqual(sentBy(requester), [request]);
     });
   }
 
-  const unreadable: readonly (readonly [string, unknown, RegExp, number?])[] = [
+  const unreadable: readonly (readonly [string, sent: unknown, RegExp, status?: number])[] = [
     ["a counter that is text", { ...full, rateCount: "2" }, /rateCount: expected an integer/],
-    ["a counter that no number can hold", '{"rateCount":9007199254740993}', /rateCount: beyond what a number can hold/],
+    ["a counter that is not exact", '{"rateCount":9007199254740993}', /rateCount: beyond what a number can hold/],
     ["a counter that is null", { ...full, rateCount: null }, /rateCount: expected an integer/],
-    ["a record of no key", {}, /without flowControlKey/],
+    ["a record without a key", {}, /without flowControlKey/],
     ["another key", { ...full, flowControlKey: "emails" }, /record of another key/],
     ["a list", [full], /is not a record/],
     ["HTML", "<html>", /is not JSON/],
@@ -52,72 +52,62 @@ describe("api: flow control, one key", () => {
     ["a 204", "", /not the 200/, 204],
     ["a 202 with a record", full, /not the 200/, 202],
   ];
-  for (const [what, sent, message, status] of unreadable) {
-    it(`refuses ${what}`, async () => {
-      const { flowControl } = answering(sent, status);
-      await assert.rejects(flowControl.get("orders"), (error: Error) => {
+  for (const [title, sent, message, status] of unreadable) {
+    it(`refuses ${title}`, async () => {
+      await assert.rejects(answering(sent, status).flowControl.get("orders"), (error) => {
         assert.ok(error instanceof UnreadableError);
         assert.match(error.message, message);
-        assert.match(error.message, /^Could not read the flow-control key "orders".*GET https:\/\/platform\.test/);
+        assert.match(error.message, /flow-control key "orders".*GET https:\/\/platform\.test/);
         return true;
       });
     });
   }
 
-  const facts = {
-    purpose: "p",
-    method: "GET",
-    url: "u",
-    consequences: { "not sent": "", rejected: "", "maybe applied": "" },
+  const rejecting = (status: number, inJson: boolean) => {
+    const consequences = { "not sent": "", rejected: "", "maybe applied": "" };
+    const error = new RejectedError({ purpose: "p", method: "GET", url: "u", consequences }, "h", "a", status, inJson);
+    return { error, flowControl: new FlowControl(new FakeRequester(() => error)) };
   };
-  it("says that a key does not exist where the platform itself says so, in JSON", async () => {
-    const flowControl = new FlowControl(new FakeRequester(() => new RejectedError(facts, "h", "a", 404, true)));
+  it("reads that a key does not exist if the platform responds 404 in JSON", async () => {
+    const { flowControl } = rejecting(404, true);
     assert.deepEqual(await flowControl.get("gone"), { ...zeros, flowControlKey: "gone", exists: false });
   });
 
-  for (const [status, inJson] of [
-    [404, false],
-    [403, true],
-    [400, true],
-  ] as const) {
-    it(`fails where the answer is ${status}, ${inJson ? "" : "not "}in JSON`, async () => {
-      const error = new RejectedError(facts, "h", "a", status, inJson);
-      await assert.rejects(new FlowControl(new FakeRequester(() => error)).get("orders"), error);
-    });
-  }
+  it("fails for any other refusal", async () => {
+    for (const { flowControl, error } of [rejecting(404, false), rejecting(403, true), rejecting(400, true)]) {
+      await assert.rejects(flowControl.get("orders"), error);
+    }
+  });
 
-  it("encodes the key, and refuses what no path can carry", async () => {
+  it("encodes the key, and refuses one that cannot be in a path", async () => {
     const { flowControl, requester } = answering({ flowControlKey: "a/b ü%" });
     await flowControl.get("a/b ü%");
-    assert.equal(requester.sent[0]?.path, "/v2/flowControl/a%2Fb%20%C3%BC%25");
     for (const key of ["", "..", "\ud800"]) await assert.rejects(flowControl.get(key), /flowControlKey must/);
-    assert.equal(requester.sent.length, 1);
+    assert.deepEqual(
+      requester.sent.map(({ path }) => path),
+      ["/v2/flowControl/a%2Fb%20%C3%BC%25"],
+    );
   });
 });
 
 describe("api: flow control, the other operations", () => {
-  it("reads both shapes of the list", async () => {
+  it("reads both forms of the list", async () => {
     const records = [full, { flowControlKey: "emails" }];
-    const expected = [
-      { ...full, exists: true },
-      { ...zeros, flowControlKey: "emails", exists: true },
-    ];
-    assert.deepEqual(await answering(records).flowControl.list(), expected);
-    assert.deepEqual(await answering({ flowControls: records }).flowControl.list(), expected);
+    const emails = { ...zeros, flowControlKey: "emails", exists: true };
+    for (const sent of [records, { flowControls: records }]) {
+      assert.deepEqual(await answering(sent).flowControl.list(), [{ ...full, exists: true }, emails]);
+    }
     assert.deepEqual(await answering([]).flowControl.list(), []);
   });
 
-  it("sends the search only where there is one", async () => {
+  it("sends the search only if there is one", async () => {
     const { flowControl, requester } = answering([]);
-    await flowControl.list();
-    await flowControl.list(undefined);
-    await flowControl.list("or");
-    await flowControl.list("");
+    for (const search of [undefined, "or", ""]) await flowControl.list(search);
+    const request = { method: "GET", path: "/v2/flowControl", idempotent: true };
     assert.deepEqual(
-      requester.sent.map(({ query }) => query),
-      [{}, {}, { search: "or" }, { search: "" }],
+      sentBy(requester),
+      [{}, { search: "or" }, { search: "" }].map((query) => ({ ...request, query })),
     );
-    assert.ok(requester.sent.every(({ path, method }) => path === "/v2/flowControl" && method === "GET"));
   });
 
   for (const sent of [{}, { flowControls: {} }, null, "<html>", [{ rateMax: 1 }], [1], [{ ...full, rateMax: "3" }]]) {
@@ -126,30 +116,31 @@ describe("api: flow control, the other operations", () => {
     });
   }
 
-  it("reads both shapes of global parallelism", async () => {
+  it("reads all forms of global parallelism", async () => {
     const counts = { parallelismMax: 100, parallelismCount: 0 };
     assert.deepEqual(await answering(counts).flowControl.globalParallelism(), counts);
-    assert.deepEqual(await answering({ waitListSize: 3 }).flowControl.globalParallelism(), { waitListSize: 3 });
-    assert.deepEqual(await answering({ waitlistSize: 3 }).flowControl.globalParallelism(), { waitListSize: 3 });
+    for (const sent of [{ waitListSize: 3 }, { waitlistSize: 3 }]) {
+      assert.deepEqual(await answering(sent).flowControl.globalParallelism(), { waitListSize: 3 });
+    }
     for (const sent of [{}, [], { later: 1 }, { parallelismMax: "1" }, "<html>"]) {
       await assert.rejects(answering(sent).flowControl.globalParallelism(), UnreadableError);
     }
   });
 
-  it("resets with a POST that may be repeated, whatever 2xx it answers", async () => {
-    for (const [status, body] of [
-      [200, "{}"],
-      [202, ""],
-      [204, ""],
-    ] as const) {
+  for (const { status, body } of [
+    { status: 200, body: "{}" },
+    { status: 202, body: "" },
+    { status: 204, body: "" },
+  ]) {
+    it(`resets with a POST that may be repeated, and accepts ${status}`, async () => {
       const { flowControl, requester } = answering(body, status);
       assert.equal(await flowControl.reset("a/b"), undefined);
-      const { method, path, idempotent } = requester.sent[0] ?? {};
-      assert.deepEqual([method, path, idempotent], ["POST", "/v2/flowControl/a%2Fb/reset", true]);
-    }
-  });
+      const request = { method: "POST", path: "/v2/flowControl/a%2Fb/reset", idempotent: true, query: undefined };
+      assert.deepEqual(sentBy(requester), [request]);
+    });
+  }
 
-  it("resets with the action that the settings name", async () => {
+  it("resets with the action of the settings", async () => {
     const requester = new FakeRequester(() => ({}));
     await new FlowControl(requester, "resetRate").reset("orders");
     assert.equal(requester.sent[0]?.path, "/v2/flowControl/orders/resetRate");

@@ -16,38 +16,31 @@ const encoded: Readonly<Record<string, string>> = {
   "$&": "%24%26",
 };
 
-const refused: readonly (readonly [string, string])[] = [
-  ["", "id must not be empty"],
-  [" \t\n", "id must not be empty"],
-  [".", 'id must not be "."'],
-  ["..", 'id must not be ".."'],
-  ["a\ud800", "id must be well-formed Unicode"],
-  ["\udc00b", "id must be well-formed Unicode"],
-];
+const refused: Readonly<Record<string, RegExp>> = {
+  "": /^id must not be empty/,
+  " \t\n": /^id must not be empty/,
+  ".": /^id must not be "\."/,
+  "..": /^id must not be "\.\."/,
+  "a\ud800": /^id must be well-formed/,
+  "\udc00b": /^id must be well-formed/,
+};
 
 describe("api: path", () => {
   for (const [part, expected] of Object.entries(encoded)) {
     it(`encodes ${part}`, () => assert.equal(fillPath("/v2/{id}/x", { id: part }), `/v2/${expected}/x`));
   }
 
-  for (const [part, message] of refused) {
+  for (const [part, message] of Object.entries(refused)) {
     it(`refuses ${JSON.stringify(part)}`, () => {
-      assert.throws(
-        () => fillPath("/v2/{id}", { id: part }),
-        (error) =>
-          error instanceof InputError &&
-          error.property === "id" &&
-          error.delivery === "not sent" &&
-          error.message.startsWith(message) &&
-          error.message.endsWith(". Nothing was sent. Correct it, then run again."),
-      );
+      const expected = { name: InputError.name, property: "id", delivery: "not sent", message };
+      assert.throws(() => fillPath("/v2/{id}", { id: part }), expected);
     });
   }
 
   it("refuses a part that is not given", () =>
     assert.throws(() => fillPath("/{a}/{b}", { a: "1" }), /^InputError: b /));
 
-  it("is what a server decodes to the part, and nothing else in the path", () => {
+  it("is decoded to the part by a server, and changes nothing else in the path", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme" }), (part) => {
         fc.pre(part.trim() !== "" && part !== "." && part !== "..");

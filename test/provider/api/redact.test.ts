@@ -25,7 +25,7 @@ function assertLeftOut(words: string, secret: string): void {
 
 describe("api: redact", () => {
   for (const name of allNames) {
-    it(`shows no words with a secret ${name}, nor with that encoded once more`, () => {
+    it(`shows no words with a secret ${name}, or encoded once more`, () => {
       for (const [before, after] of places) {
         assertLeftOut(before + password + after, password);
         assertLeftOut(before + encode(password, [name]) + after, password);
@@ -51,7 +51,7 @@ describe("api: redact", () => {
     );
   });
 
-  it("shows no words with a secret whose characters are each encoded in another way", () => {
+  it("shows no words with a secret whose characters have different encodings", () => {
     const names = allNames.filter((name) => !/base64/.test(name));
     const ways = fc.array(fc.array(fc.constantFrom(...names), { maxLength: 2 }), { minLength: 40, maxLength: 40 });
     fc.assert(
@@ -88,38 +88,36 @@ describe("api: redact", () => {
     assert.equal(redact("!?", ["b"]), "!?");
   });
 
-  it("has nothing to hide if there is no secret", () => {
+  it("shows all words if there is no secret", () => {
     for (const words of ["a b", ""]) for (const secrets of [[], [""]]) assert.equal(redact(words, secrets), words);
   });
 
-  it("compares without blanks: one line shows several as one", () => {
+  it("compares without white space", () => {
     assertLeftOut("it is a  b \n c!", "a b c!");
     assertLeftOut("it is a b c!", "\ta\u0001b\u0085\r\nc!");
     assertLeftOut("sec\nret", "secret");
     assertLeftOut(base64(password).replace(/.{5}/g, "$&\r\n"), password);
   });
 
-  it("knows a secret by what is left of broken Unicode", () => {
+  it("recognizes a secret with invalid Unicode", () => {
     assertLeftOut(encodeURIComponent("ab\ufffdcd"), "ab\ud800cd");
     assertLeftOut("ab\\ud800cd", "ab\ud800cd");
   });
 
-  it("takes the end of a secret for its own, though it goes on as an escape", () => {
-    for (const [written, secret] of [
-      ['&quot;secret\\"', '"secret\\'],
-      ['&quot;secret\\"', '"secret\\\\'],
-      ["&quot;secret\\u0041", '"secret\\u'],
-      ["&quot;secret\\u0041", '"secret\\u004'],
-      ["&quot;secret\\u00aB", '"secret\\u00a'],
-      ["&quot;secret%41", '"secret%'],
-      ["&quot;secret%a1", '"secret%a'],
-      ["&quot;secret%B1", '"secret%B'],
-      ["&quot;secret&#65;", '"secret&'],
-      ["&quot;secret&#65;", '"secret&#6'],
-      ["&quot;secret&#xa1;", '"secret&#xa'],
-      ["&quot;secret&#XA1;", '"secret&#XA'],
-    ] as const) {
-      assertLeftOut(written, secret);
+  it("recognizes a secret whose end continues as an escape", () => {
+    const endings: Readonly<Record<string, readonly string[]>> = {
+      '\\"': ["\\", "\\\\"],
+      "\\u0041": ["\\u", "\\u004"],
+      "\\u00aB": ["\\u00a"],
+      "%41": ["%"],
+      "%a1": ["%a"],
+      "%B1": ["%B"],
+      "&#65;": ["&", "&#6"],
+      "&#xa1;": ["&#xa"],
+      "&#XA1;": ["&#XA"],
+    };
+    for (const [written, ends] of Object.entries(endings)) {
+      for (const end of ends) assertLeftOut(`&quot;secret${written}`, `"secret${end}`);
     }
     assert.equal(redact("&quot;secre", ['"secret%']), "&quot;secre");
     assert.equal(redact("my secret%20 here", ["secret%2x"]), "my secret%20 here");
@@ -129,10 +127,9 @@ describe("api: redact", () => {
   });
 
   it("leaves out what it cannot decode: an unknown entity, too many rounds of escapes, too many characters", () => {
-    assert.equal(redact("caf&eacute;s", [password]), leftOut);
-    assert.equal(redact("caf&Eacute;s", [password]), leftOut);
-    assert.equal(redact("caf%26eacute%3Bs", [password]), leftOut);
-    assert.equal(redact("caf%252526eacute%25253Bs", [password]), leftOut);
+    for (const words of ["caf&eacute;s", "caf&Eacute;s", "caf%26eacute%3Bs", "caf%252526eacute%25253Bs"]) {
+      assertLeftOut(words, password);
+    }
     assert.equal(redact("&#112assword", ["password"]), leftOut);
     assert.equal(redact("a&b c; d &; &1a;", [password]), "a&b c; d &; &1a;");
     assert.equal(redact("&#1114112;", ["a"]), "&#1114112;");
@@ -150,11 +147,9 @@ describe("api: redact", () => {
     assertLeftOut(`${"x".repeat(295)}${password}`, password);
   });
 
-  it("throws for no words and no secret at all", () => {
-    const text = fc.oneof(
-      fc.string({ unit: "binary" }),
-      fc.constantFrom("\ud800", "$&", "%", "[", "%ff", "&#99999999;"),
-    );
+  it("throws for no words and no secret", () => {
+    const odd = fc.constantFrom("\ud800", "$&", "%", "[", "%ff", "&#99999999;");
+    const text = fc.oneof(fc.string({ unit: "binary" }), odd);
     fc.assert(fc.property(text, text, text, (before, secret, after) => void redact(before + secret + after, [secret])));
   });
 });

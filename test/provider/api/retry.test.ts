@@ -3,6 +3,8 @@ import fc from "fast-check";
 import {
   decideRetry,
   type Delivery,
+  deliveryOfResponse,
+  deliveryOfSilence,
   type Failure,
   readRetryAfter,
   type RetryDecision,
@@ -21,36 +23,39 @@ const stop: RetryDecision = { do: "stop" };
 const passing = "ECONNREFUSED ECONNRESET ECONNABORTED EAI_AGAIN ETIMEDOUT EPIPE EHOSTUNREACH ENETUNREACH".split(" ");
 const lasting = ["ENOTFOUND", "CERT_HAS_EXPIRED", "ERR_BAD_RESPONSE", "HPE_INVALID_CONSTANT", "deadline", undefined];
 const limited: Partial<Failure> = { delivery: "rejected", status: 429 };
+const lost: Partial<Failure> = { delivery: "maybe applied" };
 const busy: Partial<Failure> = { idempotent: true, delivery: "maybe applied", status: 503 };
 
 const rows: readonly (readonly [string, Partial<Failure>, RetryDecision])[] = [
-  // A second delivery could destroy what the first one made.
-  ...passing.map((code) => [`once, not sent, ${code}`, { code }, waits(250)] as const),
-  ...lasting.map((code) => [`once, not sent, ${code}`, { code }, stop] as const),
-  ...passing.map((code) => [`once, maybe applied, ${code}`, { delivery: "maybe applied", code }, stop] as const),
+  // A second delivery could destroy the result of the first one.
+  ...passing.map((code) => [`not sent, ${code}`, { code }, waits(250)] as const),
+  ...lasting.map((code) => [`not sent, ${code}`, { code }, stop] as const),
+  ...passing.map((code) => [`maybe applied, not idempotent, ${code}`, { ...lost, code }, stop] as const),
   ...[303, 408, 500, 502, 503, 504].map(
-    (status) => [`once, maybe applied, ${status}`, { delivery: "maybe applied", status }, stop] as const,
+    (status) => [`maybe applied, not idempotent, ${status}`, { ...lost, status }, stop] as const,
   ),
-  ["once, 503 with Retry-After", { delivery: "maybe applied", status: 503, retryAfter: 10 }, stop],
-  ["once, 429", limited, waits(250)],
-  ...[301, 400, 401, 403, 404, 409, 422].map((status) => [`once, ${status}`, { ...limited, status }, stop] as const),
+  ["not idempotent, 503 with Retry-After", { ...lost, status: 503, retryAfter: 10 }, stop],
+  ["429", limited, waits(250)],
+  ...[301, 400, 401, 403, 404, 409, 422].map(
+    (status) => [`rejected, ${status}`, { ...limited, status }, stop] as const,
+  ),
 
-  // What does no harm twice.
+  // Idempotent requests.
   ...passing.map((code) => [`maybe applied, ${code}`, { ...busy, status: undefined, code }, waits(250)] as const),
   ...lasting.map((code) => [`maybe applied, ${code}`, { ...busy, status: undefined, code }, stop] as const),
   ...[408, 500, 502, 503, 504].map((status) => [`${status}`, { ...busy, status }, waits(250)] as const),
   ...[303, 501, 599].map((status) => [`${status}`, { ...busy, status }, stop] as const),
   ["404", { ...limited, idempotent: true, status: 404 }, stop],
 
-  // Retry-After makes everyone wait.
-  ["429 that says when", { ...limited, retryAfter: 2000 }, waits(2000, true)],
-  ["429 that says now", { ...limited, retryAfter: 0 }, waits(0, true)],
-  ["429 that says nonsense", { ...limited, retryAfter: "unusable" }, stop],
-  ["503 that says when", { ...busy, retryAfter: 2000 }, waits(2000, true)],
-  ["404 that says when", { ...limited, status: 404, retryAfter: 1 }, stop],
-  ["429 that says the deadline", { ...limited, retryAfter: 60_000 }, stop],
-  ["429 that says just before the deadline", { ...limited, retryAfter: 59_999 }, waits(59_999, true)],
-  ["429 that says what no number holds", { ...limited, retryAfter: Infinity }, stop],
+  // Retry-After makes every request wait.
+  ["429 with a time", { ...limited, retryAfter: 2000 }, waits(2000, true)],
+  ["429 with Retry-After: 0", { ...limited, retryAfter: 0 }, waits(0, true)],
+  ["429 with an unusable Retry-After", { ...limited, retryAfter: "unusable" }, stop],
+  ["503 with a time", { ...busy, retryAfter: 2000 }, waits(2000, true)],
+  ["404 with a time", { ...limited, status: 404, retryAfter: 1 }, stop],
+  ["429 with a time at the deadline", { ...limited, retryAfter: 60_000 }, stop],
+  ["429 with a time just before the deadline", { ...limited, retryAfter: 59_999 }, waits(59_999, true)],
+  ["429 with an infinite time", { ...limited, retryAfter: Infinity }, stop],
 
   // At most three attempts, each later than the one before, within the deadline.
   ["the second attempt", { code: "EPIPE", attempt: 2 }, waits(500)],
@@ -66,7 +71,7 @@ describe("api: retry", () => {
     it(`${decision.do}s after ${what}`, () => assert.deepEqual(decideRetry(failure(given), 0.5), decision));
   }
 
-  it("never repeats what must not be repeated, unless it was not sent or refused with 429", () => {
+  it("never repeats a request that is not idempotent, unless it was not sent or was rejected with 429", () => {
     const any = fc.record({
       delivery: fc.constantFrom<Delivery>("not sent", "rejected", "maybe applied"),
       code: fc.option(fc.constantFrom(...passing, "ENOTFOUND"), { nil: undefined }),
@@ -90,29 +95,41 @@ describe("api: retry", () => {
 describe("api: Retry-After", () => {
   const now = Date.parse("2026-11-21T12:00:00Z");
   const serverTime = "Sat, 21 Nov 2026 18:00:00 GMT";
-  const forms: readonly (readonly [string | undefined, string | undefined, Failure["retryAfter"]])[] = [
+  /** The header and the Date header of the same response. */
+  const forms: readonly (readonly [header: string | undefined, date: string | undefined, Failure["retryAfter"]])[] = [
     [undefined, serverTime, undefined],
     ["0", undefined, 0],
     ["7", serverTime, 7000],
     [" 7 ", undefined, 7000],
     ["99999999999999999999", undefined, 99999999999999999999 * 1000],
-    // A date is held against the answer's own, so that a clock that is wrong here does not matter.
+    // A date is compared with the response's own date, so that a wrong local clock does not matter.
     ["Sat, 21 Nov 2026 18:00:30 GMT", serverTime, 30_000],
     ["Sat, 21 Nov 2026 12:00:30 GMT", undefined, 30_000],
     ["Sat, 21 Nov 2026 12:00:30 GMT", "nonsense", 30_000],
     ["Saturday, 21-Nov-26 18:00:30 GMT", serverTime, 30_000],
     ["Sat, 21 Nov 2026 17:00:00 GMT", serverTime, 0],
-    ["-5", serverTime, "unusable"],
-    ["1.5", serverTime, "unusable"],
-    ["1e3", serverTime, "unusable"],
-    ["0x10", serverTime, "unusable"],
-    ["soon", serverTime, "unusable"],
-    ["", serverTime, "unusable"],
-    ["7, 8", serverTime, "unusable"],
   ];
-  for (const [header, date, expected] of forms) {
+  const unusable = ["-5", "1.5", "1e3", "0x10", "soon", "", "7, 8"];
+  for (const [header, date, expected] of [...forms, ...unusable.map((one) => [one, serverTime, "unusable"] as const)]) {
     it(`${JSON.stringify(header)}, date ${date}, is ${expected}`, () => {
       assert.equal(readRetryAfter(header, date, now), expected);
     });
   }
+});
+
+describe("api: delivery", () => {
+  const statuses = {
+    answered: [200, 201, 202, 204, 299],
+    rejected: [300, 301, 302, 304, 307, 308, 400, 401, 403, 404, 407, 409, 418, 422, 429, 499],
+    "maybe applied": [100, 199, 303, 408, 500, 502, 503, 504, 599, 999],
+  };
+  for (const [delivery, all] of Object.entries(statuses)) {
+    it(`is ${delivery} for ${all.join()}`, () => {
+      for (const status of all) assert.equal(deliveryOfResponse(status), delivery, `${status}`);
+    });
+  }
+
+  it("without a response depends on whether the connection was ready", () => {
+    assert.deepEqual([false, true].map(deliveryOfSilence), ["not sent", "maybe applied"]);
+  });
 });

@@ -18,46 +18,43 @@ function clientOf({ url, queueToken }: Platform): FlowControl {
   return new PlatformClient(new Settings((name) => given[name])).flowControl;
 }
 
-/** What is known of a result, be it a value or an error. */
+/** A value, or an error as text. */
 async function outcomeOf(reading: Promise<unknown>): Promise<unknown> {
   return reading.catch((error: Error) => `${error.name}: ${error.message}`);
 }
 
 describe("api: reads that share their requests", () => {
-  const platforms: Platform[] = [];
-  const start = async (...args: Parameters<typeof startPlatform>): Promise<Platform> => {
-    const platform = await startPlatform(...args);
-    platforms.push(platform);
-    return platform;
+  let platform: Platform;
+  const start = async (flowControlKeys: readonly string[]): Promise<SharedReads> => {
+    platform = await startPlatform({ flowControlKeys });
+    return new SharedReads(clientOf(platform));
   };
-  const paths = (platform: Platform): string[] => platform.requests.map(({ path }) => path);
-  afterEach(async () => void (await Promise.all(platforms.splice(0).map((one) => one.close()))));
+  const paths = (): string[] => platform.requests.map(({ path }) => path);
+  afterEach(() => platform.close());
 
   it("read 1,000 keys, each twice, and all keys with one request", async () => {
     const keys = names(1000);
-    const platform = await start({ flowControlKeys: keys });
-    const reads = new SharedReads(clientOf(platform));
+    const reads = await start(keys);
     const [all, ...each] = await Promise.all([reads.list(), ...[...keys, ...keys].map((key) => reads.get(key))]);
     assert.deepEqual(each, [...all, ...all]);
-    assert.deepEqual(paths(platform), [list]);
+    assert.deepEqual(paths(), [list]);
   });
 
-  it(`read ${maxSingleReads} keys one by one, and one more by a list`, async () => {
+  it(`read ${maxSingleReads} keys singly, and one more by a list`, async () => {
     const keys = names(maxSingleReads + 1);
-    const platform = await start({ flowControlKeys: keys });
-    const reads = new SharedReads(clientOf(platform));
-    await Promise.all(keys.slice(1).map((key) => reads.get(key)));
+    const reads = await start(keys);
+    const [, ...all] = keys;
+    await Promise.all(all.map((key) => reads.get(key)));
     assert.deepEqual(
-      paths(platform).sort(),
-      keys.slice(1).map((key) => `${list}/${key}`),
+      paths().sort(),
+      all.map((key) => `${list}/${key}`),
     );
     await Promise.all(keys.map((key) => reads.get(key)));
-    assert.deepEqual(paths(platform).slice(maxSingleReads), [list]);
+    assert.deepEqual(paths().slice(maxSingleReads), [list]);
   });
 
-  it("read the same key, and the global parallelism, once in a turn, and again in the next one", async () => {
-    const platform = await start({ flowControlKeys: ["a"] });
-    const reads = new SharedReads(clientOf(platform));
+  it("read the same key, and the global parallelism, once per turn of the event loop", async () => {
+    const reads = await start(["a"]);
     const twice = () =>
       Promise.all([reads.get("a"), reads.get("a"), reads.globalParallelism(), reads.globalParallelism()]);
     const [before, same] = await twice();
@@ -67,70 +64,69 @@ describe("api: reads that share their requests", () => {
     assert.equal(platform.requests.length, 4);
   });
 
-  it("read by a search of their own, which single keys do not use", async () => {
-    const platform = await start({ flowControlKeys: ["a", "b"] });
-    const reads = new SharedReads(clientOf(platform));
+  it("send a search of its own, which single keys do not use", async () => {
+    const reads = await start(["a", "b"]);
     const found = await Promise.all([reads.list("a"), reads.list("a"), reads.list(""), reads.get("b")]);
-    assert.deepEqual(
-      found.flat().map(({ flowControlKey }) => flowControlKey),
-      ["a", "a", "a", "b", "b"],
+    assert.equal(
+      found
+        .flat()
+        .map(({ flowControlKey }) => flowControlKey)
+        .join(),
+      "a,a,a,b,b",
     );
     assert.equal(platform.requests.length, 3);
     assert.notEqual(found[0], found[1], "a program may sort its own list");
   });
 
-  it("read singly only what the list does not have, or not twice", async () => {
-    const keys = names(12);
-    const records = [...keys.slice(2), "key-3"].map((flowControlKey) => ({ flowControlKey }));
+  /** Reads twelve keys at once; the list and each key are what a fake platform sends. */
+  async function readTwelve(sent: (key: string | undefined) => unknown) {
     const requester = new FakeRequester(({ path }) => ({
-      body: JSON.stringify(path === list ? records : { flowControlKey: path.slice(list.length + 1), waitListSize: 9 }),
+      body: JSON.stringify(sent(path === list ? undefined : path.slice(list.length + 1))),
     }));
     const reads = new SharedReads(new FlowControl(requester));
-    const read = await Promise.all(keys.map((key) => reads.get(key)));
-    assert.deepEqual(
-      requester.sent.map(({ path }) => path),
-      [list, `${list}/key-0`, `${list}/key-1`, `${list}/key-3`],
-    );
-    assert.deepEqual(
-      read.map(({ waitListSize }) => waitListSize),
-      [9, 9, 0, 9, 0, 0, 0, 0, 0, 0, 0, 0],
-    );
+    const results = await Promise.allSettled([...names(12).map((key) => reads.get(key)), reads.list()]);
+    return { results, paths: requester.sent.map(({ path }) => path) };
+  }
+
+  it("read singly only what the list does not have, or has twice", async () => {
+    const records = [...names(12).slice(2), "key-3"].map((flowControlKey) => ({ flowControlKey }));
+    const { results, paths } = await readTwelve((key) => (key ? { flowControlKey: key, waitListSize: 9 } : records));
+    assert.deepEqual(paths, [list, `${list}/key-0`, `${list}/key-1`, `${list}/key-3`]);
+    const sizes = results
+      .slice(0, 12)
+      .map((one) => one.status === "fulfilled" && "waitListSize" in one.value && one.value.waitListSize);
+    assert.deepEqual(sizes, [9, 9, 0, 9, 0, 0, 0, 0, 0, 0, 0, 0]);
   });
 
   it("name the key in the error of its own record, whatever the list holds", async () => {
-    const keys = names(12);
     const sick = { flowControlKey: "key-5", rateCount: "many" };
-    const records = keys.map((flowControlKey) => (flowControlKey === "key-5" ? sick : { flowControlKey }));
-    const requester = new FakeRequester(({ path }) => ({ body: JSON.stringify(path === list ? records : sick) }));
-    const reads = new SharedReads(new FlowControl(requester));
-    const results = await Promise.allSettled([...keys.map((key) => reads.get(key)), reads.list()]);
-    const failed = results.flatMap((result) => (result.status === "rejected" ? [result.reason as Error] : []));
-    assert.equal(failed.length, 2);
-    assert.ok(failed.every((error) => error instanceof UnreadableError));
-    assert.match(failed[0]!.message, /^Could not read the flow-control key "key-5".*rateCount/);
-    assert.match(failed[1]!.message, /^Could not list the flow-control keys.*rateCount/);
-    assert.equal(requester.sent.length, 2);
+    const records = names(12).map((flowControlKey) => (flowControlKey === "key-5" ? sick : { flowControlKey }));
+    const { results, paths } = await readTwelve((key) => (key ? sick : records));
+    const errors = results.flatMap((one) => (one.status === "rejected" ? [one.reason as Error] : []));
+    assert.ok(errors.every((error) => error instanceof UnreadableError));
+    assert.deepEqual(
+      errors.map(({ message }) => /key "key-5"|list the .*keys/.exec(message)?.[0]),
+      ['key "key-5"', "list the flow-control keys"],
+    );
+    for (const { message } of errors) assert.match(message, /rateCount/);
+    assert.equal(paths.length, 2);
   });
 
-  it("tell what single reads tell, whatever keys there are and however the list is answered", async function () {
+  it("have the results of single reads, for any keys and any response to the list", async function () {
     this.timeout(120_000);
+    const strange = ["a/b", "ü%", "a b", "?x=1#y", "%2F", "emoji 🙂", "__proto__", "constructor"];
     const key = fc.oneof(
-      {
-        weight: 3,
-        arbitrary: fc.constantFrom("a/b", "ü%", "a b", "?x=1#y", "%2F", "emoji 🙂", "__proto__", "constructor"),
-      },
+      { weight: 3, arbitrary: fc.constantFrom(...strange) },
       { weight: 3, arbitrary: fc.integer({ min: 0, max: 30 }).map((index) => `key-${index}`) },
       { weight: 1, arbitrary: fc.constantFrom("", ".", "..", " ", "\ud800") },
       { weight: 1, arbitrary: fc.string({ maxLength: 6, unit: "binary" }) },
     );
-    const held = fc.uniqueArray(
-      fc.record(
-        { flowControlKey: key, waitListSize: fc.nat(), rateMax: fc.nat() },
-        { requiredKeys: ["flowControlKey"] },
-      ),
-      { selector: ({ flowControlKey }) => flowControlKey, maxLength: 25 },
-    );
-    const listAnswer = fc.constantFrom<object | undefined>(
+    const record = { flowControlKey: key, waitListSize: fc.nat(), rateMax: fc.nat() };
+    const held = fc.uniqueArray(fc.record(record, { requiredKeys: ["flowControlKey"] }), {
+      selector: ({ flowControlKey }) => flowControlKey,
+      maxLength: 25,
+    });
+    const response = fc.constantFrom<object | undefined>(
       undefined,
       { status: 403, body: { error: "not yours" } },
       { status: 404 },
@@ -140,23 +136,22 @@ describe("api: reads that share their requests", () => {
       { body: [{ flowControlKey: "key-1", rateCount: "1" }, { rateMax: 1 }, 7, null] },
     );
     const shape = fc.constantFrom("array" as const, "object" as const);
+    const listed = fc.boolean();
     await fc.assert(
       fc.asyncProperty(
-        held,
-        fc.array(key, { maxLength: 25 }),
-        shape,
-        listAnswer,
-        fc.boolean(),
-        async (all, asked, flowControlListShape, answer, listed) => {
-          const flowControlKeys = all.filter(({ flowControlKey }) => flowControlKey !== "") as FlowControlRecord[];
-          const platform = await startPlatform({ flowControlKeys, flowControlListShape });
+        fc.record({ held, asked: fc.array(key, { maxLength: 25 }), shape, response, listed }),
+        async (given) => {
+          const flowControlKeys = given.held.filter(
+            ({ flowControlKey }) => flowControlKey !== "",
+          ) as FlowControlRecord[];
+          const platform = await startPlatform({ flowControlKeys, flowControlListShape: given.shape });
           try {
             const flowControl = clientOf(platform);
-            const singly = await Promise.all(asked.map((one) => outcomeOf(flowControl.get(one))));
-            if (answer) platform.failNext({ path: list, ...answer });
+            const singly = await Promise.all(given.asked.map((one) => outcomeOf(flowControl.get(one))));
+            if (given.response) platform.failNext({ path: list, ...given.response });
             const reads = new SharedReads(flowControl);
-            if (listed) void outcomeOf(reads.list());
-            assert.deepEqual(await Promise.all(asked.map((one) => outcomeOf(reads.get(one)))), singly);
+            if (given.listed) void outcomeOf(reads.list());
+            assert.deepEqual(await Promise.all(given.asked.map((one) => outcomeOf(reads.get(one)))), singly);
           } finally {
             await platform.close();
           }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { type Platform, startPlatform } from "../../../local/platform/index";
 import { configuration, Host } from "../../support/host";
+import { environmentOf } from "../../support/project";
 import { configurationFor, counterReset, rotation } from "../../support/resources";
 import { expectKind, until } from "../../support/results";
 
@@ -20,18 +21,15 @@ describe("provider host: settings", () => {
   afterEach(() => host.stop());
   after(() => platform.close());
 
-  it("are all there for a call that overtakes configure", async () => {
+  it("are complete for a call that overtakes configure", async () => {
     await start({ config: configurationFor(platform, { maxConcurrency: 1 }) });
     const calls = ["db-quickstart", "db-sessions"].map((one) => host.create(rotation(one)));
     const results = await Promise.all([...calls, host.create(counterReset("orders"))]);
-    assert.deepEqual(
-      results.map(({ kind }) => kind),
-      ["done", "done", "done"],
-    );
+    for (const result of results) expectKind("done", result);
     assert.equal(platform.resetCount, 2);
   });
 
-  it("that are missing are named, both ways of setting them, by the call that needs them", async () => {
+  it("that are missing are named, with both ways to set them, by the call that needs them", async () => {
     await start({ config: {} });
     assert.deepEqual((await host.check(rotation(id))).failures, []);
     const { message } = expectKind("failed", await host.create(rotation(id)));
@@ -49,26 +47,18 @@ describe("provider host: settings", () => {
     assert.match(message, /rekey:baseUrl is not a URL/);
   });
 
-  it("come from the environment where the configuration has none", async () => {
+  it("come from the environment if the configuration has none", async () => {
     const { url, username, password } = platform;
     await start({ env: { REKEY_BASE_URL: url, REKEY_USERNAME: username, REKEY_PASSWORD: password } });
     assert.equal((await host.create(rotation(id))).kind, "done");
   });
 
-  it("that the host does not pass on are never replaced by the environment's", async () => {
-    const { url, username, password, queueToken } = platform;
-    const env = {
-      REKEY_BASE_URL: url,
-      REKEY_QUEUE_URL: url,
-      REKEY_USERNAME: username,
-      REKEY_PASSWORD: password,
-      REKEY_QUEUE_TOKEN: queueToken,
-    };
-    await start({ env, preload: withoutConfigure });
-    const refused = /does not pass on the stack's configuration.*Nothing was sent.*3\.139\.0/s;
+  it("that the host does not pass on are not replaced by the environment's", async () => {
+    await start({ env: environmentOf(platform), preload: withoutConfigure });
+    const refused = /Nothing was sent.*3\.139\.0/s;
     for (const inputs of [rotation(id), counterReset("orders")]) {
       const { failures } = await host.check(inputs);
-      assert.deepEqual(failures.length, 1);
+      assert.equal(failures.length, 1);
       assert.match(failures[0]?.reason ?? "", refused);
       assert.match(expectKind("failed", await host.create(inputs)).message, refused);
     }
@@ -85,14 +75,14 @@ describe("provider host: settings", () => {
     assert.equal((await host.create(counterReset("orders"))).kind, "done");
   });
 
-  it("hold for both resources together: two provider texts share one run", async () => {
+  it("are limits of both resources together: two provider texts share one run", async () => {
     await start({ config: configurationFor(platform, { maxResetsPerRun: 1, maxConcurrency: 1 }) });
     platform.failNext({ delayMs: 300, method: "POST", path: /reset-password/ });
     const slow = host.create(rotation(id));
     await until(() => platform.requests.length === 1);
     const counters = host.create(counterReset("orders"));
     await new Promise((resolve) => setTimeout(resolve, 100));
-    assert.equal(platform.requests.length, 1, "the counter reset waits in the same line");
+    assert.equal(platform.requests.length, 1, "the counter reset waits in the same queue");
     assert.equal((await slow).kind, "done");
     assert.equal((await counters).kind, "done");
   });

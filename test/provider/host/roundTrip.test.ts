@@ -3,102 +3,166 @@ import { type Platform, startPlatform } from "../../../local/platform/index";
 import { Host } from "../../support/host";
 import { configurationFor, counterReset, rotation } from "../../support/resources";
 import { expectKind } from "../../support/results";
-import { type Properties, revealed, secretNames } from "../../support/wire";
+import { type Properties, revealed, secretNames, unknown } from "../../support/wire";
 
 const id = "db-quickstart";
 const secrets = ["appliedTrigger", "otherFields", "password", "readOnlyRestToken", "restToken"];
+const [v1, v2] = [rotation(id, { version: "1" }), rotation(id, { version: "2" })];
 
-describe("provider host: a resource's life", () => {
+describe("provider host", () => {
   let platform: Platform;
   let host: Host;
+  const start = async () => (host = await Host.start({ config: configurationFor(platform) }));
   before(async () => {
     const databases = [{ database_id: id, db_request_limit: 9223372036854775808n, unheard_of: 7 }];
     platform = await startPlatform({ databases, credentialsInAnswer: "always" });
   });
   beforeEach(async () => {
     await platform.reset();
-    host = await Host.start({ config: configurationFor(platform) });
+    await start();
   });
   afterEach(() => host.stop());
   after(() => platform.close());
 
-  it("checks without a request", async () => {
-    const { failures, inputs } = await host.check(rotation(id, { version: "1" }));
-    assert.deepEqual(failures, []);
-    assert.deepEqual(inputs, rotation(id, { version: "1" }));
-    assert.equal(platform.requests.length, 0);
-  });
+  const create = async (inputs: Properties) => expectKind("done", await host.create(inputs)).outs;
+  const update = async (outs: Properties, inputs: Properties, of = id) =>
+    expectKind("done", await host.update(of, revealed(outs), inputs)).outs;
 
-  it("creates with one reset, and saves what the platform now has", async () => {
-    const { outs } = expectKind("done", await host.create(rotation(id, { version: "1" })));
+  it("creates with one reset, and saves the new state of the platform", async () => {
+    const outs = revealed(await create(v1));
     assert.equal(platform.resetCount, 1);
-    const plain = revealed(outs);
-    assert.equal(plain.password, platform.database(id).password);
-    assert.equal(plain.restToken, platform.database(id).restToken);
-    assert.equal(plain.outcome, "reset");
-    assert.equal(plain.rotationReason, "created");
-    assert.equal(plain.rotationCount, 1);
-    assert.equal((plain.record as Properties).databaseId, id);
-    assert.deepEqual(plain.exactIntegers, { dbRequestLimit: "9223372036854775808" });
-    assert.deepEqual(JSON.parse(plain.otherFields as string), { unheard_of: 7 });
-    assert.deepEqual(plain.problems, []);
-    assert.equal(plain.__provider, rotation(id).__provider);
+    const { password, restToken } = platform.database(id);
+    const { record, otherFields, exactIntegers, problems, outcome, rotationReason, rotationCount } = outs;
+    assert.deepEqual(
+      { exactIntegers, problems, outcome, rotationReason, rotationCount },
+      {
+        exactIntegers: { dbRequestLimit: "9223372036854775808" },
+        problems: [],
+        outcome: "reset",
+        rotationReason: "created",
+        rotationCount: 1,
+      },
+    );
+    assert.deepEqual([outs.password, outs.restToken, outs.__provider], [password, restToken, v1.__provider]);
+    assert.equal((record as Properties).databaseId, id);
+    assert.deepEqual(JSON.parse(otherFields as string), { unheard_of: 7 });
   });
 
-  it("marks every secret each time: on create, update, an update that keeps, read", async () => {
-    const created = expectKind("done", await host.create(rotation(id, { version: "1" })));
-    const updated = expectKind("done", await host.update(id, revealed(created.outs), rotation(id, { version: "2" })));
-    const kept = expectKind("done", await host.update(id, revealed(updated.outs), rotation(id, { version: "2" })));
-    const read = await host.read(id, revealed(kept.outs));
-    for (const { outs } of [created, updated, kept, read]) assert.deepEqual(secretNames(outs), secrets);
+  it("marks every secret on create, update, an update that keeps the password, and read", async () => {
+    const created = await create(v1);
+    const updated = await update(created, v2);
+    const kept = await update(updated, v2);
+    const read = await host.read(id, revealed(kept));
+    for (const outs of [created, updated, kept, read.outs]) assert.deepEqual(secretNames(outs), secrets);
     assert.equal(platform.resetCount, 2);
-    assert.deepEqual(revealed(read.outs), revealed(updated.outs));
+    assert.deepEqual(revealed(read.outs), revealed(updated));
   });
 
-  it("tells a changed trigger from anything else", async () => {
-    const outs = revealed(expectKind("done", await host.create(rotation(id, { version: 1 }))).outs);
+  it("finds a change of the trigger or the database, and of nothing else", async () => {
+    const outs = revealed(await create(rotation(id, { version: 1 })));
     const changesWith = async (more: Properties) => (await host.diff(id, outs, rotation(id, more))).changes;
-    assert.equal(await changesWith({ version: 1 }), "none");
-    assert.equal(await changesWith({ version: "1" }), "none");
-    assert.equal(await changesWith({}), "none");
-    assert.equal(await changesWith({ version: 1, initialRotation: false }), "none");
-    assert.equal(await changesWith({ version: 2 }), "some");
-    assert.equal(await changesWith({ version: 1, triggers: { a: "b" } }), "some");
+    for (const same of [{ version: 1 }, { version: "1" }, {}, { version: 1, initialRotation: false }]) {
+      assert.equal(await changesWith(same), "none");
+    }
+    for (const other of [{ version: 2 }, { version: 1, triggers: { a: "b" } }]) {
+      assert.equal(await changesWith(other), "some");
+    }
     assert.deepEqual(await host.diff(id, outs, rotation("another")), { changes: "some", replaces: ["databaseId"] });
     assert.equal(platform.resetCount, 1);
   });
 
   it("updates with one reset, and counts it", async () => {
-    const created = revealed(expectKind("done", await host.create(rotation(id, { version: "1" }))).outs);
-    const updated = revealed(expectKind("done", await host.update(id, created, rotation(id, { version: "2" }))).outs);
-    assert.equal(updated.rotationCount, 2);
-    assert.equal(updated.rotationReason, "trigger");
-    assert.equal(updated.password, platform.database(id).password);
-    assert.notEqual(updated.password, created.password);
+    const created = await create(v1);
+    const { rotationCount, rotationReason, password } = revealed(await update(created, v2));
+    assert.deepEqual({ rotationCount, rotationReason }, { rotationCount: 2, rotationReason: "trigger" });
+    assert.equal(password, platform.database(id).password);
+    assert.notEqual(password, revealed(created).password);
   });
 
-  it("reads and deletes without a request", async () => {
-    const { outs } = expectKind("done", await host.create(rotation(id)));
+  it("checks, reads and deletes without a request", async () => {
+    assert.deepEqual(await host.check(v1), { failures: [], inputs: v1 });
+    assert.equal(platform.requests.length, 0);
+    const outs = revealed(await create(rotation(id)));
     const before = platform.requests.length;
-    const read = await host.read(id, revealed(outs));
-    assert.equal(read.id, id);
-    assert.deepEqual(revealed(read.outs), revealed(outs));
-    await host.delete(id, revealed(outs));
+    const read = await host.read(id, outs);
+    assert.deepEqual({ ...read, outs: revealed(read.outs) }, { id, outs });
+    await host.delete(id, outs);
     assert.equal(platform.requests.length, before);
   });
 
-  it("resets the counters of a flow-control key, and shows them before and after", async () => {
-    const { outs } = expectKind("done", await host.create(counterReset("orders", { version: "1" })));
+  it("resets the counters of a flow-control key, and saves its state before and after", async () => {
+    const outs = await create(counterReset("orders", { version: "1" }));
     const { before, after, resetCount } = outs as Record<string, Properties>;
     assert.equal(resetCount, 1);
     assert.notEqual(before?.parallelismCount, 0);
     assert.equal(after?.parallelismCount, 0);
     assert.deepEqual(secretNames(outs), ["appliedTrigger"]);
     const posts = () => platform.requests.filter(({ method }) => method === "POST").length;
-    assert.equal(posts(), 1);
-    expectKind("done", await host.update("orders", revealed(outs), counterReset("orders", { version: "1" })));
-    assert.equal(posts(), 1);
-    expectKind("done", await host.update("orders", revealed(outs), counterReset("orders", { version: "2" })));
-    assert.equal(posts(), 2);
+    for (const [version, expected] of Object.entries({ "1": 1, "2": 2 })) {
+      await update(outs, counterReset("orders", { version }), "orders");
+      assert.equal(posts(), expected);
+    }
+  });
+
+  it("returns an init error with the id, __provider and marked secrets, on create and on update", async () => {
+    platform.failNext({ dropConnection: "after-apply" });
+    const created = expectKind("init error", await host.create(v1));
+    const { __provider, outcome } = created.outs;
+    assert.deepEqual({ id: created.id, __provider, outcome }, { id, __provider: v1.__provider, outcome: "unknown" });
+    assert.deepEqual(secretNames(created.outs), ["attemptedTrigger"]);
+    assert.deepEqual(created.reasons, [created.message]);
+
+    await host.stop();
+    await start();
+    const done = await update(created.outs, v1);
+    platform.failNext({ dropConnection: "after-apply" });
+    const updated = expectKind("init error", await host.update(id, revealed(done), v2));
+    assert.equal(updated.outs.__provider, v1.__provider);
+    assert.equal(revealed(updated.outs).password, revealed(done).password, "the former outputs are kept");
+    assert.deepEqual(secretNames(updated.outs), [...secretNames(done), "attemptedTrigger"].sort());
+  });
+
+  it("saves an init error too large for its trailer as done, and prints it", async () => {
+    const outs = { ...(await create(v1)), otherFields: "x".repeat(40_000) };
+    platform.failNext({ dropConnection: "after-apply" });
+    assert.equal((await update(outs, v2)).outcome, "unknown");
+    assert.match(host.stderr, /may have been changed/);
+  });
+
+  it("returns neither undefined nor a bigint, whatever the platform sent", async () => {
+    platform.failNext({ body: `{"database_id":"${id}","port":18446744073709551616,"a":null,"b":[1e999]}` });
+    assert.deepEqual((await create(rotation(id))).exactIntegers, { port: "18446744073709551616" });
+  });
+
+  it("returns the first result to a call that the engine repeats, and sends nothing", async () => {
+    platform.failNext({ dropConnection: "after-apply" });
+    const first = await host.create(v1);
+    assert.deepEqual(await host.create(v1), first);
+    assert.equal(platform.resetCount, 1);
+  });
+
+  it("accepts and returns unknown inputs, and still refuses those that are known and wrong", async () => {
+    const ofRotation = ["version", "triggers", "rotateEvery", "initialRotation", "owner"];
+    for (const inputs of [
+      rotation(unknown),
+      ...ofRotation.map((name) => rotation(id, { [name]: unknown })),
+      rotation(id, { triggers: { image: unknown } }),
+      counterReset(unknown),
+      counterReset("orders", { version: unknown }),
+    ]) {
+      assert.deepEqual(await host.check(inputs), { failures: [], inputs });
+    }
+    const { failures } = await host.check(rotation(unknown, { rotateEvery: "soon" }));
+    assert.match(failures.map(({ reason }) => reason).join("\n"), /^rotateEvery .*$/);
+  });
+
+  it("finds a possible change in an unknown trigger, and sends nothing", async () => {
+    const outs = revealed(await create(v1));
+    const sent = platform.requests.length;
+    for (const inputs of [rotation(unknown, { version: "1" }), rotation(id, { version: unknown })]) {
+      assert.deepEqual(await host.diff(id, outs, inputs), { changes: "some", replaces: [] });
+    }
+    assert.equal((await host.diff(id, outs, rotation(id, { version: "1", initialRotation: unknown }))).changes, "none");
+    assert.equal(platform.requests.length, sent);
   });
 });

@@ -25,14 +25,14 @@ const kinds: Readonly<Record<string, Kind>> = {
   object: "object",
 };
 
-/** What only some platforms send, besides the interface's fields. */
+/** Fields that only some platforms send. */
 const extra = { flowControl: ["isPaused", "isPinnedParallelism", "isPinnedRate"], globalParallelism: ["waitListSize"] };
 
 const databaseTable: readonly InterfaceField[] = tables.database;
 const fieldsByName: Readonly<Record<string, Field<unknown>>> = databaseFields;
 const source = readFileSync(join(__dirname, "../../../provider/records/database.ts"), "utf8");
 
-describe("records: tables of fields, held to the interface document", () => {
+describe("records: tables of fields, compared with the interface document", () => {
   it("has 42 database fields, in the document's order, and no other", () => {
     assert.equal(databaseTable.length, 42);
     assert.deepEqual(

@@ -9,7 +9,7 @@ describe("Pulumi's markers", () => {
     assert.ok(rpc.isRpcSecret(secret("x")));
   });
 
-  it("tell a text that stands for an unknown value of any type", () => {
+  it("include the texts for unknown values of any type", () => {
     const reserved = [
       unknownValue,
       "1c4a061d-8072-4f0a-a4cb-0ff528b18fe7",
@@ -23,7 +23,7 @@ describe("Pulumi's markers", () => {
     assert.equal(isReserved(`${unknownValue} `), false);
   });
 
-  it("tell a text that Pulumi would carry changed", () => {
+  it("include text that Pulumi would change", () => {
     assert.equal(isFaithful("päss wörd 🔑"), true);
     assert.equal(isFaithful("broken \ud800"), false);
     assert.equal(isFaithful("lost \uFFFD"), false);

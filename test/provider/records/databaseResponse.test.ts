@@ -1,0 +1,192 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { type databaseFields } from "../../../provider/records/database";
+import { type DatabaseResponse, readDatabaseResponse } from "../../../provider/records/databaseResponse";
+import { unknownValue } from "../../../provider/records/markers";
+import { camelCase } from "../../../provider/records/fields";
+import { databaseRecord } from "../../../local/platform/databaseRecord";
+import tables from "../../fixtures/interface-fields.json";
+import { databaseText, databaseTextAnd } from "../../support/databaseText";
+
+function read(jsonText: string): DatabaseResponse {
+  return readDatabaseResponse(jsonText) ?? assert.fail("the response has no record");
+}
+
+describe("records: the response to a reset", () => {
+  it("has each of the 42 fields with the value that the platform sent", () => {
+    const sent = databaseRecord({ database_id: "db" });
+    const { record, ...rest } = read(JSON.stringify(sent));
+    for (const { name } of tables.database) {
+      assert.notEqual(sent[name], undefined, name);
+      assert.deepEqual(record[camelCase(name) as keyof typeof databaseFields], sent[name], name);
+    }
+    assert.deepEqual(rest, { problems: [], credentials: {}, exactIntegers: {} });
+  });
+
+  it("keeps a string a string, and unknown values of an enum", () => {
+    const sent = { state: "hibernating", type: "", region: "mars", db_acl_enabled: "maybe" };
+    const { record, problems } = read(databaseText(sent));
+    const { state, type, region, dbAclEnabled, prometheusEnabled } = record;
+    assert.deepEqual({ state, type, region, db_acl_enabled: dbAclEnabled }, sent);
+    assert.equal(prometheusEnabled, "false");
+    assert.deepEqual(problems, []);
+  });
+
+  const mistyped: readonly (readonly [field: string, problem: string, ...values: unknown[]])[] = [
+    ["port", "port: expected an integer", "6379", 6379.5, null],
+    ["tls", "tls: expected true or false", "true", null],
+    ["endpoint", "endpoint: expected a string", null, { canary: 1 }],
+    ["state", "state: expected a string", 1],
+    ["all_members", "allMembers: expected a list of strings", "eu", ["eu", null]],
+    ["securityAddons", "securityAddons: expected an object", [], null],
+    ["endpoint", "endpoint: a value that Pulumi reserves for itself", unknownValue],
+    ["read_regions", "readRegions: a value that Pulumi reserves for itself", ["eu", unknownValue]],
+  ];
+  for (const [field, problem, ...values] of mistyped) {
+    it(`reports ${problem} for ${JSON.stringify(values)}, and keeps the other fields`, () => {
+      for (const value of values) {
+        const { record, problems } = read(databaseText({ [field]: value }));
+        assert.deepEqual(problems, [problem]);
+        assert.equal(camelCase(field) in record, false);
+        assert.equal(Object.keys(record).length, 41);
+      }
+    });
+  }
+
+  it("reports each field that was not sent", () => {
+    const { record, problems } = read('{"database_id":"db"}');
+    const missing = tables.database.slice(1).map(({ name }) => `${camelCase(name)}: missing`);
+    assert.deepEqual({ record, problems }, { record: { databaseId: "db" }, problems: missing });
+  });
+
+  it("reads each field in securityAddons on its own", () => {
+    const securityAddons = { ipWhitelisting: true, vpcPeering: "no", later: 1 };
+    const { record, problems, otherFields } = read(databaseText({ securityAddons }));
+    assert.deepEqual(record.securityAddons, { ipWhitelisting: true });
+    assert.deepEqual([...problems].sort(), [
+      "securityAddons.encryptionAtRest: missing",
+      "securityAddons.privateLink: missing",
+      "securityAddons.tlsMutualAuth: missing",
+      "securityAddons.vpcPeering: expected true or false",
+    ]);
+    assert.equal(otherFields, '{"securityAddons":{"later":1}}');
+  });
+
+  for (const others of [
+    '"later":{"a":[1,"ü",null],"n":9007199254740993},"_":true',
+    '"toString":"a","constructor":{"b":1},"hasOwnProperty":null',
+    // Pulumi's signature of a secret.
+    '"4dabf18193072939515e22adb298388d":"1b47061264138c4ac30d75fd1eb44270","value":1',
+  ]) {
+    it(`keeps unknown fields as JSON text, digit for digit: ${others.slice(0, 30)}`, () => {
+      const { otherFields, problems, record } = read(databaseTextAnd(others));
+      assert.equal(otherFields, `{${others}}`);
+      assert.deepEqual(problems, []);
+      assert.equal(Object.keys(record).length, 42);
+    });
+  }
+
+  it("keeps the exact digits of integers beyond 2^53", () => {
+    const digits = { budget: "9007199254740993", db_request_limit: "-9223372036854775808", port: "9007199254740991" };
+    const sent = Object.entries(digits).map(([name, value]) => `"${name}":${value}`);
+    const { record, exactIntegers, problems } = read(`{"database_id":"db",${sent.join()}}`);
+    assert.deepEqual(exactIntegers, { budget: digits.budget, dbRequestLimit: digits.db_request_limit });
+    assert.deepEqual([record.budget, record.dbRequestLimit, record.port], [2 ** 53, -(2 ** 63), 2 ** 53 - 1]);
+    assert.ok(problems.every((problem) => problem.endsWith(": missing")));
+  });
+
+  for (const digits of ["1e999", "-1e999", `1${"0".repeat(400)}`, "0.5"]) {
+    it(`reports an integer that is ${digits.slice(0, 9)}`, () => {
+      const { record, problems } = read(databaseText({ port: 1 }).replace('"port":1,', `"port":${digits},`));
+      assert.match(problems.join(), /^port: (expected an integer|too large)$/);
+      assert.ok(!("port" in record));
+    });
+  }
+
+  it("reads __proto__ as an unknown field", () => {
+    const { record, credentials, otherFields } = read(databaseTextAnd('"__proto__":{"password":"x","port":1}'));
+    assert.equal(Object.getPrototypeOf(record), Object.prototype);
+    assert.deepEqual(credentials, {});
+    assert.equal(otherFields, '{"__proto__":{"password":"x","port":1}}');
+    assert.equal(({} as Record<string, unknown>)["password"], undefined);
+    assert.equal(readDatabaseResponse('{"__proto__":{"database_id":"db"}}'), undefined);
+    const { record: addons } = read(databaseText().replace('"securityAddons":{', '$&"__proto__":{"later":true},'));
+    assert.equal((addons.securityAddons as Record<string, unknown>)["later"], undefined);
+  });
+
+  it("reads the last of two values, and names the field if it is known", () => {
+    const { record, credentials, problems } = read(
+      databaseTextAnd(
+        '"database_id":"db2","password":"one","password":"two","hunter2":1,"hunter2":2,"rest_token":"1","restToken":"2"',
+      ),
+    );
+    assert.deepEqual([record.databaseId, credentials], ["db2", { password: "two", restToken: "2" }]);
+    assert.equal(problems.length, 4);
+    assert.match(problems.join("\n"), /^databaseId: sent twice.*\npassword: sent twice.*\n[^:]*not know: sent twice.*\nrestToken: sent twice/);
+    assert.ok(!problems.join().includes("hunter2"));
+  });
+
+  it("replaces invalid characters of ordinary fields, and reports them", () => {
+    const { record, problems } = read(databaseText({ database_name: "a\ud800b", read_regions: ["\udc00"] }));
+    assert.deepEqual([record.databaseName, record.readRegions], ["a\ufffdb", ["\ufffd"]]);
+    assert.equal(problems.map((problem) => problem.split(":")[0]).join(), "databaseName,readRegions");
+  });
+
+  it("has a record without an id or a credential if five fields are known", () => {
+    const { record } = read('{"type":"pro","state":"active","port":1,"tls":true,"budget":2}');
+    assert.deepEqual(record, { type: "pro", state: "active", port: 1, tls: true, budget: 2 });
+  });
+
+  const others = ['{"type":"error","state":"failed","port":1,"tls":true}', '{"ok":true}'];
+  for (const text of ["", "null", "[]", '"db"', "1", "{}", "<html>", '{"database_id":"db"', "{} {}", ...others]) {
+    it(`has no record if it is ${text || "empty"}`, () => assert.equal(readDatabaseResponse(text), undefined));
+  }
+});
+
+describe("records: credentials in the response to a reset", () => {
+  const names = { password: "password", rest_token: "restToken", read_only_rest_token: "readOnlyRestToken" } as const;
+  type WireName = keyof typeof names;
+
+  for (const [wireName, name] of Object.entries(names)) {
+    it(`have ${name} from ${wireName}, which is kept nowhere else`, () => {
+      const { credentials, otherFields, record } = read(databaseText({ [wireName]: "canary" }));
+      assert.deepEqual({ credentials, otherFields }, { credentials: { [name]: "canary" }, otherFields: undefined });
+      assert.ok(!JSON.stringify(record).includes("canary"));
+    });
+
+    it(`have no ${name} if it is missing, null or empty, which is not a problem`, () => {
+      for (const value of [undefined, null, ""]) {
+        const { credentials, problems, otherFields } = read(databaseText({ [wireName]: value }));
+        assert.deepEqual([credentials, problems, otherFields], [{}, [], undefined]);
+      }
+    });
+
+    it(`have no ${name} if it is not text, or text that Pulumi would change; the problem does not contain it`, () => {
+      for (const value of [1234567, ["canary"], { a: "canary" }, true, "canary\ud800", "canary\ufffd", unknownValue]) {
+        const response = read(databaseText({ [wireName]: value }));
+        assert.deepEqual(response.credentials, {});
+        assert.equal(response.problems.length, 1);
+        assert.match(response.problems.join(), new RegExp(`^${name}: (expected a string|holds characters)`));
+        assert.doesNotMatch(JSON.stringify(response), /canary|1234567/);
+      }
+    });
+  }
+
+  it("are enough by themselves: the password has been reset", () => {
+    const { credentials, record, problems } = read('{"password":"p"}');
+    assert.deepEqual({ credentials, record }, { credentials: { password: "p" }, record: {} });
+    assert.equal(problems.length, 42);
+  });
+
+  it("are returned byte for byte, with any other fields", () => {
+    const value = fc.string({ unit: "binary", minLength: 1 }).filter((text) => !text.includes("\ufffd"));
+    const sent = fc.dictionary(fc.constantFrom<WireName>("password", "rest_token", "read_only_rest_token"), value);
+    fc.assert(
+      fc.property(sent, fc.dictionary(fc.string(), fc.jsonValue()), (credentials, rest) => {
+        const expected = Object.entries(credentials).map(([name, text]) => [names[name as WireName], text]);
+        const response = readDatabaseResponse(databaseText({ ...rest, ...credentials }));
+        assert.deepEqual({ ...response?.credentials }, Object.fromEntries(expected));
+      }),
+    );
+  });
+});
