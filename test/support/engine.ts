@@ -41,6 +41,11 @@ export interface Result {
   readonly printed: string;
 }
 
+/** The values of a stack's outputs. */
+export function valuesOf({ outputs }: Pick<Result, "outputs">): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(outputs).map(([name, { value }]) => [name, value]));
+}
+
 /** The result of an operation that must succeed. */
 export async function succeeds(operation: Promise<Result>): Promise<Result> {
   const result = await operation;
