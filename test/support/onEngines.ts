@@ -14,7 +14,7 @@ export function onEngine(engine: Engine, title: string, specs: (engine: Engine) 
   if (engine.unavailable !== undefined) return void it.skip(`${title} (skipped: ${engine.unavailable})`);
   describe(title, function () {
     // Each spec starts several processes.
-    this.timeout(600_000);
+    this.timeout(900_000);
     after(endScenes);
     specs(engine);
   });
