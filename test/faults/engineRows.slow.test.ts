@@ -101,7 +101,7 @@ onEngines("faults: rows of an engine", (engine: Engine) => {
 onEngine(pulumiCli, "faults: an error hook, on the pulumi CLI", (engine) => {
   // Not a line of the table, which must not depend on whether there is a CLI. The host's own tests show the row.
   it("row 47: an error hook that repeats update makes no second request", async () => {
-    // Three times only: after the hundredth repeat the engine saves no outputs, and after one of create not even the id.
+    // Three times only: after the hundredth repeat the engine saves no outputs, nor the id of a create.
     const source = (version: number): string => `
       const pulumi = require("@pulumi/pulumi");
       const { PasswordRotation } = require("pulumi-rekey");

@@ -19,9 +19,7 @@ const rows = [
 ];
 
 describe("faults: the engine is gone when a connection is ready", () => {
-  for (const [platform, { concurrency, server: serverOptions = {}, settings = () => ({}) }] of Object.entries(
-    platforms,
-  )) {
+  for (const [platform, { concurrency, server: serverOptions = {}, settings }] of Object.entries(platforms)) {
     for (const { row, fault, successor } of rows) {
       it(titled(row, `${fault} (${platform})`, "create", "fails, state kept; 0 sent"), async () => {
         let connect = (): void => undefined;
@@ -30,7 +28,7 @@ describe("faults: the engine is gone when a connection is ready", () => {
         const more = { proxy: `http://127.0.0.1:${proxy.port}`, maxConcurrency: concurrency };
         const world = await World.start({
           server: serverOptions,
-          settings: async (server) => ({ ...(await settings(server)), ...more }),
+          settings: async (server) => ({ ...(await settings?.(server)), ...more }),
           deadlineSeconds: 60,
         });
         const { host, server } = world;
