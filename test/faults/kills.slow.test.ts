@@ -51,7 +51,8 @@ const kills = [
   },
 ] as const;
 
-describe("faults: kills", () => {
+describe("faults: kills", function () {
+  this.timeout(600_000);
   let scene: Scene;
   const start = async (environment?: NodeJS.ProcessEnv) => (scene = await Scene.start(environment));
   afterEach(() => scene.end());
