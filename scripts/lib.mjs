@@ -1,4 +1,4 @@
-// What the scripts share. Only Node's own modules: on a fresh clone nothing else is there yet.
+// Shared by the scripts. Only Node's own modules: a fresh clone has nothing else yet.
 import { spawn, spawnSync } from "node:child_process";
 import { cpSync, existsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -8,18 +8,18 @@ export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 const npm = process.env.npm_execpath;
 
-/** Runs a command of npm. `npm run` tells where npm itself is; elsewhere it is on PATH. */
+/** Runs a command of npm. `npm run` sets the path of npm itself; otherwise npm is on PATH. */
 export function runNpm(args, options = {}) {
   if (npm) return run(process.execPath, [npm, ...args], options);
   return run("npm", args, { shell: process.platform === "win32", ...options });
 }
 
-/** Runs a command to its end and gives its exit code. */
+/** Runs a command to its end and returns its exit code. */
 export function run(command, args, options = {}) {
   return spawnSync(command, args, { cwd: root, stdio: "inherit", ...options }).status ?? 1;
 }
 
-/** Runs a command, shows what it prints, and gives its exit code and its standard output. */
+/** Runs a command, shows what it prints, and resolves to its exit code and its standard output. */
 export function runAndRead(command, args, options = {}) {
   const child = spawn(command, args, { cwd: root, stdio: ["inherit", "pipe", "inherit"], ...options });
   let output = "";
@@ -35,7 +35,7 @@ export function bin(path) {
   return join(root, "node_modules", path);
 }
 
-/** Installs what the lock file says, unless that is what is installed. */
+/** Installs the packages of the lock file, unless they are installed. */
 export function ensureInstalled() {
   const installed = join(root, "node_modules", ".package-lock.json");
   if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(join(root, "package-lock.json")).mtimeMs) return;
@@ -43,10 +43,7 @@ export function ensureInstalled() {
   exitUnlessZero(runNpm(["ci", "--no-audit", "--no-fund"]), "npm ci");
 }
 
-/**
- * Builds both packages. The console's page and the OpenAPI description are copied because they are served as they are,
- * and the commands are made executable so that npx can run them from a clone.
- */
+/** Builds both packages. The console's page and the OpenAPI description are served unchanged, and so are copied. */
 export function build() {
   for (const project of ["tsconfig.build.json", "local/tsconfig.build.json"]) {
     exitUnlessZero(run(process.execPath, [bin("typescript/bin/tsc"), "-p", project]), "the build");

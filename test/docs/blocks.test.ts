@@ -4,13 +4,13 @@ import { type Block, pages } from "./page";
 import { describeBlocks } from "./runBlocks";
 import { isProgram, isScript } from "./session";
 
-/** What a test can run, or hold to what was run. */
+/** Languages that a test can run, or compare with what was printed. */
 const kinds = ["ts", "js", "sh", "text"];
 const written = pages.filter(({ generatedBy }) => generatedBy === undefined);
 
 describe("The code blocks of README and docs/", () => {
   for (const { path, generatedBy } of pages.filter(({ generatedBy }) => generatedBy !== undefined)) {
-    it(`${path}: not run, because \`${generatedBy}\` writes the page, and a test holds it`);
+    it(`${path}: not run: \`${generatedBy}\` writes the page`);
   }
 
   it("are run, or say why not", () => {
@@ -29,7 +29,7 @@ describe("The code blocks of README and docs/", () => {
     assert.deepEqual(typeErrors(blocks), []);
   });
 
-  // The blocks of the other pages take longer: blocks.slow.test.ts runs them.
+  // blocks.slow.test.ts runs the blocks of the other pages.
   describeBlocks(written.filter(({ path }) => path === "README.md"));
 });
 

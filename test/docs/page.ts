@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { projectRoot } from "../support/host";
 
-/** A code block of a page, and what the HTML comments right before it say to the tests. */
+/** A code block of a page, with the instructions for tests in the HTML comments right before it. */
 export interface Block {
   /** `docs/fleets.md:6`. */
   readonly place: string;
@@ -20,7 +20,7 @@ export interface Page {
   /** Path from the project's folder. */
   readonly path: string;
   readonly text: string;
-  /** The script that writes the page, and that a test of its own holds it to. */
+  /** The command that writes the page. */
   readonly generatedBy?: string | undefined;
   readonly blocks: readonly Block[];
 }
@@ -58,7 +58,7 @@ export function blocksOf(path: string, text: string): Block[] {
   });
 }
 
-/** The text without what stands in code blocks and comments. */
+/** The text without code blocks and comments. */
 export function prose({ text }: Page): string {
   return text.replace(/^```[\s\S]*?^```$/gm, "").replace(/<!--[\s\S]*?-->/g, "");
 }

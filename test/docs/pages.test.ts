@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { projectRoot } from "../support/host";
 import { anchors, type Page, pages, prose, readPage } from "./page";
 
-/** Lines that two screens hold. */
+/** Lines on two screens. */
 const twoScreens = 100;
 const benchRan = existsSync(join(projectRoot, "docs", "bench"));
 const alsoRead = ["CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"].map(readPage);
@@ -20,11 +20,11 @@ function resolve(page: Page, link: string): { path: string; anchor: string | und
 }
 
 describe("README and docs/", () => {
-  it("have no link to a file or a heading that is not there", () => {
+  it("have no link to a missing file or heading", () => {
     const broken = [...pages, ...alsoRead].flatMap((page) =>
       linksOf(page)
         .filter((link) => !/^\w+:/.test(link))
-        // What `npm run bench` measured is there once it ran on a machine that does nothing else.
+        // docs/bench/ is written by `npm run bench`, on an idle machine.
         .filter((link) => benchRan || !resolve(page, link).path.startsWith("docs/bench/"))
         .filter((link) => {
           const { path, anchor } = resolve(page, link);
@@ -53,9 +53,7 @@ describe("README and docs/", () => {
       const headings = [...prose(page).matchAll(/^## /gm)].length;
       return headings === 0 || links.filter((link) => link.startsWith("#")).length < headings;
     });
-    assert.deepEqual(
-      without.map(({ path }) => path),
-      [],
-    );
+    const paths = without.map(({ path }) => path);
+    assert.deepEqual(paths, []);
   });
 });

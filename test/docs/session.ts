@@ -1,13 +1,13 @@
 import { delimiter } from "node:path";
 import * as ts from "typescript";
 import { type Platform, startPlatform } from "../../local/index";
-import { localEngine } from "../support/engine";
+import { localEngine, succeeds } from "../support/engine";
 import { engineEnvironment } from "../support/engineProcess";
 import { environmentOf, Project } from "../support/project";
 import { runAsync } from "../support/runAsync";
 import { type Block } from "./page";
 
-/** What a reader of these pages has: databases, keys, and credentials that they type where a command asks for them. */
+/** What a reader of these pages has: databases, keys, and credentials to type in. */
 const world = {
   username: "you@example.com",
   password: "local-only",
@@ -17,11 +17,10 @@ const world = {
   credentialsInAnswer: "always",
 } as const;
 
-/** A program for scripts that bring none. */
+/** A program for scripts without one. */
 const smallProgram = `
 const { PasswordRotation } = require("pulumi-rekey");
-exports.endpoint = new PasswordRotation("sessions", { databaseId: "sessions" }).endpoint;
-`;
+exports.endpoint = new PasswordRotation("sessions", { databaseId: "sessions" }).endpoint;`;
 
 /** Reads like `import … from "pulumi-rekey"`: a program that an engine runs. */
 export const isProgram = ({ language, code }: Block): boolean =>
@@ -31,14 +30,11 @@ export const isProgram = ({ language, code }: Block): boolean =>
 export const isScript = ({ language, code }: Block): boolean =>
   ["ts", "js"].includes(language) && code.includes('from "rekey-local"');
 
-/**
- * The folder in which a reader follows one page: the blocks run in it in their order, against one platform. The
- * `pulumi` of a page is the local engine here; `npm run test:e2e` runs the same on the CLI where there is one.
- */
+/** The folder in which a reader follows a page: its blocks run in order, against one platform, on the local engine. */
 export class Session {
   readonly #project = new Project("");
   readonly #files = new Map<string, string>();
-  /** Ends a command that runs on when its test has given up. */
+  /** Ends a command that still runs after its test. */
   readonly #over = new AbortController();
 
   private constructor(private readonly platform: Platform) {
@@ -61,7 +57,7 @@ export class Session {
     return this.platform.resetCount;
   }
 
-  /** Runs a block to its end, and gives what it prints. @throws where it fails */
+  /** Runs a block. @returns what it prints @throws Error if it fails */
   async run(block: Block): Promise<string> {
     if (isScript(block)) return this.#script(block);
     if (isProgram(block)) return this.#up(block);
@@ -78,9 +74,7 @@ export class Session {
   async #up(block: Block): Promise<string> {
     this.#project.rewrite(javaScript(block, ts.ModuleKind.CommonJS));
     const stack = await localEngine.open(this.#project.directory, environmentOf(this.platform));
-    const { succeeded, printed } = await stack.up();
-    if (!succeeded) throw new Error(printed);
-    return printed;
+    return (await succeeds(stack.up())).printed;
   }
 
   /** A script brings its own platform, and so has a folder of its own; the files of the page are there. */
@@ -89,7 +83,7 @@ export class Session {
     try {
       for (const [name, text] of this.#files) project.write(name, text);
       project.write("script.mjs", javaScript(block, ts.ModuleKind.ESNext));
-      return await succeed(process.execPath, ["script.mjs"], { cwd: project.directory, signal: this.#over.signal });
+      return await runToEnd(process.execPath, ["script.mjs"], { cwd: project.directory, signal: this.#over.signal });
     } finally {
       project.remove();
     }
@@ -102,11 +96,9 @@ export class Session {
   }
 
   async #shell(code: string): Promise<string> {
-    const script = code
-      .replaceAll("https://api.example.com", this.platform.url)
-      .replaceAll("https://queue.example.com", this.platform.url);
+    const script = code.replaceAll(/https:\/\/(api|queue)\.example\.com/g, this.platform.url);
     const { directory } = this.#project;
-    const output = await succeed("bash", ["--norc", "-euo", "pipefail", "-c", script], {
+    const output = await runToEnd("bash", ["--norc", "-euo", "pipefail", "-c", script], {
       cwd: directory,
       signal: this.#over.signal,
       env: {
@@ -124,13 +116,13 @@ function javaScript({ language, code }: Block, kind: ts.ModuleKind): string {
   return ts.transpileModule(code, { compilerOptions: { module: kind, target: ts.ScriptTarget.ES2022 } }).outputText;
 }
 
-async function succeed(command: string, args: string[], options: Parameters<typeof runAsync>[2]): Promise<string> {
+async function runToEnd(command: string, args: string[], options: Parameters<typeof runAsync>[2]): Promise<string> {
   const { code, output } = await runAsync(command, args, options);
   if (code !== 0) throw new Error(`${command} ended with ${code}:\n${output}`);
   return output;
 }
 
-/** What a page shows, as an expression for what is printed: `…` stands for anything, and times are those of the day. */
+/** What a page shows, as an expression for what is printed: `…` matches anything. */
 export function shows(expected: string): RegExp {
   const literal = normalized(expected)
     .split("…")

@@ -1,112 +1,108 @@
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Platform, type PlatformOptions, startPlatform } from "../../local/index";
-import { type Result, type Stack, succeeds } from "../support/engine";
-import { onEngines } from "../support/onEngines";
+import { fails, localEngine, type Stack, succeeds, valuesOf } from "../support/engine";
+import { onEngine, onEngines } from "../support/onEngines";
 import { environmentOf, Project, transpileOnly } from "../support/project";
 
 interface Run {
   readonly project: Project;
   readonly platform: Platform;
   readonly stack: Stack;
-  /** The first `up`. */
-  readonly first: Result;
+  /** The outputs of the first `up`. */
+  readonly first: Record<string, unknown>;
 }
 
 interface Expectation {
   readonly what: string;
   readonly platform?: PlatformOptions;
   readonly config?: Readonly<Record<string, string>>;
-  /** Looks at the first `up`, and goes on from there. */
+  /** Checks the first `up`, and goes on from there. */
   readonly then: (run: Run) => Promise<void> | void;
 }
 
-const value = ({ outputs, printed }: Result, name: string): unknown => {
-  assert.ok(name in outputs, printed);
-  return outputs[name]?.value;
-};
-const resetsOf = ({ requests }: Platform): number => requests.filter(({ method }) => method === "POST").length;
+/** The given outputs. */
+function pick(values: Record<string, unknown>, ...names: string[]): object {
+  return Object.fromEntries(names.map((name) => [name, values[name]]));
+}
+const upOf = async (stack: Stack): Promise<Record<string, unknown>> => valuesOf(await succeeds(stack.up()));
+const sentBy = ({ requests }: Platform): number => requests.filter(({ method }) => method === "POST").length;
 
+const config = { databaseId: "db-sessions" };
+const orders = { flowControlKey: "orders", waitListSize: 7, parallelismMax: 3, parallelismCount: 3 };
+const emails = { flowControlKey: "emails", waitListSize: 2, rateMax: 10, rateCount: 4, ratePeriod: 60 };
 const inLanguage: Expectation = {
   what: "runs",
-  config: { databaseId: "db-sessions" },
+  config,
   then({ platform, first }) {
     const { endpoint } = platform.database("db-sessions").record;
-    assert.deepEqual([value(first, "endpoint"), value(first, "keys")], [endpoint, 2]);
+    assert.deepEqual(pick(first, "endpoint", "keys"), { endpoint, keys: 2 });
   },
 };
 
 const examples: Readonly<Record<string, Expectation>> = {
   "nightly-rotation": {
-    what: "resets a password whose time is over",
-    config: { databaseId: "db-sessions" },
+    what: "resets a password whose interval has passed",
+    config,
     async then({ platform, stack, first }) {
-      assert.equal(value(first, "reason"), "created");
-      const days =
-        (Date.parse(String(value(first, "nextRotationAt"))) - Date.parse(String(value(first, "rotatedAt")))) / 864e5;
-      assert.equal(days, 30);
+      assert.equal(first["reason"], "created");
+      const [next, last] = ["nextRotationAt", "rotatedAt"].map((name) => Date.parse(String(first[name])));
+      assert.equal((Number(next) - Number(last)) / 864e5, 30, "days");
       assert.equal(platform.resetCount, 1);
       await stack.setConfig("rotateEvery", "PT1S");
       await sleep(1000);
-      assert.equal(value(await stack.up(), "reason"), "schedule");
+      assert.equal((await upOf(stack))["reason"], "schedule");
       assert.equal(platform.resetCount, 2);
     },
   },
   "rotation-on-demand": {
     what: "rotates once for a new version",
     platform: { credentialsInAnswer: "always" },
-    config: { databaseId: "db-sessions" },
+    config,
     async then({ platform, stack, first }) {
-      assert.equal(value(first, "rotationCount"), 1);
+      assert.equal(first["rotationCount"], 1);
       await stack.setConfig("version", "2026-11-leak");
-      const { outputs } = await stack.up();
-      const { password } = platform.database("db-sessions");
+      const { outputs } = await succeeds(stack.up());
+      assert.deepEqual(outputs["password"], { value: platform.database("db-sessions").password, secret: true });
       assert.deepEqual([outputs["rotationCount"]?.value, platform.resetCount], [2, 2]);
-      assert.deepEqual(outputs["password"], { value: password, secret: true });
     },
   },
   "flow-control-incident": {
     what: "resets for an incident, and never without one",
-    platform: {
-      flowControlKeys: [{ flowControlKey: "orders", waitListSize: 7, parallelismMax: 3, parallelismCount: 3 }],
-    },
+    platform: { flowControlKeys: [orders] },
     config: { flowControlKey: "orders" },
     async then({ platform, stack }) {
-      assert.equal(resetsOf(platform), 0);
+      assert.equal(sentBy(platform), 0);
       await stack.setConfig("incident", "INC-4711");
-      const reset = await stack.up();
-      const seen = ["waitingBefore", "runningBefore", "runningAfter"].map((name) => value(reset, name));
-      assert.deepEqual(seen, [7, 3, 0]);
-      assert.equal(resetsOf(platform), 1);
+      const expected = { waitingBefore: 7, runningBefore: 3, runningAfter: 0 };
+      assert.deepEqual(pick(await upOf(stack), ...Object.keys(expected)), expected);
+      assert.equal(sentBy(platform), 1);
     },
   },
   "flow-control-dashboard": {
     what: "shows what waits, what runs and what is stuck",
-    platform: {
-      flowControlKeys: [
-        { flowControlKey: "orders", waitListSize: 7, parallelismMax: 3, parallelismCount: 3 },
-        { flowControlKey: "emails", waitListSize: 2, rateMax: 10, rateCount: 4, ratePeriod: 60 },
-      ],
-    },
-    then({ first }) {
-      const { orders, emails } = value(first, "keys") as Record<string, object>;
-      assert.deepEqual(orders, { waiting: 7, running: 3, parallelismMax: 3, rateCount: 0, full: true });
-      assert.deepEqual(emails, { waiting: 2, running: 0, rateMax: 10, rateCount: 4, full: false });
-      assert.deepEqual([value(first, "waiting"), value(first, "stuck")], [9, ["orders"]]);
-      assert.equal((value(first, "everything") as Record<string, number>)["parallelismMax"], 100);
+    platform: { flowControlKeys: [orders, emails] },
+    then({ first: { keys, waiting, stuck, everything } }) {
+      assert.deepEqual(keys, {
+        orders: { waiting: 7, running: 3, parallelismMax: 3, rateCount: 0, full: true },
+        emails: { waiting: 2, running: 0, rateMax: 10, rateCount: 4, full: false },
+      });
+      assert.deepEqual({ waiting, stuck }, { waiting: 9, stuck: ["orders"] });
+      assert.equal((everything as Record<string, number>)["parallelismMax"], 100);
     },
   },
   "fleet-from-file": {
     what: "resets all for the file's version, and one for its own",
     platform: { databases: ["db-sessions", "db-carts", "db-prices"] },
     async then({ project, platform, stack, first }) {
-      assert.deepEqual(value(first, "failed"), []);
-      const file = project.path("fleet.json");
-      const settings = JSON.parse(readFileSync(file, "utf8")) as { databases: { prices: { version: number } } };
+      assert.deepEqual(first["failed"], []);
+      const settings = JSON.parse(readFileSync(project.path("fleet.json"), "utf8")) as {
+        databases: { prices: { version: number } };
+      };
       settings.databases.prices.version++;
-      writeFileSync(file, JSON.stringify(settings));
-      await succeeds(stack.up());
+      project.write("fleet.json", JSON.stringify(settings));
+      await upOf(stack);
       const counts = [...platform.databases].map(([id, { resets }]) => [id, resets]);
       assert.deepEqual(Object.fromEntries(counts), { "db-sessions": 1, "db-carts": 1, "db-prices": 2 });
     },
@@ -126,13 +122,33 @@ onEngines("The example", (engine) => {
         const stack = await engine.open(project.directory, { ...environmentOf(platform), ...transpileOnly });
         for (const [key, setting] of Object.entries(config)) await stack.setConfig(key, setting);
         await succeeds(stack.preview());
-        assert.equal(resetsOf(platform), 0, "a preview resets nothing");
-        const first = await succeeds(stack.up());
-        await then({ project, platform, stack, first });
+        assert.equal(sentBy(platform), 0, "a preview resets nothing");
+        await then({ project, platform, stack, first: await upOf(stack) });
       } finally {
         await platform.close();
         project.remove();
       }
     });
   }
+});
+
+onEngine(localEngine, "The example fleet-over-stacks", () => {
+  it("resets each database once, in one of the stacks, and requires a stack's name to say which part it is", async () => {
+    const project = new Project({ example: "fleet-over-stacks" });
+    const databases = readFileSync(project.path("databases.txt"), "utf8").split("\n").filter(Boolean);
+    const platform = await startPlatform({ databases });
+    const open = (stack: string) => localEngine.open(project.directory, environmentOf(platform), stack);
+    const counts: number[] = [];
+    for (const name of ["part-0-of-2", "part-1-of-2"]) {
+      const { failed, count } = await upOf(await open(name));
+      assert.deepEqual(failed, []);
+      counts.push(Number(count));
+    }
+    const [first = NaN, second = NaN] = counts;
+    assert.ok(first > 0 && second > 0 && first + second === databases.length, counts.join());
+    assert.ok([...platform.databases.values()].every(({ resets }) => resets === 1));
+    await fails((await open("part-2-of-2")).up(), /part-0-of-4/);
+    await platform.close();
+    project.remove();
+  });
 });

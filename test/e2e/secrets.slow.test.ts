@@ -1,76 +1,109 @@
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { leaksOf } from "../support/canaries";
+import { fails, localEngine, pulumiCli, succeeds } from "../support/engine";
+import { runEngine } from "../support/engineProcess";
 import { textsBelow } from "../support/files";
-import { fails, localEngine, succeeds } from "../support/engine";
-import { onEngines, scene } from "../support/onEngines";
+import { onEngine, onEngines, rotating, scene } from "../support/onEngines";
 import { Project } from "../support/project";
+import { withoutSecrets } from "../support/wire";
 
 const management = "canary-management-7c1f";
 const queue = "canary-queue-91ab";
+const version = "canary-version-55d0";
 
 onEngines("Secrets", (engine) => {
-  it("stand in no state file and in nothing that is printed", async () => {
-    const { platform, project, stack } = await scene(
-      engine,
-      `const { FlowControlReset, PasswordRotation } = require("pulumi-rekey");
-       const rotation = new PasswordRotation("cache", { databaseId: "db-quickstart", version: require("node:fs").readFileSync("version", "utf8") });
-       new FlowControlReset("orders", { flowControlKey: "orders", version: "canary-version-55d0" });
-       exports.password = rotation.password;
-       exports.token = rotation.restToken;
-       exports.all = rotation;`,
-      { username: "admin", password: management, queueToken: queue, credentialsInAnswer: "always" },
-    );
-    const setVersion = (version: string): void => writeFileSync(project.path("version"), version);
-    setVersion("1");
+  it("are in no state file and in nothing that is printed", async () => {
+    const source = (trigger: number) => `${rotating(`version: ${trigger}`)}
+      const { FlowControlReset } = require("pulumi-rekey");
+      new FlowControlReset("orders", { flowControlKey: "orders", version: "${version}" });
+      exports.all = rotation;`;
+    const credentials = { username: "admin", password: management, queueToken: queue };
+    const { platform, project, stack } = await scene(engine, source(1), {
+      ...credentials,
+      credentialsInAnswer: "always",
+    });
     const passwords = [platform.database("db-quickstart").password];
     const first = await stack.up();
     passwords.push(platform.database("db-quickstart").password);
     assert.deepEqual(first.outputs["password"], { value: passwords[1], secret: true });
-    setVersion("2");
-    platform.failNext({
-      path: /reset-password/,
-      status: 500,
-      body: JSON.stringify({ error: `Basic ${management} ${queue}` }),
-    });
+    project.rewrite(source(2));
+    platform.failNext({ path: /reset-password/, status: 500, body: { error: `Basic ${management} ${queue}` } });
     const results = [first, await stack.preview(), await stack.refresh(), await stack.up()];
     const exported = await stack.exportState();
-    const provider = exported.deployment.resources?.find(({ urn }) =>
-      urn.includes("::pulumi:providers:pulumi-nodejs::"),
-    );
+    const provider = exported.deployment.resources?.find(({ urn }) => urn.includes("::pulumi:providers:pulumi-nodejs"));
     for (const key of ["rekey:password", "rekey:queueToken"]) {
       const saved = provider?.inputs?.[key] as { ciphertext?: string } | undefined;
       assert.ok(saved?.ciphertext, `${key} is saved with the configuration, encrypted`);
     }
-    const state = JSON.stringify(exported);
     results.push(await stack.destroy());
     const { password, restToken } = platform.database("db-quickstart");
     const canaries = { management, queue, ...Object.fromEntries(passwords.entries()), password, restToken };
-    const shown = [...results.map(({ printed }) => printed), state, ...textsBelow(project.directory)].join("\n");
+    const printed = results.map((result) => result.printed);
+    const shown = [...printed, JSON.stringify(exported), ...textsBelow(project.directory)].join("\n");
     assert.deepEqual(leaksOf(shown, canaries), []);
   });
 
   it("are not shown when an input that holds one is refused", async () => {
-    const canary = "canary-version-7a90";
     const { project, stack } = await scene(engine, "");
-    for (const bad of [`version: secret({ a: "${canary}" })`, `triggers: { a: secret({ b: "${canary}" }) }`]) {
-      project.rewrite(`const { PasswordRotation } = require("pulumi-rekey");
-        const { secret } = require("@pulumi/pulumi");
-        new PasswordRotation("cache", { databaseId: "db-quickstart", ${bad} });`);
-      const { printed } = await fails(stack.preview(), /has a problem: (version|triggers) must /);
-      assert.deepEqual(leaksOf(printed, { canary }), []);
+    for (const bad of [`version: secret({ a: "${version}" })`, `triggers: { a: secret({ b: "${version}" }) }`]) {
+      project.rewrite(`const { secret } = require("@pulumi/pulumi"); ${rotating(bad)}`);
+      const { printed } = await fails(stack.preview(), /problem: (version|triggers) must /);
+      assert.deepEqual(leaksOf(printed, { version }), []);
     }
   });
 
-  it("are asked for by name, both ways of setting them given, when they are needed", async () => {
-    const project = new Project(`new (require("pulumi-rekey").PasswordRotation)("cache", { databaseId: "db" });`);
+  it("are requested by name, with both ways to set them, when they are needed", async () => {
+    const project = new Project(rotating());
     const stack = await engine.open(project.directory);
-    assert.equal((await stack.preview()).succeeded, true, "a preview needs no credentials");
-    const { printed } = await stack.up();
-    assert.match(printed, /rekey:baseUrl is not set\. /);
+    await succeeds(stack.preview());
     const command = engine === localEngine ? "rekey-local config set" : "pulumi config set";
-    assert.ok(printed.includes(`. Run \`${command} rekey:baseUrl …\`, or set REKEY_BASE_URL`), printed);
+    await fails(stack.up(), new RegExp(`${command} rekey:baseUrl`), /REKEY_BASE_URL/);
     await succeeds(stack.destroy());
     project.remove();
   });
 });
+
+/** What docs/secrets.md says of the engine's switches that show secrets. */
+onEngine(pulumiCli, "Secrets and the switches of the pulumi CLI", (engine) => {
+  it("are in the debug lines of --json alone, and are marked wherever the engine gets them", async () => {
+    const source = `${rotating(`version: require("@pulumi/pulumi").secret("${version}")`)}
+      const { FlowControlReset, PasswordRotationFleet } = require("pulumi-rekey");
+      const version = require("@pulumi/pulumi").secret("${version}");
+      new PasswordRotationFleet("fleet", { databases: ["db-sessions"], version });
+      new FlowControlReset("orders", { flowControlKey: "orders", version });`;
+    const { platform, project } = await scene(engine, source, {
+      username: "admin",
+      password: management,
+      credentialsInAnswer: "always",
+    });
+    const grpcLog = project.path("grpc.json");
+    const command = ["up", "--yes", "--skip-preview", "--stack", "dev", "--json"];
+    const { code, printed } = await runEngine(engine, command, project.directory, { PULUMI_DEBUG_GRPC: grpcLog });
+    assert.equal(code, 0, printed);
+    const { password, restToken } = platform.database("db-quickstart");
+    const canaries = { management, version, password, restToken, inFleet: platform.database("db-sessions").password };
+
+    const lines = printed.split("\n").filter((line) => line.startsWith("{"));
+    const others = lines.filter((line) => !isDebug(line)).join("\n");
+    assert.deepEqual(leaksOf(others, canaries), []);
+    const debug = lines.filter(isDebug).join("\n");
+    assert.ok(debug.includes(password), "the engine no longer shows secrets: docs/secrets.md may say so");
+
+    const calls = readFileSync(grpcLog, "utf8").trim().split("\n");
+    const registered = calls
+      .map((line) => JSON.parse(line) as { method: string; request?: unknown; response?: unknown })
+      .filter(({ method }) => /ResourceMonitor\/RegisterResource|ResourceProvider\/Create$/.test(method));
+    assert.ok(registered.length >= 6);
+    const unmarked = registered.map(({ method, request, response }) =>
+      // The engine gives plain inputs to a provider that does not accept secrets.
+      withoutSecrets(method.includes("Provider") ? { response } : { request, response }),
+    );
+    assert.deepEqual(leaksOf(JSON.stringify(unmarked), canaries), []);
+  });
+});
+
+function isDebug(line: string): boolean {
+  const { diagnosticEvent } = JSON.parse(line) as { diagnosticEvent?: { severity: string } };
+  return diagnosticEvent?.severity === "debug";
+}

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { rotation } from "../support/resources";
-import { titled } from "./describeFaults";
-import { describeFaults } from "./describeFaults";
+import { limitedByDate, once, silent } from "./behaviours";
+import { describeFaults, titled } from "./describeFaults";
 import { everywhere, stalled, succeeds } from "./expected";
 import { formerOutputs } from "./phases";
 
@@ -20,19 +20,14 @@ for (const hours of [24, -24]) {
     `faults: ${fault}`,
     { preload: moved(hours), deadlineSeconds: 8 },
     [
-      { row: 42, fault, platform: ({ answer }) => answer(200), ...everywhere(succeeds()) },
+      { row: 42, fault, ...everywhere(succeeds()) },
       {
         row: 42,
         fault: `${fault}, 429 with a date`,
-        platform: ({ nth, answer }) => {
-          const now = Date.now();
-          const until = new Date(now + 1000).toUTCString();
-          if (nth > 1) answer(200);
-          else answer(429, { date: new Date(now).toUTCString(), "retry-after": until }, "{}");
-        },
+        platform: once(limitedByDate(0)),
         ...everywhere(succeeds({ sent: 2 })),
       },
-      { row: 42, fault: `${fault}, silent`, platform: () => undefined, ...stalled },
+      { row: 42, fault: `${fault}, silent`, platform: silent, ...stalled },
     ],
     [
       {

@@ -1,102 +1,139 @@
-import { type Socket } from "node:net";
+import assert from "node:assert/strict";
 import { networkInterfaces } from "node:os";
 import { freePort } from "../../local/platform/redisServer";
+import { resetting } from "./behaviours";
 import { caFile, certificate } from "./certificates";
 import { describeFaults, type Fault } from "./describeFaults";
-import { everywhere, fails, retriedThenFails, succeeds } from "./expected";
+import { everywhere, type Expected, fails, lost, retriedThenFails, succeeds } from "./expected";
+import { Proxy, type ProxyBehaviour } from "./proxy";
+import { type ServerOptions } from "./rawServer";
 import { stuckListener } from "./stuckListener";
 import { type WorldOptions } from "./world";
 
+type Options = WorldOptions | (() => Promise<WorldOptions>);
 const at = (url: string) => () => ({ baseUrl: url, queueUrl: url });
-const well: Pick<Fault, "platform"> = { platform: ({ answer }) => answer(200) };
+const atPort: WorldOptions["settings"] = ({ port }) => at(`https://127.0.0.1:${port}`)();
 const ip6 = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === "::1"));
 const both = [
   { address: "::1", family: 6 },
   { address: "127.0.0.1", family: 4 },
 ] as const;
 
-const refused = everywhere(retriedThenFails(0, /refused \(ECONNREFUSED\), 3 times/));
-describeFaults("faults: refused on IPv4", async () => ({ settings: at(`http://127.0.0.1:${await freePort()}`) }), [
-  { row: 1, fault: "connection refused (IPv4)", ...well, ...refused },
-]);
-if (ip6) {
-  describeFaults("faults: refused on IPv6", async () => ({ settings: at(`http://[::1]:${await freePort()}`) }), [
-    { row: 1, fault: "connection refused (IPv6)", ...well, ...refused },
-  ]);
+/** Describes a fault on the way to a platform that works. */
+function describeFault(row: number, fault: string, options: Options, expected: Pick<Fault, "read" | "reset">): void {
+  describeFaults(`faults: ${fault}`, options, [{ row, fault, ...expected }]);
 }
-describeFaults(
-  "faults: refused on both",
-  async () => ({ settings: at(`https://platform.test:${await freePort()}`), lookup: both }),
-  [{ row: 1, fault: "connection refused (IPv6 and IPv4)", ...well, ...refused }],
-);
 
-const tooLate = /(ETIMEDOUT|within the deadline).*[23] times/s;
-const unknownHost = /host was not found/;
-describeFaults("faults: host not found", { settings: at("https://platform.test"), lookup: "ENOTFOUND" }, [
-  {
-    row: 2,
-    fault: "host not found",
-    ...well,
-    reset: fails(0, unknownHost, /rekey:baseUrl/),
-    read: fails(0, unknownHost),
-  },
-]);
-describeFaults("faults: name service busy", { settings: at("https://platform.test"), lookup: "EAI_AGAIN" }, [
-  { row: 3, fault: "EAI_AGAIN", ...well, ...everywhere(retriedThenFails(0, /EAI_AGAIN.*3 times/s)) },
-]);
+const refused = everywhere(retriedThenFails(0, /ECONNREFUSED.*3 times/));
+for (const [name, host] of Object.entries({ IPv4: "127.0.0.1", ...(ip6 && { IPv6: "[::1]" }) })) {
+  const options = async () => ({ settings: at(`http://${host}:${await freePort()}`) });
+  describeFault(1, `connection refused (${name})`, options, refused);
+}
+const refusedByBoth = async () => ({ settings: at(`https://platform.test:${await freePort()}`), lookup: both });
+describeFault(1, "connection refused (IPv6 and IPv4)", refusedByBoth, refused);
+
+const named: WorldOptions = { settings: at("https://platform.test") };
+const notFound = { reset: fails(0, /not found/, /rekey:baseUrl/), read: fails(0, /not found/) };
+describeFault(2, "host not found", { ...named, lookup: "ENOTFOUND" }, notFound);
+const busy = everywhere(retriedThenFails(0, /EAI_AGAIN.*3 times/s));
+describeFault(3, "EAI_AGAIN", { ...named, lookup: "EAI_AGAIN" }, busy);
 
 const secure = (name: Parameters<typeof certificate>[0], trust = true): WorldOptions => ({
   server: { tls: certificate(name) },
   settings: () => (trust ? { caFile } : {}),
 });
+const handshake = (accept: NonNullable<ServerOptions["accept"]>): WorldOptions => ({
+  server: { accept },
+  settings: atPort,
+  deadlineSeconds: 4,
+});
 const untrusted = /UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER/;
-const noTls: WorldOptions = {
-  server: { accept: (socket) => socket.once("data", () => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n")) },
-  settings: ({ port }) => at(`https://127.0.0.1:${port}`)(),
-};
+const noTls = handshake((socket) => socket.once("data", () => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n")));
 const certificates: Record<string, { options: WorldOptions; says: RegExp }> = {
   "expired certificate": { options: secure("expired"), says: /CERT_HAS_EXPIRED/ },
   "certificate of another host": { options: secure("otherHost"), says: /ALTNAME_INVALID/ },
   "foreign certificate": { options: secure("foreign"), says: untrusted },
-  "certificate of an authority that nobody named": { options: secure("good", false), says: untrusted },
+  "certificate of an authority that is not configured": { options: secure("good", false), says: untrusted },
   "no TLS there": { options: noTls, says: /EPROTO|ERR_SSL|no secure connection/ },
 };
 for (const [fault, { options, says }] of Object.entries(certificates)) {
-  describeFaults(`faults: ${fault}`, options, [{ row: 4, fault, ...well, ...everywhere(fails(0, says)) }]);
+  describeFault(4, fault, options, everywhere(fails(0, says)));
 }
-describeFaults("faults: TLS with a named authority", secure("good"), [
-  { row: 4, fault: "certificate of the authority in rekey:caFile", ...well, ...everywhere(succeeds()) },
-]);
-describeFaults(
-  "faults: TLS on one of two addresses",
-  {
-    server: { tls: certificate("good") },
-    settings: ({ port }) => ({ ...at(`https://platform.test:${port}`)(), caFile }),
-    lookup: both,
-  },
-  [{ row: 1, fault: "refused on IPv6, answered on IPv4", ...well, ...everywhere(succeeds()) }],
-);
-
-const handshakes: Record<string, { accept: (socket: Socket) => void; says: RegExp }> = {
-  reset: { accept: (socket) => socket.once("data", () => socket.resetAndDestroy()), says: /ECONNRESET.*3 times/s },
-  closed: { accept: (socket) => socket.once("data", () => socket.end()), says: /ECONNRESET.*3 times/s },
-  stalled: { accept: () => undefined, says: tooLate },
+describeFault(4, "certificate of the authority in rekey:caFile", secure("good"), everywhere(succeeds()));
+const ip4Only: WorldOptions = {
+  ...secure("good"),
+  settings: ({ port }) => ({ ...at(`https://platform.test:${port}`)(), caFile }),
+  lookup: both,
 };
-for (const [how, { accept, says }] of Object.entries(handshakes)) {
-  const fault = `TLS handshake ${how}`;
-  describeFaults(
-    `faults: ${fault}`,
-    { server: { accept }, settings: ({ port }) => at(`https://127.0.0.1:${port}`)(), deadlineSeconds: 4 },
-    [{ row: 5, fault, ...well, ...everywhere(retriedThenFails(0, says)) }],
-  );
+describeFault(1, "refused on IPv6, answered on IPv4", ip4Only, everywhere(succeeds()));
+
+const tooLate = /(ETIMEDOUT|deadline).*[23] times/s;
+const cut = /ECONNRESET.*3 times/s;
+const resetsHandshake = handshake((socket) => socket.once("data", () => socket.resetAndDestroy()));
+const handshakes: Record<string, { options: WorldOptions; says: RegExp }> = {
+  reset: { options: resetsHandshake, says: cut },
+  closed: { options: handshake((socket) => socket.once("data", () => socket.end())), says: cut },
+  stalled: { options: handshake(() => undefined), says: tooLate },
+};
+for (const [how, { options, says }] of Object.entries(handshakes)) {
+  describeFault(5, `TLS handshake ${how}`, options, everywhere(retriedThenFails(0, says)));
 }
 
-let stuck: Awaited<ReturnType<typeof stuckListener>> | undefined;
+async function stuckPort(): Promise<WorldOptions> {
+  const { port, close } = await stuckListener();
+  return { settings: at(`http://127.0.0.1:${port}`), deadlineSeconds: 3, close };
+}
+describeFault(6, "connect timeout", stuckPort, everywhere(retriedThenFails(0, tooLate)));
+
+let proxy: Proxy;
+const behind =
+  (behaviour: ProxyBehaviour, { settings, ...more }: WorldOptions = {}) =>
+  async (): Promise<WorldOptions> => {
+    const own = (proxy = await Proxy.start(behaviour));
+    const url = `http://user:canary-proxy-password@127.0.0.1:${own.port}`;
+    return {
+      ...more,
+      settings: async (server) => ({ ...(await settings?.(server)), proxy: url }),
+      close: () => own.close(),
+    };
+  };
+async function closedProxy(): Promise<WorldOptions> {
+  const own = await Proxy.start();
+  const url = `http://127.0.0.1:${own.port}`;
+  await own.close();
+  return { settings: () => ({ proxy: url }) };
+}
+const noProxy = /proxy could not be reached/;
+const checkProxy = { reset: fails(0, noProxy, /rekey:proxy/), read: fails(0, noProxy) };
+describeFault(7, "proxy refuses TCP", closedProxy, checkProxy);
+for (const answers of [502, 407, 302]) {
+  const expected: Expected = fails(0, new RegExp(`proxy.*${answers}`));
+  describeFault(7, `proxy answers CONNECT with ${answers}`, behind({ answers }), everywhere(expected));
+}
+const silentProxy = behind({ answers: "silent" }, { deadlineSeconds: 2 });
+describeFault(7, "proxy does not answer CONNECT", silentProxy, everywhere(fails(0, noProxy)));
 describeFaults(
-  "faults: connect timeout",
-  async () => {
-    stuck = await stuckListener();
-    return { settings: at(`http://127.0.0.1:${stuck.port}`), deadlineSeconds: 3, close: async () => stuck?.close() };
-  },
-  [{ row: 6, fault: "connect timeout", ...well, ...everywhere(retriedThenFails(0, tooLate)) }],
+  "faults: through a proxy",
+  behind({}),
+  [
+    { row: 7, fault: "proxy opens the connection", ...everywhere(succeeds()) },
+    { row: 9, fault: "reset after the request was read, behind a proxy", platform: resetting, ...lost() },
+  ],
+  [
+    {
+      title: "7 · proxy opens the connection · credentials · sent to the proxy alone; 1 sent",
+      test: ({ server }) => {
+        const basic = Buffer.from("user:canary-proxy-password").toString("base64");
+        assert.ok(proxy.heads.every((head) => head.includes(`Proxy-Authorization: Basic ${basic}`)));
+        assert.ok(proxy.heads.every((head) => !/^authorization:/im.test(head)));
+        assert.ok(server.requests.every(({ authorization }) => !authorization.includes(basic)));
+      },
+    },
+  ],
 );
+const tlsThrough = "proxy opens the connection, TLS with rekey:caFile";
+describeFault(7, tlsThrough, behind({}, secure("good")), everywhere(succeeds()));
+const foreign = behind({}, secure("foreign"));
+describeFault(4, "foreign certificate behind a proxy", foreign, everywhere(fails(0, /UNABLE_TO/)));
+const reset = everywhere(retriedThenFails(0, /3 times/));
+describeFault(5, "TLS handshake reset behind a proxy", behind({}, resetsHandshake), reset);

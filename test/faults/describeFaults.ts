@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { act, observe, type Observation, type Phase, phases } from "./phases";
+import { responding } from "./behaviours";
 import { type Expected, hold, inWords } from "./expected";
 import { type Behaviour } from "./rawServer";
 import { forbidden, World, type WorldOptions } from "./world";
@@ -8,12 +9,13 @@ import { forbidden, World, type WorldOptions } from "./world";
 export interface Fault {
   readonly row: number;
   readonly fault: string;
-  readonly platform: Behaviour;
-  /** Of creating and updating a PasswordRotation. */
+  /** Default: responds well. */
+  readonly platform?: Behaviour;
+  /** Of create and update of a PasswordRotation. */
   readonly reset?: Expected;
   /** Of a data source. */
   readonly read?: Expected;
-  /** Of a FlowControlReset; as `read` where left out. */
+  /** Of a FlowControlReset. Default: as `read`. */
   readonly counters?: Expected | "not in the table";
 }
 
@@ -24,13 +26,13 @@ const slack = 10_000;
 export const titled = (row: number, fault: string, phase: string, result: string): string =>
   [row, fault, phase, result].join(" · ");
 
-/** What else is to be held of a world when all its faults were seen. */
+/** A further test of a world, once all its faults were observed. */
 export interface Afterwards {
   readonly title: string;
   readonly test: (world: World) => void | Promise<void>;
 }
 
-/** Shows faults in one world, all at once: most of their time is waiting. */
+/** Runs the faults of one world all at once: most of their time is waiting. */
 export function describeFaults(
   name: string,
   options: WorldOptions | (() => Promise<WorldOptions>),
@@ -43,7 +45,7 @@ export function describeFaults(
     before(async () => {
       world = await World.start(typeof options === "function" ? await options() : options);
       for (const { key, phase, fault } of casesOf(faults)) {
-        const observation = observe(phase, world, key, fault.platform);
+        const observation = observe(phase, world, key, fault.platform ?? responding(200));
         observation.catch(() => undefined);
         seen.set(key, observation);
       }
@@ -58,38 +60,32 @@ export function describeFaults(
         const deadlines = phase === "counter reset" ? 2 : 1;
         const limit = deadlines * world.deadlineSeconds * 1000 + slack;
         assert.ok(observation.milliseconds < limit, `answered after ${observation.milliseconds} ms`);
-        const shown = JSON.stringify([
-          observation.result.kind === "done" ? "" : observation.result.message,
-          world.host.stderr,
-        ]);
+        const { result } = observation;
+        const shown = JSON.stringify([result.kind === "done" ? "" : result.message, world.host.stderr]);
         for (const secret of forbidden) assert.ok(!shown.includes(secret), `a secret is shown: ${shown}`);
-        if (phase === "create" || phase === "update") await holdRepeat(world, phase, key, observation, expected);
+        const repeats = isReset(phase) && !["fails", "retriedThenFails"].includes(expected.kind);
+        if (repeats) await holdRepeat(world, phase, key, observation);
       });
     }
     for (const { title, test } of afterwards) it(title, () => test(world));
   });
 }
 
-/** Rule 6: an engine that repeats the call in the same run gets the same answer, and nothing is sent. */
-async function holdRepeat(
-  world: World,
-  phase: Phase,
-  key: string,
-  seen: Observation,
-  { kind }: Expected,
-): Promise<void> {
-  if (kind === "fails" || kind === "retriedThenFails") return;
-  const repeated = await act(phase, world, key);
-  assert.deepEqual(repeated, seen.result);
-  assert.equal(world.server.count("POST", key), seen.requests);
+/** An engine that repeats the call in the same run gets the same result, and nothing is sent. */
+async function holdRepeat(world: World, phase: Phase, key: string, { result, requests }: Observation): Promise<void> {
+  assert.deepEqual(await act(phase, world, key), result);
+  assert.equal(world.server.count("POST", key), requests);
+}
+
+function isReset(phase: Phase): boolean {
+  return phase === "create" || phase === "update";
 }
 
 function casesOf(faults: readonly Fault[]) {
   return faults.flatMap((fault, index) =>
     phases.flatMap((phase) => {
-      const counters = fault.counters ?? fault.read;
-      const expected =
-        phase === "create" || phase === "update" ? fault.reset : phase === "read" ? fault.read : counters;
+      const { reset, read, counters = read } = fault;
+      const expected = isReset(phase) ? reset : phase === "read" ? read : counters;
       if (expected === undefined || expected === "not in the table") return [];
       return [{ key: `k${index}-${phase.replace(" ", "-")}`, phase, fault, expected }];
     }),

@@ -1,21 +1,17 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { brotliCompressSync, gzipSync } from "node:zlib";
-import { describeFaults, type Fault } from "./describeFaults";
+import { compressed } from "./behaviours";
+import { describeFaults } from "./describeFaults";
 import { unusable } from "./expected";
 import { type Behaviour } from "./rawServer";
 
 const mebibyte = 1024 * 1024;
-const compressed =
-  (encoding: string, bytes: Buffer): Behaviour =>
-  ({ answer }) =>
-    answer(200, { "content-encoding": encoding }, bytes);
-
-/** Two gigabytes of spaces: a gzip file may hold many members one after the other. */
+/** Two gigabytes of spaces: a gzip file may hold many members, one after the other. */
 const gzipBomb = Buffer.concat(Array<Buffer>(128).fill(gzipSync(Buffer.alloc(16 * mebibyte, " "))));
 const brotliBomb = brotliCompressSync(Buffer.alloc(256 * mebibyte, " "));
 
-/** Bytes that went into endless bodies. */
+/** Bytes that each endless body took. */
 const sent: number[] = [];
 const endless: Behaviour = ({ socket }) => {
   socket.write("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n[");
@@ -27,29 +23,32 @@ const endless: Behaviour = ({ socket }) => {
   pour();
 };
 
-const tooLarge = { ...unusable(/too large/) };
-const faults: readonly Fault[] = [
-  { row: 17, fault: "endless body", platform: endless, ...tooLarge },
-  { row: 18, fault: "gzip bomb (2 GB)", platform: compressed("gzip", gzipBomb), ...tooLarge },
-  { row: 18, fault: "br bomb (256 MB)", platform: compressed("br", brotliBomb), ...tooLarge },
-];
-
-describeFaults("faults: too much", { deadlineSeconds: 15 }, faults, [
-  {
-    title: "17 · endless body · connection · is cut",
-    test: () => {
-      assert.equal(sent.length, 4);
-      for (const bytes of sent) assert.ok(bytes < 64 * mebibyte, `${bytes} bytes were taken`);
+const tooLarge = unusable(/too large/);
+describeFaults(
+  "faults: too much",
+  { deadlineSeconds: 15 },
+  [
+    { row: 17, fault: "endless body", platform: endless, ...tooLarge },
+    { row: 18, fault: "gzip bomb (2 GB)", platform: compressed("gzip", gzipBomb), ...tooLarge },
+    { row: 18, fault: "br bomb (256 MB)", platform: compressed("br", brotliBomb), ...tooLarge },
+  ],
+  [
+    {
+      title: "17 · endless body · connection · is cut",
+      test: () => {
+        assert.equal(sent.length, 4);
+        for (const bytes of sent) assert.ok(bytes < 64 * mebibyte, `${bytes} bytes were taken`);
+      },
     },
-  },
-  {
-    title: "18 · bombs · memory · bounded, all of them at once",
-    test: ({ host }) => {
-      const file = `/proc/${host.pid}/status`;
-      // Only Linux tells what another process took at most.
-      if (!existsSync(file)) return;
-      const kibibytes = Number(/VmHWM:\s+(\d+)/.exec(readFileSync(file, "utf8"))?.[1]);
-      assert.ok(kibibytes < 800 * 1024, `the host took ${kibibytes} kB`);
+    {
+      title: "18 · bombs · memory · bounded, all of them at once",
+      test: ({ host }) => {
+        const file = `/proc/${host.pid}/status`;
+        // Only Linux reports the peak memory of another process.
+        if (!existsSync(file)) return;
+        const kibibytes = Number(/VmHWM:\s+(\d+)/.exec(readFileSync(file, "utf8"))?.[1]);
+        assert.ok(kibibytes < 800 * 1024, `the host took ${kibibytes} kB`);
+      },
     },
-  },
-]);
+  ],
+);

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { realpathSync } from "node:fs";
 import { join } from "node:path";
+import { Folder } from "../support/folder";
 import { projectRoot } from "../support/host";
 import { rotation } from "../support/resources";
 import { expectKind } from "../support/results";
@@ -8,7 +10,7 @@ import { revealed } from "../support/wire";
 import { titled } from "./describeFaults";
 import { World } from "./world";
 
-/** Lets one of the host's own functions go wrong, after the platform has answered. */
+/** Breaks one of the host's own functions, after the platform has responded. */
 const broken = (code: string): string => `
 import { createRequire } from "node:module";
 const require = createRequire(${JSON.stringify(join(realpathSync(projectRoot), "package.json"))});
@@ -22,33 +24,40 @@ Databases.prototype.resetPassword = async function (id) {
 describe("faults: our own code", () => {
   let world: World;
   afterEach(() => world.close());
+  const version1 = rotation("db", { version: "1" });
   const create = async (code: string) => {
     world = await World.start({ preload: broken(code) });
-    return world.host.create(rotation("db", { version: "1" }));
+    return world.host.create(version1);
   };
 
   it(titled(36, "undefined and a bigint in the outputs", "create", "answered, credentials kept; 1 sent"), async () => {
     const strange = "record: { ...answer.record, tls: undefined, port: 10n, later: [undefined, { x: 1n }] }";
     const { outs } = expectKind("done", await create(`return { ...answer, ${strange}, exactIntegers: undefined };`));
-    const plain = revealed(outs);
-    assert.match(String(plain.password), /^pw-/);
-    assert.equal((plain.record as { port: unknown }).port, "10");
+    const { password, record } = revealed(outs);
+    assert.match(String(password), /^pw-/);
+    assert.equal((record as { port: unknown }).port, "10");
   });
 
-  for (const thrown of [
-    "undefined",
-    "null",
-    "'text'",
-    "new TypeError('x of undefined')",
-    "{ id: 'db', properties: { x: undefined } }",
-  ]) {
+  const object = "{ id: 'db', properties: { x: undefined } }";
+  for (const thrown of ["undefined", "null", "'text'", "new TypeError('x of undefined')", object]) {
     it(titled(36, `throw ${thrown}`, "create", "answered: may have been applied; 1 sent"), async () => {
       const result = expectKind("init error", await create(`throw ${thrown};`));
       assert.equal(result.outs.outcome, "unknown");
       assert.match(result.message, /may have been changed/);
-      const again = await world.host.create(rotation("db", { version: "1" }));
-      assert.deepEqual(again, result, "a repeated call sends nothing");
+      assert.deepEqual(await world.host.create(version1), result, "a repeated call sends nothing");
       assert.equal(world.server.count("POST", "db"), 1);
     });
   }
+});
+
+describe("faults: installation", () => {
+  it(titled(51, "not installed where the host runs", "constructor", "refused, says what to add where; 0 sent"), () => {
+    const folder = new Folder();
+    const program = `
+      const { PasswordRotation } = require(${JSON.stringify(join(projectRoot, "dist/sdk/index.js"))});
+      try { new PasswordRotation("x", { databaseId: "db" }); } catch (error) { console.log(error.message); }`;
+    const shown = execFileSync(process.execPath, ["-e", program], { cwd: folder.directory, encoding: "utf8" });
+    assert.match(shown, /Nothing was sent.*npm install --prefix .* pulumi-rekey/s);
+    folder.remove();
+  });
 });

@@ -1,82 +1,70 @@
 import assert from "node:assert/strict";
+import { failing, limitedByDate, once, responding } from "./behaviours";
 import { describeFaults, type Fault } from "./describeFaults";
 import { everywhere, fails, lost, retriedThenFails, succeeds, unusable } from "./expected";
 import { type Behaviour, RawServer } from "./rawServer";
 
-const status =
-  (code: number, body: unknown = { error: "no" }, headers: Record<string, string> = {}): Behaviour =>
-  ({ answer }) =>
-    answer(code, headers, typeof body === "string" ? body : JSON.stringify(body));
-
 let target: RawServer;
+const sameOrigin =
+  (status: number): Behaviour =>
+  ({ answer, path }) =>
+    answer(status, { location: path.replace(/k\d+/, "elsewhere") }, "");
+const anotherOrigin =
+  (status: number): Behaviour =>
+  ({ answer, path }) =>
+    answer(status, { location: `http://127.0.0.1:${target.port}${path}` }, "");
 
-const redirects = [301, 302, 307, 308].flatMap((code): Fault[] => [
-  {
-    row: 19,
-    fault: `${code} to the same origin`,
-    platform: ({ answer, path }) => answer(code, { location: path.replace(/k\d+/, "elsewhere") }, ""),
-    reset: fails(1, new RegExp(`answered ${code}`), /Redirects are not followed: set rekey:baseUrl/),
-    read: fails(1, /Redirects are not followed: set rekey:queueUrl/),
-  },
-  {
-    row: 19,
-    fault: `${code} to another origin`,
-    platform: ({ answer, path }) => answer(code, { location: `http://127.0.0.1:${target.port}${path}` }, ""),
-    reset: fails(1, new RegExp(`answered ${code}`), /Redirects are not followed/),
-    read: fails(1, /Redirects are not followed/),
-  },
-]);
+const redirects = [301, 302, 307, 308].flatMap((status): Fault[] => {
+  const expected = { reset: fails(1, new RegExp(`${status}`), /rekey:baseUrl/), read: fails(1, /rekey:queueUrl/) };
+  return [
+    { row: 19, fault: `${status} to the same origin`, platform: sameOrigin(status), ...expected },
+    { row: 19, fault: `${status} to another origin`, platform: anotherOrigin(status), ...expected },
+  ];
+});
 
 const refusals: readonly Fault[] = [
-  {
-    row: 20,
-    fault: "303",
-    platform: ({ answer, path }) => answer(303, { location: path.replace(/k\d+/, "elsewhere") }, ""),
-    ...unusable(/answered 303/),
-  },
-  ...[400, 409, 422].map((code): Fault => ({
+  { row: 20, fault: "303", platform: sameOrigin(303), ...unusable(/303/) },
+  ...[400, 409, 422].map((status): Fault => ({
     row: 21,
-    fault: `${code} that names a field`,
-    platform: status(code, { error: "invalid id: must be a UUID" }),
-    reset: fails(1, new RegExp(`answered ${code}: invalid id: must be a UUID`)),
+    fault: `${status} that names a field`,
+    platform: failing(status, "invalid id: must be a UUID"),
+    reset: fails(1, new RegExp(`${status}.*invalid id: must be a UUID`)),
     read: fails(1, /invalid id: must be a UUID/),
   })),
   {
     row: 21,
     fault: "400 that names a field in another shape",
-    platform: status(400, { errors: [{ field: "database_id", reason: "unknown" }] }),
+    platform: responding(400, JSON.stringify({ errors: [{ field: "database_id", reason: "unknown" }] })),
     ...everywhere(fails(1, /database_id/)),
   },
-  ...[401, 403].map((code): Fault => ({
+  ...[401, 403].map((status): Fault => ({
     row: 22,
-    fault: String(code),
-    platform: status(code, { error: "who are you" }),
+    fault: String(status),
+    platform: failing(status),
     reset: fails(1, /rekey:username and rekey:password/),
     read: fails(1, /rekey:queueToken/),
   })),
   {
     row: 23,
     fault: "404 in JSON",
-    platform: status(404, { error: "not found" }),
-    reset: fails(1, /answered 404: not found/, /Check the id or key, rekey:baseUrl and rekey:resetPasswordPath/),
-    read: succeeds({ saved: (outs) => assert.deepEqual([outs.exists, outs.waitListSize], [false, 0]) }),
+    platform: failing(404, "not found"),
+    reset: fails(1, /404: not found/, /rekey:baseUrl and rekey:resetPasswordPath/),
+    read: succeeds({
+      saved: ({ exists, waitListSize }) =>
+        assert.deepEqual({ exists, waitListSize }, { exists: false, waitListSize: 0 }),
+    }),
     counters: fails(1, /rekey:queueUrl/),
   },
-  {
-    row: 23,
-    fault: "404 in HTML",
-    platform: status(404, "<html>nginx</html>", { "content-type": "text/html" }),
-    ...everywhere(fails(1, /answered 404/)),
-  },
-  { row: 24, fault: "408", platform: status(408), ...lost(/answered 408/) },
-  { row: 25, fault: "429 bare", platform: status(429), ...everywhere(retriedThenFails(3, /429.*3 times/s)) },
-  ...[500, 502, 504].map((code): Fault => ({
+  { row: 23, fault: "404 in HTML", platform: responding(404, "<html>"), ...everywhere(fails(1, /404/)) },
+  { row: 24, fault: "408", platform: failing(408), ...lost(/408/) },
+  { row: 25, fault: "429 bare", platform: failing(429), ...everywhere(retriedThenFails(3, /429.*3 times/s)) },
+  ...[500, 502, 504].map((status): Fault => ({
     row: 28,
-    fault: String(code),
-    platform: status(code, "<html>busy</html>"),
-    ...lost(new RegExp(`answered ${code}`)),
+    fault: String(status),
+    platform: responding(status, "<html>busy</html>"),
+    ...lost(new RegExp(`${status}`)),
   })),
-  { row: 29, fault: "503 without Retry-After", platform: status(503), ...lost(/answered 503/) },
+  { row: 29, fault: "503 without Retry-After", platform: failing(503), ...lost(/503/) },
 ];
 
 describeFaults(
@@ -89,3 +77,41 @@ describeFaults(
   [{ title: "19 · redirect · target · sees nothing", test: () => assert.equal(target.connections, 0) }],
 );
 describeFaults("faults: refusals", {}, refusals);
+
+const limited = (retryAfter: string, status = 429): Behaviour =>
+  failing(status, "slow down", { "retry-after": retryAfter });
+/** The platform's clock is a day off: `Retry-After` counts from its own `Date`. */
+const dayAhead = limitedByDate(86_400_000);
+const gone = everywhere(retriedThenFails(3, /3 times/));
+const back = everywhere(succeeds({ sent: 2 }));
+
+const waits: readonly Fault[] = [
+  { row: 25, fault: "429 with 1 second, always", platform: limited("1"), ...gone },
+  { row: 25, fault: "429 with 1 second, once", platform: once(limited("1")), ...back },
+  { row: 26, fault: "429 with a date, always", platform: dayAhead, ...gone },
+  { row: 26, fault: "429 with a date, once", platform: once(dayAhead), ...back },
+  { row: 29, fault: "503 with Retry-After", platform: limited("1", 503), ...lost(/503/) },
+  { row: 29, fault: "503 with Retry-After, once", platform: once(limited("1", 503)), read: back.read },
+];
+// Each has a host of its own: a platform's wait holds for all requests.
+for (const fault of waits) describeFaults(`faults: ${fault.fault}`, { deadlineSeconds: 8 }, [fault]);
+
+const unusableWaits = {
+  huge: "99999999999999999999",
+  "beyond the deadline": "3600",
+  negative: "-5",
+  "no number": "soon",
+  "a fraction": "1.5",
+  empty: "",
+};
+describeFaults(
+  "faults: unusable Retry-After",
+  { deadlineSeconds: 60 },
+  Object.entries(unusableWaits).map(([what, value]) => ({
+    row: 27,
+    fault: `429 with a Retry-After that is ${what}`,
+    platform: limited(value),
+    reset: fails(1, /429: slow down/, /Wait/),
+    read: fails(1, /429/),
+  })),
+);

@@ -7,27 +7,26 @@ import { Scene } from "./scene";
 const numRuns = Number(process.env["REKEY_KILLS"] ?? 10);
 const counts = { struck: 0, saved: 0, repeated: 0, pending: 0 };
 
-/** An `up` with a kill, and one that nobody disturbs. */
+/** An `up` with a kill, and an undisturbed one. */
 async function play(scene: Scene, kill: Kill): Promise<void> {
   if (kill.from === "nothing") await scene.startOver();
   scene.newVersion();
   const before = await scene.see();
   const struck = await scene.up(kill);
   const killed = await scene.see();
-  const fates = holdAfterKill(before, killed, struck, kill);
+  const { saved, repeated, pending } = holdAfterKill(before, killed, struck, kill);
   const next = await scene.up();
   if (next.code !== 0) throw new Error(`the next up failed:\n${next.printed}`);
   holdAfterNextUp(before, killed, await scene.see());
   counts.struck += Number(struck.struck);
-  counts.saved += fates.saved;
-  counts.repeated += fates.repeated;
-  counts.pending += fates.pending;
+  counts.saved += saved;
+  counts.repeated += repeated;
+  counts.pending += pending;
 }
 
 describe(`kill -9 during \`up\` of 50 resources (REKEY_SEED=${seed})`, function () {
   this.timeout(600_000);
-  // Signals and lists of processes are another thing there.
-  if (process.platform === "win32") return void it.skip("skipped: not on this system");
+  if (process.platform === "win32") return void it.skip("skipped: Windows has other signals and lists of processes");
 
   const sample = fc.sample(kills, { seed, numRuns });
   // Most of the time a process waits for another: two scenes at a time take little longer than one.
@@ -40,7 +39,7 @@ describe(`kill -9 during \`up\` of 50 resources (REKEY_SEED=${seed})`, function 
     if (!kill || rounds[index]) return rounds[index];
     const scene = (scenes[lane] ??= Scene.start());
     const played = (lanes[lane] ?? Promise.resolve()).then(async () => play(await scene, kill));
-    // Whoever waits for it is told; what a failure leaves is no beginning for the next round.
+    // The test reports a failure; the next round starts over.
     lanes[lane] = played.catch(async () => (await scene).startOver());
     return (rounds[index] = played);
   };

@@ -2,18 +2,13 @@ import assert from "node:assert/strict";
 import { type Kill } from "./kill";
 import { type Databases, type Up } from "./scene";
 
-/** What became of a round, for the counts at the end. */
-export interface Fates {
-  /** Resets whose answer was in the state after the kill. */
-  readonly saved: number;
-  /** Resets whose answer was lost, and which were repeated. */
-  readonly repeated: number;
-  readonly pending: number;
-}
-
-/** What must be so when somebody was killed, and everything that ran has ended. */
-export function holdAfterKill(before: Databases, after: Databases, { told }: Up, { victim }: Kill): Fates {
-  const fates = { saved: 0, repeated: 0, pending: 0 };
+/**
+ * What must hold after a kill, once every process has ended.
+ *
+ * @returns how many resets are in the state, how many were lost and so will be repeated, and how many are pending
+ */
+export function holdAfterKill(before: Databases, after: Databases, { told }: Up, { victim }: Kill) {
+  const counts = { saved: 0, repeated: 0, pending: 0 };
   for (const [id, now] of after) {
     const then = before.get(id);
     const resets = now.resets - (then?.resets ?? 0);
@@ -29,21 +24,19 @@ export function holdAfterKill(before: Databases, after: Databases, { told }: Up,
       assert.deepEqual(now.saved, then?.saved, `what the state had of ${id} is lost`);
       const operation = then?.saved ? "updating" : "creating";
       if (resets === 1) assert.deepEqual(underWay, [operation], `${id} was reset, and the state does not name it`);
-      // Whoever asked and whoever saves lives: the answer must not be lost.
+      // The host and the engine live: the response must not be lost.
       if (victim === "program") assert.equal(resets, 0, `${id} was reset, and its answer was not saved`);
     }
     const known = told.get(id);
-    if (known !== undefined) {
-      assert.equal(now.saved?.password, known, `the program was told of ${id} what is not saved`);
-    }
-    fates.saved += Number(isSaved);
-    fates.repeated += resets - Number(isSaved);
-    fates.pending += underWay.length;
+    if (known !== undefined) assert.equal(now.saved?.password, known, `the program got an unsaved password of ${id}`);
+    counts.saved += Number(isSaved);
+    counts.repeated += resets - Number(isSaved);
+    counts.pending += underWay.length;
   }
-  return fates;
+  return counts;
 }
 
-/** What must be so after one more \`up\` that nobody disturbed: the two sides agree, database by database. */
+/** What must hold after one more, undisturbed `up`: the state and the platform agree, database by database. */
 export function holdAfterNextUp(before: Databases, killed: Databases, after: Databases): void {
   for (const [id, now] of after) {
     const [then, middle] = [before.get(id), killed.get(id)];
@@ -52,7 +45,7 @@ export function holdAfterNextUp(before: Databases, killed: Databases, after: Dat
     assert.equal(resets, wasSaved ? 0 : 1, `${id} was reset ${resets} times by the next up; saved before: ${wasSaved}`);
     const rotationCount = (then?.saved?.rotationCount ?? 0) + 1;
     assert.deepEqual(now.saved, { rotationCount, outcome: "reset", password: now.password, initErrors: 0 }, id);
-    // An interrupted create stays named until a person clears it; an update that was done again is done.
+    // An interrupted create stays pending until a person clears it; a repeated update is done.
     const interrupted = middle?.pending.filter((type) => type === "creating");
     assert.deepEqual(now.pending, interrupted, `what is under way of ${id}`);
   }

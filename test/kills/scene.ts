@@ -1,27 +1,19 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, watch } from "node:fs";
-import { Gate } from "../model/real/gate";
+import { gatedScene } from "../model/real/gate";
 import { localEngine, plainOutputs, resourceNamed, type StateResource } from "../support/engine";
 import { EngineProcess } from "../support/engineProcess";
-import { scene, type Scene as Setting } from "../support/onEngines";
 import { Project } from "../support/project";
 import { type Kill, type Moment, resources } from "./kill";
 
-/** What the state says of a database. */
-interface Saved {
-  readonly rotationCount: number;
-  readonly password: string;
-  readonly outcome: string;
-  readonly initErrors: number;
-}
+/** A database in the state. */
+type Saved = ReturnType<typeof savedOf>;
 
-/** What there is to see of one database, on both sides. */
+/** One database, at the platform and in the state. */
 interface Database {
   readonly resets: number;
   readonly password: string;
-  readonly saved: Saved | undefined;
-  /**
-   * What the state says was under way when an engine ended: interrupted creates of former runs, then those of the last.
-   */
+  readonly saved: Saved;
+  /** The state's pending operations: interrupted creates of former runs, then those of the last. */
   readonly pending: readonly string[];
 }
 
@@ -30,9 +22,9 @@ export type Databases = ReadonlyMap<string, Database>;
 export interface Up {
   readonly code: number | null;
   readonly printed: string;
-  /** Whether somebody was there to be killed. */
+  /** Whether there was a process to kill. */
   readonly struck: boolean;
-  /** The passwords that the program was told, by database. The engine tells only what it has saved. */
+  /** The passwords that the program received, by database. The engine passes on only what it has saved. */
   readonly told: ReadonlyMap<string, string>;
 }
 
@@ -49,32 +41,24 @@ for (const databaseId of ${JSON.stringify(ids)})
 /** A platform with 50 databases, a gate before it, a program that rotates them all, and the processes that run it. */
 export class Scene {
   #version = 0;
-  /** Milliseconds that an `up` takes when nobody disturbs it. */
-  #usual = 0;
+  /** How long an undisturbed `up` takes. */
+  #usualMs = 0;
 
-  private constructor(
-    private readonly setting: Setting,
-    private readonly gate: Gate,
-  ) {}
+  private constructor(private readonly setting: Awaited<ReturnType<typeof gatedScene>>) {}
 
   static async start(): Promise<Scene> {
-    const project = new Project(source, { typescript: false });
-    const setting = await scene(localEngine, project, { databases: ids, credentialsInAnswer: "always" });
-    const gate = await Gate.start(setting.platform.url);
-    await setting.stack.setConfig("rekey:baseUrl", gate.url);
-    const started = new Scene(setting, gate);
+    const started = new Scene(await gatedScene(new Project(source, { typescript: false }), ids));
     await started.startOver();
     started.newVersion();
     const began = Date.now();
     const { code, printed } = await started.up();
     if (code !== 0) throw new Error(printed);
-    started.#usual = Date.now() - began;
+    started.#usualMs = Date.now() - began;
     return started;
   }
 
-  async end(): Promise<void> {
-    this.gate.close();
-    await this.setting.end();
+  end(): Promise<void> {
+    return this.setting.end();
   }
 
   /** Takes the state and the platform back to before the first `up`. */
@@ -90,7 +74,7 @@ export class Scene {
   }
 
   async up(kill?: Kill): Promise<Up> {
-    const { project } = this.setting;
+    const { project, gate } = this.setting;
     rmSync(project.path("told"), { force: true });
     let struck: boolean | undefined;
     const strike = (): void => {
@@ -101,15 +85,15 @@ export class Scene {
       return kill?.victim === "program";
     };
     const { request, point = "arrived", change, share }: Moment = kill?.moment ?? {};
-    this.gate.begin({ faults: {}, ...(request !== undefined && { strike: { at: request, point, act } }) });
+    gate.begin({ faults: {}, ...(request !== undefined && { strike: { at: request, point, act } }) });
     let changes = 0;
     const watcher = watch(this.#stateFolder, () => ++changes === change && strike());
     const engine = new EngineProcess(localEngine, ["up", "--yes", "--skip-preview"], project.directory);
-    const timer = share === undefined ? undefined : setTimeout(strike, share * this.#usual);
+    const timer = share === undefined ? undefined : setTimeout(strike, share * this.#usualMs);
     const { code, printed } = await engine.ended;
     watcher.close();
     clearTimeout(timer);
-    await this.gate.settled();
+    await gate.settled();
     return { code, printed, struck: struck ?? false, told: this.#told() };
   }
 
@@ -139,13 +123,8 @@ export class Scene {
   }
 }
 
-function savedOf(resource: StateResource | undefined): Saved | undefined {
+function savedOf(resource: StateResource | undefined) {
   if (!resource) return undefined;
-  const { rotationCount, outcome, password = "" } = plainOutputs(resource);
-  return {
-    rotationCount: Number(rotationCount),
-    outcome: String(outcome),
-    password: String(password),
-    initErrors: resource.initErrors?.length ?? 0,
-  };
+  const { rotationCount = 0, outcome, password = "" } = plainOutputs(resource);
+  return { rotationCount: Number(rotationCount), outcome, password, initErrors: resource.initErrors?.length ?? 0 };
 }

@@ -1,22 +1,22 @@
 import { type DatabaseState } from "./fakePlatform";
 
-/** What a reset meets on its way. `verdict` is what a careful sender can know of it afterwards. */
+/** What happens to a reset. `verdict` is what its sender can know afterwards. */
 export interface Fate {
-  /** `again`: it was certainly not done, and may be tried again. */
+  /** `again`: it was certainly not applied, and may be tried again. */
   readonly verdict: "confirmed" | "unknown" | "refused" | "again" | "killed";
   /** Whether the platform sees the request. Default: true. */
   readonly arrives?: false;
   /** Whether the platform resets the password. */
   readonly applies: boolean;
-  /** Whether the answer holds the new credentials. */
+  /** Whether the response holds the new credentials. */
   readonly credentials?: boolean;
   readonly status?: number;
-  /** Text of the answer; default: an error's. */
+  /** Body of the response. Default: an error's. */
   readonly body?: (database: DatabaseState) => string;
-  /** Code of the failure where there is no answer. */
+  /** Code of the failure if there is no response. */
   readonly code?: string;
   readonly retryAfter?: number | "unusable";
-  /** When the engine ends, however well the request went: before the state is written, or right after. */
+  /** When the engine ends, whatever the response: before the state is written, or right after. */
   readonly engineEnds?: "unsaved" | "saved";
 }
 
@@ -34,7 +34,7 @@ const refused = { verdict: "refused", applies: false } as const;
 const notSent = { verdict: "refused", applies: false, arrives: false } as const;
 const killed = { verdict: "killed", applies: false } as const;
 
-/** Everything that may become of a reset, by name. */
+/** Everything that may happen to a reset, by name. */
 export const fates = {
   good,
   // The record is usable in part: the reset has happened.
@@ -50,7 +50,7 @@ export const fates = {
     ...good,
     body: answered(({ database_id, port, password, rest_token }) => ({ database_id, port, password, rest_token })),
   },
-  // Nobody can tell whether it was done; each as it looks when it was, and when it was not.
+  // It is unknown whether it was applied: once if it was, once if it was not.
   "500, done": { ...unknown, status: 500 },
   "500, not done": { ...unknown, applies: false, status: 500 },
   "503 that asks to wait": { ...unknown, applies: false, status: 503, retryAfter: 1 },
@@ -69,7 +69,7 @@ export const fates = {
     status: 200,
     body: answered((record) => ({ ...record, database_id: "someone-elses", password: "not-yours", port: 1 })),
   },
-  // It was certainly not done.
+  // It was certainly not applied.
   "400": { ...refused, status: 400 },
   "401": { ...refused, status: 401 },
   "404": { ...refused, status: 404 },
@@ -79,8 +79,7 @@ export const fates = {
   "no such host": { ...notSent, code: "ENOTFOUND" },
   "connection refused": { ...notSent, verdict: "again", code: "ECONNREFUSED" },
   "reset before it was sent": { ...notSent, verdict: "again", code: "ECONNRESET" },
-  // The engine is killed: before it is sent, before it is done, before the answer, before the state is written,
-  // afterwards.
+  // The engine is killed: before the request, before it is applied, before the response, before the save, afterwards.
   "killed unsent": { ...killed, arrives: false },
   "killed on arrival": killed,
   "killed when done": { ...killed, applies: true },

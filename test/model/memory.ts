@@ -1,6 +1,6 @@
 import { hoursOf, triggerOf, type Wish } from "./wish";
 
-/** What the model knows of a resource that is in the state. Undefined stands for one that is not. */
+/** What the model knows of a resource in the state; undefined if it is not there. */
 export interface Memory {
   readonly databaseId: string;
   readonly outcome: "reset" | "adopted" | "unknown";
@@ -9,20 +9,18 @@ export interface Memory {
   /** Generation of the platform's password that is saved. */
   readonly generation?: number | undefined;
   readonly password?: string | undefined;
-  /** The trigger that the last confirmed reset, or the adoption, answered. */
+  /** The trigger of the last confirmed reset, or of the adoption. */
   readonly answered?: string | undefined;
-  /** Resets in a row of which nobody knows whether they were made, and the trigger they were to answer. */
+  /** Resets in a row that are not confirmed, and their trigger. */
   readonly unconfirmed: number;
   readonly asked?: string | undefined;
   /** Milliseconds: the last confirmed reset, or the adoption. */
   readonly since?: number | undefined;
-  /** Whether the engine holds that the last create or update was not completed. */
+  /** Whether the last create or update ended in an init error. */
   readonly initError: boolean;
 }
 
-/**
- * What is to be done about a resource: at most one thing, and what it is follows from the memory and the wish alone.
- */
+/** What must be done about a resource. It follows from the memory and the inputs alone. */
 export type Duty = "keep" | "adopt" | "reset" | "stop";
 
 const hour = 3_600_000;
@@ -45,7 +43,7 @@ export function adopted(wish: Wish, now: number): Memory {
   return { databaseId, outcome: "adopted", confirmed: 0, answered, unconfirmed: 0, since: now, initError: false };
 }
 
-/** The platform said that it was done. A trigger that was taken away meanwhile is answered as well. */
+/** The platform confirmed the reset. It applies to a trigger that was removed meanwhile, too. */
 export function confirmed(
   memory: Memory | undefined,
   wish: Wish,
@@ -65,7 +63,7 @@ export function confirmed(
   };
 }
 
-/** Nobody knows what became of it: what was known stays. */
+/** The outcome of the reset is unknown: what was known stays. */
 export function unconfirmed(memory: Memory | undefined, wish: Wish): Memory {
   const { databaseId } = wish;
   const before: Partial<Memory> = memory?.databaseId === databaseId ? memory : {};

@@ -5,8 +5,7 @@ import { runs, seed } from "./settings";
 
 describe("rotation under kill and repeat, with real processes", function () {
   this.timeout(600_000);
-  // Signals and lists of processes are another thing there.
-  if (process.platform === "win32") return void it.skip("not on this system");
+  if (process.platform === "win32") return void it.skip("skipped: Windows has other signals and lists of processes");
 
   const numRuns = runs("REKEY_MODEL_REAL_RUNS", 5);
   const sequences = fc.sample(sequence, { seed, numRuns });
@@ -15,7 +14,7 @@ describe("rotation under kill and repeat, with real processes", function () {
     const steps = sequences[index];
     const end = playing.get(index) ?? (steps && Play.all(steps));
     if (end) playing.set(index, end);
-    // Whoever waits for it is told.
+    // Its own test reports a failure.
     end?.catch(() => undefined);
     return end;
   };

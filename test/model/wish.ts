@@ -1,4 +1,4 @@
-/** What a program says of one resource. */
+/** The inputs of one resource in a program. */
 export interface Wish {
   readonly databaseId: string;
   readonly version?: string | number | undefined;
@@ -15,7 +15,7 @@ export const names = ["a", "b"] as const;
 export type Name = (typeof names)[number];
 export type Wishes = Partial<Record<Name, Wish>>;
 
-/** The model's own way to tell one trigger from another; undefined where the program says nothing of when to rotate. */
+/** The model's own identity of a trigger; undefined if the program has neither a version nor triggers. */
 export function triggerOf({ version, triggers = {} }: Wish): string | undefined {
   const said = Object.entries(triggers).filter(([, value]) => value !== null);
   if (version === undefined && said.length === 0) return undefined;

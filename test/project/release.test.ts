@@ -49,20 +49,19 @@ describe("npm run release", () => {
         read("CHANGELOG.md"),
         new RegExp(`## Unreleased\n\n## ${version} \\(\\d{4}-\\d\\d-\\d\\d\\)\n\n- New\\.\n\n## 1\\.2\\.3`),
       );
-      assert.deepEqual(JSON.parse(read("package.json")), { version });
-      assert.deepEqual(JSON.parse(read("local/package.json")), { version });
+      for (const name of ["package.json", "local/package.json"]) assert.deepEqual(JSON.parse(read(name)), { version });
       const packages = { "": { version }, local: { version } };
       assert.deepEqual(JSON.parse(read("package-lock.json")), { version, packages });
       assert.match(said, new RegExp(`git tag v${version}`));
     });
   }
 
-  const refused: Readonly<Record<string, readonly [string, string[], RegExp]>> = {
-    "no kind": ["## Unreleased\n\n- New.\n", [], /Name the kind/],
-    "nothing new": ["## Unreleased\n\n## 1.2.3\n\n- Old.\n", ["patch"], /nothing to release/],
-    "no section": ["# Changelog\n", ["patch"], /no section/],
+  const refused: Readonly<Record<string, { changelog: string; args: string[]; why: RegExp }>> = {
+    "no kind": { changelog: "## Unreleased\n\n- New.\n", args: [], why: /kind/ },
+    "nothing new": { changelog: "## Unreleased\n\n## 1.2.3\n\n- Old.\n", args: ["patch"], why: /nothing to release/ },
+    "no section": { changelog: "# Changelog\n", args: ["patch"], why: /no section/ },
   };
-  for (const [what, [changelog, args, why]] of Object.entries(refused)) {
+  for (const [what, { changelog, args, why }] of Object.entries(refused)) {
     it(`refuses ${what}, and changes nothing`, () => {
       const { status, said } = release(changelog, ...args);
       assert.equal(status, 1);

@@ -24,26 +24,26 @@ const program = `
   exports.all = cache;
   exports.keys = getFlowControlKeysOutput({}, { dependsOn: orders });`;
 
-/** How the program's settings are given, and what is run then, besides what each test needs. */
-const commands: Readonly<Record<"configuration" | "environment", readonly string[][]>> = {
+/** Where the settings are, and the commands that run besides those of each test. */
+const commands = {
   configuration: [
-    ["preview", "--json"],
-    ["refresh", "--yes", "--json"],
-    ["output"],
-    ["output", "--json"],
-    ["output", "url"],
-    ["export"],
-    ["export", "--file", "exported.json"],
-    ["import", "--file", "exported.json"],
-    ["config"],
-    ["config", "--json"],
-    ["config", "ls"],
+    "preview --json",
+    "refresh --yes --json",
+    "output",
+    "output --json",
+    "output url",
+    "export",
+    "export --file exported.json",
+    "import --file exported.json",
+    "config",
+    "config --json",
+    "config ls",
   ],
-  environment: [["preview"], ["output", "--json"], ["export"]],
+  environment: ["preview", "output --json", "export"],
 };
 
-for (const way of Object.keys(commands) as (keyof typeof commands)[]) {
-  describe(`secrets: every command of \`rekey-local\`, with credentials from the ${way}`, function () {
+for (const [origin, all] of Object.entries(commands)) {
+  describe(`secrets: every command of \`rekey-local\`, with credentials from the ${origin}`, function () {
     this.timeout(300_000);
     const canaries: Record<string, string> = { ...given };
     const printed: string[] = [];
@@ -52,47 +52,42 @@ for (const way of Object.keys(commands) as (keyof typeof commands)[]) {
     let version = given.version;
 
     before(async () => {
-      platform = await startPlatform({
-        username: "admin",
-        password: given.management,
-        queueToken: given.queue,
-        credentialsInAnswer: "always",
-      });
+      const credentials = { username: "admin", password: given.management, queueToken: given.queue };
+      platform = await startPlatform({ ...credentials, credentialsInAnswer: "always" });
       project = new Project(program);
       mkdirSync(project.path("tmp"));
       noteCredentials();
-      if (way === "environment") return;
-      await succeeds("config", "set", "rekey:baseUrl", platform.url);
-      await succeeds("config", "set", "rekey:queueUrl", platform.url);
-      await succeeds("config", "set", "rekey:username", "admin");
-      await succeeds("config", "set", "--secret", "rekey:password", given.management);
-      await succeeds("config", "set", "--secret", "rekey:queueToken", given.queue);
+      if (origin === "environment") return;
+      for (const address of ["baseUrl", "queueUrl"]) await succeeds(`config set rekey:${address} ${platform.url}`);
+      await succeeds("config set rekey:username admin");
+      await succeeds(`config set --secret rekey:password ${given.management}`);
+      await succeeds(`config set --secret rekey:queueToken ${given.queue}`);
     });
     after(async () => {
       await platform.close();
       project.remove();
     });
 
-    /** What the platform made is a secret from now on. */
+    /** Adds the platform's current credentials to the canaries. */
     function noteCredentials(): void {
       const { password, restToken, readOnlyRestToken } = platform.database("db-quickstart");
       const count = Object.keys(canaries).length;
       Object.assign(canaries, { [`p${count}`]: password, [`r${count}`]: restToken, [`o${count}`]: readOnlyRestToken });
     }
 
-    async function rekey(...args: string[]): Promise<number | null> {
-      const { code, printed: text } = await runEngine(localEngine, args, project.directory, {
+    async function exitCodeOf(command: string): Promise<number | null> {
+      const { code, printed: text } = await runEngine(localEngine, command.split(" "), project.directory, {
         PULUMI_CONFIG_PASSPHRASE: given.passphrase,
         VERSION: version,
         TMPDIR: project.path("tmp"),
-        ...(way === "environment" && environmentOf(platform)),
+        ...(origin === "environment" && environmentOf(platform)),
       });
-      printed.push(`$ ${args[0]}\n${text}`);
+      printed.push(`$ ${command.split(" ")[0]}\n${text}`);
       return code;
     }
 
-    async function succeeds(...args: string[]): Promise<void> {
-      assert.equal(await rekey(...args), 0, printed.at(-1));
+    async function succeeds(command: string): Promise<void> {
+      assert.equal(await exitCodeOf(command), 0, printed.at(-1));
     }
 
     function assertNoLeak(): void {
@@ -102,46 +97,46 @@ for (const way of Object.keys(commands) as (keyof typeof commands)[]) {
       assert.deepEqual(leaksOf(shown, canaries), []);
     }
 
-    it("that works, also with --json", async () => {
-      await succeeds("up", "--yes");
+    it("shows none when it succeeds, also with --json", async () => {
+      await succeeds("up --yes");
       noteCredentials();
-      for (const args of commands[way]) await succeeds(...args);
+      for (const command of all) await succeeds(command);
       assertNoLeak();
     });
 
-    it("that fails, because the platform echoes what it was sent", async () => {
+    it("shows none when it fails because the platform echoes what it was sent", async () => {
       const basic = Buffer.from(`admin:${given.management}`).toString("base64");
       const words = `Authorization: Basic ${basic} ${given.management} ${given.queue}`;
       const { password } = platform.database("db-quickstart");
-      for (const [status, flags] of [
-        [400, ["--json"]],
-        [500, []],
-      ] as const) {
+      for (const { status, flags } of [
+        { status: 400, flags: " --json" },
+        { status: 500, flags: "" },
+      ]) {
         version = `${given.version}-${status}`;
         const fault = { status, times: 9 };
         platform.failNext({ ...fault, path: /reset-password/, body: { error: `${words} ${password}` } });
         platform.failNext({ ...fault, path: /flowControl/, body: { error: words } });
-        assert.equal(await rekey("up", "--yes", "--skip-preview", ...flags), 1, printed.at(-1));
-        assert.match(printed.at(-1) ?? "", /\[message not shown: it may contain a secret\]/);
+        assert.equal(await exitCodeOf(`up --yes --skip-preview${flags}`), 1, printed.at(-1));
+        assert.match(printed.at(-1) ?? "", /\[message not shown/);
         await platform.reset();
       }
       assertNoLeak();
     });
 
-    it("that ends it", async () => {
-      await succeeds("up", "--yes", "--skip-preview", "--json");
+    it("shows none when it destroys the stack", async () => {
+      await succeeds("up --yes --skip-preview --json");
       noteCredentials();
-      await succeeds("destroy", "--yes");
+      await succeeds("destroy --yes");
       assertNoLeak();
     });
 
-    it("shows them only to who asks for them by name", async () => {
-      await rekey("up", "--yes", "--skip-preview");
+    it("shows them only if they are requested by name", async () => {
+      await exitCodeOf("up --yes --skip-preview");
       noteCredentials();
       const before = printed.length;
-      await succeeds("output", "password", "--show-secrets");
-      await succeeds("export", "--show-secrets");
-      if (way === "configuration") await succeeds("config", "get", "rekey:password");
+      await succeeds("output password --show-secrets");
+      await succeeds("export --show-secrets");
+      if (origin === "configuration") await succeeds("config get rekey:password");
       for (const text of printed.splice(before)) assert.notDeepEqual(leaksOf(text, canaries), []);
     });
   });

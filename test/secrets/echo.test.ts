@@ -8,7 +8,7 @@ import { Host, providerTexts } from "../support/host";
 import { type HttpServer, startServer } from "../support/httpServer";
 import { configurationFor, counterReset, rotation } from "../support/resources";
 import { expectKind } from "../support/results";
-import { type Properties, revealed, secret } from "../support/wire";
+import { type Properties, revealed, withoutSecrets } from "../support/wire";
 
 const canaries = {
   "management password": 'canary management-7c1f/"ä+',
@@ -17,21 +17,21 @@ const canaries = {
   "old REST token": "canary-rest-0b77",
   version: "canary-version-55d0",
 };
-/** Its length keeps what follows it out of step in base64: nothing is hidden there by chance. */
+/** Its length is not a multiple of three, so that base64 hides nothing of what follows it by chance. */
 const username = "you@example.com";
 const settings = { username, password: canaries["management password"], queueToken: canaries["queue token"] };
 
-/** What servers write into their error texts. Raw and escaped in the ways of JSON, URLs and base64. */
+/** What servers write into their error texts: raw, and escaped as in JSON, URLs and base64. */
 const { version, ...known } = canaries;
 const echoesOf = (canary: string): string[] => [
   ...formsOf(canary).flatMap(({ name, text }) => (/^(raw|JSON|URL)$/.test(name) ? [text] : [])),
   Buffer.from(canary).toString("base64"),
 ];
-/** HTTP's Basic carries this one alone. */
+/** As HTTP's Basic scheme sends it. */
 const basic = Buffer.from(`${username}:${settings.password}`).toString("base64");
 const echoed = [...Object.values(known).flatMap(echoesOf), basic];
 
-/** Where in an answer a server writes them. */
+/** Where in a response a server writes them. */
 const places: Readonly<Record<string, (words: string) => string>> = {
   error: (words) => JSON.stringify({ error: words }),
   message: (words) => JSON.stringify({ code: 1, message: words }),
@@ -94,14 +94,9 @@ describe("secrets: a platform that echoes what it was sent", () => {
     });
     const rotations = expectKind("done", result).outs["rotations"] as readonly FleetDatabaseState[];
     const [ordinary, ...echoing] = rotations.map(({ problem }) => problem ?? "");
-    assert.match(ordinary ?? "", /answered 400: id: unknown \(POST/);
-    assert.deepEqual(
-      echoing.filter(
-        (problem) => !problem.includes("answered 400: [message not shown: it may contain a secret] (POST"),
-      ),
-      [],
-    );
+    assert.match(ordinary ?? "", /400: id: unknown/);
     assert.equal(echoing.length, errors.length - 1);
+    for (const problem of echoing) assert.match(problem, /400: \[message not shown/);
     assert.deepEqual(leaksOf(JSON.stringify(withoutSecrets(result)) + host.stderr, canaries), []);
   });
 
@@ -114,13 +109,3 @@ describe("secrets: a platform that echoes what it was sent", () => {
     assert.deepEqual(leaksOf(JSON.stringify(shown) + host.stderr, canaries), []);
   });
 });
-
-/** What the engine shows and saves in plain. */
-function withoutSecrets(result: object): unknown {
-  const mark = Object.keys(secret(0))[0] ?? "";
-  return JSON.parse(
-    JSON.stringify(result, (_, value: unknown) =>
-      typeof value === "object" && value !== null && mark in value ? "[secret]" : value,
-    ),
-  );
-}

@@ -42,7 +42,7 @@ describe("secrets: the scan", () => {
     });
   }
 
-  it("finds any secret in base64, wherever it stands in what was encoded", () => {
+  it("finds any secret in base64, at any position in what was encoded", () => {
     const any = fc.string({ unit: "binary", minLength: 10, maxLength: 40 });
     fc.assert(
       fc.property(any, any, any, (before, canary, after) => {
@@ -54,28 +54,20 @@ describe("secrets: the scan", () => {
     );
   });
 
-  it("finds nothing where nothing leaked", () => {
+  it("finds nothing if nothing leaked", () => {
     const mark = createHmac("sha256", "salt").update(secret).digest("hex");
     const innocent = [mark, "password", "[secret]", base64("admin:other-password"), secret.slice(0, 12), "ca\u00f1ary"];
     assert.deepEqual(leaksOf(innocent.join("\n"), canaries), []);
   });
 
   it("names each canary that leaked, with the form", () => {
-    const found = leaksOf(`a canary-number-1 b ${base64("canary-number-2")}`, {
-      one: "canary-number-1",
-      two: "canary-number-2",
-      three: "canary-number-3",
-    });
-    assert.deepEqual(
-      found.map(({ canary, form }) => [canary, form]),
-      [
-        ["one", "raw"],
-        ["two", "base64 at 0"],
-      ],
-    );
+    const [one, two, three] = ["canary-number-1", "canary-number-2", "canary-number-3"];
+    const found = leaksOf(`a ${one} b ${base64(two)}`, { one, two, three });
+    const forms = found.map(({ canary, form }) => `${canary}: ${form}`);
+    assert.deepEqual(forms, ["one: raw", "two: base64 at 0"]);
   });
 
-  it("takes no canary that could stand somewhere by chance", () => {
+  it("refuses a canary that is short enough to occur by chance", () => {
     assert.throws(() => leaksOf("", { short: "123456789" }), /too short/);
     assert.ok(formsOf("1234567890").every(({ text }) => text.length >= 10));
   });

@@ -1,25 +1,23 @@
-/** A form in which a secret may stand in a text. */
+/** A form in which a text may contain a secret. */
 export interface Form {
   readonly name: string;
   readonly text: string;
 }
 
-/** A secret that stands in a text. */
+/** A secret in a text. */
 export interface Leak {
-  /** Which canary it is. */
   readonly canary: string;
   readonly form: string;
   /** The text around it. */
   readonly around: string;
 }
 
-/** Shorter ones could stand somewhere by chance. */
+/** A shorter one could occur by chance. */
 const shortest = 10;
 
 /**
- * The forms of a secret that a text is searched for: as it is, and escaped or encoded in the ways of JSON, URLs, HTTP's
- * Basic and of debuggers. The base64 forms find it also inside of something longer that was encoded, `user:password`
- * say.
+ * The forms of a secret that a text is searched for: unchanged, and as JSON, URLs, HTTP Basic and debuggers write it.
+ * The base64 forms also find it inside a longer text that was encoded, such as `user:password`.
  */
 export function formsOf(secret: string): Form[] {
   if (secret.length < shortest) throw new Error(`${JSON.stringify(secret)} is too short for a canary`);
@@ -43,7 +41,7 @@ export function formsOf(secret: string): Form[] {
   return forms.filter(({ text }) => !seen.has(text) && seen.add(text));
 }
 
-/** The secrets that stand in a text, by the names of the canaries; each form once. */
+/** The secrets that a text contains, by the names of the canaries; each form once. */
 export function leaksOf(text: string, canaries: Readonly<Record<string, string>>): Leak[] {
   return Object.entries(canaries).flatMap(([canary, secret]) =>
     formsOf(secret).flatMap(({ name, text: form }) => {
@@ -53,14 +51,11 @@ export function leaksOf(text: string, canaries: Readonly<Record<string, string>>
   );
 }
 
-/**
- * What is certain to stand in the base64 of a text with the secret in it, whose first byte is `offset` bytes after a
- * group's.
- */
+/** What the base64 of any text contains that has the secret at this offset in a group of three bytes. */
 function base64Forms(secret: string, offset: number): Form[] {
   const bytes = Buffer.from(secret);
   const encoded = Buffer.concat([Buffer.alloc(offset), bytes]).toString("base64");
-  // A character holds 6 bits: those at both ends may hold bits of what stands beside the secret.
+  // A character holds 6 bits: those at both ends may hold bits of the secret's neighbours.
   const first = Math.ceil((offset * 8) / 6);
   const end = Math.floor(((offset + bytes.length) * 8) / 6);
   const text = encoded.slice(first, end);

@@ -7,13 +7,13 @@ const executablePath = (process.env["PATH"] ?? "")
   .map((folder) => join(folder, "chromium"))
   .find((file) => existsSync(file));
 
-/** Describes specs that need a real Chromium; they are skipped where there is none. */
+/** Describes specs that need a real Chromium; skips them if there is none. */
 export function withChromium(title: string, specs: (this: Mocha.Suite) => void): void {
   if (executablePath !== undefined) describe(title, specs);
   else it.skip(`${title} (skipped: there is no chromium on PATH)`);
 }
 
-/** The Chromium on PATH, without a window and without services of its own that would ask other machines. */
+/** The Chromium on PATH, without a window and without services that call other machines. */
 export function openChromium(): Promise<Browser> {
   const quiet = ["disable-background-networking", "disable-component-update", "disable-sync", "no-first-run"];
   const args = ["no-sandbox", "disable-gpu", "disable-quic", ...quiet].map((flag) => `--${flag}`);

@@ -2,14 +2,12 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { LocalWorkspace, type OutputMap } from "@pulumi/pulumi/automation";
+import { LocalWorkspace, type OutputMap, type UpdateSummary } from "@pulumi/pulumi/automation";
 import { LocalStack, type OperationError, type OperationResult } from "../../local/index";
 import { engineEnvironment, passphrase, runEngine } from "./engineProcess";
 import { projectRoot } from "./host";
 
-/**
- * What a test needs of an engine. The local engine and the `pulumi` CLI both provide it, so each spec is written once.
- */
+/** What a test needs of an engine: the local engine and the `pulumi` CLI both provide it. */
 export interface Engine {
   readonly name: string;
   readonly version?: string | undefined;
@@ -39,6 +37,11 @@ export interface Result {
   readonly changes: Readonly<Record<string, number | undefined>>;
   /** Everything that was printed. */
   readonly printed: string;
+}
+
+/** The values of a stack's outputs. */
+export function valuesOf({ outputs }: Pick<Result, "outputs">): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(outputs).map(([name, { value }]) => [name, value]));
 }
 
 /** The result of an operation that must succeed. */
@@ -76,7 +79,7 @@ export function resourceNamed(state: State, name: string): StateResource | undef
   return state.deployment.resources?.find(({ urn }) => urn.endsWith(`::${name}`));
 }
 
-/** A resource's outputs in a state whose secrets are shown, which it shows as JSON texts. */
+/** A resource's outputs in a state that shows secrets, which it does as JSON texts. */
 export function plainOutputs({ outputs = {} }: StateResource): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(outputs).map(([name, value]) => {
@@ -131,47 +134,33 @@ export const pulumiCli: Engine = {
       { envVars: { ...engineEnvironment(directory), ...environment } },
     );
     return {
-      preview: () =>
-        settle(async (onOutput) => ({ changes: (await stack.preview({ onOutput })).changeSummary, outputs: {} })),
-      up: () =>
-        settle(async (onOutput) => {
-          const { summary, outputs } = await stack.up({ onOutput });
-          return { changes: summary.resourceChanges, outputs };
-        }),
-      refresh: () =>
-        settle(async (onOutput) => {
-          const { summary } = await stack.refresh({ onOutput });
-          return { changes: summary.resourceChanges, outputs: await stack.outputs() };
-        }),
-      destroy: () =>
-        settle(async (onOutput) => {
-          const { summary } = await stack.destroy({ onOutput });
-          return { changes: summary.resourceChanges, outputs: {} };
-        }),
+      preview: () => settle(async (options) => ({ changes: (await stack.preview(options)).changeSummary })),
+      up: () => settle(async (options) => resultsOf(await stack.up(options))),
+      refresh: () => settle(async (options) => resultsOf(await stack.refresh(options), await stack.outputs())),
+      destroy: () => settle(async (options) => resultsOf(await stack.destroy(options))),
       setConfig: (key, value, secret = false) => stack.setConfig(key, { value, secret }),
       // The Automation API's own export always shows the secrets.
       exportState: async (showSecrets = false) => {
-        const flags = showSecrets ? ["--show-secrets"] : [];
-        const { printed } = await runEngine(
-          pulumiCli,
-          ["stack", "export", "--stack", name, ...flags],
-          directory,
-          environment,
-        );
+        const command = ["stack", "export", "--stack", name, ...(showSecrets ? ["--show-secrets"] : [])];
+        const { printed } = await runEngine(pulumiCli, command, directory, environment);
         return JSON.parse(printed.slice(printed.indexOf("{"))) as State;
       },
     };
   },
 };
 
+function resultsOf(done: { summary: UpdateSummary; outputs?: OutputMap }, outputs = done.outputs) {
+  return { changes: done.summary.resourceChanges ?? {}, outputs: outputs ?? {} };
+}
+
 async function settle(
-  operate: (
-    onOutput: (text: string) => void,
-  ) => Promise<{ changes: Result["changes"] | undefined; outputs: OutputMap }>,
+  operate: (options: {
+    onOutput: (text: string) => void;
+  }) => Promise<{ changes: Result["changes"]; outputs?: OutputMap }>,
 ): Promise<Result> {
   let printed = "";
   try {
-    const { changes = {}, outputs } = await operate((text) => (printed += text));
+    const { changes, outputs = {} } = await operate({ onOutput: (text) => (printed += text) });
     return { succeeded: true, changes, outputs, printed };
   } catch (error) {
     return { succeeded: false, changes: {}, outputs: {}, printed: printed + String(error) };

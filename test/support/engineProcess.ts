@@ -8,7 +8,7 @@ import { childrenOf, ended, type Process } from "./processes";
 
 export const passphrase = "test";
 
-/** What both engines need to work in a project's folder, and to keep the state there. */
+/** What both engines need to work in a project's folder, with the state in it. */
 export function engineEnvironment(directory: string): Record<string, string> {
   return {
     PULUMI_BACKEND_URL: `file://${join(directory, "backend")}`,
@@ -30,7 +30,7 @@ export interface Ended {
 
 /** One command of an engine, in a process of its own that a test may kill. */
 export class EngineProcess {
-  /** Resolves when the engine has ended, and the processes that a killed engine left, too. */
+  /** Resolves when the engine has ended, and the processes that a killed engine left behind, too. */
   readonly ended: Promise<Ended>;
   readonly #child;
   readonly #texts = { printed: "", stdout: "", stderr: "" };
@@ -67,12 +67,12 @@ export class EngineProcess {
     return this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
-  /** As ^C does. @returns whether the engine still ran */
+  /** Sends SIGINT, as ^C does. @returns whether the engine was running */
   interrupt(): boolean {
     return this.#child.kill("SIGINT");
   }
 
-  /** Kills now. @returns what is gone by that, or soon will be; nothing if the victim did not run */
+  /** Kills now. @returns the processes that end by that; none if the victim did not run */
   kill(victim: Victim): readonly Process[] {
     if (victim === "host" || victim === "program") {
       const script = victim === "host" ? "dynamic-provider" : "cmd/run";
@@ -81,14 +81,14 @@ export class EngineProcess {
       return this.#left;
     }
     if (!this.#child.kill("SIGSTOP")) return [];
-    // It does nothing more while its children are looked up.
+    // It must start nothing while its children are looked up.
     this.#left = this.#children();
     if (victim === "everyone") for (const { pid } of this.#left) process.kill(pid, "SIGKILL");
     this.#child.kill("SIGKILL");
     return [{ pid: this.#child.pid ?? 0, parent: process.pid, args: "" }, ...this.#left];
   }
 
-  /** Kills the engine, and resolves when the host no longer relies on its last look at it. */
+  /** Kills the engine, and resolves when the host no longer relies on its last check of it. */
   async killEngine(): Promise<void> {
     const gone = once(this.#child, "exit");
     if (this.kill("engine").length > 0) await gone;

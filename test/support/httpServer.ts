@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { type AddressInfo } from "node:net";
 
-/** A request as it came over the socket. */
+/** A request that the server received. */
 interface Received {
   readonly method: string;
   /** As it was sent: percent-encoded, with the query. */
@@ -10,7 +10,7 @@ interface Received {
   readonly body: string;
 }
 
-/** What is answered: a status with headers and a body, or a function that does it itself. */
+/** A response: a status with headers and a body, or a function that sends it. */
 export type Scripted =
   | { readonly status?: number; readonly headers?: Record<string, string>; readonly body?: string }
   | ((request: IncomingMessage, response: ServerResponse) => void);
@@ -21,9 +21,7 @@ export interface HttpServer {
   close(): Promise<void>;
 }
 
-/**
- * A server on a real socket that answers as it is told: the script's answers in turn, and then its last one for ever.
- */
+/** A server on a real socket that sends the scripted responses in turn, then the last of them again and again. */
 export async function startServer(...script: readonly Scripted[]): Promise<HttpServer> {
   const received: Received[] = [];
   const server = createServer((request, response) => {

@@ -2,19 +2,19 @@ import { type Platform, type PlatformOptions, startPlatform } from "../../local/
 import { type Engine, localEngine, pulumiCli, type Stack } from "./engine";
 import { Project } from "./project";
 
-/** Describes specs on each engine that runs here; the others are skipped, with the reason. */
+/** Describes specs on each engine that runs here; skips the others, with the reason. */
 export function onEngines(title: string, specs: (engine: Engine) => void): void {
   for (const engine of [localEngine, pulumiCli]) {
     onEngine(engine, [`${title}, on the ${engine.name}`, engine.version].join(" ").trim(), specs);
   }
 }
 
-/** Describes specs on one engine; skipped, with the reason, if it cannot run here. */
+/** Describes specs on one engine; skips them, with the reason, if it cannot run here. */
 export function onEngine(engine: Engine, title: string, specs: (engine: Engine) => void): void {
   if (engine.unavailable !== undefined) return void it.skip(`${title} (skipped: ${engine.unavailable})`);
   describe(title, function () {
-    // Several processes each; a busy machine takes its time.
-    this.timeout(600_000);
+    // Each spec starts several processes.
+    this.timeout(900_000);
     after(endScenes);
     specs(engine);
   });
@@ -35,11 +35,11 @@ export async function scene(engine: Engine, program: string | Project, options: 
   const platform = await startPlatform(options);
   const project = typeof program === "string" ? new Project(program) : program;
   const stack = await engine.open(project.directory);
-  await stack.setConfig("rekey:baseUrl", platform.url);
-  await stack.setConfig("rekey:queueUrl", platform.url);
-  await stack.setConfig("rekey:username", platform.username);
-  await stack.setConfig("rekey:password", platform.password, true);
-  await stack.setConfig("rekey:queueToken", platform.queueToken, true);
+  const { url, username, password, queueToken } = platform;
+  const settings = { baseUrl: url, queueUrl: url, username, password, queueToken };
+  for (const [name, value] of Object.entries(settings)) {
+    await stack.setConfig(`rekey:${name}`, value, value === password || value === queueToken);
+  }
   const made: Scene = {
     platform,
     project,
@@ -52,6 +52,20 @@ export async function scene(engine: Engine, program: string | Project, options: 
   };
   scenes.add(made);
   return made;
+}
+
+/**
+ * A program with a rotation of `db-quickstart`, and its outputs as outputs of the stack.
+ *
+ * @param args further arguments, or another databaseId
+ */
+export function rotating(args = ""): string {
+  return `
+const { PasswordRotation } = require("pulumi-rekey");
+const rotation = new PasswordRotation("cache", { databaseId: "db-quickstart", ${args} });
+for (const name of ["outcome", "password", "restToken", "rotationCount", "rotationReason", "nextRotationAt", "endpoint",
+  "port", "tls", "record", "exactIntegers", "problems"]) exports[name] = rotation[name];
+`;
 }
 
 async function endScenes(): Promise<void> {

@@ -7,7 +7,7 @@ export interface Process {
   readonly args: string;
 }
 
-/** The processes of this machine that run; those that ended and were not yet asked for their end are none. */
+/** The running processes of this machine, without zombies. */
 function running(): Process[] {
   const lines = execFileSync("ps", ["-A", "-o", "pid=,ppid=,stat=,args="], { encoding: "utf8" }).split("\n");
   return lines

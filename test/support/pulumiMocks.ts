@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 
-/** What a program asked the engine to register, as it stood in the request. */
+/** A registration that a program requested. */
 export interface Registration {
   readonly type: string;
   readonly name: string;
@@ -13,7 +13,7 @@ export interface MockOptions {
   readonly preview?: boolean;
   /** Default: `stack`. */
   readonly stack?: string;
-  /** The outputs of a resource, besides its inputs. */
+  /** The outputs of a resource, in addition to its inputs. */
   readonly outputs?: (type: string) => object | Promise<object>;
 }
 
@@ -29,7 +29,7 @@ interface Monitor {
   registerResource(request: Request, callback: unknown): unknown;
 }
 
-/** Makes this process a Pulumi program whose engine is a mock; returns what is registered from then on. */
+/** Makes this process a Pulumi program with a mocked engine. @returns the registrations from then on */
 export async function startMocks({ preview = false, stack = "stack", outputs }: MockOptions = {}): Promise<
   Registration[]
 > {
@@ -62,7 +62,7 @@ export async function startMocks({ preview = false, stack = "stack", outputs }: 
   return registered;
 }
 
-/** The value of an output once it is known; waits for ever where it never is. */
+/** The value of an output once it is known; never resolves if it stays unknown. */
 export function valueOf<T>(output: pulumi.Output<T>): Promise<pulumi.Unwrap<T>> {
   return new Promise((resolve) => void pulumi.output(output).apply(resolve));
 }

@@ -2,13 +2,13 @@ import { spawnSync } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Redis } from "ioredis";
 
-/** Describes specs that need a real Redis server; they are skipped where there is none. */
+/** Describes specs that need a real Redis server; skips them if there is none. */
 export function withRedis(title: string, specs: (this: Mocha.Suite) => void): void {
   if (spawnSync("redis-server", ["--version"]).status === 0) describe(title, specs);
   else it.skip(`${title} (skipped: there is no redis-server on PATH)`);
 }
 
-/** What a database's client is told when it comes in with these credentials. */
+/** The user that Redis reports to a client with these credentials. */
 export async function whoAmI(url: string | undefined): Promise<string> {
   const client = await session(url);
   try {
@@ -18,10 +18,7 @@ export async function whoAmI(url: string | undefined): Promise<string> {
   }
 }
 
-/**
- * An open session of a real Redis client, which does not come back once it is closed.
- * @throws Error if it is refused
- */
+/** A session of a real Redis client that does not reconnect. @throws Error if it is refused */
 export async function session(url: string | undefined): Promise<Redis> {
   let why: Error | undefined;
   const client = new Redis(url ?? "", { lazyConnect: true, retryStrategy: () => null, maxRetriesPerRequest: 0 });
@@ -32,7 +29,7 @@ export async function session(url: string | undefined): Promise<Redis> {
   return client;
 }
 
-/** Waits until nobody listens there. A server that is being killed may still take a connection, and cut it. */
+/** Waits until connections are refused. A server that is being killed may still accept one, and cut it. */
 export async function refused(url: string | undefined): Promise<void> {
   const code = () => whoAmI(url).catch((error: NodeJS.ErrnoException) => error.code);
   while ((await code()) !== "ECONNREFUSED") await sleep(20);

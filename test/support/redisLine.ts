@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 
-/** What stands between the platform and its Redis: it can go away, come back, and lose answers. */
+/** A proxy between the platform and its Redis, which can close, open again, and lose responses. */
 export class RedisLine {
   loseAnswers = false;
   readonly #sockets = new Set<Socket>();

@@ -10,7 +10,7 @@ export function expectKind<K extends Kind>(kind: K, result: Result): Extract<Res
   return result as Extract<Result, { kind: K }>;
 }
 
-/** Waits until something is so; a machine may be slow. */
+/** Waits until a condition holds. */
 export async function until(isSo: () => boolean, patience = 10_000): Promise<void> {
   for (const end = Date.now() + patience; !isSo();) {
     if (Date.now() > end) throw new Error(`in vain: ${isSo.toString()}`);

@@ -1,9 +1,6 @@
 import { spawn } from "node:child_process";
 
-/**
- * Runs a command to its end without blocking: the servers of the test go on answering. `signal` kills it with its
- * children.
- */
+/** Runs a command without blocking the servers of the test. `signal` kills it with its children. */
 export function runAsync(
   command: string,
   args: readonly string[],

@@ -3,10 +3,10 @@ import type { JavaScriptValue, Struct } from "google-protobuf/google/protobuf/st
 
 type StructModule = typeof import("google-protobuf/google/protobuf/struct_pb");
 
-/** Properties of a resource, as they cross the wire: secrets are marked objects. */
+/** Properties of a resource as they are sent: secrets are marked objects. */
 export type Properties = Record<string, unknown>;
 
-/** Pulumi's stand-in for a value that is not known yet. */
+/** Pulumi's placeholder for a value that is not known yet. */
 export const unknown = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 
 const signature = "4dabf18193072939515e22adb298388d";
@@ -16,7 +16,7 @@ const secretMark = "1b47061264138c4ac30d75fd1eb44270";
 const sdkRequire = createRequire(require.resolve("@pulumi/pulumi/package.json"));
 const structs = sdkRequire("google-protobuf/google/protobuf/struct_pb") as StructModule;
 
-/** As an engine does, leaves out what is undefined. */
+/** Leaves out what is undefined, as an engine does. */
 export function toStruct(properties: Properties): Struct {
   const plain = JSON.parse(JSON.stringify(properties)) as Record<string, JavaScriptValue>;
   return structs.Struct.fromJavaScript(plain);
@@ -34,11 +34,16 @@ export function isSecret(value: unknown): value is { value: unknown } {
   return typeof value === "object" && value !== null && (value as Properties)[signature] === secretMark;
 }
 
-/** The properties as the engine hands them to the next call: secrets in plain. */
+/** The properties as the engine passes them to the next call: secrets unmarked. */
 export function revealed(properties: Properties): Properties {
   return Object.fromEntries(
     Object.entries(properties).map(([name, value]) => [name, isSecret(value) ? value.value : value]),
   );
+}
+
+/** What the engine shows and saves unencrypted: a value with everything that is marked as a secret replaced. */
+export function withoutSecrets(value: object): unknown {
+  return JSON.parse(JSON.stringify(value, (_, inner: unknown) => (isSecret(inner) ? "[secret]" : inner)));
 }
 
 /** Names of the properties that are marked as secrets, sorted. */

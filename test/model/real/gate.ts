@@ -1,12 +1,15 @@
 import { once } from "node:events";
-import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { finished } from "node:stream/promises";
 import { setTimeout as wait } from "node:timers/promises";
 import { promisify } from "node:util";
+import { localEngine } from "../../support/engine";
+import { scene, type Scene } from "../../support/onEngines";
+import { type Project } from "../../support/project";
 import { type Fault, type FaultName, faults } from "./faults";
 
-/** When somebody is killed: when a request arrives, when the platform has done it, when its answer was sent. */
+/** When a process is killed: when a request arrives, when the platform has applied it, when its response was sent. */
 export type Point = "arrived" | "applied" | "answered";
 
 export interface Plan {
@@ -18,11 +21,26 @@ export interface Plan {
   readonly hold?: { readonly from: number; readonly until: Promise<void> };
 }
 
-/** Stands before the platform, and stops requests at exact points of their way. */
+/** A scene of the local engine whose requests pass a gate. */
+export async function gatedScene(
+  program: string | Project,
+  databases: readonly string[],
+): Promise<Scene & { readonly gate: Gate }> {
+  const inner = await scene(localEngine, program, { databases: [...databases], credentialsInAnswer: "always" });
+  const gate = await Gate.start(inner.platform.url);
+  await inner.stack.setConfig("rekey:baseUrl", gate.url);
+  const end = async (): Promise<void> => {
+    gate.close();
+    await inner.end();
+  };
+  return { ...inner, gate, end };
+}
+
+/** A proxy before the platform that can stop each request at exact points. */
 export class Gate {
   /** Databases whose reset arrived since `begin`, in order. */
   readonly arrivals: string[] = [];
-  /** Databases that got an answer to the last of their requests since `begin`. */
+  /** Databases that got a response to the last of their requests since `begin`. */
   readonly answered = new Set<string>();
   #plan: Plan = { faults: {} };
   #faults = new Map<string, FaultName>();
@@ -58,9 +76,9 @@ export class Gate {
     this.answered.clear();
   }
 
-  /** Resolves when nothing is on its way to the platform: what a process sent arrives also after it was killed. */
+  /** Resolves when no request is under way: what a process sent also arrives after it was killed. */
   async settled(): Promise<void> {
-    // Connections are accepted in order: when this one has been, those before it have been, too.
+    // Connections are accepted in order: once this one was, those before it were, too.
     await once(connect(this.#port, "127.0.0.1").resume().end(), "close");
     const connections = promisify(this.#server.getConnections.bind(this.#server));
     while (this.#underWay > 0 || (await connections()) > 0) await wait(5);
@@ -92,15 +110,11 @@ export class Gate {
     await goesOn("answered");
   }
 
-  async #forward({
-    method,
-    url,
-    headers: { authorization },
-  }: IncomingMessage): Promise<{ status: number; body: string }> {
-    const sent = request(this.platformUrl + url, { method, headers: { authorization } }).end();
-    const [answer] = (await once(sent, "response")) as [IncomingMessage];
-    let body = "";
-    for await (const chunk of answer.setEncoding("utf8")) body += chunk;
-    return { status: answer.statusCode ?? 0, body };
+  async #forward({ method = "", url, headers }: IncomingMessage): Promise<{ status: number; body: string }> {
+    const response = await fetch(this.platformUrl + url, {
+      method,
+      headers: { authorization: headers.authorization ?? "" },
+    });
+    return { status: response.status, body: await response.text() };
   }
 }

@@ -8,10 +8,7 @@ import { type Name, names, type Step } from "./steps";
 type All<T> = Record<Name, T>;
 type Memories = Partial<Record<Name, Memory | undefined>>;
 
-/**
- * Runs a sequence with real processes. Where a kill leaves it open how far things came, the state tells which way it
- * was.
- */
+/** Runs a sequence with real processes. If a kill leaves open how far things came, the state decides. */
 export class Play {
   #memories: Memories = {};
   readonly #wishes: All<Wish> = { a: { databaseId: "a" }, b: { databaseId: "b" }, c: { databaseId: "c" } };
@@ -43,7 +40,7 @@ export class Play {
     const done = await this.scene.run(this.#wishes, step);
     const seen = await this.scene.see();
     const clean = !done.struck && (step.do !== "up" || names.every((name) => this.#endsWell(before[name], name, step)));
-    // Whoever was struck may have been done already.
+    // The process that was struck may have been done already.
     if (!done.struck) assert.equal(done.code === 0, clean, `ended with code ${done.code}:\n${done.printed}`);
     this.#assertQuietAfter(step, done);
     for (const name of names) {
@@ -55,17 +52,13 @@ export class Play {
         throw new Error(`resource ${name}: ${(error as Error).message}\n${done.printed}`, { cause: error });
       }
     }
-    if (step === last) {
-      for (const name of names) {
-        assert.equal(seen[name]?.outputs["password"], this.scene.platform.database(name).password);
-      }
+    if (step !== last) return;
+    for (const name of names) {
+      assert.equal(seen[name]?.outputs["password"], this.scene.platform.database(name).password);
     }
   }
 
-  /**
-   * What was queued when the engine was gone is not sent; one request, past its last look at the engine, may be under
-   * way.
-   */
+  /** Nothing queued is sent once the engine is gone; one request, past its last check, may be under way. */
   #assertQuietAfter({ strike, concurrency }: Step, { lost, arrivedByThen }: Done): void {
     if (!strike || !("victim" in strike) || strike.victim !== "engine" || !lost || concurrency > 1) return;
     const underWay = arrivedByThen + (strike.point === "answered" ? 1 : 0);
@@ -90,16 +83,15 @@ export class Play {
     assert.ok(arrivals <= (!due ? 0 : fault.verdict === "again" ? 2 : 1), `${arrivals} requests`);
     if (clean) assert.equal(made, due ? 1 : 0, "resets of a run that was not disturbed");
 
-    const password =
-      fault.answer !== undefined && fault.verdict === "confirmed" ? undefined : platform.database(name).password;
-    const kept = memory && [memory, { ...memory, initError: false }];
+    const withheld = fault.answer !== undefined && fault.verdict === "confirmed";
+    const password = withheld ? undefined : platform.database(name).password;
     const candidates: (Memory | undefined)[] = [];
     const wasAnswered = gate.answered.has(name) || (arrivals > 0 && fault.answer === "cut" && !struck);
     const mayBeSaved = arrivals > 0 && made + (fault.verdict === "unknown" ? 1 : 0) > 0;
     const mustBeSaved = mayBeSaved && wasAnswered && !lost;
     if (mayBeSaved && fault.verdict !== "unknown") candidates.push(confirmed(memory, wish, 0, { password }));
     if (mayBeSaved && (fault.verdict === "unknown" || struck)) candidates.push(unconfirmed(memory, wish));
-    if (!mustBeSaved) candidates.push(...(kept ?? [undefined]));
+    if (!mustBeSaved) candidates.push(...(memory ? [memory, { ...memory, initError: false }] : [undefined]));
     const match = matching(seen, candidates);
     if (match) this.#memories[name] = match;
     else delete this.#memories[name];
@@ -109,7 +101,7 @@ export class Play {
   #endsWell(memory: Memory | undefined, name: Name, step: Step): boolean {
     const duty = dutyOf(memory, this.#wishes[name], 0);
     if (duty === "stop") return false;
-    return duty === "keep" || faultOf(step, name).verdict === "confirmed" || faultOf(step, name).verdict === "again";
+    return duty === "keep" || ["confirmed", "again"].includes(faultOf(step, name).verdict);
   }
 
   #resets(): All<number> {
@@ -125,15 +117,10 @@ function faultOf(step: Step, name: Name): Fault {
   return fault ? faults[fault] : good;
 }
 
-/** However a sequence went: after new versions and an `up` without faults the state is in step with the platform. */
-const last: Step = {
-  do: "up",
-  versions: { a: "last", b: "last", c: "last" },
-  faults: {},
-  concurrency: 8,
-};
+/** However a sequence went: after new versions and an `up` without faults the state agrees with the platform. */
+const last: Step = { do: "up", versions: { a: "last", b: "last", c: "last" }, faults: {}, concurrency: 8 };
 
-/** The one of several memories that the state agrees with. */
+/** The one of several memories that agrees with the state. */
 function matching(seen: Seen | undefined, candidates: readonly (Memory | undefined)[]): Memory | undefined {
   const found = candidates.findIndex((memory) => {
     if (!memory || !seen) return !memory && !seen;

@@ -1,23 +1,22 @@
 import { localEngine, plainOutputs, resourceNamed } from "../../support/engine";
 import { EngineProcess } from "../../support/engineProcess";
-import { scene, type Scene as Setting } from "../../support/onEngines";
-import { Gate } from "./gate";
+import { gatedScene } from "./gate";
 import { type Name, names, type Step, type Victim } from "./steps";
 import { type Wish } from "../wish";
 
-/** What the state says of a resource, secrets in plain. */
+/** A resource in the state, secrets in plain. */
 export interface Seen {
   readonly initError: boolean;
   readonly outputs: Readonly<Record<string, unknown>>;
 }
 
-/** What an operation did, as far as it came. */
+/** What an operation did until it ended. */
 export interface Done {
   readonly code: number | null;
   readonly printed: string;
-  /** Whether somebody was struck. */
+  /** Whether a process was struck. */
   readonly struck: boolean;
-  /** Whether whoever would have saved an answer was killed. */
+  /** Whether the process that would have saved a response was killed. */
   readonly lost: boolean;
   /** How many requests had arrived when the victim was gone. */
   readonly arrivedByThen: number;
@@ -28,39 +27,36 @@ export class Scene {
   #engine: EngineProcess | undefined;
 
   private constructor(
-    private readonly setting: Setting,
-    readonly gate: Gate,
+    private readonly setting: Awaited<ReturnType<typeof gatedScene>>,
     private readonly environment: NodeJS.ProcessEnv,
   ) {}
 
   /** @param environment further settings of the provider */
   static async start(environment: NodeJS.ProcessEnv = {}): Promise<Scene> {
-    const setting = await scene(localEngine, "", { databases: [...names], credentialsInAnswer: "always" });
-    const gate = await Gate.start(setting.platform.url);
-    await setting.stack.setConfig("rekey:baseUrl", gate.url);
-    return new Scene(setting, gate, { REKEY_DEADLINE_SECONDS: "30", ...environment });
+    return new Scene(await gatedScene("", names), { REKEY_DEADLINE_SECONDS: "30", ...environment });
   }
 
   get platform() {
     return this.setting.platform;
   }
 
-  async end(): Promise<void> {
-    this.gate.close();
-    await this.setting.end();
+  get gate() {
+    return this.setting.gate;
+  }
+
+  end(): Promise<void> {
+    return this.setting.end();
   }
 
   async run(wishes: Readonly<Record<Name, Wish>>, { do: operation, faults, strike, concurrency }: Step): Promise<Done> {
     const { project } = this.setting;
     project.rewrite(sourceOf(wishes));
-    let struck = false;
-    let lost = false;
-    let arrivedByThen = 0;
+    const done = { struck: false, lost: false, arrivedByThen: 0 };
     const hit = async (victim: Victim): Promise<boolean> => {
-      struck = true;
+      done.struck = true;
       const goesOn = await this.#strike(victim);
-      arrivedByThen = this.gate.arrivals.length;
-      lost ||= !goesOn;
+      done.arrivedByThen = this.gate.arrivals.length;
+      done.lost ||= !goesOn;
       return goesOn;
     };
     const atRequest = strike && "victim" in strike && { ...strike, act: () => hit(strike.victim) };
@@ -73,7 +69,7 @@ export class Scene {
     const { code, printed } = await engine.ended;
     if (timer) clearTimeout(timer);
     await this.gate.settled();
-    return { code, printed, struck, lost, arrivedByThen };
+    return { code, printed, ...done };
   }
 
   /** Kills the engine that runs, and resolves when it is gone. */
@@ -83,16 +79,15 @@ export class Scene {
 
   async see(): Promise<Partial<Record<Name, Seen>>> {
     const state = await this.setting.stack.exportState(true);
-    const found: Partial<Record<Name, Seen>> = {};
-    for (const name of names) {
+    const found = names.flatMap((name) => {
       const resource = resourceNamed(state, name);
-      if (!resource) continue;
-      found[name] = { initError: (resource.initErrors ?? []).length > 0, outputs: plainOutputs(resource) };
-    }
-    return found;
+      if (!resource) return [];
+      return [[name, { initError: (resource.initErrors ?? []).length > 0, outputs: plainOutputs(resource) }] as const];
+    });
+    return Object.fromEntries(found);
   }
 
-  /** @returns whether a request that is under way can still be answered and saved */
+  /** @returns whether the response to a request that is under way can still arrive and be saved */
   async #strike(victim: Victim): Promise<boolean> {
     if (victim === "interrupt") return this.#engine?.interrupt() ?? true;
     if (victim === "engine") await this.killEngine();

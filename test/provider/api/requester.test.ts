@@ -138,7 +138,12 @@ describe("api: requester, over a real socket", () => {
   });
 
   for (const { title, headers, order, leastMs } of [
-    { title: "makes all requests wait as Retry-After says", headers: { "retry-after": "1" }, order: "PPG", leastMs: 950 },
+    {
+      title: "makes all requests wait as Retry-After says",
+      headers: { "retry-after": "1" },
+      order: "PPG",
+      leastMs: 950,
+    },
     { title: "lets others run while a request waits to be repeated", headers: {}, order: "PGP", leastMs: 95 },
   ]) {
     it(title, async () => {

@@ -122,7 +122,10 @@ describe("records: the response to a reset", () => {
     );
     assert.deepEqual([record.databaseId, credentials], ["db2", { password: "two", restToken: "2" }]);
     assert.equal(problems.length, 4);
-    assert.match(problems.join("\n"), /^databaseId: sent twice.*\npassword: sent twice.*\n[^:]*not know: sent twice.*\nrestToken: sent twice/);
+    assert.match(
+      problems.join("\n"),
+      /^databaseId: sent twice.*\npassword: sent twice.*\n[^:]*not know: sent twice.*\nrestToken: sent twice/,
+    );
     assert.ok(!problems.join().includes("hunter2"));
   });
 

@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import * as pulumi from "@pulumi/pulumi";
+import { startPlatform } from "../../local/index";
+import { pulumiCli } from "../support/engine";
+import { engineEnvironment } from "../support/engineProcess";
+import { onEngine } from "../support/onEngines";
+import { environmentOf, examples, Project, transpileOnly } from "../support/project";
+import { type Registration, startMocks } from "../support/pulumiMocks";
+import { runAsync } from "../support/runAsync";
+
+async function runAutomation(args: readonly string[], environment: Record<string, string> = {}) {
+  const project = new Project({ example: "automation-api" });
+  mkdirSync(project.path("backend"));
+  const env = { ...environment, ...transpileOnly, ...engineEnvironment(project.directory) };
+  try {
+    const script = ["-r", "ts-node/register/transpile-only", "rotate.ts", ...args];
+    return await runAsync(process.execPath, script, { cwd: project.directory, env });
+  } finally {
+    project.remove();
+  }
+}
+
+it("The example automation-api prints its usage", async () => {
+  const { code, output } = await runAutomation(["production"]);
+  assert.equal(code, 2);
+  assert.match(output, /^usage: rotate\.ts <stack> <databaseId> /);
+}).timeout(300_000);
+
+onEngine(pulumiCli, "The example automation-api", () => {
+  it("rotates now", async () => {
+    const platform = await startPlatform();
+    const { code, output } = await runAutomation(["production", "db-sessions", "leak"], environmentOf(platform));
+    assert.equal(code, 0, output);
+    assert.equal(platform.resetCount, 1);
+    await platform.close();
+  });
+});
+
+/** What the platform sent, as the engine has it after the reset. */
+const sent = { password: "new-password", endpoint: "cache.example.com", port: 6379, rotatedAt: "2026-11-21T02:17:00Z" };
+
+/** Runs an example against a mocked engine. @returns the one resource that is not the rotation */
+async function registeredBy(example: string): Promise<Registration> {
+  const registered = await startMocks({
+    outputs: (type) => (type.endsWith(":PasswordRotation") ? { ...sent, record: sent } : {}),
+  });
+  pulumi.runtime.setAllConfig({ "project:databaseId": "db-sessions", "project:repository": "shop" });
+  require(join(examples, "hand-over", example));
+  for (;;) {
+    const found = registered.find(({ type }) => /^(github|pulumiservice):/.test(type));
+    if (found !== undefined) return found;
+    await sleep(10);
+  }
+}
+
+// The real packages of these two providers; those of the others are too large to install for a test.
+describe("The examples that hand the password over", () => {
+  it("give GitHub Actions the address with the new password, as a secret", async () => {
+    const { type, inputs } = await registeredBy("github-secret");
+    assert.match(type, /:ActionsSecret$/);
+    const { value, ...mark } = inputs["value"] as { value: string };
+    assert.equal(value, "rediss://default:new-password@cache.example.com:6379");
+    assert.equal(Object.keys(mark).length, 1, "it is marked as a secret");
+  });
+
+  it("tell Pulumi ESC where to read the password, and not the password", async () => {
+    const text = JSON.stringify((await registeredBy("pulumi-esc")).inputs);
+    assert.match(text, /fn::open::pulumi-stacks.*project\/stack/);
+    assert.doesNotMatch(text, /new-password/);
+  });
+});
