@@ -2,10 +2,10 @@ import { type Socket } from "node:net";
 import { ConnectionError } from "./openConnection";
 
 /**
- * Milliseconds for which a ready connection waits for its reset: less than the second after which strict servers close a
- * connection that has carried no request.
+ * Milliseconds from the moment at which a connection begins to be opened until it is thrown away unused. Strict servers
+ * close a connection that has carried no request after a second, which begins later.
  */
-const maxReadyMs = 750;
+const maxAgeMs = 900;
 
 export interface AheadOptions {
   /** Opens a connection on which a request can be sent at once. */
@@ -18,6 +18,16 @@ export interface AheadOptions {
   readonly hasRoom: () => boolean;
 }
 
+/** A connection that is being opened. */
+interface Opening {
+  readonly abort: () => void;
+  /** Whether it was not opened for a reset whose turn had come. */
+  readonly ahead: boolean;
+  /** Whether no reset counts on it any more. */
+  late: boolean;
+}
+
+/** A reset whose turn has come, and that waits for a connection. */
 interface Taker {
   readonly resolve: (socket: Socket) => void;
   readonly reject: (error: unknown) => void;
@@ -29,10 +39,9 @@ interface Taker {
  * nothing was sent on it.
  */
 export class ConnectionsAhead {
-  /** When each became ready, the oldest first. */
+  /** When each began to be opened. */
   readonly #ready = new Map<Socket, number>();
-  readonly #opening = new Set<AbortController>();
-  /** Resets whose turn has come, in order. Each has at least one connection on its way. */
+  readonly #opening = new Set<Opening>();
   readonly #takers: Taker[] = [];
   #most: number;
   /** How many are opened ahead at the moment: as many as were lately used in time. */
@@ -50,15 +59,11 @@ export class ConnectionsAhead {
    * @throws ConnectionError if none could be opened
    */
   async take(beforeSend: () => Promise<void>): Promise<Socket> {
-    for (const [socket, readyAt] of this.#ready) {
+    for (const [socket, beganAt] of this.#ready) {
       this.#ready.delete(socket);
       this.fill();
-      if (!isUsable(socket, readyAt)) {
-        socket.destroy();
-        continue;
-      }
-      await orClose(socket, beforeSend);
-      if (isUsable(socket, readyAt)) return socket;
+      if (isUsable(socket, beganAt)) await orClose(socket, beforeSend);
+      if (isUsable(socket, beganAt)) return socket;
       socket.destroy();
     }
     this.#target = Math.min(this.#target + 1, this.#most);
@@ -76,14 +81,14 @@ export class ConnectionsAhead {
   /** Opens the connections that are missing. */
   fill(): void {
     const { waiting, hasRoom } = this.options;
-    const wanted = Math.min(waiting(), this.#target);
-    const ahead = () => this.#ready.size + this.#opening.size - this.#takers.length;
-    while (this.#opening.size < this.#takers.length || (ahead() < wanted && hasRoom())) void this.#open();
+    while (this.#expected < this.#takers.length) void this.#open(false);
+    const wanted = Math.min(waiting(), this.#target) + this.#takers.length;
+    while (this.#ready.size + this.#opening.size < wanted && hasRoom()) void this.#open(true);
   }
 
   /** Closes the connections that were not used. */
   close(): void {
-    for (const opening of this.#opening) opening.abort();
+    for (const { abort } of this.#opening) abort();
     for (const socket of this.#ready.keys()) socket.destroy();
     for (const { reject } of this.#takers) reject(new ConnectionError("ECONNABORTED"));
     this.#opening.clear();
@@ -91,35 +96,60 @@ export class ConnectionsAhead {
     this.#takers.length = 0;
   }
 
-  async #open(): Promise<void> {
-    const opening = new AbortController();
-    this.#opening.add(opening);
-    let socket: Socket;
-    try {
-      socket = await this.options.open(opening.signal);
-    } catch (error) {
-      if (!this.#opening.delete(opening)) return;
-      // The failure is that of a reset only if no other connection is on its way for it.
-      if (this.#opening.size < this.#takers.length) this.#takers.shift()?.reject(error);
-      else this.#refused();
-      return;
-    }
-    if (!this.#opening.delete(opening)) return void socket.destroy();
-    const taker = this.#takers.shift();
-    if (taker) taker.resolve(socket);
-    else this.#keep(socket);
+  /** Connections on their way that a reset can count on. */
+  get #expected(): number {
+    return [...this.#opening].filter(({ late }) => !late).length;
   }
 
-  #keep(socket: Socket): void {
-    this.#ready.set(socket, performance.now());
+  async #open(ahead: boolean): Promise<void> {
+    const controller = new AbortController();
+    const beganAt = performance.now();
+    const opening: Opening = { abort: () => controller.abort(), ahead, late: false };
+    this.#opening.add(opening);
+    const timer = setTimeout(() => {
+      opening.late = ahead;
+      this.fill();
+    }, maxAgeMs).unref();
+    try {
+      const socket = await this.options.open(controller.signal);
+      if (this.#opening.delete(opening)) this.#serve(socket, beganAt);
+      else socket.destroy();
+    } catch (error) {
+      if (this.#opening.delete(opening)) this.#failed(opening, error);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #serve(socket: Socket, beganAt: number): void {
+    const taker = this.#takers.shift();
+    if (taker) taker.resolve(socket);
+    else this.#keep(socket, beganAt);
+  }
+
+  /** What was opened ahead fails no reset: the reset gets another one, whose failure counts. */
+  #failed({ ahead }: Opening, error: unknown): void {
+    if (ahead) {
+      this.#refused();
+      this.fill();
+    } else if (this.#expected < this.#takers.length) {
+      this.#takers.shift()?.reject(error);
+    }
+  }
+
+  #keep(socket: Socket, beganAt: number): void {
+    this.#ready.set(socket, beganAt);
     socket.once("close", () => {
       if (this.#ready.delete(socket)) this.#refused();
     });
-    setTimeout(() => {
-      if (!this.#ready.delete(socket)) return;
-      socket.destroy();
-      this.#target = Math.max(0, this.#target - 1);
-    }, maxReadyMs).unref();
+    setTimeout(
+      () => {
+        if (!this.#ready.delete(socket)) return;
+        socket.destroy();
+        this.#target = Math.max(0, this.#target - 1);
+      },
+      beganAt + maxAgeMs - performance.now(),
+    ).unref();
   }
 
   /** The platform, or something in front of it, may limit connections: it gets fewer of them from now on. */
@@ -130,8 +160,8 @@ export class ConnectionsAhead {
 }
 
 /** Whether the request can still be sent: bytes before it mean that the server has given up, and says why. */
-function isUsable(socket: Socket, readyAt: number): boolean {
-  return socket.readyState === "open" && socket.readableLength === 0 && performance.now() - readyAt < maxReadyMs;
+function isUsable(socket: Socket, beganAt: number): boolean {
+  return socket.readyState === "open" && socket.readableLength === 0 && performance.now() - beganAt < maxAgeMs;
 }
 
 async function orClose(socket: Socket, beforeSend: () => Promise<void>): Promise<void> {

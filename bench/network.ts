@@ -1,0 +1,116 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { PlatformClient } from "../provider/api/platformClient";
+import { SharedReads } from "../provider/api/sharedReads";
+import { lookupIn, Settings } from "../provider/settings";
+import { caFile, certificate } from "../test/faults/certificates";
+import { bareHttp } from "./http";
+import { localEngine } from "./support/engines";
+import { type BenchPlatform, databaseIds, startBenchPlatform } from "./support/platform";
+import { BenchProject } from "./support/project";
+import { type Row } from "./support/rows";
+
+const roundTrips = [0, 20, 50, 150];
+const databases = 200;
+/** So many are read one by one; more by one list. */
+const keyCounts = [8, databases];
+
+/** Resets and reads over a network with TLS, against bare HTTPS over the same network with as many requests under way. */
+export async function benchNetwork(largest: number, tell: (rows: Row[]) => void): Promise<void> {
+  const ids = databaseIds(Math.min(largest, databases));
+  for (const roundTripMs of roundTrips) {
+    const platform = await startBenchPlatform({ databases: ids, flowControlKeys: ids });
+    const distant = await distantly(platform, roundTripMs);
+    const where = `network, ${roundTripMs} ms`;
+    try {
+      const paths = ids.map((id) => `/v2/keyvalue/reset-password/${id}`);
+      const bare = await inSpan(platform, () => bareHttp(distant, "POST", paths, caFile));
+      const row = { where, count: ids.length };
+      for (const one of ["first up", "rotate all"]) tell([{ ...row, case: one, subject: "bare HTTPS", ...bare }]);
+      for (const subject of ["fleet", "passwordRotation"]) tell(await resets(subject, where, ids, platform, distant));
+      for (const count of keyCounts) tell(await reads(where, ids.slice(0, count), platform, distant));
+    } finally {
+      distant.close();
+      platform.close();
+    }
+  }
+}
+
+/** The platform as it is seen from the other end of the network. */
+async function distantly(platform: BenchPlatform, roundTripMs: number): Promise<BenchPlatform> {
+  const child = fork(join(__dirname, "support", "delayProcess.cjs"));
+  const { cert, key } = certificate("good");
+  child.send({
+    port: Number(new URL(platform.url).port),
+    roundTripMs,
+    certificate: { cert: cert.toString(), key: key.toString() },
+  });
+  const [port] = (await once(child, "message")) as [number];
+  const url = `https://127.0.0.1:${port}`;
+  const addresses = { REKEY_BASE_URL: url, REKEY_QUEUE_URL: url, REKEY_CA_FILE: caFile };
+  return {
+    ...platform,
+    url,
+    environment: { ...platform.environment, ...addresses },
+    close: () => child.disconnect(),
+  };
+}
+
+/** The time from the first to the last request, as the platform sees it. */
+async function inSpan(platform: BenchPlatform, act: () => Promise<unknown>) {
+  await platform.newSpan();
+  await act();
+  return platform.newSpan();
+}
+
+async function resets(
+  subject: string,
+  where: string,
+  ids: readonly string[],
+  platform: BenchPlatform,
+  distant: BenchPlatform,
+): Promise<Row[]> {
+  const project = new BenchProject(join(__dirname, "programs", `${subject}.ts`));
+  try {
+    const stack = await localEngine.open(project.directory, distant.environment);
+    const rows: Row[] = [];
+    for (const [one, version] of [
+      ["first up", "1"],
+      ["rotate all", "2"],
+    ] as const) {
+      project.write("databases.json", JSON.stringify(Object.fromEntries(ids.map((id) => [id, version]))));
+      const { requests, seconds } = await inSpan(platform, () => stack.up());
+      if (requests !== ids.length) throw new Error(`${where}, ${subject}, ${one}: ${requests} requests`);
+      rows.push({ where, subject, case: one, count: ids.length, seconds, requests });
+    }
+    return rows;
+  } finally {
+    project.remove();
+  }
+}
+
+async function reads(
+  where: string,
+  keys: readonly string[],
+  platform: BenchPlatform,
+  distant: BenchPlatform,
+): Promise<Row[]> {
+  const row = { where, case: "read keys", count: keys.length };
+  const settings = new Settings(lookupIn(() => undefined, distant.environment));
+  const shared = new SharedReads(new PlatformClient(settings).flowControl);
+  const timed = async (act: () => Promise<unknown>) => {
+    await platform.newRequests();
+    const began = performance.now();
+    await act();
+    const seconds = (performance.now() - began) / 1000;
+    return { seconds, requests: await platform.newRequests() };
+  };
+  const paths = keys.map((key) => `/v2/flowControl/${key}`);
+  const bare = await timed(() => bareHttp(distant, "GET", paths, caFile));
+  const ours = await timed(() => Promise.all(keys.map((key) => shared.get(key))));
+  return [
+    { ...row, subject: "getFlowControlKey", ...ours },
+    { ...row, subject: "bare HTTPS", ...bare },
+  ];
+}
