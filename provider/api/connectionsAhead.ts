@@ -1,11 +1,12 @@
 import { type Socket } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { ConnectionError } from "./openConnection";
 
 /**
  * Milliseconds from the moment at which a connection begins to be opened until it is thrown away unused. Strict servers
  * close a connection that has carried no request after a second, which begins later.
  */
-const maxAgeMs = 900;
+const maxAgeMs = 800;
 
 export interface AheadOptions {
   /** Opens a connection on which a request can be sent at once. */
@@ -29,7 +30,7 @@ interface Opening {
 
 /** A reset whose turn has come, and that waits for a connection. */
 interface Taker {
-  readonly resolve: (socket: Socket) => void;
+  readonly resolve: (opened: readonly [socket: Socket, beganAt: number]) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -67,11 +68,18 @@ export class ConnectionsAhead {
       socket.destroy();
     }
     this.#target = Math.min(this.#target + 1, this.#most);
-    const socket = await new Promise<Socket>((resolve, reject) => {
+    const [socket, beganAt] = await new Promise<readonly [Socket, number]>((resolve, reject) => {
       this.#takers.push({ resolve, reject });
       this.fill();
     });
     await orClose(socket, beforeSend);
+    if (socket.readyState === "open" && !isUsable(socket, beganAt)) {
+      // The network is slow, or this process was busy: the server may have closed the connection. That is seen after the
+      // second turn of the event loop, because the first may have looked before.
+      await nextTurn();
+      await nextTurn();
+      await orClose(socket, beforeSend);
+    }
     if (socket.readyState === "open") return socket;
     // Closed while it was ready: the request has not been sent.
     socket.destroy();
@@ -123,7 +131,7 @@ export class ConnectionsAhead {
 
   #serve(socket: Socket, beganAt: number): void {
     const taker = this.#takers.shift();
-    if (taker) taker.resolve(socket);
+    if (taker) taker.resolve([socket, beganAt]);
     else this.#keep(socket, beganAt);
   }
 
