@@ -22,14 +22,18 @@ export async function benchNetwork(largest: number, tell: (rows: Row[]) => void)
   for (const roundTripMs of roundTrips) {
     const platform = await startBenchPlatform({ databases: ids, flowControlKeys: ids });
     const distant = await distantly(platform, roundTripMs);
-    const where = `network, ${roundTripMs} ms`;
+    const network = { where: `network, ${roundTripMs} ms`, roundTripMs };
     try {
       const paths = ids.map((id) => `/v2/keyvalue/reset-password/${id}`);
       const bare = await inSpan(platform, () => bareHttp(distant, "POST", paths, caFile));
-      const row = { where, count: ids.length };
-      for (const one of ["first up", "rotate all"]) tell([{ ...row, case: one, subject: "bare HTTPS", ...bare }]);
-      for (const subject of ["fleet", "passwordRotation"]) tell(await resets(subject, where, ids, platform, distant));
-      for (const count of keyCounts) tell(await reads(where, ids.slice(0, count), platform, distant));
+      const row = { ...network, count: ids.length };
+      tell(["first up", "rotate all"].map((one) => ({ ...row, case: one, subject: "bare HTTPS", ...bare })));
+      for (const subject of ["fleet", "passwordRotation"]) {
+        tell(await resets({ ...network, subject, count: ids.length }, ids, platform, distant));
+      }
+      for (const count of keyCounts) {
+        tell(await reads(network, ids.slice(0, count), platform, distant));
+      }
     } finally {
       distant.close();
       platform.close();
@@ -65,13 +69,12 @@ async function inSpan(platform: BenchPlatform, act: () => Promise<unknown>) {
 }
 
 async function resets(
-  subject: string,
-  where: string,
+  row: Pick<Row, "where" | "roundTripMs" | "subject" | "count">,
   ids: readonly string[],
   platform: BenchPlatform,
   distant: BenchPlatform,
 ): Promise<Row[]> {
-  const project = new BenchProject(join(__dirname, "programs", `${subject}.ts`));
+  const project = new BenchProject(join(__dirname, "programs", `${row.subject}.ts`));
   try {
     const stack = await localEngine.open(project.directory, distant.environment);
     const rows: Row[] = [];
@@ -81,8 +84,8 @@ async function resets(
     ] as const) {
       project.write("databases.json", JSON.stringify(Object.fromEntries(ids.map((id) => [id, version]))));
       const { requests, seconds } = await inSpan(platform, () => stack.up());
-      if (requests !== ids.length) throw new Error(`${where}, ${subject}, ${one}: ${requests} requests`);
-      rows.push({ where, subject, case: one, count: ids.length, seconds, requests });
+      if (requests !== ids.length) throw new Error(`${row.subject}, ${one}: ${requests} requests`);
+      rows.push({ ...row, case: one, seconds, requests });
     }
     return rows;
   } finally {
@@ -91,12 +94,12 @@ async function resets(
 }
 
 async function reads(
-  where: string,
+  network: Pick<Row, "where" | "roundTripMs">,
   keys: readonly string[],
   platform: BenchPlatform,
   distant: BenchPlatform,
 ): Promise<Row[]> {
-  const row = { where, case: "read keys", count: keys.length };
+  const row = { ...network, case: "read keys", count: keys.length };
   const settings = new Settings(lookupIn(() => undefined, distant.environment));
   const shared = new SharedReads(new PlatformClient(settings).flowControl);
   const timed = async (act: () => Promise<unknown>) => {
