@@ -1,12 +1,17 @@
 import { localEngine } from "../test/support/engine";
-import { atMost, type Check, matching, type Row, secondsOf } from "./support/rows";
+import { atMost, type Check, enginesOf, matching, type Row, secondsOf } from "./support/rows";
 
 /** What the measurements must show; a check whose measurements were not made is left out. */
 export function checksOf(rows: readonly Row[]): Check[] {
-  const engines = [...new Set(rows.map(({ where }) => where))].filter((where) => where !== "wire");
+  const engines = enginesOf(rows);
   const listed = matching(rows, { subject: "getFlowControlKey", count: 1000 });
   const checks = [
     ...engines.flatMap((where) => checksOfEngine(rows, where)),
+    ...["first up", "rotate all"].map((one) => {
+      const at50 = { roundTripMs: 50, case: one, count: 200 };
+      const [fleet, bare] = ["fleet", "bare HTTPS"].map((subject) => secondsOf(rows, { ...at50, subject }));
+      return share(`50 ms round trip, ${one}: fleet of 200 ÷ bare HTTPS`, 1.25, fleet, bare);
+    }),
     ...listed.map(({ requests = NaN }) => atMost("requests for 1,000 flow-control keys", requests, 2)),
   ];
   return checks.filter((check) => check !== undefined);

@@ -1,4 +1,6 @@
-import { Agent, request } from "node:http";
+import { readFileSync } from "node:fs";
+import * as http from "node:http";
+import * as https from "node:https";
 import { type BenchPlatform, databaseIds, startBenchPlatform } from "./support/platform";
 import { type Row } from "./support/rows";
 import { isOnPath, measure } from "./support/run";
@@ -22,9 +24,23 @@ export async function benchHttp(counts: readonly number[], tell: (rows: Row[]) =
   }
 }
 
-/** Seconds for requests with Node's own HTTP, over connections that are kept. */
-export async function bareHttp(platform: BenchPlatform, method: string, paths: readonly string[]): Promise<number> {
-  const agent = new Agent({ keepAlive: true, maxSockets: concurrency });
+/**
+ * Seconds for requests with Node's own HTTP, over connections that are kept.
+ *
+ * @param caFile a certificate that is trusted, for https
+ */
+export async function bareHttp(
+  platform: BenchPlatform,
+  method: string,
+  paths: readonly string[],
+  caFile?: string,
+): Promise<number> {
+  const { Agent, request } = caFile === undefined ? http : https;
+  const agent = new Agent({
+    keepAlive: true,
+    maxSockets: concurrency,
+    ...(caFile !== undefined && { ca: readFileSync(caFile) }),
+  });
   const headers = { authorization: authorization(platform, method) };
   const began = performance.now();
   await Promise.all(

@@ -3,6 +3,7 @@
 import { benchEngine, type EngineTimes } from "./engine";
 import { benchHttp } from "./http";
 import { benchImports } from "./imports";
+import { benchNetwork } from "./network";
 import { benchPlatform } from "./platform";
 import { benchReads } from "./reads";
 import { benchRotations } from "./rotations";
@@ -32,6 +33,7 @@ async function main(given: string | undefined): Promise<void> {
   await benchPlatform(2, 3);
   await benchHttp(counts, tell);
   await benchReads(counts, tell);
+  await benchNetwork(largest, tell);
   tell((await benchEngine(Math.min(largest, 200))).flatMap(engineRows));
   const skipped = await benchRotations(largest, budget, tell);
   const checks = [...imports, ...checksOf(rows)];

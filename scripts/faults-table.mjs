@@ -9,7 +9,7 @@ import { build } from "./lib.mjs";
 
 const root = join(import.meta.dirname, "..");
 const require = createRequire(import.meta.url);
-const rowCount = 58;
+const rowCount = 61;
 /** Sections of the page, by the first of their rows. */
 const sections = new Map([
   [1, "No way to the platform"],
@@ -18,6 +18,7 @@ const sections = new Map([
   [30, "An answer that is odd"],
   [37, "A run that is interrupted"],
   [43, "The engine, the state and the settings"],
+  [59, "Connections that are opened ahead"],
 ]);
 const phases = ["create", "update", "read", "counter reset"];
 

@@ -16,8 +16,10 @@ export interface BenchPlatform {
   readonly queueToken: string;
   /** The settings of this platform, for a program and its provider. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Requests that were answered since this was last asked. */
+  /** Requests that arrived since this was last asked. */
   newRequests(): Promise<number>;
+  /** The same, with the seconds from the first to the last of them. */
+  newSpan(): Promise<{ readonly requests: number; readonly seconds: number }>;
   close(): void;
 }
 
@@ -29,11 +31,13 @@ export async function startBenchPlatform(options: BenchPlatformOptions): Promise
     child.send(message);
     return (await answer)[0] as unknown;
   };
+  const newSpan = () => ask({}) as ReturnType<BenchPlatform["newSpan"]>;
   const credentials = (await ask(options)) as Pick<BenchPlatform, "url" | "username" | "password" | "queueToken">;
   return {
     ...credentials,
     environment: environmentOf(credentials),
-    newRequests: async () => (await ask({})) as number,
+    newRequests: async () => (await newSpan()).requests,
+    newSpan,
     close: () => child.disconnect(),
   };
 }

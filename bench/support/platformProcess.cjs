@@ -4,13 +4,21 @@ const { startPlatform } = require("rekey-local");
 
 process.once("message", ({ latencyMs, ...options }) => {
   let requests = 0;
-  void startPlatform({ ...options, onRequest: () => requests++ }).then((platform) => {
+  let firstAt;
+  let lastAt;
+  const onRequest = () => {
+    requests++;
+    lastAt = performance.now();
+    firstAt ??= lastAt;
+  };
+  void startPlatform({ ...options, onRequest }).then((platform) => {
     if (latencyMs !== undefined) platform.failNext({ delayMs: latencyMs, times: Number.MAX_SAFE_INTEGER });
     const { url, username, password, queueToken } = platform;
     process.send({ url, username, password, queueToken });
     process.on("message", () => {
-      process.send(requests);
+      process.send({ requests, seconds: (lastAt - firstAt) / 1000 });
       requests = 0;
+      firstAt = undefined;
     });
   });
 });

@@ -2,20 +2,21 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
 import { join, resolve } from "node:path";
 import { lineChart } from "./chart";
-import { type Check, matching, median, type Row, secondsOf } from "./rows";
+import { type Check, enginesOf, matching, median, type Row, secondsOf } from "./rows";
 
 const folder = resolve(__dirname, "../../docs/bench");
 const columns = ["where", "case", "count", "subject", "seconds", "÷ baseline", "requests", "host MiB", "state kB"];
 
-/** The table of all rows, as Markdown. The baseline is the hand-written provider, on the wire bare HTTP. */
+/** The table of all rows, as Markdown. The baseline is the hand-written provider, on the wire bare HTTP or HTTPS. */
 export function table(rows: readonly Row[]): string {
   const lines = rows.map((row) => {
-    const { where, case: one, count, subject, seconds, requests, hostPeak, stateSize } = row;
+    const { where, roundTripMs, case: one, count, subject, seconds, requests, hostPeak, stateSize } = row;
+    const bare = roundTripMs === undefined ? "bare HTTP" : "bare HTTPS";
     const baseline = secondsOf(rows, {
       where,
       case: one,
       count,
-      subject: where === "wire" ? "bare HTTP" : "handWritten",
+      subject: enginesOf(rows).includes(where) ? "handWritten" : bare,
     });
     const ratio = baseline === undefined ? "" : digits(seconds / baseline);
     const host = hostPeak === undefined ? "" : String(Math.round(hostPeak / 2 ** 20));
@@ -53,7 +54,7 @@ export function writeReport(rows: readonly Row[], checks: readonly Check[], skip
     "results.md",
     `<!-- Written by \`npm run bench\`; do not edit. -->\n\n# Results\n\n${about}.\n\n${checkTable(checks)}\n\n${table(rows)}\n${notes && `\n${notes}`}`,
   );
-  for (const where of new Set(rows.map((row) => row.where).filter((where) => where !== "wire"))) {
+  for (const where of enginesOf(rows)) {
     const subjects = ["handWritten", "passwordRotation", "fleet"];
     const series = [
       ...subjects.map((subject) => seriesOf(subject, matching(rows, { where, case: "first up", subject }))),
@@ -65,7 +66,7 @@ export function writeReport(rows: readonly Row[], checks: readonly Check[], skip
     write(`first-up-${where.replaceAll(" ", "-").toLowerCase()}.svg`, lineChart(title, "databases", "seconds", series));
   }
   const reads = ["getFlowControlKey", "bare HTTP", "curl loop"].map((subject) =>
-    seriesOf(subject, matching(rows, { case: "read keys", subject })),
+    seriesOf(subject, matching(rows, { where: "wire", case: "read keys", subject })),
   );
   write("read-keys.svg", lineChart("Reading flow-control keys", "keys", "seconds", reads));
 }

@@ -6,6 +6,8 @@ export type Case = (typeof cases)[number];
 export interface Row {
   /** Where it ran: an engine, or nowhere but on the wire. */
   readonly where: string;
+  /** Milliseconds, if there was a network in between. The time is then that from the first to the last request. */
+  readonly roundTripMs?: number;
   readonly subject: string;
   readonly case: string;
   /** Databases, or flow-control keys. */
@@ -29,6 +31,12 @@ export interface Check {
 
 export function atMost(what: string, value: number, limit: number): Check {
   return { what, value, limit, holds: value <= limit };
+}
+
+/** The engines that rows are of. */
+export function enginesOf(rows: readonly Row[]): string[] {
+  const ofEngines = rows.filter(({ where, roundTripMs }) => where !== "wire" && roundTripMs === undefined);
+  return [...new Set(ofEngines.map(({ where }) => where))];
 }
 
 /** The measured value of the rows that match; their median, where it was measured several times. */

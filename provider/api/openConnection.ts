@@ -14,6 +14,8 @@ export interface ConnectionOptions {
   readonly session?: Buffer | undefined;
   /** Milliseconds until the connection must be ready. */
   readonly timeoutMs: number;
+  /** Gives up opening it. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** A connection that could not be opened: nothing was sent to the platform. */
@@ -38,7 +40,7 @@ export async function openConnection(url: URL, options: ConnectionOptions): Prom
   const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
   const socket = options.proxy === undefined ? connect({ host, port }) : await openTunnel(url, port, options);
   try {
-    if (socket.connecting) await ready(socket, "connect", endsAt);
+    if (socket.connecting) await ready(socket, "connect", endsAt, options.signal);
     if (url.protocol !== "https:") return guarded(socket);
     const { secureContext, session } = options;
     const servername = isIP(host) ? undefined : host;
@@ -49,7 +51,7 @@ export async function openConnection(url: URL, options: ConnectionOptions): Prom
       ...(secureContext && { secureContext }),
       ...(session && { session }),
     });
-    await ready(secure, "secureConnect", endsAt);
+    await ready(secure, "secureConnect", endsAt, options.signal);
     return guarded(secure);
   } catch (error) {
     socket.destroy();
@@ -58,7 +60,7 @@ export async function openConnection(url: URL, options: ConnectionOptions): Prom
 }
 
 async function openTunnel(url: URL, port: number, options: ConnectionOptions): Promise<Socket> {
-  const { proxy = "", secureContext, timeoutMs } = options;
+  const { proxy = "", secureContext, timeoutMs, signal } = options;
   const { protocol, hostname, port: proxyPort, username, password } = new URL(proxy);
   const target = `${url.hostname}:${port}`;
   const credentials = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString("base64");
@@ -74,7 +76,7 @@ async function openTunnel(url: URL, port: number, options: ConnectionOptions): P
   request.end();
   let opened: [response: http.IncomingMessage, socket: Socket];
   try {
-    opened = (await ready(request, "connect", performance.now() + timeoutMs)) as typeof opened;
+    opened = (await ready(request, "connect", performance.now() + timeoutMs, signal)) as typeof opened;
   } catch {
     throw new ConnectionError(undefined, "unreachable");
   }
@@ -84,15 +86,24 @@ async function openTunnel(url: URL, port: number, options: ConnectionOptions): P
   throw new ConnectionError(undefined, statusCode);
 }
 
-/** Waits for an event; what fails or takes too long is destroyed. */
-async function ready(opening: Socket | http.ClientRequest, event: string, endsAt: number): Promise<unknown[]> {
-  const timer = setTimeout(() => {
+/** Waits for an event. What fails, takes too long or is given up is destroyed. */
+async function ready(
+  opening: Socket | http.ClientRequest,
+  event: string,
+  endsAt: number,
+  signal: AbortSignal | undefined,
+): Promise<unknown[]> {
+  const giveUp = (): void => {
     opening.destroy(Object.assign(new Error("no connection in time"), { code: "ETIMEDOUT" }));
-  }, endsAt - performance.now());
+  };
+  const timer = setTimeout(giveUp, endsAt - performance.now());
+  signal?.addEventListener("abort", giveUp);
+  if (signal?.aborted) giveUp();
   try {
     return (await once(opening, event)) as unknown[];
   } finally {
     clearTimeout(timer);
+    signal?.removeEventListener("abort", giveUp);
   }
 }
 

@@ -2,13 +2,14 @@ import { settingDefaults, type Settings } from "../settings";
 import { Connections } from "./connections";
 import { Databases } from "./databases";
 import { FlowControl } from "./flowControl";
-import { RequestQueue } from "./requestQueue";
+import { RequestQueue, ResetCount } from "./requestQueue";
 import { HttpRequester, managementService, queueService, type RequesterOptions, type Service } from "./requester";
 
 /** The platform's operations, configured by the settings. Each setting is read when it is first needed. */
 export class PlatformClient {
   #databases: Databases | undefined;
   #flowControl: FlowControl | undefined;
+  readonly #resets = new ResetCount();
   #shared: { line: RequestQueue; connections: Connections } | undefined;
 
   constructor(
@@ -45,7 +46,7 @@ export class PlatformClient {
    * @throws SettingsError if rekey:maxConcurrency cannot be used.
    */
   queueWithin(concurrency = Infinity): RequestQueue {
-    return new RequestQueue({ maxConcurrency: Math.min(concurrency, this.#maxConcurrency) });
+    return new RequestQueue({ maxConcurrency: Math.min(concurrency, this.#maxConcurrency) }, this.#resets);
   }
 
   get #maxConcurrency(): number {
@@ -54,13 +55,11 @@ export class PlatformClient {
 
   #requester(service: Service): HttpRequester {
     const { settings } = this;
+    const maxConcurrency = this.#maxConcurrency;
     const proxy = settings.proxyFor(service.baseUrl);
     this.#shared ??= {
-      line: new RequestQueue({
-        maxConcurrency: this.#maxConcurrency,
-        requestsPerSecond: settings.get("requestsPerSecond"),
-      }),
-      connections: new Connections({ proxy, extraCertificates: settings.get("caFile") }),
+      line: new RequestQueue({ maxConcurrency, requestsPerSecond: settings.get("requestsPerSecond") }, this.#resets),
+      connections: new Connections({ proxy, extraCertificates: settings.get("caFile"), maxConcurrency }, this.#resets),
     };
     return new HttpRequester(service, this.#shared.connections, this.#shared.line, {
       deadline: (settings.get("deadlineSeconds") ?? settingDefaults.deadlineSeconds) * 1000,

@@ -128,7 +128,7 @@ export class HttpRequester implements Requester {
     };
     let deadline: { at: number; signal: AbortSignal } | undefined;
     for (let attempt = 1; ; attempt++) {
-      const { outcome, decision } = await this.line.run(async () => {
+      const turn = async () => {
         deadline ??= this.#deadline();
         const outcome = await this.#attempt(request, facts, deadline.signal);
         const remaining = deadline.at - performance.now();
@@ -136,7 +136,11 @@ export class HttpRequester implements Requester {
         // Before this task ends, because the next one would start.
         if (decision.do === "wait" && decision.everyone) this.line.quiet(decision.milliseconds);
         return { outcome, decision };
-      }, attempt > 1);
+      };
+      const begun = attempt > 1;
+      const { outcome, decision } = await (request.idempotent
+        ? this.line.run(turn, begun)
+        : this.line.runReset(turn, begun));
       if (outcome.delivery === "answered") return { status: outcome.status, body: outcome.body, facts };
       if (decision.do === "stop") {
         const secrets = [...this.options.secrets, ...(request.secrets ?? [])];

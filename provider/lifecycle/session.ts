@@ -130,7 +130,7 @@ export class FleetSession {
    */
   async reset<T extends { readonly failed: boolean }>(reset: () => Promise<T>): Promise<T | undefined> {
     this.#planned++;
-    return this.queue.run(async () => {
+    return this.queue.runReset(async () => {
       if (this.#failed >= this.maxFailures) return undefined;
       const result = await reset();
       this.#done++;

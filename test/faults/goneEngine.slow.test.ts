@@ -33,7 +33,8 @@ describe("faults: the engine is gone when a connection is ready", () => {
         });
         const { host, server } = world;
         const results = Array.from({ length: count }, (_, nth) => host.create(rotation(`db-${nth}`)));
-        await until(() => proxy.heads.length === concurrency);
+        // The connections of those under way, and those opened ahead of the others.
+        await until(() => proxy.heads.length === count);
         await host.engine.close();
         const other = successor ? await EngineListener.start(host.engine.port) : undefined;
         connect();

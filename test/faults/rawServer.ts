@@ -6,7 +6,7 @@ import { type AddressInfo, type Socket } from "node:net";
 export type Behaviour = (exchange: Exchange) => void | Promise<void>;
 
 /** One request, and the socket it came on. */
-interface Exchange {
+export interface Exchange {
   readonly socket: Socket;
   readonly method: string;
   readonly path: string;
@@ -22,6 +22,8 @@ export interface ServerOptions {
   readonly tls?: tls.TlsOptions;
   /** Takes the connections over: nothing is read of them. */
   readonly accept?: (socket: Socket) => void;
+  /** Called for each TCP connection, before any byte of it is read. */
+  readonly onConnection?: (socket: Socket) => void;
   /** The ordinary answer's body for a path. */
   readonly bodyOf: (method: string, path: string) => string;
 }
@@ -41,6 +43,7 @@ export class RawServer {
     this.#server.on("connection", (socket: Socket) => {
       this.connections++;
       this.#sockets.add(socket.on("error", () => undefined).on("close", () => this.#sockets.delete(socket)));
+      options.onConnection?.(socket);
     });
     this.#server.on("tlsClientError", () => undefined);
   }
@@ -63,6 +66,11 @@ export class RawServer {
   /** How many requests of this method there were for the key. */
   count(method: string, key: string): number {
     return this.requests.filter((one) => one.method === method && one.path.split("/").includes(key)).length;
+  }
+
+  /** Connections that are open. */
+  get open(): number {
+    return this.#sockets.size;
   }
 
   async close(): Promise<void> {
