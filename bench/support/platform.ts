@@ -5,7 +5,7 @@ import { type PlatformOptions } from "../../local/platform/index";
 import { environmentOf } from "../../test/support/project";
 
 export interface BenchPlatformOptions extends Pick<PlatformOptions, "databases" | "flowControlKeys"> {
-  /** Milliseconds that each answer takes at least. */
+  /** Minimum duration of each response in milliseconds. */
   readonly latencyMs?: number;
 }
 
@@ -16,18 +16,18 @@ export interface BenchPlatform {
   readonly queueToken: string;
   /** The settings of this platform, for a program and its provider. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Requests that were answered since this was last asked. */
+  /** Number of responses since the last call. */
   newRequests(): Promise<number>;
   close(): void;
 }
 
-/** Starts a local platform in a process of its own. */
+/** Starts a local platform in its own process. */
 export async function startBenchPlatform(options: BenchPlatformOptions): Promise<BenchPlatform> {
   const child = fork(join(__dirname, "platformProcess.cjs"));
   const ask = async (message: object): Promise<unknown> => {
-    const answer = once(child, "message");
+    const reply = once(child, "message");
     child.send(message);
-    return (await answer)[0] as unknown;
+    return (await reply)[0] as unknown;
   };
   const credentials = (await ask(options)) as Pick<BenchPlatform, "url" | "username" | "password" | "queueToken">;
   return {

@@ -7,7 +7,7 @@ import { type Check, matching, median, type Row, secondsOf } from "./rows";
 const folder = resolve(__dirname, "../../docs/bench");
 const columns = ["where", "case", "count", "subject", "seconds", "÷ baseline", "requests", "host MiB", "state kB"];
 
-/** The table of all rows, as Markdown. The baseline is the hand-written provider, on the wire bare HTTP. */
+/** A Markdown table of all rows. The baseline is the hand-written provider or, without an engine, bare HTTP. */
 export function table(rows: readonly Row[]): string {
   const lines = rows.map((row) => {
     const { where, case: one, count, subject, seconds, requests, hostPeak, stateSize } = row;
@@ -35,7 +35,7 @@ export function checkTable(checks: readonly Check[]): string {
   return aligned([["check", "measured", "at most", ""], ...lines]);
 }
 
-/** Writes the results, as JSON and Markdown, and the charts. */
+/** Writes the results as JSON and Markdown, and the charts. */
 export function writeReport(rows: readonly Row[], checks: readonly Check[], skipped: readonly string[]): void {
   mkdirSync(folder, { recursive: true });
   const write = (file: string, text: string): void => writeFileSync(join(folder, file), text);
