@@ -1,4 +1,4 @@
-// What the scripts share. Only Node's own modules: on a fresh clone nothing else is there yet.
+// Shared code of the scripts. It only uses modules of Node.js, because a fresh clone has no packages installed.
 import { spawn, spawnSync } from "node:child_process";
 import { cpSync, existsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -8,18 +8,18 @@ export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 const npm = process.env.npm_execpath;
 
-/** Runs a command of npm. `npm run` tells where npm itself is; elsewhere it is on PATH. */
+/** Runs an npm command, with the npm of `npm run` or else the one on PATH. @returns the exit code */
 export function runNpm(args, options = {}) {
   if (npm) return run(process.execPath, [npm, ...args], options);
   return run("npm", args, { shell: process.platform === "win32", ...options });
 }
 
-/** Runs a command to its end and gives its exit code. */
+/** Runs a command. @returns the exit code */
 export function run(command, args, options = {}) {
   return spawnSync(command, args, { cwd: root, stdio: "inherit", ...options }).status ?? 1;
 }
 
-/** Runs a command, shows what it prints, and gives its exit code and its standard output. */
+/** Runs a command and shows its output. @returns the exit code and the standard output */
 export function runAndRead(command, args, options = {}) {
   const child = spawn(command, args, { cwd: root, stdio: ["inherit", "pipe", "inherit"], ...options });
   let output = "";
@@ -30,12 +30,12 @@ export function runAndRead(command, args, options = {}) {
   return new Promise((resolve) => child.on("close", (code) => resolve({ code: code ?? 1, output })));
 }
 
-/** The file of a package's command, which Node can run on every system. */
+/** The path of a package's command. Node can run it on every system. */
 export function bin(path) {
   return join(root, "node_modules", path);
 }
 
-/** Installs what the lock file says, unless that is what is installed. */
+/** Installs the packages of the lock file, unless they are already installed. */
 export function ensureInstalled() {
   const installed = join(root, "node_modules", ".package-lock.json");
   if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(join(root, "package-lock.json")).mtimeMs) return;
@@ -43,10 +43,7 @@ export function ensureInstalled() {
   exitUnlessZero(runNpm(["ci", "--no-audit", "--no-fund"]), "npm ci");
 }
 
-/**
- * Builds both packages. The console's page and the OpenAPI description are copied because they are served as they are,
- * and the commands are made executable so that npx can run them from a clone.
- */
+/** Builds both packages, and copies the console's page and the OpenAPI description, which are served as files. */
 export function build() {
   for (const project of ["tsconfig.build.json", "local/tsconfig.build.json"]) {
     exitUnlessZero(run(process.execPath, [bin("typescript/bin/tsc"), "-p", project]), "the build");

@@ -1,5 +1,5 @@
-// npm run release -- patch|minor|major: gives what stands under "Unreleased" a version and a date, and says what to do
-// next.
+// npm run release -- patch|minor|major: moves the "Unreleased" changes to a new version with a date, and prints the
+// next steps.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -7,7 +7,9 @@ const folder = process.cwd();
 const read = (name) => readFileSync(join(folder, name), "utf8");
 const [kind] = process.argv.slice(2);
 const position = ["major", "minor", "patch"].indexOf(kind);
-if (position < 0) fail("Say what kind of release it is: npm run release -- patch, minor or major.");
+if (position < 0) {
+  fail("The kind of release is missing. Nothing was changed. Run: npm run release -- patch (or minor, or major)");
+}
 
 const { version } = JSON.parse(read("package.json"));
 const next = version
@@ -17,8 +19,8 @@ const next = version
 
 const changelog = read("CHANGELOG.md");
 const [, unreleased] = /^## Unreleased\n(.*?)(?=^## |(?![\s\S]))/ms.exec(changelog) ?? [];
-if (unreleased === undefined) fail('CHANGELOG.md has no section "## Unreleased".');
-if (!/^- /m.test(unreleased)) fail('CHANGELOG.md says nothing under "## Unreleased": there is nothing to release.');
+if (unreleased === undefined) fail('CHANGELOG.md has no section "## Unreleased". Nothing was changed.');
+if (!/^- /m.test(unreleased)) fail('The section "## Unreleased" of CHANGELOG.md has no entries. Nothing was changed.');
 
 const date = new Date().toISOString().slice(0, 10);
 writeFileSync(
@@ -31,10 +33,10 @@ for (const name of ["package.json", "local/package.json", "package-lock.json"]) 
   for (const path of content.packages ? ["", "local"] : []) content.packages[path].version = next;
   writeFileSync(join(folder, name), `${JSON.stringify(content, undefined, 2)}\n`);
 }
-console.log(`CHANGELOG.md, both package.json and package-lock.json say ${next}. Look at them, then:
+console.log(`CHANGELOG.md, both package.json files and package-lock.json now have version ${next}. Check them, then run:
   git commit -am "Release ${next}"
   git tag v${next}
-  git push --follow-tags   # the tag is what publishes: .github/workflows/release.yml`);
+  git push --follow-tags   # the tag starts the publication: .github/workflows/release.yml`);
 
 function fail(why) {
   console.error(why);

@@ -1,11 +1,11 @@
-// npm run verify: all that CI checks, one after the other, and one line at the end with what came of it.
+// npm run verify: all checks of CI, one after the other, with the result on the last line.
 import { bin, build, ensureInstalled, root, run, runAndRead } from "./lib.mjs";
 import { join } from "node:path";
 
 ensureInstalled();
 build();
 
-let [passed, failed, skipped] = [1, 0, 0]; // The build ends the script when it fails.
+let [passed, failed, skipped] = [1, 0, 0]; // A failed build ends the script.
 const checks = {
   format: [bin("prettier/bin/prettier.cjs"), "--check", "."],
   lint: [bin("eslint/bin/eslint.js"), "."],
@@ -21,7 +21,7 @@ for (const [name, args] of Object.entries(checks)) {
   else failed++;
 }
 
-// The same command as `npm test`, then the files that it leaves out.
+// The same command as `npm test`, then the slow files.
 for (const selected of ["fast", "slow"]) {
   const tests = await runAndRead(process.execPath, [join(root, "scripts", "test.mjs"), selected]);
   const counts = /^(\d+) passed, (\d+) failed, (\d+) skipped$/m.exec(tests.output)?.slice(1).map(Number);
@@ -30,7 +30,7 @@ for (const selected of ["fast", "slow"]) {
     failed += counts[1];
     skipped += counts[2];
   }
-  if (!counts || (tests.code !== 0 && counts[1] === 0)) failed++; // The tests ended before their end.
+  if (!counts || (tests.code !== 0 && counts[1] === 0)) failed++; // The test process crashed.
 }
 console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`);
 process.exit(failed === 0 ? 0 : 1);
