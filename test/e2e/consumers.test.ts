@@ -25,7 +25,7 @@ exports.consumed = consumer.password;`;
 
 onEngines("A consumer of the password", (engine) => {
   it("gets the new one in the same up; where that fails, the next up goes on with it alone", async () => {
-    const { platform, project, stack } = await scene(engine, source, { credentialsInAnswer: "always" });
+    const { platform, project, stack } = await scene(engine, source, { credentialsInResponse: "always" });
     const broken = project.path("broken");
     const password = (): unknown => platform.database("db-quickstart").password;
     const consumed = (result: { outputs: Record<string, { value: unknown }> }): unknown =>

@@ -55,7 +55,7 @@ const examples: Readonly<Record<string, Expectation>> = {
   },
   "rotation-on-demand": {
     what: "rotates once for a new version",
-    platform: { credentialsInAnswer: "always" },
+    platform: { credentialsInResponse: "always" },
     config: { databaseId: "db-sessions" },
     async then({ platform, stack, first }) {
       assert.equal(value(first, "rotationCount"), 1);

@@ -17,7 +17,7 @@ exports.next = scheduled.nextRotationAt;`;
   it("PasswordRotation resets once for a trigger, adopts, has a schedule, and recovers from a lost answer", async () => {
     const { platform, project, stack } = await scene(engine, rotations(1), {
       databases: ["db-reset", "db-adopted", "db-scheduled"],
-      credentialsInAnswer: "always",
+      credentialsInResponse: "always",
     });
     const resets = () => ["reset", "adopted", "scheduled"].map((name) => platform.database(`db-${name}`).resets);
     assert.deepEqual((await stack.preview()).changes, { create: 4 });

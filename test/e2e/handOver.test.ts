@@ -30,7 +30,7 @@ onEngine(localEngine, "A stack that is handed over", (engine) => {
     it.skip(`goes on with a pulumi CLI, and back (skipped: ${pulumiCli.unavailable})`);
   } else {
     it(`goes on with the ${pulumiCli.name}, and back, with no update planned`, async () => {
-      const { platform, project, stack } = await scene(engine, source, { credentialsInAnswer: "always" });
+      const { platform, project, stack } = await scene(engine, source, { credentialsInResponse: "always" });
       const runOn =
         (engine: Engine) =>
         async (...args: string[]): Promise<string> => {

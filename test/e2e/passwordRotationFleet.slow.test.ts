@@ -52,7 +52,7 @@ onEngines("PasswordRotationFleet", (engine) => {
   it("resets what is asked for, once, whatever the databases are called and wherever they stand", async () => {
     const { platform, project, stack } = await scene(engine, fleetOf("databases: ids(40), version: 1"), {
       databases: databases(50),
-      credentialsInAnswer: "always",
+      credentialsInResponse: "always",
     });
     const since = counter(platform);
     await succeeds(stack.preview());
@@ -144,7 +144,7 @@ onEngines("PasswordRotationFleet", (engine) => {
     const source = fleetOf("databases: named(30), version: 1", consuming);
     const { platform, stack } = await scene(engine, source, {
       databases: databases(30),
-      credentialsInAnswer: "always",
+      credentialsInResponse: "always",
     });
     const since = counter(platform);
     platform.failNext({ path: pathOf("db-3"), status: 422, body: `{"error":"id: is locked"}` });
@@ -232,7 +232,7 @@ onEngines("PasswordRotationFleet", (engine) => {
     );
     const { platform, project, stack } = await scene(engine, source, {
       databases: databases(3),
-      credentialsInAnswer: "always",
+      credentialsInResponse: "always",
       password: "canary-management-77ab",
     });
     const { password: management, queueToken } = platform;

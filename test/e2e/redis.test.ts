@@ -22,7 +22,7 @@ withRedis("a database in a real Redis", function () {
     it("leaves the old password refused, the new one accepted, and the old session closed", async () => {
       const { platform, project, stack } = await scene(engine, rotating(1), {
         redis: true,
-        credentialsInAnswer: "always",
+        credentialsInResponse: "always",
       });
       const initial = platform.database("db-quickstart").redisUrl;
       assert.equal(await whoAmI(initial), "rekey-db-quickstart");
@@ -51,7 +51,7 @@ withRedis("a database in a real Redis", function () {
       const line = new RedisLine(Number(port));
       await line.open();
       const address = `redis://:${password}@127.0.0.1:${line.port}`;
-      const { platform, stack } = await scene(engine, rotating(1), { redis: address, credentialsInAnswer: "always" });
+      const { platform, stack } = await scene(engine, rotating(1), { redis: address, credentialsInResponse: "always" });
       const around = (url = platform.database("db-quickstart").redisUrl) =>
         (url ?? "").replace(`:${line.port}`, `:${port}`);
       const initial = around();

@@ -21,7 +21,7 @@ onEngine(pulumiCli, "Secrets and the switches of the pulumi CLI", (engine) => {
     const { platform, project } = await scene(engine, source, {
       username: "admin",
       password: management,
-      credentialsInAnswer: "always",
+      credentialsInResponse: "always",
     });
     const grpcLog = project.path("grpc.json");
     const command = ["up", "--yes", "--skip-preview", "--stack", "dev", "--json"];

@@ -19,7 +19,7 @@ onEngines("Secrets", (engine) => {
        exports.password = rotation.password;
        exports.token = rotation.restToken;
        exports.all = rotation;`,
-      { username: "admin", password: management, queueToken: queue, credentialsInAnswer: "always" },
+      { username: "admin", password: management, queueToken: queue, credentialsInResponse: "always" },
     );
     const setVersion = (version: string): void => writeFileSync(project.path("version"), version);
     setVersion("1");

@@ -12,7 +12,7 @@ exports.password = new PasswordRotation("cache", { databaseId: "db-quickstart", 
 /** What docs/what-rotates.md says to do after a `kill -9` of the engine while it wrote its state. */
 onEngine(pulumiCli, "A state in files that cannot be loaded, on the pulumi CLI", (engine) => {
   it("is whole again without the empty .attrs file, and nothing is reset", async () => {
-    const { platform, project, stack } = await scene(engine, source(1), { credentialsInAnswer: "always" });
+    const { platform, project, stack } = await scene(engine, source(1), { credentialsInResponse: "always" });
     await succeeds(stack.up());
     const attributes = project.path(stateFolder, "dev.json.attrs");
     truncateSync(attributes);
@@ -24,7 +24,7 @@ onEngine(pulumiCli, "A state in files that cannot be loaded, on the pulumi CLI",
   });
 
   it("comes back from its backup, and a new version saves the platform's password", async () => {
-    const { platform, project, stack } = await scene(engine, source(1), { credentialsInAnswer: "always" });
+    const { platform, project, stack } = await scene(engine, source(1), { credentialsInResponse: "always" });
     for (const version of [1, 2]) {
       project.rewrite(source(version));
       await succeeds(stack.up());

@@ -92,7 +92,7 @@ onEngines("faults: rows of an engine", (engine: Engine) => {
       exports.outcome = rotation.outcome;`;
       const { platform, project, stack } = await scene(engine, using(1), {
         databases: [{ database_id: "db-quickstart", essay: "x".repeat(40_000) }],
-        credentialsInAnswer: "always",
+        credentialsInResponse: "always",
       });
       const consumerResets = (): number =>
         platform.requests.filter(({ path }) => path.endsWith("/orders/reset")).length;

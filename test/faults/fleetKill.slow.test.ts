@@ -17,7 +17,7 @@ onEngine(localEngine, "faults: a fleet whose engine is killed", (engine) => {
   it("sends nothing more, and the next up at most one more reset of each", async () => {
     const { platform, project, stack } = await scene(engine, program, {
       databases: ids,
-      credentialsInAnswer: "always",
+      credentialsInResponse: "always",
     });
     const gate = await Gate.start(platform.url);
     try {

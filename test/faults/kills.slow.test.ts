@@ -103,7 +103,7 @@ onEngine(localEngine, "faults: a state that cannot be written", (engine) => {
     let atAnswer = (): void => undefined;
     const source = `const { PasswordRotation } = require("pulumi-rekey");
       exports.password = new PasswordRotation("cache", { databaseId: "db-quickstart" }).password;`;
-    const options = { credentialsInAnswer: "always", onRequest: () => atAnswer() } as const;
+    const options = { credentialsInResponse: "always", onRequest: () => atAnswer() } as const;
     const { platform, project, stack } = await scene(engine, source, options);
     const folder = project.path(".rekey");
     atAnswer = () => {

@@ -59,7 +59,7 @@ export class Scene {
 
   static async start(): Promise<Scene> {
     const project = new Project(source, { typescript: false });
-    const setting = await scene(localEngine, project, { databases: ids, credentialsInAnswer: "always" });
+    const setting = await scene(localEngine, project, { databases: ids, credentialsInResponse: "always" });
     const gate = await Gate.start(setting.platform.url);
     await setting.stack.setConfig("rekey:baseUrl", gate.url);
     const started = new Scene(setting, gate);

@@ -56,7 +56,7 @@ for (const way of Object.keys(commands) as (keyof typeof commands)[]) {
         username: "admin",
         password: given.management,
         queueToken: given.queue,
-        credentialsInAnswer: "always",
+        credentialsInResponse: "always",
       });
       project = new Project(program);
       mkdirSync(project.path("tmp"));

@@ -176,7 +176,7 @@ describe("the local engine's state file", () => {
     assert.throws(() => read([{ urn: "a", dependencies: ["b"] }, { urn: "b" }]), /a refers to b/);
     assert.throws(() => read([{ urn: "a" }, { urn: "a" }]), /twice/);
     assert.throws(() => read([], 4), /version 4 is not supported.*pulumi/);
-    assert.throws(() => read([{ urn: "a", type: "aws:s3:Bucket", custom: true }]), /a, of a package, is not supported/);
+    assert.throws(() => read([{ urn: "a", type: "aws:s3:Bucket", custom: true }]), /a, .*is not supported/);
     assert.throws(() => read([{ urn: "a", external: true }]), /`external`, which a has in the state, is not supported/);
     read([{ urn: "a" }, { urn: "a", delete: true }]);
   });
@@ -202,12 +202,9 @@ describe("the local engine's project and settings", () => {
     }
     assert.equal(findProject(directory), directory);
     write("Pulumi.yaml", "name: p\nmain: nowhere.ts\nruntime: nodejs");
-    assert.throws(() => readProject(directory), /`main` could not be read: there is no .*nowhere.ts/);
+    assert.throws(() => readProject(directory), /`main` could not be read: .*nowhere.ts/);
     write("Pulumi.yaml", "name: p\nruntime: python");
-    assert.throws(
-      () => readProject(directory),
-      /the runtime "python" is not supported by the local engine; the `pulumi` CLI does it/,
-    );
+    assert.throws(() => readProject(directory), /the runtime "python" is not supported by the local engine/);
     for (const key of ["stackConfigDir", "plugins", "packages"]) {
       write("Pulumi.yaml", `name: p\nruntime: nodejs\n${key}: x`);
       assert.throws(() => readProject(directory), new RegExp(`\`${key}\` in .* is not supported by the local engine`));
@@ -236,8 +233,7 @@ describe("the local engine's project and settings", () => {
   it("refuses secrets providers other than the passphrase, by name", () => {
     write("Pulumi.yaml", "name: p\nruntime: nodejs");
     const path = write("Pulumi.dev.yaml", "secretsprovider: awskms://alias/key\n");
-    const expected =
-      /the secrets provider awskms:\/\/alias\/key is not supported by the local engine; the `pulumi` CLI/;
+    const expected = /the secrets provider awskms:\/\/alias\/key is not supported by the local engine/;
     assert.throws(() => new StackFile(path, readProject(directory)), expected);
   });
 
@@ -275,6 +271,6 @@ describe("the local engine's project and settings", () => {
     assert.equal(fullKey("p", "a"), "p:a");
     assert.equal(fullKey("p", "ns:a"), "ns:a");
     assert.equal(fullKey("p", "ns:config:a"), "ns:a");
-    for (const bad of ["", "a:", ":a", "a:b:c"]) assert.throws(() => fullKey("p", bad), /no configuration key/, bad);
+    for (const bad of ["", "a:", ":a", "a:b:c"]) assert.throws(() => fullKey("p", bad), /not a configuration key/, bad);
   });
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type ResourceState } from "../../../local/engine/format";
 import { deletionWaves, dependentsOf, neededBy, withoutLost } from "../../../local/engine/graph";
-import { type Diff, type DiffAnswer, type Plan, planStep, settleDiff } from "../../../local/engine/plan";
+import { type Diff, type ProviderDiff, type Plan, planStep, settleDiff } from "../../../local/engine/plan";
 
 const none: Diff = { changed: false, replaces: [], deleteBeforeReplace: false, keys: [] };
 const some: Diff = { ...none, changed: true };
@@ -95,7 +95,7 @@ describe("the local engine's decision about a resource", () => {
   }
 
   it("compares the inputs where the provider does not say", () => {
-    const answer: DiffAnswer = { changed: undefined, replaces: [], deleteBeforeReplace: false };
+    const answer: ProviderDiff = { changed: undefined, replaces: [], deleteBeforeReplace: false };
     assert.deepEqual(settleDiff(answer, { a: 1, b: [1] }, { a: 1, b: [1] }), none);
     assert.deepEqual(settleDiff(answer, { a: 1, b: [1] }, { b: [2], c: 1 }), { ...some, keys: ["a", "b", "c"] });
     assert.deepEqual(settleDiff({ ...answer, changed: false }, { a: 1 }, { a: 2 }), none);

@@ -52,7 +52,7 @@ describe("what the local engine refuses", function () {
       project = new TestProject({ program: `const pulumi = require("@pulumi/pulumi");\n${code}\n` });
       const failed = await failing((await project.open()).up());
       assert.match(errors(failed).join("\n"), expected);
-      assert.match(errors(failed).join("\n"), /not supported by the local engine; the `pulumi` CLI does it/);
+      assert.match(errors(failed).join("\n"), /not supported by the local engine/);
       const made = project.newCalls().filter(({ method }) => method === "create");
       assert.ok(made.every(({ news }) => news?.name === "first"));
     });
@@ -63,10 +63,7 @@ describe("what the local engine refuses", function () {
     project.want([{ name: "a" }]);
     const options: object = { target: ["urn"] };
     const stack = await project.open();
-    await assert.rejects(
-      stack.up(options),
-      /the option `target` of `up` is not supported by the local engine; the `pulumi` CLI does it/,
-    );
+    await assert.rejects(stack.up(options), /the option `target` of `up` is not supported by the local engine/);
     assert.deepEqual(project.newCalls(), []);
   });
 

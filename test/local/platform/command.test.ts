@@ -88,7 +88,7 @@ describe("rekey-local platform", () => {
     ]) {
       assert.ok(text.includes(`\n  pulumi config set ${setting}\n`), setting);
     }
-    assert.match(text, /keeps everything in memory, and is for development and tests/);
+    assert.match(text, /For development and tests. It keeps all data in memory/);
     assert.match(text, /db-quickstart, db-sessions/);
 
     const path = "/v2/keyvalue/reset-password/db-quickstart";
@@ -152,14 +152,14 @@ describe("rekey-local platform", () => {
     [["--host", "192.0.2.1"], /^error: --host: cannot listen/],
     [["--username", "a:b"], /^error: --username: .*colon/],
     [["--queue-token", "a b"], /^error: --queue-token: /],
-    [["--database", "one", "one"], /^error: --database: there is another "one"/],
+    [["--database", "one", "one"], /^error: --database: "one" is given twice/],
     [["--flow-control-key", ""], /^error: --flow-control-key: must not be empty/],
     [["--credentials", "sometimes"], /'--credentials <when>'/],
     [["--seed", "none.yaml"], /^error: --seed: none\.yaml: ENOENT/],
-    [["--redis", "http://localhost"], /^error: --redis: must be true, or an address/],
+    [["--redis", "http://localhost"], /^error: --redis: must be true or a URL/],
     [
       ["--redis", "redis://:canary@127.0.0.1:1"],
-      /^error: --redis: connect ECONNREFUSED 127\.0\.0\.1:1: is a Redis there, and .*$/m,
+      /^error: --redis: connect ECONNREFUSED 127\.0\.0\.1:1. Check that a Redis is running.*$/m,
     ],
     [["--prot", "1"], /unknown option '--prot'/],
     [["extra"], /too many arguments/],
@@ -202,8 +202,11 @@ describe("rekey-local platform", () => {
   });
 
   const unsaved: [environment: Record<string, string>, problem: RegExp][] = [
-    [{}, /REKEY_BASE_URL is not set: `rekey-local platform` prints/],
-    [{ REKEY_BASE_URL: "http://127.0.0.1:1", REKEY_USERNAME: "a", REKEY_PASSWORD: "b" }, /was not reached: .*Nothing/],
+    [{}, /REKEY_BASE_URL is not set. Nothing was saved. .*`rekey-local platform` printed/],
+    [
+      { REKEY_BASE_URL: "http://127.0.0.1:1", REKEY_USERNAME: "a", REKEY_PASSWORD: "b" },
+      /could not be reached: .*Nothing/,
+    ],
   ];
   for (const [environment, problem] of unsaved) {
     it(`says why it is not saved: ${problem.source}`, async () => {
@@ -219,7 +222,7 @@ describe("rekey-local platform", () => {
     const { environment } = JSON.parse((await start("--json").printed(/.+\n/))[0]) as Started;
     const save = rekey(["platform", "save"], { ...environment, REKEY_PASSWORD: "wrong" });
     assert.equal(await save.ended, 1);
-    assert.match(save.errors(), /answered 401: REKEY_USERNAME or REKEY_PASSWORD is not that of this platform/);
+    assert.match(save.errors(), /responded with 401: REKEY_USERNAME or REKEY_PASSWORD is wrong/);
   });
 
   it("says which port is in use", async () => {
@@ -229,7 +232,7 @@ describe("rekey-local platform", () => {
     assert.equal(await second.ended, 1);
     assert.match(
       second.errors(),
-      new RegExp(`^error: --port: cannot listen at 127.0.0.1, port ${new URL(url).port}: `),
+      new RegExp(`^error: --port: cannot listen on 127.0.0.1, port ${new URL(url).port}: `),
     );
     first.child.kill("SIGTERM");
     assert.equal(await first.ended, 0);

@@ -40,7 +40,7 @@ describe("local platform: databases", () => {
   });
 
   it("answers the credentials where it is asked to, in the older public shape", async () => {
-    platform = await startPlatform({ credentialsInAnswer: "always" });
+    platform = await startPlatform({ credentialsInResponse: "always" });
     const answer = await resetPassword(platform);
     const { record, password, restToken, readOnlyRestToken } = platform.database("db-quickstart");
     const credentials = { password, rest_token: restToken, read_only_rest_token: readOnlyRestToken };
@@ -66,9 +66,9 @@ describe("local platform: databases", () => {
     platform = await startPlatform();
     const answer = await resetPassword(platform, "db-quickstar");
     assert.equal(answer.status, 404);
-    assert.deepEqual(answer.body, { error: 'id: there is no database "db-quickstar"' });
+    assert.deepEqual(answer.body, { error: 'id: there is database "db-quickstar" does not exist' });
     assert.equal(platform.resetCount, 0);
-    assert.throws(() => platform.database("db-quickstar"), /no database "db-quickstar"/);
+    assert.throws(() => platform.database("db-quickstar"), /database "db-quickstar" does not exist/);
   });
 
   for (const method of ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE"]) {

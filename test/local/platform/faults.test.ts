@@ -164,10 +164,7 @@ describe("local platform: faults on demand", () => {
     assert.throws(() => platform.failNext({ times: 0 }), { option: "times" });
     assert.throws(() => platform.failNext({ delayMs: 2 ** 31 }), { option: "delayMs" });
     // Either would make the request that meets it fail otherwise than was asked for.
-    assert.throws(
-      () => platform.failNext({ headers: { "a b": "x" } }),
-      /headers\["a b"\]: must be the name of a header/,
-    );
+    assert.throws(() => platform.failNext({ headers: { "a b": "x" } }), /headers\["a b"\]: must be a header name/);
     for (const value of ["a\nb", "\u0100", "\u0000"]) {
       assert.throws(() => platform.failNext({ headers: { a: value } }), { option: "headers.a" });
     }

@@ -64,6 +64,17 @@ describe("local platform: flow control", () => {
     assert.deepEqual(platform.flowControlKeys.get("emails"), emails);
   });
 
+  it("delivers the waiting messages of a sample key after a reset", async () => {
+    await start({ flowControlKeys: ["orders"] });
+    await queue(platform, "POST", "/flowControl/orders/resetRate");
+    assert.equal(platform.flowControlKeys.get("orders")?.waitListSize, 42, "the parallelism is still used up");
+    await queue(platform, "POST", "/flowControl/orders/reset");
+    const { waitListSize, parallelismCount, rateCount } = platform.flowControlKeys.get("orders")!;
+    assert.deepEqual([waitListSize, parallelismCount, rateCount], [0, 0, 42]);
+    await platform.reset();
+    assert.equal(platform.flowControlKeys.get("orders")?.waitListSize, 42);
+  });
+
   it("resets the rate alone by resetRate", async () => {
     await start({ flowControlKeys: [orders] });
     assert.equal((await queue(platform, "POST", "/flowControl/orders/resetRate")).status, 200);

@@ -138,7 +138,7 @@ describe("local platform: a Redis that cannot be used", () => {
     });
 
   it("is named with the reason where nobody listens, without its password", () =>
-    refuses("redis://:canary@127.0.0.1:1", /^connect ECONNREFUSED 127\.0\.0\.1:1: is a Redis there/));
+    refuses("redis://:canary@127.0.0.1:1", /^connect ECONNREFUSED 127\.0\.0\.1:1. Check that a Redis is running/));
 
   it("is named with its version where it is too old", async () => {
     // To whatever it is asked.
@@ -148,12 +148,12 @@ describe("local platform: a Redis that cannot be used", () => {
     ).listen(0, "127.0.0.1");
     await once(old, "listening");
     const { port } = old.address() as AddressInfo;
-    await refuses(`redis://:canary@127.0.0.1:${port}`, /^it is Redis 6\.0, and 6\.2 or newer is needed$/);
+    await refuses(`redis://:canary@127.0.0.1:${port}`, /^it is Redis 6\.0, but 6\.2 or newer is required$/);
     await new Promise((resolve) => old.close(resolve));
   });
 
   for (const given of ["localhost:6379", "http://localhost", "redis://"]) {
-    it(`is refused as ${JSON.stringify(given)}`, () => refuses(given, /must be true, or an address: redis:/));
+    it(`is refused as ${JSON.stringify(given)}`, () => refuses(given, /must be true or a URL: redis:/));
   }
 
   it("is asked for by its package where there is no redis-server", async function () {
@@ -166,7 +166,7 @@ describe("local platform: a Redis that cannot be used", () => {
     const path = process.env.PATH;
     process.env.PATH = directory;
     try {
-      await refuses(true, /there is no redis-server on PATH: install it .*redis-server/);
+      await refuses(true, /redis-server is not on PATH: install it .*redis-server/);
     } finally {
       process.env.PATH = path;
       rmSync(directory, { recursive: true });

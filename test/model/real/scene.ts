@@ -35,7 +35,7 @@ export class Scene {
 
   /** @param environment further settings of the provider */
   static async start(environment: NodeJS.ProcessEnv = {}): Promise<Scene> {
-    const setting = await scene(localEngine, "", { databases: [...names], credentialsInAnswer: "always" });
+    const setting = await scene(localEngine, "", { databases: [...names], credentialsInResponse: "always" });
     const gate = await Gate.start(setting.platform.url);
     await setting.stack.setConfig("rekey:baseUrl", gate.url);
     return new Scene(setting, gate, { REKEY_DEADLINE_SECONDS: "30", ...environment });

@@ -10,7 +10,7 @@ const id = "db-quickstart";
 describe("provider host: answers", () => {
   let platform: Platform;
   let host: Host;
-  before(async () => (platform = await startPlatform({ credentialsInAnswer: "always" })));
+  before(async () => (platform = await startPlatform({ credentialsInResponse: "always" })));
   beforeEach(async () => {
     await platform.reset();
     host = await Host.start({ config: configurationFor(platform) });

@@ -133,7 +133,7 @@ describe("local platform: answers, held to the description", () => {
       { flowControlListShape: "object", globalParallelismShape: "old" },
       ["listFlowControlKeys", "getGlobalParallelism"],
     ],
-    [{ credentialsInAnswer: "always" }, ["resetPassword", "resetPasswordByPublicName"]],
+    [{ credentialsInResponse: "always" }, ["resetPassword", "resetPasswordByPublicName"]],
     [{ globalParallelism: { parallelismMax: 3, parallelismCount: 1 } }, ["getGlobalParallelism", "readState"]],
   ];
   for (const [options, ids] of shapes) {

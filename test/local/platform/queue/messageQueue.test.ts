@@ -231,7 +231,7 @@ describe("local platform: the message queue", () => {
     queue.publish([{ ...draft("x", { "upstash-retries": "0" }), destination: url }]);
     await seen("FAILED", 1);
     const { events } = queue.events.page(({ state }) => state === "FAILED", 1, clock.now());
-    assert.equal(events[0]?.error, "the destination answered 101");
+    assert.equal(events[0]?.error, "the destination responded with 101");
     changing.close();
   });
 

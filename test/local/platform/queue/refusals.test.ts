@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type Platform, startPlatform } from "../../../../local/platform/index";
 import { mostBytes } from "../../../../local/platform/queue/bodies";
-import { answerBytes } from "../../../../local/platform/queue/publishRoutes";
+import { responseBytes } from "../../../../local/platform/queue/publishRoutes";
 import { bearer, send } from "../client";
 
 const here = "http://127.0.0.1:1/";
@@ -40,7 +40,7 @@ const refused: Row[] = [
     "x",
     /^Upstash-Callback: /,
   ],
-  ["a destination that is no URL", "publish/topic", {}, "x", /^destination: "topic" is no http or https URL/],
+  ["a destination that is no URL", "publish/topic", {}, "x", /^destination: "topic" is not an http or https URL/],
   ["a destination of another scheme", "publish/file:///etc/passwd", {}, "x", /^destination: /],
   ["no destination", "publish/", {}, "x", /^destination: /],
   ["a delay that is none", `publish/${here}`, { "Upstash-Delay": "soon" }, "x", /^Upstash-Delay: "soon"/],
@@ -81,7 +81,7 @@ const refused: Row[] = [
     `publish/${here}`,
     flow("parallelism=1, period=1m"),
     "x",
-    /^Upstash-Flow-Control-Value: a period needs a rate/,
+    /^Upstash-Flow-Control-Value: a period requires a rate/,
   ],
   ["a limit that is none", `publish/${here}`, flow("speed=1"), "x", /^Upstash-Flow-Control-Value: "speed=1"/],
   [
@@ -91,16 +91,16 @@ const refused: Row[] = [
     "x",
     /^Upstash-Deduplication-Id: .*not support/,
   ],
-  ["a name of a queue", `enqueue/a%20b/${here}`, {}, "x", /^queue: must be alphanumeric/],
-  ["a name of a queue that is made", "queues", {}, '{"queueName":"a/b"}', /^queueName: must be alphanumeric/],
+  ["a name of a queue", `enqueue/a%20b/${here}`, {}, "x", /^queue: must consist of/],
+  ["a name of a queue that is made", "queues", {}, '{"queueName":"a/b"}', /^queueName: must consist of/],
   ["a parallelism of a queue", "queues", {}, '{"queueName":"q","parallelism":0}', /^parallelism: /],
-  ["a queue that is no JSON", "queues", {}, "{", /^body: is no JSON/],
+  ["a queue that is no JSON", "queues", {}, "{", /^body: is not valid JSON/],
   [
     "an id of a schedule",
     `schedules/${here}`,
     { "Upstash-Cron": "* * * * *", "Upstash-Schedule-Id": "a b" },
     "x",
-    /^Upstash-Schedule-Id: must be alphanumeric/,
+    /^Upstash-Schedule-Id: must consist of/,
   ],
   ["a schedule without cron", `schedules/${here}`, {}, "x", /^Upstash-Cron: is missing/],
   ["a cron expression", `schedules/${here}`, { "Upstash-Cron": "61 * * * *" }, "x", /^Upstash-Cron: "61/],
@@ -169,8 +169,8 @@ describe("local platform: what the message queue refuses", () => {
 
   it("refuses a batch whose answer would be larger than 100 MB", () => {
     const answer = (count: number) => JSON.stringify(Array(count).fill({ messageId: `msg_${crypto.randomUUID()}` }));
-    assert.equal(answerBytes(1_000), answer(1_000).length);
-    assert.ok(answerBytes(1_800_000) < mostBytes && answerBytes(2_000_000) > mostBytes);
+    assert.equal(responseBytes(1_000), answer(1_000).length);
+    assert.ok(responseBytes(1_800_000) < mostBytes && responseBytes(2_000_000) > mostBytes);
   });
 
   it("refuses a body of more than 100 MB, before it is read", async () => {
