@@ -190,7 +190,7 @@ async function change(flags: OperationFlags, what: string, preview: Run, run: Ru
 
 /** What an unsaved change means for the resources of pulumi-rekey, which the engine does not know. */
 const unsavedChangeAdvice =
-  "If a password was being reset, it may have been changed, and the new one is not saved: the next `up` resets it again.";
+  "If a password was being reset, the password may have been changed, and the new one is not saved: the next `up` resets it again.";
 
 /** Printed on the first ^C. */
 const cancelling =

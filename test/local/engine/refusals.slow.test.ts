@@ -44,7 +44,7 @@ describe("what the local engine refuses", function () {
       `new pulumi.CustomResource("pulumi-nodejs:dynamic/m:T", "a", { text: new pulumi.asset.StringAsset("x"), __provider: ${JSON.stringify(thing)} })`,
       /an asset/,
     ],
-    ["`get`", 'new pulumi.CustomResource("pulumi-nodejs:dynamic/m:T", "g", {}, { id: "x" })', /reading a resource/],
+    ["`get`", 'new pulumi.CustomResource("pulumi-nodejs:dynamic/m:T", "g", {}, { id: "x" })', /reading an existing resource/],
     ["an invoke", 'pulumi.runtime.invoke("aws:index/getRegion:getRegion", {})', /an invoke/],
   ];
   for (const [title, code, expected] of cases) {
