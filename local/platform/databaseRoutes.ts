@@ -21,7 +21,7 @@ export function addDatabaseRoutes(
       return refusal(503, "redis", `${database.message}; the password of ${JSON.stringify(id)} is unchanged`);
     }
     if (database === undefined) {
-      return refusal(404, "id", `there is no database ${JSON.stringify(id)}`);
+      return refusal(404, "id", `database ${JSON.stringify(id)} does not exist`);
     }
     const { record, password, restToken, readOnlyRestToken } = database;
     const credentials = { password, rest_token: restToken, read_only_rest_token: readOnlyRestToken };

@@ -91,5 +91,5 @@ function toSent(record: FlowControlRecord): FlowControlRecord {
 }
 
 function unknownKey(key: string): Response {
-  return refusal(404, "flowControlKey", `there is no flow-control key ${JSON.stringify(key)}`);
+  return refusal(404, "flowControlKey", `flow-control key ${JSON.stringify(key)} does not exist`);
 }

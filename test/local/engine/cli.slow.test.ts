@@ -140,7 +140,7 @@ describe("rekey-local", function () {
     const { code, stderr } = await rekey(["preview", "--cwd", "/"]);
     assert.deepEqual(
       [code, stderr],
-      [1, "error: no Pulumi.yaml project file found in / or above it: name a project's folder with --cwd\n"],
+      [1, "error: no Pulumi.yaml project file found in / or a parent folder. Set the folder of a project with --cwd\n"],
     );
     assert.match(
       (await rekey(["preview"], { PULUMI_CONFIG_PASSPHRASE: "wrong" })).stderr,

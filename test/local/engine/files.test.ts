@@ -177,7 +177,7 @@ describe("the local engine's state file", () => {
     assert.throws(() => read([{ urn: "a" }, { urn: "a" }]), /twice/);
     assert.throws(() => read([], 4), /version 4 is not supported.*pulumi/);
     assert.throws(() => read([{ urn: "a", type: "aws:s3:Bucket", custom: true }]), /a, .*is not supported/);
-    assert.throws(() => read([{ urn: "a", external: true }]), /`external`, which a has in the state, is not supported/);
+    assert.throws(() => read([{ urn: "a", external: true }]), /`external` of a in the state is not supported/);
     read([{ urn: "a" }, { urn: "a", delete: true }]);
   });
 });

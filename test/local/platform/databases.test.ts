@@ -66,7 +66,7 @@ describe("local platform: databases", () => {
     platform = await startPlatform();
     const answer = await resetPassword(platform, "db-quickstar");
     assert.equal(answer.status, 404);
-    assert.deepEqual(answer.body, { error: 'id: there is database "db-quickstar" does not exist' });
+    assert.deepEqual(answer.body, { error: 'id: database "db-quickstar" does not exist' });
     assert.equal(platform.resetCount, 0);
     assert.throws(() => platform.database("db-quickstar"), /database "db-quickstar" does not exist/);
   });

@@ -91,7 +91,7 @@ describe("local platform: flow control", () => {
 
   it("answers 404 that names the parameter and the key of an unknown key", async () => {
     await start({ flowControlKeys: [] });
-    const error = 'flowControlKey: there is no flow-control key "nobody"';
+    const error = 'flowControlKey: flow-control key "nobody" does not exist';
     for (const [method, action] of [
       ["GET", ""],
       ["POST", "/reset"],
