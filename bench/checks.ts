@@ -1,7 +1,7 @@
 import { localEngine } from "../test/support/engine";
 import { atMost, type Check, enginesOf, matching, type Row, secondsOf } from "./support/rows";
 
-/** What the measurements must show; a check whose measurements were not made is left out. */
+/** The checks of the measurements, without those whose measurements are missing. */
 export function checksOf(rows: readonly Row[]): Check[] {
   const engines = enginesOf(rows);
   const listed = matching(rows, { subject: "getFlowControlKey", count: 1000 });
@@ -25,7 +25,7 @@ function checksOfEngine(rows: readonly Row[], where: string): (Check | undefined
   const [peak] = matching(rows, { where, subject: "fleet", case: "first up", count: 10_000 });
   return [
     share(`${where}: fleet of 1,000 ÷ (one empty resource + bare HTTP)`, 1.5, fleet, least),
-    // The local engine makes quick work of 1,000 hand-written resources, too: there is not so much to save.
+    // The local engine is also fast with 1,000 hand-written resources, so the difference is smaller.
     share(`${where}: fleet of 1,000 ÷ hand-written`, where === localEngine.name ? 1 / 3 : 1 / 25, fleet, handWritten),
     share(
       `${where}: state of a PasswordRotation ÷ hand-written`,
@@ -39,7 +39,7 @@ function checksOfEngine(rows: readonly Row[], where: string): (Check | undefined
   ];
 }
 
-/** Bytes of state that one more database makes. */
+/** Bytes of state per database. */
 function statePer(rows: readonly Row[], where: string, subject: string): number | undefined {
   const sizes = matching(rows, { where, subject, case: "first up" }).sort((a, b) => a.count - b.count);
   const [first, last] = [sizes[0], sizes.at(-1)];

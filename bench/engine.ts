@@ -1,4 +1,4 @@
-// npm run bench:engine: how long `up` takes with the local engine, and with a `pulumi` on PATH where there is one.
+// npm run bench:engine: the duration of `up` with the local engine and, if it is on PATH, with `pulumi`.
 import { rmSync } from "node:fs";
 import { type Engine, localEngine, pulumiCli } from "../test/support/engine";
 import { Project } from "../test/support/project";
@@ -10,13 +10,13 @@ export interface EngineTimes {
   readonly resources: number;
   /** Seconds with the local engine: the median of as many runs as with the CLI. */
   readonly local: number;
-  /** Seconds with the CLI; undefined where there is none. */
+  /** Seconds with the CLI; undefined if it is not installed. */
   readonly cli: number | undefined;
 }
 
 const provider = `exports.provider = { async create(inputs) { return { id: inputs.name, outs: inputs }; } };`;
 
-/** A program of that many dynamic resources that do nothing. */
+/** A program with dynamic resources that do nothing. */
 function programOf(resources: number): string {
   return `
 const { CustomResource } = require("@pulumi/pulumi");
@@ -25,7 +25,7 @@ for (let i = 0; i < ${resources}; i++)
   new CustomResource("pulumi-nodejs:dynamic/bench:Nothing", "nothing-" + i, { name: "nothing-" + i, __provider });`;
 }
 
-/** Times the first `up` of an empty program, and of one with many resources, on both engines in turn. */
+/** Measures the first `up` of an empty program and of one with many resources, on both engines in turn. */
 export async function benchEngine(resources = 1000): Promise<EngineTimes[]> {
   return [
     await compare("up of an empty program", 0, 3),
@@ -34,7 +34,7 @@ export async function benchEngine(resources = 1000): Promise<EngineTimes[]> {
 }
 
 async function compare(what: string, resources: number, runs: number): Promise<EngineTimes> {
-  // Starting TypeScript is most of the time of a program.
+  // Not TypeScript, whose start would take most of the time.
   const project = new Project(programOf(resources), { typescript: false });
   try {
     project.write("provider.js", provider);
@@ -49,7 +49,7 @@ async function compare(what: string, resources: number, runs: number): Promise<E
   }
 }
 
-/** @returns the seconds it took */
+/** @returns the duration in seconds */
 async function timeFirstUp(engine: Engine, project: Project): Promise<number> {
   for (const folder of [".rekey", "backend"]) rmSync(project.path(folder), { recursive: true, force: true });
   const stack = await openBenchStack(engine, project);

@@ -5,20 +5,20 @@ import { type BenchPlatform, databaseIds, startBenchPlatform } from "./support/p
 import { type Row } from "./support/rows";
 import { isOnPath, measure } from "./support/run";
 
-/** Requests under way at the same time: the default of `rekey:maxConcurrency`. */
+/** Number of concurrent requests: the default of `rekey:maxConcurrency`. */
 const concurrency = 8;
 
-/** The same resets without an engine: bare HTTP, and `curl` in a loop. */
-export async function benchHttp(counts: readonly number[], tell: (rows: Row[]) => void): Promise<void> {
+/** The same resets without an engine: with bare HTTP, and with `curl` in a loop. */
+export async function benchHttp(counts: readonly number[], report: (rows: Row[]) => void): Promise<void> {
   const hasCurl = isOnPath("curl", "--version");
-  if (!hasCurl) console.log("curl in a loop: skipped, there is no `curl` on PATH");
+  if (!hasCurl) console.log("curl in a loop: skipped, `curl` is not on PATH");
   for (const count of counts) {
     const platform = await startBenchPlatform({ databases: databaseIds(count) });
     const paths = databaseIds(count).map((id) => `/v2/keyvalue/reset-password/${id}`);
     const row = { where: "wire", case: "first up", count };
-    tell([{ ...row, subject: "bare HTTP", seconds: await bareHttp(platform, "POST", paths) }]);
+    report([{ ...row, subject: "bare HTTP", seconds: await bareHttp(platform, "POST", paths) }]);
     if (hasCurl && count <= 100) {
-      tell([{ ...row, subject: "curl loop", seconds: await curlLoop(platform, "POST", paths) }]);
+      report([{ ...row, subject: "curl loop", seconds: await curlLoop(platform, "POST", paths) }]);
     }
     platform.close();
   }
@@ -47,9 +47,9 @@ export async function bareHttp(
     paths.map(
       (path) =>
         new Promise<void>((resolve, reject) => {
-          const sent = request(platform.url + path, { method, agent, headers }, (answer) => {
-            if (answer.statusCode !== 200) reject(new Error(`${method} ${path} answered ${answer.statusCode}`));
-            answer.on("end", resolve).resume();
+          const sent = request(platform.url + path, { method, agent, headers }, (response) => {
+            if (response.statusCode !== 200) reject(new Error(`${method} ${path}: status ${response.statusCode}`));
+            response.on("end", resolve).resume();
           });
           sent.on("error", reject).end();
         }),
@@ -59,7 +59,7 @@ export async function bareHttp(
   return (performance.now() - began) / 1000;
 }
 
-/** Seconds for one `curl` after the other. */
+/** Duration in seconds of sequential `curl` commands. */
 export async function curlLoop(platform: BenchPlatform, method: string, paths: readonly string[]): Promise<number> {
   let seconds = 0;
   for (const path of paths) {
@@ -70,7 +70,7 @@ export async function curlLoop(platform: BenchPlatform, method: string, paths: r
   return seconds;
 }
 
-/** Resets are the management interface's, reads the queue's. */
+/** Resets use the management interface, reads the queue interface. */
 function authorization({ username, password, queueToken }: BenchPlatform, method: string): string {
   if (method === "GET") return `Bearer ${queueToken}`;
   return `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;

@@ -13,7 +13,7 @@ const sdk = now();
 require("pulumi-rekey/provider");
 console.log(JSON.stringify([(sdk - pulumi) / (pulumi - began), (now() - sdk) / (pulumi - began)]));`;
 
-/** What importing the package, and loading the provider entry, adds to importing Pulumi's SDK. */
+/** The additional time to import the package and the provider entry, relative to Pulumi's SDK. */
 export function benchImports(): Check[] {
   const shares = Array.from({ length: processes }, () => {
     const { stdout } = spawnSync(process.execPath, ["-e", program], {

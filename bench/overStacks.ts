@@ -1,38 +1,38 @@
-// npm run bench:stacks: the example of a fleet over stacks with 10,000 databases, held against what is calculated for
-// it; then the same calculation for 100,000.
+// npm run bench:stacks: compares the example of a fleet over stacks, with 10,000 databases, to its calculated duration,
+// and calculates the duration for 100,000 databases.
 import { localEngine, pulumiCli } from "../test/support/engine";
 import { Project } from "../test/support/project";
 import { openBenchStack } from "./support/stack";
 import { databaseIds, startBenchPlatform } from "./support/platform";
 
-/** A fleet over stacks. Times are in seconds. */
+/** A fleet over stacks. */
 interface Plan {
   readonly databases: number;
   readonly stacks: number;
-  /** Stacks that run at the same time. */
+  /** Number of stacks that run at the same time. */
   readonly jobs: number;
-  /** Requests that one stack has under way at the same time. */
+  /** Number of concurrent requests of each stack. */
   readonly concurrency: number;
-  /** Requests a second that the platform allows in all. */
+  /** Requests per second that the platform allows in total. */
   readonly rateLimit: number;
-  /** What the platform takes for one reset. */
-  readonly latency: number;
-  /** What an `up` takes besides its requests. */
-  readonly up: number;
+  /** Duration of one reset at the platform. */
+  readonly latencySeconds: number;
+  /** Duration of an `up` without requests. */
+  readonly upSeconds: number;
 }
 
 /**
- * Seconds for one rotation of all: the jobs run in waves, and each job is as fast as its share of the limit, or its
- * concurrency, lets it.
+ * Duration in seconds of one rotation of all databases. The jobs run in waves; the rate of each is limited by its share
+ * of the platform's rate limit and by its concurrency.
  */
-function calculated({ databases, stacks, jobs, concurrency, rateLimit, latency, up }: Plan): number {
-  const perSecond = Math.min(rateLimit / jobs, concurrency / latency);
-  return Math.ceil(stacks / jobs) * (up + databases / stacks / perSecond);
+function calculated({ databases, stacks, jobs, concurrency, rateLimit, latencySeconds, upSeconds }: Plan): number {
+  const perSecond = Math.min(rateLimit / jobs, concurrency / latencySeconds);
+  return Math.ceil(stacks / jobs) * (upSeconds + databases / stacks / perSecond);
 }
 
-async function simulate(plan: Omit<Plan, "up">): Promise<void> {
+async function simulate(plan: Omit<Plan, "upSeconds">): Promise<void> {
   const ids = databaseIds(plan.databases);
-  const platform = await startBenchPlatform({ databases: ids, latencyMs: plan.latency * 1000 });
+  const platform = await startBenchPlatform({ databases: ids, latencyMs: plan.latencySeconds * 1000 });
   const project = new Project({ example: "fleet-over-stacks" });
   const engine = pulumiCli.unavailable === undefined ? pulumiCli : localEngine;
   const environment = {
@@ -43,7 +43,7 @@ async function simulate(plan: Omit<Plan, "up">): Promise<void> {
   try {
     project.write("databases.txt", "");
     const empty = await openBenchStack(engine, project, environment, "part-0-of-1");
-    const { seconds: up } = await empty.up();
+    const { seconds: upSeconds } = await empty.up();
 
     project.write("databases.txt", ids.join("\n"));
     const waiting = await Promise.all(
@@ -58,24 +58,24 @@ async function simulate(plan: Omit<Plan, "up">): Promise<void> {
     await Promise.all(Array.from({ length: plan.jobs }, job));
     const measured = (performance.now() - began) / 1000;
     const requests = await platform.newRequests();
-    tell(`measured on the ${engine.name}`, { ...plan, up }, measured);
-    tell("calculated", { ...plan, up }, calculated({ ...plan, up }));
+    report(`measured on the ${engine.name}`, { ...plan, upSeconds }, measured);
+    report("calculated", { ...plan, upSeconds }, calculated({ ...plan, upSeconds }));
     if (requests !== plan.databases) throw new Error(`${requests} resets instead of ${plan.databases}`);
-    const many = { ...plan, up, databases: 100_000, stacks: 20, jobs: 10 };
-    tell("calculated", many, calculated(many));
+    const many = { ...plan, upSeconds, databases: 100_000, stacks: 20, jobs: 10 };
+    report("calculated", many, calculated(many));
   } finally {
     platform.close();
     project.remove();
   }
 }
 
-function tell(how: string, plan: Plan, seconds: number): void {
-  const { databases, stacks, jobs, concurrency, rateLimit, latency, up } = plan;
+function report(how: string, plan: Plan, seconds: number): void {
+  const { databases, stacks, jobs, concurrency, rateLimit, latencySeconds, upSeconds } = plan;
   console.log(
-    `${databases} databases, ${stacks} stacks, ${jobs} jobs at a time, ${concurrency} requests under way in each, ` +
-      `${rateLimit} requests a second allowed, ${latency * 1000} ms a reset, ${up.toFixed(1)} s for an empty up: ` +
+    `${databases} databases, ${stacks} stacks, ${jobs} concurrent jobs, ${concurrency} concurrent requests in each, ` +
+      `at most ${rateLimit} requests per second, ${latencySeconds * 1000} ms per reset, ${upSeconds.toFixed(1)} s for an empty up: ` +
       `${seconds.toFixed(0)} s (${how})`,
   );
 }
 
-void simulate({ databases: 10_000, stacks: 10, jobs: 2, concurrency: 8, rateLimit: 200, latency: 0.05 });
+void simulate({ databases: 10_000, stacks: 10, jobs: 2, concurrency: 8, rateLimit: 200, latencySeconds: 0.05 });

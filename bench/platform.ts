@@ -5,11 +5,11 @@ import { type AddressInfo } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import { type PlatformOptions, startPlatform } from "../local/platform/index";
 
-/** Keys of which a message waits all the time. */
+/** Number of keys with a waiting message. */
 const waitingKeys = 10_000;
-/** Requests that are under way at once. */
+/** Number of concurrent requests. */
 const connections = 32;
-/** Messages that were published and not delivered: with more, publishing waits. */
+/** Maximum number of published messages that are not delivered yet; publishing waits if there are more. */
 const mostBehind = 2_000;
 const queueToken = "bench";
 
@@ -19,22 +19,22 @@ interface Served {
   end(): void;
 }
 
-/** What a server's process uses: memory in MB after a collection, and milliseconds of a core since its start. */
+/** The usage of a server's process: memory after a garbage collection, and CPU time since its start. */
 interface Usage {
-  readonly rss: number;
-  readonly heap: number;
-  readonly cpu: number;
+  readonly rssMb: number;
+  readonly heapMb: number;
+  readonly cpuMs: number;
 }
 
 type Role = "platform" | "bare";
 
 /**
- * Publishes per second against a platform with 10,000 waiting keys, beside requests per second against a bare HTTP
- * server, both driven by the same code in the same run; then the platform's memory under load. Each server has a
- * process of its own; messages are delivered to this one.
+ * Compares publishes per second to a platform with 10,000 waiting keys with requests per second to a bare HTTP server,
+ * using the same client code in the same run. Then measures the platform's memory under load. Each server runs in its
+ * own process; messages are delivered to this one.
  *
- * @param seconds how long each server is measured
- * @param memorySeconds how long the memory is watched
+ * @param seconds duration of the measurement of each server
+ * @param memorySeconds duration of the memory measurement
  */
 export async function benchPlatform(seconds: number, memorySeconds: number): Promise<void> {
   const destination = await countingServer();
@@ -62,24 +62,24 @@ export async function benchPlatform(seconds: number, memorySeconds: number): Pro
 
   const bareRate = await measure(seconds, () => post(bare.url, "x".repeat(200), {}));
   const rate = await measure(seconds, publishOne);
-  const cpu = ((await platform.usage()).cpu - idle.cpu) / published;
-  console.log(`publishes with ${waitingKeys} waiting keys  ${rate.toFixed(0)}/s, each of them delivered`);
-  console.log(`of the platform, each takes          ${cpu.toFixed(2)} ms of one core, its delivery included`);
+  const cpu = ((await platform.usage()).cpuMs - idle.cpuMs) / published;
+  console.log(`publishes with ${waitingKeys} waiting keys  ${rate.toFixed(0)}/s, including delivery`);
+  console.log(`CPU time of the platform             ${cpu.toFixed(2)} ms each, including delivery`);
   console.log(`requests to a bare HTTP server       ${bareRate.toFixed(0)}/s`);
   console.log(`ratio                                ${(rate / bareRate).toFixed(2)}`);
 
-  console.log(`memory   rss ${idle.rss} MB, heap ${idle.heap} MB after a collection, before the load`);
+  console.log(`memory   rss ${idle.rssMb} MB, heap ${idle.heapMb} MB after a garbage collection, before the load`);
   for (let part = 1; part <= 6; part++) {
     const partRate = await measure(memorySeconds / 6, publishOne);
-    const { rss, heap } = await platform.usage();
+    const { rssMb, heapMb } = await platform.usage();
     const after = `after ${((memorySeconds / 6) * part).toFixed(0)} s of load at ${partRate.toFixed(0)}/s`;
-    console.log(`memory   rss ${rss} MB, heap ${heap} MB ${after}`);
+    console.log(`memory   rss ${rssMb} MB, heap ${heapMb} MB ${after}`);
   }
   [bare, platform, destination].forEach((server) => server.end());
   agent.destroy();
 }
 
-/** Two messages for each key, of which one a week may be delivered. */
+/** Two messages for each key, with a limit of one per week. */
 function waitingMessages(destination: string): string {
   const messages = Array.from({ length: 2 * waitingKeys }, (_, index) => ({
     destination,
@@ -121,7 +121,7 @@ function post(url: string, body: string, headers: Record<string, string>): Promi
   });
 }
 
-/** A bare server: it reads the body, and answers as much as the platform does. */
+/** A bare server. It reads the body, and its response has the size of the platform's. */
 async function countingServer(): Promise<{ url: string; count(): number; end(): void }> {
   let count = 0;
   const server = createServer((incoming, outgoing) => {
@@ -140,7 +140,7 @@ async function countingServer(): Promise<{ url: string; count(): number; end(): 
   return { url: `http://127.0.0.1:${port}`, count: () => count, end };
 }
 
-/** Starts a server in a process of its own. */
+/** Starts a server in its own process. */
 async function serve(role: Role): Promise<Served> {
   const child = fork(__filename, [role], { execArgv: [...process.execArgv, "--expose-gc"] });
   const [url] = (await once(child, "message")) as [string];
@@ -162,7 +162,11 @@ async function runRole(role: Role): Promise<void> {
     globalThis.gc?.();
     const { rss, heapUsed } = process.memoryUsage();
     const { user, system } = process.cpuUsage();
-    process.send!({ rss: megabytes(rss), heap: megabytes(heapUsed), cpu: (user + system) / 1000 } satisfies Usage);
+    process.send!({
+      rssMb: megabytes(rss),
+      heapMb: megabytes(heapUsed),
+      cpuMs: (user + system) / 1000,
+    } satisfies Usage);
   });
   process.on("disconnect", () => process.exit());
   process.send!(url);

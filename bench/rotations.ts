@@ -3,16 +3,20 @@ import { type Case, cases, type Row } from "./support/rows";
 import { runScenario, type Scenario } from "./support/scenario";
 import { type Budget } from "./support/budget";
 
-/** What one engine goes through. */
+/** A scenario of one engine. */
 interface Planned extends Scenario {
-  /** Done only where there is time for it; the others are what the checks need. */
+  /** Only run if there is time for it. The checks need the others. */
   readonly optional?: boolean;
 }
 
 /**
- * Rotations of databases by programs of each kind, on each engine that runs here. Returns what was skipped, and why.
+ * Measures rotations with each kind of program, on each available engine. @returns what was skipped, with the reason
  */
-export async function benchRotations(largest: number, budget: Budget, tell: (rows: Row[]) => void): Promise<string[]> {
+export async function benchRotations(
+  largest: number,
+  budget: Budget,
+  report: (rows: Row[]) => void,
+): Promise<string[]> {
   const skipped: string[] = [];
   const skip = (what: string): void => {
     console.log(`      ${what}`);
@@ -28,11 +32,11 @@ export async function benchRotations(largest: number, budget: Budget, tell: (row
     const { engine, subject, count } = scenario;
     const kind = `${subject} ${engine.name}`;
     if (scenario.optional && !budget.allows(kind, count, scenario.cases.length)) {
-      skip(`${engine.name}, ${subject}, ${count} databases: skipped, the time for it is used up`);
+      skip(`${engine.name}, ${subject}, ${count} databases: skipped, the time budget is used up`);
       continue;
     }
     const began = performance.now();
-    tell(await runScenario(scenario));
+    report(await runScenario(scenario));
     budget.note(kind, count, (performance.now() - began) / 1000 / scenario.cases.length);
   }
   return skipped;
@@ -41,23 +45,23 @@ export async function benchRotations(largest: number, budget: Budget, tell: (row
 function plan(engine: Engine): Planned[] {
   const isLocal = engine.name === localEngine.name;
   const firstUp: readonly Case[] = ["first up"];
-  // What the checks and the charts need.
+  // Needed by the checks and the charts.
   const few = (["handWritten", "passwordRotation", "fleet"] as const).flatMap((subject) =>
     [1, 10, 100].map((count): Planned => ({ engine, subject, count, cases: firstUp })),
   );
-  // The other cases, after a first up of their own. Those of a fleet are measured with 1,000; these take long on an
-  // engine that is slow with resources.
+  // The other cases, each after its own first up. Those of a fleet are measured with 1,000 databases. These are slow on
+  // the CLI.
   const others = (["handWritten", "passwordRotation"] as const).map((subject): Planned => {
     return { engine, subject, count: 100, cases: isLocal ? cases : ["first up", "rotate all"], optional: true };
   });
   const nothing: Planned = { engine, subject: "noop", count: 1, cases: firstUp };
   const fleet: Planned = { engine, subject: "fleet", count: 1000, cases: firstUp };
-  // The two that are held against each other take turns, and the median counts: a machine has better and worse moments.
+  // The two that are compared run in turns, and their median counts, because the speed of a machine varies.
   const turns = Array.from({ length: 4 }, () => [nothing, fleet]).flat();
   return [
     ...few,
     ...[nothing, { ...fleet, cases: isLocal ? cases : ([...firstUp, "rotate one", "rotate all"] as const) }, ...turns],
-    // The memory of a host does not depend on the engine.
+    // The memory of the provider host does not depend on the engine.
     ...(isLocal ? [{ ...fleet, count: 10_000, cases: ["first up", "nothing to do"] as const }] : []),
     { engine, subject: "handWritten", count: 1000, cases: firstUp },
     ...others,

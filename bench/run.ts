@@ -1,5 +1,5 @@
-// npm run bench [-- <databases>]: measures, prints a table, and writes docs/bench. With a number, what needs more
-// databases is left out, and nothing is written.
+// npm run bench [-- <databases>]: measures, prints a table, and writes docs/bench. With a number, measurements with
+// more databases are omitted, and nothing is written.
 import { benchEngine, type EngineTimes } from "./engine";
 import { benchHttp } from "./http";
 import { benchImports } from "./imports";
@@ -12,16 +12,20 @@ import { Budget } from "./support/budget";
 import { checkTable, table, writeReport } from "./support/report";
 import { type Row } from "./support/rows";
 
-/** Seconds after which nothing optional is begun: all must end within ten minutes. */
+/** Seconds after which no optional measurement starts, so that all end within ten minutes. */
 const secondsForAll = 540;
 
 async function main(given: string | undefined): Promise<void> {
   const largest = given === undefined ? Infinity : Number(given);
-  if (!(largest >= 1)) throw new Error(`${JSON.stringify(given)} is no number of databases`);
+  if (!(largest >= 1)) {
+    throw new Error(
+      `${JSON.stringify(given)} is not a number of databases. Nothing was measured: npm run bench -- 100`,
+    );
+  }
   const counts = [1, 10, 100, 1000].filter((count) => count <= largest);
   const budget = new Budget(secondsForAll);
   const rows: Row[] = [];
-  const tell = (measured: Row[]): void => {
+  const report = (measured: Row[]): void => {
     rows.push(...measured);
     for (const { where, subject, case: one, count, seconds } of measured) {
       console.log(
@@ -31,18 +35,18 @@ async function main(given: string | undefined): Promise<void> {
   };
   const imports = benchImports();
   await benchPlatform(2, 3);
-  await benchHttp(counts, tell);
-  await benchReads(counts, tell);
-  await benchNetwork(largest, tell);
-  tell((await benchEngine(Math.min(largest, 200))).flatMap(engineRows));
-  const skipped = await benchRotations(largest, budget, tell);
+  await benchHttp(counts, report);
+  await benchReads(counts, report);
+  await benchNetwork(largest, report);
+  report((await benchEngine(Math.min(largest, 200))).flatMap(engineRows));
+  const skipped = await benchRotations(largest, budget, report);
   const checks = [...imports, ...checksOf(rows)];
-  console.log(`\n${table(rows)}\n\n${checkTable(checks)}\n\n${budget.elapsed.toFixed(0)} s in all.`);
+  console.log(`\n${table(rows)}\n\n${checkTable(checks)}\n\n${budget.elapsed.toFixed(0)} s in total.`);
   if (given === undefined) writeReport(rows, checks, skipped);
   if (!checks.every(({ holds }) => holds)) process.exitCode = 1;
 }
 
-/** An engine by itself: resources that do nothing. */
+/** The engine alone, with resources that do nothing. */
 function engineRows({ resources, local, cli }: EngineTimes): Row[] {
   const row = { subject: "engine alone", case: "first up", count: resources };
   const rows = [{ ...row, where: "local engine", seconds: local }];

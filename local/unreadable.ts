@@ -1,6 +1,6 @@
 import { YAMLError } from "yaml";
 
-/** Why a YAML or JSON text cannot be read, without what the parser quotes of the text: that may hold secrets. */
+/** Why a YAML or JSON text could not be parsed. Omits the text that the parser quotes, which may contain secrets. */
 export function whyUnreadable(error: unknown): string {
   if (error instanceof SyntaxError) return "it is not valid JSON";
   if (error instanceof ReferenceError) return "it uses a YAML alias that is not defined";

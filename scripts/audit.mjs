@@ -1,4 +1,4 @@
-// npm run audit: known vulnerabilities of what is shipped. Not every registry answers that question.
+// npm run audit: known vulnerabilities of the shipped dependencies. Not every registry supports audits.
 import { spawnSync } from "node:child_process";
 import { root } from "./lib.mjs";
 
@@ -8,7 +8,7 @@ const { status, stdout, stderr } = spawnSync("npm", ["audit", "--omit=dev", "--a
   shell: true,
 });
 if (/audit endpoint returned an error|ENOAUDIT|ENOTFOUND|EAI_AGAIN|ECONNREFUSED/.test(stderr)) {
-  console.log("skipped: the package registry in use does not answer audit requests. Run this where it does.");
+  console.log("skipped: the package registry in use does not support audits. Run this with one that does.");
 } else {
   process.stdout.write(stdout);
   process.stderr.write(stderr);

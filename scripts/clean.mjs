@@ -1,4 +1,4 @@
-// A build into an old dist/ would pack files whose source is gone.
+// Removes the output of earlier builds, so that files without a source are not packed.
 import { rmSync } from "node:fs";
 for (const folder of ["../dist", "../local/dist"]) {
   rmSync(new URL(folder, import.meta.url), { recursive: true, force: true });

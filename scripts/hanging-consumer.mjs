@@ -1,4 +1,4 @@
-// The quickstart's outage: a consumer that takes messages and answers none, and messages for it.
+// The outage of the quickstart: a consumer that never responds, and messages for it.
 import { once } from "node:events";
 import { createServer } from "node:http";
 
@@ -8,7 +8,7 @@ export async function startHangingConsumer() {
   await once(server.listen(0, "127.0.0.1"), "listening");
   return {
     url: `http://127.0.0.1:${server.address().port}`,
-    /** Waits until it has taken so many messages in all. @throws AbortError after half a minute without one */
+    /** Waits for the given total number of messages. @throws AbortError after 30 seconds without one */
     async took(count) {
       while (taken < count) await once(server, "request", { signal: AbortSignal.timeout(30_000) });
     },
@@ -19,7 +19,7 @@ export async function startHangingConsumer() {
   };
 }
 
-/** @param what `limits` as in the header, such as "parallelism=5" */
+/** Publishes messages. `limits` has the format of the header, such as "parallelism=5". */
 export async function publish(platform, { flowControlKey, limits, destination, count }) {
   const headers = {
     authorization: `Bearer ${platform.queueToken}`,
@@ -28,7 +28,7 @@ export async function publish(platform, { flowControlKey, limits, destination, c
   };
   for (let number = 1; number <= count; number++) {
     const body = `order ${number}`;
-    const answer = await fetch(`${platform.url}/v2/publish/${destination}`, { method: "POST", headers, body });
-    if (!answer.ok) throw new Error(`The message was not published: ${answer.status} ${await answer.text()}`);
+    const response = await fetch(`${platform.url}/v2/publish/${destination}`, { method: "POST", headers, body });
+    if (!response.ok) throw new Error(`The message was not published: ${response.status} ${await response.text()}`);
   }
 }

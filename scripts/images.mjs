@@ -1,4 +1,4 @@
-// npm run images: the pictures of README and docs/, from real runs: the quickstart's session and the console's page.
+// npm run images: the images in README and docs/, recorded from a run of the quickstart and from the console.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -25,17 +25,18 @@ async function recordQuickstart() {
   createInterface(run.stdout).on("line", (text) => lines.push({ text, at: Date.now() }));
   const [code] = await once(run, "close");
   if (code !== 0) throw new Error(`The quickstart failed (exit code ${code}).`);
-  const title = "npm run quickstart: a password is rotated, waiting messages go, and the stack shows the counters";
+  const title =
+    "npm run quickstart: a password is rotated, waiting messages are delivered, and the stack shows the counters";
   writeFileSync(join(folder, "quickstart.svg"), terminalSvg(title, lines));
 }
 
-/** The console after a minute and a half of messages, and of what an operator does about them. */
+/** The console after 90 seconds of messages and actions of an operator. */
 async function photographConsole() {
   const { startPlatform } = require("../local/dist");
   const { openChromium } = require("../test/support/chromium");
   const platform = await startPlatform({ databases: ["cache", "sessions", "analytics"], flowControlKeys: [] });
   const hanging = await startHangingConsumer();
-  // Answers after a moment.
+  // Responds after a delay.
   const slow = createServer((_request, response) => void setTimeout(() => response.end(), 400 + 800 * Math.random()));
   await once(slow.listen(0, "127.0.0.1"), "listening");
   const slowUrl = `http://127.0.0.1:${slow.address().port}`;

@@ -30,7 +30,7 @@ export function runAndRead(command, args, options = {}) {
   return new Promise((resolve) => child.on("close", (code) => resolve({ code: code ?? 1, output })));
 }
 
-/** The file of a package's command, which Node can run on every system. */
+/** The path of a package's command. Node can run it on every system. */
 export function bin(path) {
   return join(root, "node_modules", path);
 }

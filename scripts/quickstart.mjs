@@ -1,4 +1,4 @@
-// npm run quickstart: a rotation and a flow-control reset on this machine, with no account.
+// npm run quickstart: a rotation and a flow-control reset on this machine, without an account.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, rmSync } from "node:fs";
@@ -17,7 +17,7 @@ const { startPlatform } = createRequire(import.meta.url)(join(root, "local", "di
 const platform = await startPlatform({
   databases: ["cache"],
   flowControlKeys: [],
-  credentialsInAnswer: "always",
+  credentialsInResponse: "always",
 });
 const consumer = await startHangingConsumer();
 
@@ -29,7 +29,7 @@ const environment = {
   PULUMI_CONFIG_PASSPHRASE: "quickstart",
   PULUMI_BACKEND_URL: `file://${folder}`,
   PULUMI_SKIP_UPDATE_CHECK: "true",
-  // Credentials from the environment stand in no state; addresses and names are configuration.
+  // Credentials from the environment are not saved in the state. Addresses and names are configuration.
   REKEY_USERNAME: platform.username,
   REKEY_PASSWORD: platform.password,
   REKEY_QUEUE_TOKEN: platform.queueToken,
@@ -37,9 +37,11 @@ const environment = {
 const hasPulumi = spawnSync("pulumi", ["version"], { stdio: "ignore" }).status === 0;
 
 try {
-  say(`A platform runs on this machine at ${platform.url}; it ends with this script.`);
+  say(`A local platform is running at ${platform.url}. It ends with this script.`);
   say(
-    hasPulumi ? "The engine is `pulumi`, from your PATH." : "There is no `pulumi` on PATH: the engine is Rekey's own.",
+    hasPulumi
+      ? "The engine is `pulumi` from your PATH."
+      : "`pulumi` is not on PATH, so the engine is Rekey's local engine.",
   );
   await publish(platform, {
     flowControlKey: "orders",
@@ -48,52 +50,50 @@ try {
     count: 12,
   });
   await consumer.took(5);
-  say("12 messages are published, of which 5 may run at once. Their consumer hangs: 5 run for ever, 7 wait.");
+  say("12 messages are published, of which 5 may run at the same time. Their consumer hangs: 5 never end, and 7 wait.");
   if (hasPulumi) await engine("stack", "init", stack);
   await engine("config", "set", "rekey:baseUrl", platform.url, "--stack", stack);
   await engine("config", "set", "rekey:queueUrl", platform.url, "--stack", stack);
   await engine("config", "set", "databaseId", "cache", "--stack", stack);
   await engine("config", "set", "flowControlKey", "orders", "--stack", stack);
 
-  say("1. Preview: shows what would be done. Nothing is sent.");
+  say("1. Preview: shows the planned changes. No reset is sent.");
   await engine("preview", "--stack", stack);
   expectResets(0);
-  say("2. Up: the password is reset, and the flow-control key: its next 5 messages are dispatched.");
+  say("2. Up: resets the password and the flow-control key, whose next 5 messages are dispatched.");
   await up();
   expectResets(1);
   await consumer.took(10);
-  console.log("   (the consumer was handed 10 of the 12 messages)");
-  say("3. Up again: nothing has changed, so nothing is rotated twice.");
+  console.log("   (the consumer has received 10 of the 12 messages)");
+  say("3. Up again: nothing has changed, so nothing is reset.");
   await up();
   expectResets(1);
-  say("4. A new version asks for one more reset.");
+  say("4. A new version requests one more reset.");
   await engine("config", "set", "version", "2", "--stack", stack);
   await up();
   expectResets(2);
-  say("The stack's outputs, with the counters of the flow-control key before its reset and now:");
+  say("The stack's outputs, with the counters of the flow-control key before the reset and now:");
   await engine(...(hasPulumi ? ["stack", "output"] : ["output"]), "--stack", stack);
 } finally {
   await platform.close();
   consumer.close();
 }
-say(`That was all of it: ${platform.resetCount} password resets, as counted by the platform.
+say(`Done: the platform counted ${platform.resetCount} password resets.
 
-With your own account, in your own Pulumi project:
+To use it with your own account, in your own Pulumi project:
   npm install pulumi-rekey
   pulumi config set rekey:baseUrl https://…            the platform's management interface
   pulumi config set rekey:queueUrl https://…           its message queue
   pulumi config set rekey:username you@example.com
   pulumi config set --secret rekey:password …          or REKEY_PASSWORD in the environment
   pulumi config set --secret rekey:queueToken …        or REKEY_QUEUE_TOKEN
-The program is examples/quickstart/index.ts; README.md says what rotates, and what never does.`);
+The program is examples/quickstart/index.ts. README.md describes what triggers a reset.`);
 
 function up() {
   return engine("up", "--yes", "--skip-preview", "--stack", stack);
 }
 
-/**
- * Runs a command of `pulumi`, or the same of the local engine; not synchronously, because the platform runs in here.
- */
+/** Runs a command of `pulumi` or of the local engine. Not synchronously, because the platform runs in this process. */
 async function engine(...args) {
   const local = [join(root, "local", "dist", "cli", "main.js"), ...args, "--state-dir", folder];
   const [command, all] = hasPulumi ? ["pulumi", args] : [process.execPath, local];
@@ -103,9 +103,9 @@ async function engine(...args) {
 
 function expectResets(count) {
   if (platform.resetCount !== count) {
-    fail(`The platform counts ${platform.resetCount} password resets; ${count} were expected.`);
+    fail(`The platform counted ${platform.resetCount} password resets instead of ${count}.`);
   }
-  console.log(`   (the platform counts ${count} password reset${count === 1 ? "" : "s"})`);
+  console.log(`   (the platform has counted ${count} password reset${count === 1 ? "" : "s"})`);
 }
 
 function say(text) {

@@ -1,4 +1,4 @@
-// Mocha's own report, then the ten slowest files, then the one line that machines read.
+// Mocha's report, the ten slowest files, and one machine-readable line.
 const { relative } = require("node:path");
 const { reporters, Runner } = require("mocha");
 

@@ -1,4 +1,4 @@
-// npm run sbom: the bill of the materials that are shipped, as CycloneDX, in sbom.json.
+// npm run sbom: writes the software bill of materials of the shipped packages (CycloneDX) to sbom.json.
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,12 +1,12 @@
-// A terminal session as an SVG that plays by itself. Where motion is not wanted it shows the end.
+// A terminal session as an animated SVG. With reduced motion, it shows the end.
 
 const [columns, rows] = [108, 28];
 const [characterWidth, lineHeight, margin] = [8.43, 19, 16];
 const [width, height] = [Math.ceil(columns * characterWidth) + 2 * margin, rows * lineHeight + 2 * margin];
-/** Milliseconds: a line comes so long after the one before, whatever was measured; the end is shown for so long. */
-const [shortestWait, longestWait, end] = [90, 900, 6_000];
+/** Minimum and maximum delay between lines, and how long the end is shown. */
+const [minDelayMs, maxDelayMs, endMs] = [90, 900, 6_000];
 
-/** @param lines `{ text, at }`, `at` in milliseconds; the text has no colours */
+/** @param lines `{ text, at }`, with `at` in milliseconds and text without colours */
 export function terminalSvg(title, lines) {
   const texts = lines.map(({ text }, index) => {
     const weight = /^(\$|\d\.) /.test(text) ? ' class="step"' : "";
@@ -32,21 +32,21 @@ ${texts.join("\n")}
 `;
 }
 
-/** The lines move up one by one: what has not come yet is below the screen. */
+/** The lines move up one by one. Lines that are not shown yet are below the screen. */
 function keyframes(lines) {
   let time = 0;
   const moves = lines.map(({ at }, index) => {
-    time += index === 0 ? 0 : Math.min(Math.max(at - lines[index - 1].at, shortestWait), longestWait);
+    time += index === 0 ? 0 : Math.min(Math.max(at - lines[index - 1].at, minDelayMs), maxDelayMs);
     return { time, shown: index + 1 };
   });
-  const length = time + end;
+  const length = time + endMs;
   const frames = moves.map(
     ({ time: at, shown }) => `${((100 * at) / length).toFixed(2)}% { transform: ${offset(shown)}; }`,
   );
   return { frames, length };
 }
 
-/** So far the session is moved where so many lines are shown: the last of them is at the bottom of the screen. */
+/** The vertical offset with the given number of lines, whose last one is at the bottom of the screen. */
 function offset(shown) {
   return `translateY(${(rows - shown) * lineHeight}px)`;
 }

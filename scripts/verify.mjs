@@ -5,7 +5,7 @@ import { join } from "node:path";
 ensureInstalled();
 build();
 
-let [passed, failed, skipped] = [1, 0, 0]; // The build ends the script when it fails.
+let [passed, failed, skipped] = [1, 0, 0]; // A failed build ends the script.
 const checks = {
   format: [bin("prettier/bin/prettier.cjs"), "--check", "."],
   lint: [bin("eslint/bin/eslint.js"), "."],
@@ -21,7 +21,7 @@ for (const [name, args] of Object.entries(checks)) {
   else failed++;
 }
 
-// The same command as `npm test`, then the files that it leaves out.
+// The same command as `npm test`, then the slow files.
 for (const selected of ["fast", "slow"]) {
   const tests = await runAndRead(process.execPath, [join(root, "scripts", "test.mjs"), selected]);
   const counts = /^(\d+) passed, (\d+) failed, (\d+) skipped$/m.exec(tests.output)?.slice(1).map(Number);

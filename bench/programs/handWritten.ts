@@ -15,14 +15,14 @@ async function resetPassword(databaseId: string): Promise<Record<string, unknown
     throw new Error("Set REKEY_BASE_URL, REKEY_USERNAME and REKEY_PASSWORD.");
   }
   try {
-    const answer = await axios.post<Record<string, unknown>>(
+    const response = await axios.post<Record<string, unknown>>(
       `${REKEY_BASE_URL}/v2/keyvalue/reset-password/${encodeURIComponent(databaseId)}`,
       undefined,
       { auth: { username: REKEY_USERNAME, password: REKEY_PASSWORD }, timeout: 60_000 },
     );
-    return answer.data;
+    return response.data;
   } catch (error) {
-    // The error itself holds the request, and so the password.
+    // The error contains the request, and so the password.
     if (!axios.isAxiosError(error)) throw error;
     const why = error.response ? `${error.response.status} ${JSON.stringify(error.response.data)}` : error.message;
     throw new Error(`Could not reset the password of ${databaseId}: ${why}`);

@@ -1,4 +1,4 @@
-// One resource that does nothing: what an `up` costs before there is anything to do.
+// One resource that does nothing, to measure the overhead of an `up`.
 import * as pulumi from "@pulumi/pulumi";
 
 const provider: pulumi.dynamic.ResourceProvider = {

@@ -1,7 +1,7 @@
-/** The time that all benchmarks together may take. */
+/** The time limit of all benchmarks together. */
 export class Budget {
   readonly #began = performance.now();
-  /** What one case of each kind took so far. */
+  /** Duration of one case of each kind so far. */
   readonly #seen: { readonly kind: string; readonly count: number; readonly seconds: number }[] = [];
 
   constructor(private readonly seconds: number) {}
@@ -14,7 +14,7 @@ export class Budget {
     this.#seen.push({ kind, count, seconds });
   }
 
-  /** Whether there is time for so many cases, as the largest run of their kind that was no larger leads to expect. */
+  /** Whether there is time for more cases, estimated from the largest run of their kind that was not larger. */
   allows(kind: string, count: number, cases: number): boolean {
     const smaller = this.#seen.filter((seen) => seen.kind === kind && seen.count <= count);
     const seen = smaller.sort((a, b) => b.count - a.count)[0] ?? { count, seconds: 0 };

@@ -1,4 +1,4 @@
-/** Points of one line, or the bars of one kind, by what stands below the axis. */
+/** The points of one line. */
 export interface Series {
   readonly name: string;
   readonly points: readonly { readonly x: number; readonly y: number }[];
@@ -7,7 +7,7 @@ export interface Series {
 const [width, height, left, right, top, bottom] = [720, 380, 64, 190, 48, 48];
 const colours = ["#d1495b", "#3a86c8", "#2a9d5c", "#b8860b", "#8a63c9", "#6c757d"];
 
-/** A chart of lines with logarithmic axes, as SVG that can be read on a light and on a dark page. */
+/** A line chart with logarithmic axes, as SVG for light and dark pages. */
 export function lineChart(title: string, xTitle: string, yTitle: string, given: readonly Series[]): string {
   const series = given.filter(({ points }) => points.length > 0);
   const all = series.flatMap(({ points }) => points);
@@ -56,7 +56,7 @@ ${parts.join("\n")}
 `;
 }
 
-/** Whole powers of ten around the values, and where a value stands between them. */
+/** The powers of ten around the values, and a function from a value to its position. */
 function logScale(values: readonly number[], from: number, to: number) {
   const low = Math.floor(Math.log10(Math.min(...values)));
   const high = Math.max(low + 1, Math.ceil(Math.log10(Math.max(...values))));

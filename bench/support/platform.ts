@@ -5,7 +5,7 @@ import { type PlatformOptions } from "../../local/platform/index";
 import { environmentOf } from "../../test/support/project";
 
 export interface BenchPlatformOptions extends Pick<PlatformOptions, "databases" | "flowControlKeys"> {
-  /** Milliseconds that each answer takes at least. */
+  /** Minimum duration of each response in milliseconds. */
   readonly latencyMs?: number;
 }
 
@@ -23,13 +23,13 @@ export interface BenchPlatform {
   close(): void;
 }
 
-/** Starts a local platform in a process of its own. */
+/** Starts a local platform in its own process. */
 export async function startBenchPlatform(options: BenchPlatformOptions): Promise<BenchPlatform> {
   const child = fork(join(__dirname, "platformProcess.cjs"));
   const ask = async (message: object): Promise<unknown> => {
-    const answer = once(child, "message");
+    const reply = once(child, "message");
     child.send(message);
-    return (await answer)[0] as unknown;
+    return (await reply)[0] as unknown;
   };
   const newSpan = () => ask({}) as ReturnType<BenchPlatform["newSpan"]>;
   const credentials = (await ask(options)) as Pick<BenchPlatform, "url" | "username" | "password" | "queueToken">;

@@ -36,7 +36,7 @@ export function checkTable(checks: readonly Check[]): string {
   return aligned([["check", "measured", "at most", ""], ...lines]);
 }
 
-/** Writes the results, as JSON and Markdown, and the charts. */
+/** Writes the results as JSON and Markdown, and the charts. */
 export function writeReport(rows: readonly Row[], checks: readonly Check[], skipped: readonly string[]): void {
   mkdirSync(folder, { recursive: true });
   const write = (file: string, text: string): void => writeFileSync(join(folder, file), text);

@@ -1,27 +1,27 @@
-/** The cases that are measured of a program with databases, in the order in which one stack goes through them. */
+/** The measured cases of a program, in the order of their execution on one stack. */
 export const cases = ["preview", "first up", "nothing to do", "rotate one", "rotate all"] as const;
 export type Case = (typeof cases)[number];
 
 /** One measurement. */
 export interface Row {
-  /** Where it ran: an engine, or nowhere but on the wire. */
+  /** The engine, or `wire` without an engine. */
   readonly where: string;
   /** Milliseconds, if there was a network in between. The time is then that from the first to the last request. */
   readonly roundTripMs?: number;
   readonly subject: string;
   readonly case: string;
-  /** Databases, or flow-control keys. */
+  /** Number of databases or flow-control keys. */
   readonly count: number;
   readonly seconds: number;
-  /** Requests that the platform answered. */
+  /** Number of requests to the platform. */
   readonly requests?: number;
-  /** Bytes, most memory of the provider host. */
+  /** Peak memory of the provider host in bytes. */
   readonly hostPeak?: number | undefined;
-  /** Bytes of the resources in the state afterwards. */
+  /** Size of the resources in the state, in bytes. */
   readonly stateSize?: number;
 }
 
-/** What must hold, and whether it does. */
+/** A measured value and its limit. */
 export interface Check {
   readonly what: string;
   readonly value: number;
@@ -44,8 +44,8 @@ export function secondsOf(rows: readonly Row[], wanted: Partial<Row>): number | 
   return median(matching(rows, wanted).map(({ seconds }) => seconds));
 }
 
-export function matching(rows: readonly Row[], wanted: Partial<Row>): Row[] {
-  const entries = Object.entries(wanted) as [keyof Row, unknown][];
+export function matching(rows: readonly Row[], filter: Partial<Row>): Row[] {
+  const entries = Object.entries(filter) as [keyof Row, unknown][];
   return rows.filter((row) => entries.every(([name, value]) => row[name] === value));
 }
 

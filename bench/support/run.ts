@@ -4,17 +4,17 @@ import { readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** What a command took. */
+/** The measurements of a command. */
 export interface Measured {
   readonly seconds: number;
   readonly printed: string;
-  /** Bytes, most memory of the provider host; undefined where the command started none, or none for long enough. */
+  /** Peak memory of the provider host in bytes; undefined if the command started none, or not for long enough. */
   readonly hostPeak: number | undefined;
 }
 
 const hostMemory = join(tmpdir(), `rekey-bench-memory-${process.pid}`);
 
-/** Runs a command to its end. @throws Error with what it printed, where it fails */
+/** Runs a command. @throws Error with its output if it fails */
 export async function measure(
   command: string,
   args: readonly string[],
@@ -35,7 +35,9 @@ export async function measure(
   }
   const [code] = (await once(child, "close")) as [number | null];
   const seconds = (performance.now() - began) / 1000;
-  if (code !== 0) throw new Error(`${[command, ...args].join(" ")} ended with ${code}:\n${printed.slice(-4000)}`);
+  if (code !== 0) {
+    throw new Error(`${[command, ...args].join(" ")} failed (exit code ${code}):\n${printed.slice(-4000)}`);
+  }
   return { seconds, printed, hostPeak: readHostPeak() };
 }
 

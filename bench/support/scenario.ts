@@ -6,10 +6,10 @@ import { databaseIds, startBenchPlatform } from "./platform";
 import { type Case, cases, type Row } from "./rows";
 import { openBenchStack } from "./stack";
 
-/** The programs that are measured, by their files in `bench/programs`. */
+/** The measured programs, by file name in `bench/programs`. */
 type Subject = "noop" | "handWritten" | "passwordRotation" | "fleet";
 
-/** One program with so many databases, and the cases that one stack of it goes through. */
+/** A program with a number of databases, and the cases to measure on one stack. */
 export interface Scenario {
   readonly engine: Engine;
   readonly subject: Subject;
@@ -18,15 +18,15 @@ export interface Scenario {
 }
 
 /**
- * Runs a scenario on a platform and a stack of its own.
- * @throws Error where a case sent another number of requests than it must
+ * Runs a scenario on its own platform and stack.
+ * @throws Error if a case sends a wrong number of requests
  */
-export async function runScenario({ engine, subject, count, cases: wanted }: Scenario): Promise<Row[]> {
+export async function runScenario({ engine, subject, count, cases: selected }: Scenario): Promise<Row[]> {
   const ids = databaseIds(count);
   const platform = await startBenchPlatform({ databases: ids });
   const program = readFileSync(join(__dirname, "..", "programs", `${subject}.ts`), "utf8");
   const project = new Project(program, { main: "index.ts", packages: ["axios"] });
-  const want = (first: string, others: string): string =>
+  const setVersions = (first: string, others: string): string =>
     project.write(
       "databases.json",
       JSON.stringify(Object.fromEntries(ids.map((id, index) => [id, index === 0 ? first : others]))),
@@ -42,10 +42,10 @@ export async function runScenario({ engine, subject, count, cases: wanted }: Sce
   try {
     const stack = await openBenchStack(engine, project, platform.environment);
     const rows: Row[] = [];
-    want("1", "1");
-    for (const one of cases.filter((each) => wanted.includes(each))) {
-      if (one === "rotate one") want("2", "1");
-      if (one === "rotate all") want("3", "3");
+    setVersions("1", "1");
+    for (const one of cases.filter((each) => selected.includes(each))) {
+      if (one === "rotate one") setVersions("2", "1");
+      if (one === "rotate all") setVersions("3", "3");
       const { seconds, hostPeak } = await (one === "preview" ? stack.preview() : stack.up());
       const requests = await platform.newRequests();
       if (requests !== expected[one]) {

@@ -3,15 +3,15 @@ import { engineEnvironment } from "../../test/support/engineProcess";
 import { type Project } from "../../test/support/project";
 import { type Measured, measure } from "./run";
 
-/** A stack whose operations are measured on the engine's command line, as a user starts it. */
+/** A stack whose operations are measured with the engine's command line. */
 export interface BenchStack {
   preview(): Promise<Measured>;
   up(): Promise<Measured>;
-  /** Bytes of the resources in the state, without what is only layout. */
+  /** Size of the resources in the state in bytes, without white space. */
   stateSize(): Promise<number>;
 }
 
-/** Makes a new stack of a project. */
+/** Creates a stack. */
 export async function openBenchStack(
   engine: Engine,
   { directory }: Project,

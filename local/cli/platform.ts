@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type * as local from "../platform/index";
 import {
-  type CredentialsInAnswer,
+  type CredentialsInResponse,
   type PlatformOptions,
   type PlatformRequest,
   type PlatformSeed,
@@ -17,44 +17,42 @@ interface Flags {
   readonly username?: string;
   readonly password?: string;
   readonly queueToken?: string;
-  readonly credentials: CredentialsInAnswer;
+  readonly credentials: CredentialsInResponse;
   readonly redis?: true | string;
   readonly seed?: string;
   readonly json?: true;
 }
 
-/**
- * Adds `rekey-local platform`, which runs the local platform until it is told to end, and `rekey-local platform save`.
- */
+/** Adds `rekey-local platform`, which runs the local platform until it is stopped, and `rekey-local platform save`. */
 export function addPlatformCommand(program: Command): void {
   const platformCommand = program
     .command("platform")
     .description(
-      "run a local platform for development and tests; it keeps everything in memory, and ends with the process that started it",
+      "run a local platform for development and tests; it keeps all data in memory and stops with its parent process",
     )
-    .option("--port <number>", "port to listen at; 0 takes a free one", port, 0)
-    .option("--host <address>", "address to listen at", "127.0.0.1")
-    .option("--database <id...>", "databases to have (default: db-quickstart and db-sessions)")
-    .option("--flow-control-key <key...>", "flow-control keys to have (default: orders and emails)")
+    .option("--port <number>", "port to listen on; 0 selects a free port", port, 0)
+    .option("--host <address>", "address to listen on", "127.0.0.1")
+    .option("--database <id...>", "ids of the databases (default: db-quickstart and db-sessions)")
+    .option("--flow-control-key <key...>", "flow-control keys (default: orders and emails)")
     .option("--username <name>", "user name of the management interface (default: random)")
     .option("--password <password>", "password of the management interface (default: random)")
     .option("--queue-token <token>", "token of the queue interface (default: random)")
     .addOption(
-      new Option("--credentials <when>", "whether a password reset answers the new credentials")
+      new Option("--credentials <when>", "whether the response to a password reset contains the new credentials")
         .choices(["never", "always"])
-        .default("never"),
+        .default("always"),
     )
     .option(
       "--redis [address]",
-      "make each database a user of a real Redis: of a redis-server started for it, or of the one at redis://…",
+      "make each database a user of a real Redis: a redis-server that is started, or the one at redis://…",
     )
     .option(
       "--seed <file>",
-      "databases, flow-control keys and credentials to begin with, YAML or JSON; other flags win over it",
+      "YAML or JSON file with databases, flow-control keys and credentials; other options take precedence",
     )
-    .option("--json", "print one JSON object a line: first the platform, then each request")
+    .option("--json", "print one JSON object per line: first the platform, then each request")
     .action(async (flags: Flags, command: Command) => {
-      // Loaded only here: no other command needs a server.
+      // Loaded here because no other command needs a server.
       const { PlatformOptionError, readSeed, startPlatform } = require("../platform/index") as typeof local;
       const print = flags.json ? asJson : asText;
       const signalled = new Promise((resolve) =>
@@ -79,15 +77,12 @@ export function addPlatformCommand(program: Command): void {
   platformCommand
     .command("save [file]")
     .description(
-      "save the running platform as a seed file, passwords included, JSON or YAML by its name (default: print YAML); it is the one of REKEY_BASE_URL, REKEY_USERNAME and REKEY_PASSWORD",
+      "save the state of the running platform, including passwords, as a seed file: JSON if the name ends in .json, else YAML (default: print YAML). Needs REKEY_BASE_URL, REKEY_USERNAME and REKEY_PASSWORD",
     )
     .action(savePlatform);
 }
 
-/**
- * Resolves when the process that started this one has ended: npx, for one, ends at a signal that does not reach its
- * child.
- */
+/** Resolves when the parent process has ended. npx, for example, ends on a signal that does not reach its child. */
 function parentEnded(): Promise<void> {
   const parent = process.ppid;
   return new Promise((resolve) => {
@@ -113,7 +108,7 @@ function platformOptions(
     queueToken: flags.queueToken ?? seed.queueToken,
     databases: flags.database ?? seed.databases,
     flowControlKeys: flags.flowControlKey ?? seed.flowControlKeys,
-    credentialsInAnswer: flags.credentials,
+    credentialsInResponse: flags.credentials,
     redis: flags.redis,
     onRequest,
   };
@@ -121,7 +116,7 @@ function platformOptions(
 
 function port(text: string): number {
   if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535) {
-    throw new InvalidArgumentError("It must be a whole number from 0 to 65535.");
+    throw new InvalidArgumentError("It must be an integer from 0 to 65535.");
   }
   return Number(text);
 }

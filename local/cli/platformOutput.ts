@@ -25,8 +25,8 @@ export const asText = {
     const variables = Object.entries(environment(platform));
     process.stdout.write(
       [
-        `Local platform at ${platform.url} (both interfaces)`,
-        "It keeps everything in memory, and is for development and tests. `rekey-local platform save` writes it to a file.",
+        `Local platform at ${platform.url} (management interface and message queue)`,
+        "For development and tests. It keeps all data in memory; `rekey-local platform save` saves it to a file.",
         "",
         `  databases          ${databases.join(", ")}`,
         ...(platform.redisUrl ? [`  Redis              ${platform.redisUrl}, user rekey-<database>`] : []),
@@ -35,16 +35,16 @@ export const asText = {
         `  password           ${platform.password}`,
         `  queue token        ${platform.queueToken}`,
         "",
-        "Its console, for a browser; the link carries the credentials:",
+        "Open the console in a browser. The link contains the credentials:",
         `  ${platform.consoleUrl}`,
         "",
-        "In a stack (with the local engine: `rekey-local config set`):",
+        "Settings for a stack (with the local engine, use `rekey-local config set`):",
         ...configuration(platform).map((setting) => `  pulumi config set ${setting}`),
         "",
-        "or in the environment:",
+        "or for the environment:",
         ...variables.map(([name, value]) => `  export ${name}=${quoted(value)}`),
         "",
-        "Ctrl+C ends it. Requests:",
+        "Press Ctrl+C to stop. Requests:",
         "",
       ].join("\n"),
     );
@@ -82,7 +82,7 @@ function configuration({ url, username, password, queueToken }: Platform): strin
   ];
 }
 
-/** A value as one word of a POSIX shell. */
+/** A value quoted for a POSIX shell. */
 function quoted(value: string): string {
   return /^[\w@%+=:,./-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`;
 }

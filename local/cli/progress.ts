@@ -1,9 +1,6 @@
 import { type EngineEvent, type OperationOptions, type OperationResult } from "../engine/index";
 
-/**
- * Shows an operation while it runs: its lines, and on a terminal a count of what is done, which the next line
- * overwrites.
- */
+/** Shows a running operation: its output and, on a terminal, a progress line that the next line overwrites. */
 export class Progress {
   readonly options: OperationOptions;
   readonly #steps: object[] = [];
@@ -34,7 +31,7 @@ export class Progress {
     this.#clear();
   }
 
-  /** What `--json` prints; secrets stay masked. */
+  /** The output of `--json`. Secrets are masked. */
   toJson({ result, changes, outputs, diagnostics }: OperationResult): object {
     const shown = Object.entries(outputs).map(([key, { value, secret }]) => [key, secret ? "[secret]" : value]);
     return {

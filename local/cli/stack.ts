@@ -26,38 +26,38 @@ interface OperationFlags extends StackFlags {
 type Run = (stack: LocalStack, flags: OperationFlags, options: OperationOptions) => Promise<OperationResult>;
 
 /**
- * Adds the commands of `pulumi` that the local engine does, with the same names; it needs no `pulumi` CLI and no
- * account.
+ * Adds the commands of `pulumi` that the local engine supports, with the same names. They need neither the `pulumi` CLI
+ * nor an account.
  */
 export function addStackCommands(program: Command): void {
   program.configureOutput({
     outputError: (text, write) => {
       const unknown = /unknown (option|command) '([^']*)'/.exec(text)?.[2];
-      const sentence = "is not supported by the local engine; the `pulumi` CLI does it, or it is misspelt";
-      write(unknown === undefined ? text : `error: ${unknown} ${sentence}. See: rekey-local --help\n`);
+      const problem = "is not supported by the local engine. Check the spelling, or use the `pulumi` CLI";
+      write(unknown === undefined ? text : `error: ${unknown} ${problem}. See: rekey-local --help\n`);
     },
   });
 
   operation(program, "preview", "show what `up` would do")
-    .option("-r, --refresh", "read every resource anew first")
-    .option("--diff", "show which inputs of each resource change")
+    .option("-r, --refresh", "refresh the state before the operation")
+    .option("--diff", "show the changed inputs of each resource")
     .action(async (flags: OperationFlags) => void (await operate(flags, previews.up)));
-  operation(program, "up", "make everything as the program says")
+  operation(program, "up", "create, update and delete resources as the program declares")
     .alias("update")
-    .option("-r, --refresh", "read every resource anew first")
-    .option("--diff", "show which inputs of each resource change")
+    .option("-r, --refresh", "refresh the state before the operation")
+    .option("--diff", "show the changed inputs of each resource")
     .action((flags: OperationFlags) =>
       change(flags, "update", previews.up, (s, f, o) => s.up({ ...o, refresh: f.refresh })),
     );
-  operation(program, "refresh", "read every resource anew")
-    .option("--clear-pending-creates", "forget creates that were interrupted")
+  operation(program, "refresh", "read the actual state of every resource")
+    .option("--clear-pending-creates", "forget resource creations that were interrupted")
     .action((flags: OperationFlags) =>
       change(flags, "refresh", previews.refresh, (s, f, o) =>
         s.refresh({ ...o, clearPendingCreates: f.clearPendingCreates }),
       ),
     );
-  operation(program, "destroy", "delete everything")
-    .option("-r, --refresh", "read every resource anew first")
+  operation(program, "destroy", "delete all resources of the stack")
+    .option("-r, --refresh", "refresh the state before the operation")
     .action((flags: OperationFlags) =>
       change(flags, "destroy", previews.destroy, (s, f, o) => s.destroy({ ...o, refresh: f.refresh })),
     );
@@ -65,17 +65,17 @@ export function addStackCommands(program: Command): void {
     .option("-j, --json", "print JSON")
     .option("--show-secrets", "show secrets in plain text")
     .action(showOutputs);
-  stackCommand(program, "export", "print the state, as `pulumi stack export` does")
-    .option("--file <path>", "where to write it (default: standard output)")
-    .option("--show-secrets", "with the secrets in plain text")
+  stackCommand(program, "export", "print the state in the format of `pulumi stack export`")
+    .option("--file <path>", "output file (default: standard output)")
+    .option("--show-secrets", "include secrets in plain text")
     .action(async (flags: StackFlags & { file?: string; showSecrets?: true }) => {
       const exported = await (await open(flags)).exportStack({ showSecrets: flags.showSecrets });
       const text = `${JSON.stringify(exported, undefined, 4)}\n`;
       if (flags.file === undefined) process.stdout.write(text);
       else writeFile(flags.file, text);
     });
-  stackCommand(program, "import", "replace the state by an exported one, as `pulumi stack import` does")
-    .option("--file <path>", "where to read it (default: standard input)")
+  stackCommand(program, "import", "replace the state with an exported one, as `pulumi stack import` does")
+    .option("--file <path>", "input file (default: standard input)")
     .action(async (flags: StackFlags & { file?: string }) => {
       const exported = readExported(flags.file);
       await (await open(flags)).importStack(exported);
@@ -86,7 +86,7 @@ export function addStackCommands(program: Command): void {
 
 function addConfigCommands(program: Command): void {
   type ConfigFlags = StackFlags & { json?: true; showSecrets?: true; secret?: true; plaintext?: true };
-  const config = stackCommand(program, "config", "show and change the stack's settings")
+  const config = stackCommand(program, "config", "show and change the settings of the stack")
     .option("-j, --json", "print JSON")
     .option("--show-secrets", "show secrets in plain text");
   const list = async (flags: ConfigFlags): Promise<void> => {
@@ -104,9 +104,9 @@ function addConfigCommands(program: Command): void {
     .action((_, command: Command) => list(command.optsWithGlobals()));
   config
     .command("set <key> [value]")
-    .description("set a setting; without a value it is read from standard input")
-    .option("--secret", "encrypt it")
-    .option("--plaintext", "do not encrypt it")
+    .description("set a setting; without a value, read it from standard input")
+    .option("--secret", "encrypt the value")
+    .option("--plaintext", "do not encrypt the value")
     .action(async (key: string, value: string | undefined, _: unknown, command: Command) => {
       const flags: ConfigFlags = command.optsWithGlobals();
       const text = value ?? readFileSync(0, "utf8").replace(/\r?\n$/, "");
@@ -114,7 +114,7 @@ function addConfigCommands(program: Command): void {
     });
   config
     .command("get <key>")
-    .description("print a setting, a secret one in plain text")
+    .description("print a setting; secrets are printed in plain text")
     .action(async (key: string, _: unknown, command: Command) => {
       const flags: ConfigFlags = command.optsWithGlobals();
       const stack = await open(flags);
@@ -136,21 +136,21 @@ function stackCommand(program: Command, name: string, description: string): Comm
   return program
     .command(name)
     .description(description)
-    .option("-s, --stack <name>", "the stack", process.env.PULUMI_STACK ?? "dev")
-    .option("-C, --cwd <path>", "the project's folder, or one below it", ".")
-    .option("--state-dir <path>", "where the state is kept (default: .rekey in the project's folder)");
+    .option("-s, --stack <name>", "name of the stack", process.env.PULUMI_STACK ?? "dev")
+    .option("-C, --cwd <path>", "the project folder, or a folder in it", ".")
+    .option("--state-dir <path>", "folder of the state (default: .rekey in the project folder)");
 }
 
 function operation(program: Command, name: string, description: string): Command {
   return stackCommand(program, name, description)
-    .option("-y, --yes", "go on without asking")
-    .option("-f, --skip-preview", "don't show first what would be done")
-    .option("-p, --parallel <number>", "how many resources at a time", count)
+    .option("-y, --yes", "do not ask for confirmation")
+    .option("-f, --skip-preview", "do not show a preview first")
+    .option("-p, --parallel <number>", "number of resources to process at the same time", count)
     .option("-j, --json", "print one JSON object");
 }
 
 function count(text: string): number {
-  if (!/^[1-9]\d*$/.test(text)) throw new InvalidArgumentError("It must be a whole number from 1.");
+  if (!/^[1-9]\d*$/.test(text)) throw new InvalidArgumentError("It must be an integer of at least 1.");
   return Number(text);
 }
 
@@ -160,7 +160,7 @@ const previews: Record<"up" | "refresh" | "destroy", Run> = {
   destroy: (stack, flags, options) => stack.destroy({ ...options, refresh: flags.refresh, preview: true }),
 };
 
-/** Shows what would be done, asks, and does it. */
+/** Shows a preview, asks for confirmation, and runs the operation. */
 async function change(flags: OperationFlags, what: string, preview: Run, run: Run): Promise<void> {
   const mayAsk = process.stdin.isTTY && process.stdout.isTTY && !flags.json;
   if (!flags.yes && !flags.skipPreview && !mayAsk) {
@@ -188,23 +188,23 @@ async function change(flags: OperationFlags, what: string, preview: Run, run: Ru
   await operate(flags, run);
 }
 
-/** The engine knows resources only; this is what an unsaved change means for those of pulumi-rekey. */
+/** What an unsaved change means for the resources of pulumi-rekey, which the engine does not know. */
 const unsavedChangeAdvice =
-  "If a password was being reset, the password may have been changed and is not saved: the next `up` resets it again.";
+  "If a password was being reset, the password may have been changed, and the new one is not saved: the next `up` resets it again.";
 
-/** Printed at the first ^C. */
+/** Printed on the first ^C. */
 const cancelling =
-  "^C received; cancelling: what runs is finished first. A second ^C terminates at once, and leaves pending operations. " +
+  "^C received; cancelling. Running operations will finish first. A second ^C terminates immediately and leaves pending operations. " +
   unsavedChangeAdvice;
 
-/** Runs one operation, and prints it. @param quiet whether to print only a failure */
+/** Runs one operation and prints its result. @param quiet whether to print only a failure */
 async function operate(flags: OperationFlags, run: Run, quiet = false): Promise<boolean> {
   const { OperationError } = require("../engine/index") as typeof engine;
   const stack = await open(flags);
   const progress = new Progress(process.stdout, flags.json === true, flags.diff === true);
   const interrupt = new AbortController();
   const onSignal = (): void => {
-    // The first asks for an orderly end; at the second the providers end with us, whatever they are doing.
+    // The first ^C cancels the operation. The second ends this process, and with it the providers.
     if (interrupt.signal.aborted) process.exit(1);
     process.stderr.write(`\n${cancelling}\n`);
     interrupt.abort();
@@ -248,7 +248,7 @@ async function showOutputs(
 }
 
 async function open(flags: StackFlags): Promise<LocalStack> {
-  // Loaded only here: no other command needs an engine.
+  // Loaded here because no other command needs an engine.
   const { LocalStack } = require("../engine/index") as typeof engine;
   const config = require("../engine/config") as { findProject: typeof findProject };
   const { cwd, stack, stateDir } = flags;
@@ -264,7 +264,7 @@ function readExported(file?: string): ExportedDeployment {
     return JSON.parse(readFileSync(file ?? 0, "utf8")) as ExportedDeployment;
   } catch (error) {
     const why = `--file: ${file ?? "standard input"} cannot be read as JSON: ${(error as Error).message}`;
-    throw new Error(`${why}. Nothing was imported: give what \`pulumi stack export\` wrote`, { cause: error });
+    throw new Error(`${why}. Nothing was imported. Use a file that \`pulumi stack export\` wrote`, { cause: error });
   }
 }
 
@@ -273,7 +273,7 @@ function writeFile(file: string, text: string): void {
     writePrivately(file, text);
   } catch (error) {
     const why = `--file: ${file} cannot be written: ${(error as Error).message}`;
-    throw new Error(`${why}. Nothing was exported: name another file`, { cause: error });
+    throw new Error(`${why}. Nothing was exported. Choose another file`, { cause: error });
   }
 }
 

@@ -10,11 +10,12 @@ import { providerType } from "./urns";
 import { changedKeys, markSecretOutputs, masked, type PropertyMap } from "./values";
 
 /**
- * A step that was not done; it has been reported already. `goOn`: nothing was attempted, so that other steps may go on.
+ * A step failed, and its error has been reported. With `othersMayContinue`, nothing was attempted, so other steps may
+ * run.
  */
 export class StepFailed extends Error {
   constructor(
-    readonly goOn: boolean,
+    readonly othersMayContinue: boolean,
     cause: unknown,
   ) {
     super(messageOf(cause), { cause });
@@ -26,19 +27,19 @@ class Protected extends EngineError {}
 export interface ApplyOptions {
   readonly dryRun: boolean;
   readonly snapshot: Snapshot;
-  /** Gives the provider host, started on first use. */
+  /** The provider host, which is started on first use. */
   readonly host: () => Promise<DynamicHost>;
   readonly emit: Listener;
 }
 
 interface About {
-  /** The properties for which the step is taken. */
+  /** The properties that cause the step. */
   readonly keys?: readonly string[] | undefined;
-  /** The inputs before. */
+  /** The former inputs. */
   readonly before?: PropertyMap | undefined;
 }
 
-/** Carries out steps: asks the provider, writes the state down before and after, and tells what happened. */
+/** Executes steps: calls the provider, saves the state before and after, and reports events. */
 export class Applier {
   readonly changes: Changes = {};
 
@@ -52,58 +53,59 @@ export class Applier {
     });
   }
 
-  /** @param replaced what it takes the place of, to be deleted later or deleted already */
+  /** @param replaced the resource that it replaces, which is deleted later or already deleted */
   create(fresh: ResourceState, replaced?: ResourceState, keys?: readonly string[]): Promise<void> {
     const { snapshot } = this.options;
-    const note = ({ id, outputs }: Made): void => {
+    const record = ({ id, outputs }: Made): void => {
       const now = new Date().toISOString();
       Object.assign(fresh, { id, outputs: mark(fresh, outputs), created: now, modified: now });
       snapshot.put(fresh, replaced?.pendingReplacement ? replaced : undefined);
       if (replaced && !replaced.pendingReplacement) snapshot.change(replaced, { delete: true });
     };
-    const work = (): Promise<void> => this.#make("creating", fresh, (host) => host.create(fresh), note);
+    const work = (): Promise<void> => this.#make("creating", fresh, (host) => host.create(fresh), record);
     return this.#step(replaced ? "create-replacement" : "create", fresh, work, { keys, before: replaced?.inputs });
   }
 
   update(old: ResourceState, fresh: ResourceState, keys: readonly string[]): Promise<void> {
     const { id, created, modified, inputs: before } = old;
     Object.assign(fresh, { id, created, modified });
-    const note = ({ outputs }: Made): void => {
+    const record = ({ outputs }: Made): void => {
       fresh.outputs = mark(fresh, outputs);
       if (fresh.custom) fresh.modified = new Date().toISOString();
-      // A half-done update was not made with the new inputs as a whole: the old ones stay, so that it is tried again.
+      // Keep the old inputs after a partial update, so that the next run tries it again.
       if (fresh.initErrors) fresh.inputs = before;
       this.options.snapshot.put(fresh, old);
     };
-    const work = (): Promise<void> => this.#make("updating", fresh, (host) => host.update(old, fresh), note);
+    const work = (): Promise<void> => this.#make("updating", fresh, (host) => host.update(old, fresh), record);
     return this.#step("update", fresh, work, { keys, before });
   }
 
   /**
-   * @param mode why: it is gone from the program, it was replaced, it makes room for what will replace it, or it made
-   * room for what is wanted no more
+   * @param mode the reason: it was removed from the program (`removed`), it was replaced (`replaced`), it must be
+   * deleted before its replacement is created (`making-room`), or it was deleted for a replacement that is no longer in
+   * the program (`forgotten`)
    */
   delete(old: ResourceState, mode: "removed" | "replaced" | "making-room" | "forgotten"): Promise<void> {
     const { snapshot, dryRun } = this.options;
     const op = mode === "removed" ? "delete" : mode === "forgotten" ? "remove-pending-replace" : "delete-replaced";
-    const note = (): void => {
+    const record = (): void => {
       if (mode === "making-room") snapshot.change(old, { pendingReplacement: true });
       else snapshot.remove(old);
     };
     return this.#step(op, old, async () => {
       if (mode === "removed" && old.protect) throw new Protected(protectedMessage(old.urn));
-      if (dryRun || !isManaged(old) || old.retainOnDelete || mode === "forgotten") note();
-      else await this.#attempt("deleting", old, (host) => host.delete(old), note);
+      if (dryRun || !isManaged(old) || old.retainOnDelete || mode === "forgotten") record();
+      else await this.#attempt("deleting", old, (host) => host.delete(old), record);
       await snapshot.save();
     });
   }
 
-  /** Tells that a resource was replaced; its parts are steps of their own. */
+  /** Reports that a resource was replaced. Its deletion and creation are separate steps. */
   replaced(fresh: ResourceState, keys: readonly string[]): Promise<void> {
     return this.#step("replace", fresh, async () => undefined, { keys });
   }
 
-  /** Reads what a resource is now, and writes it down. @returns whether it is still there */
+  /** Reads the actual state of a resource and saves it. @returns whether it still exists */
   async refresh(old: ResourceState, count: boolean): Promise<boolean> {
     const { snapshot } = this.options;
     let result = "same" as "same" | "update" | "delete";
@@ -132,41 +134,41 @@ export class Applier {
     return result !== "delete";
   }
 
-  /** Makes or changes a resource; what no provider is asked for comes out as it went in. */
+  /** Creates or updates a resource. Without a provider, its outputs equal its inputs. */
   async #make(
     type: "creating" | "updating",
     fresh: ResourceState,
-    ask: (host: DynamicHost) => Promise<Made>,
-    note: (made: Made) => void,
+    call: (host: DynamicHost) => Promise<Made>,
+    record: (made: Made) => void,
   ): Promise<void> {
     const { dryRun, snapshot } = this.options;
-    if (!dryRun && isManaged(fresh)) return this.#attempt(type, fresh, ask, note);
+    if (!dryRun && isManaged(fresh)) return this.#attempt(type, fresh, call, record);
     const id = fresh.type === providerType && !dryRun ? (fresh.id ?? randomUUID()) : fresh.id;
-    note({ id, outputs: fresh.custom ? fresh.inputs : {} });
+    record({ id, outputs: fresh.custom ? fresh.inputs : {} });
     await snapshot.save();
   }
 
   /**
-   * Has the provider do something, and notes what came of it, good or bad. What nobody knows the end of stays written
-   * down as pending.
+   * Calls the provider and records the result or the failure. An operation with an unknown result stays pending in the
+   * state.
    */
   async #attempt<T>(
     type: "creating" | "updating" | "deleting",
     resource: ResourceState,
-    ask: (host: DynamicHost) => Promise<T>,
-    note: (answer: T) => void,
+    call: (host: DynamicHost) => Promise<T>,
+    record: (response: T) => void,
   ): Promise<void> {
     const end = await this.options.snapshot.begin(type, resource);
     try {
-      const answer = await ask(await this.options.host());
-      // The answer is noted with the end, at once: another's write may come at any moment.
+      const response = await call(await this.options.host());
+      // End the pending operation and record the response together: another step may save the state at any moment.
       end();
-      note(answer);
+      record(response);
     } catch (error) {
       if (!(error instanceof HostGone)) end();
       if (error instanceof InitError) {
         resource.initErrors = error.reasons;
-        note(error as T);
+        record(error as T);
       }
       throw error;
     } finally {
@@ -185,7 +187,7 @@ export class Applier {
     { keys, before }: About = {},
   ): Promise<void> {
     const { urn, type } = resource;
-    // The default provider is our own affair.
+    // Events of the default provider are not reported.
     const emit: Listener = type === providerType ? () => undefined : this.options.emit;
     const began = performance.now();
     const seconds = (): number => (performance.now() - began) / 1000;
@@ -215,7 +217,7 @@ function mark({ inputs, additionalSecretOutputs = [] }: ResourceState, outputs: 
   return markSecretOutputs(outputs, inputs, additionalSecretOutputs);
 }
 
-/** What is different, for people; the SDK's own properties, which begin with `__`, say nothing to them. */
+/** The changed inputs, for display, without the SDK's own properties, which start with `__`. */
 function inputChanges(before: PropertyMap, after: PropertyMap): PropertyChange[] {
   const names = changedKeys(before, after).filter((name) => !name.startsWith("__"));
   const shown = (values: PropertyMap, name: string): unknown =>

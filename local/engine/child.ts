@@ -6,9 +6,9 @@ import { createInterface } from "node:readline";
 import { EngineError } from "./errors";
 
 /**
- * Runs in every child before its own code, and ends it when the engine's end of a pipe closes: however the engine ends,
- * no provider goes on changing things that nobody writes down. Programs that the child forks inherit it, and are left
- * alone.
+ * Runs in every child before its own code, and ends the child when the engine's end of a pipe closes. So if the engine
+ * is killed, no provider makes further changes that are not saved. Processes that the child forks inherit the code, but
+ * it does nothing there.
  */
 const guard = `import net from "node:net";
 if (String(process.ppid) === process.env.LOCAL_ENGINE_PID) {
@@ -30,7 +30,7 @@ export class Child {
       ([code, signal]) => ({ code: code as number | null, signal: signal as NodeJS.Signals | null }),
       (error: Error): never => {
         throw new EngineError(
-          `Node could not be started in the program's folder: ${error.message}. Nothing was changed: fix that, then run it again`,
+          `Node.js could not be started in the program's folder: ${error.message}. Nothing was changed. Fix the problem, then run again`,
         );
       },
     );
@@ -39,7 +39,7 @@ export class Child {
 
   /**
    * @param script path of the script inside `@pulumi/pulumi`, resolved from `cwd` as the program itself would
-   * @param onLine gets each line that the process prints
+   * @param onLine called with each line that the process prints
    */
   static start(
     script: string,
@@ -52,7 +52,7 @@ export class Child {
       cwd,
       env: { ...env, LOCAL_ENGINE_PID: String(process.pid) },
       stdio: ["ignore", "pipe", "pipe", "pipe"],
-      // A process group of its own: ^C reaches the engine alone, which lets what runs finish.
+      // In its own process group, so that ^C only reaches the engine, which lets running operations finish.
       detached: process.platform !== "win32",
     });
     for (const from of ["stdout", "stderr"] as const) {
@@ -62,12 +62,12 @@ export class Child {
     return new Child(child);
   }
 
-  /** Ends the process and what it started; asks first, and insists after `patience` milliseconds. */
-  async stop(patience: number): Promise<void> {
+  /** Ends the process and its children with SIGTERM, and after the grace period with SIGKILL. */
+  async stop(gracePeriodMs: number): Promise<void> {
     this.#kill("SIGTERM");
-    const insist = setTimeout(() => this.#kill("SIGKILL"), patience);
+    const timer = setTimeout(() => this.#kill("SIGKILL"), gracePeriodMs);
     await this.exit.catch(() => undefined);
-    clearTimeout(insist);
+    clearTimeout(timer);
   }
 
   #kill(signal: NodeJS.Signals): void {
@@ -77,18 +77,18 @@ export class Child {
       if (process.platform === "win32") this.process.kill(signal);
       else process.kill(-pid, signal);
     } catch {
-      // It has ended meanwhile.
+      // It has already ended.
     }
   }
 }
 
-/** Where the program's own `@pulumi/pulumi` is. */
+/** The folder of the program's own `@pulumi/pulumi`. */
 function sdkDirectory(programDirectory: string): string {
   const require = createRequire(join(programDirectory, "package.json"));
   try {
     return join(require.resolve("@pulumi/pulumi/package.json"), "..");
   } catch (cause) {
-    const message = `@pulumi/pulumi is not installed where the program is (${programDirectory}): install the packages of its package.json`;
+    const message = `@pulumi/pulumi is not installed in the program's folder (${programDirectory}). Nothing was changed. Install the packages of its package.json`;
     throw new EngineError(message, { cause });
   }
 }

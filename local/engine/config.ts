@@ -6,25 +6,25 @@ import { whyUnreadable } from "../unreadable";
 import { EngineError, firstIssue, messageOf, readable, UnsupportedError } from "./errors";
 import { type Crypter } from "./secrets";
 
-/** What `Pulumi.yaml` says. */
+/** The content of `Pulumi.yaml`. */
 export interface Project {
   readonly name: string;
   readonly directory: string;
-  /** Where the program runs, and what is run there: `.` for the package's main file. */
+  /** The working directory of the program, and the file to run there: `.` for the package's main file. */
   readonly programDirectory: string;
   readonly entryPoint: string;
   readonly typescript: boolean;
   readonly tsconfig: string | undefined;
   readonly nodeArgs: string[];
-  /** Settings that every stack has unless it has its own. */
+  /** Default settings of all stacks. */
   readonly config: Record<string, string>;
 }
 
-/** A setting of a stack; `secret` where any part of it is. */
+/** A setting of a stack. It is secret if any part of it is. */
 export interface ConfigValue {
-  /** As it was written; JSON text where it is no text. Secrets in plain. */
+  /** The text as written, or JSON if the value is not text. Secrets are in plain text. */
   readonly value: string;
-  /** Whether it is encrypted in the settings' file. */
+  /** Whether it is encrypted in the settings file. */
   readonly secret: boolean;
 }
 
@@ -43,16 +43,16 @@ const projectFile = z.looseObject({
   config: z.record(z.string(), z.unknown()).default({}),
 });
 
-const mendFile = "Nothing was changed: correct it there";
+const fixFile = "Nothing was changed. Fix the file";
 
 /** Reads the project file of `directory`. */
 export function readProject(directory: string): Project {
   const path = findFile(directory);
   if (path === undefined) {
-    throw new EngineError(`no Pulumi.yaml project file found in ${directory}: name a project's folder`);
+    throw new EngineError(`no Pulumi.yaml project file found in ${directory}. Use the folder of a project`);
   }
-  const result = projectFile.safeParse(readable(path, mendFile, () => parse(readFileSync(path, "utf8")) as unknown));
-  if (!result.success) throw new EngineError(`${path} cannot be used: ${firstIssue(result.error)}. ${mendFile}`);
+  const result = projectFile.safeParse(readable(path, fixFile, () => parse(readFileSync(path, "utf8")) as unknown));
+  if (!result.success) throw new EngineError(`${path} is invalid: ${firstIssue(result.error)}. ${fixFile}`);
   const { name, runtime, main, config, ...others } = result.data;
   if (runtime.name !== "nodejs") throw new UnsupportedError(`the runtime ${JSON.stringify(runtime.name)}`);
   for (const key of ["stackConfigDir", "plugins", "packages"]) {
@@ -61,7 +61,7 @@ export function readProject(directory: string): Project {
   const program = resolve(directory, main);
   const found = statSync(program, { throwIfNoEntry: false });
   if (!found) {
-    throw new EngineError(`the project's \`main\` could not be read: there is no ${program}. Correct it in ${path}`);
+    throw new EngineError(`the project's \`main\` could not be read: ${program} does not exist. Correct it in ${path}`);
   }
   return {
     name,
@@ -75,13 +75,13 @@ export function readProject(directory: string): Project {
   };
 }
 
-/** The nearest folder, from `directory` upwards, that has a project file. */
+/** The closest folder with a project file: `directory` or a parent. */
 export function findProject(directory: string): string {
   for (let folder = resolve(directory); ; folder = dirname(folder)) {
     if (findFile(folder) !== undefined) return folder;
     if (folder === dirname(folder)) {
       throw new EngineError(
-        `no Pulumi.yaml project file found in ${directory} or above it: name a project's folder with --cwd`,
+        `no Pulumi.yaml project file found in ${directory} or a parent folder. Set the folder of a project with --cwd`,
       );
     }
   }
@@ -101,11 +101,11 @@ function projectConfig(project: string, config: Record<string, unknown>): Record
   return settings;
 }
 
-/** `name` alone belongs to the project. */
+/** The full name of a setting. A name without a namespace belongs to the project. */
 export function fullKey(project: string, key: string): string {
   const [, namespace = project, name] = /^(?:([^:]+):(?:config:)?)?([^:]+)$/.exec(key) ?? [];
   if (name === undefined) {
-    throw new EngineError(`${JSON.stringify(key)} is no configuration key: write \`name\` or \`namespace:name\``);
+    throw new EngineError(`${JSON.stringify(key)} is not a configuration key: use \`name\` or \`namespace:name\``);
   }
   return `${namespace}:${name}`;
 }
@@ -120,7 +120,7 @@ const stackFile = z.looseObject({
   secretsprovider: z.string().optional(),
 });
 
-/** A stack's settings file, `Pulumi.<stack>.yaml`, in the CLI's format. What we don't understand in it stays. */
+/** A stack's settings file, `Pulumi.<stack>.yaml`, in the CLI's format. Unknown content is preserved. */
 export class StackFile {
   readonly salt: string | undefined;
   readonly #document: Document;
@@ -131,15 +131,15 @@ export class StackFile {
   ) {
     this.#document = existsSync(path) ? parseDocument(readFileSync(path, "utf8")) : new Document({});
     const [error] = this.#document.errors;
-    if (error) throw new EngineError(`${path} cannot be read: ${whyUnreadable(error)}. ${mendFile}`, { cause: error });
-    const result = stackFile.safeParse(readable(path, mendFile, () => this.#document.toJSON() as unknown) ?? {});
-    if (!result.success) throw new EngineError(`${path} cannot be used: ${firstIssue(result.error)}. ${mendFile}`);
+    if (error) throw new EngineError(`${path} cannot be read: ${whyUnreadable(error)}. ${fixFile}`, { cause: error });
+    const result = stackFile.safeParse(readable(path, fixFile, () => this.#document.toJSON() as unknown) ?? {});
+    if (!result.success) throw new EngineError(`${path} is invalid: ${firstIssue(result.error)}. ${fixFile}`);
     const { encryptionsalt, secretsprovider = "passphrase" } = result.data;
     if (secretsprovider !== "passphrase") throw new UnsupportedError(`the secrets provider ${secretsprovider}`);
     this.salt = encryptionsalt;
   }
 
-  /** The settings as they are written. */
+  /** The settings as written in the file. */
   get #config(): Record<string, unknown> {
     return (this.#document.toJSON() as z.infer<typeof stackFile> | null)?.config ?? {};
   }
@@ -148,12 +148,12 @@ export class StackFile {
     return JSON.stringify(this.#config).includes('"secure":');
   }
 
-  /** Every setting, those of the project file included, under its full name. */
+  /** All settings by full name, including those of the project file. */
   settings(crypter: Crypter | undefined): Record<string, ConfigValue> {
     const own = Object.entries(this.#config).map(([name, value]): [string, ConfigValue] => {
       const key = fullKey(this.project.name, name);
       const what = `the setting ${key} in ${this.path}`;
-      const whatToDo = `Set it anew: rekey-local config set --secret ${key}`;
+      const whatToDo = `Set it again: rekey-local config set --secret ${key}`;
       return [key, readable(what, whatToDo, () => this.#read(name, value, crypter))];
     });
     const given = Object.entries(this.project.config).map(([key, value]) => [key, { value, secret: false }] as const);
@@ -161,14 +161,14 @@ export class StackFile {
   }
 
   #read(name: string, given: unknown, crypter: Crypter | undefined): ConfigValue {
-    // The text as written: `1.10` is not 1.1, and `007` not 7.
+    // The text as written: `1.10` must not become 1.1, and `007` not 7.
     const node = this.#document.getIn(["config", name], true) as { source?: unknown } | undefined;
     if (typeof node?.source === "string") return { value: node.source, secret: false };
     let secret = false;
     const value = JSON.stringify(given, (_, part: unknown) => {
       const sealed = z.strictObject({ secure: z.string() }).safeParse(part);
       if (!sealed.success) return part;
-      if (!crypter) throw new EngineError("it is secret, and there is no passphrase to read it with");
+      if (!crypter) throw new EngineError("it is secret, and no passphrase is set");
       secret = true;
       return crypter.decrypt(sealed.data.secure);
     });
@@ -181,12 +181,12 @@ export class StackFile {
 
   set(key: string, value: string | { secure: string }): void {
     const path = ["config", fullKey(this.project.name, key)];
-    // `config:` with nothing below it holds nothing that could be added to.
+    // Nothing can be added to an empty `config:`.
     if (this.#document.has("config") && this.#document.get("config") === undefined) this.#document.delete("config");
     this.#document.setIn(path, value);
   }
 
-  /** Removes a setting; says whether there was one. */
+  /** Removes a setting. @returns whether it existed */
   remove(key: string): boolean {
     const path = ["config", fullKey(this.project.name, key)];
     return this.#document.hasIn(path) && this.#document.deleteIn(path);
@@ -200,7 +200,9 @@ export class StackFile {
     } catch (error) {
       rmSync(aside, { force: true });
       const why = `the settings cannot be written: ${messageOf(error)}`;
-      throw new EngineError(`${why}. ${this.path} is as it was: make room, or the folder writable`, { cause: error });
+      throw new EngineError(`${why}. ${this.path} is unchanged. Free some space, or make the folder writable`, {
+        cause: error,
+      });
     }
   }
 }

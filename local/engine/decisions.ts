@@ -9,43 +9,40 @@ import { type Severity } from "./types";
 import { type Alias, aliasUrns, makeUrn, providerType } from "./urns";
 import { masked, type PropertyMap, unknown } from "./values";
 
-/** What a program wants a resource to be. */
+/** The desired state of a resource, from the program. */
 export interface Goal {
   readonly name: string;
-  /** The resource as it will be saved, as far as the program says. */
+  /** The resource as it will be saved, as far as the program determines it. */
   readonly resource: ResourceState;
   readonly aliases: readonly Alias[];
   readonly deleteBeforeReplace: boolean | undefined;
 }
 
-/** The program wants something that cannot be. */
+/** The program's request for a resource is invalid. Nothing was changed for it. */
 export class Refused extends Error {
   constructor(readonly messages: readonly string[]) {
     super(messages.join("\n"));
   }
 }
 
-/** Steps that follow one another; after one that fails none is taken. */
+/** Consecutive steps. A failed step stops the chain. */
 export type Chain = (() => Promise<void>)[];
 
 export interface DecisionsOptions {
   readonly project: string;
   readonly stack: string;
-  /** The stack's configuration, which the provider gets and keeps in the state. */
+  /** The stack's configuration, which is passed to the provider and saved in the state. */
   readonly config: PropertyMap;
   readonly host: () => Promise<DynamicHost>;
 }
 
-/**
- * Decides what is to be done about each resource of a program; asks the provider to check and compare, and changes
- * nothing.
- */
+/** Decides the steps for each resource of a program. It calls Check and Diff of the provider, and changes nothing. */
 export class Decisions {
-  /** What the program has registered, by URN. */
+  /** Resources that the program has registered, by URN. */
   readonly made = new Map<string, ResourceState>();
-  /** Old resources that the program still has. */
+  /** Old resources that are still in the program. */
   readonly kept = new Set<ResourceState>();
-  /** Old resources deleted in this run because something they depend on had to go first. */
+  /** Old resources that were deleted in this run because a dependency had to be deleted before its replacement. */
   readonly madeRoom = new Set<ResourceState>();
   #olds: readonly ResourceState[] = [];
   #byUrn = new Map<string, ResourceState>();
@@ -58,7 +55,7 @@ export class Decisions {
     private readonly report: (severity: Severity, message: string, urn: string) => void,
   ) {}
 
-  /** Sets what the state has. */
+  /** Sets the resources of the state. */
   compareWith(olds: readonly ResourceState[]): void {
     this.#olds = olds;
     this.#byUrn = new Map(olds.filter((old) => !old.delete).map((old) => [old.urn, old]));
@@ -69,7 +66,7 @@ export class Decisions {
     return this.#byUrn.get(urn);
   }
 
-  /** @throws Refused when what the program wants cannot be */
+  /** @throws Refused if the request is invalid */
   async decide(goal: Goal): Promise<[ResourceState, Chain]> {
     const { urn, custom, inputs, parent: parentUrn = "" } = goal.resource;
     if (this.made.has(urn)) throw new Refused([`Duplicate resource URN '${urn}'; try giving it a unique name`]);
@@ -82,7 +79,7 @@ export class Decisions {
     if (old) this.kept.add(old);
     if (custom) fresh.provider = await this.#defaultProvider();
     const recreating = old !== undefined && this.madeRoom.has(old);
-    // What the program ignores, and what the provider carries over, does not hold for a new resource.
+    // ignoreChanges and the former inputs do not apply to a resource that is created again.
     const comparable = recreating ? undefined : old;
     if (comparable) fresh.inputs = this.#ignoreChanges(comparable, fresh);
     if (custom) fresh.inputs = await this.#check(fresh, goal, comparable, fresh.inputs);
@@ -95,16 +92,17 @@ export class Decisions {
 
     if (custom && comparable) fresh.inputs = await this.#check(fresh, goal, undefined, inputs);
     const create = (): Promise<void> => this.applier.create(fresh, old, plan.keys);
-    const tell = (): Promise<void> => this.applier.replaced(fresh, plan.keys);
-    if (recreating) return [fresh, [tell, create]];
-    if (!plan.deleteFirst) return [fresh, [create, tell]];
-    const condemned = [...(old.pendingReplacement ? [] : [old]), ...(await this.#replacedWith(old))].reverse();
-    const deletes = condemned.map((resource) => () => this.applier.delete(resource, "making-room"));
-    return [fresh, [...deletes, tell, create]];
+    const reportReplaced = (): Promise<void> => this.applier.replaced(fresh, plan.keys);
+    if (recreating) return [fresh, [reportReplaced, create]];
+    if (!plan.deleteFirst) return [fresh, [create, reportReplaced]];
+    const toDelete = [...(old.pendingReplacement ? [] : [old]), ...(await this.#replacedWith(old))].reverse();
+    const deletes = toDelete.map((resource) => () => this.applier.delete(resource, "making-room"));
+    return [fresh, [...deletes, reportReplaced, create]];
   }
 
   /**
-   * What depends on a resource that must be deleted first, and would be replaced itself if that one's outputs changed.
+   * The dependents of a resource that must be deleted before its replacement, if they would be replaced when its
+   * outputs change.
    */
   async #replacedWith(root: ResourceState): Promise<ResourceState[]> {
     const replaced = new Set([root.urn]);
@@ -174,7 +172,7 @@ export class Decisions {
     return old;
   }
 
-  /** The resource that stands for the provider itself: it keeps the configuration that the provider was given. */
+  /** The resource of the provider itself, which contains the provider's configuration. */
   #defaultProvider(): Promise<string> {
     this.#provider ??= (async () => {
       const urn = makeUrn({ ...this.options, parent: undefined, type: providerType, name: "default" });

@@ -10,23 +10,23 @@ import { stackType } from "./urns";
 import { type PropertyMap } from "./values";
 
 export interface DeploymentOptions extends ApplyOptions, DecisionsOptions {
-  /** How many resources are worked on at a time. */
+  /** Number of resources that are processed at the same time. */
   readonly parallel: number;
 }
 
-/** The operation has ended, or is about to: nothing more is taken. */
+/** The operation has ended or is ending, and accepts no more resources. */
 export class Closed extends Error {}
 
 /**
- * One operation on a stack: decides for each resource of the program, in the order they come, what is to be done, and
- * has it done, as many at a time as allowed. After a failure what runs finishes, and nothing else begins.
+ * One operation on a stack. It decides the steps of the resources in the order of their registration, and executes them
+ * in parallel. After a failure, running steps finish, and no others start.
  */
 export class Deployment {
   readonly applier: Applier;
   outcome: "running" | "succeeded" | "refused" | "failed" | "canceled" = "running";
-  /** Resolves when the operation stops before its end. */
+  /** Resolves if the operation stops early. */
   readonly stopped: Promise<void>;
-  /** The outputs that the program has given for the stack so far. */
+  /** The stack outputs that the program has registered so far. */
   outputs: PropertyMap | undefined;
   readonly #slots: PQueue;
   readonly #decisions: Decisions;
@@ -48,13 +48,13 @@ export class Deployment {
     this.#closed.catch(() => undefined);
   }
 
-  /** Does what is to be done about one resource. @throws Closed when the operation ended first */
+  /** Executes the steps of one resource. @throws Closed if the operation ends first */
   async register(goal: Goal): Promise<{ urn: string; id: string | undefined; outputs: PropertyMap }> {
     const registered = new Promise<ResourceState>((resolve) => {
       this.#queue = this.#queue.then(() => this.#handle(goal, resolve));
     });
     const { urn, id, custom, outputs } = await Promise.race([registered, this.#closed]);
-    // A component's outputs are what the program says at its end; what the state has may refer to what is not there
+    // The program registers a component's outputs at its end. The saved ones may refer to resources that do not exist
     // yet.
     return { urn, id, outputs: custom ? outputs : {} };
   }
@@ -62,7 +62,7 @@ export class Deployment {
   async registerOutputs(urn: string, outputs: PropertyMap): Promise<void> {
     const resource = this.#decisions.made.get(urn);
     if (!resource) throw new EngineError(`cannot complete ${urn}, which is not registered`);
-    // Whether old outputs of the stack may be dropped is known at the end.
+    // Whether old stack outputs are removed is only known at the end.
     if (resource.type === stackType) this.outputs = outputs;
     else {
       this.options.snapshot.change(resource, { outputs });
@@ -70,7 +70,7 @@ export class Deployment {
     }
   }
 
-  /** Ends the operation for a reason that lies outside its steps. */
+  /** Ends the operation for a reason other than a step. */
   fail(outcome: "refused" | "failed" | "canceled", message?: string, urn?: string): void {
     if (message !== undefined) this.report("error", message, urn);
     if (this.outcome === "running" || this.outcome === "succeeded") this.outcome = outcome;
@@ -81,7 +81,7 @@ export class Deployment {
     this.options.emit({ kind: "diagnostic", severity, urn, message });
   }
 
-  /** Reads every resource anew. With `alone`, that is all there is to do, and is counted. */
+  /** Refreshes all resources. @param alone whether this is the whole operation, and its changes are counted */
   async refresh(alone: boolean): Promise<void> {
     const { snapshot } = this.options;
     const parents = new Map(this.#olds.map(({ urn, parent }) => [urn, parent]));
@@ -98,7 +98,7 @@ export class Deployment {
     if (failed) this.fail("failed");
   }
 
-  /** Called when the program has said all it has to say: deletes what it has no more. May be called twice. */
+  /** Called at the end of the program: deletes the resources that are no longer in it. May be called twice. */
   finish(): Promise<void> {
     this.#finished ??= (async () => {
       await this.#settled();
@@ -108,13 +108,13 @@ export class Deployment {
     return this.#finished;
   }
 
-  /** Waits for what runs, writes the stack's outputs down, and turns away whoever still waits. */
+  /** Waits for running steps, saves the stack's outputs, and rejects waiting registrations. */
   async end(): Promise<void> {
     await this.#settled();
     await this.#finished?.catch(() => undefined);
     const stack = [...this.#decisions.made.values()].find(({ type }) => type === stackType);
     if (stack && this.outputs) {
-      // After a failure an output that is missing may only not have been reached.
+      // After a failure, the program may not have reached a missing output, so keep the old ones.
       const before = this.outcome === "succeeded" ? {} : this.#decisions.oldOf(stack.urn)?.outputs;
       this.options.snapshot.change(stack, { outputs: { ...before, ...this.outputs } });
     }
@@ -123,7 +123,7 @@ export class Deployment {
   }
 
   async #settled(): Promise<void> {
-    // Whoever waits in the queue may start something that runs, and the other way round.
+    // A queued registration may start a step, and a step may queue a registration.
     for (let queue; queue !== this.#queue;) {
       queue = this.#queue;
       await queue;
@@ -135,11 +135,11 @@ export class Deployment {
     if (this.outcome !== "running") return;
     try {
       const [fresh, chain] = await this.#decisions.decide(goal);
-      // As the engine does it, the next decision waits until somebody is free to carry this one out.
+      // Like Pulumi's engine, decide the next resource only when this one has a free slot.
       await new Promise<void>((started) => {
         void this.#slots.add(async () => {
           started();
-          // What the program sends in the same breath is looked at first: it may be a reason to do nothing at all.
+          // First handle messages that the program has sent at the same time: one of them may fail the operation.
           await setImmediate();
           if (await this.#run(chain)) done(fresh);
         });
@@ -156,21 +156,21 @@ export class Deployment {
     return true;
   }
 
-  /** @returns whether the step was done; unless nothing was even attempted, its failure is the operation's */
+  /** @returns whether the step succeeded. A failed step fails the operation, unless nothing was attempted. */
   async #attempt(step: () => Promise<void>): Promise<boolean> {
     try {
       await step();
       return true;
     } catch (error) {
       if (!(error instanceof StepFailed)) this.report("error", messageOf(error));
-      if (!(error instanceof StepFailed && error.goOn)) this.fail("failed");
+      if (!(error instanceof StepFailed && error.othersMayContinue)) this.fail("failed");
       return false;
     }
   }
 
   async #deleteTheRest(): Promise<void> {
     const { kept, madeRoom } = this.#decisions;
-    const condemned = new Set(this.#olds.filter((old) => (old.delete ? !madeRoom.has(old) : !kept.has(old))));
+    const toDelete = new Set(this.#olds.filter((old) => (old.delete ? !madeRoom.has(old) : !kept.has(old))));
     const needed = new Set<ResourceState>();
     let failed = false;
     const remove = async (old: ResourceState): Promise<void> => {
@@ -178,10 +178,10 @@ export class Deployment {
       const mode = old.delete ? "replaced" : old.pendingReplacement ? "forgotten" : "removed";
       if (await this.#attempt(() => this.applier.delete(old, mode))) return;
       failed = true;
-      // What a protected resource needs must stay with it; the rest may go.
+      // The dependencies of a resource that was not deleted must stay; others may be deleted.
       neededBy(old, this.#olds).forEach((other) => needed.add(other));
     };
-    for (const wave of deletionWaves(condemned, this.#olds)) {
+    for (const wave of deletionWaves(toDelete, this.#olds)) {
       await this.#slots.addAll(wave.map((old) => () => remove(old)));
     }
     if (failed) this.fail("failed");

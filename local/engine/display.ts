@@ -5,10 +5,10 @@ import { type Changes, type Diagnostic, type EngineEvent, type PropertyChange, t
 import { nameOf, typeOf } from "./urns";
 
 type Style = "green" | "yellow" | "red" | "magenta" | "bold" | "dim";
-/** Puts colour to a text, or doesn't. */
+/** Colours a text, or returns it unchanged. */
 type Paint = (style: Style, text: string) => string;
 
-/** How each step is shown: its symbol and colour, what would be done, what is being done, and what was done. */
+/** The display of each step: symbol, colour, and the words for planned, running and completed. */
 const ops: Record<StepOp, readonly [symbol: string, style: Style, planned: string, doing: string, done: string]> = {
   same: ["  ", "dim", "unchanged", "unchanged", "unchanged"],
   create: ["+ ", "green", "create", "creating", "created"],
@@ -21,17 +21,17 @@ const ops: Record<StepOp, readonly [symbol: string, style: Style, planned: strin
   "remove-pending-replace": ["~ ", "yellow", "forget", "forgetting", "forgot"],
 };
 
-/** What an operation tells, for people: line by line as it happens, and a summary at its end. */
+/** The output of an operation for people: lines as events happen, and a summary at the end. */
 export class Display {
   readonly diagnostics: Diagnostic[] = [];
-  readonly #said: string[] = [];
+  readonly #lines: string[] = [];
   readonly #secrets: string[];
   readonly #began = performance.now();
 
   constructor(
     private readonly options: OperationOptions,
     private readonly dryRun: boolean,
-    /** To which belongs what belongs to no resource. */
+    /** The resource of diagnostics without a URN. */
     private readonly stackUrn: string,
     config: Readonly<Record<string, ConfigValue>>,
   ) {
@@ -39,22 +39,19 @@ export class Display {
     this.#secrets = settings.flatMap(({ value, secret }) => (secret && value.length >= 3 ? [value] : []));
   }
 
-  tell(event: EngineEvent): void {
-    const told = event.kind === "diagnostic" ? { ...event, message: this.#clean(event.message) } : event;
-    this.options.onEvent?.(told);
-    if (told.kind === "diagnostic") {
-      const { severity, urn, message } = told;
+  report(event: EngineEvent): void {
+    const shown = event.kind === "diagnostic" ? { ...event, message: this.#clean(event.message) } : event;
+    this.options.onEvent?.(shown);
+    if (shown.kind === "diagnostic") {
+      const { severity, urn, message } = shown;
       this.diagnostics.push({ severity, urn, message });
-    } else if (told.kind !== "start") this.#say((paint) => this.#step(told, paint));
+    } else if (shown.kind !== "start") this.#print((paint) => this.#step(shown, paint));
   }
 
-  /**
-   * Says the last part: what was said about which resource, the outputs, how many resources changed, and how long it
-   * took.
-   */
+  /** Prints the summary: diagnostics by resource, outputs, numbers of changed resources, and the duration. */
   end(succeeded: boolean, changes: Changes, before: OutputMap, outputs: OutputMap): OperationResult {
-    this.#say((paint) => {
-      // As with the CLI: that a preview cannot know an output does not mean that it changes.
+    this.#print((paint) => {
+      // Like the CLI: an output that is unknown in a preview is not shown as changed.
       const isUnknown = (name: string): boolean => this.dryRun && name in outputs && outputs[name]?.value === undefined;
       const names = Object.keys({ ...before, ...outputs }).filter((name) => !(name in before && isUnknown(name)));
       const counts = summaryLines(changes, this.diagnostics, this.dryRun, this.stackUrn);
@@ -67,14 +64,14 @@ export class Display {
       const texts = shown.map(([title, lines]) => [paint("bold", title), ...lines].join("\n"));
       const seconds = Math.ceil((performance.now() - this.#began) / 1000);
       if (!this.dryRun) texts.push(`${paint("bold", "Duration:")} ${seconds}s`);
-      return [this.#said.length > 0 ? "\n" : "", texts.join("\n\n")].join("");
+      return [this.#lines.length > 0 ? "\n" : "", texts.join("\n\n")].join("");
     });
     const { diagnostics } = this;
-    const stdout = this.#said.join("\n");
+    const stdout = this.#lines.join("\n");
     return { result: succeeded ? "succeeded" : "failed", changes, outputs, diagnostics, stdout };
   }
 
-  /** Masks secret settings, as the CLI does. The SDK colours stack traces whether or not anybody can see it. */
+  /** Masks secret settings, as the CLI does, and removes the colours that the SDK adds to stack traces. */
   #clean(message: string): string {
     return this.#secrets.reduce(
       (text, secret) => text.replaceAll(secret, "[secret]"),
@@ -82,16 +79,16 @@ export class Display {
     );
   }
 
-  #say(render: (paint: Paint) => string | undefined): void {
+  #print(render: (paint: Paint) => string | undefined): void {
     const text = render((_, plain) => plain);
     if (text === undefined) return;
-    this.#said.push(...text.split("\n"));
+    this.#lines.push(...text.split("\n"));
     const coloured: Paint = (style, plain) => styleText(style, plain, { validateStream: false });
     const shown = this.options.colors === true ? render(coloured) : text;
     for (const line of shown?.split("\n") ?? []) this.options.onOutput?.(line);
   }
 
-  /** One line for a step, with its changes where they are asked for; undefined for what stays as it is. */
+  /** The line of a step, with its changes if `diff` is set; undefined for an unchanged resource. */
   #step(event: EngineEvent & { kind: "done" | "failed" }, paint: Paint): string | undefined {
     const { op, urn, seconds, changes = [] } = event;
     const [symbol, style, planned, doing, done] = ops[op];
@@ -167,7 +164,7 @@ function difference(name: string, before: string | undefined, after: string | un
   return `${paint("yellow", "~")} ${name}: ${before === after ? after : `${before} => ${after}`}`;
 }
 
-/** A value for people; what stands for a hidden or unknown one is no text of the program. */
+/** A value for people. The placeholders of secret and unknown values are shown without quotes. */
 function json(value: unknown, indent: string): string {
   const text = JSON.stringify(value, undefined, 2).replace(/"(\[secret\]|\[unknown\])"/g, "$1");
   return text.replaceAll("\n", `\n${indent}`);

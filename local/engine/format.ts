@@ -8,11 +8,11 @@ const texts = z.array(z.string()).optional();
 const flag = z.boolean().optional();
 const properties = z.record(z.string(), z.custom<PropertyValue>()).default({});
 
-/** What the engine knows of a resource. Whatever else a real engine saved stays as it is. */
+/** The fields of a resource that this engine uses. Others that Pulumi's engine saved are preserved. */
 const resource = z.looseObject({
   urn: z.string(),
   custom: z.boolean().default(false),
-  /** Replaced, and waiting to be deleted. */
+  /** Whether it was replaced and still has to be deleted. */
   delete: flag,
   id: z.string().optional(),
   type: z.string(),
@@ -24,7 +24,7 @@ const resource = z.looseObject({
   initErrors: texts,
   provider: z.string().optional(),
   propertyDependencies: z.record(z.string(), z.array(z.string())).optional(),
-  /** Deleted to be created anew, which has not happened yet. */
+  /** Whether it was deleted for a replacement that has not been created yet. */
   pendingReplacement: flag,
   additionalSecretOutputs: texts,
   retainOnDelete: flag,
@@ -50,37 +50,37 @@ interface Deployment extends z.input<typeof deployment> {}
 export interface ExportedDeployment {
   /** Version of the format. */
   version: number;
-  /** Resources, what was being done when the last operation ended, and how secrets are encrypted. */
+  /** Resources, pending operations, and the encryption of secrets. */
   deployment: Deployment;
   [field: string]: unknown;
 }
-/** A resource as the state keeps it. The names are those of `pulumi stack export`. */
+/** A resource in the state, with the field names of `pulumi stack export`. */
 export type ResourceState = z.infer<typeof resource>;
-/** What was being done when the last operation ended, and nobody knows whether it was. */
+/** A step that was interrupted, with an unknown result. */
 export type PendingOperation = z.infer<typeof pendingOperation>;
-/** All that a stack's state holds. */
+/** The state of a stack. */
 export interface StackState {
   readonly resources: ResourceState[];
   readonly pending: PendingOperation[];
 }
 
-/** What to do about a state that cannot be used. */
-export const mendState =
-  "Nothing was changed: correct it, or put an earlier one in its place with `rekey-local import`";
+/** Advice for a state that cannot be used. */
+export const fixState =
+  "Nothing was changed. Correct the state, or replace it with an earlier one: `rekey-local import`";
 
 /**
  * Checks a deployment as `pulumi stack export` writes it.
  *
- * @param name what it is called in the error
- * @throws EngineError that names the first field that is not as it should be
+ * @param name its name in the error message
+ * @throws EngineError that names the first invalid field
  */
 export function checkExported(json: unknown, name: string): z.infer<typeof exported> {
   const result = exported.safeParse(json);
   if (result.success) return result.data;
-  throw new EngineError(`${name} is broken: ${firstIssue(result.error)}. ${mendState}`);
+  throw new EngineError(`${name} is invalid: ${firstIssue(result.error)}. ${fixState}`);
 }
 
-/** The salt that the secrets of a deployment were encrypted with. */
+/** The encryption salt of a deployment. */
 export function saltOf({ deployment }: ExportedDeployment): string | undefined {
   const { type, state } = deployment.secrets_providers ?? { type: "" };
   if (type !== "passphrase" && type !== "") {
@@ -89,12 +89,12 @@ export function saltOf({ deployment }: ExportedDeployment): string | undefined {
   return state?.salt;
 }
 
-/** Reads a deployment. @throws EngineError when it is broken, or only a real engine can manage it */
+/** Reads a deployment. @throws EngineError if it is invalid or only the CLI supports it */
 export function readDeployment(json: z.infer<typeof exported>, crypter: Crypter): StackState {
   if (json.version !== 3) throw new UnsupportedError(`a deployment of version ${json.version}`);
   const unseal = (saved: ResourceState): ResourceState => {
     const { inputs, outputs } = saved;
-    return readable(`the resource ${saved.urn} of the state`, mendState, () => {
+    return readable(`the resource ${saved.urn} of the state`, fixState, () => {
       return { ...saved, inputs: crypter.unseal(inputs), outputs: crypter.unseal(outputs) };
     });
   };
@@ -108,7 +108,7 @@ export function readDeployment(json: z.infer<typeof exported>, crypter: Crypter)
   return { resources, pending };
 }
 
-/** Every reference must be to an earlier resource, and no two live resources may have one name. */
+/** Checks that references are to earlier resources, and that the URNs of live resources are unique. */
 function verify(resources: readonly ResourceState[]): void {
   const seen = new Set<string>();
   const live = new Set<string>();
@@ -118,9 +118,13 @@ function verify(resources: readonly ResourceState[]): void {
     if (provider) needed.push(providerUrn(provider));
     const missing = needed.find((other) => !seen.has(other));
     if (missing !== undefined) {
-      throw new EngineError(`the state is broken: ${urn} refers to ${missing}, which is not before it. ${mendState}`);
+      throw new EngineError(
+        `the state is invalid: ${urn} refers to ${missing}, which does not precede it. ${fixState}`,
+      );
     }
-    if (!replaced && live.has(urn)) throw new EngineError(`the state is broken: ${urn} is in it twice. ${mendState}`);
+    if (!replaced && live.has(urn)) {
+      throw new EngineError(`the state is invalid: it contains ${urn} twice. ${fixState}`);
+    }
     seen.add(urn);
     if (!replaced) live.add(urn);
   }
@@ -133,13 +137,13 @@ const foreign = "external deletedWith replaceWith replacementTrigger viewOf reso
 function refuseForeign(resource: ResourceState): void {
   const { urn, type, custom } = resource;
   if (custom && type !== providerType && !type.startsWith("pulumi-nodejs:")) {
-    throw new UnsupportedError(`${urn}, of a package,`);
+    throw new UnsupportedError(`${urn}, a resource of a package,`);
   }
   const found = foreign.find((key) => !isEmpty(resource[key]));
-  if (found !== undefined) throw new UnsupportedError(`\`${found}\`, which ${urn} has in the state,`);
+  if (found !== undefined) throw new UnsupportedError(`the field \`${found}\` of ${urn} in the state`);
 }
 
-/** Writes a resource; what is empty is left out, as the CLI does. */
+/** The JSON of a resource. Empty fields are omitted, as by the CLI. */
 export function resourceText(resource: ResourceState, crypter: Crypter, showSecrets = false): string {
   const { inputs, outputs } = resource;
   const saved = { ...resource, inputs: crypter.seal(inputs, showSecrets), outputs: crypter.seal(outputs, showSecrets) };
@@ -152,7 +156,7 @@ function isEmpty(value: unknown): boolean {
   return typeof value === "object" && Object.keys(value).length === 0;
 }
 
-/** Writes a state in the format of `pulumi stack export`. @param textOf writes a resource */
+/** The text of a state, in the format of `pulumi stack export`. @param textOf returns the JSON of a resource */
 export function stateText(state: StackState, salt: string, textOf: (resource: ResourceState) => string): string {
   const pending = state.pending.map(({ resource, type }) => `{"resource":${textOf(resource)},"type":"${type}"}`);
   const parts = [

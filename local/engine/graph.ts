@@ -9,8 +9,8 @@ function dependencyUrns({ dependencies = [], propertyDependencies = {}, provider
 }
 
 /**
- * The resources of an ordered list that come after `root` and depend on it, directly or through others, in order.
- * Being somebody's child alone does not count, and nothing is followed through a resource of `ignored`.
+ * The resources after `root` that depend on it, directly or indirectly, in order. A child is not a dependent by itself,
+ * and dependencies through resources of `ignored` do not count.
  */
 export function dependentsOf(
   root: ResourceState,
@@ -25,7 +25,9 @@ export function dependentsOf(
   });
 }
 
-/** All that must outlive a resource: its dependencies, the children of components among them, and its parent. */
+/**
+ * The resources that must outlive a resource: its dependencies, including the children of components, and its parent.
+ */
 function dependenciesOf(resource: ResourceState, earlier: readonly ResourceState[]): ResourceState[] {
   const urns = dependencyUrns(resource);
   const components = new Set<string>();
@@ -37,16 +39,16 @@ function dependenciesOf(resource: ResourceState, earlier: readonly ResourceState
 }
 
 /**
- * Orders deletions: waves that each may be deleted in parallel, once the wave before is gone; nothing goes before what
- * depends on it.
- * @param all every resource of the state in its order, the condemned ones among them
+ * Orders deletions into waves. The resources of a wave are deleted in parallel, after the previous wave. Dependents are
+ * deleted before their dependencies.
+ * @param all all resources of the state, in order
  */
-export function deletionWaves(condemned: ReadonlySet<ResourceState>, all: readonly ResourceState[]): ResourceState[][] {
-  // The longest way down to a resource without condemned dependencies is the number of waves that come after its own.
+export function deletionWaves(toDelete: ReadonlySet<ResourceState>, all: readonly ResourceState[]): ResourceState[][] {
+  // The depth of a resource is the number of waves after its own: its longest chain of dependencies that are deleted.
   const depths = new Map<ResourceState, number>();
   const waves: ResourceState[][] = [];
   all.forEach((resource, at) => {
-    if (!condemned.has(resource)) return;
+    if (!toDelete.has(resource)) return;
     const below = dependenciesOf(resource, all.slice(0, at)).map((dependency) => depths.get(dependency) ?? -1);
     const depth = Math.max(-1, ...below) + 1;
     depths.set(resource, depth);
@@ -55,7 +57,7 @@ export function deletionWaves(condemned: ReadonlySet<ResourceState>, all: readon
   return waves.reverse();
 }
 
-/** The resources that `failed` depends on: they must stay, because it stayed. */
+/** The dependencies of a resource that could not be deleted, which must not be deleted either. */
 export function neededBy(failed: ResourceState, all: readonly ResourceState[]): Set<ResourceState> {
   const needed = new Set([failed]);
   for (const [at, resource] of [...all.entries()].reverse()) {
@@ -66,25 +68,25 @@ export function neededBy(failed: ResourceState, all: readonly ResourceState[]): 
 }
 
 /**
- * Takes references to resources that are gone out of the rest; a child of a lost parent goes to that one's parent.
- * @returns what changes of each
+ * Removes references to deleted resources. The child of a deleted parent moves to the parent's parent.
+ * @returns the changes of each resource
  */
 export function withoutLost(
   resources: readonly ResourceState[],
   parents: ReadonlyMap<string, string | undefined>,
 ): Map<ResourceState, Partial<ResourceState>> {
-  const there = new Set<string>();
+  const present = new Set<string>();
   const changes = new Map<ResourceState, Partial<ResourceState>>();
   for (const resource of resources) {
-    const changed = changeReferences(resource, (urn) => (there.has(urn) ? urn : undefined));
-    // Properties without dependencies lose their entry here, as in the real engine's state after a refresh.
+    const changed = changeReferences(resource, (urn) => (present.has(urn) ? urn : undefined));
+    // Properties without dependencies lose their entry, as in the state of Pulumi's engine after a refresh.
     const kept = Object.entries(changed.propertyDependencies ?? {}).filter(([, urns]) => urns.length > 0);
     if (changed.propertyDependencies) changed.propertyDependencies = Object.fromEntries(kept);
     let parent = resource.parent;
-    while (parent !== undefined && !there.has(parent)) parent = parents.get(parent);
+    while (parent !== undefined && !present.has(parent)) parent = parents.get(parent);
     if (resource.parent !== undefined) changed.parent = parent;
     changes.set(resource, changed);
-    there.add(resource.urn);
+    present.add(resource.urn);
   }
   return changes;
 }

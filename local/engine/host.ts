@@ -5,16 +5,16 @@ import { Status } from "@pulumi/pulumi/proto/status_pb";
 import { Child } from "./child";
 import { EngineError } from "./errors";
 import { type ResourceState } from "./format";
-import { type DiffAnswer } from "./plan";
+import { type ProviderDiff } from "./plan";
 import { annotateSecrets, containsUnknown, fromStruct, type PropertyMap, toProvider, toStruct } from "./values";
 
-/** What a provider made or found. */
+/** A resource that a provider created, updated or read. */
 export interface Made {
   readonly id: string | undefined;
   readonly outputs: PropertyMap;
 }
 
-/** The provider made or changed the resource, and it is not well; what there is of it is saved. */
+/** The provider created or updated the resource, but its initialization failed. Its current outputs are saved. */
 export class InitError extends Error implements Made {
   constructor(
     readonly id: string,
@@ -27,17 +27,16 @@ export class InitError extends Error implements Made {
   }
 }
 
-/** The provider's process is gone, or out of reach: nobody knows whether it did what it was asked. */
+/** The provider's process has ended or cannot be reached. It is unknown whether it made the requested change. */
 export class HostGone extends EngineError {}
 
-export interface CheckAnswer {
+export interface CheckResult {
   readonly inputs: PropertyMap;
   readonly failures: { property: string; reason: string }[];
 }
 
 /**
- * The SDK's own process for dynamic providers. It is told secrets in plain; what it answers is marked secret again by
- * name.
+ * The SDK's process for dynamic providers. It gets secrets in plain text; outputs are marked as secret again by name.
  */
 export class DynamicHost {
   private constructor(
@@ -46,7 +45,7 @@ export class DynamicHost {
     private readonly unsavedChangeAdvice: string,
   ) {}
 
-  /** Starts the process and tells it the stack's configuration. */
+  /** Starts the process and sends it the stack's configuration. */
   static async start(
     options: {
       engine: string;
@@ -66,7 +65,7 @@ export class DynamicHost {
     });
     const died = child.exit.then(({ code }): never => {
       const how = `the dynamic provider host ended before it was ready, with exit code ${String(code)}`;
-      throw new EngineError(`${how}. Nothing was sent; what it printed stands in the diagnostics`);
+      throw new EngineError(`${how}. Nothing was sent. See its output in the diagnostics`);
     });
     died.catch(() => undefined);
     const client = new Client(`127.0.0.1:${await Promise.race([port, died])}`, credentials.createInsecure(), {
@@ -79,7 +78,7 @@ export class DynamicHost {
     return host;
   }
 
-  async check(urn: string, olds: PropertyMap, news: PropertyMap): Promise<CheckAnswer> {
+  async check(urn: string, olds: PropertyMap, news: PropertyMap): Promise<CheckResult> {
     const request = new messages.CheckRequest().setUrn(urn).setOlds(toProvider(olds)).setNews(toProvider(news));
     const response = await this.#call(ResourceProviderService.check, request);
     return {
@@ -88,7 +87,7 @@ export class DynamicHost {
     };
   }
 
-  async diff(old: ResourceState, inputs: PropertyMap, urn = old.urn): Promise<DiffAnswer> {
+  async diff(old: ResourceState, inputs: PropertyMap, urn = old.urn): Promise<ProviderDiff> {
     const request = new messages.DiffRequest().setUrn(urn).setId(old.id ?? "");
     request.setOlds(toProvider(old.outputs)).setNews(toProvider(inputs));
     const response = await this.#call(ResourceProviderService.diff, request);
@@ -114,7 +113,7 @@ export class DynamicHost {
     return made(old.id, await this.#call(ResourceProviderService.update, request, inputs), inputs);
   }
 
-  /** @returns undefined when the resource is gone; the inputs only where the provider says them */
+  /** @returns undefined if the resource no longer exists; the inputs only if the provider returns them */
   async read(old: ResourceState): Promise<(Made & { inputs: PropertyMap | undefined }) | undefined> {
     const request = new messages.ReadRequest().setUrn(old.urn).setId(old.id ?? "");
     const response = await this.#call(ResourceProviderService.read, request.setProperties(toProvider(old.outputs)));
@@ -139,11 +138,19 @@ export class DynamicHost {
     inputs: PropertyMap = {},
   ): Promise<Response> {
     return new Promise((resolve, reject) => {
-      const onAnswer = (error: ServiceError | null, response?: Response): void => {
+      const onResponse = (error: ServiceError | null, response?: Response): void => {
         if (error) reject(fromServiceError(error, inputs, this.unsavedChangeAdvice));
         else resolve(response as Response);
       };
-      this.client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, new Metadata(), {}, onAnswer);
+      this.client.makeUnaryRequest(
+        path,
+        requestSerialize,
+        responseDeserialize,
+        request,
+        new Metadata(),
+        {},
+        onResponse,
+      );
     });
   }
 }
@@ -154,13 +161,15 @@ interface Method<Request, Response> {
   readonly responseDeserialize: (bytes: Buffer) => Response;
 }
 
-/** Reads an answer; nothing that was made can be unknown. @param like what tells which outputs are secret */
+/**
+ * Reads a response, in which no value may be unknown. @param like properties that determine which outputs are secret
+ */
 function made(
   id: string | undefined,
-  answer: messages.CreateResponse | messages.UpdateResponse | messages.ReadResponse,
+  response: messages.CreateResponse | messages.UpdateResponse | messages.ReadResponse,
   like: PropertyMap,
 ): Made {
-  const outputs = annotateSecrets(fromStruct(answer.getProperties()), like);
+  const outputs = annotateSecrets(fromStruct(response.getProperties()), like);
   const lost = Object.keys(outputs).find((key) => containsUnknown(outputs[key] ?? null));
   if (lost !== undefined) throw new EngineError(`unexpected unknown property value for ${JSON.stringify(lost)}`);
   return { id, outputs };
@@ -177,6 +186,8 @@ function fromServiceError(error: ServiceError, inputs: PropertyMap, unsavedChang
   }
   const { UNAVAILABLE, INTERNAL } = status;
   if (error.code !== UNAVAILABLE && error.code !== INTERNAL) return new EngineError(error.details, { cause: error });
-  const happened = `the provider's process ended, or cannot be reached (${error.details})`;
-  return new HostGone(`${happened}: whether it made the change is unknown.\n${unsavedChangeAdvice}`, { cause: error });
+  const happened = `the provider's process ended or cannot be reached (${error.details})`;
+  return new HostGone(`${happened}. It is unknown whether it made the change.\n${unsavedChangeAdvice}`, {
+    cause: error,
+  });
 }

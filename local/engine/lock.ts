@@ -6,15 +6,14 @@ import { EngineError, messageOf, readable } from "./errors";
 interface Holder {
   readonly pid: number;
   readonly host: string;
-  /** When the holder's process began, where the system tells: a later process may have got the same number. */
+  /** Start time of the process, if the system provides it: a later process may have the same id. */
   readonly began: string | undefined;
 }
 
 /**
- * Takes the lock of a stack, which keeps a second operation out until it is released. A process that died does not hold
- * it.
- * @returns a function that releases it
- * @throws EngineError when somebody holds it, or when the folder cannot be written
+ * Locks a stack, so that no other operation can run on it. The lock of a process that has ended is ignored.
+ * @returns a function that releases the lock
+ * @throws EngineError if another process holds the lock, or the folder is not writable
  */
 export function takeLock(path: string): () => void {
   const mine = `${path}.${process.pid}`;
@@ -24,20 +23,20 @@ export function takeLock(path: string): () => void {
     writeFileSync(mine, JSON.stringify(me));
   } catch (error) {
     const why = `the state folder cannot be written: ${messageOf(error)}`;
-    throw new EngineError(`${why}. Nothing was changed: make it writable, or name another with --state-dir`, {
+    throw new EngineError(`${why}. Nothing was changed. Make it writable, or choose another with --state-dir`, {
       cause: error,
     });
   }
   try {
-    // A link appears with its content, or not at all: nobody reads half a lock.
+    // Creating a link is atomic, so the lock never has partial content.
     while (!tryLink(mine, path)) {
       const held = readText(path);
       if (held === undefined) continue;
-      const holder = readable(`the lock ${path}`, "Remove it if no operation runs", () => readHolder(held));
+      const holder = readable(`the lock ${path}`, "Remove it if no operation is running", () => readHolder(held));
       if (isAlive(holder)) {
         throw new EngineError(
           `the stack is locked by process ${holder.pid} on ${holder.host}, which is running an operation. ` +
-            `Wait for it to end; if you know that it is gone, remove ${path}`,
+            `Nothing was changed. Wait for it to end; if that process no longer exists, remove ${path}`,
         );
       }
       removeStale(path, held);
@@ -50,11 +49,11 @@ export function takeLock(path: string): () => void {
 
 function readHolder(text: string): Holder {
   const { pid, host, began } = JSON.parse(text) as Partial<Holder>;
-  if (!Number.isInteger(pid) || typeof host !== "string") throw new Error("it names no process");
+  if (!Number.isInteger(pid) || typeof host !== "string") throw new Error("it does not name a process");
   return { pid: Number(pid), host, began };
 }
 
-/** Moves a dead process's lock away; if another process took it over meanwhile, puts that one's back. */
+/** Removes the lock of a dead process. If another process has taken it over in the meantime, restores that lock. */
 function removeStale(path: string, held: string): void {
   const aside = `${path}.${process.pid}.stale`;
   try {
@@ -73,7 +72,7 @@ function tryLink(from: string, to: string): boolean {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
     const why = `the stack cannot be locked: ${messageOf(error)}`;
-    throw new EngineError(`${why}. Nothing was changed: name a folder that has hard links with --state-dir`, {
+    throw new EngineError(`${why}. Nothing was changed. Choose a folder that supports hard links with --state-dir`, {
       cause: error,
     });
   }
@@ -99,6 +98,6 @@ function isAlive(holder: Holder): boolean {
 }
 
 function beganAt(pid: number): string | undefined {
-  // The 22nd field; the 2nd, in parentheses, may hold spaces.
+  // The 22nd field. The 2nd, in parentheses, may contain spaces.
   return readText(`/proc/${pid}/stat`)?.split(") ").at(-1)?.split(" ")[19];
 }

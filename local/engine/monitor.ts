@@ -14,7 +14,7 @@ import { fromStruct, toStruct } from "./values";
 
 const severities: (Severity | undefined)[] = [undefined, "info", "warning", "error"];
 
-/** The engine's side of the protocol, for programs and provider hosts. */
+/** The engine's gRPC services for programs and provider hosts. */
 export class Monitor {
   private constructor(
     private readonly server: Server,
@@ -29,7 +29,7 @@ export class Monitor {
         else resolve(bound);
       });
     });
-    const serve = answering(deployment);
+    const serve = serveWith(deployment);
     const refuse = (what: string): handleUnaryCall<unknown, unknown> =>
       serve(() => {
         throw new UnsupportedError(what);
@@ -37,7 +37,7 @@ export class Monitor {
     server.addService(EngineService, {
       log: serve((request: engine.LogRequest) => {
         const severity = severities[request.getSeverity()];
-        // Debug messages hold secrets in plain text; ephemeral ones are overwritten at once, and are for terminals.
+        // Debug messages contain secrets in plain text; ephemeral ones are only for terminals.
         if (severity && !request.getEphemeral()) {
           deployment.report(severity, request.getMessage(), request.getUrn() || undefined);
         }
@@ -49,7 +49,7 @@ export class Monitor {
       startDebugging: refuse("debugging"),
     });
     server.addService(ResourceMonitorService, {
-      // "Yes" also to what we refuse later: then it is refused by name.
+      // Claim support for everything, so that unsupported features are rejected by name.
       supportsFeature: serve(() => new messages.SupportsFeatureResponse().setHassupport(true)),
       registerResource: serve(async (request: messages.RegisterResourceRequest) => {
         const { urn, id = "", outputs } = await deployment.register(toGoal(request, deployment.options));
@@ -65,9 +65,9 @@ export class Monitor {
       }),
       readResource: serve((request: messages.ReadResourceRequest) => {
         const isStack = request.getType() === "pulumi:pulumi:StackReference";
-        throw new UnsupportedError(isStack ? "a stack reference" : "reading a resource of others (`get`)");
+        throw new UnsupportedError(isStack ? "a stack reference" : "reading an existing resource (`get`)");
       }),
-      invoke: refuse("an invoke (a provider's function)"),
+      invoke: refuse("an invoke (a provider function)"),
       call: refuse("a method of a remote component"),
       registerPackage: refuse("a package's provider"),
       registerStackTransform: refuse("the `transforms` of a stack"),
@@ -87,13 +87,13 @@ type Serve = <Request, Response>(
   handler: (request: Request) => Response | Promise<Response>,
 ) => handleUnaryCall<Request, Response>;
 
-/** Answers calls; an error ends the deployment. */
-function answering(deployment: Deployment): Serve {
+/** Handles calls. An error ends the deployment. */
+function serveWith(deployment: Deployment): Serve {
   return (handler) => (call, callback) => {
     void (async () => handler(call.request))().then(
       (response) => callback(null, response),
       (error: unknown) => {
-        // An SDK that hears "unavailable" ends quietly: everything has been said already.
+        // The SDK ends silently on "unavailable"; the error has already been reported.
         if (!(error instanceof Closed)) deployment.fail("refused", messageOf(error));
         callback({ code: status.UNAVAILABLE, details: messageOf(error) });
       },
@@ -101,36 +101,36 @@ function answering(deployment: Deployment): Serve {
   };
 }
 
-/** Reads what the program wants, and refuses what only a real engine does. */
+/** Reads the desired state of a resource, and rejects unsupported features. */
 function toGoal(request: messages.RegisterResourceRequest, stack: Pick<Identity, "stack" | "project">): Goal {
   const inputs = fromStruct(request.getObject());
   request.clearObject();
-  const wanted = request.toObject();
-  const { type, name, custom, dependenciesList: dependencies } = wanted;
-  // The messages of older SDKs lack some of it.
+  const desired = request.toObject();
+  const { type, name, custom, dependenciesList: dependencies } = desired;
+  // The messages of older SDKs lack some fields.
   const message: Partial<messages.RegisterResourceRequest> = request;
-  const { replaceWithList: replaceWith = [] }: Partial<typeof wanted> = wanted;
+  const { replaceWithList: replaceWith = [] }: Partial<typeof desired> = desired;
   const unsupported: Record<string, unknown> = {
-    "a remote component": wanted.remote,
+    "a remote component": desired.remote,
     "an explicit provider": custom && type.startsWith("pulumi:providers:"),
     [`a resource of the package "${type.split(":")[0] ?? ""}"`]: custom && !type.startsWith("pulumi-nodejs:"),
-    "the option `provider`": custom && wanted.provider,
-    "the option `import`": wanted.importid,
-    "the option `transforms`": wanted.transformsList.length,
-    "the option `hooks`": Object.values(wanted.hooks ?? {}).flat().length,
-    "the option `deletedWith`": wanted.deletedwith,
+    "the option `provider`": custom && desired.provider,
+    "the option `import`": desired.importid,
+    "the option `transforms`": desired.transformsList.length,
+    "the option `hooks`": Object.values(desired.hooks ?? {}).flat().length,
+    "the option `deletedWith`": desired.deletedwith,
     "the option `replaceWith`": replaceWith.length,
-    "the option `replacementTrigger`": wanted.replacementTrigger,
-    "the option `customTimeouts`": Object.values(wanted.customtimeouts ?? {}).join(""),
-    "a package's provider": wanted.packageref,
+    "the option `replacementTrigger`": desired.replacementTrigger,
+    "the option `customTimeouts`": Object.values(desired.customtimeouts ?? {}).join(""),
+    "a package's provider": desired.packageref,
   };
-  const asked = Object.keys(unsupported).find((what) => unsupported[what]);
-  if (asked) throw new UnsupportedError(`${asked} (asked for by ${type} ${JSON.stringify(name)})`);
+  const found = Object.keys(unsupported).find((what) => unsupported[what]);
+  if (found) throw new UnsupportedError(`${found} (used by ${type} ${JSON.stringify(name)})`);
 
-  const given = wanted.propertydependenciesMap.map(([key, { urnsList }]) => [key, urnsList] as const);
+  const given = desired.propertydependenciesMap.map(([key, { urnsList }]) => [key, urnsList] as const);
   const byProperty = given.length > 0 ? given : Object.keys(inputs).map((key) => [key, dependencies] as const);
-  const parent = wanted.parent || undefined;
-  const saysOrder = wanted.deletebeforereplacedefined || wanted.deletebeforereplace;
+  const parent = desired.parent || undefined;
+  const definesOrder = desired.deletebeforereplacedefined || desired.deletebeforereplace;
   return {
     name,
     resource: {
@@ -141,21 +141,21 @@ function toGoal(request: messages.RegisterResourceRequest, stack: Pick<Identity,
       outputs: {},
       dependencies,
       parent,
-      protect: (message.hasProtect?.() ?? wanted.protect) ? wanted.protect : undefined,
+      protect: (message.hasProtect?.() ?? desired.protect) ? desired.protect : undefined,
       propertyDependencies: Object.fromEntries(byProperty),
-      additionalSecretOutputs: wanted.additionalsecretoutputsList,
-      retainOnDelete: (message.hasRetainondelete?.() ?? wanted.retainondelete) ? wanted.retainondelete : undefined,
-      ignoreChanges: wanted.ignorechangesList,
-      replaceOnChanges: wanted.replaceonchangesList,
+      additionalSecretOutputs: desired.additionalsecretoutputsList,
+      retainOnDelete: (message.hasRetainondelete?.() ?? desired.retainondelete) ? desired.retainondelete : undefined,
+      ignoreChanges: desired.ignorechangesList,
+      replaceOnChanges: desired.replaceonchangesList,
     },
-    deleteBeforeReplace: saysOrder ? wanted.deletebeforereplace : undefined,
-    aliases: [...wanted.aliasurnsList.map((urn) => ({ urn })), ...wanted.aliasesList.map(toAlias)],
+    deleteBeforeReplace: definesOrder ? desired.deletebeforereplace : undefined,
+    aliases: [...desired.aliasurnsList.map((urn) => ({ urn })), ...desired.aliasesList.map(toAlias)],
   };
 }
 
 function toAlias({ urn, spec }: WireAlias.AsObject): Alias {
   if (!spec) return { urn };
   const { name, type, stack, project, parenturn: parent } = spec;
-  const said = Object.entries({ name, type, stack, project, parent }).filter(([, value]) => value !== "");
-  return { ...Object.fromEntries(said), ...(spec.noparent && { parent: undefined }) };
+  const given = Object.entries({ name, type, stack, project, parent }).filter(([, value]) => value !== "");
+  return { ...Object.fromEntries(given), ...(spec.noparent && { parent: undefined }) };
 }

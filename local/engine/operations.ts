@@ -11,7 +11,7 @@ import { providerType } from "./urns";
 import { type PropertyMap, secret } from "./values";
 
 export interface RunOptions extends ProgramOptions {
-  /** Of a refresh and a destroy, the program is not run. */
+  /** A refresh and a destroy do not run the program. */
   readonly kind: "preview" | "up" | "refresh" | "destroy";
   readonly refresh: boolean;
   readonly clearPendingCreates: boolean;
@@ -26,17 +26,17 @@ export interface RunOptions extends ProgramOptions {
 interface RunResult {
   readonly succeeded: boolean;
   readonly changes: Changes;
-  /** The state after the operation; of a preview, what it would be. */
+  /** The state after the operation; for a preview, the expected state. */
   readonly state: StackState;
-  /** What the program gave as the stack's outputs; undefined when it did not come so far. */
+  /** The stack outputs of the program; undefined if it did not register them. */
   readonly outputs: PropertyMap | undefined;
 }
 
-/** Runs one operation from its first look at the state to the end of its processes. */
+/** Runs one operation, until its processes have ended. */
 export async function runOperation(options: RunOptions): Promise<RunResult> {
   const { state, dryRun, emit, kind, signal, project, env, unsavedChangeAdvice } = options;
   const snapshot = new Snapshot(state, options.crypter, dryRun ? undefined : options.statePath, unsavedChangeAdvice);
-  // Before anything is touched: what cannot be written now could not be written later.
+  // Check that the state can be written before anything is changed.
   await snapshot.save();
   const usesProgram = kind === "preview" || kind === "up";
   const settings = Object.entries(options.config);
@@ -44,12 +44,12 @@ export async function runOperation(options: RunOptions): Promise<RunResult> {
     settings.map(([key, { value, secret: hide }]) => [key, hide ? secret(value) : value]),
   );
   const saved = state.resources.find(({ type, delete: gone }) => type === providerType && !gone)?.inputs;
-  const say = (message: string): void => emit({ kind: "diagnostic", severity: "info", message });
+  const report = (message: string): void => emit({ kind: "diagnostic", severity: "info", message });
   let started: Promise<DynamicHost> | undefined;
   const host = (): Promise<DynamicHost> => {
     const given = usesProgram ? config : (saved ?? config);
     const { programDirectory: cwd } = project;
-    started ??= DynamicHost.start({ engine: monitor.address, cwd, env, config: given, unsavedChangeAdvice }, say);
+    started ??= DynamicHost.start({ engine: monitor.address, cwd, env, config: given, unsavedChangeAdvice }, report);
     return started;
   };
   const deployment: Deployment = new Deployment({ ...options, snapshot, host, project: project.name, config });
@@ -62,7 +62,7 @@ export async function runOperation(options: RunOptions): Promise<RunResult> {
     else if (state.pending.length > 0 && !dryRun && kind !== "refresh") {
       deployment.report("warning", pendingWarning(state));
     }
-    // The host takes its time to start: it may do so beside the program.
+    // The host starts slowly, so start it in parallel with the program.
     if (state.resources.some(({ custom, type }) => custom && type !== providerType)) host().catch(() => undefined);
     if (options.refresh) await deployment.refresh(kind === "refresh");
     if (deployment.outcome === "running" && usesProgram) await runProgram(options, deployment, monitor.address);
@@ -82,26 +82,26 @@ export async function runOperation(options: RunOptions): Promise<RunResult> {
   return { succeeded: outcome === "succeeded", changes: applier.changes, state: snapshot.state, outputs };
 }
 
-/** Runs the program to its end, or ends it when the operation stops first. */
+/** Runs the program, and stops it if the operation ends first. */
 async function runProgram(options: RunOptions, deployment: Deployment, monitor: string): Promise<void> {
   const program = startProgram(options, monitor, (line) => deployment.report("info", line));
-  let endedByUs = false;
+  let wasStopped = false;
   const exited = program.exit.then(
     async ({ code, signal }) => {
       if (code === 0) await deployment.finish();
-      else deployment.fail("refused", endedByUs ? undefined : describeExit(code, signal));
+      else deployment.fail("refused", wasStopped ? undefined : describeExit(code, signal));
     },
     (error: unknown) => deployment.fail("refused", messageOf(error)),
   );
   await Promise.race([exited, deployment.stopped]);
-  // Whoever still waits for a resource is turned away; a program ends by itself then.
+  // Waiting registrations are rejected, which normally ends the program.
   await deployment.end();
   await Promise.race([program.exit, new Promise((resolve) => setTimeout(resolve, 1000).unref())]);
-  endedByUs = true;
+  wasStopped = true;
   await program.stop(2000);
 }
 
-/** Said of what an operation that was killed left behind. */
+/** The warning about steps that a killed operation left pending. */
 function pendingWarning(state: StackState): string {
   const lines = state.pending.map(({ resource, type }) => `  * ${resource.urn}, interrupted while ${type}\n`);
   return (

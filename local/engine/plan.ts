@@ -2,7 +2,7 @@ import { type ResourceState } from "./format";
 import { containsPath, parsePath } from "./paths";
 import { changedKeys, type PropertyMap } from "./values";
 
-/** What is different about a resource; `keys` are the properties known to have changed. */
+/** The changes of a resource. `keys` are the properties that are known to have changed. */
 export interface Diff {
   readonly changed: boolean;
   readonly replaces: readonly string[];
@@ -10,8 +10,8 @@ export interface Diff {
   readonly keys: readonly string[];
 }
 
-/** What a provider's diff says; it may not know whether anything changed. */
-export interface DiffAnswer extends Omit<Diff, "changed" | "keys"> {
+/** The diff of a provider, which may not know whether anything changed. */
+export interface ProviderDiff extends Omit<Diff, "changed" | "keys"> {
   readonly changed: boolean | undefined;
 }
 
@@ -24,13 +24,13 @@ export type Plan =
   | { readonly do: "replace"; readonly keys: readonly string[]; readonly deleteFirst: boolean }
   | { readonly do: "refuse"; readonly why: string };
 
-/** A provider that does not say whether something changed is answered for by comparing the inputs. */
-export function settleDiff(answer: DiffAnswer, oldInputs: PropertyMap, newInputs: PropertyMap): Diff {
-  const keys = answer.changed === undefined ? changedKeys(oldInputs, newInputs) : [];
-  return { ...answer, changed: answer.changed ?? keys.length > 0, keys };
+/** Compares the inputs if the provider does not know whether anything changed. */
+export function settleDiff(diff: ProviderDiff, oldInputs: PropertyMap, newInputs: PropertyMap): Diff {
+  const keys = diff.changed === undefined ? changedKeys(oldInputs, newInputs) : [];
+  return { ...diff, changed: diff.changed ?? keys.length > 0, keys };
 }
 
-/** Makes changes that `replaceOnChanges` names replace; `#initerror` stands for errors of the last create or update. */
+/** Applies `replaceOnChanges` to a diff. `#initerror` means errors of the last create or update. */
 export function applyReplaceOnChanges(diff: Diff, paths: readonly string[], hasInitErrors: boolean): Diff {
   if (!diff.changed && !hasInitErrors) return diff;
   const replacing = paths.map(parsePath).filter((path) => path !== undefined);
@@ -41,11 +41,11 @@ export function applyReplaceOnChanges(diff: Diff, paths: readonly string[], hasI
 }
 
 /**
- * What is to be done about a resource that the program has.
- * @param old undefined when the state does not know it
- * @param fresh what it shall be
- * @param madeRoom it was deleted in this run, because what it depends on had to be deleted before its replacement
- * @param deleteFirst whether the program says which of old and new goes first
+ * Plans the step for a resource of the program.
+ * @param old undefined if it is not in the state
+ * @param fresh the desired state
+ * @param madeRoom whether it was deleted in this run because a dependency had to be deleted before its replacement
+ * @param deleteFirst the program's `deleteBeforeReplace`, if set
  */
 export function planStep(
   old: ResourceState | undefined,
@@ -64,7 +64,7 @@ export function planStep(
   return { do: "replace", keys: settled.replaces, deleteFirst: deleteFirst ?? settled.deleteBeforeReplace };
 }
 
-/** @param root what is replaced before, and takes this resource with it */
+/** @param root the resource whose replacement requires that of this one */
 export function protectedFromReplacement(urn: string, root?: string): string {
   const because = root === undefined ? "\nas" : ` as part of replacing ${JSON.stringify(root)} as`;
   return (

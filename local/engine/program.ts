@@ -1,7 +1,7 @@
 import { Child } from "./child";
 import { type ConfigValue, type Project } from "./config";
 
-/** The exit code of a program that has told its error already. */
+/** The exit code of a program that has already reported its error. */
 const alreadyReported = 32;
 
 export interface ProgramOptions {
@@ -17,7 +17,7 @@ export interface ProgramOptions {
 export function startProgram(options: ProgramOptions, monitor: string, onLine: (line: string) => void): Child {
   const { project, stack, dryRun, parallel } = options;
   const settings = Object.entries(options.config);
-  // Older packages expect the namespace and `config` in front of a setting's name; newer ones understand that, too.
+  // Older packages expect `namespace:config:name`; newer ones accept it too.
   const config = settings.map(([key, { value }]) => [key.replace(":", ":config:"), value]);
   const secretKeys = settings.filter(([, { secret }]) => secret).map(([key]) => key);
   const env: NodeJS.ProcessEnv = {
@@ -37,7 +37,7 @@ export function startProgram(options: ProgramOptions, monitor: string, onLine: (
   return Child.start("cmd/run/index.js", args, { cwd, env, nodeArgs }, onLine);
 }
 
-/** What a program's end means; undefined when there is nothing more to say. */
+/** The error message for the exit of a program; undefined if the error has already been reported. */
 export function describeExit(code: number | null, signal: string | null): string | undefined {
   if (code === alreadyReported) return undefined;
   const how = code === null ? `was ended by ${String(signal)}` : `exited with non-zero exit code: ${code}`;

@@ -4,7 +4,7 @@ type StructModule = typeof import("google-protobuf/google/protobuf/struct_pb");
 type EmptyModule = typeof import("google-protobuf/google/protobuf/empty_pb");
 
 /**
- * The messages' base library belongs to `@pulumi/pulumi`, and must be its own copy, wherever the package manager put
+ * The base library of the messages must be the copy that `@pulumi/pulumi` uses, wherever the package manager installed
  * it.
  */
 const sdkRequire = createRequire(require.resolve("@pulumi/pulumi/package.json"));

@@ -1,94 +1,97 @@
 import { EngineError } from "./errors";
 import { type Changes, type Diagnostic, type EngineEvent } from "./types";
 
-/** Which stack, and where it is. */
+/** Options of `LocalStack.open`. */
 export interface OpenOptions {
-  /** The folder with `Pulumi.yaml`. */
+  /** The folder that contains `Pulumi.yaml`. */
   readonly projectDir: string;
-  /** @default "dev" */
+  /** Name of the stack. @default "dev" */
   readonly stack?: string | undefined;
-  /** Where the state is kept. @default `.rekey` in the project's folder */
+  /** Folder of the state. @default `.rekey` in the project folder */
   readonly stateDir?: string | undefined;
   /**
-   * What the secrets are encrypted with.
+   * Passphrase that encrypts the secrets.
    * @default `PULUMI_CONFIG_PASSPHRASE`, else the content of the file that `PULUMI_CONFIG_PASSPHRASE_FILE` names
    */
   readonly passphrase?: string | undefined;
   /**
-   * Ends each message that says that a change may have been made without being saved. Say there what that means for the
-   * program's resources.
+   * Last sentence of each message about a change that may have been made but was not saved. It should say what that
+   * means for the program's resources.
    * @default "A resource may have been changed without being saved: check it, then run `up` again."
    */
   readonly unsavedChangeAdvice?: string | undefined;
-  /** Environment of the program and of the providers, beside `process.env`. */
+  /** Environment variables of the program and the providers, in addition to `process.env`. */
   readonly env?: Readonly<Record<string, string>> | undefined;
 }
 
-/** How any operation is done. */
+/** Options of all operations. */
 export interface OperationOptions {
-  /** How many resources are worked on at a time. @default four times the number of processors */
+  /** Number of resources that are processed at the same time. @default four times the number of processors */
   readonly parallel?: number | undefined;
-  /** Gets each line of what happens, as it happens. */
+  /** Called with each line of output. */
   readonly onOutput?: ((line: string) => void) | undefined;
-  /** Whether those lines are coloured. @default false */
+  /** Whether the lines are coloured. @default false */
   readonly colors?: boolean | undefined;
-  /** Whether those lines say which inputs of each resource change. @default false */
+  /** Whether the lines show the changed inputs of each resource. @default false */
   readonly diff?: boolean | undefined;
-  /** Gets each event. */
+  /** Called with each event. */
   readonly onEvent?: ((event: EngineEvent) => void) | undefined;
-  /** Ends the operation as ^C does: what runs finishes, nothing else begins. */
+  /** Cancels the operation like ^C: running steps finish, and no others start. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** How `preview`, `up` and `destroy` are done. */
+/** Options of `preview`, `up` and `destroy`. */
 export interface UpOptions extends OperationOptions {
-  /** Read every resource anew first. @default false */
+  /** Whether to refresh the state first. @default false */
   readonly refresh?: boolean | undefined;
 }
 
-/** How `refresh` is done. */
+/** Options of `refresh`. */
 export interface RefreshOptions extends OperationOptions {
-  /** Forget creates that were interrupted. @default false */
+  /** Whether to forget resource creations that were interrupted. @default false */
   readonly clearPendingCreates?: boolean | undefined;
 }
 
-/** A stack output; the name and shape are those of Pulumi's Automation API. */
+/** A stack output, as in Pulumi's Automation API. */
 export interface OutputValue {
-  /** The value, in plain where it is a secret. */
+  /** The value. Secrets are in plain text. */
   readonly value: unknown;
-  /** Whether the program marked it so, or made it of a secret. */
+  /** Whether the value is or contains a secret. */
   readonly secret: boolean;
 }
-/** Outputs by their names. */
+/** Outputs by name. */
 export type OutputMap = Record<string, OutputValue>;
 
-/** What an operation did. */
+/** The result of an operation. */
 export interface OperationResult {
-  /** Whether all was done. An operation that fails throws an `OperationError` with the same. */
+  /** A failed operation throws an `OperationError` with the same fields. */
   readonly result: "succeeded" | "failed";
-  /** How many resources were created, updated, …; of a preview, how many would be. */
+  /** Number of resources by kind of change; for a preview, of planned changes. */
   readonly changes: Changes;
-  /** The stack's outputs afterwards, secrets in plain; in a preview a value that is not known yet is `undefined`. */
+  /**
+   * The stack's outputs after the operation, with secrets in plain text. A value that a preview does not know is
+   * `undefined`.
+   */
   readonly outputs: OutputMap;
-  /** What the program, the providers and the engine said. */
+  /** Messages of the program, the providers and the engine. */
   readonly diagnostics: readonly Diagnostic[];
-  /** All that was told, line by line; secrets masked. */
+  /** The printed output, with secrets masked. */
   readonly stdout: string;
 }
 
-/** An operation failed; it carries all that is known about it. */
+/** An operation failed. The error contains its result. */
 export class OperationError extends EngineError implements OperationResult {
   /** Name of the class. */
   override readonly name = "OperationError";
-  /** It was not all done. */
+  /** The operation was not completed. */
   readonly result = "failed";
-  /** How many resources were created, updated, … before it failed. */
+  /** Number of resources by kind of change, before the failure. */
   declare readonly changes: Changes;
-  /** The stack's outputs afterwards, secrets in plain. */
+  /** The stack's outputs after the failure, with secrets in plain text. */
   declare readonly outputs: OutputMap;
-  /** What the program, the providers and the engine said. */
+  /** Messages of the program, the providers and the engine. */
   declare readonly diagnostics: readonly Diagnostic[];
-  /** All that was told, line by line; secrets masked. */
+  /** The printed output, with secrets masked. */
   declare readonly stdout: string;
   constructor(operation: string, result: OperationResult) {
     const errors = result.diagnostics.filter(({ severity }) => severity === "error").map(({ message }) => message);

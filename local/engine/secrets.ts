@@ -7,12 +7,12 @@ const iterations = 1_000_000;
 const proof = "pulumi";
 
 /**
- * Encrypts as the `pulumi` CLI's passphrase provider does: AES-256-GCM with a key that PBKDF2-SHA256 derives from the
- * passphrase. `salt` is the text that is saved beside the secrets: the salt itself, and a known text to recognize the
- * passphrase by.
+ * Encrypts like the passphrase provider of the `pulumi` CLI: AES-256-GCM with a key that PBKDF2-SHA256 derives from the
+ * passphrase. `salt` is the text that is saved with the secrets: the salt, and a known text that verifies the
+ * passphrase.
  */
 export class Crypter {
-  /** How secrets were saved last, so that an unchanged one is not written anew. */
+  /** The saved ciphertexts, so that the ciphertext of an unchanged secret does not change. */
   readonly #ciphertexts = new WeakMap<object, string>();
 
   private constructor(
@@ -20,19 +20,19 @@ export class Crypter {
     private readonly key: Buffer,
   ) {}
 
-  /** Makes a new salt. */
+  /** Creates a crypter with a new salt. */
   static async create(passphrase: string): Promise<Crypter> {
     const salt = randomBytes(8);
     const key = await deriveKey(passphrase, salt);
     return new Crypter(`v1:${salt.toString("base64")}:${encrypt(key, proof)}`, key);
   }
 
-  /** Opens what was encrypted before. @throws EngineError when the passphrase is not the one of `salt`. */
+  /** Creates a crypter for an existing salt. @throws EngineError if the passphrase does not match it */
   static async open(passphrase: string, salt: string): Promise<Crypter> {
     const [version, saltText] = salt.split(":", 2);
     if (version !== "v1" || saltText === undefined) {
       throw new EngineError(
-        "the encryption salt of the stack is malformed: put its former `encryptionsalt` back, without which no secret can be read",
+        "the encryption salt of the stack is malformed. Restore the former `encryptionsalt`: without it, no secret can be decrypted",
       );
     }
     const key = await deriveKey(passphrase, Buffer.from(saltText, "base64"));
@@ -40,10 +40,12 @@ export class Crypter {
     try {
       found = decrypt(key, salt.slice(version.length + saltText.length + 2));
     } catch {
-      // Not decryptable is the same answer as the wrong text.
+      // A decryption error has the same meaning as a wrong text.
     }
     if (found !== proof) {
-      throw new EngineError("incorrect passphrase: set PULUMI_CONFIG_PASSPHRASE to the one this stack was made with");
+      throw new EngineError(
+        "incorrect passphrase: set PULUMI_CONFIG_PASSPHRASE to the passphrase with which this stack was created",
+      );
     }
     return new Crypter(salt, key);
   }
@@ -56,11 +58,11 @@ export class Crypter {
     try {
       return decrypt(this.key, ciphertext);
     } catch (cause) {
-      throw new EngineError("a secret is damaged, or was encrypted with another passphrase or salt", { cause });
+      throw new EngineError("a secret is damaged or was encrypted with another passphrase or salt", { cause });
     }
   }
 
-  /** Values as they are saved: secrets with their ciphertexts, or shown. */
+  /** Values as they are saved: with secrets encrypted, or in plain text. */
   seal<T extends PropertyValue>(value: T, showSecrets = false): T {
     return mapParts(value, (part) => {
       if (!isSecret(part)) return part;
@@ -72,7 +74,7 @@ export class Crypter {
     });
   }
 
-  /** Reads values that were saved. */
+  /** Decrypts saved values. */
   unseal<T extends PropertyValue>(saved: T): T {
     return mapParts(saved, (part) => {
       if (!isSecret(part)) return part;
@@ -92,7 +94,7 @@ export function passphraseFrom(env: NodeJS.ProcessEnv, readFile: (path: string) 
   if (env.PULUMI_CONFIG_PASSPHRASE !== undefined) return env.PULUMI_CONFIG_PASSPHRASE;
   const file = env.PULUMI_CONFIG_PASSPHRASE_FILE;
   if (file === undefined || file === "") return undefined;
-  return readable("PULUMI_CONFIG_PASSPHRASE_FILE", "Name a file that can be read", () => readFile(file).trim());
+  return readable("PULUMI_CONFIG_PASSPHRASE_FILE", "Set it to a readable file", () => readFile(file).trim());
 }
 
 function deriveKey(passphrase: string, salt: Buffer): Promise<Buffer> {
@@ -109,7 +111,7 @@ function encrypt(key: Buffer, text: string): string {
 function decrypt(key: Buffer, text: string): string {
   const [version, nonce, sealed] = text.split(":");
   if (version !== "v1" || nonce === undefined || sealed === undefined) {
-    throw new Error("not of the form v1:nonce:sealed");
+    throw new Error("not in the format v1:nonce:ciphertext");
   }
   const bytes = Buffer.from(sealed, "base64");
   const decipher = createDecipheriv("aes-256-gcm", key, Buffer.from(nonce, "base64"), { authTagLength: 16 });

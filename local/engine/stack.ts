@@ -15,18 +15,18 @@ import { readState, writeSynced } from "./state";
 import { makeUrn, stackType } from "./urns";
 import { containsSecret, mapParts, type PropertyMap, reveal, unknown } from "./values";
 
-/** Others are refused: a `target` that is passed over would change what nobody named. */
+/** Other options are rejected: ignoring a `target`, for example, would change resources that were not selected. */
 const operationOptions = "parallel onOutput colors diff onEvent signal refresh clearPendingCreates preview".split(" ");
 
 const neutralAdvice = "A resource may have been changed without being saved: check it, then run `up` again.";
 
-/** A stack on this machine: a program, its settings, and a state in a file. */
+/** A stack on this machine: a program, its settings, and its state in a file. */
 export class LocalStack {
-  /** Deriving a key takes most of a second; a stack has one, and an imported state perhaps another. */
+  /** Crypters by salt, because deriving a key takes most of a second. An imported state may have another salt. */
   readonly #crypters = new Map<string, Promise<Crypter>>();
 
   private constructor(
-    /** The project, as its `Pulumi.yaml` says. */
+    /** The project, from its `Pulumi.yaml`. */
     readonly project: Project,
     /** Name of the stack. */
     readonly name: string,
@@ -37,19 +37,21 @@ export class LocalStack {
   ) {}
 
   /**
-   * Opens a stack; it need not exist yet.
-   * @throws EngineError when there is no project, or the name or runtime is not usable
+   * Opens a stack, which need not exist yet.
+   * @throws EngineError if there is no project, or the name or runtime is not supported
    */
   static async open(options: OpenOptions): Promise<LocalStack> {
     const stack = options.stack ?? "dev";
     if (!/^[A-Za-z0-9_.-]{1,100}$/.test(stack)) {
-      throw new EngineError(`${JSON.stringify(stack)} is no name for a stack: use 1 to 100 of A-Z a-z 0-9 _ . -`);
+      throw new EngineError(
+        `${JSON.stringify(stack)} is not a stack name: use 1 to 100 characters of A-Z a-z 0-9 _ . -`,
+      );
     }
     const project = readProject(options.projectDir);
     if (process.versions["pnp"] !== undefined) {
       throw new EngineError(
-        "Pulumi needs node_modules, which Yarn Plug'n'Play does not have. Nothing was changed: write " +
-          "`nodeLinker: node-modules` into .yarnrc.yml, and run yarn install",
+        "Pulumi requires node_modules, which Yarn Plug'n'Play does not create. Nothing was changed. Set " +
+          "`nodeLinker: node-modules` in .yarnrc.yml, then run yarn install",
       );
     }
     const env = { ...process.env, ...options.env };
@@ -59,47 +61,47 @@ export class LocalStack {
     return new LocalStack(project, stack, path, passphrase, env, options.unsavedChangeAdvice ?? neutralAdvice);
   }
 
-  /** Says what `up` would do, and changes nothing. @throws OperationError */
+  /** Shows what `up` would do, and changes nothing. @throws OperationError */
   preview(options: UpOptions = {}): Promise<OperationResult> {
     return this.#run("preview", options, { dryRun: true, refresh: options.refresh });
   }
 
-  /** Makes everything as the program says; no preview first. @throws OperationError */
+  /** Creates, updates and deletes resources as the program declares, without a preview. @throws OperationError */
   up(options: UpOptions = {}): Promise<OperationResult> {
     return this.#run("up", options, { refresh: options.refresh });
   }
 
-  /** Reads every resource anew, without the program. @throws OperationError */
+  /** Reads the actual state of every resource, without running the program. @throws OperationError */
   refresh(options: RefreshOptions & { readonly preview?: boolean | undefined } = {}): Promise<OperationResult> {
     const { clearPendingCreates, preview } = options;
     return this.#run("refresh", options, { refresh: true, clearPendingCreates, dryRun: preview });
   }
 
-  /** Deletes everything, without the program. @throws OperationError */
+  /** Deletes all resources, without running the program. @throws OperationError */
   destroy(options: UpOptions & { readonly preview?: boolean | undefined } = {}): Promise<OperationResult> {
     return this.#run("destroy", options, { refresh: options.refresh, dryRun: options.preview });
   }
 
-  /** The outputs of the last `up`, secrets in plain. */
+  /** The outputs of the last `up`, with secrets in plain text. */
   async outputs(): Promise<OutputMap> {
     const { state } = await this.#load();
     return outputsOf(state);
   }
 
-  /** The state in the format of `pulumi stack export`. With `showSecrets` they are in plain text. */
+  /** The state in the format of `pulumi stack export`. `showSecrets` includes secrets in plain text. */
   async exportStack(options: { readonly showSecrets?: boolean | undefined } = {}): Promise<ExportedDeployment> {
     const { crypter, state } = await this.#load();
     const text = stateText(state, crypter.salt, (resource) => resourceText(resource, crypter, options.showSecrets));
     return JSON.parse(text) as ExportedDeployment;
   }
 
-  /** Replaces the state by an exported one; its secrets must be of the same passphrase. */
+  /** Replaces the state with an exported one. Its secrets must be encrypted with the same passphrase. */
   async importStack(exported: ExportedDeployment): Promise<void> {
     const json = checkExported(exported, "the imported state");
     await this.#locked(async () => {
       const salt = saltOf(json);
       const crypter = await this.#crypter(salt);
-      // Secrets under another salt are encrypted anew.
+      // Secrets with another salt are encrypted again.
       const state = readDeployment(json, salt === undefined ? crypter : await this.#openCrypter(salt));
       await writeSynced(
         this.path,
@@ -108,22 +110,22 @@ export class LocalStack {
     });
   }
 
-  /** Every setting under its full name, secrets in plain. */
+  /** All settings by full name, with secrets in plain text. */
   async getAllConfig(): Promise<Record<string, ConfigValue>> {
     const file = this.#stackFile();
     return file.settings(file.hasSecrets ? await this.#crypter() : undefined);
   }
 
-  /** Sets a setting; a name without a namespace belongs to the project. */
+  /** Sets a setting. A name without a namespace belongs to the project. */
   async setConfig(key: string, value: string, options: { readonly secret?: boolean | undefined } = {}): Promise<void> {
-    // The salt is written before the file is read again: the setting goes into the same file.
+    // A new salt is written to the same file, so read the file after that.
     const crypter = options.secret === true ? await this.#crypter() : undefined;
     const file = this.#stackFile();
     file.set(key, crypter ? { secure: crypter.encrypt(value) } : value);
     file.save();
   }
 
-  /** Removes a setting. @returns whether there was one */
+  /** Removes a setting. @returns whether it existed */
   async removeConfig(key: string): Promise<boolean> {
     const file = this.#stackFile();
     const removed = file.remove(key);
@@ -141,13 +143,13 @@ export class LocalStack {
     options: OperationOptions,
     what: { dryRun?: boolean | undefined; refresh?: boolean | undefined; clearPendingCreates?: boolean | undefined },
   ): Promise<OperationResult> {
-    const asked = Object.keys(options).find((option) => !operationOptions.includes(option));
-    if (asked !== undefined) throw new UnsupportedError(`the option \`${asked}\` of \`${kind}\``);
+    const unsupported = Object.keys(options).find((option) => !operationOptions.includes(option));
+    if (unsupported !== undefined) throw new UnsupportedError(`the option \`${unsupported}\` of \`${kind}\``);
     const { dryRun = false, refresh = false, clearPendingCreates = false } = what;
     const { parallel = availableParallelism() * 4, signal } = options;
     return this.#locked(async () => {
       const loading = this.#load();
-      // While the key is derived: loading the protocol takes as long.
+      // Loaded while the key is derived, because both take as long.
       const operations = require("./operations") as { runOperation: typeof runOperation };
       const { crypter, state } = await loading;
       const before = outputsOf(state);
@@ -159,7 +161,7 @@ export class LocalStack {
         ...{ kind, dryRun, refresh, clearPendingCreates, parallel, signal, crypter, state, config },
         ...{ project: this.project, stack: this.name, env: this.env, statePath: this.path },
         unsavedChangeAdvice: this.unsavedChangeAdvice,
-        emit: (event) => display.tell(event),
+        emit: (event) => display.report(event),
       });
       const outputs = dryRun && done.outputs ? toOutputs(done.outputs) : outputsOf(done.state);
       const result = display.end(done.succeeded, done.changes, before, outputs);
@@ -186,7 +188,7 @@ export class LocalStack {
     return { crypter, state: readDeployment(json, salt === undefined ? crypter : await this.#openCrypter(salt)) };
   }
 
-  /** The stack's crypter; the salt is in its settings, else in its state; a new one is written to its settings. */
+  /** The stack's crypter. The salt is in the settings, else in the state; a new one is saved in the settings. */
   async #crypter(stateSalt?: string): Promise<Crypter> {
     const file = this.#stackFile();
     const salt = file.salt ?? stateSalt;

@@ -3,7 +3,7 @@ import { open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { EngineError, messageOf, readable } from "./errors";
 import {
-  mendState,
+  fixState,
   type PendingOperation,
   type ResourceState,
   resourceText,
@@ -12,9 +12,9 @@ import {
 } from "./format";
 import { type Crypter } from "./secrets";
 
-/** Reads a state file; undefined when there is none. */
+/** Reads a state file; undefined if it does not exist. */
 export function readState(path: string): unknown {
-  return readable(`the state file ${path}`, mendState, () => {
+  return readable(`the state file ${path}`, fixState, () => {
     try {
       return JSON.parse(readFileSync(path, "utf8")) as unknown;
     } catch (error) {
@@ -25,11 +25,11 @@ export function readState(path: string): unknown {
 }
 
 /**
- * Replaces a file so that, whenever the power goes, either the old or the new one is there, whole.
- * @param advice what to do about changes that were to be saved, if there may be any
+ * Replaces a file atomically, so that after a power failure either the old or the new content is complete.
+ * @param advice what to do about changes that could not be saved
  */
 export async function writeSynced(path: string, text: string, advice?: string): Promise<void> {
-  // One name: whoever holds the lock writes over what a killed engine left half-written.
+  // A fixed name, so that the next operation overwrites the partial file of a killed engine.
   const aside = `${path}.tmp`;
   try {
     mkdirSync(dirname(path), { recursive: true });
@@ -48,7 +48,7 @@ export async function writeSynced(path: string, text: string, advice?: string): 
     await rm(aside, { force: true }).catch(() => undefined);
     throw new EngineError(
       `the state cannot be written: ${messageOf(error)}.\n` +
-        `${path} holds what was saved last. Free some space, or make the folder writable.` +
+        `${path} contains the last saved state. Free some space, or make the folder writable.` +
         (advice === undefined ? "" : ` ${advice}`),
       { cause: error },
     );
@@ -56,9 +56,9 @@ export async function writeSynced(path: string, text: string, advice?: string): 
 }
 
 /**
- * The state while an operation runs: what this run made or kept, followed by what it has not come to yet; each list is
- * in an order in which every resource comes after what it depends on. Every change is on disk before the promise for it
- * resolves; changes that come while a write runs share the next one.
+ * The state during an operation: the resources that this run created or kept, followed by those that it has not
+ * processed yet. In both lists, resources follow their dependencies. `save` resolves when the changes are on disk;
+ * changes during a write share the next one.
  */
 export class Snapshot {
   readonly #news: ResourceState[] = [];
@@ -68,7 +68,7 @@ export class Snapshot {
   #running: Promise<void> = Promise.resolve();
   #next: Promise<void> | undefined;
 
-  /** @param path where it is saved; undefined for a preview, which saves nothing */
+  /** @param path the state file; undefined for a preview, which saves nothing */
   constructor(
     { resources, pending }: StackState,
     private readonly crypter: Crypter,
@@ -76,7 +76,7 @@ export class Snapshot {
     private readonly unsavedChangeAdvice?: string,
   ) {
     this.#olds = [...resources];
-    // Creates that were never confirmed stay until a person says what became of them.
+    // Unconfirmed creates stay pending until the user clears them.
     for (const operation of pending) if (operation.type === "creating") this.#pending.add(operation);
   }
 
@@ -88,7 +88,7 @@ export class Snapshot {
     this.#pending.clear();
   }
 
-  /** Notes on disk what is about to be done; the function it gives takes the note off the next write. */
+  /** Saves a pending operation. @returns a function that removes it from the next write */
   async begin(type: "creating" | "updating" | "deleting", resource: ResourceState): Promise<() => void> {
     const operation = { type, resource };
     this.#pending.add(operation);
@@ -96,23 +96,25 @@ export class Snapshot {
     return () => this.#pending.delete(operation);
   }
 
-  /** Adds a resource that this run made or kept, in the place of an old one. Nothing is written yet. */
-  put(resource: ResourceState, instead?: ResourceState): void {
+  /**
+   * Adds a resource that this run created or kept, and removes the old one that it replaces. Nothing is written yet.
+   */
+  put(resource: ResourceState, replaced?: ResourceState): void {
     this.change(resource, {});
     this.#news.push(resource);
-    if (!instead) return;
-    this.remove(instead);
-    if (instead.urn === resource.urn) return;
-    // What refers to a resource by the name it had before an alias refers to the new one.
+    if (!replaced) return;
+    this.remove(replaced);
+    if (replaced.urn === resource.urn) return;
+    // Update references to the URN that the resource had before an alias.
     for (const old of this.#olds) {
       this.change(
         old,
-        changeReferences(old, (urn) => (urn === instead.urn ? resource.urn : urn)),
+        changeReferences(old, (urn) => (urn === replaced.urn ? resource.urn : urn)),
       );
     }
   }
 
-  /** Changes a resource that is in the state already. Nothing is written yet. */
+  /** Changes a resource of the state. Nothing is written yet. */
   change(resource: ResourceState, changes: Partial<ResourceState>): void {
     Object.assign(resource, changes);
     this.#texts.delete(resource);
@@ -122,7 +124,7 @@ export class Snapshot {
     for (const list of [this.#news, this.#olds]) if (list.includes(resource)) list.splice(list.indexOf(resource), 1);
   }
 
-  /** Resolves when all that was changed before the call is on disk. */
+  /** Resolves when all changes before the call are on disk. */
   save(): Promise<void> {
     const { path } = this;
     if (path === undefined) return Promise.resolve();
@@ -146,7 +148,7 @@ export class Snapshot {
   }
 }
 
-/** A resource's references, each changed or, for undefined, left out. */
+/** A resource's references, each replaced or, for undefined, removed. */
 export function changeReferences(
   { parent, dependencies, propertyDependencies }: ResourceState,
   change: (urn: string) => string | undefined,

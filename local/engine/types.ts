@@ -1,4 +1,4 @@
-/** What is done to a resource; the names are those of Pulumi's engine. */
+/** A step on a resource, with the name of Pulumi's engine. */
 export type StepOp =
   | "same"
   | "create"
@@ -10,28 +10,28 @@ export type StepOp =
   | "refresh"
   | "remove-pending-replace";
 
-/** How many resources each kind of change touched, as the Automation API counts them. */
+/** Number of resources by kind of change, as in the Automation API. */
 export type Changes = Partial<Record<"create" | "update" | "delete" | "replace" | "same", number>>;
 
-/** A changed input of a resource; `before` is undefined when it is new, `after` when it is gone. Secrets are masked. */
+/** A changed input of a resource. Secrets are masked. */
 export interface PropertyChange {
-  /** Path of the input. */
+  /** Name of the input. */
   readonly name: string;
-  /** What is saved. */
+  /** The saved value; undefined if the input is new. */
   readonly before: unknown;
-  /** What the program asks for. */
+  /** The desired value; undefined if the input was removed. */
   readonly after: unknown;
 }
 
-/** How bad it is: an error makes the operation fail. */
+/** An error fails the operation. */
 export type Severity = "info" | "warning" | "error";
-/** Something that was said during an operation. */
+/** A message of an operation. */
 export interface Diagnostic {
-  /** How bad it is. */
+  /** Severity of the message. */
   readonly severity: Severity;
-  /** The resource it belongs to; undefined for the stack as a whole. */
+  /** URN of the resource; undefined for the whole stack. */
   readonly urn?: string | undefined;
-  /** What was said; secrets masked. */
+  /** The text, with secrets masked. */
   readonly message: string;
 }
 
@@ -43,33 +43,33 @@ interface Step {
 
 interface EndedStep extends Step {
   readonly seconds: number;
-  /** The inputs that a create or update changes. */
+  /** The inputs that are changed by a create or update. */
   readonly changes?: readonly PropertyChange[] | undefined;
 }
 
 interface DoneStep extends EndedStep {
-  /** What a refresh found. */
+  /** The result of a refresh. */
   readonly result?: "same" | "update" | "delete" | undefined;
-  /** The properties for which it was done, where they are known. */
+  /** The properties that caused the step, if they are known. */
   readonly keys?: readonly string[] | undefined;
 }
 
-/** What an operation tells while it runs. Nothing in it is a secret in plain text. */
+/** An event of a running operation. It contains no secrets in plain text. */
 export type EngineEvent =
   | ({
-      /** It begins. */
+      /** A step starts. */
       readonly kind: "start";
     } & Step)
   | ({
-      /** It is done. */
+      /** A step has succeeded. */
       readonly kind: "done";
     } & DoneStep)
   | ({
-      /** It failed; the resource's diagnostic says why. */
+      /** A step has failed. The reason is in a diagnostic of the resource. */
       readonly kind: "failed";
     } & EndedStep)
   | ({
-      /** Something was said. */
+      /** A message. */
       readonly kind: "diagnostic";
     } & Diagnostic);
 

@@ -1,7 +1,7 @@
 export const stackType = "pulumi:pulumi:Stack";
 export const providerType = "pulumi:providers:pulumi-nodejs";
 
-/** What a URN is made of, and what an alias changes of it. */
+/** The parts of a URN, which an alias can change. */
 export interface Identity {
   readonly stack: string;
   readonly project: string;
@@ -11,12 +11,12 @@ export interface Identity {
   readonly name: string;
 }
 
-/** Another identity that a resource had before; without a URN, what it does not say is as it is now. */
+/** A former identity of a resource. Without a URN, missing parts are unchanged. */
 export interface Alias extends Partial<Identity> {
   readonly urn?: string;
 }
 
-/** Makes a resource's URN; the types of its parents are part of its own, the stack's aside. */
+/** The URN of a resource. It contains the types of its parents, except that of the stack. */
 export function makeUrn({ stack, project, parent, type, name }: Identity): string {
   const parentType = parent === undefined ? stackType : qualifiedType(parent);
   return `urn:pulumi:${stack}::${project}::${parentType === stackType ? "" : `${parentType}$`}${type}::${name}`;
@@ -40,8 +40,8 @@ export function providerUrn(reference: string): string {
 }
 
 /**
- * All URNs that a resource may have had before: by its own aliases, and by those of its parent.
- * `foundAs` gives the URN that a resource of this run was found under, where that was another one.
+ * All former URNs of a resource, from its own aliases and those of its parent. `foundAs` returns the former URN of a
+ * resource of this run, if it had one.
  */
 export function aliasUrns(
   of: Identity,
@@ -56,7 +56,7 @@ export function aliasUrns(
   if (!of.parent || !found) return [...new Set(own)];
   const parentName = nameOf(of.parent);
   const inherit = (type: string, name: string): string => {
-    // A child named after its parent is taken to have been named after it before, too.
+    // A child whose name starts with that of its parent is assumed to have been renamed with it.
     const before = name.startsWith(parentName) ? nameOf(found) + name.slice(parentName.length) : name;
     return makeUrn({ ...of, parent: found, type, name: before });
   };

@@ -4,13 +4,13 @@ import { EngineError, UnsupportedError } from "./errors";
 import { structs } from "./proto";
 
 /**
- * What a property of a resource can hold, in the protocol's own form: a secret and a reference to a resource are
- * objects with a signature, and what a preview cannot know is a text that means nothing else.
+ * The value of a property, in the format of the protocol: secrets and resource references are objects with a signature,
+ * and an unknown value is a reserved text.
  */
 export type PropertyValue = null | boolean | number | string | PropertyValue[] | { [key: string]: PropertyValue };
 export type PropertyMap = Record<string, PropertyValue>;
 
-/** What a preview cannot know. */
+/** The value of a property that is unknown in a preview. */
 export const unknown = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 export const signature = "4dabf18193072939515e22adb298388d";
 export const secretSignature = "1b47061264138c4ac30d75fd1eb44270";
@@ -33,14 +33,14 @@ export function isSecret(value: PropertyValue | undefined): value is PropertyMap
   return isMap(value) && value[signature] === secretSignature;
 }
 
-/** Whether a value is an object, and not a secret. */
+/** Whether a value is an object but not a secret. */
 export function isObject(value: PropertyValue | undefined): value is PropertyMap {
   return isMap(value) && !isSecret(value);
 }
 
 /**
- * A copy of a value with others in the place of some parts; what `change` leaves as it is, it is asked about part by
- * part.
+ * A copy of a value in which `change` has replaced parts. It is called with the value and, if it returns it unchanged,
+ * with its parts.
  */
 export function mapParts<T extends PropertyValue>(value: T, change: (part: PropertyValue) => PropertyValue): T;
 export function mapParts(value: PropertyValue, change: (part: PropertyValue) => PropertyValue): PropertyValue {
@@ -79,26 +79,26 @@ export function toStruct(values: PropertyMap): Struct {
   return structs.Struct.fromJavaScript(values);
 }
 
-/** Writes properties for a provider, which is told secrets in plain, and resources by their ids. */
+/** Writes properties for a provider, which gets secrets in plain text and resource references as ids. */
 export function toProvider(values: PropertyMap): Struct {
   const isReference = (part: PropertyValue): part is PropertyMap =>
     isMap(part) && part[signature] === resourceSignature;
   return toStruct(mapParts(reveal(values), (part) => (isReference(part) ? (part.id ?? part.urn ?? null) : part)));
 }
 
-/** The value with its secrets in plain. */
+/** The value with secrets in plain text. */
 export function reveal<T extends PropertyValue>(value: T): T {
   return mapParts(value, (part) => (isSecret(part) ? reveal(part.value) : part));
 }
 
-/** The value for people: secrets and what is not known are named as such. */
+/** The value for display, with placeholders for secret and unknown parts. */
 export function masked(value: PropertyValue): PropertyValue {
   return mapParts(value, (part) => (isSecret(part) ? "[secret]" : part === unknown ? "[unknown]" : part));
 }
 
 /**
- * Marks in `outs` what is secret in `ins`, for a provider that is told secrets in plain. A secret deep in an object
- * marks only itself; a secret anywhere in a list marks the whole list, because a provider may change the order.
+ * Marks the parts of `outs` that are secret in `ins`, because providers get secrets in plain text. A secret in an
+ * object marks only that property; a secret in a list marks the whole list, because a provider may change the order.
  */
 export function annotateSecrets(outs: PropertyMap, ins: PropertyMap): PropertyMap {
   const annotated = { ...outs };
@@ -121,7 +121,7 @@ export function markSecretOutputs(outs: PropertyMap, ins: PropertyMap, declared:
   );
 }
 
-/** Names of the top-level properties that differ, secrets compared by what they hide. */
+/** Names of the top-level properties that differ. Secrets are compared by their plain text. */
 export function changedKeys(olds: PropertyMap, news: PropertyMap): string[] {
   const [before, after] = [reveal(olds), reveal(news)];
   const keys = Object.keys({ ...olds, ...news });

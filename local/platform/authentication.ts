@@ -1,28 +1,28 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { type MiddlewareHandler } from "hono";
-import { type Env, refusal } from "./answers";
+import { type Env, refusal } from "./responses";
 
-/** What a request must carry to be let in. */
+/** The credentials that a request must contain. */
 export interface Credentials {
   /** User name of the management interface (Basic). */
   readonly username: string;
-  /** Password of the management interface (Basic); not that of a database. */
+  /** Password of the management interface (Basic), not of a database. */
   readonly password: string;
   /** Token of the queue interface (Bearer). */
   readonly queueToken: string;
 }
 
-/** One of the two schemes of the interface, section 5. */
+/** One of the two authentication schemes. @see docs/interface.md#authentication */
 export interface Scheme {
   readonly name: "Basic" | "Bearer";
-  /** For a refusal: what the header must be. */
+  /** The expected header, for error messages. */
   readonly expected: string;
   accepts(authorization: string | undefined): boolean;
 }
 
 /**
- * The scheme of a path: Basic for the database management and for what is the local platform's own, Bearer for
- * everything else of the interface, none outside.
+ * The scheme of a path: Basic for the management interface and the local platform's own paths, Bearer for the queue,
+ * none for other paths.
  */
 export function schemes(credentials: Credentials): (path: string) => Scheme | undefined {
   const { username, password, queueToken } = credentials;
@@ -36,14 +36,14 @@ export function schemes(credentials: Credentials): (path: string) => Scheme | un
     /^\/(v2\/(keyvalue|redis)|local)\//.test(path) ? basic : path.startsWith("/v2/") ? bearer : undefined;
 }
 
-/** Lets in who carries the credentials of the path. */
+/** Rejects requests without the credentials of their path. */
 export function authenticate(schemeOf: (path: string) => Scheme | undefined): MiddlewareHandler<Env> {
   return async (c, next) => {
     const scheme = schemeOf(c.req.path);
     if (scheme === undefined || scheme.accepts(c.req.header("authorization"))) {
       return next();
     }
-    return refusal(401, "Authorization", `missing or wrong; this path takes "${scheme.expected}"`, {
+    return refusal(401, "Authorization", `missing or wrong; this path requires "${scheme.expected}"`, {
       "www-authenticate": `${scheme.name} realm="local platform"`,
     });
   };
@@ -63,7 +63,7 @@ function scheme(name: Scheme["name"], value: string, description: string): Schem
   };
 }
 
-// Digests have one length, so that a comparison in constant time says nothing of the length either.
+// Digests have the same length, so a comparison in constant time does not reveal the length either.
 function digest(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }

@@ -1,6 +1,5 @@
 /**
- * Adds to a list of which at least the newest `least` are kept; the others are dropped now and then, many at once,
- * which costs less.
+ * Appends to a list that keeps at least the newest `least` items. Older ones are removed in batches, which is cheaper.
  */
 export function addBounded<T>(list: T[], item: T, least: number): void {
   list.push(item);

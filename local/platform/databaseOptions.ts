@@ -14,10 +14,10 @@ const savedDatabase = z.strictObject({
   readOnlyRestToken: text.optional(),
   resets: count.optional(),
   generation: z.int().min(1).optional(),
-  lastResetAt: z.iso.datetime("must be a time in UTC, such as 2026-01-31T12:00:00Z").optional(),
+  lastResetAt: z.iso.datetime("must be a UTC time, such as 2026-01-31T12:00:00Z").optional(),
 }) satisfies z.ZodType<SavedDatabase>;
 
-// Not a union: of its three forms, only the issues of the one that was meant help.
+// Not a union: only the issues of the form that was meant are helpful.
 export const database = z.unknown().transform((given, context): string | DatabaseRecord | SavedDatabase => {
   const isSaved = typeof given === "object" && given !== null && "record" in given && !("database_id" in given);
   const result = (typeof given === "string" ? text : isSaved ? savedDatabase : record).safeParse(given);

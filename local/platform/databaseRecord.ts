@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** Every field of the database record but its id, with the value a sample database has (interface, section 2.1). */
+/** Every field of the database record except the id, with the value of a sample database. */
 const sampleFields = {
   region: "global",
   port: 6379,
@@ -30,7 +30,7 @@ const sampleFields = {
   db_lua_credits_per_min: 10_000_000_000,
   db_store_max_idle: 900_000_000_000,
   db_max_loads_per_sec: 1_000_000,
-  // Strings, not booleans: the document says so.
+  // Strings, not booleans, as the interface specifies.
   db_acl_enabled: "false",
   db_acl_default_user_status: "true",
   db_eviction: false,
@@ -53,11 +53,11 @@ const sampleFields = {
 type FieldName = keyof typeof sampleFields | "database_name" | "endpoint";
 
 /**
- * A database record. Any field may be replaced by any value, `undefined` leaves it out, and unknown fields may be
- * added, so that tests can send what the document does not foresee. An integer beyond 2^53 is given as a bigint and
- * sent digit for digit.
+ * A database record. Any field may have any value, `undefined` omits it, and unknown fields may be added, so that tests
+ * can send records that the interface does not specify. Use a bigint for an integer beyond 2^53; it is sent with all
+ * its digits.
  *
- * @see interface, section 2.1
+ * @see docs/interface.md#database-record
  */
 export type DatabaseRecord = {
   /** Id of the database. */
@@ -66,12 +66,12 @@ export type DatabaseRecord = {
   readonly [field: string]: unknown;
 };
 
-/** The whole record of a database: the sample values, with `given` over them. */
+/** The complete record of a database: the sample values, overridden by `given`. */
 export function databaseRecord({ database_id, ...given }: DatabaseRecord): DatabaseRecord {
   return {
     database_id,
     database_name: database_id,
-    // A short slug, of its own for each database: one of the two forms the document allows.
+    // A short name, unique to each database: one of the two formats that the interface allows.
     endpoint: `local-${createHash("sha256").update(database_id).digest("hex").slice(0, 8)}`,
     ...structuredClone(sampleFields),
     ...structuredClone(given),

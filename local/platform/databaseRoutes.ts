@@ -1,18 +1,18 @@
 import { type Hono } from "hono";
-import { allowOnly, type Env, json, pathParameter, refusal } from "./answers";
+import { allowOnly, type Env, json, pathParameter, refusal } from "./responses";
 import { type Databases } from "./databases";
 
-/** Whether a reset answers the new credentials: `never` is the document's shape, `always` an older public one. */
-export type CredentialsInAnswer = "never" | "always";
+/** Whether the response to a reset contains the new credentials. The interface specifies `never`. */
+export type CredentialsInResponse = "never" | "always";
 
-// The second path is how public platforms of this kind name the first.
+// The second path is the one of the public platform.
 const resetPaths = ["/v2/keyvalue/reset-password/:id", "/v2/redis/reset-password/:id"];
 
-/** The management interface (section 4.1). */
+/** The management interface. @see docs/interface.md#reset-a-password */
 export function addDatabaseRoutes(
   app: Hono<Env>,
   databases: Databases,
-  credentialsInAnswer: CredentialsInAnswer,
+  credentialsInResponse: CredentialsInResponse,
 ): void {
   app.on("POST", resetPaths, async (c) => {
     const id = pathParameter(c, "id");
@@ -21,11 +21,11 @@ export function addDatabaseRoutes(
       return refusal(503, "redis", `${database.message}; the password of ${JSON.stringify(id)} is unchanged`);
     }
     if (database === undefined) {
-      return refusal(404, "id", `there is no database ${JSON.stringify(id)}`);
+      return refusal(404, "id", `database ${JSON.stringify(id)} does not exist`);
     }
     const { record, password, restToken, readOnlyRestToken } = database;
     const credentials = { password, rest_token: restToken, read_only_rest_token: readOnlyRestToken };
-    return json(credentialsInAnswer === "always" ? { ...credentials, ...record } : record);
+    return json(credentialsInResponse === "always" ? { ...credentials, ...record } : record);
   });
   allowOnly(app, ["POST"], resetPaths);
 }

@@ -2,39 +2,45 @@ import { randomBytes } from "node:crypto";
 import { databaseRecord, type DatabaseRecord } from "./databaseRecord";
 import { type RedisUsers } from "./redis";
 
-/** A database of the local platform, as tests see it. */
+/** A database of the local platform. */
 export interface Database {
-  /** What a reset answers, without credentials. With a Redis, `endpoint`, `port` and `tls` are those of the Redis. */
+  /**
+   * The record in the response to a reset, without credentials. With a Redis, it has the `endpoint`, `port` and `tls`
+   * of the Redis.
+   */
   readonly record: DatabaseRecord;
-  /** The password that is valid now. */
+  /** The current password. */
   readonly password: string;
   /** Token of the REST interface. */
   readonly restToken: string;
-  /** Token of the REST interface that may only read. */
+  /** Read-only token of the REST interface. */
   readonly readOnlyRestToken: string;
-  /** How often the password was reset since the start, or since `reset()` of the platform; a saved state counts on. */
-  readonly resets: number;
-  /** Which password is valid: 1 for the first one, one more for each reset. */
-  readonly generation: number;
-  /** When the password was last reset: ISO 8601, UTC. */
-  readonly lastResetAt?: string | undefined;
   /**
-   * Address for a Redis client, with the user and the password that are valid now. Only where the platform has a Redis.
+   * How often the password was reset since the start or the last `reset()` of the platform, plus the count of a saved
+   * state.
    */
+  readonly resets: number;
+  /** Number of the current password: 1 for the first, incremented by each reset. */
+  readonly generation: number;
+  /** Time of the last reset: ISO 8601, UTC. */
+  readonly lastResetAt?: string | undefined;
+  /** URL for a Redis client, with the current user and password. Undefined if the platform has no Redis. */
   readonly redisUrl?: string | undefined;
 }
 
-/** A database with its state: the record exactly as given, and credentials that are made up where they are left out. */
+/** A database with its state: the record exactly as given, and random credentials if none are given. */
 export type SavedDatabase = Pick<Database, "record"> & {
   readonly [K in keyof Omit<Database, "record" | "redisUrl">]?: Database[K] | undefined;
 };
 
-/** The databases and their passwords, in memory; and in a Redis, where there is one. */
+/** The databases and their passwords, in memory and in the Redis, if there is one. */
 export class Databases {
   readonly #initial: readonly SavedDatabase[];
   readonly #databases = new Map<string, Database>();
 
-  /** @param initial an id, fields to put over the sample values, or a whole state. `restore` makes them. */
+  /**
+   * @param initial an id, fields that override the sample values, or a whole state. `restore` creates the databases.
+   */
   constructor(
     initial: readonly (string | DatabaseRecord | SavedDatabase)[],
     private readonly redis?: RedisUsers,
@@ -46,12 +52,12 @@ export class Databases {
     return this.#databases;
   }
 
-  /** How many passwords were reset, over all databases. */
+  /** Number of password resets of all databases. */
   get resetCount(): number {
     return [...this.#databases.values()].reduce((count, { resets }) => count + resets, 0);
   }
 
-  /** What is needed to have the same databases again. */
+  /** The state from which the same databases can be created again. */
   get saved(): SavedDatabase[] {
     return this.#initial.map(({ record }) => {
       const { redisUrl, ...database } = this.#databases.get(record.database_id) as Database;
@@ -60,9 +66,9 @@ export class Databases {
   }
 
   /**
-   * Replaces the password. `undefined`: there is no such database.
+   * Replaces the password. @returns undefined if the database does not exist
    *
-   * @throws Error if the Redis did not take it; the password is then unchanged
+   * @throws Error if the Redis did not confirm it; the password is then unchanged
    */
   async resetPassword(id: string): Promise<Database | undefined> {
     if (!this.#databases.has(id)) {
@@ -70,7 +76,7 @@ export class Databases {
     }
     const password = secret();
     await this.redis?.setPassword(id, password);
-    // Read only now: another reset may have been confirmed meanwhile.
+    // Read after the await: another reset may have been confirmed in the meantime.
     const { record, resets, generation } = this.#databases.get(id) as Database;
     return this.#put({
       record,
@@ -84,8 +90,8 @@ export class Databases {
   }
 
   /**
-   * Back to the databases of the start, with new first passwords where none were given. Without a Redis it is done when
-   * this returns.
+   * Restores the initial databases, with new random passwords if none were given. Without a Redis, this is done
+   * synchronously.
    */
   async restore(): Promise<void> {
     await Promise.all(

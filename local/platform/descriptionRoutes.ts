@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Hono } from "hono";
-import { allowOnly, type Env } from "./answers";
+import { allowOnly, type Env } from "./responses";
 
-/** The description of both interfaces in OpenAPI. It is for everybody, and holds nothing of this platform's own. */
+/** The OpenAPI description of both interfaces. It needs no credentials and contains no data of this platform. */
 export function addDescriptionRoutes(app: Hono<Env>): void {
   app.get("/openapi.yaml", () => {
     const description = readFileSync(join(__dirname, "openapi.yaml"), "utf8");

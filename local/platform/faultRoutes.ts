@@ -1,11 +1,11 @@
 import { type Hono } from "hono";
-import { allowOnly, type Env, json } from "./answers";
+import { allowOnly, type Env, json } from "./responses";
 import { type Fault, type Faults } from "./faults";
 import { checkFault, PlatformOptionError } from "./options";
 import { readJson } from "./queue/bodies";
 import { Refused } from "./refused";
 
-/** Faults on demand for tests in other processes and languages: as `failNext`, with the path as text. */
+/** Faults on demand for tests in other processes and languages: like `failNext`, with the path as text. */
 export function addFaultRoutes(app: Hono<Env>, faults: Faults): void {
   app.post("/local/faults", async (c) => {
     const given = await readJson(c.env.incoming);

@@ -2,44 +2,44 @@ import { setMaxListeners } from "node:events";
 import { setTimeout as wait } from "node:timers/promises";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { type MiddlewareHandler } from "hono";
-import { type Env, json, sentPath } from "./answers";
+import { type Env, json, sentPath } from "./responses";
 
-/** What the next matching request meets instead of an ordinary answer. Parts that are left out stay ordinary. */
+/** What happens to the next matching request. Whatever is not set stays normal. */
 export interface Fault {
-  /** Only requests of this method, in capitals. Default: any. */
+  /** Only requests with this method, in upper case. Default: any. */
   readonly method?: string | undefined;
   /**
-   * Only requests to this path: text equals the path as sent, without query; an expression is tested on path and query.
-   * Default: any.
+   * Only requests to this path. A string must equal the path as sent, without the query; a regular expression is tested
+   * on path and query. Default: any.
    */
   readonly path?: string | RegExp | undefined;
   /**
-   * Milliseconds to wait first. The operation is applied afterwards, even if the client has given up by then. Default:
-   * 0.
+   * Delay in milliseconds. The operation is applied afterwards, even if the client has given up by then. Default: 0.
    */
   readonly delayMs?: number | undefined;
   /**
-   * Cut the connection: without an answer, when the operation was not applied (`before-apply`) or when it was
-   * (`after-apply`); or in the middle of the answer's body (`within-answer`).
+   * Close the connection: without a response, before the operation is applied (`before-apply`) or after it
+   * (`after-apply`), or in the middle of the response body (`within-answer`).
    */
   readonly dropConnection?: "before-apply" | "after-apply" | "within-answer" | undefined;
-  /** Make the answer's body unreadable; its length stays. Default: false. */
+  /** Make the response body unreadable, with the same length. Default: false. */
   readonly garble?: boolean | undefined;
   /**
-   * Status of the answer, 200 to 599. 2xx takes the place of the ordinary answer after the operation was applied; any
-   * other status takes the place of the operation: nothing is applied, nor are credentials checked. Default: 200 where
-   * `headers` or `body` are given.
+   * Status of the response, 200 to 599. With 2xx, the operation is applied and its response replaced. With any other
+   * status, nothing is applied, and the credentials are not checked. Default: 200 if `headers` or `body` is set.
    */
   readonly status?: number | undefined;
-  /** Headers of the answer. */
+  /** Headers of the response. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Body of the answer: text is sent as it is, anything else as JSON. Default: `{"error": "a fault on demand"}`. */
+  /**
+   * Body of the response. A string is sent unchanged, anything else as JSON. Default: `{"error": "a fault on demand"}`.
+   */
   readonly body?: unknown;
-  /** How many requests meet it. Default: 1. */
+  /** How many requests are affected. Default: 1. */
   readonly times?: number | undefined;
 }
 
-/** Faults on demand, in the order in which they were asked for; each request meets at most one. */
+/** Faults on demand, in the order in which they were added. At most one affects a request. */
 export class Faults {
   #waiting: { readonly fault: Fault; left: number }[] = [];
   #stop = new AbortController();
@@ -48,7 +48,7 @@ export class Faults {
     this.#waiting.push({ fault, left: fault.times ?? 1 });
   }
 
-  /** Forgets all faults and cuts the requests that are being delayed, so that none is applied later. */
+  /** Removes all faults and closes the connections of delayed requests, so that none is applied later. */
   clear(): void {
     this.#waiting = [];
     this.#stop.abort();
@@ -69,17 +69,17 @@ export class Faults {
       if (!(await this.#delay(fault.delayMs)) || fault.dropConnection === "before-apply") {
         return cut();
       }
-      const answer = answerOf(fault);
-      if (answer === undefined || answer.ok) {
+      const response = responseOf(fault);
+      if (response === undefined || response.ok) {
         await next();
       }
       if (fault.dropConnection === "after-apply") {
         return cut();
       }
-      if (answer !== undefined) {
-        // Set to nothing first: the headers of the ordinary answer would be kept otherwise.
+      if (response !== undefined) {
+        // Clear it first; otherwise the headers of the normal response would be kept.
         c.res = undefined;
-        c.res = answer;
+        c.res = response;
       }
       if (fault.garble) {
         const { status, headers } = c.res;
@@ -101,10 +101,10 @@ export class Faults {
     return found?.fault;
   }
 
-  /** Whether the wait came to its end: `clear` ends it early. */
+  /** Resolves with whether the delay was completed: `clear` interrupts it. */
   async #delay(milliseconds = 0): Promise<boolean> {
     const { signal } = this.#stop;
-    // Any number of requests may be waiting at once.
+    // Any number of requests may be delayed at the same time.
     setMaxListeners(0, signal);
     return wait(milliseconds, true, { signal }).catch(() => false);
   }
@@ -116,19 +116,19 @@ function matches({ method, path }: Fault, sentMethod: string, target: string): b
   return pathMatches && (method === undefined || method === sentMethod);
 }
 
-/** Sends the head of an answer and half of its body. */
-async function sendHalf(outgoing: Env["Bindings"]["outgoing"], answer: Response): Promise<void> {
-  const body = Buffer.from(await answer.arrayBuffer());
-  outgoing.writeHead(answer.status, { ...Object.fromEntries(answer.headers), "content-length": body.length + 1 });
+/** Sends the head of a response and half of its body. */
+async function sendHalf(outgoing: Env["Bindings"]["outgoing"], response: Response): Promise<void> {
+  const body = Buffer.from(await response.arrayBuffer());
+  outgoing.writeHead(response.status, { ...Object.fromEntries(response.headers), "content-length": body.length + 1 });
   await new Promise((resolve) => outgoing.write(body.subarray(0, Math.ceil(body.length / 2)), resolve));
 }
 
-function answerOf({ status, headers, body }: Fault): Response | undefined {
+function responseOf({ status, headers, body }: Fault): Response | undefined {
   if (status === undefined && headers === undefined && body === undefined) {
     return undefined;
   }
-  const answer = typeof body === "string" ? new Response(body) : json(body ?? { error: "a fault on demand" });
-  const answerHeaders = new Headers({ "content-type": "application/json", ...headers });
+  const response = typeof body === "string" ? new Response(body) : json(body ?? { error: "a fault on demand" });
+  const responseHeaders = new Headers({ "content-type": "application/json", ...headers });
   const hasNoBody = status === 204 || status === 205 || status === 304;
-  return new Response(hasNoBody ? null : answer.body, { status: status ?? 200, headers: answerHeaders });
+  return new Response(hasNoBody ? null : response.body, { status: status ?? 200, headers: responseHeaders });
 }

@@ -1,44 +1,46 @@
 /**
- * A flow-control key. Counters that are left out are 0; `parallelismMax` and the three settings of the rate are left
- * out where the key has no such limit.
+ * A flow-control key. Missing counters are 0. `parallelismMax` and the three rate settings are missing if the key has
+ * no such limit.
  *
- * @see interface, section 2.2
+ * @see docs/interface.md#flow-control-key
  */
 export interface FlowControlRecord {
-  /** The key: any text that is not empty. */
+  /** Name of the key: any text that is not empty. */
   readonly flowControlKey: string;
   /** Messages waiting for parallelism or rate capacity. */
   readonly waitListSize?: number | undefined;
-  /** Most messages that may run at once. */
+  /** Maximum number of messages that run at the same time. */
   readonly parallelismMax?: number | undefined;
-  /** Messages that run now. */
+  /** Number of messages that are running. */
   readonly parallelismCount?: number | undefined;
-  /** Most messages in one rate period. */
+  /** Maximum number of messages dispatched in one rate period. */
   readonly rateMax?: number | undefined;
   /** Messages dispatched in the current rate period. */
   readonly rateCount?: number | undefined;
-  /** Length of the rate period, in seconds; at most a week. Where it is left out, a rate counts in one second. */
+  /** Length of the rate period in seconds, at most a week. Default: 1. */
   readonly ratePeriod?: number | undefined;
-  /** When the current rate period began, Unix time in seconds. */
+  /** Start of the current rate period: Unix time in seconds. */
   readonly ratePeriodStart?: number | undefined;
-  /** True while delivery is paused by hand. Not in the document; left out where it is false, as the two below. */
+  /** True while delivery is paused. Like the next two fields, it is not part of the interface and missing if false. */
   readonly isPaused?: boolean | undefined;
-  /** True while messages cannot change the parallelism. */
+  /** True while messages cannot change the parallelism limit. */
   readonly isPinnedParallelism?: boolean | undefined;
-  /** True while messages cannot change the rate. */
+  /** True while messages cannot change the rate limit. */
   readonly isPinnedRate?: boolean | undefined;
 }
 
-/** Messages that may run, and that do run, over all keys (interface, section 2.3). */
+/**
+ * The parallelism limit and the number of running messages, over all keys. @see docs/interface.md#global-parallelism
+ */
 export interface GlobalParallelism {
   readonly parallelismMax: number;
   readonly parallelismCount: number;
 }
 
-/** The longest rate period in seconds: a week (interface, section 8). */
-export const longestPeriod = 604_800;
+/** Maximum length of a rate period in seconds: a week. @see docs/interface.md#limits */
+export const longestPeriodSeconds = 604_800;
 
-/** A key at its limits, with messages that wait: what somebody sees after a downstream outage. */
+/** A key at its limits with waiting messages, as after an outage of their destination. A reset delivers them. */
 export function sampleKey(flowControlKey: string): FlowControlRecord {
   return {
     flowControlKey,

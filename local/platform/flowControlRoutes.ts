@@ -1,37 +1,37 @@
 import { type Context, type Hono } from "hono";
-import { allowOnly, type Env, json, pathParameter, refusal } from "./answers";
+import { allowOnly, type Env, json, pathParameter, refusal } from "./responses";
 import { type FlowControlRecord } from "./flowControl";
 import { type MessageQueue } from "./queue/messageQueue";
 import { period, whole } from "./queue/values";
 import { Refused } from "./refused";
 
 export interface FlowControlShapes {
-  /** `array` is the document's; `object` is `{"flowControls": […]}`, of older texts. */
+  /** The interface specifies `array`; `object` is `{"flowControls": […]}`. */
   readonly list: "array" | "object";
-  /** `new` is the document's; `old` is a `waitListSize` alone (section 4.4). */
+  /** The interface specifies `new`; `old` is a `waitListSize` alone. */
   readonly global: "new" | "old";
 }
 
 const keyPath = "/v2/flowControl/:flowControlKey";
 const counters = new Set(["waitListSize", "parallelismCount", "rateCount"]);
 
-/** The flow-control operations of the queue interface (sections 4.2 to 4.4). */
+/** The flow-control operations of the queue interface. @see docs/interface.md */
 export function addFlowControlRoutes(app: Hono<Env>, queue: MessageQueue, shapes: FlowControlShapes): void {
   app.get("/v2/flowControl", (c) => {
-    const records = queue.flowControlKeys(c.req.query("search")).map(answered);
+    const records = queue.flowControlKeys(c.req.query("search")).map(toSent);
     return json(shapes.list === "array" ? records : { flowControls: records });
   });
 
   app.get(keyPath, (c) => {
     const key = pathParameter(c, "flowControlKey");
     const record = queue.flowControlKey(key);
-    return record === undefined ? unknownKey(key) : json(answered(record));
+    return record === undefined ? unknownKey(key) : json(toSent(record));
   });
 
   for (const [action, change] of Object.entries(actions(queue))) {
     app.post(`${keyPath}/${action}`, (c) => {
       const key = pathParameter(c, "flowControlKey");
-      // The body of the answer is not shown in the document; an empty object is the least a client must understand.
+      // The interface does not specify the response body; clients must at least accept an empty object.
       return change(key, c) === false ? unknownKey(key) : json({});
     });
     allowOnly(app, ["POST"], [`${keyPath}/${action}`]);
@@ -45,7 +45,7 @@ export function addFlowControlRoutes(app: Hono<Env>, queue: MessageQueue, shapes
   allowOnly(app, ["GET"], ["/v2/flowControl", keyPath, "/v2/globalParallelism"]);
 }
 
-/** The actions on a key. Only `reset` is in the document, the others are those of a public platform of this kind. */
+/** The actions on a key. The interface specifies only `reset`; the public platform has the others. */
 function actions(queue: MessageQueue): Record<string, (key: string, c: Context<Env>) => boolean | void> {
   return {
     reset: (key) => queue.resetFlowControl(key),
@@ -64,10 +64,10 @@ function actions(queue: MessageQueue): Record<string, (key: string, c: Context<E
         period: read("period", period),
       };
       if (limits.period !== undefined && limits.rate === undefined) {
-        throw new Refused("rate", "is missing: a period needs a rate");
+        throw new Refused("rate", "is missing: a period requires a rate");
       }
       if (limits.parallelism === undefined && limits.rate === undefined) {
-        throw new Refused("parallelism", "is missing, and so is the rate: there is nothing to pin");
+        throw new Refused("parallelism", "is missing: set parallelism or rate");
       }
       queue.pinFlowControl(key, limits);
     },
@@ -84,12 +84,12 @@ function actions(queue: MessageQueue): Record<string, (key: string, c: Context<E
   };
 }
 
-/** The record as it is sent: counters that are 0 are left out, which clients must read as 0. */
-function answered(record: FlowControlRecord): FlowControlRecord {
+/** The record as it is sent: without counters that are 0. Clients must read a missing counter as 0. */
+function toSent(record: FlowControlRecord): FlowControlRecord {
   const sent = Object.entries(record).filter(([field, value]) => !(counters.has(field) && value === 0));
   return Object.fromEntries(sent) as unknown as FlowControlRecord;
 }
 
 function unknownKey(key: string): Response {
-  return refusal(404, "flowControlKey", `there is no flow-control key ${JSON.stringify(key)}`);
+  return refusal(404, "flowControlKey", `flow-control key ${JSON.stringify(key)} does not exist`);
 }

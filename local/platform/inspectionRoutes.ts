@@ -1,11 +1,12 @@
 import { type Hono } from "hono";
-import { allowOnly, type Env, json } from "./answers";
+import { allowOnly, type Env, json } from "./responses";
 import { type Databases } from "./databases";
 import { redisUser } from "./redis";
 import { type PlatformSeed } from "./seed";
 
 /**
- * What only a local platform has, for tests and for saving it. It takes the credentials of the management interface.
+ * Paths that only a local platform has, for tests and for `platform save`. They need the credentials of the management
+ * interface.
  */
 export function addInspectionRoutes(app: Hono<Env>, databases: Databases, state: () => PlatformSeed): void {
   app.get("/local/databases", () =>
@@ -15,7 +16,7 @@ export function addInspectionRoutes(app: Hono<Env>, databases: Databases, state:
       }),
     ),
   );
-  // With every password: without them, what is started from it would not be the same platform.
+  // Includes all passwords: a platform that is started with the state must accept the same ones.
   app.get("/local/state", () => json(state()));
   allowOnly(app, ["GET"], ["/local/databases", "/local/state"]);
 }

@@ -1,78 +1,81 @@
 import { z } from "zod";
-import { type CredentialsInAnswer } from "./databaseRoutes";
+import { type CredentialsInResponse } from "./databaseRoutes";
 import { count, database, databaseId, text } from "./databaseOptions";
 import { type DatabaseRecord } from "./databaseRecord";
 import { type SavedDatabase } from "./databases";
 import { type Fault } from "./faults";
-import { type FlowControlRecord, longestPeriod } from "./flowControl";
+import { type FlowControlRecord, longestPeriodSeconds } from "./flowControl";
 import { type PlatformRequest } from "./requests";
 import { type PlatformSeed } from "./seed";
 
-/** How a local platform is to be. Everything has a default. */
+/** Options of a local platform. All of them are optional. */
 export interface PlatformOptions {
-  /** Address to listen at. Default: `127.0.0.1`, so that no other machine reaches it. */
+  /** Address to listen on. Default: `127.0.0.1`, which other machines cannot reach. */
   readonly host?: string | undefined;
-  /** Port to listen at; 0 takes a free one. Default: 0. */
+  /** Port to listen on; 0 selects a free port. Default: 0. */
   readonly port?: number | undefined;
-  /** User name of the management interface, without a colon. Default: a random one for each start. */
+  /** User name of the management interface, without a colon. Default: random. */
   readonly username?: string | undefined;
-  /** Password (API key) of the management interface. Default: a random one for each start. */
+  /** Password (API key) of the management interface. Default: random. */
   readonly password?: string | undefined;
-  /** Token of the queue interface: visible ASCII. Default: a random one for each start. */
+  /** Token of the queue interface: visible ASCII characters. Default: random. */
   readonly queueToken?: string | undefined;
   /**
-   * Databases: an id, fields to put over the sample values, or a record as it is, with its state, as `platform.state()`
-   * gives it. Default: `db-quickstart` and `db-sessions`.
+   * Databases: an id, fields that override the sample values, or a record with its state, as `platform.state()` returns
+   * it. Default: `db-quickstart` and `db-sessions`.
    */
   readonly databases?: readonly (string | DatabaseRecord | SavedDatabase)[] | undefined;
   /**
-   * A real Redis, in which each database is an ACL user whose password a reset replaces: `true` starts a
-   * `redis-server`, which ends with the platform; an address (`redis://…`, with a user who may administer) attaches one
-   * that runs, of version 6.2 or newer. Default: none.
+   * A real Redis, in which each database is an ACL user and a reset replaces the password of that user. `true` starts a
+   * `redis-server`, which ends with the platform. A URL (`redis://…`, with an administrator's credentials) uses a
+   * running Redis of version 6.2 or newer. Default: none.
    */
   readonly redis?: boolean | string | undefined;
-  /** Flow-control keys: a key with sample counters, or exactly the given fields. Default: `orders` and `emails`. */
+  /**
+   * Flow-control keys: a name, which gets sample counters that a reset brings down, or a record. Default: `orders` and
+   * `emails`.
+   */
   readonly flowControlKeys?: readonly (string | FlowControlRecord)[] | undefined;
-  /** Global parallelism. Defaults: a maximum of 100, and as count the sum over the keys. */
+  /** Global parallelism. Default: a maximum of 100, and the sum over all keys as the count. */
   readonly globalParallelism?:
     | {
-        /** Messages that may run at the same time. */
+        /** Maximum number of messages that run at the same time. */
         readonly parallelismMax?: number | undefined;
-        /** Messages that run. */
+        /** Number of messages that are running. */
         readonly parallelismCount?: number | undefined;
       }
     | undefined;
-  /** More requests in one second than this are answered 429. Default: no limit. */
+  /** Maximum number of requests per second; the response to further ones is 429. Default: no limit. */
   readonly requestsPerSecond?: number | undefined;
-  /** Where messages may be sent: to this machine alone, or anywhere. Default: `loopback`. */
+  /** Where messages may be sent: only to this machine, or anywhere. Default: `loopback`. */
   readonly destinations?: "loopback" | "any" | undefined;
   /**
-   * Seconds before a delivery that failed is tried again; each further retry waits twice as long, a day at most.
+   * Seconds before the first retry of a failed delivery. The delay doubles with each further retry, up to a day.
    * Default: 1.
    */
   readonly retryDelay?: number | undefined;
   /**
-   * Whether a reset answers `password`, `rest_token` and `read_only_rest_token`. `never` is the document's shape,
-   * `always` an older public one. Default: `never`.
+   * Whether the response to a reset contains `password`, `rest_token` and `read_only_rest_token`. Default: `never`, as
+   * the interface specifies.
    */
-  readonly credentialsInAnswer?: CredentialsInAnswer | undefined;
+  readonly credentialsInResponse?: CredentialsInResponse | undefined;
   /**
-   * A bare array, or the `{"flowControls": […]}` of older texts. Default: `array`, as in section 4.2 of the interface.
+   * The list of flow-control keys: an array, or `{"flowControls": […]}`. Default: `array`, as the interface specifies.
    */
   readonly flowControlListShape?: "array" | "object" | undefined;
-  /** Section 4.4 of the interface, or the `waitListSize` alone that it replaced. Default: `new`. */
+  /** The global parallelism as the interface specifies it, or the older `waitListSize` alone. Default: `new`. */
   readonly globalParallelismShape?: "new" | "old" | undefined;
-  /** Called with each request when it was answered or its connection was cut. */
+  /** Called with each request after the response was sent or the connection was closed. */
   readonly onRequest?: ((request: PlatformRequest) => void) | undefined;
 }
 
-/** An option, or a part of one, that the local platform cannot use. */
+/** An option of the local platform is invalid. The platform was not started. */
 export class PlatformOptionError extends Error {
   /** Name of the class. */
   override readonly name = "PlatformOptionError";
 
   constructor(
-    /** Path of the option, such as `databases[1].database_id`. */
+    /** Path of the option: `databases[1].database_id`. */
     readonly option: string,
     /** What is wrong with it. */
     readonly problem: string,
@@ -82,7 +85,7 @@ export class PlatformOptionError extends Error {
   }
 }
 
-const visible = z.string().regex(/^[\x21-\x7e]+$/, "must be visible ASCII without spaces, and not empty");
+const visible = z.string().regex(/^[\x21-\x7e]+$/, "must consist of visible ASCII characters, without spaces");
 
 const flowControlKey = z.strictObject({
   flowControlKey: text,
@@ -91,28 +94,32 @@ const flowControlKey = z.strictObject({
   parallelismCount: count.optional(),
   rateMax: count.optional(),
   rateCount: count.optional(),
-  ratePeriod: z.int().min(1).max(longestPeriod, `must be at most ${longestPeriod} seconds, a week`).optional(),
+  ratePeriod: z
+    .int()
+    .min(1)
+    .max(longestPeriodSeconds, `must be at most ${longestPeriodSeconds} seconds (a week)`)
+    .optional(),
   ratePeriodStart: count.optional(),
   isPaused: z.boolean().optional(),
   isPinnedParallelism: z.boolean().optional(),
   isPinnedRate: z.boolean().optional(),
 }) satisfies z.ZodType<FlowControlRecord>;
 
-const redisForms = "must be true, or an address: redis://… or rediss://…";
+const redisForms = "must be true or a URL: redis://… or rediss://…";
 
 const options = z.strictObject({
   host: text.optional(),
   port: z.int().min(0).max(65_535).optional(),
   username: z
     .string()
-    .regex(/^[^:]+$/, "must not be empty, nor hold a colon: it ends the user name in Basic authentication")
+    .regex(/^[^:]+$/, "must not be empty or contain a colon, which ends the user name in Basic authentication")
     .optional(),
   password: text.optional(),
   queueToken: visible.optional(),
   databases: z.array(database).superRefine(unique(databaseId)).optional(),
   redis: z.union([z.boolean(), z.string().regex(/^rediss?:\/\/[^/]/, redisForms)], redisForms).optional(),
   flowControlKeys: z
-    .array(z.union([text, flowControlKey], "must be a key, or an object with a flowControlKey"))
+    .array(z.union([text, flowControlKey], "must be a name, or an object with a flowControlKey"))
     .superRefine(unique((given) => (typeof given === "string" ? given : given.flowControlKey)))
     .optional(),
   globalParallelism: z
@@ -121,7 +128,7 @@ const options = z.strictObject({
   requestsPerSecond: z.int().min(1).optional(),
   destinations: z.enum(["loopback", "any"]).optional(),
   retryDelay: z.number().min(0).optional(),
-  credentialsInAnswer: z.enum(["never", "always"]).optional(),
+  credentialsInResponse: z.enum(["never", "always"]).optional(),
   flowControlListShape: z.enum(["array", "object"]).optional(),
   globalParallelismShape: z.enum(["new", "old"]).optional(),
   onRequest: z
@@ -138,16 +145,16 @@ const seed = options.pick({
   globalParallelism: true,
 }) satisfies z.ZodType<PlatformSeed>;
 
-const headerName = z.string().regex(/^[!#$%&'*+.^_`|~\w-]+$/, "must be the name of a header");
-const headerValue = z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/, "must be Latin-1 text of one line");
+const headerName = z.string().regex(/^[!#$%&'*+.^_`|~\w-]+$/, "must be a header name");
+const headerValue = z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/, "must be Latin-1 text without line breaks");
 
 const fault = z.strictObject({
   method: z
     .string()
-    .regex(/^[A-Z]+$/, "must be a method in capitals")
+    .regex(/^[A-Z]+$/, "must be an HTTP method in upper case")
     .optional(),
-  path: z.union([z.string().startsWith("/", "must begin with a slash"), z.instanceof(RegExp)]).optional(),
-  // Node's timers know no longer wait.
+  path: z.union([z.string().startsWith("/", "must start with a slash"), z.instanceof(RegExp)]).optional(),
+  // The maximum of Node's timers.
   delayMs: count.max(2 ** 31 - 1).optional(),
   dropConnection: z.enum(["before-apply", "after-apply", "within-answer"]).optional(),
   garble: z.boolean().optional(),
@@ -157,7 +164,7 @@ const fault = z.strictObject({
   times: z.int().min(1).optional(),
 }) satisfies z.ZodType<Fault>;
 
-/** The options, if all of them can be used. @throws PlatformOptionError that names the first one that cannot */
+/** Validates options. @throws PlatformOptionError that names the first invalid one */
 export function checkOptions(given: PlatformOptions): PlatformOptions {
   return checked(options, given, "options");
 }
@@ -186,7 +193,7 @@ function checked<T>(schema: z.ZodType<T>, given: unknown, whole: string): T {
   throw new PlatformOptionError(z.core.toDotPath(issue.path) || whole, issue.message, { cause: result.error });
 }
 
-/** Of "a text, or an object" the object is what can be wrong inside: its own issue says more than that of the union. */
+/** The issue inside the object of a union such as "a text or an object": it is more precise than that of the union. */
 function innermost(issue: z.core.$ZodIssue | undefined): { path: PropertyKey[]; message: string } {
   if (issue?.code === "invalid_union") {
     const inner = issue.errors.flat().find(({ path, code }) => path.length > 0 || code === "unrecognized_keys");
@@ -195,7 +202,7 @@ function innermost(issue: z.core.$ZodIssue | undefined): { path: PropertyKey[]; 
   if (issue?.code === "invalid_key") {
     return { path: issue.path, message: issue.issues[0]?.message ?? issue.message };
   }
-  return issue ?? { path: [], message: "cannot be used" };
+  return issue ?? { path: [], message: "is invalid" };
 }
 
 function unique<T>(nameOf: (item: T) => string) {
@@ -203,7 +210,7 @@ function unique<T>(nameOf: (item: T) => string) {
     const names = items.map(nameOf);
     const index = names.findIndex((name, position) => names.indexOf(name) !== position);
     if (index >= 0) {
-      const message = `there is another ${JSON.stringify(names[index])} before it`;
+      const message = `${JSON.stringify(names[index])} is given twice`;
       context.addIssue({ code: "custom", path: [index], message });
     }
   };

@@ -1,7 +1,7 @@
 import { type MiddlewareHandler } from "hono";
-import { type Env, refusal } from "./answers";
+import { type Env, refusal } from "./responses";
 
-/** Answers 429 to more requests in one second than this, with the headers that a public platform of this kind sends. */
+/** Responds with 429 to further requests in a second, with the headers of the public platform. */
 export function rateLimit(requestsPerSecond: number): MiddlewareHandler<Env> {
   let second = 0;
   let count = 0;

@@ -1,7 +1,7 @@
 import type * as ioredis from "ioredis";
 import { startRedisServer } from "./redisServer";
 
-/** Where clients reach a Redis, as fields of the database record. */
+/** The address of a Redis, as fields of the database record. */
 export interface RedisAddress {
   readonly endpoint: string;
   readonly port: number;
@@ -9,16 +9,19 @@ export interface RedisAddress {
 }
 
 /**
- * The name of a database's ACL user. Encoded, because a name holds no space; the prefix keeps it apart from Redis's own
- * `default`.
+ * The ACL user of a database. The id is encoded because a user name cannot contain spaces; the prefix avoids a conflict
+ * with Redis's `default` user.
  */
 export function redisUser(databaseId: string): string {
   return `rekey-${encodeURIComponent(databaseId)}`;
 }
 
-/** A real Redis, in which each database is an ACL user: every key and command but those that administer the server. */
+/**
+ * A real Redis, in which each database is an ACL user with access to all keys and all commands that are not
+ * administrative.
+ */
 export class RedisUsers {
-  /** What each user's password is, as the Redis confirmed it. */
+  /** The password of each user, as the Redis confirmed it. */
   readonly #passwords = new Map<string, string>();
   #lastError: Error | undefined;
 
@@ -32,18 +35,18 @@ export class RedisUsers {
   }
 
   /**
-   * Starts a Redis server (`true`), or attaches the one at an address.
+   * Starts a Redis server (`true`), or connects to the one at a URL.
    *
-   * @throws Error that says why it cannot be used; without the address, which may hold a password
+   * @throws Error with the reason, without the URL, which may contain a password
    */
   static async open(redis: true | string): Promise<RedisUsers> {
-    // Loaded only here: a platform without Redis starts faster.
+    // Loaded here so that a platform without Redis starts faster.
     const { Redis } = require("ioredis") as typeof ioredis;
     const server = redis === true ? await startRedisServer() : undefined;
     const client = new Redis(server?.url ?? String(redis), {
       lazyConnect: true,
-      // A command is sent once and at once, or fails: what is sent later would meet a caller who was told that it
-      // failed.
+      // A command is sent once and immediately, or fails. One that is sent later would take effect after its caller was
+      // told that it failed.
       enableOfflineQueue: false,
       autoResendUnfulfilledCommands: false,
       maxRetriesPerRequest: 0,
@@ -56,11 +59,14 @@ export class RedisUsers {
     try {
       await client.connect().catch((error: Error) => {
         const { message } = users.#lastError ?? error;
-        throw new Error(`${message}: is a Redis there, and are its user and password right?`, { cause: error });
+        throw new Error(
+          `${message}. Check that a Redis is running at this address and that its user and password are correct`,
+          { cause: error },
+        );
       });
       const version = /^redis_version:(\d+\.\d+)/m.exec(await client.info("server"))?.[1];
       if (Number(version) < 6.2) {
-        throw new Error(`it is Redis ${version}, and 6.2 or newer is needed`);
+        throw new Error(`it is Redis ${version}, but 6.2 or newer is required`);
       }
       return users;
     } catch (error) {
@@ -69,7 +75,7 @@ export class RedisUsers {
     }
   }
 
-  /** The address without credentials, or with those of a database. */
+  /** The URL without credentials, or with those of a database. */
   url(credentials?: { readonly id: string; readonly password: string }): string {
     const { endpoint, port, tls } = this.address;
     const host = endpoint.includes(":") ? `[${endpoint}]` : endpoint;
@@ -78,15 +84,14 @@ export class RedisUsers {
   }
 
   /**
-   * Makes this the one password of a database, and closes the sessions opened with another. Passwords that are set at
-   * the same time are set in the order of the calls, and confirmed in that order.
+   * Replaces the password of a database and closes the sessions that were opened with the former one. Concurrent calls
+   * take effect, and are confirmed, in their order.
    *
-   * @throws Error if the Redis did not confirm it; the password is then the one before, at the latest when the Redis is
-   * back
+   * @throws Error if the Redis did not confirm it; the password is then the former one, at the latest after a reconnect
    */
   async setPassword(databaseId: string, password: string): Promise<void> {
     const user = redisUser(databaseId);
-    // One transaction: no new password without the old sessions closed.
+    // A transaction, so that the password never changes without closing the old sessions.
     const results = await this.client
       .multi([setUser(user, password), ["client", "kill", "user", user]])
       .exec()
@@ -100,7 +105,7 @@ export class RedisUsers {
     this.#passwords.set(user, password);
   }
 
-  /** Ends the server, or takes the users away from one that was attached. */
+  /** Stops the server if it was started here; otherwise deletes the users. */
   async close(): Promise<void> {
     const users = [...this.#passwords.keys()];
     if (users.length > 0 && this.client.status === "ready") {
@@ -111,13 +116,13 @@ export class RedisUsers {
   }
 
   /**
-   * Sets what was confirmed once more. After a lost connection nobody knows whether the last password was set, and a
-   * Redis that was started again has lost its users.
+   * Sets the confirmed passwords again. After a lost connection it is unknown whether the last password was set, and a
+   * restarted Redis has lost its users.
    */
   #restore(): void {
     for (const [user, password] of this.#passwords) {
       const [name, ...args] = setUser(user, password);
-      // Should the connection be lost again, then this is done again.
+      // If the connection is lost again, the next reconnect repeats this.
       this.client.call(name, ...args).catch(() => undefined);
     }
   }

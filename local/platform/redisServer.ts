@@ -4,36 +4,36 @@ import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
 import { type Writable } from "node:stream";
 
-/** A Redis server that ends with this process, however that ends. */
+/** A Redis server that ends with this process, even if this process is killed. */
 export interface RedisServer {
-  /** Its address, with the password of its administrator. */
+  /** URL with the administrator's password. */
   readonly url: string;
   close(): Promise<void>;
 }
 
-// Pipe 3 ends when this process does, by a SIGKILL too; the watcher then kills the shell's process, which Redis has
-// become by then. With -9, because there is nothing to save, and a Redis that hangs hears nothing else.
+// Pipe 3 closes when this process ends, even by SIGKILL. The watcher then kills the shell's process, which has become
+// Redis. It uses -9 because a Redis that hangs ignores other signals, and there is nothing to save.
 const script = "(read -r _ <&3; kill -9 $$) >/dev/null 2>&1 & exec redis-server - 3<&-";
 
 /**
- * Starts `redis-server` on a free port of the loopback address; it saves nothing.
+ * Starts `redis-server` on a free port of the loopback address. It persists nothing.
  *
- * @throws Error that says why it cannot be started
+ * @throws Error with the reason
  */
 export async function startRedisServer(attempts = 3): Promise<RedisServer> {
   const port = await freePort();
   const password = randomBytes(24).toString("hex");
-  // Detached: Ctrl+C in a terminal then reaches this process alone, which ends Redis when it is done with it.
+  // Detached, so that Ctrl+C in a terminal reaches only this process, which stops Redis at its end.
   const child = spawn("sh", ["-c", script], { detached: true, stdio: ["pipe", "pipe", "pipe", "pipe"] });
   const lifeline = child.stdio[3] as Writable;
   const ended = once(child, "close");
-  // Where there is no shell it fails, too: why, is said below.
+  // Fails if there is no shell. problemOfStart reports the reason.
   ended.catch(() => undefined);
   child.once("exit", () => lifeline.destroy());
   for (const pipe of [child.stdin, lifeline]) {
     pipe.on("error", () => undefined);
   }
-  // The configuration goes through a pipe: arguments can be read by every user of the machine.
+  // The configuration goes through a pipe, because every user of the machine can read arguments.
   child.stdin.end(`bind 127.0.0.1\nport ${port}\nrequirepass ${password}\nsave ""\nappendonly no\n`);
   const problem = await problemOfStart(child);
   if (problem?.includes("in use") && attempts > 1) {
@@ -51,9 +51,9 @@ export async function startRedisServer(attempts = 3): Promise<RedisServer> {
   };
 }
 
-const instead = "mend that, or name a Redis that runs (redis://…)";
+const advice = "fix that, or pass the URL of a running Redis (redis://…)";
 
-/** Waits until the server takes connections, or ends: then it is why. */
+/** Waits until the server accepts connections. @returns the reason if it cannot start */
 function problemOfStart(child: ChildProcessWithoutNullStreams): Promise<string | undefined> {
   let output = "";
   return new Promise((resolve) => {
@@ -61,24 +61,24 @@ function problemOfStart(child: ChildProcessWithoutNullStreams): Promise<string |
       output += text;
       if (output.includes("Ready to accept connections")) {
         resolve(undefined);
-        // What it logs from now on is nobody's concern, but a full pipe would stop it.
+        // Later output is discarded, but must be read: a full pipe would block the server.
         output = "";
       }
     };
     child.stdout.setEncoding("utf8").on("data", read);
     child.stderr.setEncoding("utf8").on("data", read);
-    child.once("error", (error) => resolve(`redis-server cannot be started: ${error.message}; ${instead}`));
+    child.once("error", (error) => resolve(`redis-server cannot be started: ${error.message}; ${advice}`));
     child.once("close", (code) =>
       resolve(
         code === 127
-          ? "there is no redis-server on PATH: install it (Debian and Ubuntu: apt-get install redis-server), or name a Redis that runs (redis://…)"
-          : `redis-server ended at once (exit code ${code}): ${output.trim().split("\n").at(-1)}; ${instead}`,
+          ? "redis-server is not on PATH: install it (Debian and Ubuntu: apt-get install redis-server), or pass the URL of a running Redis (redis://…)"
+          : `redis-server ended immediately (exit code ${code}): ${output.trim().split("\n").at(-1)}; ${advice}`,
       ),
     );
   });
 }
 
-/** A port of this machine at which nobody listens. */
+/** A free port of this machine. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -1,9 +1,9 @@
-/** A request that is refused, deep inside of what reads it. The server answers it as `refusal` does. */
+/** An invalid request. The server responds with `refusal`. */
 export class Refused extends Error {
   override readonly name = "Refused";
 
   constructor(
-    /** What of the request is wrong: a header, a parameter, a field of the body. */
+    /** The wrong part of the request: a header, a parameter, or a field of the body. */
     readonly field: string,
     readonly problem: string,
     readonly status = 400,
@@ -11,7 +11,7 @@ export class Refused extends Error {
     super(`${field}: ${problem}`);
   }
 
-  /** The same, of a part of a larger request. */
+  /** The same error for a part of a larger request. */
   within(whole: string): Refused {
     return new Refused(`${whole}${this.field}`, this.problem, this.status);
   }

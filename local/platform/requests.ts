@@ -1,21 +1,21 @@
 import { addBounded } from "./bounded";
 
-/** A request that reached the local platform. Headers and bodies are not kept: they carry credentials. */
+/** A request that reached the local platform. Headers and bodies are not kept, because they contain credentials. */
 export interface PlatformRequest {
-  /** In capitals. */
+  /** HTTP method in upper case. */
   readonly method: string;
-  /** As it was sent: percent-encoded, with the query. */
+  /** Path and query as sent, percent-encoded. */
   readonly path: string;
-  /** Whether it carried the right credentials for its path. */
+  /** Whether the credentials were correct for the path. */
   readonly authorized: boolean;
-  /** Status of the answer; undefined while there is none, and for ever where the connection was cut. */
+  /** Status of the response; undefined while there is none, and permanently if the connection was closed. */
   readonly status: number | undefined;
 }
 
-/** At least so many of the newest requests are kept. */
+/** Minimum number of requests that are kept. */
 const least = 10_000;
 
-/** The requests, in the order in which they arrived. */
+/** The requests in the order of their arrival. */
 export class RequestLog {
   readonly #entries: { -readonly [K in keyof PlatformRequest]: PlatformRequest[K] }[] = [];
 
@@ -23,14 +23,14 @@ export class RequestLog {
     return this.#entries;
   }
 
-  /** Notes a request; the returned function fills in its status. */
+  /** Records a request. @returns the entry, and a function that sets its status */
   add(request: Omit<PlatformRequest, "status">): {
     readonly entry: PlatformRequest;
-    readonly answered: (status: number) => void;
+    readonly setStatus: (status: number) => void;
   } {
     const entry = { ...request, status: undefined as number | undefined };
     addBounded(this.#entries, entry, least);
-    return { entry, answered: (status) => void (entry.status = status) };
+    return { entry, setStatus: (status) => void (entry.status = status) };
   }
 
   clear(): void {

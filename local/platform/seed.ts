@@ -4,16 +4,16 @@ import type * as yaml from "yaml";
 import type * as unreadable from "../unreadable";
 import { checkSeed, PlatformOptionError, type PlatformOptions } from "./options";
 
-/** What a seed file may hold: the platform's data and credentials, under the names of the options. */
+/** The content of a seed file: the platform's data and credentials, under the names of the options. */
 export type PlatformSeed = Pick<
   PlatformOptions,
   "username" | "password" | "queueToken" | "databases" | "flowControlKeys" | "globalParallelism"
 >;
 
 /**
- * Reads a seed file, YAML or JSON (which is YAML, too).
+ * Reads a seed file in YAML or JSON.
  *
- * @throws PlatformOptionError that names the file, and the field in it or the line
+ * @throws PlatformOptionError that names the file, and the field or line
  */
 export function readSeed(file: string): PlatformSeed {
   const refuse = (problem: string, cause: unknown): never => {
@@ -24,7 +24,7 @@ export function readSeed(file: string): PlatformSeed {
   } catch (error) {
     if (error instanceof PlatformOptionError) return refuse(`${error.option}: ${error.problem}`, error);
     const { whyUnreadable } = require("../unreadable") as typeof unreadable;
-    // The reader of YAML quotes the file, which may hold passwords.
+    // The YAML parser quotes the file, which may contain passwords.
     return refuse(whyUnreadable(error), error);
   }
 }
@@ -32,13 +32,13 @@ export function readSeed(file: string): PlatformSeed {
 /** @throws PlatformOptionError that names the field; YAMLParseError */
 export function parseSeed(text: string): PlatformSeed {
   const { parse } = require("yaml") as typeof yaml;
-  // As bigints first: an integer beyond 2^53 keeps its digits.
+  // Integers are parsed as bigints, so that one beyond 2^53 keeps its digits.
   const number = (_key: unknown, value: unknown) =>
     typeof value === "bigint" && Number.isSafeInteger(Number(value)) ? Number(value) : value;
   return checkSeed(parse(text, number, { intAsBigInt: true }));
 }
 
-/** The text of a seed file: JSON where its name ends so, else YAML. */
+/** The text of a seed file: JSON if the name ends in `.json`, else YAML. */
 export function seedText(seed: PlatformSeed, file = ""): string {
   if (file.endsWith(".json")) {
     return `${stringify(seed, undefined, 2)}\n`;

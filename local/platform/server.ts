@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { createServer, type Server } from "node:http";
 import { type AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
-import { json, refusal, router } from "./answers";
+import { json, refusal, router } from "./responses";
 import { authenticate, type Credentials, schemes } from "./authentication";
 import { refuseOtherOrigins } from "./console/otherPages";
 import { addConsoleRoutes, consoleUrl } from "./console/routes";
@@ -11,7 +11,7 @@ import { addDatabaseRoutes } from "./databaseRoutes";
 import { addDescriptionRoutes } from "./descriptionRoutes";
 import { addFaultRoutes } from "./faultRoutes";
 import { type Fault, Faults } from "./faults";
-import { type FlowControlRecord, sampleKey } from "./flowControl";
+import { type FlowControlRecord } from "./flowControl";
 import { addFlowControlRoutes } from "./flowControlRoutes";
 import { addInspectionRoutes } from "./inspectionRoutes";
 import { checkFault, checkFlowControlKey, checkOptions, PlatformOptionError, type PlatformOptions } from "./options";
@@ -23,56 +23,50 @@ import { Refused } from "./refused";
 import { type PlatformRequest, RequestLog } from "./requests";
 import { type PlatformSeed } from "./seed";
 
-/**
- * A platform that runs in this process, on one machine. It keeps everything in memory, and is for development and
- * tests.
- */
+/** A local platform that runs in this process, for development and tests. It keeps all data in memory. */
 export interface Platform extends Credentials {
-  /** Address of both interfaces, such as `http://127.0.0.1:49152`. */
+  /** URL of both interfaces: `http://127.0.0.1:49152`. */
   readonly url: string;
-  /** Address of the console for a browser, which carries the credentials: as secret as they are. */
+  /** URL of the console for a browser. It contains the credentials, so keep it secret. */
   readonly consoleUrl: string;
   /**
-   * The requests since the start, or since `reset()`, in the order in which they arrived; without those that are no
-   * valid HTTP, and without what the console reads. At least the newest 10,000 are kept.
+   * The requests since the start or the last `reset()`, in the order of their arrival, without malformed ones and the
+   * reads of the console. At least the newest 10,000 are kept.
    */
   readonly requests: readonly PlatformRequest[];
   /** The databases, by id. */
   readonly databases: ReadonlyMap<string, Database>;
-  /** The flow-control keys with the counters that they have when this is read, by key. */
+  /** The flow-control keys with their current counters, by name. */
   readonly flowControlKeys: ReadonlyMap<string, FlowControlRecord>;
   /**
-   * Address of the Redis, without credentials; undefined where there is none. `database(id).redisUrl` has those of a
+   * URL of the Redis, without credentials; undefined if there is none. `database(id).redisUrl` contains those of a
    * database.
    */
   readonly redisUrl: string | undefined;
-  /** How many passwords were reset since the start, or since `reset()`, over all databases. */
+  /** Number of password resets of all databases since the start or the last `reset()`. */
   readonly resetCount: number;
-  /** The database with this id. @throws RangeError if there is none */
+  /** The database with this id. @throws RangeError if it does not exist */
   database(id: string): Database;
-  /** Adds a flow-control key, or replaces all that is known of it. */
+  /** Adds a flow-control key, or replaces its limits and counters. */
   setFlowControlKey(record: FlowControlRecord): void;
-  /**
-   * The next request that matches meets this fault. Requests meet faults in the order in which these were asked for.
-   */
+  /** Applies a fault to the next matching request. Faults are applied in the order in which they were added. */
   failNext(fault: Fault): void;
   /**
-   * Back to the data of the start, with new database passwords where none were given; no requests, no faults. The
-   * credentials stay. Only a platform with a Redis makes one wait for it.
+   * Restores the initial data, with new database passwords if none were given, and removes all requests and faults. The
+   * credentials of the platform are unchanged. Without a Redis, this is done synchronously.
    */
   reset(): Promise<void>;
-  /** The data and the credentials as they are now, passwords included; a platform can be started with them. */
+  /** The current data and credentials, including passwords. A platform can be started with them. */
   state(): PlatformSeed;
-  /** Ends the server and every open connection. */
+  /** Stops the server and closes all connections. */
   close(): Promise<void>;
 }
 
 /**
- * Starts a local platform with the operations of the interface, section 4. Nobody but the holder of its credentials is
- * answered.
+ * Starts a local platform with the operations of the interface. All of them require its credentials.
  *
- * @throws PlatformOptionError that names the option, also where the address or the port cannot be listened at, or the
- * Redis not be used
+ * @throws PlatformOptionError that names the option if one is invalid, the address or port is not available, or the
+ * Redis cannot be used
  */
 export async function startPlatform(given: PlatformOptions = {}): Promise<Platform> {
   const options = checkOptions(given);
@@ -90,7 +84,7 @@ export async function startPlatform(given: PlatformOptions = {}): Promise<Platfo
     faults: new Faults(),
     databases: new Databases(options.databases ?? ["db-quickstart", "db-sessions"], redis),
     queue: new MessageQueue({
-      flowControlKeys: (options.flowControlKeys ?? ["orders", "emails"]).map(asKey),
+      flowControlKeys: options.flowControlKeys ?? ["orders", "emails"],
       globalParallelism: {
         parallelismMax: options.globalParallelism?.parallelismMax ?? 100,
         parallelismCount: options.globalParallelism?.parallelismCount,
@@ -106,7 +100,7 @@ export async function startPlatform(given: PlatformOptions = {}): Promise<Platfo
   });
   const app = application(state, credentials, options, currentState);
   const listener = getRequestListener((request, env) => app.fetch(request, env), {
-    // A test that runs the platform in its own process keeps its own Request and Response.
+    // The process of a test must keep its own Request and Response.
     overrideGlobalObjects: false,
     errorHandler: () => refusal(400, "request", "its target or its Host header is malformed"),
   });
@@ -137,7 +131,7 @@ export async function startPlatform(given: PlatformOptions = {}): Promise<Platfo
     database(id) {
       const database = state.databases.all.get(id);
       if (database === undefined) {
-        throw new RangeError(`Local platform: there is no database ${JSON.stringify(id)}`);
+        throw new RangeError(`Local platform: database ${JSON.stringify(id)} does not exist`);
       }
       return database;
     },
@@ -160,7 +154,7 @@ export async function startPlatform(given: PlatformOptions = {}): Promise<Platfo
   };
 }
 
-/** What a platform is made of. */
+/** The state of a platform. */
 export interface State {
   readonly requests: RequestLog;
   readonly faults: Faults;
@@ -168,7 +162,7 @@ export interface State {
   readonly queue: MessageQueue;
 }
 
-/** The operations of a platform, and what every request goes through before them. */
+/** The operations of a platform, and the middleware before them. */
 export function application(
   state: State,
   credentials: Credentials,
@@ -184,10 +178,10 @@ export function application(
   app.use(async (c, next) => {
     const authorized = schemeOf(c.req.path)?.accepts(c.req.header("authorization")) ?? false;
     const { method, url: path = "/" } = c.env.incoming;
-    const { entry, answered } = state.requests.add({ method: method ?? "", path, authorized });
+    const { entry, setStatus } = state.requests.add({ method: method ?? "", path, authorized });
     await next();
     if (!c.env.incoming.socket.destroyed) {
-      answered(c.res.status);
+      setStatus(c.res.status);
     }
     options.onRequest?.(entry);
   });
@@ -199,7 +193,7 @@ export function application(
   if (options.requestsPerSecond !== undefined) {
     app.use(rateLimit(options.requestsPerSecond));
   }
-  addDatabaseRoutes(app, state.databases, options.credentialsInAnswer ?? "never");
+  addDatabaseRoutes(app, state.databases, options.credentialsInResponse ?? "never");
   addInspectionRoutes(app, state.databases, current);
   addFaultRoutes(app, state.faults);
   addDescriptionRoutes(app);
@@ -222,19 +216,15 @@ async function listen(server: Server, host: string, port: number): Promise<strin
   await new Promise<void>((resolve, reject) => {
     server.once("error", (cause: NodeJS.ErrnoException) => {
       const option = cause.code === "EADDRINUSE" || cause.code === "EACCES" ? "port" : "host";
-      const problem = `cannot listen at ${host}, port ${port}: ${cause.message}. Name another, or none for ${option === "port" ? "a free one" : "127.0.0.1"}`;
+      const problem = `cannot listen on ${host}, port ${port}: ${cause.message}. Choose another, or omit it to use ${option === "port" ? "a free port" : "127.0.0.1"}`;
       reject(new PlatformOptionError(option, problem, { cause }));
     });
     server.listen(port, host, resolve);
   });
   const { address, family, port: listening } = server.address() as AddressInfo;
-  // "Every address of this machine" is nothing that a client can connect to.
+  // A client cannot connect to the wildcard address.
   const reachable = address === "0.0.0.0" ? "127.0.0.1" : address === "::" ? "::1" : address;
   return `http://${family === "IPv6" ? `[${reachable}]` : reachable}:${listening}`;
-}
-
-function asKey(given: string | FlowControlRecord): FlowControlRecord {
-  return typeof given === "string" ? sampleKey(given) : given;
 }
 
 function random(bytes: number): string {

@@ -14,7 +14,7 @@ const world = {
   queueToken: "local-only",
   databases: ["sessions", "carts", "db-1f0c", "db-77aa"],
   flowControlKeys: ["orders", "emails", "invoices"],
-  credentialsInAnswer: "always",
+  credentialsInResponse: "always",
 } as const;
 
 /** A program for scripts without one. */

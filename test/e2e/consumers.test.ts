@@ -21,7 +21,7 @@ exports.consumed = new Consumer("consumer", inputs).password;`;
 
 onEngines("A consumer of the password", (engine) => {
   it("gets the new one in the same up; if that fails, the next up updates the consumer alone", async () => {
-    const { platform, project, stack } = await scene(engine, source(1), { credentialsInAnswer: "always" });
+    const { platform, project, stack } = await scene(engine, source(1), { credentialsInResponse: "always" });
     const assertConsumed = async () => {
       const { consumed } = valuesOf(await succeeds(stack.up()));
       assert.equal(consumed, platform.database("db-quickstart").password);

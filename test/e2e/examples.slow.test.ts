@@ -58,7 +58,7 @@ const examples: Readonly<Record<string, Expectation>> = {
   },
   "rotation-on-demand": {
     what: "rotates once for a new version",
-    platform: { credentialsInAnswer: "always" },
+    platform: { credentialsInResponse: "always" },
     config,
     async then({ platform, stack, first }) {
       assert.equal(first["rotationCount"], 1);

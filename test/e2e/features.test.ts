@@ -18,7 +18,7 @@ exports.next = scheduled.nextRotationAt;`;
     const ids = ["db-reset", "db-adopted", "db-scheduled"];
     const { platform, project, stack } = await scene(engine, rotations(1), {
       databases: ids,
-      credentialsInAnswer: "always",
+      credentialsInResponse: "always",
     });
     const assertResets = (...expected: number[]) => {
       const counts = ids.map((id) => platform.database(id).resets);

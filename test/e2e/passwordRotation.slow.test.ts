@@ -46,7 +46,7 @@ onEngines("PasswordRotation", (engine) => {
 
   it("rotates once when rotateEvery is due; the preview says why, and shows no output as unknown before", async () => {
     const { platform, project, stack } = await scene(engine, rotating('rotateEvery: "30d"'), {
-      credentialsInAnswer: "always",
+      credentialsInResponse: "always",
     });
     assert.match(String(valuesOf(await stack.up())["nextRotationAt"]), /^\d{4}-\d\d-\d\dT.*Z$/);
     const { printed } = await succeeds(stack.preview());

@@ -63,7 +63,7 @@ onEngines("PasswordRotationFleet", (engine) => {
       engine,
       fleetOf("databases: ids(40), version: 1"),
       50,
-      { credentialsInAnswer: "always" },
+      { credentialsInResponse: "always" },
     );
     await succeeds(stack.preview());
     assertSent(0, "preview");
@@ -138,7 +138,7 @@ onEngines("PasswordRotationFleet", (engine) => {
 
   it("saves the others if some fail, fails the run by name, and resets only those in the next run", async () => {
     const source = fleetOf("databases: named(30), version: 1", { more: consuming });
-    const { platform, stack, assertSent } = await fleetScene(engine, source, 30, { credentialsInAnswer: "always" });
+    const { platform, stack, assertSent } = await fleetScene(engine, source, 30, { credentialsInResponse: "always" });
     platform.failNext({ path: pathOf("db-3"), status: 422, body: `{"error":"id: is locked"}` });
     platform.failNext({ path: pathOf("db-17"), dropConnection: "after-apply" });
     await fails(
@@ -223,7 +223,7 @@ onEngines("PasswordRotationFleet", (engine) => {
       `databases: pulumi.secret({ a: "db-0", b: { databaseId: "db-1", version: "${version}" }, c: "db-2" }), version: pulumi.secret("${version}")`,
     );
     const { platform, project, stack } = await fleetScene(engine, source, 3, {
-      credentialsInAnswer: "always",
+      credentialsInResponse: "always",
       password: "canary-management-77ab",
     });
     const { password: management, queueToken } = platform;

@@ -77,7 +77,7 @@ describe("The pipeline of", function () {
     if (process.platform === "win32") it.skip(`${name} (skipped: there is no POSIX shell)`);
     else {
       it(`${name} previews without credentials, rotates, and resets a flow-control key by hand`, async () => {
-        const platform = await startPlatform({ flowControlKeys: [key], credentialsInAnswer: "always" });
+        const platform = await startPlatform({ flowControlKeys: [key], credentialsInResponse: "always" });
         const repository = new Repository(withPulumi);
         const stored = engineEnvironment(repository.directory);
         const settings = { ...stored, ...environmentOf(platform) };

@@ -31,7 +31,7 @@ onEngines("rekey:platform: upstash, with another address", (engine) => {
     platform = await startPlatform({
       databases: ["db-1"],
       flowControlKeys: [orders],
-      credentialsInAnswer: "always",
+      credentialsInResponse: "always",
     });
     project = new Project(program, { typescript: false });
   });

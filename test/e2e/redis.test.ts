@@ -16,7 +16,7 @@ withRedis("a database in a real Redis", function () {
   this.timeout(180_000);
   onEngines("PasswordRotation with a Redis", (engine) => {
     it("makes Redis refuse the old password, accept the new one, and close the old session", async () => {
-      const options = { redis: true, credentialsInAnswer: "always" } as const;
+      const options = { redis: true, credentialsInResponse: "always" } as const;
       const { platform, project, stack } = await scene(engine, source(1), options);
       const up = async (): Promise<string> => {
         const { outputs, printed } = await stack.up();
@@ -48,7 +48,7 @@ withRedis("a database in a real Redis", function () {
       const line = new RedisLine(Number(port));
       await line.open();
       const address = `redis://:${password}@127.0.0.1:${line.port}`;
-      const { platform, stack } = await scene(engine, source(1), { redis: address, credentialsInAnswer: "always" });
+      const { platform, stack } = await scene(engine, source(1), { redis: address, credentialsInResponse: "always" });
       const around = (url: unknown) => String(url).replace(`:${line.port}`, `:${port}`);
       const initial = around(platform.database("db-quickstart").redisUrl);
       try {

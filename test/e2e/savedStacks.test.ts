@@ -44,7 +44,7 @@ const json = <T = unknown>(text: string): T => JSON.parse(text.slice(text.indexO
 
 onEngine(pulumiCli, `A stack of the local engine that the ${pulumiCli.name} takes over`, () => {
   it("runs there, and back on the local engine, with no update planned", async () => {
-    const { platform, project, stack } = await scene(localEngine, source, { credentialsInAnswer: "always" });
+    const { platform, project, stack } = await scene(localEngine, source, { credentialsInResponse: "always" });
     const [pulumi, rekey] = [commandsOf(pulumiCli, project), commandsOf(localEngine, project)];
     const outputsOf = {
       pulumi: ["stack", "output", "--json", "--show-secrets"],

@@ -21,7 +21,7 @@ onEngines("Secrets", (engine) => {
     const credentials = { username: "admin", password: management, queueToken: queue };
     const { platform, project, stack } = await scene(engine, source(1), {
       ...credentials,
-      credentialsInAnswer: "always",
+      credentialsInResponse: "always",
     });
     const passwords = [platform.database("db-quickstart").password];
     const first = await stack.up();
@@ -75,7 +75,7 @@ onEngine(pulumiCli, "Secrets and the switches of the pulumi CLI", (engine) => {
     const { platform, project } = await scene(engine, source, {
       username: "admin",
       password: management,
-      credentialsInAnswer: "always",
+      credentialsInResponse: "always",
     });
     const grpcLog = project.path("grpc.json");
     const command = ["up", "--yes", "--skip-preview", "--stack", "dev", "--json"];

@@ -9,7 +9,9 @@ const stateFolder = "backend/.pulumi/stacks/program";
 /** What docs/what-rotates.md recommends after a `kill -9` of the engine while it wrote its state. */
 onEngine(pulumiCli, "A state in files that cannot be loaded, on the pulumi CLI", (engine) => {
   it("loads again without the empty .attrs file, and nothing is reset", async () => {
-    const { platform, project, stack } = await scene(engine, rotating("version: 1"), { credentialsInAnswer: "always" });
+    const { platform, project, stack } = await scene(engine, rotating("version: 1"), {
+      credentialsInResponse: "always",
+    });
     await succeeds(stack.up());
     const attributes = project.path(stateFolder, "dev.json.attrs");
     truncateSync(attributes);
@@ -20,7 +22,7 @@ onEngine(pulumiCli, "A state in files that cannot be loaded, on the pulumi CLI",
   });
 
   it("is restored from its backup, and a new version saves the platform's password", async () => {
-    const { platform, project, stack } = await scene(engine, "", { credentialsInAnswer: "always" });
+    const { platform, project, stack } = await scene(engine, "", { credentialsInResponse: "always" });
     for (const version of [1, 2]) {
       project.rewrite(rotating(`version: ${version}`));
       await succeeds(stack.up());

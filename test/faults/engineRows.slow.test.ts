@@ -73,7 +73,7 @@ onEngines("faults: rows of an engine", (engine: Engine) => {
       new FlowControlReset("consumer", { flowControlKey: "orders", version: rotation.password });`;
     const { platform, project, stack } = await scene(engine, using(1), {
       databases: [{ database_id: "db-quickstart", essay: "x".repeat(40_000) }],
-      credentialsInAnswer: "always",
+      credentialsInResponse: "always",
     });
     const resets = () => ({
       password: platform.resetCount,

@@ -59,7 +59,7 @@ onEngines("faults: a fleet of 1,000, three in ten requests fail in all ways", (e
   it("is as wanted after five ups, and no database is reset more often than the rules allow", async () => {
     const { platform, project, stack } = await scene(engine, program({}), {
       databases: ids,
-      credentialsInAnswer: "always",
+      credentialsInResponse: "always",
     });
     for (const id of ids) {
       const path = `/v2/keyvalue/reset-password/${id}`;

@@ -98,7 +98,7 @@ onEngine(localEngine, "faults: a state that cannot be written", (engine) => {
   it(titled(40, "state cannot be written", "next up", "1 more sent; state equals the platform"), async () => {
     let atRequest = (): void => undefined;
     const { platform, project, stack } = await scene(engine, rotating(), {
-      credentialsInAnswer: "always",
+      credentialsInResponse: "always",
       onRequest: () => atRequest(),
     });
     const folder = project.path(".rekey");

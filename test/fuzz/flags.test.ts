@@ -26,7 +26,7 @@ const wrong: readonly (readonly [args: readonly string[], named: RegExp])[] = [
   [["output", "--cwd", "/nowhere"], /Pulumi\.yaml.*\/nowhere/],
   [["import", "--file", "nowhere.json"], /nowhere\.json/],
   [["import", "--file", "index.js"], /--file: index\.js cannot be read as JSON/],
-  [["import", "--file", "package.json"], /imported state is broken: version/],
+  [["import", "--file", "package.json"], /imported state is invalid: version/],
   [["config", "set", "a:b:c:d", "1"], /a:b:c:d/],
   [["config", "get", "__proto__"], /__proto__/],
   [["output", "__proto__"], /__proto__/],

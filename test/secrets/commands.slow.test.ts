@@ -53,7 +53,7 @@ for (const [origin, all] of Object.entries(commands)) {
 
     before(async () => {
       const credentials = { username: "admin", password: given.management, queueToken: given.queue };
-      platform = await startPlatform({ ...credentials, credentialsInAnswer: "always" });
+      platform = await startPlatform({ ...credentials, credentialsInResponse: "always" });
       project = new Project(program);
       mkdirSync(project.path("tmp"));
       noteCredentials();

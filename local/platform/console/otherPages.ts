@@ -1,29 +1,33 @@
 import { type MiddlewareHandler } from "hono";
-import { type Env, refusal } from "../answers";
+import { type Env, refusal } from "../responses";
 
 /**
- * Refuses what a browser sends for a page of another site. Such a page has no credentials, but a browser may add those
- * that somebody has typed into its own dialog.
+ * Rejects requests that a browser sends for a page of another site. The page has no credentials, but the browser may
+ * add those that were entered in its own dialog.
  */
 export const refuseOtherOrigins: MiddlewareHandler<Env> = async (c, next) => {
   const origin = c.req.header("origin");
   if (origin === undefined || origin.replace(/^https?:\/\//, "") === c.req.header("host")) {
     return next();
   }
-  return refusal(403, "Origin", `${JSON.stringify(origin)} is a page of another site`);
+  return refusal(403, "Origin", `requests from pages of another site are not allowed: ${JSON.stringify(origin)}`);
 };
 
-/** An address, or `localhost` and names below it, which lead to the machine itself. */
+/** An IP address, `localhost`, or a name below `localhost`. */
 const addressed = /^(\d+(\.\d+){3}|\[[\da-f:.]+\]|([\w-]+\.)*localhost)(:\d+)?$/i;
 
 /**
- * Refuses to be called by another name: whoever owns that name could let it lead here, and so make his page one of this
- * site.
+ * Rejects other host names, to prevent DNS rebinding: the owner of a name could point it to this machine and so give a
+ * page of their own the origin of the console.
  */
 export const refuseOtherHosts: MiddlewareHandler<Env> = async (c, next) => {
   const host = c.req.header("host") ?? "";
   if (addressed.test(host)) {
     return next();
   }
-  return refusal(403, "Host", `${JSON.stringify(host)} is neither an address nor localhost: open the console by those`);
+  return refusal(
+    403,
+    "Host",
+    `${JSON.stringify(host)} is neither an IP address nor localhost: open the console with one of these`,
+  );
 };

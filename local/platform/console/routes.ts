@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Hono, type MiddlewareHandler } from "hono";
-import { allowOnly, type Env, json } from "../answers";
+import { allowOnly, type Env, json } from "../responses";
 import { type Credentials } from "../authentication";
 import { refuseOtherHosts } from "./otherPages";
 import { snapshot, type Sources } from "./snapshot";
@@ -9,7 +9,7 @@ import { snapshot, type Sources } from "./snapshot";
 const types: Record<string, string> = { html: "text/html", css: "text/css", js: "text/javascript" };
 
 const pageHeaders = {
-  // Only what the platform itself serves, and no frame of another page around it.
+  // Only resources of the platform itself, and no framing by other pages.
   "content-security-policy":
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   "cache-control": "no-store",
@@ -20,9 +20,9 @@ const pageHeaders = {
 const files = ["console.css", "console.js", "platform.js", "tables.js", "rows.js", "chart.js"];
 
 /**
- * The console. Its page is for everybody, and holds nothing; its data takes the credentials of the management
- * interface. What the page reads is no request of the interface, so add these routes before those that are noted; what
- * its buttons do is.
+ * The console. Its page is public and contains no data; its data requires the credentials of the management interface.
+ * Add these routes before the request log, which must not contain the reads of the console. The actions of its buttons
+ * are ordinary requests.
  */
 export function addConsoleRoutes(app: Hono<Env>, sources: Sources, authenticated: MiddlewareHandler<Env>): void {
   app.get("/", refuseOtherHosts, () => pageFile("index.html"));
@@ -35,7 +35,7 @@ export function addConsoleRoutes(app: Hono<Env>, sources: Sources, authenticated
   allowOnly(app, ["GET"], ["/", "/console/*", "/local/console"]);
 }
 
-/** Address that opens the console with these credentials: behind the `#`, which a browser sends to nobody. */
+/** URL that opens the console with these credentials. They are in the fragment, which a browser does not send. */
 export function consoleUrl(url: string, { username, password, queueToken }: Credentials): string {
   return `${url}/#${new URLSearchParams({ username, password, queueToken }).toString()}`;
 }

@@ -3,28 +3,28 @@ import { type FlowControlRecord, type GlobalParallelism } from "../flowControl";
 import { type MessageQueue } from "../queue/messageQueue";
 import { type PlatformRequest, type RequestLog } from "../requests";
 
-/** What the console shows. However much the platform has, it is of a bounded size, and holds no password or token. */
+/** The data of the console. Its size is bounded, and it contains no passwords or tokens. */
 export interface Snapshot {
   /** Unix time in milliseconds. */
   readonly time: number;
   readonly flowControlKeys: Shown<FlowControlRecord> & { readonly waiting: number; readonly running: number };
   readonly globalParallelism: GlobalParallelism;
   readonly databases: Shown<Pick<Database, "resets" | "generation" | "lastResetAt"> & { readonly id: string }>;
-  /** The newest first. */
+  /** Newest first. */
   readonly requests: readonly PlatformRequest[];
 }
 
-/** Those of many that are worth a look, sorted by name. */
+/** The most relevant items, sorted by name. */
 interface Shown<T> {
   readonly count: number;
-  /** How many the search finds. */
+  /** How many match the search. */
   readonly found: number;
   readonly shown: readonly T[];
 }
 
-/** Most rows of one kind. */
+/** Maximum number of rows of a table. */
 export const mostRows = 50;
-/** A path may be as long as the headers of a request. */
+/** Maximum length of a path. Node only limits it with the size of the headers. */
 const longestPath = 200;
 
 export interface Sources {
@@ -33,7 +33,7 @@ export interface Sources {
   readonly requests: RequestLog;
 }
 
-/** @param search part of the names of keys and databases, in any case */
+/** @param search part of the names of keys and databases, case-insensitive */
 export function snapshot({ databases, queue, requests }: Sources, search: string): Snapshot {
   const keys = queue.flowControlKeys();
   const sum = (counter: "waitListSize" | "parallelismCount") =>
@@ -57,10 +57,10 @@ export function snapshot({ databases, queue, requests }: Sources, search: string
   };
 }
 
-/** Sorted by name in the end: rows that change places while somebody aims at a button are worse than any order. */
+/** The first items by `order`, then sorted by name, so that rows and their buttons do not change places. */
 function top<T>(all: T[], search: string, nameOf: (item: T) => string, order: (a: T, b: T) => number): Shown<T> {
-  const wanted = search.toLowerCase();
-  const found = all.filter((item) => nameOf(item).toLowerCase().includes(wanted));
+  const text = search.toLowerCase();
+  const found = all.filter((item) => nameOf(item).toLowerCase().includes(text));
   const shown = found.sort(order).slice(0, mostRows);
   return { count: all.length, found: found.length, shown: shown.sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1)) };
 }

@@ -1,8 +1,8 @@
 import TinyQueue from "tinyqueue";
 
-/** What is to happen later, by time. */
+/** Items that are due later, ordered by time. */
 export class Agenda<T> {
-  /** Entries of the same time keep the order in which they came. */
+  /** Entries with the same time keep the order in which they were added. */
   readonly #entries = new TinyQueue<{ readonly at: number; readonly order: number; readonly item: T }>(
     [],
     (one, other) => one.at - other.at || one.order - other.order,

@@ -1,13 +1,13 @@
 import { type IncomingMessage } from "node:http";
 import { Refused } from "../refused";
 
-/** Bytes of a request to the queue, and of the answer to a batch (interface, section 8). */
+/** Maximum size in bytes of a request to the queue, and of the response to a batch. */
 export const mostBytes = 100 * 1024 * 1024;
 
 /**
- * The body of a request, straight from its stream: by way of a web `Request`, a publish would cost half as much again.
+ * The body of a request, read directly from its stream. With a web `Request`, a publish would take 50 % longer.
  *
- * @throws Refused where it is too large
+ * @throws Refused if it is too large
  */
 export function readBody(incoming: IncomingMessage): Promise<Buffer> {
   const tooLarge = new Refused("body", `must not be larger than ${mostBytes} bytes`, 413);
@@ -37,6 +37,6 @@ export async function readJson(incoming: IncomingMessage): Promise<unknown> {
   try {
     return JSON.parse(body.toString());
   } catch (error) {
-    throw new Refused("body", `is no JSON: ${(error as Error).message}`);
+    throw new Refused("body", `is not valid JSON: ${(error as Error).message}`);
   }
 }

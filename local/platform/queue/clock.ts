@@ -1,23 +1,26 @@
-/** What time it is, and being called at a time; tests hand in one of their own. */
+/** The current time and timers. Tests pass their own. */
 export interface Clock {
   /** Unix time in milliseconds. */
   now(): number;
-  /** Calls once, at `time` or as soon as it can after it. Returns what cancels it. */
+  /** Calls once, at `time` or as soon as possible after it. @returns a function that cancels the call */
   at(time: number, call: () => void): () => void;
 }
 
-/** The longest wait of a timer of Node; a longer one would end at once. Who is woken early asks for the rest. */
-const longestWait = 2 ** 31 - 1;
+/**
+ * The maximum delay of Node's timers; a longer one would fire immediately. A caller that is woken too early waits
+ * again.
+ */
+const longestWaitMs = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
   at(time, call) {
-    const timer = setTimeout(call, Math.min(Math.max(time - Date.now(), 0), longestWait));
+    const timer = setTimeout(call, Math.min(Math.max(time - Date.now(), 0), longestWaitMs));
     return () => clearTimeout(timer);
   },
 };
 
-/** One timer, which can be moved. */
+/** A timer that can be rescheduled. */
 export class Alarm {
   #at: number | undefined;
   #cancel = (): void => {};
@@ -27,7 +30,7 @@ export class Alarm {
     readonly ring: () => void,
   ) {}
 
-  /** Rings at this time, and no longer at the one before; `undefined` for never. */
+  /** Reschedules the alarm; `undefined` cancels it. */
   set(at: number | undefined): void {
     if (at === this.#at) {
       return;

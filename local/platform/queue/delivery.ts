@@ -2,30 +2,30 @@ import { Agent as HttpAgent, type ClientRequest, type IncomingMessage, request a
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { type Message } from "./messages";
 
-/** How one try to deliver a message ended: with an answer, or with an error. */
+/** The result of one attempt to deliver a message: a response or an error. */
 export interface Attempt {
-  /** Whether the destination took it: it answered 2xx. */
+  /** Whether the destination responded with 2xx. */
   readonly ok: boolean;
   readonly status?: number | undefined;
   readonly headers?: Readonly<Record<string, string[] | undefined>> | undefined;
-  /** The first bytes of the answer's body, at most `mostBodyBytes`. */
+  /** The first bytes of the response body, at most `mostBodyBytes`. */
   readonly body?: Buffer | undefined;
-  /** What went wrong. */
+  /** The error message. */
   readonly error?: string | undefined;
 }
 
-/** More of an answer's body than this is not kept for callbacks. */
+/** Maximum size of a response body that is kept for callbacks. */
 const mostBodyBytes = 1_000_000;
 
 /**
- * Sends messages to their destinations. Redirects are not followed: they would lead past the rule which destinations
- * are allowed.
+ * Sends messages to their destinations. Redirects are not followed, because they could lead to destinations that are
+ * not allowed.
  */
 export class Sender {
   readonly #http = new HttpAgent({ keepAlive: true });
   readonly #https = new HttpsAgent({ keepAlive: true });
   readonly #open = new Set<ClientRequest>();
-  /** Set by `close`: what it cut has failed for no fault of the destination. */
+  /** Set by `close`: the deliveries that it aborts have not failed because of the destination. */
   isClosed = false;
 
   send(message: Message): Promise<Attempt> {
@@ -38,8 +38,8 @@ export class Sender {
         headers: headersOf(message),
       });
       const timeout = setTimeout(
-        () => sent.destroy(new Error(`no answer within ${message.timeout} s`)),
-        Math.min(message.timeout * 1000, 2 ** 31 - 1),
+        () => sent.destroy(new Error(`no response within ${message.timeoutSeconds} s`)),
+        Math.min(message.timeoutSeconds * 1000, 2 ** 31 - 1),
       );
       const end = (attempt: Attempt) => {
         clearTimeout(timeout);
@@ -48,17 +48,17 @@ export class Sender {
       };
       this.#open.add(sent);
       sent.on("error", ({ message: error }) => end({ ok: false, error }));
-      // Without this, an answer of 101 would end neither in an answer nor in an error.
+      // Without this handler, a response of 101 would cause neither a response nor an error event.
       sent.on("upgrade", ({ statusCode: status }, socket) => {
         socket.destroy();
-        end({ ok: false, status, error: `the destination answered ${status}` });
+        end({ ok: false, status, error: `the destination responded with ${status}` });
       });
-      sent.on("response", (response) => void answered(response).then(end));
+      sent.on("response", (response) => void readResponse(response).then(end));
       sent.end(method === "GET" ? undefined : body);
     });
   }
 
-  /** Cuts everything that is under way. */
+  /** Aborts all deliveries. */
   close(): void {
     this.isClosed = true;
     this.#open.forEach((sent) => sent.destroy());
@@ -84,7 +84,7 @@ function headersOf({
   };
 }
 
-function answered(response: IncomingMessage): Promise<Attempt> {
+function readResponse(response: IncomingMessage): Promise<Attempt> {
   return new Promise((resolve) => {
     const { statusCode: status = 0, headersDistinct: headers } = response;
     const chunks: Buffer[] = [];
@@ -99,7 +99,7 @@ function answered(response: IncomingMessage): Promise<Attempt> {
     response.on("end", () => {
       const ok = status >= 200 && status < 300;
       const body = Buffer.concat(chunks).subarray(0, mostBodyBytes);
-      resolve({ ok, status, headers, body, ...(ok ? {} : { error: `the destination answered ${status}` }) });
+      resolve({ ok, status, headers, body, ...(ok ? {} : { error: `the destination responded with ${status}` }) });
     });
   });
 }

@@ -4,40 +4,40 @@ import { Agenda } from "./agenda";
 import { FlowControlKey, type Limits } from "./flowControlKey";
 import { OrderedQueue } from "./orderedQueue";
 
-/** The global parallelism; its count is given where it is to stand for other messages than those of the keys. */
+/** The global parallelism. A given count is added to the running messages of the queue. */
 export interface GivenParallelism {
   readonly parallelismMax: number;
   readonly parallelismCount?: number | undefined;
 }
 
-/** What the dispatcher must know of a message. */
+/** The properties of a message that the dispatcher needs. */
 export interface Dispatchable {
   readonly flowControl?: (Limits & { readonly key: string }) | undefined;
-  /** Name of the queue it was put in. */
+  /** Name of its queue. */
   readonly queue?: string | undefined;
 }
 
-/** A message on its way. */
+/** A message that is waiting or running. */
 export interface Ticket<M> {
   readonly message: M;
-  /** The key that it waits for or counts for: one without a name, limits and record, where it has none. */
+  /** The key of the message; a key without name, limits and record if it has none. */
   key: FlowControlKey<Ticket<M>>;
-  /** What `begin` of the key returned. */
+  /** The return value of the key's `begin`. */
   epoch: number;
-  /** The queue whose turn it has. */
+  /** The queue that has released the message. */
   queue: OrderedQueue<Ticket<M>> | undefined;
 }
 
-/** Most keys that are kept though nothing of theirs is left; the one that was idle longest is forgotten first. */
+/** Maximum number of idle keys that are kept; the one that was idle longest is forgotten first. */
 const mostIdleKeys = 10_000;
 
 /**
- * Decides which message is dispatched when. It does no input or output and has no clock: each call says what has
- * happened, `take` answers what is to be sent now, `wakeAt` when to ask next. Times are in milliseconds.
+ * Decides when each message is dispatched. It does no I/O and has no clock: callers report what happened, `take`
+ * returns the messages to send now, and `wakeAt` is the time of the next call. Times are in milliseconds.
  *
- * A message first waits until it is due, then for its turn in its queue, then in the wait list of its key; the keys
- * with capacity take turns at the global parallelism. Each message costs a constant time, however many keys and
- * messages wait.
+ * A message first waits until it is due, then for its turn in its queue, then in the wait list of its key. The keys
+ * with capacity take turns at the global parallelism. The time per message is constant, regardless of the number of
+ * keys and messages.
  */
 export class Dispatcher<M extends Dispatchable> {
   readonly #global: GivenParallelism;
@@ -45,18 +45,18 @@ export class Dispatcher<M extends Dispatchable> {
   readonly #idle = new Set<FlowControlKey<Ticket<M>>>();
   readonly #queues = new Map<string, OrderedQueue<Ticket<M>>>();
   readonly #withoutKey = new FlowControlKey<Ticket<M>>("");
-  /** Keys that may have capacity, in the order of their turns. */
+  /** Keys that may have capacity, in order of their turns. */
   readonly #ready = new Queue<FlowControlKey<Ticket<M>>>();
   readonly #agenda = new Agenda<Ticket<M> | FlowControlKey<Ticket<M>>>();
   #running = 0;
-  /** Running messages that were set by hand, over all keys. */
+  /** Sum of the preset running counters of all keys. */
   #givenRunning = 0;
 
   constructor(global: GivenParallelism) {
     this.#global = global;
   }
 
-  /** When `take` is to be called next, if nothing happens before. */
+  /** When to call `take` next, if nothing happens before. */
   get wakeAt(): number | undefined {
     return this.#agenda.nextAt;
   }
@@ -78,7 +78,7 @@ export class Dispatcher<M extends Dispatchable> {
     return this.#keys.get(key)?.record(now);
   }
 
-  /** A message has come. It waits until `due`. */
+  /** Adds a message, which waits until `due`. */
   add(message: M, due: number, now: number): void {
     const { flowControl, queue } = message;
     const key = flowControl === undefined ? this.#withoutKey : this.#keyOf(flowControl.key, now);
@@ -97,7 +97,7 @@ export class Dispatcher<M extends Dispatchable> {
     }
   }
 
-  /** The messages that are to be sent now, in this order. */
+  /** The messages to send now, in this order. */
   take(now: number): Ticket<M>[] {
     for (let due = this.#agenda.takeDue(now); due !== undefined; due = this.#agenda.takeDue(now)) {
       if (due instanceof FlowControlKey) {
@@ -130,7 +130,7 @@ export class Dispatcher<M extends Dispatchable> {
     return taken;
   }
 
-  /** A message was delivered or is given up. */
+  /** Ends a message that was delivered or has finally failed. */
   end(ticket: Ticket<M>): void {
     this.#release(ticket);
     if (ticket.queue !== undefined) {
@@ -139,15 +139,15 @@ export class Dispatcher<M extends Dispatchable> {
     }
   }
 
-  /** A message is to be sent again: it waits until `due`, and keeps its turn in its queue. */
+  /** Schedules a retry: the message waits until `due` and keeps its turn in its queue. */
   retry(ticket: Ticket<M>, due: number): void {
     this.#release(ticket);
     this.#agenda.add(due, ticket);
   }
 
-  /** Adds a key with counters of its own, or replaces all that is known of it but the messages that wait. */
-  setKey(record: FlowControlRecord): void {
-    const key = new FlowControlKey<Ticket<M>>(record.flowControlKey, record);
+  /** Adds a key with preset counters, or replaces everything of an existing one except its waiting messages. */
+  setKey(record: FlowControlRecord, isSample = false): void {
+    const key = new FlowControlKey<Ticket<M>>(record.flowControlKey, record, isSample);
     const before = this.#keys.get(key.name);
     if (before !== undefined) {
       this.#givenRunning -= before.givenRunning;
@@ -159,7 +159,7 @@ export class Dispatcher<M extends Dispatchable> {
     this.#markReady(key);
   }
 
-  /** Changes a key, if there is one, and looks at it again. */
+  /** Changes a key and rechecks its capacity. @returns whether the key exists */
   change(name: string, change: (key: FlowControlKey<Ticket<M>>) => void): boolean {
     const key = this.#keys.get(name);
     if (key === undefined) {
@@ -167,18 +167,19 @@ export class Dispatcher<M extends Dispatchable> {
     }
     this.#givenRunning -= key.givenRunning;
     change(key);
+    key.deliverSamples();
     this.#givenRunning += key.givenRunning;
     this.#markReady(key);
     return true;
   }
 
-  /** Changes a key, which begins without limits where there is none. */
+  /** Changes a key, which is created without limits if it does not exist. */
   changeOrAdd(name: string, now: number, change: (key: FlowControlKey<Ticket<M>>) => void): void {
     this.#keyOf(name, now);
     this.change(name, change);
   }
 
-  /** The queue of this name, which begins with parallelism 1 where there is none. */
+  /** The queue of this name, which is created with parallelism 1 if it does not exist. */
   queueOf(name: string, now: number): OrderedQueue<Ticket<M>> {
     let queue = this.#queues.get(name);
     if (queue === undefined) {
@@ -187,7 +188,7 @@ export class Dispatcher<M extends Dispatchable> {
     return queue;
   }
 
-  /** Lets go on what has its turn in the queue, after the queue was changed. */
+  /** Releases the messages whose turn it is, after a change of the queue. */
   advance(queue: OrderedQueue<Ticket<M>>): void {
     for (let ticket = queue.next(); ticket !== undefined; ticket = queue.next()) {
       ticket.queue = queue;
@@ -196,7 +197,8 @@ export class Dispatcher<M extends Dispatchable> {
   }
 
   /**
-   * Forgets a queue. Answers the messages whose turn had not come, which go with it; `undefined` where there is none.
+   * Deletes a queue. @returns the messages that were waiting in it, which are deleted too; undefined if it does not
+   * exist
    */
   deleteQueue(name: string): M[] | undefined {
     const queue = this.#queues.get(name);
@@ -204,7 +206,7 @@ export class Dispatcher<M extends Dispatchable> {
     return queue?.drop().map(({ message }) => message);
   }
 
-  /** A message is due: it waits for its turn in its queue, then for its key. */
+  /** Moves a message that is due to its queue, then to its key. */
   #enter(ticket: Ticket<M>, now: number): void {
     if (ticket.message.queue === undefined || ticket.queue !== undefined) {
       return this.#enterKey(ticket);
@@ -215,7 +217,7 @@ export class Dispatcher<M extends Dispatchable> {
   }
 
   #enterKey(ticket: Ticket<M>): void {
-    // The key may have been replaced, or forgotten, while the message waited for something else.
+    // The key may have been replaced or forgotten while the message was waiting elsewhere.
     const { flowControl } = ticket.message;
     ticket.key = (flowControl && this.#keys.get(flowControl.key)) ?? ticket.key;
     if (flowControl !== undefined && !this.#keys.has(flowControl.key)) {

@@ -1,15 +1,15 @@
 import { type Hono } from "hono";
-import { allowOnly, type Env, json } from "../answers";
+import { allowOnly, type Env, json } from "../responses";
 import { Refused } from "../refused";
 import { type QueueEvent } from "./events";
 import { type MessageQueue } from "./messageQueue";
 import { whole } from "./values";
 
-/** Most events of one answer, and as many as there are where no `count` is given. */
+/** Maximum, and default, number of events in a response. */
 const mostEvents = 1_000;
 const filters = ["messageId", "state", "url", "flowControlKey", "queueName", "scheduleId", "label"] as const;
 
-/** What happened to messages, the newest first. */
+/** The events of messages, newest first. */
 export function addEventRoutes(app: Hono<Env>, queue: MessageQueue): void {
   app.get("/v2/events", (c) => {
     const query = (name: string) => {
@@ -22,15 +22,15 @@ export function addEventRoutes(app: Hono<Env>, queue: MessageQueue): void {
     }
     const fromDate = query("fromDate") ?? 0;
     const toDate = query("toDate") ?? Infinity;
-    const wanted = filters.flatMap((name) => {
+    const conditions = filters.flatMap((name) => {
       const values = c.req.queries(name);
       return values === undefined ? [] : [{ name, values }];
     });
-    const isWanted = (event: QueueEvent) =>
+    const matches = (event: QueueEvent) =>
       event.time >= fromDate &&
       event.time <= toDate &&
-      wanted.every(({ name, values }) => values.includes(event[name] ?? ""));
-    return json(queue.events.page(isWanted, count, queue.now, query("cursor")));
+      conditions.every(({ name, values }) => values.includes(event[name] ?? ""));
+    return json(queue.events.page(matches, count, queue.now, query("cursor")));
   });
 
   allowOnly(app, ["GET"], ["/v2/events"]);

@@ -3,7 +3,7 @@ import { type Message } from "./messages";
 
 export type EventState = "CREATED" | "ACTIVE" | "DELIVERED" | "RETRY" | "FAILED" | "CANCELED";
 
-/** Something that happened to a message. Its headers and body are not kept: they may carry credentials. */
+/** An event of a message. Its headers and body are not kept, because they may contain credentials. */
 export interface QueueEvent {
   /** Unix time in milliseconds. */
   readonly time: number;
@@ -14,25 +14,25 @@ export interface QueueEvent {
   readonly queueName?: string | undefined;
   readonly scheduleId?: string | undefined;
   readonly label?: string | undefined;
-  /** Status that the destination answered. */
+  /** Status of the destination's response. */
   readonly responseStatus?: number | undefined;
   readonly error?: string | undefined;
-  /** Unix time in milliseconds of the next try. */
+  /** Time of the next attempt: Unix time in milliseconds. */
   readonly nextDeliveryTime?: number | undefined;
 }
 
 export interface EventPage {
   readonly events: readonly QueueEvent[];
-  /** Where the next page begins; left out at the end. */
+  /** Start of the next page; undefined on the last one. */
   readonly cursor?: string | undefined;
 }
 
-/** Milliseconds for which events are shown: 14 days (interface, section 8). */
-const longest = 14 * 86_400_000;
-/** At least so many of the newest events are kept. */
+/** Maximum age of events in milliseconds: 14 days. @see docs/interface.md#limits */
+const maxAgeMs = 14 * 86_400_000;
+/** Minimum number of events that are kept. */
 const least = 10_000;
 
-/** What happened to messages, in memory. */
+/** The events of messages, in memory. */
 export class Events {
   readonly #events: { readonly order: number; readonly event: QueueEvent }[] = [];
   #order = 0;
@@ -57,12 +57,12 @@ export class Events {
     addBounded(this.#events, { order: this.#order++, event }, least);
   }
 
-  /** The newest first, of those that the filter lets through, from where `cursor` says. */
+  /** The events that match the filter, newest first, starting at `cursor`. */
   page(filter: (event: QueueEvent) => boolean, count: number, now: number, cursor = Infinity): EventPage {
     const events: QueueEvent[] = [];
     for (let index = this.#events.length - 1; index >= 0; index--) {
       const { order, event } = this.#events[index]!;
-      if (event.time < now - longest) {
+      if (event.time < now - maxAgeMs) {
         break;
       }
       if (order >= cursor || !filter(event)) {

@@ -1,11 +1,11 @@
 import Queue from "yocto-queue";
 import { type FlowControlRecord } from "../flowControl";
 
-/** The limits of a key, as a message carries them; what is left out is no limit. */
+/** The limits of a key, as a message sets them. A missing value means no limit. */
 export interface Limits {
-  /** Most messages that run at once. */
+  /** Maximum number of messages that run at the same time. */
   readonly parallelism?: number | undefined;
-  /** Most messages dispatched in one period. */
+  /** Maximum number of messages dispatched in one period. */
   readonly rate?: number | undefined;
   /** Length of the rate period in seconds. Default: 1. */
   readonly period?: number | undefined;
@@ -14,29 +14,31 @@ export interface Limits {
 /** A flow-control key: its limits, its counters and its wait list. Times are in milliseconds. */
 export class FlowControlKey<T> {
   readonly waiting = new Queue<T>();
-  /** Whether the dispatcher has it on its list of keys that may have capacity. */
+  /** Whether the key is in the dispatcher's list of keys that may have capacity. */
   isReady = false;
-  /** When the dispatcher looks at it again because a period ends. */
+  /** When the dispatcher rechecks the key because a period ends. */
   wakeAt = Infinity;
   isPaused: boolean;
   #limits: Limits;
   #isPinnedParallelism: boolean;
   #isPinnedRate: boolean;
-  /** Messages that run and were dispatched since the counter was last cleared. */
+  /** Running messages that were dispatched since the counter was last cleared. */
   #running = 0;
-  /** Each clearing of the counter begins a new one: what ran before must not be counted off it. */
+  /** Incremented when the counter is cleared: messages of an earlier epoch must not decrement it. */
   #epoch = 0;
-  /** Counters that were set by hand, for messages that do not exist. */
+  /** Preset counters, for messages that do not exist. */
   #givenRunning: number;
   #givenWaiting: number;
   #rateCount: number;
   #periodStart: number | undefined;
-  /** Counters set by hand stay as they were set until a message or an operation moves the key. */
+  /** Preset counters are unchanged until a message or an operation affects the key. */
   #asGiven: boolean;
 
   constructor(
     readonly name: string,
     given: Omit<FlowControlRecord, "flowControlKey"> = {},
+    /** Whether the preset waiting messages are delivered as soon as the limits allow it. */
+    private readonly isSample = false,
   ) {
     const { parallelismMax, rateMax, ratePeriod, ratePeriodStart } = given;
     this.#limits = { parallelism: parallelismMax, rate: rateMax, period: ratePeriod };
@@ -61,7 +63,7 @@ export class FlowControlKey<T> {
     return counted === 0 && !this.isPaused && !this.#isPinnedParallelism && !this.#isPinnedRate;
   }
 
-  /** A message has come with these limits: they become the key's, where they are not pinned. */
+  /** Sets the limits of a new message, except pinned ones. */
   configure({ parallelism, rate, period }: Limits, now: number): void {
     this.#asGiven = false;
     this.#roll(now);
@@ -77,8 +79,8 @@ export class FlowControlKey<T> {
   }
 
   /**
-   * Whether the first waiting message may be dispatched now; `later` is when to ask again, where only the period's end
-   * is missing.
+   * Whether the first waiting message may be dispatched now. `later` is when the next period starts, if only the rate
+   * prevents it.
    */
   capacity(now: number): "yes" | "no" | { readonly later: number } {
     this.#roll(now);
@@ -92,7 +94,7 @@ export class FlowControlKey<T> {
     return rate === 0 ? "no" : { later: (this.#periodStart ??= now) + this.#periodLength };
   }
 
-  /** Counts a message that is dispatched now. What it returns is to be given to `end`. */
+  /** Counts a dispatched message. @returns the epoch, which `end` needs */
   begin(now: number): number {
     this.#running++;
     if (this.#limits.rate !== undefined) {
@@ -109,7 +111,7 @@ export class FlowControlKey<T> {
     }
   }
 
-  /** Clears the parallelism counter (interface, section 4.3). What runs goes on running. */
+  /** Clears the parallelism counter. Running messages continue. @see docs/interface.md#reset-a-flow-control-key */
   clearParallelism(): void {
     this.#asGiven = false;
     this.#epoch++;
@@ -117,7 +119,7 @@ export class FlowControlKey<T> {
     this.#givenRunning = 0;
   }
 
-  /** Clears the rate counter, and begins a new period. */
+  /** Clears the rate counter and starts a new period. */
   clearRate(now: number): void {
     this.#asGiven = false;
     this.#rateCount = 0;
@@ -125,7 +127,18 @@ export class FlowControlKey<T> {
     this.#periodStart = hasRate ? now : undefined;
   }
 
-  /** Fixes the limits that are given, whatever messages say, and clears their counters. */
+  /** Counts the preset waiting messages of a sample key as delivered, as far as the limits allow. */
+  deliverSamples(): void {
+    const { parallelism = Infinity, rate = Infinity } = this.#limits;
+    if (!this.isSample || this.isPaused || this.#running + this.#givenRunning >= parallelism) {
+      return;
+    }
+    const count = Math.min(this.#givenWaiting, rate - this.#rateCount);
+    this.#givenWaiting -= count;
+    this.#rateCount += count;
+  }
+
+  /** Pins the given limits, so that messages cannot change them, and clears their counters. */
   pin({ parallelism, rate, period }: Limits, now: number): void {
     this.#roll(now);
     if (parallelism !== undefined) {
@@ -140,13 +153,13 @@ export class FlowControlKey<T> {
     }
   }
 
-  /** The next message sets the limits again. */
+  /** Lets the next message set the limits again. */
   unpin({ parallelism, rate }: { parallelism: boolean; rate: boolean }): void {
     this.#isPinnedParallelism &&= !parallelism;
     this.#isPinnedRate &&= !rate;
   }
 
-  /** Takes over the messages that wait for `other`, which this key replaces: of the given wait list they are a part. */
+  /** Takes over the waiting messages of `other`, which this key replaces. They are part of the preset wait list. */
   replace(other: FlowControlKey<T>): void {
     this.#givenWaiting = Math.max(0, this.#givenWaiting - other.waiting.size);
     for (const item of other.waiting.drain()) {
@@ -177,7 +190,7 @@ export class FlowControlKey<T> {
     return (this.#limits.period ?? 1) * 1000;
   }
 
-  /** Where the period is over, the one that runs now begins where a whole number of periods ended. */
+  /** Starts a new period if the current one is over. Its start is a whole number of periods after the former start. */
   #roll(now: number): void {
     if (this.#asGiven || this.#periodStart === undefined) {
       return;

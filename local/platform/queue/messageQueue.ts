@@ -1,4 +1,4 @@
-import { type FlowControlRecord, type GlobalParallelism } from "../flowControl";
+import { type FlowControlRecord, type GlobalParallelism, sampleKey } from "../flowControl";
 import { Alarm, type Clock, systemClock } from "./clock";
 import { Sender } from "./delivery";
 import { Dispatcher, type GivenParallelism, type Ticket } from "./dispatcher";
@@ -9,13 +9,14 @@ import { type OrderedQueue, type QueueRecord } from "./orderedQueue";
 import { type Schedule, Schedules } from "./schedules";
 
 export interface MessageQueueOptions {
-  readonly flowControlKeys: readonly FlowControlRecord[];
+  /** Names of sample keys, or records. */
+  readonly flowControlKeys: readonly (string | FlowControlRecord)[];
   readonly globalParallelism: GivenParallelism;
-  /** Seconds before the first retry; each further one waits twice as long, a day at most. */
+  /** Seconds before the first retry. The delay doubles with each further retry, up to a day. */
   readonly retryDelay: number;
 }
 
-/** The message queue: takes messages and delivers them when the dispatcher says so. It keeps everything in memory. */
+/** The message queue, in memory. It delivers messages when the dispatcher releases them. */
 export class MessageQueue {
   readonly events = new Events();
   readonly #options: MessageQueueOptions;
@@ -38,7 +39,7 @@ export class MessageQueue {
     return this.#clock.now();
   }
 
-  /** Takes messages, all of them before the first is dispatched. */
+  /** Adds messages, all of them before the first is dispatched. */
   publish(drafts: readonly Draft[]): Message[] {
     const { now } = this;
     const messages = drafts.map((draft) => newMessage(draft, now));
@@ -50,9 +51,9 @@ export class MessageQueue {
     return messages;
   }
 
-  /** The flow-control keys, each with its counters of this moment, whose name contains `text`. */
+  /** The flow-control keys whose name contains `text`, with their current counters. */
   flowControlKeys(text = ""): FlowControlRecord[] {
-    // How a search matches is not shown in the document.
+    // The interface does not specify how a search matches.
     const names = [...this.#dispatcher.keyNames].filter((name) => name.includes(text));
     return names.map((name) => this.flowControlKey(name)!);
   }
@@ -65,13 +66,13 @@ export class MessageQueue {
     return this.#dispatcher.global;
   }
 
-  /** Adds a key with counters of its own, or replaces all that is known of it but the messages that wait. */
+  /** Adds a key with preset counters, or replaces everything of an existing one except its waiting messages. */
   setFlowControlKey(record: FlowControlRecord): void {
     this.#dispatcher.setKey(record);
     this.#dispatch();
   }
 
-  /** Clears both counters, so that waiting messages are dispatched at once. `false`: there is no such key. */
+  /** Clears both counters, so that waiting messages are dispatched. @returns whether the key exists */
   resetFlowControl(key: string): boolean {
     return this.#change(key, (found) => {
       found.clearParallelism();
@@ -79,12 +80,12 @@ export class MessageQueue {
     });
   }
 
-  /** Clears the rate counter alone. */
+  /** Clears only the rate counter. */
   resetRate(key: string): boolean {
     return this.#change(key, (found) => found.clearRate(this.now));
   }
 
-  /** Holds back the messages of a key, which need not be known yet. */
+  /** Pauses the delivery of a key, which need not exist yet. */
   pauseFlowControl(key: string): void {
     this.#dispatcher.changeOrAdd(key, this.now, (found) => (found.isPaused = true));
   }
@@ -93,7 +94,7 @@ export class MessageQueue {
     return this.#change(key, (found) => (found.isPaused = false));
   }
 
-  /** Fixes limits of a key, which need not be known yet. */
+  /** Pins limits of a key, which need not exist yet. */
   pinFlowControl(key: string, limits: Limits): void {
     this.#dispatcher.changeOrAdd(key, this.now, (found) => found.pin(limits, this.now));
     this.#dispatch();
@@ -111,7 +112,7 @@ export class MessageQueue {
     return this.#dispatcher.queues.get(name)?.record();
   }
 
-  /** Adds a queue, or changes it. What is left out stays as it is: at first a parallelism of 1, and not paused. */
+  /** Adds or changes a queue. Missing settings are unchanged; a new queue has parallelism 1 and is not paused. */
   setQueue(name: string, { parallelism, isPaused }: { parallelism?: number; isPaused?: boolean }): void {
     const queue: OrderedQueue<Ticket<Message>> = this.#dispatcher.queueOf(name, this.now);
     queue.parallelism = parallelism ?? queue.parallelism;
@@ -121,7 +122,7 @@ export class MessageQueue {
     this.#dispatch();
   }
 
-  /** Forgets a queue with the messages whose turn has not come. */
+  /** Deletes a queue and its waiting messages. */
   deleteQueue(name: string): boolean {
     const canceled = this.#dispatcher.deleteQueue(name);
     canceled?.forEach((message) => this.events.add("CANCELED", message, this.now));
@@ -144,7 +145,7 @@ export class MessageQueue {
     return this.#afterSchedules(this.#schedules.delete(id));
   }
 
-  /** Back to the keys of the start, without messages, queues, schedules and events. */
+  /** Restores the initial keys, without messages, queues, schedules and events. */
   restore(): void {
     this.close();
     this.#sender = new Sender();
@@ -153,7 +154,7 @@ export class MessageQueue {
     this.events.clear();
   }
 
-  /** Stops all timers and cuts all deliveries. */
+  /** Stops all timers and aborts all deliveries. */
   close(): void {
     this.#wake.set(undefined);
     this.#nextSchedule.set(undefined);
@@ -162,7 +163,10 @@ export class MessageQueue {
 
   #newDispatcher(): Dispatcher<Message> {
     const dispatcher = new Dispatcher<Message>(this.#options.globalParallelism);
-    this.#options.flowControlKeys.forEach((record) => dispatcher.setKey(record));
+    for (const given of this.#options.flowControlKeys) {
+      const isSample = typeof given === "string";
+      dispatcher.setKey(isSample ? sampleKey(given) : given, isSample);
+    }
     return dispatcher;
   }
 

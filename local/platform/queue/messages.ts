@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { type Attempt } from "./delivery";
 import { type Callback, type PublishSettings } from "./publishHeaders";
 
-/** What is asked to be delivered. */
+/** A message to deliver. */
 export interface Draft extends PublishSettings {
   readonly destination: string;
   readonly body: Buffer;
@@ -10,12 +10,12 @@ export interface Draft extends PublishSettings {
   readonly scheduleId?: string | undefined;
 }
 
-/** A message, with how far it has come. */
+/** An accepted message. */
 export interface Message extends Draft {
   readonly messageId: string;
   /** Unix time in milliseconds. */
   readonly createdAt: number;
-  /** How often it was tried again. */
+  /** Number of retries so far. */
   retried: number;
 }
 
@@ -23,12 +23,12 @@ export function newMessage(draft: Draft, now: number): Message {
   return { ...draft, messageId: `msg_${randomUUID()}`, createdAt: now, retried: 0 };
 }
 
-/** When a message is due, in milliseconds of Unix time. */
-export function dueAt({ delay = 0, notBefore = 0 }: Draft, now: number): number {
-  return Math.max(now + delay * 1000, notBefore * 1000);
+/** When a message is due: Unix time in milliseconds. */
+export function dueAt({ delaySeconds = 0, notBefore = 0 }: Draft, now: number): number {
+  return Math.max(now + delaySeconds * 1000, notBefore * 1000);
 }
 
-/** The message that tells a callback what became of another one. */
+/** The message that reports the result of another message to its callback. */
 export function callbackDraft(callback: Callback, message: Message, attempt: Attempt): Draft {
   const body = JSON.stringify({
     status: attempt.status ?? 0,

@@ -1,11 +1,11 @@
 import Queue from "yocto-queue";
 
-/** A queue as clients read it. */
+/** The record of a queue. */
 export interface QueueRecord {
   readonly name: string;
-  /** Most of its messages that are under way at once; with 1, they are delivered strictly in order. */
+  /** Maximum number of messages in delivery at the same time; with 1, they are delivered strictly in order. */
   readonly parallelism: number;
-  /** Messages that are not done yet, those under way included. */
+  /** Number of messages that are waiting or in delivery. */
   readonly lag: number;
   readonly paused: boolean;
   /** Unix time in milliseconds. */
@@ -13,13 +13,13 @@ export interface QueueRecord {
   readonly updatedAt: number;
 }
 
-/** A queue: a message has its turn until it is delivered or given up, the waits between its retries included. */
+/** A queue. A message has its turn until it is delivered or has finally failed, including the waits between retries. */
 export class OrderedQueue<T> {
   readonly #waiting = new Queue<T>();
   parallelism = 1;
   isPaused = false;
   updatedAt: number;
-  #underWay = 0;
+  #inDelivery = 0;
 
   constructor(
     readonly name: string,
@@ -34,25 +34,25 @@ export class OrderedQueue<T> {
 
   /** Takes the next message whose turn it is. */
   next(): T | undefined {
-    if (this.isPaused || this.#underWay >= this.parallelism || this.#waiting.size === 0) {
+    if (this.isPaused || this.#inDelivery >= this.parallelism || this.#waiting.size === 0) {
       return undefined;
     }
-    this.#underWay++;
+    this.#inDelivery++;
     return this.#waiting.dequeue();
   }
 
-  /** A message is delivered or given up. */
+  /** Ends the turn of a message. */
   end(): void {
-    this.#underWay--;
+    this.#inDelivery--;
   }
 
-  /** Takes all messages whose turn has not come. */
+  /** Removes all waiting messages. */
   drop(): T[] {
     return [...this.#waiting.drain()];
   }
 
   record(): QueueRecord {
     const { name, parallelism, isPaused: paused, createdAt, updatedAt } = this;
-    return { name, parallelism, lag: this.#waiting.size + this.#underWay, paused, createdAt, updatedAt };
+    return { name, parallelism, lag: this.#waiting.size + this.#inDelivery, paused, createdAt, updatedAt };
   }
 }

@@ -3,28 +3,28 @@ import { Refused } from "../refused";
 import { type Limits } from "./flowControlKey";
 import { destination, type Destinations, limits, seconds, whole } from "./values";
 
-/** Headers by their names in lower case. */
+/** Headers by lower-case name. */
 export type SentHeaders = Readonly<Record<string, string | undefined>>;
 
-/** What the headers of a publish ask for. */
+/** The settings in the headers of a publish request. */
 export interface PublishSettings {
   /** Method of the request to the destination. */
   readonly method: string;
   /** Headers of the request to the destination. */
   readonly headers: Readonly<Record<string, string>>;
-  /** How often a delivery that fails is tried again. */
+  /** Maximum number of retries. */
   readonly retries: number;
-  /** How long the destination may take, in seconds. */
-  readonly timeout: number;
-  /** Seconds to wait before the first try. */
-  readonly delay?: number | undefined;
-  /** Unix time in seconds before which it must not be tried. */
+  /** Timeout of a delivery. */
+  readonly timeoutSeconds: number;
+  /** Delay before the first attempt. */
+  readonly delaySeconds?: number | undefined;
+  /** Time before which it must not be delivered: Unix time in seconds. */
   readonly notBefore?: number | undefined;
   readonly flowControl?: (Limits & { readonly key: string }) | undefined;
   readonly label?: string | undefined;
-  /** Where the destination's answer is sent, once it was delivered. */
+  /** Receives the destination's response after the delivery. */
   readonly callback?: Callback | undefined;
-  /** Where the last failure is sent, after the last retry. */
+  /** Receives the error after the last retry. */
   readonly failureCallback?: Callback | undefined;
 }
 
@@ -34,7 +34,7 @@ export interface Callback extends PublishSettings {
 
 const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 const unsupported = ["Deduplication-Id", "Content-Based-Deduplication", "Retry-Delay"];
-/** Headers of the connection to the platform, which say nothing of the one to the destination. */
+/** Headers of the connection to the platform, which are not forwarded. */
 const ofTheConnection = /^(connection|content-length|host|keep-alive|te|trailer|transfer-encoding|upgrade|expect)$/;
 
 /**
@@ -55,15 +55,15 @@ function settings(headers: SentHeaders, prefix: string): PublishSettings {
   };
   for (const name of unsupported) {
     read(name, (field) => {
-      throw new Refused(field, "the local platform does not support it");
+      throw new Refused(field, "is not supported by the local platform");
     });
   }
   return {
     method: read("Method", method) ?? "POST",
     headers: forwarded(headers, `${prefix}Forward-`),
     retries: read("Retries", whole) ?? 3,
-    timeout: read("Timeout", seconds) ?? 900,
-    delay: read("Delay", seconds),
+    timeoutSeconds: read("Timeout", seconds) ?? 900,
+    delaySeconds: read("Delay", seconds),
     notBefore: read("Not-Before", whole),
     flowControl: flowControl(headers, prefix),
     label: read("Label", (_field, text) => text),
@@ -72,10 +72,10 @@ function settings(headers: SentHeaders, prefix: string): PublishSettings {
 
 function callbackSettings(headers: SentHeaders, name: string, allowed: Destinations): Callback | undefined {
   const url = headers[name.toLowerCase()];
-  // Whoever sets how a callback is delayed wants one, so it is refused in any case (interface, section 7).
+  // The delay headers imply a callback, so they are rejected even without one.
   for (const delay of [`${name}-Delay`, `${name}-Not-Before`]) {
     if (headers[delay.toLowerCase()] !== undefined) {
-      throw new Refused(delay, "a message with a delayed callback is not accepted");
+      throw new Refused(delay, "delayed callbacks are not supported");
     }
   }
   return url === undefined
@@ -85,7 +85,7 @@ function callbackSettings(headers: SentHeaders, name: string, allowed: Destinati
 
 function method(field: string, text: string): string {
   if (!methods.includes(text.toUpperCase())) {
-    throw new Refused(field, `${JSON.stringify(text)} is none of ${methods.join(", ")}`);
+    throw new Refused(field, `${JSON.stringify(text)} is not one of ${methods.join(", ")}`);
   }
   return text.toUpperCase();
 }
@@ -98,15 +98,15 @@ function flowControl(headers: SentHeaders, prefix: string): PublishSettings["flo
     return undefined;
   }
   if (!key) {
-    throw new Refused(keyField, key === undefined ? "is missing; limits need a key" : "must not be empty");
+    throw new Refused(keyField, key === undefined ? "is missing; limits require a key" : "must not be empty");
   }
   if (value === undefined) {
-    throw new Refused(valueField, 'is missing; it says the limits, such as "parallelism=10, rate=5, period=1m"');
+    throw new Refused(valueField, 'is missing; set the limits, such as "parallelism=10, rate=5, period=1m"');
   }
   return { key, ...limits(valueField, value) };
 }
 
-/** The headers to forward, and the content type of the message itself. */
+/** The headers to forward, and the content type of the message. */
 function forwarded(headers: SentHeaders, prefix: string): Record<string, string> {
   const result: Record<string, string> = {};
   const forward = (field: string, name: string, value: string) => {
@@ -114,7 +114,7 @@ function forwarded(headers: SentHeaders, prefix: string): Record<string, string>
       validateHeaderName(name);
       validateHeaderValue(name, value);
     } catch {
-      throw new Refused(field, "is no header that can be sent");
+      throw new Refused(field, "is not a valid header");
     }
     result[name] = value;
   };

@@ -1,5 +1,5 @@
 import { type Context, type Hono } from "hono";
-import { allowOnly, type Env, json, pathParameter, sentTarget } from "../answers";
+import { allowOnly, type Env, json, pathParameter, sentTarget } from "../responses";
 import { Refused } from "../refused";
 import { mostBytes, readBody, readJson } from "./bodies";
 import { type Draft, type Message } from "./messages";
@@ -7,7 +7,7 @@ import { type MessageQueue } from "./messageQueue";
 import { publishSettings, type SentHeaders } from "./publishHeaders";
 import { destination, type Destinations, entityName } from "./values";
 
-/** Publishing: one message, many, and one to a queue. */
+/** Publishing: one message, a batch, and one message to a queue. */
 export function addPublishRoutes(app: Hono<Env>, queue: MessageQueue, destinations: Destinations): void {
   app.post("/v2/publish/*", async (c) => {
     const [message] = queue.publish([await draftOf(c, "/v2/publish/", destinations)]);
@@ -24,8 +24,8 @@ export function addPublishRoutes(app: Hono<Env>, queue: MessageQueue, destinatio
 
   app.post("/v2/batch", async (c) => {
     const drafts = batch(await readJson(c.env.incoming), destinations);
-    if (answerBytes(drafts.length) > mostBytes) {
-      throw new Refused("body", `has too many messages: the answer would be larger than ${mostBytes} bytes`, 413);
+    if (responseBytes(drafts.length) > mostBytes) {
+      throw new Refused("body", `has too many messages: the response would be larger than ${mostBytes} bytes`, 413);
     }
     return json(queue.publish(drafts).map(accepted), 201);
   });
@@ -33,7 +33,7 @@ export function addPublishRoutes(app: Hono<Env>, queue: MessageQueue, destinatio
   allowOnly(app, ["POST"], ["/v2/publish/*", "/v2/enqueue/:queue/*", "/v2/batch"]);
 }
 
-/** A message as a request with the destination at the end of its path asks for it. */
+/** The message of a request with the destination at the end of its path. */
 export async function draftOf(c: Context<Env>, before: string, destinations: Destinations): Promise<Draft> {
   return {
     ...publishSettings(c.env.incoming.headers as SentHeaders, destinations),
@@ -42,7 +42,7 @@ export async function draftOf(c: Context<Env>, before: string, destinations: Des
   };
 }
 
-/** The destination at the end of a path: as it is, with its query, or percent-encoded as one part. */
+/** The destination at the end of a path: unencoded, with its query, or percent-encoded as one segment. */
 function sentDestination(c: Context<Env>, before: string, destinations: Destinations): string {
   const sent = sentTarget(c.env.incoming.url ?? "/").slice(before.length);
   const isEncoded = /^https?%3a/i.test(sent);
@@ -53,8 +53,8 @@ function sentDestination(c: Context<Env>, before: string, destinations: Destinat
   }
 }
 
-/** The answer to a batch of so many messages: each `{"messageId":"msg_<36 characters>"}`. */
-export function answerBytes(count: number): number {
+/** Size of the response to a batch. Each message has `{"messageId":"msg_<36 characters>"}`. */
+export function responseBytes(count: number): number {
   return count * '{"messageId":"msg_00000000-0000-0000-0000-000000000000"},'.length + 1;
 }
 

@@ -1,5 +1,5 @@
 import { type Hono } from "hono";
-import { allowOnly, type Env, json, pathParameter, refusal } from "../answers";
+import { allowOnly, type Env, json, pathParameter, refusal } from "../responses";
 import { Refused } from "../refused";
 import { readJson } from "./bodies";
 import { type MessageQueue } from "./messageQueue";
@@ -7,7 +7,7 @@ import { entityName } from "./values";
 
 const queuePath = "/v2/queues/:queueName";
 
-/** The queues: ordered lists of messages with a parallelism of their own. */
+/** Queues: ordered lists of messages, each with its own parallelism. */
 export function addQueueRoutes(app: Hono<Env>, queue: MessageQueue): void {
   app.get("/v2/queues", () => json(queue.queues));
 
@@ -47,7 +47,7 @@ export function addQueueRoutes(app: Hono<Env>, queue: MessageQueue): void {
 function queueSettings(given: unknown): { queueName: string; parallelism?: number; isPaused?: boolean } {
   const { queueName, parallelism = 1, paused } = (given ?? {}) as Record<string, unknown>;
   if (!Number.isSafeInteger(parallelism) || (parallelism as number) < 1) {
-    throw new Refused("parallelism", "must be a whole number from 1 on");
+    throw new Refused("parallelism", "must be an integer of at least 1");
   }
   if (paused !== undefined && typeof paused !== "boolean") {
     throw new Refused("paused", "must be true or false");
@@ -60,5 +60,5 @@ function queueSettings(given: unknown): { queueName: string; parallelism?: numbe
 }
 
 function unknown(name: string): Response {
-  return refusal(404, "queueName", `there is no queue ${JSON.stringify(name)}`);
+  return refusal(404, "queueName", `queue ${JSON.stringify(name)} does not exist`);
 }

@@ -1,5 +1,5 @@
 import { type Hono } from "hono";
-import { type Env } from "../answers";
+import { type Env } from "../responses";
 import { addEventRoutes } from "./eventRoutes";
 import { type MessageQueue } from "./messageQueue";
 import { addPublishRoutes } from "./publishRoutes";
@@ -7,7 +7,9 @@ import { addQueueRoutes } from "./queueRoutes";
 import { addScheduleRoutes } from "./scheduleRoutes";
 import { type Destinations } from "./values";
 
-/** What makes messages move. The document leaves it out; a public platform of this kind shows it. */
+/**
+ * Publishing, queues, schedules and events, which are not part of the interface, as the public platform offers them.
+ */
 export function addMessageRoutes(app: Hono<Env>, queue: MessageQueue, destinations: Destinations): void {
   addPublishRoutes(app, queue, destinations);
   addQueueRoutes(app, queue);

@@ -1,5 +1,5 @@
 import { type Hono } from "hono";
-import { allowOnly, type Env, json, pathParameter, refusal } from "../answers";
+import { allowOnly, type Env, json, pathParameter, refusal } from "../responses";
 import { Refused } from "../refused";
 import { type MessageQueue } from "./messageQueue";
 import { draftOf } from "./publishRoutes";
@@ -8,16 +8,16 @@ import { type Destinations, entityName } from "./values";
 
 const schedulePath = "/v2/schedules/:scheduleId";
 
-/** The schedules: messages that are inserted by a cron expression. */
+/** Schedules: messages that are published by a cron expression. */
 export function addScheduleRoutes(app: Hono<Env>, queue: MessageQueue, destinations: Destinations): void {
-  app.get("/v2/schedules", () => json([...queue.schedules.values()].map(answered)));
-  // Before the destinations, whose pattern has room for this path as well.
+  app.get("/v2/schedules", () => json([...queue.schedules.values()].map(toSent)));
+  // Must be registered before the path with a destination, whose pattern matches this path too.
   allowOnly(app, ["GET"], ["/v2/schedules"]);
 
   app.get(schedulePath, (c) => {
     const id = pathParameter(c, "scheduleId");
     const schedule = queue.schedules.get(id);
-    return schedule === undefined ? unknown(id) : json(answered(schedule));
+    return schedule === undefined ? unknown(id) : json(toSent(schedule));
   });
 
   app.delete(schedulePath, (c) => {
@@ -50,7 +50,7 @@ export function addScheduleRoutes(app: Hono<Env>, queue: MessageQueue, destinati
   allowOnly(app, ["GET", "DELETE", "POST"], ["/v2/schedules/*"]);
 }
 
-function answered({ scheduleId, cron, createdAt, isPaused, lastAt, nextAt, draft }: Schedule): object {
+function toSent({ scheduleId, cron, createdAt, isPaused, lastAt, nextAt, draft }: Schedule): object {
   const { flowControl } = draft;
   return {
     scheduleId,
@@ -62,7 +62,7 @@ function answered({ scheduleId, cron, createdAt, isPaused, lastAt, nextAt, draft
     header: Object.fromEntries(Object.entries(draft.headers).map(([name, value]) => [name, [value]])),
     body: draft.body.toString(),
     retries: draft.retries,
-    delay: draft.delay,
+    delay: draft.delaySeconds,
     callback: draft.callback?.destination,
     failureCallback: draft.failureCallback?.destination,
     queueName: draft.queue,
@@ -77,5 +77,5 @@ function answered({ scheduleId, cron, createdAt, isPaused, lastAt, nextAt, draft
 }
 
 function unknown(id: string): Response {
-  return refusal(404, "scheduleId", `there is no schedule ${JSON.stringify(id)}`);
+  return refusal(404, "scheduleId", `schedule ${JSON.stringify(id)} does not exist`);
 }

@@ -3,10 +3,10 @@ import { Cron } from "croner";
 import { Refused } from "../refused";
 import { type Draft } from "./messages";
 
-/** A schedule: a message that is inserted again and again. Times are Unix time in milliseconds. */
+/** A schedule: a message that is published repeatedly. Times are Unix time in milliseconds. */
 export interface Schedule {
   readonly scheduleId: string;
-  /** As it was given. */
+  /** As given. */
   readonly cron: string;
   readonly createdAt: number;
   readonly draft: Draft;
@@ -16,7 +16,8 @@ export interface Schedule {
 }
 
 /**
- * The schedules, in memory. It has no clock: `takeDue` answers what is to be inserted now, `wakeAt` when to ask next.
+ * The schedules, in memory. It has no clock: `takeDue` returns the messages to publish now, `wakeAt` is the time of the
+ * next call.
  */
 export class Schedules {
   readonly #schedules = new Map<string, Schedule>();
@@ -30,7 +31,7 @@ export class Schedules {
     return times.length === 0 ? undefined : Math.min(...times);
   }
 
-  /** Adds a schedule, or replaces the one with this id. @throws Refused that names the header */
+  /** Adds a schedule, or replaces the one with this id. @throws Refused if the cron expression is invalid */
   add(scheduleId: string | undefined, cron: string, draft: Draft, now: number): Schedule {
     const id = scheduleId ?? `scd_${randomUUID()}`;
     const createdAt = this.#schedules.get(id)?.createdAt ?? now;
@@ -48,7 +49,7 @@ export class Schedules {
     return schedule;
   }
 
-  /** Pauses or resumes. What was missed in a pause is not made up for. */
+  /** Pauses or resumes a schedule. Runs that were missed during a pause are not made up for. */
   pause(id: string, isPaused: boolean, now: number): boolean {
     const schedule = this.#schedules.get(id);
     if (schedule !== undefined) {
@@ -61,7 +62,7 @@ export class Schedules {
     return this.#schedules.delete(id);
   }
 
-  /** The messages of the schedules that are due: one each, however long nobody asked. */
+  /** The messages of the due schedules: one each, regardless of how many runs were missed. */
   takeDue(now: number): Draft[] {
     const due = [...this.#schedules.values()].filter(({ isPaused, nextAt = Infinity }) => !isPaused && nextAt <= now);
     for (const schedule of due) {
@@ -72,18 +73,18 @@ export class Schedules {
 }
 
 /**
- * When an expression such as `0 4 * * *`, with or without `CRON_TZ=<zone> ` before it, is due next; in UTC unless it
- * says otherwise.
+ * The next run of an expression such as `0 4 * * *`, optionally with the prefix `CRON_TZ=<zone> `. Default time zone:
+ * UTC.
  */
 function next(text: string, now: number): number | undefined {
   const field = "Upstash-Cron";
   const [, timezone = "UTC", pattern = ""] = /^(?:CRON_TZ=(\S+)\s+)?(.*)$/s.exec(text) ?? [];
   if (pattern.trim().split(/\s+/).length < 5 && !pattern.startsWith("@")) {
-    throw new Refused(field, `${JSON.stringify(text)} has less than five fields, such as "0 4 * * *" has`);
+    throw new Refused(field, `${JSON.stringify(text)} has fewer than five fields; example: "0 4 * * *"`);
   }
   try {
     return new Cron(pattern, { timezone, paused: true }).nextRun(new Date(now))?.getTime();
   } catch (error) {
-    throw new Refused(field, `${JSON.stringify(text)} is no cron expression: ${(error as Error).message}`);
+    throw new Refused(field, `${JSON.stringify(text)} is not a cron expression: ${(error as Error).message}`);
   }
 }

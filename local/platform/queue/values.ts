@@ -1,40 +1,43 @@
-import { longestPeriod } from "../flowControl";
+import { longestPeriodSeconds } from "../flowControl";
 import { Refused } from "../refused";
 import { type Limits } from "./flowControlKey";
 
 const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400, w: 604_800 };
 
-/** Seconds of a duration such as `10s`, `1h30m` or `7d`; a bare number is seconds. */
+/** Seconds of a duration such as `10s`, `1h30m` or `7d`. A number without a unit is in seconds. */
 export function seconds(field: string, text: string): number {
   const parts = text.match(/\d+(?:\.\d+)?[smhdw]/g);
   const total = /^\d+$/.test(text)
     ? Number(text)
     : parts?.reduce((sum, part) => sum + Number(part.slice(0, -1)) * unitSeconds[part.slice(-1)]!, 0);
   if (total === undefined || (parts !== null && parts.join("") !== text) || total > 1e10) {
-    throw new Refused(field, `${JSON.stringify(text)} is no duration such as "30s", "1h30m" or "7d"`);
+    throw new Refused(field, `${JSON.stringify(text)} is not a duration such as "30s", "1h30m" or "7d"`);
   }
   return total;
 }
 
-/** A whole number from `least` on. */
+/** An integer of at least `least`. */
 export function whole(field: string, text: string, least = 0): number {
   const number = Number(text);
   if (!/^\d+$/.test(text) || number < least || !Number.isSafeInteger(number)) {
-    throw new Refused(field, `${JSON.stringify(text)} is no whole number from ${least} on`);
+    throw new Refused(field, `${JSON.stringify(text)} is not an integer of at least ${least}`);
   }
   return number;
 }
 
-/** A rate period in whole seconds, from 1 second to a week (interface, section 8). */
+/** A rate period in whole seconds, from 1 second to a week. @see docs/interface.md#limits */
 export function period(field: string, text: string): number {
   const length = seconds(field, text);
-  if (!Number.isInteger(length) || length < 1 || length > longestPeriod) {
-    throw new Refused(field, `the rate period must be whole seconds, from 1 to ${longestPeriod} (a week)`);
+  if (!Number.isInteger(length) || length < 1 || length > longestPeriodSeconds) {
+    throw new Refused(
+      field,
+      `the rate period must be an integer of seconds from 1 to ${longestPeriodSeconds} (a week)`,
+    );
   }
   return length;
 }
 
-/** Limits such as `parallelism=10, rate=5, period=1m`; a rate can also be written with its period: `rate=3 per 1d`. */
+/** Limits such as `parallelism=10, rate=5, period=1m`. A rate may include its period: `rate=3 per 1d`. */
 export function limits(field: string, text: string): Limits {
   const given: { -readonly [K in keyof Limits]: Limits[K] } = {};
   for (const part of text.split(",")) {
@@ -50,19 +53,19 @@ export function limits(field: string, text: string): Limits {
     } else if (name === "period") {
       given.period = period(field, value);
     } else {
-      throw new Refused(field, `${JSON.stringify(part.trim())} is none of "parallelism=", "rate=" and "period="`);
+      throw new Refused(field, `${JSON.stringify(part.trim())} is not one of "parallelism=", "rate=" and "period="`);
     }
   }
   if (given.period !== undefined && given.rate === undefined) {
-    throw new Refused(field, "a period needs a rate");
+    throw new Refused(field, "a period requires a rate");
   }
   return given;
 }
 
-/** A name of a queue or a schedule (interface, section 8). */
+/** The name of a queue or a schedule. @see docs/interface.md#limits */
 export function entityName(field: string, text: unknown): string {
   if (typeof text !== "string" || !/^[\w.-]+$/.test(text)) {
-    throw new Refused(field, "must be alphanumeric, and may contain hyphens, underscores and periods");
+    throw new Refused(field, "must consist of letters, digits, hyphens, underscores and periods");
   }
   return text;
 }
@@ -73,14 +76,14 @@ export type Destinations = "loopback" | "any";
 export function destination(field: string, text: string, allowed: Destinations): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    throw new Refused(field, `${JSON.stringify(text)} is no http or https URL`);
+    throw new Refused(field, `${JSON.stringify(text)} is not an http or https URL`);
   }
   if (allowed === "loopback" && !isLoopback(url.hostname)) {
-    const advice = "the local platform sends to this machine alone; its option `destinations` allows others";
+    const advice = "the local platform only sends to this machine unless its option `destinations` is `any`";
     throw new Refused(field, `${url.host} is not on this machine: ${advice}`);
   }
   if (!isDecodable(url.username) || !isDecodable(url.password)) {
-    throw new Refused(field, "the percent-encoding of its user name or password is malformed");
+    throw new Refused(field, "has a malformed percent-encoding in its user name or password");
   }
   return url.href;
 }
@@ -89,7 +92,7 @@ function isLoopback(hostname: string): boolean {
   return /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 }
 
-/** Node decodes a user name and a password when it sends a request. */
+/** Node decodes the user name and password when it sends a request. */
 function isDecodable(text: string): boolean {
   try {
     decodeURIComponent(text);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type ResourceState } from "../../../local/engine/format";
 import { deletionWaves, dependentsOf, neededBy, withoutLost } from "../../../local/engine/graph";
-import { type Diff, type DiffAnswer, type Plan, planStep, settleDiff } from "../../../local/engine/plan";
+import { type Diff, type ProviderDiff, type Plan, planStep, settleDiff } from "../../../local/engine/plan";
 
 const none: Diff = { changed: false, replaces: [], deleteBeforeReplace: false, keys: [] };
 const some: Diff = { ...none, changed: true };
@@ -87,7 +87,7 @@ describe("the local engine's decision about a resource", () => {
   }
 
   it("compares the inputs if the provider does not report whether they differ", () => {
-    const unreported: DiffAnswer = { changed: undefined, replaces: [], deleteBeforeReplace: false };
+    const unreported: ProviderDiff = { changed: undefined, replaces: [], deleteBeforeReplace: false };
     assert.deepEqual(settleDiff(unreported, { a: 1, b: [1] }, { a: 1, b: [1] }), none);
     assert.deepEqual(settleDiff(unreported, { a: 1, b: [1] }, { b: [2], c: 1 }), { ...some, keys: ["a", "b", "c"] });
     assert.deepEqual(settleDiff({ ...unreported, changed: false }, { a: 1 }, { a: 2 }), none);

@@ -37,7 +37,7 @@ describe("local platform: databases", () => {
   });
 
   it("sends the credentials if it is asked to, in the older public shape", async () => {
-    await start({ credentialsInAnswer: "always" });
+    await start({ credentialsInResponse: "always" });
     const { body } = await resetPassword(platform);
     const { record, password, restToken, readOnlyRestToken } = platform.database("db-quickstart");
     const credentials = { password, rest_token: restToken, read_only_rest_token: readOnlyRestToken };
@@ -65,7 +65,7 @@ describe("local platform: databases", () => {
     assert.equal(status, 404);
     assert.match(error, /^id: .*"db-quickstar"/);
     assert.equal(platform.resetCount, 0);
-    assert.throws(() => platform.database("db-quickstar"), /no database "db-quickstar"/);
+    assert.throws(() => platform.database("db-quickstar"), /database "db-quickstar" does not exist/);
   });
 
   for (const method of ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE"]) {

@@ -26,7 +26,7 @@ export async function gatedScene(
   program: string | Project,
   databases: readonly string[],
 ): Promise<Scene & { readonly gate: Gate }> {
-  const inner = await scene(localEngine, program, { databases: [...databases], credentialsInAnswer: "always" });
+  const inner = await scene(localEngine, program, { databases: [...databases], credentialsInResponse: "always" });
   const gate = await Gate.start(inner.platform.url);
   await inner.stack.setConfig("rekey:baseUrl", gate.url);
   const end = async (): Promise<void> => {

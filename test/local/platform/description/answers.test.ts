@@ -123,7 +123,7 @@ describe("local platform: responses, compared with the description", () => {
 
   for (const { options, path } of [
     { options: { flowControlListShape: "object", globalParallelismShape: "old" }, path: /flowControl$|globalP/ },
-    { options: { credentialsInAnswer: "always" }, path: /reset-password/ },
+    { options: { credentialsInResponse: "always" }, path: /reset-password/ },
     { options: { globalParallelism: { parallelismMax: 3, parallelismCount: 1 } }, path: /globalParallelism|state/ },
   ] satisfies { options: PlatformOptions; path: RegExp }[]) {
     it(`describes the responses of a platform with ${JSON.stringify(options)}`, async () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type Platform, startPlatform } from "../../../../local/platform/index";
 import { mostBytes } from "../../../../local/platform/queue/bodies";
-import { answerBytes } from "../../../../local/platform/queue/publishRoutes";
+import { responseBytes } from "../../../../local/platform/queue/publishRoutes";
 import { queue, send } from "../client";
 
 const here = "http://127.0.0.1:1/";
@@ -109,8 +109,8 @@ describe("local platform: what the message queue refuses", () => {
 
   it("refuses a batch whose response would be larger than 100 MB", () => {
     const response = (count: number) => JSON.stringify(Array(count).fill({ messageId: `msg_${crypto.randomUUID()}` }));
-    assert.equal(answerBytes(1_000), response(1_000).length);
-    assert.ok(answerBytes(1_800_000) < mostBytes && answerBytes(2_000_000) > mostBytes);
+    assert.equal(responseBytes(1_000), response(1_000).length);
+    assert.ok(responseBytes(1_800_000) < mostBytes && responseBytes(2_000_000) > mostBytes);
   });
 
   it("refuses a body of more than 100 MB before reading it", async () => {

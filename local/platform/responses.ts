@@ -6,36 +6,36 @@ import { Refused } from "./refused";
 
 export type Env = { Bindings: HttpBindings };
 
-/** A router over the path as it was sent: `%2F` and `..` belong to a key, and URL parsers would change or drop them. */
+/**
+ * A router on the path as it was sent. A URL parser would change or remove `%2F` and `..`, which may be part of a key.
+ */
 export function router(): Hono<Env> {
   return new Hono<Env>({ getPath: (_request, options) => sentPath(options?.env?.incoming.url ?? "/") });
 }
 
-/** Path and query of a request target; also of `http://host/path`, which HTTP allows as well. */
+/** Path and query of a request target, which HTTP also allows in the form `http://host/path`. */
 export function sentTarget(target: string): string {
   return target.replace(/^[a-z]+:\/\/[^/?]*/i, "");
 }
 
-/** The path of a request target, without query. */
+/** The path of a request target, without the query. */
 export function sentPath(target: string): string {
   return sentTarget(target).replace(/\?.*$/s, "") || "/";
 }
 
-/** A JSON answer; unlike `JSON.stringify`, bigints are written digit for digit. */
+/** A JSON response. Unlike `JSON.stringify`, it writes a bigint with all its digits. */
 export function json(value: unknown, status = 200, headers: Record<string, string> = {}): Response {
   return new Response(stringify(value), { status, headers: { "content-type": "application/json", ...headers } });
 }
 
-/**
- * A refusal, in the shape the queue's clients read. `field` is what is wrong with the request (interface, section 7).
- */
+/** An error response in the format of the queue's clients. `field` names what is wrong with the request. */
 export function refusal(status: number, field: string, problem: string, headers?: Record<string, string>): Response {
   return json({ error: `${field}: ${problem}` }, status, headers);
 }
 
 type Method = "GET" | "POST" | "PATCH" | "DELETE";
 
-/** Answers 405 to every method of these paths that has no handler of its own; register it last. */
+/** Responds with 405 to every method of these paths that has no handler. Register it last. */
 export function allowOnly(app: Hono<Env>, methods: readonly Method[], paths: readonly string[]): void {
   const allow = methods.map((method) => (method === "GET" ? "GET, HEAD" : method)).join(", ");
   for (const path of paths) {
@@ -43,9 +43,9 @@ export function allowOnly(app: Hono<Env>, methods: readonly Method[], paths: rea
   }
 }
 
-/** A path parameter, decoded. @throws Refused where its percent-encoding cannot be decoded */
+/** A decoded path parameter. @throws Refused if its percent-encoding is malformed */
 export function pathParameter(c: Context<Env>, name: string): string {
-  // The router's own decoding keeps what it cannot decode, so that "%zz" and "%25zz" would be one key.
+  // The router's own decoding leaves malformed text unchanged, so "%zz" and "%25zz" would be the same key.
   const sent = c.req.path.split("/")[routePath(c).split("/").indexOf(`:${name}`)] ?? "";
   try {
     return decodeURIComponent(sent);
