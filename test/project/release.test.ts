@@ -47,8 +47,8 @@ describe("npm run release", () => {
   }
 
   const refused: Readonly<Record<string, readonly [string, string[], RegExp]>> = {
-    "no kind": ["## Unreleased\n\n- New.\n", [], /Say what kind/],
-    "nothing new": ["## Unreleased\n\n## 1.2.3\n\n- Old.\n", ["patch"], /nothing to release/],
+    "no kind": ["## Unreleased\n\n- New.\n", [], /kind of release is missing/],
+    "nothing new": ["## Unreleased\n\n## 1.2.3\n\n- Old.\n", ["patch"], /no entries/],
     "no section": ["# Changelog\n", ["patch"], /no section/],
   };
   for (const [what, [changelog, args, why]] of Object.entries(refused)) {
