@@ -11,12 +11,12 @@ describe("npm run quickstart", () => {
     assert.equal(code, 0, output);
     assert.match(output, /: 2 password resets, as counted by the platform/);
     assert.match(output, /password *:? +\[secret\]/);
-    assert.match(output, /the consumer was handed 10 of the 12 messages/);
+    assert.match(output, /the consumer has received 10 of the 12 messages/);
     const [, outputs = ""] = output.split("The stack's outputs");
     const before = { waitingBefore: 7, runningBefore: 5, dispatchedBefore: 5 };
     for (const [name, count] of Object.entries({ ...before, waiting: 2, running: 5, dispatched: 5 })) {
       assert.match(outputs, new RegExp(`\\b${name} *:? +${count}\\b`));
     }
-    assert.match(output, /With your own account/);
+    assert.match(output, /with your own account/);
   });
 });

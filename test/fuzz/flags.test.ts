@@ -19,7 +19,7 @@ const wrong: readonly (readonly [args: readonly string[], named: RegExp])[] = [
   [["platform", "--__proto__=1"], /--__proto__/],
   ...["0", "-1", "1.5", "NaN", "", "1e3"].map((n) => [["preview", `--parallel=${n}`], /--parallel/] as const),
   ...["", "a/b", "../x", "\u00e9", "x".repeat(101)].map(
-    (stack) => [["output", `--stack=${stack}`], /name for a stack/] as const,
+    (stack) => [["output", `--stack=${stack}`], /stack name/] as const,
   ),
   [["up", "--constructor"], /--constructor/],
   [["up"], /--yes or --skip-preview/],
