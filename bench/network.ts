@@ -18,7 +18,9 @@ const databases = 200;
 /** So many are read one by one; more by one list. */
 const keyCounts = [8, databases];
 
-/** Resets and reads over a network with TLS, against bare HTTPS over the same network with as many requests under way. */
+/**
+ * Resets and reads over a network with TLS, against bare HTTPS over the same network with as many requests under way.
+ */
 export async function benchNetwork(largest: number, tell: (rows: Row[]) => void): Promise<void> {
   const ids = databaseIds(Math.min(largest, databases));
   for (const roundTripMs of roundTrips) {

@@ -83,7 +83,9 @@ function adapter<Inputs, Outputs>(
     return { id, outs };
   }
 
-  /** A saved id that differs from the resource's own is damaged: replacing the resource would be an unrequested reset. */
+  /**
+   * A saved id that differs from the resource's own is damaged: replacing the resource would be an unrequested reset.
+   */
   function requireSound(id: string, saved: Properties): void {
     if (saved[idInput] === id) return;
     throw new StateError(

@@ -14,8 +14,8 @@ export const freshnessMs = 10;
 const emptyMessage = Buffer.alloc(5);
 
 /**
- * Makes sure that the engine that requested a reset is still running and can save its result. A provider host outlives an
- * engine that was killed, and would continue to send resets.
+ * Makes sure that the engine that requested a reset is still running and can save its result. A provider host outlives
+ * an engine that was killed, and would continue to send resets.
  *
  * It keeps one connection for as long as the host lives. The operating system closes it with the engine's process, and
  * another process that takes over the port cannot take over the connection. A call on it shows that the other side is a

@@ -1,5 +1,5 @@
-// npm run release -- patch|minor|major: gives the section "Unreleased" of the changelog a version and a date, and prints
-// the next steps.
+// npm run release -- patch|minor|major: gives the section "Unreleased" of the changelog a version and a date, and
+// prints the next steps.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 

@@ -74,8 +74,8 @@ function ownerOf(type: string, name: string, urn: Promise<string>): Owner {
 }
 
 /**
- * A URN without its dependencies. A URN depends on that of the parent, and an output of a component waits for all of its
- * children: two children would wait for each other permanently.
+ * A URN without its dependencies. A URN depends on that of the parent, and an output of a component waits for all of
+ * its children: two children would wait for each other permanently.
  */
 export function valueOnly(urn: pulumi.Output<string>): Promise<string> {
   return new Promise((resolve) => void urn.apply(resolve));

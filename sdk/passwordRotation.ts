@@ -103,8 +103,8 @@ export class PasswordRotation extends DynamicResource {
     const owners = ownersFor(type, name, args.databaseId, options?.parent);
     const inputs = { ...undefinedOutputs, ...args, ...owners };
     super(type, "passwordRotation", name, inputs, secretPasswordRotationOutputs, options);
-    // The provider fails an unconfirmed reset, unless the former outputs are too large for its error. The run then fails
-    // here, and nothing uses the former credentials.
+    // The provider fails an unconfirmed reset, unless the former outputs are too large for its error. The run then
+    // fails here, and nothing uses the former credentials.
     const known = this.outcome.apply((outcome) => requireKnown(outcome, name));
     for (const output of credentialOutputs) {
       const credential = this[output];

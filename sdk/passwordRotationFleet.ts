@@ -43,8 +43,8 @@ export interface PasswordRotationFleetArgs {
    */
   triggers?: pulumi.Input<Record<string, pulumi.Input<string | number | boolean>>> | undefined;
   /**
-   * The first `up` after this time resets a password: an ISO 8601 duration (`P30D`, `PT12H`), or `30d`, `12h`. It counts
-   * from each database's last confirmed reset, or from its adoption.
+   * The first `up` after this time resets a password: an ISO 8601 duration (`P30D`, `PT12H`), or `30d`, `12h`. It
+   * counts from each database's last confirmed reset, or from its adoption.
    *
    * @default none: only a changed trigger resets
    */
@@ -69,8 +69,8 @@ export interface PasswordRotationFleetArgs {
    */
   maxFailures?: pulumi.Input<number> | undefined;
   /**
-   * Whether to save the platform's records, as the output `records`. They make up most of the state. After switching this
-   * on, each record arrives with the database's next reset.
+   * Whether to save the platform's records, as the output `records`. They make up most of the state. After switching
+   * this on, each record arrives with the database's next reset.
    *
    * @default false
    */
@@ -85,8 +85,8 @@ interface Made {
 
 /**
  * Rotates the passwords of many hosted databases with a few resources. Each database follows the rules of
- * PasswordRotation. If some fail, the others are saved, the run fails at its end and names the failed ones, and the next
- * `up` processes only these.
+ * PasswordRotation. If some fail, the others are saved, the run fails at its end and names the failed ones, and the
+ * next `up` processes only these.
  *
  * @see docs/interface.md#reset-a-password
  * @example

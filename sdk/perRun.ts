@@ -1,8 +1,8 @@
 import * as pulumi from "@pulumi/pulumi";
 
 /**
- * Keeps one value for each run of a Pulumi program. With the Automation API's inline programs and in tests, several runs
- * share a process, and must not see each other's values.
+ * Keeps one value for each run of a Pulumi program. With the Automation API's inline programs and in tests, several
+ * runs share a process, and must not see each other's values.
  */
 export function perRun<T>(make: () => T): () => T {
   const values = new WeakMap<object, T>();

@@ -3,8 +3,8 @@ import { isTooOld, oldestPulumi } from "../provider/version";
 import { runError } from "./runError";
 
 /**
- * Makes sure that Pulumi's provider host passes the stack's configuration on. Otherwise the passwords of another platform
- * could be reset.
+ * Makes sure that Pulumi's provider host passes the stack's configuration on. Otherwise the passwords of another
+ * platform could be reset.
  *
  * @throws RunError
  */

@@ -57,7 +57,7 @@ type FieldName = keyof typeof sampleFields | "database_name" | "endpoint";
  * can send records that the interface does not specify. Use a bigint for an integer beyond 2^53; it is sent with all
  * its digits.
  *
- * @see docs/interface.md#database-record
+ * @see docs/interface.md#the-database-record
  */
 export type DatabaseRecord = {
   /** Id of the database. */

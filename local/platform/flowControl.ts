@@ -2,7 +2,7 @@
  * A flow-control key. Missing counters are 0. `parallelismMax` and the three rate settings are missing if the key has
  * no such limit.
  *
- * @see docs/interface.md#flow-control-key
+ * @see docs/interface.md#the-flow-control-record
  */
 export interface FlowControlRecord {
   /** Name of the key: any text that is not empty. */
@@ -30,7 +30,7 @@ export interface FlowControlRecord {
 }
 
 /**
- * The parallelism limit and the number of running messages, over all keys. @see docs/interface.md#global-parallelism
+ * The parallelism limit and the number of running messages, over all keys. @see docs/interface.md#read-the-global-parallelism
  */
 export interface GlobalParallelism {
   readonly parallelismMax: number;

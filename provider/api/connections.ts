@@ -28,8 +28,8 @@ export interface ConnectionUse {
   readonly timeoutMs: number;
   readonly state: AttemptState;
   /**
-   * Set for a request that must not be repeated: it gets a connection that has carried no other, and this is called when
-   * the connection is ready, immediately before the request's first byte. The request is not sent if it throws.
+   * Set for a request that must not be repeated: it gets a connection that has carried no other, and this is called
+   * when the connection is ready, immediately before the request's first byte. The request is not sent if it throws.
    */
   readonly beforeSend?: (() => Promise<void>) | undefined;
 }

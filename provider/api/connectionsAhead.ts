@@ -74,8 +74,8 @@ export class ConnectionsAhead {
     });
     await orClose(socket, beforeSend);
     if (socket.readyState === "open" && !isUsable(socket, beganAt)) {
-      // The network is slow, or this process was busy: the server may have closed the connection. That is seen after the
-      // second turn of the event loop, because the first may have looked before.
+      // The network is slow, or this process was busy: the server may have closed the connection. That is seen after
+      // the second turn of the event loop, because the first may have looked before.
       await nextTurn();
       await nextTurn();
       await orClose(socket, beforeSend);

@@ -108,7 +108,10 @@ const maxBody = 32 * 1024 * 1024;
 /** Milliseconds, longest wait for a connection. */
 const maxConnectMs = 10_000;
 
-/** The only module that sends HTTP requests. It throws no axios error: those contain the request's headers and so secrets. */
+/**
+ * The only module that sends HTTP requests. It throws no axios error: those contain the request's headers and so
+ * secrets.
+ */
 export class HttpRequester implements Requester {
   constructor(
     private readonly service: Service,

@@ -75,8 +75,8 @@ function mayRepeat({ idempotent, delivery, status, code = "" }: Failure): boolea
 }
 
 /**
- * Reads `Retry-After` (RFC 9110, 10.2.3): seconds, or a date. A date is compared with the response's own `Date`, so that a
- * wrong clock on this machine does not matter.
+ * Reads `Retry-After` (RFC 9110, 10.2.3): seconds, or a date. A date is compared with the response's own `Date`, so
+ * that a wrong clock on this machine does not matter.
  *
  * @returns milliseconds from now, `unusable` for anything else, undefined if there is none.
  */

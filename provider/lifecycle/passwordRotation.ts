@@ -164,8 +164,8 @@ function sameTrigger(mark: string, inputs: PasswordRotationInputs): boolean {
 }
 
 /**
- * A removed trigger stays the applied one, so that restoring it requests nothing. The same holds for one whose reset was
- * not confirmed before it was removed, because this reset replaces that one.
+ * A removed trigger stays the applied one, so that restoring it requests nothing. The same holds for one whose reset
+ * was not confirmed before it was removed, because this reset replaces that one.
  */
 function appliedMark(saved: PasswordRotationOutputs | undefined, inputs: PasswordRotationInputs): string {
   if (!isNoTrigger(inputs)) return markTrigger(inputs);

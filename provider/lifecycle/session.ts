@@ -76,7 +76,8 @@ export class Session {
   }
 
   /**
-   * Counts one password reset against the run's limit. The returned function undoes that, for a reset that was not made.
+   * Counts one password reset against the run's limit. The returned function undoes that, for a reset that was not
+   * made.
    *
    * @throws RefusedError if none is left.
    */
