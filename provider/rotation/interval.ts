@@ -24,7 +24,7 @@ export function readInterval(written: string): luxon.Duration {
   const start = DateTime.utc(2000);
   const end = start.plus(duration);
   if (!end.isValid || end <= start || end.year > 9999) {
-    throw new Error(`${JSON.stringify(written)} must be above zero and end before the year 10000`);
+    throw new Error(`${JSON.stringify(written)} must be a duration above zero that ends before the year 10000`);
   }
   return duration;
 }

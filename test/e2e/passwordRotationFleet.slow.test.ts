@@ -214,7 +214,7 @@ onEngines("PasswordRotationFleet", (engine) => {
     assertSent(3);
     project.rewrite(`${source} const other = new PasswordRotation("other", { databaseId: "db-3" });
       new PasswordRotationFleet("unknown", { databases: { x: other.rotatedAt } });`);
-    await fails(stack.preview(), /"unknown": databases\["x"\] is not known yet/);
+    await fails(stack.preview(), /"unknown": databases\["x"\] is unknown/);
   });
 
   it("shows no secret in its state, outputs and errors", async () => {

@@ -12,21 +12,21 @@ const withoutEnd = (body: string): string =>
 /** The interface documents no body for the response to a counter reset: any complete 2xx is a success. */
 const anyBody = { counters: succeeds() };
 const notJson = { ...unusable(/200/, /not JSON/), ...anyBody };
-const not200 = (status: number) => ({ ...unusable(new RegExp(`${status}`), /not the 200/), ...anyBody });
+const not200 = (status: number) => ({ ...unusable(new RegExp(`${status}`), /not have status 200/), ...anyBody });
 
 describeFaults("faults: broken responses", {}, [
   { row: 9, fault: "reset after the request was read", platform: resetting, ...lost(/ECONNRESET/) },
   { row: 10, fault: "closed with no answer", platform: sending(() => ""), ...lost(/ECONNRESET/) },
-  { row: 13, fault: "body shorter than Content-Length, closed", platform: sending(tooShort), ...lost(/cut off/) },
+  { row: 13, fault: "body shorter than Content-Length, closed", platform: sending(tooShort), ...lost(/incomplete/) },
   {
     row: 13,
     fault: "body shorter than Content-Length, reset",
     platform: ({ socket, body }) => {
       socket.write(tooShort(body), () => setTimeout(() => socket.resetAndDestroy(), 50));
     },
-    ...lost(/cut off/),
+    ...lost(/incomplete/),
   },
-  { row: 13, fault: "chunked body without its end", platform: sending(withoutEnd), ...lost(/cut off/) },
+  { row: 13, fault: "chunked body without its end", platform: sending(withoutEnd), ...lost(/incomplete/) },
   {
     row: 14,
     fault: "JSON cut off, right length",
@@ -41,7 +41,7 @@ describeFaults("faults: broken responses", {}, [
   { row: 15, fault: "206 with a record", platform: responding(206), reset: unconfirmed(/206/) },
   { row: 15, fault: "202 with a record", platform: responding(202), ...not200(202) },
   { row: 15, fault: "204", platform: responding(204, ""), ...not200(204) },
-  { row: 16, fault: "not HTTP", platform: sending(() => "220 mail ready\r\n"), ...unusable(/could not be read/) },
+  { row: 16, fault: "not HTTP", platform: sending(() => "220 mail ready\r\n"), ...unusable(/malformed/) },
   {
     row: 16,
     fault: "100 kB of headers",
@@ -52,7 +52,7 @@ describeFaults("faults: broken responses", {}, [
     row: 18,
     fault: "broken gzip",
     platform: compressed("gzip", Buffer.from("not gzip")),
-    ...unusable(/could not be read/),
+    ...unusable(/malformed/),
   },
   {
     row: 18,

@@ -46,7 +46,7 @@ export const unusable = (reset: RegExp, read = reset) => ({ reset: unconfirmed(r
 /** No response comes until the deadline, which leaves no time for another try. */
 export const stalled = { reset: unconfirmed(/deadline/), read: retriedThenFails(1, /deadline/) };
 /** The response is lost: a reset may have been applied, and a read is tried three times. */
-export const lost = (...says: RegExp[]) => ({ reset: unconfirmed(...says), read: retriedThenFails(3, /3 times/) });
+export const lost = (...says: RegExp[]) => ({ reset: unconfirmed(...says), read: retriedThenFails(3, /3 attempts/) });
 
 const words = {
   fails: "fails, state kept",

@@ -39,7 +39,7 @@ describe("faults: the engine is gone when a connection is ready", () => {
         const other = successor ? await EngineListener.start(host.engine.port) : undefined;
         connect();
         for (const result of await Promise.all(results)) {
-          assert.match(expectKind("failed", result).message, /engine.*gone.*not changed: nothing was sent/s);
+          assert.match(expectKind("failed", result).message, /engine.*ended.*not changed: nothing was sent/s);
         }
         assert.equal(server.requests.length, 0);
         await world.close();

@@ -99,7 +99,7 @@ describe("faults: the request queue", () => {
     await world.host.engine.close();
     for (const release of held) release();
     const failed = (await Promise.all(results)).flatMap((result) => (result.kind === "failed" ? [result.message] : []));
-    for (const message of failed) assert.match(message, /engine.*gone.*not changed: nothing was sent/s);
+    for (const message of failed) assert.match(message, /engine.*ended.*not changed: nothing was sent/s);
     assert.deepEqual({ failed: failed.length, sent: posts() }, { failed: 8, sent: 2 });
   });
 

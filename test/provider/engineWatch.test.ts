@@ -55,7 +55,7 @@ describe("the engine watch", () => {
     await engine.close();
     await assert.rejects(requireLater(watch), (error) => {
       assert.ok(error instanceof NotSentError);
-      assert.match(error.message, /the engine that requested it is gone, and could not save the result .*Run again\.$/);
+      assert.match(error.message, /the engine that requested it has ended.*Run again\. \[REKEY_ENGINE_GONE\]$/);
       return true;
     });
   });

@@ -110,7 +110,7 @@ const invalid: readonly (readonly [name: SettingName, reason: RegExp, ...written
   ["caFile", /ENOENT/, "-----BEGIN PRIVATE KEY-----\ncanary", join(directory, "none.pem")],
   ["caFile", /ERR_INVALID_ARG_VALUE/, "canary\0"],
   ["caFile", /EISDIR/, directory],
-  ["caFile", /no certificate in PEM/, noCertificate],
+  ["caFile", /no PEM certificate/, noCertificate],
 ];
 
 describe("settings", () => {

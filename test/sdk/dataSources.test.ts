@@ -101,7 +101,7 @@ describe("sdk: data sources", () => {
   it("fail with the response of the platform, without the token", async () => {
     configure({ url: platform.url, queueToken: "canary-token" });
     await assert.rejects(getFlowControlKeys(), (error: Error) => {
-      assert.match(error.message, /answered 401.*Check rekey:queueToken/);
+      assert.match(error.message, /responded with 401.*Check rekey:queueToken/);
       assert.ok(!pulumi.log.hasErrors() && !error.stack?.includes("canary"));
       return true;
     });

@@ -114,12 +114,12 @@ describe("sdk: PasswordRotationFleet", () => {
 
   it("refuses databases that are listed twice or have no id", async () => {
     const bad: readonly (readonly [unknown, RegExp])[] = [
-      [["a", "a"], /"caches": databases holds the database "a" twice: it is listed twice/],
+      [["a", "a"], /"caches": databases contains the database "a" twice: it is listed twice/],
       [{ x: "a", y: { databaseId: "a" } }, /it is both "x" and "y"/],
       ["a", /databases must be a list of ids, or a map/],
       [undefined, /databases must be a list of ids, or a map/],
       [["a", 7], /databases\[1\] must be the id of a database/],
-      [{ x: {} }, /databases\["x"\] must be the id of a database, or hold it as databaseId/],
+      [{ x: {} }, /databases\["x"\] must be the id of a database, or an object/],
       [{ x: null }, /databases\["x"\] must be the id/],
     ];
     for (const [databases, message] of bad) {

@@ -6,7 +6,7 @@ type StructModule = typeof import("google-protobuf/google/protobuf/struct_pb");
 /** Properties of a resource as they are sent: secrets are marked objects. */
 export type Properties = Record<string, unknown>;
 
-/** Pulumi's placeholder for a value that is not known yet. */
+/** Pulumi's placeholder for an unknown value. */
 export const unknown = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 
 const signature = "4dabf18193072939515e22adb298388d";

@@ -69,7 +69,7 @@ describe("rekey-local platform", function () {
     ]) {
       assert.ok(text.includes(`\n  pulumi config set ${setting}\n`), setting);
     }
-    assert.match(text, /in memory.* for development and tests/);
+    assert.match(text, /For development and tests.*in memory/);
     assert.match(text, /db-quickstart, db-sessions/);
 
     assert.equal((await send({ url }, "POST", resetPath, basic(credentials))).status, 200);
@@ -123,7 +123,7 @@ describe("rekey-local platform", function () {
     "--credentials sometimes": /'--credentials <when>'/,
     "--seed none.yaml": /^error: --seed: none\.yaml: ENOENT/,
     "--redis http://localhost": /^error: --redis: /,
-    "--redis redis://:canary@127.0.0.1:1": /^error: --redis: connect ECONNREFUSED 127\.0\.0\.1:1: /m,
+    "--redis redis://:canary@127.0.0.1:1": /^error: --redis: connect ECONNREFUSED 127\.0\.0\.1:1\. /m,
     "--prot 1": /unknown option '--prot'/,
     extra: /too many arguments/,
   })) {
@@ -164,7 +164,7 @@ describe("rekey-local platform", function () {
     { environment: unset, error: /REKEY_BASE_URL is not set/ },
     {
       environment: { REKEY_BASE_URL: "http://127.0.0.1:1", REKEY_USERNAME: "a", REKEY_PASSWORD: "b" },
-      error: /was not reached/,
+      error: /could not be reached/,
     },
   ]) {
     it(`reports why it is not saved: ${error.source}`, async () => {
@@ -182,7 +182,7 @@ describe("rekey-local platform", function () {
   it("reports which port is in use", async () => {
     const first = start("--json");
     const { port } = new URL((await first.started<Started>()).url);
-    await fails(start("--port", port), new RegExp(`^error: --port: cannot listen at 127.0.0.1, port ${port}: `));
+    await fails(start("--port", port), new RegExp(`^error: --port: cannot listen on 127.0.0.1, port ${port}: `));
     await endsCleanly(first, "SIGTERM");
   });
 

@@ -119,7 +119,7 @@ describe("local platform: a Redis that cannot be used", () => {
     });
 
   it("is named with the reason if the connection is refused, without its password", () =>
-    refuses("redis://:canary@127.0.0.1:1", /^connect ECONNREFUSED 127\.0\.0\.1:1: /));
+    refuses("redis://:canary@127.0.0.1:1", /^connect ECONNREFUSED 127\.0\.0\.1:1\. /));
 
   it("is named with its version if it is too old", async () => {
     // The response to every command.
@@ -133,7 +133,7 @@ describe("local platform: a Redis that cannot be used", () => {
   });
 
   for (const given of ["localhost:6379", "http://localhost", "redis://"]) {
-    it(`is refused as ${JSON.stringify(given)}`, () => refuses(given, /must be true, or an address/));
+    it(`is refused as ${JSON.stringify(given)}`, () => refuses(given, /must be true or a URL/));
   }
 
   it("is asked for by its package if there is no redis-server", async function () {
@@ -146,7 +146,7 @@ describe("local platform: a Redis that cannot be used", () => {
     const path = process.env.PATH;
     process.env.PATH = folder.directory;
     try {
-      await refuses(true, /no redis-server on PATH: install .*redis-server/);
+      await refuses(true, /redis-server is not on PATH: install .*redis-server/);
     } finally {
       process.env.PATH = path;
       folder.remove();

@@ -20,7 +20,7 @@ describe("api: databases", () => {
         consequences: {
           "not sent": "The password was not changed: nothing was sent.",
           rejected: "The password was not changed.",
-          "maybe applied": "The password may have been changed, and the new one is not known.",
+          "maybe applied": "The password may have been changed, and the new one is unknown.",
         },
         secrets: [],
       },

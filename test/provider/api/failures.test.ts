@@ -18,17 +18,17 @@ type Row = Omit<FailedAttempt, "delivery"> & { readonly happened: RegExp; readon
 
 const rows: Readonly<Record<FailedAttempt["delivery"], readonly Row[]>> = {
   "not sent": [
-    { code: "ECONNREFUSED", happened: /refused/, advice: /platform runs.*baseUrl/ },
+    { code: "ECONNREFUSED", happened: /refused/, advice: /platform is running.*baseUrl/ },
     { code: "ENOTFOUND", happened: /host was not found/, advice: /host in rekey:baseUrl/ },
     { code: "EAI_AGAIN", happened: /failed \(EAI_AGAIN\)/, advice: /run again/ },
-    { code: "CERT_HAS_EXPIRED", happened: /no secure/, advice: /rekey:caFile/ },
-    { code: "SELF_SIGNED_CERT_IN_CHAIN", happened: /no secure/, advice: /rekey:caFile/ },
-    { code: "EPROTO", happened: /no secure/, advice: /rekey:baseUrl/ },
-    { code: "EPROTONOSUPPORT", happened: /failed \(EPROTONOSUPPORT\)/, advice: /platform runs/ },
-    { code: "deadline", happened: /within the deadline/, advice: /run again/ },
+    { code: "CERT_HAS_EXPIRED", happened: /TLS connection failed/, advice: /rekey:caFile/ },
+    { code: "SELF_SIGNED_CERT_IN_CHAIN", happened: /TLS connection failed/, advice: /rekey:caFile/ },
+    { code: "EPROTO", happened: /TLS connection failed/, advice: /rekey:baseUrl/ },
+    { code: "EPROTONOSUPPORT", happened: /failed \(EPROTONOSUPPORT\)/, advice: /platform is running/ },
+    { code: "deadline", happened: /timed out/, advice: /run again/ },
     { happened: /unknown reason/, advice: /run again/ },
     { proxy: "unreachable", happened: /proxy could not/, advice: /rekey:proxy\./ },
-    { proxy: 407, happened: /proxy answered 407/, advice: /its credentials/ },
+    { proxy: 407, happened: /proxy responded with 407/, advice: /its credentials/ },
   ],
   rejected: [
     { status: 401, happened: / 401 /, advice: /rekey:username and rekey:password\./ },
@@ -38,16 +38,16 @@ const rows: Readonly<Record<FailedAttempt["delivery"], readonly Row[]>> = {
     { status: 429, retryAfter: 1500, happened: / 429 /, advice: /Wait 2 s, then/ },
     { status: 429, retryAfter: "unusable", happened: / 429 /, advice: /Wait, then/ },
     { status: 302, happened: / 302 /, advice: /not followed: set rekey:baseUrl/ },
-    { status: 400, happened: / 400 /, advice: /what the platform names/ },
-    { status: 422, happened: / 422 /, advice: /what the platform names/ },
+    { status: 400, happened: / 400 /, advice: /what the platform reports/ },
+    { status: 422, happened: / 422 /, advice: /what the platform reports/ },
   ],
   "maybe applied": [
-    { status: 303, happened: / 303 /, advice: /platform is well/ },
-    { status: 500, happened: / 500 /, advice: /platform is well/ },
-    { code: "deadline", happened: /within the deadline/, advice: /platform is well/ },
-    { code: "too large", happened: /too large/, advice: /platform is well/ },
-    { happened: /cut off.*unknown reason/, advice: /platform is well/ },
-    { code: "ECONNRESET", happened: /cut off.*ECONNRESET/, advice: /platform is well/ },
+    { status: 303, happened: / 303 /, advice: /status of the platform/ },
+    { status: 500, happened: / 500 /, advice: /status of the platform/ },
+    { code: "deadline", happened: /within the deadline/, advice: /status of the platform/ },
+    { code: "too large", happened: /too large/, advice: /status of the platform/ },
+    { happened: /incomplete.*unknown reason/, advice: /status of the platform/ },
+    { code: "ECONNRESET", happened: /incomplete.*ECONNRESET/, advice: /status of the platform/ },
   ],
 };
 const errors = { "not sent": NotSentError, rejected: RejectedError, "maybe applied": UnconfirmedError };
@@ -62,15 +62,18 @@ describe("api: messages of failed requests", () => {
         assert.ok(error instanceof errors[delivery]);
         assert.match(`${before} `, happened);
         assert.match(after, advice);
-        assert.deepEqual([error.status, error.code], [given.status, given.code]);
+        assert.deepEqual([error.status, error.networkCode], [given.status, given.code]);
       });
     }
   }
 
   it("contain the number of attempts if there was more than one", () => {
-    assert.match(failed({ delivery: "not sent", code: "EPIPE" }, 3).message, /failed \(EPIPE\), 3 times \(POST/);
-    assert.match(failed({ delivery: "rejected", status: 429 }, 2).message, / 429, 2 times \(POST/);
-    assert.doesNotMatch(failed({ delivery: "rejected", status: 429 }, 1).message, /times/);
+    assert.match(
+      failed({ delivery: "not sent", code: "EPIPE" }, 3).message,
+      /failed \(EPIPE\), after 3 attempts \(POST/,
+    );
+    assert.match(failed({ delivery: "rejected", status: 429 }, 2).message, / 429, after 2 attempts \(POST/);
+    assert.doesNotMatch(failed({ delivery: "rejected", status: 429 }, 1).message, /attempts/);
   });
 
   const bodies: readonly (readonly [FailedAttempt["delivery"], body: string, shown: string])[] = [

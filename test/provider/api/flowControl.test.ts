@@ -42,15 +42,15 @@ describe("api: flow control, one key", () => {
 
   const unreadable: readonly (readonly [string, sent: unknown, RegExp, status?: number])[] = [
     ["a counter that is text", { ...full, rateCount: "2" }, /rateCount: expected an integer/],
-    ["a counter that is not exact", '{"rateCount":9007199254740993}', /rateCount: beyond what a number can hold/],
+    ["a counter that is not exact", '{"rateCount":9007199254740993}', /rateCount: larger than a number can represent/],
     ["a counter that is null", { ...full, rateCount: null }, /rateCount: expected an integer/],
     ["a record without a key", {}, /without flowControlKey/],
     ["another key", { ...full, flowControlKey: "emails" }, /record of another key/],
     ["a list", [full], /is not a record/],
     ["HTML", "<html>", /is not JSON/],
     ["nothing", "", /is not JSON/],
-    ["a 204", "", /not the 200/, 204],
-    ["a 202 with a record", full, /not the 200/, 202],
+    ["a 204", "", /not have status 200/, 204],
+    ["a 202 with a record", full, /not have status 200/, 202],
   ];
   for (const [title, sent, message, status] of unreadable) {
     it(`refuses ${title}`, async () => {

@@ -127,9 +127,9 @@ describe("pulumi-rekey doctor", function () {
       "ok     rekey:resetPasswordPath is /reset/{id}… (from the stack's configuration).",
       "ok     rekey:deadlineSeconds is 60 (default).",
       "ok     rekey:proxy is not set.",
-      "-      rekey:username and rekey:password cannot be checked without a reset",
-      "ok     The queue answered a reading with rekey:queueToken.",
-      "Nothing wrong was found.\n",
+      "-      rekey:username and rekey:password cannot be checked: only a reset needs them",
+      "ok     The queue accepted rekey:queueToken.",
+      "No problem was found.\n",
     ]) {
       assert.ok(output.includes(line), `${line}\n\n${output}`);
     }
@@ -238,7 +238,7 @@ describe("pulumi-rekey doctor", function () {
     {
       title: "a certificate that is not trusted",
       config: () => ({ "rekey:baseUrl": secureUrl() }),
-      findings: { "the connection to rekey:baseUrl": /no secure connection.*UNABLE_TO.* → .*set rekey:caFile/ },
+      findings: { "the connection to rekey:baseUrl": /the TLS connection failed.*UNABLE_TO.* → .*set rekey:caFile/ },
     },
     {
       title: "nothing if rekey:caFile has the platform's certificate",

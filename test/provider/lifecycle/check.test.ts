@@ -39,8 +39,8 @@ const shared: readonly (readonly [property: string, value: unknown, reason: RegE
 const rotationOnly: typeof shared = [
   ["rotateEvery", 30, /must be a duration written as a string, not a number$/],
   ["rotateEvery", "", /cannot be used: "" is no/],
-  ["rotateEvery", "monthly", /cannot be used: "monthly" is no duration: write an ISO 8601 one/],
-  ["rotateEvery", "P0D", /no duration above zero/],
+  ["rotateEvery", "monthly", /cannot be used: "monthly" is not a duration/],
+  ["rotateEvery", "P0D", /a duration above zero/],
   ["initialRotation", "false", /must be true or false, not a string$/],
   ["initialRotation", 0, /not a number$/],
 ];
@@ -94,14 +94,18 @@ describe("lifecycle: check", () => {
 describe("lifecycle: check of owners", () => {
   const one = { databaseId: "db", owner: "urn:one" };
   const two = { databaseId: "db", owner: "urn:two" };
-  const reason =
-    'database "db" is already rotated by urn:one: each of the two would destroy what the other one made. Remove one of them';
+  const failure = {
+    property: "databaseId",
+    reason:
+      'database "db" is already rotated by urn:one: each reset by one invalidates the password of the other. Remove one of them',
+    code: "REKEY_DUPLICATE_DATABASE",
+  };
 
   it("refuses the second owner of a database in one run, each time", () => {
     const run = new FakeRun().start();
     assert.deepEqual(checkRotation(one, none, run), []);
     for (let time = 0; time < 2; time++) {
-      assert.deepEqual(checkRotation(two, none, run), [{ property: "databaseId", reason }]);
+      assert.deepEqual(checkRotation(two, none, run), [failure]);
     }
   });
 
@@ -113,8 +117,7 @@ describe("lifecycle: check of owners", () => {
   });
 
   it("refuses the first one too where the program knows of the second", () => {
-    const [failure] = checkRotation({ ...two, otherOwners: ["urn:one", "urn:three"] });
-    assert.deepEqual(failure, { property: "databaseId", reason });
+    assert.deepEqual(checkRotation({ ...two, otherOwners: ["urn:one", "urn:three"] }), [failure]);
   });
 
   it("claims nothing while the database or the owner is not known, or an input is wrong", () => {

@@ -94,10 +94,13 @@ describe("lifecycle: PasswordRotation", () => {
   });
 
   it("succeeds with the fields that it could read, and names the others", async () => {
-    fake.answer = () => ({ record: { port: 1 }, problems: ["tls: missing", "state: expected a string"] });
+    fake.answer = () => ({
+      record: { port: 1 },
+      problems: ["tls: expected true or false", "state: expected a string"],
+    });
     const { outputs, notice, unconfirmed } = await apply(undefined, v1, fake.start());
     assert.deepEqual([outputs.outcome, outputs.problems?.length, unconfirmed], ["reset", 2, undefined]);
-    assert.match(notice ?? "", /unreadable.*: tls: missing; state: expected a string\.$/);
+    assert.match(notice ?? "", /could not be read.*: tls: expected true or false; state: expected a string\.$/);
   });
 
   it("forgets credentials that the platform no longer sends", async () => {

@@ -145,8 +145,8 @@ describe("lifecycle: PasswordRotationShard", () => {
     ]);
     assert.deepEqual(fake.resets, ["a", "b", "c"]);
     assert.equal(notTriedOf(one) + notTriedOf(two), "dexyz");
-    for (const id of "de") assert.match(problemsOf(one)[id] ?? "", /^Not tried.*maxFailures/);
-    for (const id of "xyz") assert.match(problemsOf(two)[id] ?? "", /^Not tried.*maxFailures/);
+    for (const id of "de") assert.match(problemsOf(one)[id] ?? "", /^Not attempted.*maxFailures/);
+    for (const id of "xyz") assert.match(problemsOf(two)[id] ?? "", /^Not attempted.*maxFailures/);
     fake.answer = succeed;
     assert.deepEqual(problemsOf(await up(inputsFor("abcde", limits), one)), {});
   });

@@ -40,7 +40,7 @@ describe("lifecycle: an unconfirmed reset", () => {
     const { outputs: unsure } = await up(undefined, v1, unconfirmed);
     const { changes, notice } = diff(unsure, v1, fake.start());
     assert.equal(changes, true);
-    assert.match(notice ?? "", /"db" is to be reset once more.* not confirmed/);
+    assert.match(notice ?? "", /"db" will be reset once more.* not confirmed/);
     const { outputs } = await up(unsure, v1, ok);
     assert.deepEqual([outputs.outcome, outputs.rotationReason, outputs.rotationCount], ["reset", "unconfirmed", 1]);
     assert.deepEqual([outputs.attemptedTrigger, outputs.unconfirmedResets], [undefined, undefined]);
@@ -57,7 +57,7 @@ describe("lifecycle: an unconfirmed reset", () => {
       }
       const difference = diff(outputs, inputs, fake.start());
       assert.equal(difference.changes, true);
-      assert.match(difference.notice ?? "", /"db" will not be reset.* last 3 resets .*new version/);
+      assert.match(difference.notice ?? "", /"db" will not be reset.* last 3 resets.*new version/);
       for (let time = 0; time < 2; time++) await assert.rejects(up(outputs, inputs, ok), RefusedError);
       assert.equal(fake.resets.length, 3);
 

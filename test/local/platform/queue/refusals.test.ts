@@ -59,7 +59,7 @@ const refused: Readonly<Record<string, Case>> = {
     error: /^Upstash-Flow-Control-Value: .*rate/,
   },
   "an unknown limit": { headers: flow("speed=1"), error: /^Upstash-Flow-Control-Value: "speed=1"/ },
-  "an invalid name of a queue": { path: `enqueue/a%20b/${here}`, error: /^queue: must be alphanumeric/ },
+  "an invalid name of a queue": { path: `enqueue/a%20b/${here}`, error: /^queue: must consist of letters/ },
   "an invalid name of a new queue": { path: "queues", body: '{"queueName":"a/b"}', error: /^queueName: / },
   "a queue's parallelism of 0": { path: "queues", body: '{"queueName":"q","parallelism":0}', error: /^parallelism: / },
   "a queue that is not JSON": { path: "queues", body: "{", error: /^body: / },
