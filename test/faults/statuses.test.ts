@@ -57,7 +57,7 @@ const refusals: readonly Fault[] = [
   },
   { row: 23, fault: "404 in HTML", platform: responding(404, "<html>"), ...everywhere(fails(1, /404/)) },
   { row: 24, fault: "408", platform: failing(408), ...lost(/408/) },
-  { row: 25, fault: "429 bare", platform: failing(429), ...everywhere(retriedThenFails(3, /429.* 3 attempts/s)) },
+  { row: 25, fault: "429 bare", platform: failing(429), ...everywhere(retriedThenFails(3, /429.*3 attempts/s)) },
   ...[500, 502, 504].map((status): Fault => ({
     row: 28,
     fault: String(status),

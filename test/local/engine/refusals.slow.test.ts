@@ -35,7 +35,7 @@ describe("what the local engine refuses", function () {
     it(`is ${named}, by name`, async () => {
       project = new TestProject({ program: `const pulumi = require("@pulumi/pulumi");\n${code}\n` });
       const failed = errors(await failing((await project.open()).up())).join("\n");
-      assert.match(failed, new RegExp(`${named}.*not supported by the local engine; the .pulumi. CLI`));
+      assert.match(failed, new RegExp(`${named}.*not supported by the local engine\\. Use the .pulumi. CLI`));
       const made = project.newCalls().filter(({ method }) => method === "create");
       assert.ok(made.every(({ news }) => news?.name === "first"));
     });
