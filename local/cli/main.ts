@@ -28,7 +28,7 @@ NO_COLOR=1 disables colours. \`rekey-local <command> --help\` lists the options 
 const program = new Command("rekey-local")
   .version(version)
   .description(
-    "Runs a Pulumi program, and the platform that pulumi-rekey talks to, on this machine. For development and tests.",
+    "Runs a Pulumi program, and the platform that pulumi-rekey needs, on this machine. For development and tests.",
   )
   .addHelpText("after", more);
 addPlatformCommand(program);

@@ -36,7 +36,7 @@ export function addPlatformCommand(program: Command): void {
     .option("--flow-control-key <key...>", "flow-control keys (default: orders and emails)")
     .option("--username <name>", "user name of the management interface (default: random)")
     .option("--password <password>", "password of the management interface (default: random)")
-    .option("--queue-token <token>", "token of the queue interface (default: random)")
+    .option("--queue-token <token>", "token of the message queue (default: random)")
     .addOption(
       new Option("--credentials <when>", "whether the response to a password reset contains the new credentials")
         .choices(["never", "always"])
@@ -44,7 +44,7 @@ export function addPlatformCommand(program: Command): void {
     )
     .option(
       "--redis [address]",
-      "make each database a user of a real Redis: a redis-server that is started, or the one at redis://…",
+      "make each database a user of a real Redis: one that this command starts, or the one at redis://…",
     )
     .option(
       "--seed <file>",

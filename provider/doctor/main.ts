@@ -8,7 +8,7 @@ const help = `Usage: pulumi-rekey doctor [options]
 Checks the settings and the installation of a project, and its connection to the platform. Changes nothing.
 
   -s, --stack <name>  the stack (default: PULUMI_STACK, or dev if that is not set)
-  -C, --cwd <path>    the folder of the project, or one below it (default: the current folder)
+  -C, --cwd <path>    the project folder, or a folder in it (default: the current folder)
   -j, --json          print one JSON object
   -h, --help          print this help
 

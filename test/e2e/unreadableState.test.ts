@@ -6,7 +6,7 @@ import { onEngine, rotating, scene } from "../support/onEngines";
 /** Where the engine keeps the states of stacks whose backend is in the project's folder. */
 const stateFolder = "backend/.pulumi/stacks/program";
 
-/** What docs/what-rotates.md recommends after a `kill -9` of the engine while it wrote its state. */
+/** What docs/guide.md recommends after a `kill -9` of the engine while it wrote its state. */
 onEngine(pulumiCli, "A state in files that cannot be loaded, on the pulumi CLI", (engine) => {
   it("loads again without the empty .attrs file, and nothing is reset", async () => {
     const { platform, project, stack } = await scene(engine, rotating("version: 1"), {
