@@ -1,7 +1,7 @@
 import { type PlatformPreset, platforms } from "./platforms";
 import { type SettingName } from "./settings";
 
-/** Looks up a setting in the stack's configuration by its short name (`baseUrl`); undefined if it is not set. */
+/** Returns a setting of the stack's configuration by its short name (`baseUrl`), or undefined if it is not set. */
 export type Lookup = (name: SettingName) => string | undefined;
 
 /** A setting as it is written, usable or not. */

@@ -104,7 +104,7 @@ export class Settings {
     this.secrets = [...this.#sources.secrets, ...(proxyPassword === undefined ? [] : [proxyPassword])];
   }
 
-  /** @throws SettingsError that says how to set it. */
+  /** @throws SettingsError that explains how to set it. */
   require<N extends SettingName>(name: N): SettingValue<N> {
     const value = this.get(name);
     if (value === undefined) throw this.missing(name);

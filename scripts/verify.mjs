@@ -13,6 +13,7 @@ const checks = {
   unused: [bin("knip/bin/knip.js")],
   reference: [bin("typedoc/bin/typedoc"), "--emit", "none"],
   package: [join(root, "scripts", "check-package.mjs")],
+  prose: [join(root, "scripts", "prose.mjs")],
 };
 for (const [name, args] of Object.entries(checks)) {
   const ok = run(process.execPath, args) === 0;

@@ -7,7 +7,8 @@ import { Refused } from "./refused";
 export type Env = { Bindings: HttpBindings };
 
 /**
- * A router on the path as it was sent. A URL parser would change or remove `%2F` and `..`, which may be part of a key.
+ * A router on the unchanged request path. A URL parser would change or remove `%2F` and `..`, which may be part of a
+ * key.
  */
 export function router(): Hono<Env> {
   return new Hono<Env>({ getPath: (_request, options) => sentPath(options?.env?.incoming.url ?? "/") });

@@ -167,7 +167,7 @@ export class ConnectionsAhead {
   }
 }
 
-/** Whether the request can still be sent: bytes before it mean that the server has given up, and says why. */
+/** Whether the request can still be sent: if the server sent bytes first, it has given up and reports why. */
 function isUsable(socket: Socket, beganAt: number): boolean {
   return socket.readyState === "open" && socket.readableLength === 0 && performance.now() - beganAt < maxAgeMs;
 }

@@ -44,7 +44,7 @@ export function withCode(message: string, code: ErrorCode): string {
  * ```
  */
 export abstract class RekeyError extends Error {
-  /** What became of the request that failed; `not sent` if there was none. */
+  /** Whether the failed request reached the platform; `not sent` if there was no request. */
   abstract readonly delivery: Delivery;
 
   constructor(

@@ -113,15 +113,15 @@ function guarded(socket: Socket): Socket {
 }
 
 /**
- * TLS options to trust certificates (PEM) besides the well-known ones, and besides those of `NODE_EXTRA_CA_CERTS`,
- * which Node itself trusts.
+ * TLS options that trust these certificates (PEM) in addition to the well-known ones and to those in
+ * `NODE_EXTRA_CA_CERTS`, which Node itself trusts.
  */
 export function trusting(certificates: string | undefined): { readonly secureContext?: SecureContext } {
   if (certificates === undefined) return {};
   return { secureContext: createSecureContext({ ca: [...rootCertificates, ...namedToNode(), certificates] }) };
 }
 
-/** Where they cannot be read, Node has warned of it at its start. */
+/** Certificates in `NODE_EXTRA_CA_CERTS`; if they cannot be read, Node printed a warning when it started. */
 function namedToNode(): string[] {
   const file = process.env["NODE_EXTRA_CA_CERTS"];
   if (!file) return [];

@@ -18,10 +18,10 @@ export class ResetCount {
   onChange = (): void => undefined;
 }
 
-/** The one line in which all requests of a process wait for their turn. */
+/** The queue of all requests of a process. */
 export class RequestQueue {
   readonly #queue: PQueue;
-  /** By a clock that nobody sets back: the line would never go on. */
+  /** Measured with the monotonic clock: setting the system clock back must not stop the queue. */
   #quietUntil = 0;
 
   constructor(
@@ -57,7 +57,7 @@ export class RequestQueue {
     }
   }
 
-  /** Lets nobody start for a time, because the platform asked for quiet. */
+  /** Starts no request for a time, because the platform asked clients to wait. */
   quiet(milliseconds: number): void {
     this.#quietUntil = Math.max(this.#quietUntil, performance.now() + milliseconds);
     this.#queue.pause();

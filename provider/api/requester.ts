@@ -63,15 +63,15 @@ export interface ApiRequest extends Pick<RequestFacts, "purpose" | "consequences
    * @default false
    */
   readonly idempotent?: boolean;
-  /** What must not be shown besides the settings' secrets, should the platform's error repeat it. */
+  /** Values to redact from errors in addition to the secret settings, in case the platform's error repeats them. */
   readonly secrets?: readonly string[];
 }
 
-/** An answer of the 2xx kind, its body as text: reading it is the caller's part. */
+/** A 2xx response. Its body is unparsed text, which the caller parses. */
 export interface ApiResponse {
   readonly status: number;
   readonly body: string;
-  /** What an error about this response says about its request. */
+  /** Details of the request, for errors about this response. */
   readonly facts: RequestFacts;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What became of a request:
+ * Whether a request reached the platform:
  * - `not sent`: it cannot have reached the platform;
  * - `rejected`: the platform rejected it;
  * - `maybe applied`: it may have reached the platform, and the result is unknown;

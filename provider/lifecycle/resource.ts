@@ -17,7 +17,7 @@ export interface Difference {
   readonly changes: boolean;
   /** The inputs that make a new resource necessary. */
   readonly replaces?: readonly string[];
-  /** One line for the run's diagnostics, which says why. */
+  /** One line for the run's diagnostics that explains the reason. */
   readonly notice?: string;
 }
 

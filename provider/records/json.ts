@@ -25,7 +25,7 @@ export function readJson(jsonText: string): ReadJson {
     return { ...(readPlain(jsonText) ?? read(jsonText)), tooDeep: false };
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    // The stack overflowed. JSON.parse needs less of it, and tells whether the text is JSON.
+    // The stack overflowed. JSON.parse needs less of it, and throws if the text is not JSON.
     JSON.parse(jsonText);
     return { ...read(withoutDepth(jsonText, levelsKept)), tooDeep: true };
   }

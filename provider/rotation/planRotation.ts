@@ -2,7 +2,7 @@ import { type ErrorCode } from "../api/errors";
 import { dueAt } from "./interval";
 import { compareTrigger, isNoTrigger, type Trigger } from "./trigger";
 
-/** What became of the password: it was reset, left unchanged, or the result is unknown. */
+/** The state of the password: it was reset, it was left unchanged, or the result is unknown. */
 export type Outcome = "reset" | "adopted" | "unknown";
 /**
  * Why a reset is made: a new resource, a changed trigger, `rotateEvery`, or a former reset that was not confirmed.

@@ -44,7 +44,7 @@ onEngines("PasswordRotation", (engine) => {
     assert.equal(platform.resetCount, 1);
   });
 
-  it("rotates once when rotateEvery is due; the preview says why, and shows no output as unknown before", async () => {
+  it("rotates once when rotateEvery is due; the preview shows the reason, and no output as unknown before", async () => {
     const { platform, project, stack } = await scene(engine, rotating('rotateEvery: "30d"'), {
       credentialsInResponse: "always",
     });

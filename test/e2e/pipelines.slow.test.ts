@@ -47,7 +47,7 @@ const pipelines: Readonly<Record<string, Pipeline>> = {
     let printed = "";
     for (const { run } of job.steps) {
       if (run === undefined) continue;
-      assert.ok(!run.includes("${{"), "what somebody typed is no part of a script");
+      assert.ok(!run.includes("${{"), "user input is not part of a script");
       printed += await repository.run(run, environment, job.defaults.run["working-directory"]);
     }
     return name === "preview" ? printed : printed + readFileSync(summary, "utf8");

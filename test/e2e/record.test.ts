@@ -31,7 +31,7 @@ onEngines("The database record", (engine) => {
     );
   });
 
-  it("is saved as far as it was readable, because the reset has happened", async () => {
+  it("is saved as far as it is readable, because the reset was applied", async () => {
     const { platform, stack } = await scene(engine, rotating(), {
       databases: [{ database_id: "db-quickstart", port: "many", tls: undefined, planet: "earth" }],
     });

@@ -64,7 +64,7 @@ onEngines("Secrets", (engine) => {
   });
 });
 
-/** What docs/secrets.md says of the engine's switches that show secrets. */
+/** The claims in docs/secrets.md about the engine's options that show secrets. */
 onEngine(pulumiCli, "Secrets and the switches of the pulumi CLI", (engine) => {
   it("are in the debug lines of --json alone, and are marked wherever the engine gets them", async () => {
     const source = `${rotating(`version: require("@pulumi/pulumi").secret("${version}")`)}

@@ -16,7 +16,7 @@ const not200 = (status: number) => ({ ...unusable(new RegExp(`${status}`), /not 
 
 describeFaults("faults: broken responses", {}, [
   { row: 9, fault: "reset after the request was read", platform: resetting, ...lost(/ECONNRESET/) },
-  { row: 10, fault: "closed with no answer", platform: sending(() => ""), ...lost(/ECONNRESET/) },
+  { row: 10, fault: "closed with no response", platform: sending(() => ""), ...lost(/ECONNRESET/) },
   { row: 13, fault: "body shorter than Content-Length, closed", platform: sending(tooShort), ...lost(/incomplete/) },
   {
     row: 13,

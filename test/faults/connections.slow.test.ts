@@ -65,7 +65,7 @@ const ip4Only: WorldOptions = {
   settings: ({ port }) => ({ ...at(`https://platform.test:${port}`)(), caFile }),
   lookup: both,
 };
-describeFault(1, "refused on IPv6, answered on IPv4", ip4Only, everywhere(succeeds()));
+describeFault(1, "refused on IPv6, accepted on IPv4", ip4Only, everywhere(succeeds()));
 
 const tooLate = /(ETIMEDOUT|timed out).*[23] attempts/s;
 const cut = /ECONNRESET.*3 attempts/s;
@@ -108,10 +108,10 @@ const checkProxy = { reset: fails(0, noProxy, /rekey:proxy/), read: fails(0, noP
 describeFault(7, "proxy refuses TCP", closedProxy, checkProxy);
 for (const answers of [502, 407, 302]) {
   const expected: Expected = fails(0, new RegExp(`proxy.*${answers}`));
-  describeFault(7, `proxy answers CONNECT with ${answers}`, behind({ answers }), everywhere(expected));
+  describeFault(7, `proxy responds to CONNECT with ${answers}`, behind({ answers }), everywhere(expected));
 }
 const silentProxy = behind({ answers: "silent" }, { deadlineSeconds: 2 });
-describeFault(7, "proxy does not answer CONNECT", silentProxy, everywhere(fails(0, noProxy)));
+describeFault(7, "proxy does not respond to CONNECT", silentProxy, everywhere(fails(0, noProxy)));
 describeFaults(
   "faults: through a proxy",
   behind({}),

@@ -36,7 +36,7 @@ describe("faults: connections opened ahead of resets", () => {
   const resetAll = ({ host }: World, count: number): Promise<Result[]> =>
     Promise.all(Array.from({ length: count }, (_, nth) => host.create(rotation(`db-${nth}`))));
 
-  /** Begins resets whose answers are held until as many connections are open as may be. */
+  /** Starts resets, and holds their responses until the maximum number of connections is open. */
   async function heldResets(world: World, count: number) {
     const held: Exchange[] = [];
     world.server.behave("POST", "reset-password", (exchange) => void held.push(exchange));

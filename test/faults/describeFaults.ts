@@ -59,7 +59,7 @@ export function describeFaults(
         // A counter reset reads before it resets, and each has a deadline of its own.
         const deadlines = phase === "counter reset" ? 2 : 1;
         const limit = deadlines * world.deadlineSeconds * 1000 + slack;
-        assert.ok(observation.milliseconds < limit, `answered after ${observation.milliseconds} ms`);
+        assert.ok(observation.milliseconds < limit, `finished after ${observation.milliseconds} ms`);
         const { result } = observation;
         const shown = JSON.stringify([result.kind === "done" ? "" : result.message, world.host.stderr]);
         for (const secret of forbidden) assert.ok(!shown.includes(secret), `a secret is shown: ${shown}`);

@@ -10,7 +10,7 @@ export interface Expected {
   /** Requests that the server sees. */
   readonly sent: number;
   readonly says: readonly RegExp[];
-  /** Looks at what is saved, secrets in plain. */
+  /** Checks the saved outputs, with their secrets in plain text. */
   readonly saved?: ((outs: Properties) => void) | undefined;
 }
 
@@ -66,7 +66,7 @@ const unchanged: Record<Phase, RegExp> = {
   read: /Nothing was changed/,
   "counter reset": /The counters (were not|may have been) reset/,
 };
-const advice = /(Check|Wait|Mend|Look at|Redirects are not followed|run again)[^.]*\.?/;
+const advice = /(Check|Wait|Look at|Redirects are not followed|run again)[^.]*\.?/;
 
 /** Holds what was seen against what must be. */
 export function hold(phase: Phase, key: string, { result, requests }: Observation, expected: Expected): void {

@@ -8,7 +8,7 @@ import { onEngines, scene } from "../support/onEngines";
 const count = 1_000;
 const ids = Array.from({ length: count }, (_, nth) => `db-${nth}`);
 
-/** The fault table's ways in which a platform answers a reset; the ways to it are tested one by one. */
+/** The fault table's responses to a reset. Connection faults are tested one by one. */
 const ways: readonly Omit<Fault, "path">[] = [
   ...[400, 401, 403, 404, 409, 422, 301, 302, 307, 308].map((status) => ({ status })),
   ...[303, 408, 500, 502, 503, 504].map((status) => ({ status })),
@@ -68,7 +68,7 @@ onEngines("faults: a fleet of 1,000, three in ten requests fail in all ways", (e
     let up = await stack.up();
     for (let nth = 2; nth <= 5 && !up.succeeded; nth++) {
       assert.match(up.printed, /databases failed:/);
-      // After three resets in a row that were not confirmed, a person looks, and asks for one more.
+      // After three unconfirmed resets in a row, an operator must request the next one.
       const unsure = databasesIn(await stack.exportState()).filter(({ unconfirmedResets }) => unconfirmedResets === 3);
       for (const { databaseId } of unsure) versions[databaseId] = 2;
       project.rewrite(program(versions));

@@ -82,7 +82,7 @@ describe("faults: the request queue", () => {
     assert.ok(posts() <= 2);
   });
 
-  it(titled(10, "slow answers", "queued", "a deadline starts when a request is first sent"), async () => {
+  it(titled(10, "slow responses", "queued", "a deadline starts when a request is first sent"), async () => {
     await start({ deadlineSeconds: 3, settings: () => ({ maxConcurrency: 1 }) });
     const ids = ["a", "b", "c"];
     meet(ids, ({ answer }) => void setTimeout(() => answer(200), 1_500));

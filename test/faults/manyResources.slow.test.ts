@@ -8,7 +8,7 @@ import { World } from "./world";
 const window = process.env["REKEY_TEST_SLOW"] ? 1_000 : 50;
 const allowed = 10;
 
-/** Lets so many requests through in each window, and answers the rest 429. */
+/** Accepts this many requests in each window, and rejects the rest with 429. */
 function limiter(): () => boolean {
   let started: number[] = [];
   return () => {

@@ -7,8 +7,8 @@ type Callback = (error: Error | null, addresses?: unknown, family?: number) => v
 type Lookup = (host: string, options: { all?: boolean }, callback: Callback) => void;
 
 /**
- * Answers for names that end in `.test`; a real resolver could not be made to fail on demand. Its text also runs in the
- * host.
+ * Resolves names that end in `.test`, because a real resolver cannot be made to fail on demand. Its source text also
+ * runs in the host.
  */
 function patch(module: { lookup: unknown }, answer: LookupAnswer): () => void {
   const ordinary = module.lookup as Lookup;

@@ -17,7 +17,7 @@ const require = createRequire(${JSON.stringify(join(realpathSync(projectRoot), "
 const { Databases } = require("./dist/provider/api/databases.js");
 const ordinary = Databases.prototype.resetPassword;
 Databases.prototype.resetPassword = async function (id) {
-  const answer = await ordinary.call(this, id);
+  const response = await ordinary.call(this, id);
   ${code}
 };`;
 
@@ -30,9 +30,9 @@ describe("faults: our own code", () => {
     return world.host.create(version1);
   };
 
-  it(titled(36, "undefined and a bigint in the outputs", "create", "answered, credentials kept; 1 sent"), async () => {
-    const strange = "record: { ...answer.record, tls: undefined, port: 10n, later: [undefined, { x: 1n }] }";
-    const { outs } = expectKind("done", await create(`return { ...answer, ${strange}, exactIntegers: undefined };`));
+  it(titled(36, "undefined and a bigint in the outputs", "create", "succeeds, credentials kept; 1 sent"), async () => {
+    const strange = "record: { ...response.record, tls: undefined, port: 10n, later: [undefined, { x: 1n }] }";
+    const { outs } = expectKind("done", await create(`return { ...response, ${strange}, exactIntegers: undefined };`));
     const { password, record } = revealed(outs);
     assert.match(String(password), /^pw-/);
     assert.equal((record as { port: unknown }).port, "10");
@@ -40,7 +40,7 @@ describe("faults: our own code", () => {
 
   const object = "{ id: 'db', properties: { x: undefined } }";
   for (const thrown of ["undefined", "null", "'text'", "new TypeError('x of undefined')", object]) {
-    it(titled(36, `throw ${thrown}`, "create", "answered: may have been applied; 1 sent"), async () => {
+    it(titled(36, `throw ${thrown}`, "create", "may have been applied: saved by an init error; 1 sent"), async () => {
       const result = expectKind("init error", await create(`throw ${thrown};`));
       assert.equal(result.outs.outcome, "unknown");
       assert.match(result.message, /may have been changed/);
@@ -51,13 +51,16 @@ describe("faults: our own code", () => {
 });
 
 describe("faults: installation", () => {
-  it(titled(51, "not installed where the host runs", "constructor", "refused, says what to add where; 0 sent"), () => {
-    const folder = new Folder();
-    const program = `
+  it(
+    titled(51, "not installed where the host runs", "constructor", "fails, names the package to install; 0 sent"),
+    () => {
+      const folder = new Folder();
+      const program = `
       const { PasswordRotation } = require(${JSON.stringify(join(projectRoot, "dist/sdk/index.js"))});
       try { new PasswordRotation("x", { databaseId: "db" }); } catch (error) { console.log(error.message); }`;
-    const shown = execFileSync(process.execPath, ["-e", program], { cwd: folder.directory, encoding: "utf8" });
-    assert.match(shown, /Nothing was sent.*npm install --prefix .* pulumi-rekey/s);
-    folder.remove();
-  });
+      const shown = execFileSync(process.execPath, ["-e", program], { cwd: folder.directory, encoding: "utf8" });
+      assert.match(shown, /Nothing was sent.*npm install --prefix .* pulumi-rekey/s);
+      folder.remove();
+    },
+  );
 });

@@ -1,9 +1,9 @@
 import { databaseText } from "../support/databaseText";
 
-/** What the last password reset of this process left behind; each answer holds new ones. */
+/** Number of the last password reset of this process; each response contains new credentials. */
 let generation = 0;
 
-/** The ordinary answers of a platform: a database record with credentials, a flow-control record. */
+/** A platform's usual response bodies: a database record with credentials, or a flow-control record. */
 export function bodyOf(method: string, path: string): string {
   const key = decodeURIComponent(path.split("/")[path.includes("/flowControl/") ? 3 : 4] ?? "");
   if (!path.includes("/flowControl/")) return databaseBody(key);

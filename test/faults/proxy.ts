@@ -1,11 +1,11 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 
 export interface ProxyBehaviour {
-  /** Status of the answer to CONNECT; 200 opens the way. `silent` never answers. Default: 200. */
+  /** Status of the response to CONNECT; 200 opens the tunnel. `silent` never responds. Default: 200. */
   readonly answers?: number | "silent";
   /** The address to listen at. Default: 127.0.0.1. */
   readonly host?: string;
-  /** Awaited before a way is opened. */
+  /** Awaited before a tunnel is opened. */
   readonly beforeOpening?: () => Promise<void>;
 }
 

@@ -12,9 +12,9 @@ export interface Exchange {
   readonly path: string;
   /** Which request of this method and key it is, from 1. */
   readonly nth: number;
-  /** The body of the ordinary answer. */
+  /** The body of the usual response. */
   readonly body: string;
-  /** Answers with a whole HTTP message. */
+  /** Sends a complete HTTP response. */
   readonly answer: (status: number, headers?: Readonly<Record<string, string>>, body?: string | Buffer) => void;
 }
 
@@ -24,7 +24,7 @@ export interface ServerOptions {
   readonly accept?: (socket: Socket) => void;
   /** Called for each TCP connection, before any byte of it is read. */
   readonly onConnection?: (socket: Socket) => void;
-  /** The ordinary answer's body for a path. */
+  /** Returns the body of the usual response for a path. */
   readonly bodyOf: (method: string, path: string) => string;
 }
 

@@ -15,7 +15,7 @@ const sending =
     const key = { flowControlKey: id, waitListSize: 2, ...flowControl };
     answer(200, {}, method === "GET" ? JSON.stringify(key) : databaseBody(id, database));
   };
-/** The same with JSON that no JavaScript value stands for, at the end of the record. */
+/** The same with JSON that no JavaScript value can represent, at the end of the record. */
 const sendingText =
   (database: string, flowControl = database): Behaviour =>
   ({ answer, body, method }) =>
@@ -112,7 +112,7 @@ const faults: readonly Fault[] = [
   },
   {
     row: 35,
-    fault: "__proto__ as a key",
+    fault: "`__proto__` as a key",
     platform: sendingText('"__proto__":{"port":1,"polluted":true}'),
     reset: succeeds({
       saved: (outs) => {

@@ -100,7 +100,7 @@ const unusableWaits = {
   huge: "99999999999999999999",
   "beyond the deadline": "3600",
   negative: "-5",
-  "no number": "soon",
+  "not a number": "soon",
   "a fraction": "1.5",
   empty: "",
 };

@@ -9,7 +9,7 @@ server.listen({ host: "127.0.0.1", port: 0, backlog: 1 }, () => {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
 });`;
 
-/** A port at which connecting never ends: its process listens and accepts nobody, and its short line is full. */
+/** A port on which connecting never completes: its process never accepts a connection, and its backlog is full. */
 export async function stuckListener(): Promise<{ port: number; close: () => Promise<void> }> {
   const child = spawn(process.execPath, ["-e", program], { stdio: ["ignore", "pipe", "inherit"] });
   const [line] = (await once(child.stdout, "data")) as [Buffer];

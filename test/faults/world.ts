@@ -27,9 +27,9 @@ type SettingValues = Record<string, string | number | undefined>;
 
 export interface WorldOptions extends Pick<HostOptions, "preload"> {
   readonly server?: Partial<ServerOptions>;
-  /** Settings besides the addresses and credentials, or in their place. */
+  /** Settings in addition to the addresses and credentials, or instead of them. */
   readonly settings?: (server: RawServer) => SettingValues | Promise<SettingValues>;
-  /** What is said of every host name that ends in `.test`. */
+  /** The lookup result for every host name that ends in `.test`. */
   readonly lookup?: LookupAnswer;
   /** Default: 4, time enough for three tries. */
   readonly deadlineSeconds?: number;

@@ -15,7 +15,7 @@ const settings: Readonly<Record<string, string>> = {
 /** The provider as the host calls it, without sockets, which would take hours for so many responses. */
 export class InProcessFace {
   readonly sent: ApiRequest[] = [];
-  /** What is answered, with status 200. */
+  /** The body of the response, whose status is 200. */
   answer: (request: ApiRequest) => string = () => "{}";
   /** What was written to standard error. */
   said: string[] = [];

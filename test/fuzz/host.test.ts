@@ -65,7 +65,7 @@ describe("fuzz: the real host, over a socket", () => {
       }
     } else {
       assert.equal(result.kind, "init error");
-      assert.ok(!arrived || !isUsable(sent), "the reset was made, and its answer was not used");
+      assert.ok(!arrived || !isUsable(sent), "the reset was applied, but its response was not used");
     }
   }
 

@@ -1,12 +1,12 @@
 import fc from "fast-check";
 
-/** JSON values, as text, that readers stumble over. Some are no JSON at all. */
+/** JSON texts that parsers often read incorrectly. Some are not valid JSON. */
 export const hostileValues: readonly string[] = [
   ...["null", "true", "false", "0", "-0", "1", "-1", "1.5", '""', "[]", "{}", "[null]", '"true"', '"1"'],
   // Numbers that JavaScript, protobuf or a database cannot hold.
   ...["1e999", "-1e999", "1e-999", "9007199254740993", "18446744073709551616", "-9223372036854775809"],
   ...["0.1234567890123456789012345", "1E400", "9".repeat(450), "[1e999]", '{"a":9007199254740993}'],
-  // What looks like a value, and is a word.
+  // Words that resemble values.
   ...["NaN", "Infinity", "-Infinity", "undefined", "nul", "True", "0x10", "01", "+1", ".5", "'text'", "1n"],
   ...['"NaN"', '"Infinity"', '"undefined"', '"[object Object]"', '"1e999"'],
   // Broken Unicode, and characters that texts do not like.

@@ -25,7 +25,7 @@ export function holdAfterKill(before: Databases, after: Databases, { told }: Up,
       const operation = then?.saved ? "updating" : "creating";
       if (resets === 1) assert.deepEqual(underWay, [operation], `${id} was reset, and the state does not name it`);
       // The host and the engine live: the response must not be lost.
-      if (victim === "program") assert.equal(resets, 0, `${id} was reset, and its answer was not saved`);
+      if (victim === "program") assert.equal(resets, 0, `${id} was reset, but the response was not saved`);
     }
     const known = told.get(id);
     if (known !== undefined) assert.equal(now.saved?.password, known, `the program got an unsaved password of ${id}`);

@@ -32,7 +32,7 @@ export interface UpOptions {
 type Provider = ReturnType<typeof freshHost>["passwordRotation"];
 type Call = () => Promise<{ id?: string; outs?: Properties }>;
 
-/** Plays the engine's part over the provider's face, in this process: each operation has a host of its own. */
+/** Calls the provider as the engine does, but in this process. Each operation has its own host. */
 export class FakeEngine {
   /** What is on disk. */
   state: Partial<Record<Name, Saved>> = {};

@@ -4,7 +4,7 @@ import { errorOf, type FailedAttempt } from "../../provider/api/failures";
 import { type ApiResponse, type ApiRequest, managementService, type Requester } from "../../provider/api/requester";
 import { type Fate, type FateName, fates } from "./fates";
 
-/** A database as the platform has it now. Its record tells its generation by the port, and holds its credentials. */
+/** A database as the platform has it now. The port in its record is its generation. The record contains credentials. */
 export interface DatabaseState {
   readonly record: Record<string, unknown>;
 }
@@ -42,7 +42,7 @@ export class FakePlatform implements Requester {
     return new Promise((resolve) => (this.#onKill = () => resolve("killed")));
   }
 
-  /** The way of a request as the real requester goes it, without waiting. */
+  /** Sends a request with the retries of the real requester, without waiting. */
   async send(request: ApiRequest): Promise<ApiResponse> {
     const { method, path, purpose, consequences, idempotent } = request;
     const facts = { method, purpose, consequences, url: service.baseUrl + path };

@@ -28,7 +28,7 @@ export function freshHost(session: Session, say: Say): Dynamic {
   return host;
 }
 
-/** Compiled once: loading the file anew for each of some ten thousand runs would take minutes. */
+/** Compiled once: loading the file again for each of about ten thousand runs would take minutes. */
 function compile(): Body {
   const { outputText } = ts.transpileModule(readFileSync(file, "utf8"), {
     compilerOptions: { module: ts.ModuleKind.CommonJS, target: ts.ScriptTarget.ES2022 },

@@ -4,7 +4,7 @@ import { type Result, type UpOptions } from "./fakeEngine";
 import { passwordOf } from "./fakePlatform";
 import { type Name, names, type Wish, type Wishes } from "./wish";
 
-/** What an `up` is expected to do, beside what the model remembers afterwards. */
+/** What an `up` is expected to do, in addition to the changes to the model's memories. */
 export interface Expected {
   readonly results: Partial<Record<Name, Result>>;
   /** Databases to whose platform a request comes, once for each. */
@@ -20,7 +20,7 @@ export class Model {
   readonly generations = new Map<string, number>();
   wishes: Wishes = {};
 
-  /** @param reached gets the name of each duty and fate that came about: what never does is not tested */
+  /** @param reached collects the names of the duties and faults that occurred; the others are not tested */
   constructor(private readonly reached: Set<string>) {}
 
   refresh(): void {

@@ -8,7 +8,7 @@ import { Model } from "./model";
 import { plainUp, type Step } from "./steps";
 import { type Name, names, type Wish } from "./wish";
 
-/** Runs a sequence against the provider, and holds each step against the model and the laws. */
+/** Runs a sequence against the provider, and checks each step against the model and the invariants. */
 export class Play {
   readonly #platform = new FakePlatform();
   readonly #engine = new FakeEngine(this.#platform);

@@ -24,7 +24,7 @@ const program = `
   exports.all = cache;
   exports.keys = getFlowControlKeysOutput({}, { dependsOn: orders });`;
 
-/** Where the settings are, and the commands that run besides those of each test. */
+/** Where the settings are, and the commands that run in addition to those of each test. */
 const commands = {
   configuration: [
     "preview --json",

@@ -1,6 +1,6 @@
 import { databaseRecord } from "../../local/platform/databaseRecord";
 
-/** What the platform answers to a reset: all fields of the interface, with `given` over them or besides them. */
+/** The platform's response to a reset: all fields of the interface, overridden or extended by `given`. */
 export function databaseText(given: Readonly<Record<string, unknown>> = {}): string {
   return JSON.stringify(databaseRecord({ database_id: "db", ...given }));
 }

@@ -2,7 +2,7 @@
 export const encodings: Readonly<Record<string, (text: string) => string>> = {
   "percent-encoded": encodeURIComponent,
   "percent-encoded in lower case": (text) => encodeURIComponent(text).replace(/%../g, (byte) => byte.toLowerCase()),
-  "percent-encoded as RFC 3986 says": (text) => encodeURIComponent(text).replace(/[!'()*]/g, percentEncoded),
+  "percent-encoded as in RFC 3986": (text) => encodeURIComponent(text).replace(/[!'()*]/g, percentEncoded),
   "percent-encoded whole": percentEncoded,
   "as encodeURI does": encodeURI,
   "as a form": (text) => new URLSearchParams([["", text]]).toString().slice(1),

@@ -51,11 +51,11 @@ export async function succeeds(operation: Promise<Result>): Promise<Result> {
   return result;
 }
 
-/** The result of an operation that must fail. @param says what it must print */
-export async function fails(operation: Promise<Result>, ...says: RegExp[]): Promise<Result> {
+/** The result of an operation that must fail. @param patterns must all match its output */
+export async function fails(operation: Promise<Result>, ...patterns: RegExp[]): Promise<Result> {
   const result = await operation;
   assert.equal(result.succeeded, false, result.printed);
-  for (const pattern of says) assert.match(result.printed, pattern);
+  for (const pattern of patterns) assert.match(result.printed, pattern);
   return result;
 }
 

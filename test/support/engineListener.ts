@@ -35,7 +35,7 @@ export class EngineListener {
     return `127.0.0.1:${this.port}`;
   }
 
-  /** What a killed engine looks like from outside. */
+  /** Closes all connections, as if the engine was killed. */
   async close(): Promise<void> {
     for (const session of this.#sessions) session.destroy();
     await new Promise((resolve) => this.#server.close(resolve));

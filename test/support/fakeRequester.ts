@@ -1,6 +1,6 @@
 import { type ApiResponse, type ApiRequest, type Requester } from "../../provider/api/requester";
 
-/** A requester that sends nothing: it notes what it is asked to send, and answers what it is told. */
+/** A requester that sends nothing: it records requests, and returns given responses. */
 export class FakeRequester implements Requester {
   readonly sent: ApiRequest[] = [];
 

@@ -13,20 +13,20 @@ const facts = {
   consequences: { "not sent": "Unsent.", rejected: "Unchanged.", "maybe applied": "Perhaps changed." },
 };
 
-export const notSent = () => new NotSentError(facts, "it broke", "Mend it.");
-export const rejected = () => new RejectedError(facts, "it broke", "Mend it.", 403, true);
-export const unconfirmed = () => new UnconfirmedError(facts, "it broke", "Mend it.", 500);
+export const notSent = () => new NotSentError(facts, "it broke", "Fix it.");
+export const rejected = () => new RejectedError(facts, "it broke", "Fix it.", 403, true);
+export const unconfirmed = () => new UnconfirmedError(facts, "it broke", "Fix it.", 500);
 
-/** A run on a platform that is not there: what it is asked to do, and what it answers. */
+/** A run without a platform: it records the calls, and returns given responses. */
 export class FakeRun {
   /** Ids and keys whose reset was sent, in order. */
   readonly resets: string[] = [];
   readonly reads: string[] = [];
-  /** What was shown while the run went on. */
+  /** Messages shown during the run. */
   readonly said: string[] = [];
   time = new Date("2026-11-21T12:00:00.000Z");
   maxResets: number | undefined;
-  /** What a password reset answers; called once the reset is noted. */
+  /** Returns the response to a password reset; called after the reset is recorded. */
   answer: (id: string) => Partial<DatabaseResponse> | Error = (id) => ({
     record: { databaseId: id, port: this.resets.length },
     credentials: { password: `password-${this.resets.length}` },

@@ -26,11 +26,11 @@ export interface HostOptions {
   readonly cwd?: string;
   /** JavaScript (a module) that runs in the host process before anything else. */
   readonly preload?: string;
-  /** Milliseconds after which a call counts as never answered. Default: 30000. */
+  /** Milliseconds until a call without a response fails. Default: 30000. */
   readonly patience?: number;
 }
 
-/** What came of create or update. */
+/** The result of create or update. */
 export type Result =
   /** Saved. */
   | { readonly kind: "done"; readonly id: string; readonly outs: Properties }
@@ -176,7 +176,7 @@ export class Host {
         { deadline: Date.now() + this.patience },
         (error, response) => {
           if (response !== undefined) resolve(response);
-          else reject(error ?? new Error(`nothing was answered to ${path}`));
+          else reject(error ?? new Error(`no response to ${path}`));
         },
       );
     });
@@ -213,7 +213,7 @@ async function resultOf<R extends Saved>(answer: Promise<R>, idOf: (response: R)
   }
 }
 
-/** An init error travels in a trailer of the failed call. A call that was never answered is no result. */
+/** An init error is in a trailer of the failed call. A call without a response has no result. */
 function failure(error: ServiceError): Result {
   const details = error.metadata?.get("grpc-status-details-bin") ?? [];
   for (const any of details.flatMap((one) => Status.deserializeBinary(Buffer.from(one)).getDetailsList())) {

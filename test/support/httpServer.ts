@@ -4,7 +4,7 @@ import { type AddressInfo } from "node:net";
 /** A request that the server received. */
 interface Received {
   readonly method: string;
-  /** As it was sent: percent-encoded, with the query. */
+  /** The unchanged request target: percent-encoded, with the query. */
   readonly target: string;
   readonly headers: NodeJS.Dict<string | string[]>;
   readonly body: string;

@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
 
-/** Whatever somebody may print of an error: its text, its stack, its JSON, and all that a debugger shows. */
+/** Everything that can be printed of an error: its text, its stack, its JSON, and what a debugger shows. */
 export function allThatShows(error: unknown): string {
   const { message, stack } = error as Error;
   return [

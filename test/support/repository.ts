@@ -9,7 +9,7 @@ import { runAsync } from "./runAsync";
 export class Repository extends Folder {
   readonly #bin = this.path("bin");
 
-  /** @param hasPulumi whether scripts find the real `pulumi` on PATH; the local engine stands in for it otherwise */
+  /** @param hasPulumi whether scripts find the real `pulumi` on PATH; otherwise the local engine replaces it */
   constructor(hasPulumi: boolean) {
     super();
     for (const [project, example] of [

@@ -58,7 +58,7 @@ describe("secrets in the local engine", () => {
       program: `
 const pulumi = require("@pulumi/pulumi");
 const token = new pulumi.Config().requireSecret("token");
-console.log("a careless program says canary-config");
+console.log("a careless program prints canary-config");
 new pulumi.CustomResource("pulumi-nodejs:dynamic/m:T", "a", {
   name: "a", token, list: [pulumi.secret("canary-list")], made: undefined,
   __provider: 'exports.handler=()=>require("./provider.js").provider',

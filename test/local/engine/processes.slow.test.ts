@@ -44,7 +44,7 @@ describe("the local engine's processes", function () {
   this.timeout(300_000);
   afterEach(() => project.remove());
 
-  it("a killed engine takes its host along, and leaves a state that says what was being done", async () => {
+  it("a killed engine takes its host along, and leaves a state that records the pending operation", async () => {
     patient({ name: "a" }, { name: "b", props: { wait: true }, dependsOn: ["a"] });
     const args = ["up", "--yes", "--skip-preview"];
     const engine = new EngineProcess(localEngine, args, project.directory, project.environment);
@@ -120,10 +120,10 @@ describe("the local engine's processes", function () {
   }
 
   it("a program that does not end after a failure is ended, and only the failure is an error", async () => {
-    project = new TestProject({ provider: 'exports.provider = { async create() { throw new Error("no room") } };' });
+    project = new TestProject({ provider: 'exports.provider = { async create() { throw new Error("disk full") } };' });
     appendFileSync(project.path("index.js"), "\nsetInterval(() => undefined, 1000);");
     project.want([{ name: "a" }]);
-    assert.deepEqual(await up(), ["no room", "update failed"]);
+    assert.deepEqual(await up(), ["disk full", "update failed"]);
   });
 
   it("runs a program in plain JavaScript modules, and one in TypeScript", async () => {

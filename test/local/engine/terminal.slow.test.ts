@@ -26,9 +26,9 @@ describe("rekey-local on a terminal", function () {
     return { status, shown };
   }
 
-  for (const answer of ["no", "y"]) {
-    it(`does nothing if the answer is ${JSON.stringify(answer)}`, () => {
-      const { status, shown } = onTerminal("up", `${answer}\n`);
+  for (const typed of ["no", "y"]) {
+    it(`does nothing if the user types ${JSON.stringify(typed)}`, () => {
+      const { status, shown } = onTerminal("up", `${typed}\n`);
       assert.equal(status, 1, shown);
       assert.match(shown, /\+ 2 to create.*Do you want to perform this update\? \(yes\/no\)/s);
       assert.match(shown, /confirmation declined, not proceeding with the update/);
@@ -36,7 +36,7 @@ describe("rekey-local on a terminal", function () {
     });
   }
 
-  it("updates if the answer is yes, in colours", () => {
+  it("updates in colours if the user types yes", () => {
     const { status, shown } = onTerminal("up", "yes\n");
     assert.equal(status, 0, shown);
     assert.match(stripVTControlCharacters(shown), /\(yes\/no\).*Updating \(dev\):.*\+ 2 created/s);

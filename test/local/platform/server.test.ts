@@ -7,7 +7,7 @@ import { basic, bearer, queue, requestArrived, resetPassword, resetPath, send } 
 
 const odd = ["/", "100%", "%2F", "a b", "größe 日本", "..", ".", "?#", "+", "a\\b", "\u0000", "__proto__", "[x]"];
 
-// As they were before any test started a platform.
+// The originals, read before any test starts a platform.
 const globals = [globalThis.Request, globalThis.Response];
 
 describe("local platform: the server", () => {

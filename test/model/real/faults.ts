@@ -3,7 +3,7 @@ export interface Fault {
   readonly verdict: "confirmed" | "unknown" | "refused" | "again";
   /** Whether the platform gets the request. */
   readonly forwarded: boolean;
-  /** What is answered in place of the platform's answer; a connection that is cut answers nothing. */
+  /** Replaces the platform's response; `cut` closes the connection without a response. */
   readonly answer?: { readonly status: number; readonly body?: (databaseId: string) => string } | "cut";
 }
 

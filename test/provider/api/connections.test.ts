@@ -167,7 +167,7 @@ describe("api: connections, over real sockets", () => {
     assert.match((await errorOf(reset())).message, /the response was too large/);
   });
 
-  it("to nobody are refused, and nothing was sent", async () => {
+  it("without a listener are refused, and nothing was sent", async () => {
     const server = await RawServer.start({ bodyOf });
     const url = plain(server);
     await server.close();
@@ -310,7 +310,7 @@ describe("api: connections, over real sockets", () => {
     });
 
     for (const answers of [302, 407, 502]) {
-      it(`that answers ${answers} are not opened, and nothing was sent`, async () => {
+      it(`that responds with ${answers} are not opened, and nothing was sent`, async () => {
         const server = await startServer();
         const proxy = await startProxy({ answers });
         const { reset } = clientOf(plain(server), { proxy: plain(proxy) });

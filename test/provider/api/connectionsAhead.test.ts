@@ -25,7 +25,7 @@ describe("api: connections opened ahead of resets, over real sockets", () => {
     for (const one of opened.splice(0)) await one.close();
   });
 
-  /** A server that answers resets once it is told to, and what it has seen. */
+  /** Starts a server that holds its responses to resets until it is told to send them. */
   async function startServer(options: Partial<ServerOptions> = {}) {
     const server = await RawServer.start({ bodyOf, ...options });
     opened.push(server);

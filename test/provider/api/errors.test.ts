@@ -65,7 +65,7 @@ const errors: readonly (readonly [RekeyError, RekeyError["delivery"], string])[]
 
 describe("api: errors", () => {
   for (const [error, delivery, message] of errors) {
-    it(`${error.name} says what happened, what may have changed, what to do, and its code`, () => {
+    it(`${error.name} reports what happened, what may have changed, what to do, and its code`, () => {
       assert.deepEqual({ message: error.message, delivery: error.delivery }, { message, delivery });
       assert.ok(message.endsWith(` [${error.code}]`));
       assert.ok(error instanceof RekeyError && error.name === error.constructor.name);

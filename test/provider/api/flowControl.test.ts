@@ -20,7 +20,7 @@ function answering(sent: unknown, status = 200) {
   return { requester, flowControl: new FlowControl(requester) };
 }
 
-/** What a test looks at in the requests that were sent. */
+/** The fields of sent requests that tests compare. */
 const sentBy = ({ sent }: FakeRequester) =>
   sent.map(({ method, path, idempotent, query }) => ({ method, path, idempotent, query }));
 

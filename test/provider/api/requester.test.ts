@@ -139,7 +139,7 @@ describe("api: requester, over a real socket", () => {
 
   for (const { title, headers, order, leastMs } of [
     {
-      title: "makes all requests wait as Retry-After says",
+      title: "makes all requests wait for the time in Retry-After",
       headers: { "retry-after": "1" },
       order: "PPG",
       leastMs: 950,

@@ -272,7 +272,7 @@ describe("pulumi-rekey doctor", function () {
       findings: { "the queue's token": /401.* → Check rekey:queueToken/ },
     },
     {
-      title: "a package that is not installed where the host looks for it",
+      title: "a package that is not installed where the host searches for it",
       change: (project) => project.uninstall("pulumi-rekey"),
       findings: { "pulumi-rekey": /cannot find pulumi-rekey from.* → .*npm install --prefix .* pulumi-rekey/ },
     },

@@ -43,7 +43,7 @@ describe("pulumi-rekey doctor: rekey:platform", () => {
     }
   });
 
-  it("says why a usual credential is not used for another address", () => {
+  it("explains why a usual credential is not used for another address", () => {
     const checks = checksOf(keys, { "rekey:baseUrl": "https://platform.test" });
     assert.deepEqual(wrongOnes(checks), ["rekey:username", "rekey:password"]);
     const password = checks["rekey:password"];

@@ -12,7 +12,7 @@ const checkRotation = (inputs: Inputs, unknown = none, run = new FakeRun().start
 const checkReset = (inputs: Inputs, unknown = none) =>
   flowControlReset.check(inputs as unknown as flowControlReset.FlowControlResetInputs, unknown);
 
-/** Inputs that both resources have, under the name of the one that says what is reset. */
+/** Inputs of both resources; `ID` means the input that identifies what is reset. */
 const shared: readonly (readonly [property: string, value: unknown, reason: RegExp])[] = [
   ["ID", undefined, /is required$/],
   ["ID", null, /is required$/],

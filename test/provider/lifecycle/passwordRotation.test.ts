@@ -127,7 +127,7 @@ describe("lifecycle: PasswordRotation", () => {
     assert.equal([...secretOutputs].sort().join(" "), secrets);
   });
 
-  it("does what its diff says, whatever happened before", async () => {
+  it("does what its diff reports, whatever happened before", async () => {
     const step = fc.record({
       version: fc.option(fc.integer({ min: 1, max: 2 })),
       rotateEvery: fc.constantFrom(null, "1d", "P1M"),

@@ -135,7 +135,7 @@ describe("lifecycle: PasswordRotationShard", () => {
     assert.equal(fake.resets.length, 1);
   });
 
-  it("stops after maxFailures in all shards, and says what was not tried", async () => {
+  it("stops after maxFailures in all shards, and reports what was not tried", async () => {
     fake.answer = rejected;
     const run = fake.start();
     const limits = { maxFailures: 3, concurrency: 1 };
@@ -218,7 +218,7 @@ describe("lifecycle: PasswordRotationShard", () => {
     assert.match(reasons({ owner: "other" }, ["databases"]).join(), /already rotated by me/);
   });
 
-  it("resets exactly what single resources would, as every diff says", async () => {
+  it("resets exactly what single resources would, as every diff reports", async () => {
     const result = fc.constantFrom("ok", "ok", "unconfirmed", "rejected");
     const step = fc.record({
       version: fc.option(fc.integer({ min: 1, max: 2 })),

@@ -3,8 +3,8 @@ import { chart, History } from "./chart.js";
 import * as platform from "./platform.js";
 import { databasesTable, keysTable, showRequests } from "./tables.js";
 
-/** Between an answer and the next question, so that a slow platform is not asked faster than it answers. */
-const rest = 1_000;
+/** Pause between a response and the next request in milliseconds, so that a slow platform is not overloaded. */
+const pauseMs = 1_000;
 const done = { reset: "was reset", pause: "is paused", resume: "goes on" };
 
 const byId = (id) => document.getElementById(id);
@@ -16,8 +16,8 @@ const showKeys = keysTable(byId("keys"), keysLately, changeFlowControl);
 const showDatabases = databasesTable(byId("databases"), confirmReset);
 
 let credentials = null;
-/** Each reading has a number: only the last one that was begun may show what it has read. */
-let reading = 0;
+/** Number of the latest read. The results of earlier reads are not shown. */
+let latestRead = 0;
 let timer;
 let isStale = false;
 
@@ -43,7 +43,7 @@ async function start() {
 }
 
 function signOut(why, isError = false) {
-  reading++;
+  latestRead++;
   clearTimeout(timer);
   credentials = null;
   platform.forgetCredentials();
@@ -62,26 +62,26 @@ function setSignedIn(isSignedIn) {
 }
 
 async function read() {
-  const mine = ++reading;
+  const thisRead = ++latestRead;
   clearTimeout(timer);
-  const answer = await platform.readState(credentials, byId("search").value).catch((error) => error);
-  if (mine !== reading) {
+  const state = await platform.readState(credentials, byId("search").value).catch((error) => error);
+  if (thisRead !== latestRead) {
     return;
   }
-  if (answer instanceof platform.Refused && answer.status === 401) {
+  if (state instanceof platform.Refused && state.status === 401) {
     return signOut("These are not the credentials of this platform.", true);
   }
-  if (answer instanceof Error) {
-    say("The platform does not answer. What is shown is old.", true);
+  if (state instanceof Error) {
+    say("The platform does not respond. The data shown is out of date.", true);
     isStale = true;
   } else {
-    show(answer);
+    show(state);
     if (isStale) {
-      say("The platform answers again.");
+      say("The platform responds again.");
       isStale = false;
     }
   }
-  timer = setTimeout(read, rest);
+  timer = setTimeout(read, pauseMs);
 }
 
 function show({ time, flowControlKeys: keys, globalParallelism, databases, requests }) {
@@ -127,7 +127,7 @@ async function act(action, success) {
   await action().then(
     () => say(success),
     (error) =>
-      say(error instanceof platform.Refused ? `Refused: ${error.message}` : "The platform did not answer.", true),
+      say(error instanceof platform.Refused ? `Refused: ${error.message}` : "The platform did not respond.", true),
   );
   await read();
 }

@@ -10,14 +10,12 @@ export class Refused extends Error {
   }
 }
 
-/**
- * The credentials of the link that `rekey-local platform` prints, else those of this tab; null where there are none.
- */
+/** The credentials in the link that `rekey-local platform` prints, else those saved in this tab, else null. */
 export function savedCredentials() {
   const linked = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
   if (linked.username !== undefined) {
     saveCredentials(linked);
-    // Out of the address bar and of the history: they are for nobody who looks over a shoulder.
+    // Remove the credentials from the address bar and the history, where others could see them.
     history.replaceState(null, "", location.pathname);
   }
   return JSON.parse(sessionStorage.getItem(stored) ?? "null");
@@ -52,10 +50,10 @@ function basic({ username, password }) {
 
 async function send(method, path, authorization) {
   // "omit": the browser must neither add credentials of its own nor ask for some in a dialog of its own.
-  const answer = await fetch(path, { method, headers: { authorization }, credentials: "omit" });
-  const body = await answer.json();
-  if (!answer.ok) {
-    throw new Refused(answer.status, body.error);
+  const response = await fetch(path, { method, headers: { authorization }, credentials: "omit" });
+  const body = await response.json();
+  if (!response.ok) {
+    throw new Refused(response.status, body.error);
   }
   return body;
 }

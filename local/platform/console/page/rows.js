@@ -9,8 +9,8 @@ export function element(name, attributes = {}, ...children) {
 }
 
 /**
- * Returns what shows items in a table's body. A row stays where it is while its item is shown, so that no button loses
- * the focus.
+ * Returns a function that shows items in a table's body. The row of an item is kept while the item is shown, so that
+ * its buttons keep the focus.
  *
  * @param nameOf the name of an item; items come sorted by it
  * @param create makes the row of a name: `{ row, update(item) }`

@@ -89,7 +89,7 @@ export function showRequests(body, requests) {
   body.replaceChildren(...rows);
 }
 
-/** A count, with a gauge where there is a limit: no `meter`, which browsers draw in ways of their own. */
+/** A count, with a gauge if it has a limit. Not a `meter` element, because each browser draws it differently. */
 function gauge(label) {
   const bar = element("div");
   const meter = element("div", { class: "meter", role: "meter", "aria-valuemin": "0", "aria-label": label }, bar);

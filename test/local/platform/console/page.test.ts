@@ -221,10 +221,10 @@ withChromium("local platform: the console in Chromium", function () {
     await shows(page, "cache", "never");
     const { username, password, queueToken } = platform;
     await platform.close();
-    await status(page, "The platform does not answer.");
+    await status(page, "The platform does not respond.");
     const port = Number(new URL(platform.url).port);
     platform = await startPlatform({ port, username, password, queueToken, databases: ["cache"] });
-    await status(page, "The platform answers again.");
+    await status(page, "The platform responds again.");
     assert.equal((await send(platform, "GET", "/local/console", basic(platform))).status, 200);
   });
 });
