@@ -107,7 +107,10 @@ describe("faults: connections opened ahead of resets", () => {
         const all = await results;
         assert.equal(all.filter(({ kind }) => kind === "done").length, maxConcurrency);
         for (const result of all.filter(({ kind }) => kind !== "done")) {
-          assert.match(expectKind("failed", result).message, /the engine that requested it has ended.*nothing was sent/s);
+          assert.match(
+            expectKind("failed", result).message,
+            /the engine that requested it has ended.*nothing was sent/s,
+          );
         }
         assert.equal(world.server.requests.length, maxConcurrency);
         await until(() => world.server.open === 0);
