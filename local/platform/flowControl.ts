@@ -30,7 +30,9 @@ export interface FlowControlRecord {
 }
 
 /**
- * The parallelism limit and the number of running messages, over all keys. @see docs/interface.md#read-the-global-parallelism
+ * The parallelism limit and the number of running messages, over all keys.
+ *
+ * @see docs/interface.md#read-the-global-parallelism
  */
 export interface GlobalParallelism {
   readonly parallelismMax: number;
