@@ -28,7 +28,7 @@ describe("what the local engine refuses", function () {
     "option `customTimeouts`": dynamic("a", '{ customTimeouts: { create: "1m" } }'),
     'a remote component .*"c"': 'new pulumi.ComponentResource("aws:index:Component", "c", {}, {}, true)',
     "an asset": `new pulumi.CustomResource("pulumi-nodejs:dynamic/m:T", "a", { text: new pulumi.asset.StringAsset("x"), ${provider} })`,
-    "reading a resource": 'new pulumi.CustomResource("pulumi-nodejs:dynamic/m:T", "g", {}, { id: "x" })',
+    "reading an existing resource": 'new pulumi.CustomResource("pulumi-nodejs:dynamic/m:T", "g", {}, { id: "x" })',
     "an invoke": 'pulumi.runtime.invoke("aws:index/getRegion:getRegion", {})',
   };
   for (const [named, code] of Object.entries(cases)) {
