@@ -5,10 +5,12 @@ export {
   RejectedError,
   RekeyError,
   RequestError,
+  type RequestFacts,
   SettingsError,
   UnconfirmedError,
   UnreadableError,
 } from "../provider/api/errors";
+export { type Delivery } from "../provider/api/retry";
 export { type DatabaseRecord } from "../provider/records/database";
 export { type FlowControlKey, type GlobalParallelism } from "../provider/records/flowControl";
 export { type FleetOutcome } from "../provider/lifecycle/resource";

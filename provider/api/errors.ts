@@ -23,6 +23,7 @@ export const errorCodes = [
   "REKEY_INTERNAL",
 ] as const;
 
+/** The code of an error, which never changes. docs/errors.md explains each of them. */
 export type ErrorCode = (typeof errorCodes)[number];
 
 /** A message with its code at the end. */
@@ -116,6 +117,7 @@ export class RefusedError extends RekeyError {
 export interface RequestFacts {
   /** What the request was for: `reset the password of database "x"`. */
   readonly purpose: string;
+  /** HTTP method. */
   readonly method: string;
   /** Address without credentials or query. */
   readonly url: string;
@@ -125,6 +127,7 @@ export interface RequestFacts {
 
 /** A request that failed. */
 export abstract class RequestError extends RekeyError {
+  /** HTTP method. */
   readonly method: string;
   /** Address without credentials or query. */
   readonly url: string;
