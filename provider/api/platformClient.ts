@@ -10,7 +10,7 @@ export class PlatformClient {
   #databases: Databases | undefined;
   #flowControl: FlowControl | undefined;
   readonly #resets = new ResetCount();
-  #shared: { line: RequestQueue; connections: Connections } | undefined;
+  #shared: { queue: RequestQueue; connections: Connections } | undefined;
 
   constructor(
     private readonly settings: Settings,
@@ -58,11 +58,11 @@ export class PlatformClient {
     const maxConcurrency = this.#maxConcurrency;
     const proxy = settings.proxyFor(service.baseUrl);
     this.#shared ??= {
-      line: new RequestQueue({ maxConcurrency, requestsPerSecond: settings.get("requestsPerSecond") }, this.#resets),
+      queue: new RequestQueue({ maxConcurrency, requestsPerSecond: settings.get("requestsPerSecond") }, this.#resets),
       connections: new Connections({ proxy, extraCertificates: settings.get("caFile"), maxConcurrency }, this.#resets),
     };
-    return new HttpRequester(service, this.#shared.connections, this.#shared.line, {
-      deadline: (settings.get("deadlineSeconds") ?? settingDefaults.deadlineSeconds) * 1000,
+    return new HttpRequester(service, this.#shared.connections, this.#shared.queue, {
+      deadlineMs: (settings.get("deadlineSeconds") ?? settingDefaults.deadlineSeconds) * 1000,
       secrets: settings.secrets,
       ...(this.beforeReset && { beforeReset: this.beforeReset }),
     });

@@ -83,7 +83,7 @@ export interface Requester {
 
 export interface RequesterOptions {
   /** Milliseconds until a request fails, retries included, from its first attempt. */
-  readonly deadline: number;
+  readonly deadlineMs: number;
   /** Secrets that errors never show, whichever service repeats them. */
   readonly secrets: readonly string[];
   /**
@@ -116,7 +116,7 @@ export class HttpRequester implements Requester {
   constructor(
     private readonly service: Service,
     private readonly connections: Connections,
-    private readonly line: RequestQueue,
+    private readonly queue: RequestQueue,
     private readonly options: RequesterOptions,
   ) {}
 
@@ -137,13 +137,13 @@ export class HttpRequester implements Requester {
         const remaining = deadline.at - performance.now();
         const decision = decideRetry({ ...outcome, idempotent: request.idempotent, attempt, remaining }, Math.random());
         // Before this task ends, because the next one would start.
-        if (decision.do === "wait" && decision.everyone) this.line.quiet(decision.milliseconds);
+        if (decision.do === "wait" && decision.everyone) this.queue.quiet(decision.milliseconds);
         return { outcome, decision };
       };
       const begun = attempt > 1;
       const { outcome, decision } = await (request.idempotent
-        ? this.line.run(turn, begun)
-        : this.line.runReset(turn, begun));
+        ? this.queue.run(turn, begun)
+        : this.queue.runReset(turn, begun));
       if (outcome.delivery === "answered") return { status: outcome.status, body: outcome.body, facts };
       if (decision.do === "stop") {
         const secrets = [...this.options.secrets, ...(request.secrets ?? [])];
@@ -155,7 +155,7 @@ export class HttpRequester implements Requester {
 
   #deadline(): { at: number; signal: AbortSignal } {
     // AbortSignal.timeout requires whole milliseconds.
-    const milliseconds = Math.ceil(this.options.deadline);
+    const milliseconds = Math.ceil(this.options.deadlineMs);
     return { at: performance.now() + milliseconds, signal: AbortSignal.timeout(milliseconds) };
   }
 
@@ -164,7 +164,7 @@ export class HttpRequester implements Requester {
     const { url } = facts;
     const state: AttemptState = { sent: false };
     const use = {
-      timeoutMs: Math.min(maxConnectMs, this.options.deadline / 3),
+      timeoutMs: Math.min(maxConnectMs, this.options.deadlineMs / 3),
       state,
       beforeSend: request.idempotent ? undefined : async () => this.options.beforeReset?.(facts),
     };

@@ -28,7 +28,7 @@ function requester(
   service = managementService(url, "ops", password),
 ): HttpRequester {
   const queue = new RequestQueue({ maxConcurrency });
-  return new HttpRequester(service, new Connections({}), queue, { deadline: 5000, secrets, ...options });
+  return new HttpRequester(service, new Connections({}), queue, { deadlineMs: 5000, secrets, ...options });
 }
 
 async function failureOf(sending: Promise<unknown>): Promise<RequestError> {
@@ -176,10 +176,10 @@ describe("api: requester, over a real socket", () => {
     "after a closed connection": [cut, 5000, /^ECONNRESET$/],
     "after a response that is not HTTP": [({ socket }) => void socket.write("no HTTP\r\n\r\n"), 5000, /^HPE_/],
   };
-  for (const [when, [script, deadline, code]] of Object.entries(silences)) {
+  for (const [when, [script, deadlineMs, code]] of Object.entries(silences)) {
     it(`gives up ${when}: a request that the server has read may have been applied`, async () => {
       const url = await start(script);
-      const error = await failureOf(requester(url, { deadline }).send(reset));
+      const error = await failureOf(requester(url, { deadlineMs }).send(reset));
       assert.equal(error.delivery, "maybe applied");
       assert.match(error.networkCode ?? "", code);
       assert.equal(server.received.length, 1);
