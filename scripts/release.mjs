@@ -9,10 +9,15 @@ const [kind] = process.argv.slice(2);
 const position = ["major", "minor", "patch"].indexOf(kind);
 if (position < 0) fail("Name the kind of release: npm run release -- patch, minor or major.");
 
-const unset = ["package.json", "local/package.json", "README.md"].filter((name) =>
-  read(name).includes("github.com/OWNER/"),
-);
-if (unset.length > 0) fail(`Replace OWNER by the owner of the repository in ${unset.join(", ")}.`);
+const templates = [
+  "package.json",
+  "local/package.json",
+  "README.md",
+  "CODE_OF_CONDUCT.md",
+  ".github/ISSUE_TEMPLATE/config.yml",
+];
+const unset = templates.filter((name) => /github\.com\/OWNER\/|CONDUCT_CONTACT/.test(read(name)));
+if (unset.length > 0) fail(`Replace OWNER and CONDUCT_CONTACT in ${unset.join(", ")}.`);
 
 const { version } = JSON.parse(read("package.json"));
 const next = version

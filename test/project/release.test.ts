@@ -16,6 +16,7 @@ describe("npm run release", () => {
   function release(changelog: string, ...args: string[]): { status: number | null; said: string } {
     folder.write("CHANGELOG.md", changelog);
     folder.write("README.md", readme);
+    for (const name of ["CODE_OF_CONDUCT.md", ".github/ISSUE_TEMPLATE/config.yml"]) folder.write(name, "");
     for (const name of ["package.json", "local/package.json"]) {
       folder.write(name, JSON.stringify({ version: "1.2.3" }));
     }
@@ -34,7 +35,7 @@ describe("npm run release", () => {
     const { status, said } = release("# Changelog\n\n## Unreleased\n\n- New.\n", "patch");
     readme = "";
     assert.equal(status, 1);
-    assert.match(said, /Replace OWNER .* in README\.md\./);
+    assert.match(said, /Replace OWNER .*in README\.md\./);
     assert.doesNotMatch(read("CHANGELOG.md"), /1\.2\.4/);
   });
 
