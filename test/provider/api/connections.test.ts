@@ -11,18 +11,12 @@ import { caFile, certificate } from "../../faults/certificates";
 import { bodyOf } from "../../faults/platformBodies";
 import { Proxy, type ProxyBehaviour } from "../../faults/proxy";
 import { RawServer, type ServerOptions } from "../../faults/rawServer";
+import { withRealSockets } from "./realSockets";
 
 const hasIPv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === "::1"));
 
 describe("api: connections, over real sockets", () => {
-  const { random } = Math;
-  before(() => (Math.random = () => 0));
-  after(() => (Math.random = random));
-
-  const opened: { close(): Promise<unknown> }[] = [];
-  afterEach(async () => {
-    for (const one of opened.splice(0)) await one.close();
-  });
+  const opened = withRealSockets();
 
   async function startServer(options: Partial<ServerOptions> = {}): Promise<RawServer> {
     const server = await RawServer.start({ bodyOf, ...options });

@@ -10,20 +10,14 @@ import { bodyOf } from "../../faults/platformBodies";
 import { Proxy } from "../../faults/proxy";
 import { type Exchange, RawServer, type ServerOptions } from "../../faults/rawServer";
 import { until } from "../../support/results";
+import { withRealSockets } from "./realSockets";
 
 const maxConcurrency = 2;
 /** Connections that may be ready or on their way in addition to those of the requests under way. */
 const mostAhead = 3 * maxConcurrency;
 
 describe("api: connections opened ahead of resets, over real sockets", () => {
-  const { random } = Math;
-  before(() => (Math.random = () => 0));
-  after(() => (Math.random = random));
-
-  const opened: { close(): Promise<unknown> }[] = [];
-  afterEach(async () => {
-    for (const one of opened.splice(0)) await one.close();
-  });
+  const opened = withRealSockets();
 
   /** Starts a server that holds its responses to resets until it is told to send them. */
   async function startServer(options: Partial<ServerOptions> = {}) {
