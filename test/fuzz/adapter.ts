@@ -1,8 +1,8 @@
-import type * as dynamicFace from "../../provider/dynamic";
+import type * as dynamicAdapter from "../../provider/dynamic";
 import { type ApiResponse, type ApiRequest, HttpRequester } from "../../provider/api/requester";
 
 type Resource = "passwordRotation" | "flowControlReset";
-type Face = Pick<typeof dynamicFace, Resource>;
+type Adapter = Pick<typeof dynamicAdapter, Resource>;
 
 const settings: Readonly<Record<string, string>> = {
   "rekey:baseUrl": "https://platform.test",
@@ -13,30 +13,30 @@ const settings: Readonly<Record<string, string>> = {
 };
 
 /** The provider as the host calls it, without sockets, which would take hours for so many responses. */
-export class InProcessFace {
+export class InProcessAdapter {
   readonly sent: ApiRequest[] = [];
   /** The body of the response, whose status is 200. */
   answer: (request: ApiRequest) => string = () => "{}";
   /** What was written to standard error. */
   said: string[] = [];
-  #face: Face | undefined;
+  #adapter: Adapter | undefined;
   readonly #send = Object.getOwnPropertyDescriptor(HttpRequester.prototype, "send") as PropertyDescriptor;
   readonly #error = console.error;
 
   constructor(private readonly configuration: Readonly<Record<string, string>> = settings) {}
 
   /** The provider as a new host process has it: one that remembers nothing. */
-  renew(): Face {
+  renew(): Adapter {
     const path = require.resolve("../../provider/dynamic");
     delete require.cache[path];
-    this.#face = require(path) as Face;
+    this.#adapter = require(path) as Adapter;
     const config = { get: (key: string) => this.configuration[key] } as never;
-    void this.#face.passwordRotation.configure?.({ config });
-    return this.#face;
+    void this.#adapter.passwordRotation.configure?.({ config });
+    return this.#adapter;
   }
 
-  get face(): Face {
-    return this.#face ?? this.renew();
+  get adapter(): Adapter {
+    return this.#adapter ?? this.renew();
   }
 
   /** Takes the place of the network and of standard error. */

@@ -6,14 +6,14 @@ import { isSecret, type Properties } from "../support/wire";
 import { type Answer, answer, databaseId } from "./answers";
 import { assertCarried, assertCredentialsKept, assertNothingPolluted } from "./assertions";
 import { assertNothingShown, isUsable } from "./assertions";
-import { InProcessFace } from "./face";
+import { InProcessAdapter } from "./adapter";
 import { fuzz, patience } from "./settings";
 
 const __provider = providerTexts.passwordRotation;
 const former: Properties = { password: "former-password", restToken: "former-token" };
 
 describe("fuzz: responses to a reset", () => {
-  const platform = new InProcessFace();
+  const platform = new InProcessAdapter();
   let run = 0;
   before(() => platform.start());
   after(() => platform.stop());
@@ -26,7 +26,7 @@ describe("fuzz: responses to a reset", () => {
     platform.said = [];
     platform.sent.length = 0;
     const inputs = { databaseId, version: String(run++), __provider };
-    const { passwordRotation } = platform.face;
+    const { passwordRotation } = platform.adapter;
     try {
       const call = saved ? passwordRotation.update(databaseId, saved, inputs) : passwordRotation.create(inputs);
       const { outs } = (await call) as { outs: Properties };

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { unknownNames } from "../../provider/engineValues";
 import { asTheHostReads, assertCarried, assertNothingPolluted } from "./assertions";
 import { tryParse } from "./answers";
-import { InProcessFace } from "./face";
+import { InProcessAdapter } from "./adapter";
 import { hostileNames, smallValue } from "./hostile";
 import { fuzz, patience } from "./settings";
 
@@ -37,7 +37,7 @@ const inputs = fc
   .map((entries) => asTheHostReads(Object.fromEntries([["databaseId", "db"], ...entries])));
 
 describe("fuzz: inputs", () => {
-  const platform = new InProcessFace();
+  const platform = new InProcessAdapter();
   before(() => platform.start());
   after(() => platform.stop());
 
@@ -50,7 +50,7 @@ describe("fuzz: inputs", () => {
             news["flowControlKey"] ??= news["databaseId"];
             delete news["databaseId"];
           }
-          const { failures = [], inputs: checked } = await platform.face[resource].check(olds, news);
+          const { failures = [], inputs: checked } = await platform.adapter[resource].check(olds, news);
           assertCarried(checked ?? {});
           for (const { property, reason } of failures) {
             assert.equal(property, "", "the engine prints the value of a property that is named");
@@ -73,17 +73,17 @@ describe("fuzz: inputs", () => {
       platform.answer = () => `{"database_id":"other"}`;
       await fc.assert(
         fc.asyncProperty(inputs, async (given) => {
-          const { face } = platform;
+          const { adapter } = platform;
           const { owner, otherOwners, databaseId, flowControlKey, ...others } = given;
           const news = { ...others, [id]: "db" };
-          const { failures = [] } = await face[resource].check({}, news);
-          const { changes } = await face[resource]
+          const { failures = [] } = await adapter[resource].check({}, news);
+          const { changes } = await adapter[resource]
             .diff("db", { [id]: "db", outcome: "reset" }, news)
             .catch(() => ({ changes: true }));
           assert.equal(typeof changes, "boolean");
           // Nothing is created while an input is unknown; check accepts unknown ones.
           if (failures.length > 0 || unknownNames(news).size > 0) return;
-          const made = await face[resource].create(news).catch((error: unknown) => {
+          const made = await adapter[resource].create(news).catch((error: unknown) => {
             assert.ok(error instanceof Error && !/failed unexpectedly|undefined/.test(error.message));
             return { outs: (error as { properties?: object }).properties ?? {} };
           });

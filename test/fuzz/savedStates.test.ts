@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { isSecret } from "../support/wire";
 import { databaseId } from "./answers";
 import { assertCarried, assertNothingPolluted } from "./assertions";
-import { InProcessFace } from "./face";
+import { InProcessAdapter } from "./adapter";
 import { __provider, damagedState, version } from "./savedStates";
 import { fuzz, patience } from "./settings";
 
@@ -11,7 +11,7 @@ const triggers = [{ version }, { version: 7 }, { version, rotateEvery: "10d" }, 
 const wanted = fc.constantFrom(...triggers);
 
 describe("fuzz: damaged saved states", () => {
-  const platform = new InProcessFace();
+  const platform = new InProcessAdapter();
   before(() => platform.start());
   after(() => platform.stop());
   beforeEach(() => {
@@ -25,7 +25,7 @@ describe("fuzz: damaged saved states", () => {
       fc.asyncProperty(damagedState, wanted, async (olds, trigger) => {
         const news = { databaseId, ...trigger, __provider };
         platform.sent.length = 0;
-        const { passwordRotation } = platform.face;
+        const { passwordRotation } = platform.adapter;
         const planned = await outcomeOf(() => passwordRotation.diff(databaseId, olds, news));
         if (planned.done) assert.deepEqual(planned.value.replaces, [], "a replacement is a reset");
         const updated = await outcomeOf(() => passwordRotation.update(databaseId, olds, news));
@@ -48,7 +48,7 @@ describe("fuzz: damaged saved states", () => {
   it("can be refreshed and deleted, with the secrets in them marked", async () => {
     await fc.assert(
       fc.asyncProperty(damagedState, async (olds) => {
-        const { passwordRotation } = platform.face;
+        const { passwordRotation } = platform.adapter;
         const { id, props = {} } = await passwordRotation.read(databaseId, olds);
         assert.equal(id, databaseId);
         assertCarried(props);
@@ -64,7 +64,7 @@ describe("fuzz: damaged saved states", () => {
   }).timeout(patience(1_000));
 
   it("cause nothing if they are those of the other resource", async () => {
-    const { flowControlReset } = platform.face;
+    const { flowControlReset } = platform.adapter;
     const news = { flowControlKey: databaseId };
     const result = await outcomeOf(() => flowControlReset.diff(databaseId, { databaseId }, news));
     assert.ok(!result.done && /saved output flowControlKey/.test(result.message));

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { seed } from "../model/settings";
 import { describeKill, type Kill, kills } from "./kill";
-import { holdAfterKill, holdAfterNextUp } from "./laws";
+import { holdAfterKill, holdAfterNextUp } from "./invariants";
 import { Scene } from "./scene";
 
 const numRuns = Number(process.env["REKEY_KILLS"] ?? 10);

@@ -7,7 +7,7 @@ import { isSecret, revealed } from "../support/wire";
 import { type Name, names } from "./wish";
 
 /** Invariants that hold whatever a run meets. */
-export function assertLaws(platform: FakePlatform, engine: FakeEngine): void {
+export function assertInvariants(platform: FakePlatform, engine: FakeEngine): void {
   assert.equal(new Set(platform.delivered).size, platform.delivered.length, "two resets of one database in one run");
   const readable = [onDisk(engine.state), ...engine.said];
   for (const text of readable) assert.doesNotMatch(text, /password-of-|management-password|not-yours/, "a secret");

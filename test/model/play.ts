@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { FakeEngine } from "./fakeEngine";
 import { FakePlatform } from "./fakePlatform";
 import { type FateName } from "./fates";
-import { assertAsExpected, assertInStep, assertLaws } from "./laws";
+import { assertAsExpected, assertInStep, assertInvariants } from "./invariants";
 import { dutyOf } from "./memory";
 import { Model } from "./model";
 import { plainUp, type Step } from "./steps";
@@ -67,7 +67,7 @@ export class Play {
         assert.deepEqual(this.#platform.arrived, [], `${step.do} sent something`);
     }
     assertAsExpected(this.#model, this.#platform, this.#engine);
-    assertLaws(this.#platform, this.#engine);
+    assertInvariants(this.#platform, this.#engine);
   }
 
   async #up({ meets, ...options }: Extract<Step, { do: "up" }>): Promise<void> {
