@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { type Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
+import { freshnessMs } from "../../provider/engineWatch";
 import { type Result } from "../support/host";
 import { rotation } from "../support/resources";
 import { expectKind, until } from "../support/results";
@@ -101,8 +102,8 @@ describe("faults: connections opened ahead of resets", () => {
         const world = await start(platform);
         const { results, release } = await heldResets(world, 40);
         await world.host.engine.close();
-        // Longer than the engine's last response counts.
-        await wait(20);
+        // As long as the engine's last response counts, and the least that a timer can add.
+        await wait(freshnessMs + 1);
         release();
         const all = await results;
         assert.equal(all.filter(({ kind }) => kind === "done").length, maxConcurrency);
