@@ -7,11 +7,12 @@ import { EngineError } from "./errors";
 
 /**
  * Runs in every child before its own code, and ends the child when the engine's end of a pipe closes. So if the engine
- * is killed, no provider makes further changes that are not saved. Processes that the child forks inherit the code, but
- * it does nothing there.
+ * is killed, even before this runs, no provider makes further changes that are not saved. Processes that the child
+ * forks inherit the code, but not the variable: it does nothing there.
  */
 const guard = `import net from "node:net";
-if (String(process.ppid) === process.env.LOCAL_ENGINE_PID) {
+if (process.env.LOCAL_ENGINE_PIPE) {
+  delete process.env.LOCAL_ENGINE_PIPE;
   const pipe = new net.Socket({ fd: 3 });
   pipe.on("close", () => process.exit(1)).on("error", () => {}).resume().unref();
 }`;
@@ -50,7 +51,7 @@ export class Child {
     const preload = `--import=data:text/javascript,${encodeURIComponent(guard)}`;
     const child = spawn(process.execPath, [preload, ...nodeArgs, join(sdkDirectory(cwd), script), ...args], {
       cwd,
-      env: { ...env, LOCAL_ENGINE_PID: String(process.pid) },
+      env: { ...env, LOCAL_ENGINE_PID: String(process.pid), LOCAL_ENGINE_PIPE: "3" },
       stdio: ["ignore", "pipe", "pipe", "pipe"],
       // In its own process group, so that ^C only reaches the engine, which lets running operations finish.
       detached: process.platform !== "win32",

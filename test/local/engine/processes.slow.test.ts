@@ -71,6 +71,23 @@ describe("the local engine's processes", function () {
     assert.equal((await exported()).pending_operations, undefined);
   });
 
+  it("an engine that is killed while a host starts takes it along", async () => {
+    patient({ name: "a" });
+    const [starting, go] = [project.path("starting"), project.path("go")].map((path) => JSON.stringify(path));
+    project.write(
+      "hold.cjs",
+      `const fs = require("fs");
+      if (/dynamic-provider/.test(process.argv[1])) fs.writeFileSync(${starting}, "");
+      while (/dynamic-provider/.test(process.argv[1]) && !fs.existsSync(${go}));`,
+    );
+    const environment = { ...project.environment, NODE_OPTIONS: `--require=${project.path("hold.cjs")}` };
+    const engine = new EngineProcess(localEngine, ["up", "--yes", "--skip-preview"], project.directory, environment);
+    await until(() => existsSync(project.path("starting")), 120_000);
+    engine.kill("engine");
+    project.write("go", "");
+    await engine.ended;
+  });
+
   it("a cancelled operation finishes what runs, and begins nothing else", async () => {
     patient({ name: "a", props: { wait: true } }, { name: "b", dependsOn: ["a"] });
     const cancel = new AbortController();
