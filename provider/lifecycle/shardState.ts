@@ -41,8 +41,8 @@ export function closeShard(shard: string, states: readonly FleetDatabaseState[])
   };
 }
 
-/** A damaged state can contain anything. */
-function parsed(text: unknown): unknown {
+/** Parses a saved text. A damaged state can contain anything. */
+export function parsed(text: unknown): unknown {
   try {
     return JSON.parse(String(text));
   } catch {
@@ -50,7 +50,8 @@ function parsed(text: unknown): unknown {
   }
 }
 
-function byId<T extends { readonly databaseId: string }>(list: unknown, output: string): Map<string, T> {
+/** A saved list by the databases' ids. @throws StateError if it is damaged */
+export function byId<T extends { readonly databaseId: string }>(list: unknown, output: string): Map<string, T> {
   const sound = Array.isArray(list) && list.every((one) => isObject(one) && typeof one["databaseId"] === "string");
   const all = sound ? (list as T[]) : [];
   const states = new Map(all.map((state) => [state.databaseId, state]));
