@@ -43,6 +43,14 @@ interface VerifiedTarget {
   readonly formerRefused?: true | undefined;
 }
 
+interface Failure extends VerificationFailure {
+  readonly target: VerificationTarget;
+}
+
+function isFailure(result: VerifiedTarget | Failure): result is Failure {
+  return "target" in result;
+}
+
 export const secretOutputs = secretPasswordVerificationOutputs;
 
 /** Inputs that decide whether anything is verified. */
@@ -74,26 +82,28 @@ export async function apply(
   const before = saved ? openTargets(saved) : new Map<string, VerifiedTarget>();
   const endsAt = timer.now() + (inputs.withinSeconds ?? defaultWithinSeconds) * 1000;
   const targets = targetsOf(inputs);
-  const due = targets.filter((target) => target.access !== undefined && isDue(target, before));
-  const tools = due.length > 0 ? { probe: platform.probe, queue: platform.queueWithin(), timer } : undefined;
-  const failures: [VerificationTarget, VerificationFailure][] = [];
-  const verified = await Promise.all(
-    targets.map(async (target): Promise<VerifiedTarget> => {
+  const due = new Set(targets.filter((target) => target.access !== undefined && isDue(target, before)));
+  const tools = { probe: platform.probe, queue: platform.queueWithin(), timer };
+  const results = await Promise.all(
+    targets.map(async (target): Promise<VerifiedTarget | Failure> => {
       const { databaseId, rotatedAt, access } = target;
       const entry = before.get(databaseId);
       if (access === undefined) return { databaseId, rotatedAt, former: entry?.credential ?? entry?.former };
-      if (entry && !isDue(target, before)) return entry;
+      if (entry && !due.has(target)) return entry;
       const { credential, ...endpoint } = access;
       const former = formerOf(target, entry);
-      const failure = tools && (await verify({ databaseId, endpoint, credential, former }, endsAt, tools));
-      if (failure) failures.push([target, failure]);
-      return { databaseId, rotatedAt, credential, ...(former && { formerRefused: true }) };
+      const failure = await verify({ databaseId, endpoint, credential, former }, endsAt, tools);
+      return failure
+        ? { target, ...failure }
+        : { databaseId, rotatedAt, credential, ...(former && { formerRefused: true }) };
     }),
   );
   // Nothing is saved, so that the next `up` verifies all of them again.
+  const failures = results.filter(isFailure);
   if (failures.length > 0) throw failureOf(failures, targets.length);
+  const verified = results.filter((result) => !isFailure(result));
   const unverified = targets.filter(({ access }) => access === undefined);
-  const verifiedAt = due.length > 0 ? now().toISOString() : saved?.verifiedAt;
+  const verifiedAt = due.size > 0 ? now().toISOString() : saved?.verifiedAt;
   const outputs: PasswordVerificationOutputs = {
     subject: inputs.subject,
     verified: unverified.length === 0,
@@ -130,17 +140,14 @@ function openTargets({ targets }: PasswordVerificationOutputs): Map<string, Veri
   return byId<VerifiedTarget>(parsed(targets), "targets");
 }
 
-function failureOf(failures: [VerificationTarget, VerificationFailure][], count: number): VerificationError {
-  const advice = [...new Set(failures.map(([, failure]) => failure.advice))].join(" ");
+function failureOf(failures: readonly Failure[], count: number): VerificationError {
+  const advice = [...new Set(failures.map((failure) => failure.advice))].join(" ");
   const [first] = failures;
   if (count === 1 && first) {
-    const [{ databaseId }, { reason }] = first;
-    return new VerificationError(
-      `The rotation of database ${JSON.stringify(databaseId)} is not verified: ${reason}.`,
-      advice,
-    );
+    const database = JSON.stringify(first.target.databaseId);
+    return new VerificationError(`The rotation of database ${database} is not verified: ${first.reason}.`, advice);
   }
-  const lines = failures.slice(0, mostNamed).map(([{ name }, { reason }]) => `\n  ${name}: ${reason}`);
+  const lines = failures.slice(0, mostNamed).map(({ target, reason }) => `\n  ${target.name}: ${reason}`);
   const more = failures.length > mostNamed ? `\n  and ${failures.length - mostNamed} more` : "";
   return new VerificationError(
     `The rotations of ${failures.length} of ${count} databases are not verified:${lines.join("")}${more}`,
