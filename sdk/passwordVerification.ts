@@ -3,14 +3,8 @@ import { type Credential } from "../provider/api/databaseProbe";
 import { type LocatedDatabase } from "../provider/api/endpoint";
 import { type VerificationTarget } from "../provider/lifecycle/passwordVerification";
 import { secretPasswordVerificationOutputs } from "../provider/lifecycle/resource";
-import {
-  type Connection,
-  type ConnectionArgs,
-  connectionOf,
-  endpointFor,
-  splitConnection,
-  usernameFor,
-} from "./connection";
+import { type Connection, connectionOf, endpointFor, splitConnection, usernameFor } from "./connection";
+import { type ConnectionArgs } from "./connectionArgs";
 import { DynamicResource, isOfType } from "./dynamicResource";
 import { valueOnly } from "./owners";
 import { type PasswordRotation } from "./passwordRotation";
