@@ -114,7 +114,12 @@ describe("faults: a verification", () => {
   function assertFails(where: World, results: readonly Result[], says: RegExp): void {
     for (const result of results) {
       const { message } = expectKind("failed", result);
-      for (const pattern of [says, /rotation itself is saved/, /next `up` verifies again/, /(Check|Set) .*\[REKEY_VERIF/]) {
+      for (const pattern of [
+        says,
+        /rotation itself is saved/,
+        /next `up` verifies again/,
+        /(Check|Set) .*\[REKEY_VERIF/,
+      ]) {
         assert.match(message, pattern);
       }
     }
