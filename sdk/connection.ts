@@ -22,7 +22,7 @@ export interface Connection {
 
 const argumentNames = ["host", "port", "tls", "username"] as const satisfies readonly (keyof ConnectionArgs)[];
 
-/** The arguments of each resource, which the engine must not see: they are no reason for a change. */
+/** The arguments of each resource, which are not sent to the engine: changing them must not update the resource. */
 const argumentsOf = new WeakMap<pulumi.Resource, ConnectionArgs>();
 
 /** Separates the `ConnectionArgs` from a resource's inputs. */

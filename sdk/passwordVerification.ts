@@ -42,8 +42,8 @@ export interface PasswordVerificationOptions extends ConnectionArgs {
 }
 
 /**
- * Verifies after each rotation that the database accepts the new password and refuses the former one. It connects by the
- * Redis protocol and sends `AUTH` and `PING` only, or `PING` over HTTPS if the platform sent a REST token and no
+ * Verifies after each rotation that the database accepts the new password and refuses the former one. It connects by
+ * the Redis protocol and sends `AUTH` and `PING` only, or `PING` over HTTPS if the platform sent a REST token and no
  * password. A failed verification fails the run; the next `up` verifies again and resets nothing. Previews, refresh and
  * destroy contact nothing.
  *
@@ -125,7 +125,7 @@ function targetsOf(fleet: PasswordRotationFleet, args: ConnectionArgs): pulumi.O
     );
 }
 
-/** How the current credential is tried; nothing if none is known. A token of the REST interface has the port of HTTPS. */
+/** How the current credential is tried; nothing if none is known. The REST interface has the port of HTTPS. */
 function access(
   database: LocatedDatabase,
   connection: Connection,

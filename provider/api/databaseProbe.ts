@@ -4,7 +4,7 @@ import { Connections } from "./connections";
 import { addressOf, type Endpoint, hostInUrl, isLoopback } from "./endpoint";
 import { RejectedError, type RequestFacts, RequestError } from "./errors";
 import { whyNotSent } from "./failures";
-import { ConnectionError, openConnection, trusting } from "./openConnection";
+import { type ConnectionError, openConnection, trusting } from "./openConnection";
 import { redact } from "./redact";
 import { RequestQueue } from "./requestQueue";
 import { HttpRequester, type RequesterOptions, restService } from "./requester";
@@ -89,7 +89,7 @@ export class DatabaseProbe {
     let tunnel: Socket | undefined;
     try {
       const { host, port } = endpoint;
-      // A password never leaves this machine in plain text, whatever the endpoint says.
+      // A password never leaves this machine in plain text, even if the endpoint has no TLS.
       if (endpoint.tls || !isLoopback(host)) tunnel = await this.#openTcp(endpoint);
       const client = createClient({
         // With these options, the client sends nothing by itself.
