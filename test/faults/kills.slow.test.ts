@@ -13,7 +13,7 @@ import { Proxy } from "./proxy";
 /** With one request at a time, two resets wait behind the first one. */
 const up: Step = { do: "up", versions: {}, faults: {}, concurrency: 1 };
 const ids = ["a", "b", "c"] as const;
-const wishes = { a: { databaseId: "a" }, b: { databaseId: "b" }, c: { databaseId: "c" } };
+const wanted = { a: { databaseId: "a" }, b: { databaseId: "b" }, c: { databaseId: "c" } };
 
 const resetsOf = (scene: Scene): number[] => ids.map((id) => scene.platform.database(id).resets);
 const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0);
@@ -21,7 +21,7 @@ const sum = (counts: readonly number[]): number => counts.reduce((total, count) 
 /** Runs `up` undisturbed and compares the state with the platform. @returns how often it reset each database */
 async function nextUp(scene: Scene): Promise<number[]> {
   const before = resetsOf(scene);
-  const { code, printed } = await scene.run(wishes, up);
+  const { code, printed } = await scene.run(wanted, up);
   assert.equal(code, 0, printed);
   const seen = await scene.see();
   for (const id of ids) {
@@ -59,7 +59,7 @@ describe("faults: kills", function () {
 
   async function strike(victim: Victim, point: Point): Promise<number[]> {
     await start();
-    await scene.run(wishes, { ...up, strike: { victim, at: 1, point } });
+    await scene.run(wanted, { ...up, strike: { victim, at: 1, point } });
     return resetsOf(scene);
   }
 
@@ -85,7 +85,7 @@ describe("faults: kills", function () {
     const proxy = await Proxy.start({ beforeOpening: () => atFirst() });
     await start({ REKEY_PROXY: `http://127.0.0.1:${proxy.port}` });
     atFirst = () => scene.killEngine();
-    await scene.run(wishes, { ...up, concurrency: 8 });
+    await scene.run(wanted, { ...up, concurrency: 8 });
     await until(() => proxy.heads.length > 0 && proxy.open === 0);
     assert.deepEqual(resetsOf(scene), [0, 0, 0]);
     atFirst = async () => undefined;

@@ -5,7 +5,7 @@ import { Session } from "../../provider/lifecycle/session";
 import { isSecret, type Properties, revealed, unknown } from "../support/wire";
 import { type FakePlatform } from "./fakePlatform";
 import { freshHost } from "./freshHost";
-import { type Name, names, type Wish, type Wishes } from "./wish";
+import { type Name, names, type DesiredInputs, type DesiredProgram } from "./desiredInputs";
 
 /** A resource as the state holds it; its secrets are marked. */
 export interface Saved {
@@ -45,13 +45,13 @@ export class FakeEngine {
   constructor(private readonly platform: FakePlatform) {}
 
   /** @returns what the diff found, by resource. */
-  async preview(wishes: Wishes, versionIsKnown: boolean): Promise<Partial<Record<Name, boolean>>> {
+  async preview(wanted: DesiredProgram, versionIsKnown: boolean): Promise<Partial<Record<Name, boolean>>> {
     const provider = this.#host();
     const found: Partial<Record<Name, boolean>> = {};
     for (const name of names) {
-      const wish = wishes[name];
-      if (!wish) continue;
-      const inputs = { ...this.#inputs(name, wish), ...(!versionIsKnown && { version: unknown }) };
+      const desired = wanted[name];
+      if (!desired) continue;
+      const inputs = { ...this.#inputs(name, desired), ...(!versionIsKnown && { version: unknown }) };
       const [news, diff] = await this.#decide(provider, name, inputs);
       found[name] = news !== undefined && (diff?.changes ?? true);
     }
@@ -74,25 +74,34 @@ export class FakeEngine {
     for (const name of names) await this.#delete(provider, name);
   }
 
-  async up(wishes: Wishes, killed: Promise<"killed">, options: UpOptions): Promise<Partial<Record<Name, Result>>> {
+  async up(
+    wanted: DesiredProgram,
+    killed: Promise<"killed">,
+    options: UpOptions,
+  ): Promise<Partial<Record<Name, Result>>> {
     const provider = this.#host(options.limit);
     const results: Partial<Record<Name, Result>> = {};
     for (const name of names) {
-      const wish = wishes[name];
-      if (!wish) continue;
-      const result = await Promise.race([this.#apply(provider, name, wish, options), killed]);
+      const desired = wanted[name];
+      if (!desired) continue;
+      const result = await Promise.race([this.#apply(provider, name, desired, options), killed]);
       results[name] = result;
       if (result === "killed" || this.platform.engineEnds) return results;
       if ((result === "failed" || result === "init error") && !options.goesOn) return results;
     }
     if (Object.values(results).some((result) => result === "failed" || result === "init error")) return results;
-    for (const name of names) if (!wishes[name]) await this.#delete(provider, name);
+    for (const name of names) if (!wanted[name]) await this.#delete(provider, name);
     return results;
   }
 
-  async #apply(provider: Provider, name: Name, wish: Wish, { repeats, forced }: UpOptions): Promise<Result> {
+  async #apply(
+    provider: Provider,
+    name: Name,
+    desired: DesiredInputs,
+    { repeats, forced }: UpOptions,
+  ): Promise<Result> {
     const saved = this.state[name];
-    const [news, diff] = await this.#decide(provider, name, this.#inputs(name, wish));
+    const [news, diff] = await this.#decide(provider, name, this.#inputs(name, desired));
     if (!news) return "failed";
     const replaces = (diff?.replaces ?? []).length > 0;
     const create = !saved || replaces;
@@ -137,9 +146,9 @@ export class FakeEngine {
     delete this.state[name];
   }
 
-  #inputs(name: Name, wish: Wish): Properties {
+  #inputs(name: Name, desired: DesiredInputs): Properties {
     const owner = `urn:pulumi:dev::program::pulumi-nodejs:dynamic/rekey:PasswordRotation::${name}`;
-    return JSON.parse(JSON.stringify({ ...wish, owner, __provider: this.providerText })) as Properties;
+    return JSON.parse(JSON.stringify({ ...desired, owner, __provider: this.providerText })) as Properties;
   }
 
   #host(limit?: number): Provider {

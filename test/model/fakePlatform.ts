@@ -2,7 +2,7 @@ import { databaseRecord } from "../../local/platform/databaseRecord";
 import { decideRetry, deliveryOfResponse, deliveryOfSilence } from "../../provider/api/retry";
 import { errorOf, type FailedAttempt } from "../../provider/api/failures";
 import { type ApiResponse, type ApiRequest, managementService, type Requester } from "../../provider/api/requester";
-import { type Fate, type FateName, fates } from "./fates";
+import { type ResetOutcome, type OutcomeName, outcomes } from "./outcomes";
 
 /** A database as the platform has it now. The port in its record is its generation. The record contains credentials. */
 export interface DatabaseState {
@@ -22,7 +22,7 @@ export class FakePlatform implements Requester {
   readonly delivered: string[] = [];
   /** All attempts that arrived in this run, by database. */
   readonly arrived: string[] = [];
-  #coming = new Map<string, FateName[]>();
+  #coming = new Map<string, OutcomeName[]>();
   /** When the engine of this run ends; `now` while a request is under way. */
   engineEnds: "now" | "unsaved" | "saved" | undefined;
   #onKill: () => void = () => undefined;
@@ -35,7 +35,7 @@ export class FakePlatform implements Requester {
    * Begins a run: what its requests meet, by database; whatever comes after that is good. Resolves when the engine is
    * killed.
    */
-  begin(coming: Readonly<Record<string, readonly FateName[]>> = {}): Promise<"killed"> {
+  begin(coming: Readonly<Record<string, readonly OutcomeName[]>> = {}): Promise<"killed"> {
     this.#coming = new Map(Object.entries(coming).map(([id, list]) => [id, [...list]]));
     this.delivered.length = this.arrived.length = 0;
     this.engineEnds = undefined;
@@ -48,17 +48,17 @@ export class FakePlatform implements Requester {
     const facts = { method, purpose, consequences, url: service.baseUrl + path };
     const databaseId = path.split("/").at(-1) ?? "";
     for (let attempt = 1; ; attempt++) {
-      const fate: Fate = fates[this.#coming.get(databaseId)?.shift() ?? "good"];
-      const database = this.#meet(databaseId, fate);
-      if (fate.engineEnds !== undefined) this.engineEnds = fate.engineEnds;
-      if (fate.verdict === "killed") {
+      const outcome: ResetOutcome = outcomes[this.#coming.get(databaseId)?.shift() ?? "good"];
+      const database = this.#meet(databaseId, outcome);
+      if (outcome.engineEnds !== undefined) this.engineEnds = outcome.engineEnds;
+      if (outcome.verdict === "killed") {
         this.engineEnds = "now";
         this.#onKill();
         return new Promise(() => undefined);
       }
-      const body = fate.body?.(database) ?? `{"error":"it broke"}`;
-      const { status, code, retryAfter } = fate;
-      const delivery = status !== undefined ? deliveryOfResponse(status) : deliveryOfSilence(fate.arrives !== false);
+      const body = outcome.body?.(database) ?? `{"error":"it broke"}`;
+      const { status, code, retryAfter } = outcome;
+      const delivery = status !== undefined ? deliveryOfResponse(status) : deliveryOfSilence(outcome.arrives !== false);
       if (delivery === "answered") return { status: status ?? 200, body, facts };
       const failed: FailedAttempt = { delivery, body, ...defined({ status, code, retryAfter }) };
       const decision = decideRetry({ ...failed, idempotent, attempt, remaining: 60_000 }, 0.5);
@@ -66,7 +66,7 @@ export class FakePlatform implements Requester {
     }
   }
 
-  #meet(databaseId: string, { arrives, applies, verdict }: Fate): DatabaseState {
+  #meet(databaseId: string, { arrives, applies, verdict }: ResetOutcome): DatabaseState {
     if (arrives !== false) this.arrived.push(databaseId);
     if (arrives !== false && verdict !== "refused" && verdict !== "again") this.delivered.push(databaseId);
     const generation = this.generation(databaseId) + (applies ? 1 : 0);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { type FateName, fateNames } from "./fates";
+import { type OutcomeName, outcomeNames } from "./outcomes";
 import { Play } from "./play";
 import { runs, seed } from "./settings";
 import { plainUp, sequence, type Step } from "./steps";
@@ -23,12 +23,12 @@ describe("rotation under kill and repeat, in process", function () {
       console.log("      skipped: fewer than 1,000 sequences may miss something by chance; see npm run test:model");
       this.skip();
     }
-    const missed = ["keep", "adopt", "reset", "stop", ...fateNames].filter((what) => !reached.has(what));
+    const missed = ["keep", "adopt", "reset", "stop", ...outcomeNames].filter((what) => !reached.has(what));
     assert.deepEqual(missed, []);
   });
 });
 
-const up = (...a: FateName[]): Step => ({ do: "up", meets: { a, b: [] }, ...plainUp });
+const up = (...a: OutcomeName[]): Step => ({ do: "up", meets: { a, b: [] }, ...plainUp });
 const edit = (change: Extract<Step, { do: "edit" }>["change"]): Step => ({ do: "edit", name: "a", change });
 
 /** Sequences that once failed, and others that are rarely generated. */

@@ -4,7 +4,7 @@ import { type FakePlatform, passwordOf } from "./fakePlatform";
 import { type Memory } from "./memory";
 import { type Model } from "./model";
 import { isSecret, revealed } from "../support/wire";
-import { type Name, names } from "./wish";
+import { type Name, names } from "./desiredInputs";
 
 /** Invariants that hold whatever a run meets. */
 export function assertInvariants(platform: FakePlatform, engine: FakeEngine): void {

@@ -1,4 +1,4 @@
-import { hoursOf, triggerOf, type Wish } from "./wish";
+import { hoursOf, triggerOf, type DesiredInputs } from "./desiredInputs";
 
 /** What the model knows of a resource in the state; undefined if it is not there. */
 export interface Memory {
@@ -25,37 +25,37 @@ export type Duty = "keep" | "adopt" | "reset" | "stop";
 
 const hour = 3_600_000;
 
-export function dutyOf(memory: Memory | undefined, wish: Wish, now: number): Duty {
-  if (memory?.databaseId !== wish.databaseId) return wish.initialRotation === false ? "adopt" : "reset";
-  const trigger = triggerOf(wish);
+export function dutyOf(memory: Memory | undefined, desired: DesiredInputs, now: number): Duty {
+  if (memory?.databaseId !== desired.databaseId) return desired.initialRotation === false ? "adopt" : "reset";
+  const trigger = triggerOf(desired);
   if (memory.outcome === "unknown") {
     const isNew = trigger !== undefined && trigger !== memory.asked;
     return isNew || memory.unconfirmed < 3 ? "reset" : "stop";
   }
   if (trigger !== undefined && trigger !== memory.answered) return "reset";
-  const isDue = wish.rotateEvery !== undefined && (memory.since ?? 0) + hoursOf[wish.rotateEvery] * hour <= now;
+  const isDue = desired.rotateEvery !== undefined && (memory.since ?? 0) + hoursOf[desired.rotateEvery] * hour <= now;
   return isDue ? "reset" : "keep";
 }
 
-export function adopted(wish: Wish, now: number): Memory {
-  const { databaseId } = wish;
-  const answered = triggerOf(wish);
+export function adopted(desired: DesiredInputs, now: number): Memory {
+  const { databaseId } = desired;
+  const answered = triggerOf(desired);
   return { databaseId, outcome: "adopted", confirmed: 0, answered, unconfirmed: 0, since: now, initError: false };
 }
 
 /** The platform confirmed the reset. It applies to a trigger that was removed meanwhile, too. */
 export function confirmed(
   memory: Memory | undefined,
-  wish: Wish,
+  desired: DesiredInputs,
   now: number,
   made: Pick<Memory, "generation" | "password">,
 ): Memory {
-  const before = memory?.databaseId === wish.databaseId ? memory : undefined;
+  const before = memory?.databaseId === desired.databaseId ? memory : undefined;
   return {
-    databaseId: wish.databaseId,
+    databaseId: desired.databaseId,
     outcome: "reset",
     confirmed: (before?.confirmed ?? 0) + 1,
-    answered: triggerOf(wish) ?? before?.asked ?? before?.answered,
+    answered: triggerOf(desired) ?? before?.asked ?? before?.answered,
     unconfirmed: 0,
     since: now,
     initError: false,
@@ -64,10 +64,10 @@ export function confirmed(
 }
 
 /** The outcome of the reset is unknown: what was known stays. */
-export function unconfirmed(memory: Memory | undefined, wish: Wish): Memory {
-  const { databaseId } = wish;
+export function unconfirmed(memory: Memory | undefined, desired: DesiredInputs): Memory {
+  const { databaseId } = desired;
   const before: Partial<Memory> = memory?.databaseId === databaseId ? memory : {};
-  const trigger = triggerOf(wish);
+  const trigger = triggerOf(desired);
   const attempts = before.unconfirmed ?? 0;
   const again = attempts > 0 && (trigger === undefined || trigger === before.asked);
   return {

@@ -1,8 +1,8 @@
 import { adopted, confirmed, dutyOf, type Memory, unconfirmed } from "./memory";
-import { attempts, type Fate, type FateName, fates } from "./fates";
+import { attempts, type ResetOutcome, type OutcomeName, outcomes } from "./outcomes";
 import { type Result, type UpOptions } from "./fakeEngine";
 import { passwordOf } from "./fakePlatform";
-import { type Name, names, type Wish, type Wishes } from "./wish";
+import { type Name, names, type DesiredInputs, type DesiredProgram } from "./desiredInputs";
 
 /** What an `up` is expected to do, in addition to the changes to the model's memories. */
 export interface Expected {
@@ -12,13 +12,13 @@ export interface Expected {
 }
 
 type Settled = { readonly result: "done" | "init error"; readonly memory: Memory } | { readonly result: "failed" };
-type Ended = Settled & { readonly engineEnds?: Fate["engineEnds"] | "now" };
+type Ended = Settled & { readonly engineEnds?: ResetOutcome["engineEnds"] | "now" };
 
 /** What must be true of a stack and its platform, step by step. It knows the rules, and nothing of the code. */
 export class Model {
   memories: Partial<Record<Name, Memory>> = {};
   readonly generations = new Map<string, number>();
-  wishes: Wishes = {};
+  wanted: DesiredProgram = {};
 
   /** @param reached collects the names of the duties and faults that occurred; the others are not tested */
   constructor(private readonly reached: Set<string>) {}
@@ -30,28 +30,28 @@ export class Model {
     }
   }
 
-  up(coming: Readonly<Record<string, readonly FateName[]>>, options: UpOptions, now: number): Expected {
+  up(coming: Readonly<Record<string, readonly OutcomeName[]>>, options: UpOptions, now: number): Expected {
     const results: Partial<Record<Name, Result>> = {};
     const arrived: string[] = [];
     let resets = 0;
     let someFailed = false;
     for (const name of names) {
-      const wish = this.wishes[name];
-      if (!wish) continue;
+      const desired = this.wanted[name];
+      if (!desired) continue;
       const memory = this.memories[name];
-      const duty = dutyOf(memory, wish, now);
+      const duty = dutyOf(memory, desired, now);
       this.reached.add(duty);
       if (memory && duty === "keep" && !memory.initError && !options.forced) {
         results[name] = "same";
         continue;
       }
-      const queue = [...(coming[wish.databaseId] ?? [])];
+      const queue = [...(coming[desired.databaseId] ?? [])];
       const once = (): Ended => {
         if (duty === "stop") return { result: "failed" };
-        if (duty === "adopt") return { result: "done", memory: adopted(wish, now) };
+        if (duty === "adopt") return { result: "done", memory: adopted(desired, now) };
         if (duty === "keep") return { result: "done", memory: { ...(memory as Memory), initError: false } };
         if (options.limit !== undefined && resets >= options.limit) return { result: "failed" };
-        const settled = this.#reset(memory, wish, now, queue, arrived);
+        const settled = this.#reset(memory, desired, now, queue, arrived);
         if (settled.result !== "failed") resets++;
         return settled;
       };
@@ -70,22 +70,28 @@ export class Model {
       someFailed = true;
       if (!options.goesOn) break;
     }
-    if (!someFailed) for (const name of names) if (!this.wishes[name]) delete this.memories[name];
+    if (!someFailed) for (const name of names) if (!this.wanted[name]) delete this.memories[name];
     return { results, arrived };
   }
 
   /** One call's way through what its requests meet. */
-  #reset(memory: Memory | undefined, wish: Wish, now: number, queue: FateName[], arrived: string[]): Ended {
-    const { databaseId } = wish;
+  #reset(
+    memory: Memory | undefined,
+    desired: DesiredInputs,
+    now: number,
+    queue: OutcomeName[],
+    arrived: string[],
+  ): Ended {
+    const { databaseId } = desired;
     for (let attempt = 1; attempt <= attempts; attempt++) {
-      const fateName = queue.shift() ?? "good";
-      const fate: Fate = fates[fateName];
-      this.reached.add(fateName);
-      if (fate.arrives !== false) arrived.push(databaseId);
-      const generation = (this.generations.get(databaseId) ?? 1) + (fate.applies ? 1 : 0);
+      const outcomeName = queue.shift() ?? "good";
+      const outcome: ResetOutcome = outcomes[outcomeName];
+      this.reached.add(outcomeName);
+      if (outcome.arrives !== false) arrived.push(databaseId);
+      const generation = (this.generations.get(databaseId) ?? 1) + (outcome.applies ? 1 : 0);
       this.generations.set(databaseId, generation);
-      const ends = fate.engineEnds && { engineEnds: fate.engineEnds };
-      switch (fate.verdict) {
+      const ends = outcome.engineEnds && { engineEnds: outcome.engineEnds };
+      switch (outcome.verdict) {
         case "again":
           continue;
         case "killed":
@@ -93,10 +99,10 @@ export class Model {
         case "refused":
           return { result: "failed", ...ends };
         case "unknown":
-          return { result: "init error", memory: unconfirmed(memory, wish), ...ends };
+          return { result: "init error", memory: unconfirmed(memory, desired), ...ends };
         case "confirmed": {
-          const password = fate.credentials ? passwordOf(databaseId, generation) : undefined;
-          return { result: "done", memory: confirmed(memory, wish, now, { generation, password }), ...ends };
+          const password = outcome.credentials ? passwordOf(databaseId, generation) : undefined;
+          return { result: "done", memory: confirmed(memory, desired, now, { generation, password }), ...ends };
         }
       }
     }

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { FakeEngine } from "./fakeEngine";
 import { FakePlatform } from "./fakePlatform";
-import { type FateName } from "./fates";
+import { type OutcomeName } from "./outcomes";
 import { assertAsExpected, assertInStep, assertInvariants } from "./invariants";
 import { dutyOf } from "./memory";
 import { Model } from "./model";
 import { plainUp, type Step } from "./steps";
-import { type Name, names, type Wish } from "./wish";
+import { type Name, names, type DesiredInputs } from "./desiredInputs";
 
 /** Runs a sequence against the provider, and checks each step against the model and the invariants. */
 export class Play {
@@ -17,7 +17,7 @@ export class Play {
   /** @param reached gets the name of everything that came about */
   constructor(reached = new Set<string>()) {
     this.#model = new Model(reached);
-    for (const name of names) this.#model.wishes[name] = { databaseId: `${name}1` };
+    for (const name of names) this.#model.wanted[name] = { databaseId: `${name}1` };
   }
 
   async all(steps: readonly Step[]): Promise<void> {
@@ -28,12 +28,12 @@ export class Play {
   /** However a sequence went: after a new version and an `up` without faults the state is in step with the platform. */
   async #end(): Promise<void> {
     for (const name of names) await this.#step({ do: "edit", name, change: { version: `last of ${name}` } });
-    const before = names.map((name) => this.#platform.generation(this.#wish(name).databaseId));
+    const before = names.map((name) => this.#platform.generation(this.#desired(name).databaseId));
     await this.#step({ do: "up", meets: { a: [], b: [] }, ...plainUp });
     names.forEach((name, index) => {
       const adopts = this.#engine.state[name]?.outputs["outcome"] === "adopted";
       if (!adopts) assertInStep(this.#platform, this.#engine, name);
-      const resets = this.#platform.generation(this.#wish(name).databaseId) - (before[index] ?? 0);
+      const resets = this.#platform.generation(this.#desired(name).databaseId) - (before[index] ?? 0);
       assert.equal(resets, adopts ? 0 : 1, "one reset for a new version");
     });
     const quiet = { ...plainUp, forced: true, repeats: 1 };
@@ -42,16 +42,16 @@ export class Play {
   }
 
   async #step(step: Step): Promise<void> {
-    const { wishes } = this.#model;
+    const { wanted } = this.#model;
     switch (step.do) {
       case "edit":
-        wishes[step.name] = { ...this.#wish(step.name), ...step.change };
+        wanted[step.name] = { ...this.#desired(step.name), ...step.change };
         return;
       case "move":
-        wishes[step.name] = { ...this.#wish(step.name), databaseId: `${step.name}${step.databaseId}` };
+        wanted[step.name] = { ...this.#desired(step.name), databaseId: `${step.name}${step.databaseId}` };
         return;
       case "remove":
-        delete wishes[step.name];
+        delete wanted[step.name];
         return;
       case "wait":
         this.#engine.now += step.hours * 3_600_000;
@@ -74,7 +74,7 @@ export class Play {
     const coming = this.#coming(meets);
     const killed = this.#platform.begin(coming);
     const expected = this.#model.up(coming, options, this.#engine.now);
-    const results = await this.#engine.up(this.#model.wishes, killed, options);
+    const results = await this.#engine.up(this.#model.wanted, killed, options);
     assert.deepEqual(results, expected.results);
     assert.deepEqual(this.#platform.arrived, expected.arrived);
   }
@@ -90,21 +90,21 @@ export class Play {
       this.#model.memories = {};
       return this.#engine.destroy();
     }
-    const found = await this.#engine.preview(this.#model.wishes, step.versionIsKnown);
+    const found = await this.#engine.preview(this.#model.wanted, step.versionIsKnown);
     for (const name of names) {
-      const wish = this.#model.wishes[name];
-      if (!wish) continue;
+      const desired = this.#model.wanted[name];
+      if (!desired) continue;
       const memory = this.#model.memories[name];
-      const does: boolean = !step.versionIsKnown || !memory || dutyOf(memory, wish, this.#engine.now) !== "keep";
+      const does: boolean = !step.versionIsKnown || !memory || dutyOf(memory, desired, this.#engine.now) !== "keep";
       assert.equal(found[name], does, `the preview of ${name}`);
     }
   }
 
-  #wish(name: Name): Wish {
-    return this.#model.wishes[name] ?? { databaseId: `${name}1` };
+  #desired(name: Name): DesiredInputs {
+    return this.#model.wanted[name] ?? { databaseId: `${name}1` };
   }
 
-  #coming(meets: Readonly<Record<Name, readonly FateName[]>>): Record<string, readonly FateName[]> {
-    return Object.fromEntries(names.map((name) => [this.#wish(name).databaseId, meets[name]]));
+  #coming(meets: Readonly<Record<Name, readonly OutcomeName[]>>): Record<string, readonly OutcomeName[]> {
+    return Object.fromEntries(names.map((name) => [this.#desired(name).databaseId, meets[name]]));
   }
 }

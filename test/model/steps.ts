@@ -1,16 +1,16 @@
 import fc from "fast-check";
-import { type FateName, fateNames, fates } from "./fates";
+import { type OutcomeName, outcomeNames, outcomes } from "./outcomes";
 import { type UpOptions } from "./fakeEngine";
-import { type Name, names, type Wish } from "./wish";
+import { type Name, names, type DesiredInputs } from "./desiredInputs";
 
 /** One step of a sequence, in plain data: what a failure prints can be run again as it stands. */
 export type Step =
-  | ({ readonly do: "up"; readonly meets: Readonly<Record<Name, readonly FateName[]>> } & UpOptions)
+  | ({ readonly do: "up"; readonly meets: Readonly<Record<Name, readonly OutcomeName[]>> } & UpOptions)
   | { readonly do: "preview"; readonly versionIsKnown: boolean }
   | { readonly do: "refresh" }
   | { readonly do: "destroy" }
   /** The user edits the program: some arguments of a resource, or the whole of it (`undefined` takes it away). */
-  | { readonly do: "edit"; readonly name: Name; readonly change: Partial<Omit<Wish, "databaseId">> }
+  | { readonly do: "edit"; readonly name: Name; readonly change: Partial<Omit<DesiredInputs, "databaseId">> }
   | { readonly do: "move"; readonly name: Name; readonly databaseId: string }
   | { readonly do: "remove"; readonly name: Name }
   /** Negative where the clock is set back. */
@@ -18,8 +18,11 @@ export type Step =
   | { readonly do: "upgrade" };
 
 const name = fc.constantFrom(...names);
-const mostlyGood = fc.oneof(fc.constant<FateName>("good"), { weight: 2, arbitrary: fc.constantFrom(...fateNames) });
-const lost = fc.constantFrom(...fateNames.filter((fate) => fates[fate].verdict === "unknown"));
+const mostlyGood = fc.oneof(fc.constant<OutcomeName>("good"), {
+  weight: 2,
+  arbitrary: fc.constantFrom(...outcomeNames),
+});
+const lost = fc.constantFrom(...outcomeNames.filter((outcome) => outcomes[outcome].verdict === "unknown"));
 const meets = fc.oneof({ weight: 3, arbitrary: fc.array(mostlyGood, { minLength: 1, maxLength: 4 }) }, fc.tuple(lost));
 
 const version = fc.constantFrom(undefined, 1, "1", 2, "2", "02", 3);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { confirmed, dutyOf, type Memory, unconfirmed } from "../memory";
-import { type Wish } from "../wish";
+import { type DesiredInputs } from "../desiredInputs";
 import { type Fault, faults } from "./faults";
 import { type Done, Scene, type Seen } from "./scene";
 import { type Name, names, type Step } from "./steps";
@@ -11,7 +11,7 @@ type Memories = Partial<Record<Name, Memory | undefined>>;
 /** Runs a sequence with real processes. If a kill leaves open how far things came, the state decides. */
 export class Play {
   #memories: Memories = {};
-  readonly #wishes: All<Wish> = { a: { databaseId: "a" }, b: { databaseId: "b" }, c: { databaseId: "c" } };
+  readonly #wanted: All<DesiredInputs> = { a: { databaseId: "a" }, b: { databaseId: "b" }, c: { databaseId: "c" } };
 
   private constructor(private readonly scene: Scene) {}
 
@@ -33,11 +33,11 @@ export class Play {
   async #step(step: Step): Promise<void> {
     for (const name of names) {
       const version = step.versions[name];
-      if (version !== undefined) this.#wishes[name] = { databaseId: name, ...(version !== null && { version }) };
+      if (version !== undefined) this.#wanted[name] = { databaseId: name, ...(version !== null && { version }) };
     }
     const before = { ...this.#memories };
     const resets = this.#resets();
-    const done = await this.scene.run(this.#wishes, step);
+    const done = await this.scene.run(this.#wanted, step);
     const seen = await this.scene.see();
     const clean = !done.struck && (step.do !== "up" || names.every((name) => this.#endsWell(before[name], name, step)));
     // The process that was struck may have been done already.
@@ -75,8 +75,8 @@ export class Play {
   #afterUp(name: Name, step: Step, { lost, struck }: Done, seen: Seen | undefined, made: number, clean: boolean): void {
     const { gate, platform } = this.scene;
     const memory = this.#memories[name];
-    const wish = this.#wishes[name];
-    const due = dutyOf(memory, wish, 0) === "reset";
+    const desired = this.#wanted[name];
+    const due = dutyOf(memory, desired, 0) === "reset";
     const arrivals = gate.arrivals.filter((one) => one === name).length;
     const fault: Fault = faultOf(step, name);
     assert.ok(made <= (due ? 1 : 0), `${made} resets where ${due ? "one" : "none"} was due`);
@@ -89,8 +89,8 @@ export class Play {
     const wasAnswered = gate.answered.has(name) || (arrivals > 0 && fault.answer === "cut" && !struck);
     const mayBeSaved = arrivals > 0 && made + (fault.verdict === "unknown" ? 1 : 0) > 0;
     const mustBeSaved = mayBeSaved && wasAnswered && !lost;
-    if (mayBeSaved && fault.verdict !== "unknown") candidates.push(confirmed(memory, wish, 0, { password }));
-    if (mayBeSaved && (fault.verdict === "unknown" || struck)) candidates.push(unconfirmed(memory, wish));
+    if (mayBeSaved && fault.verdict !== "unknown") candidates.push(confirmed(memory, desired, 0, { password }));
+    if (mayBeSaved && (fault.verdict === "unknown" || struck)) candidates.push(unconfirmed(memory, desired));
     if (!mustBeSaved) candidates.push(...(memory ? [memory, { ...memory, initError: false }] : [undefined]));
     const match = matching(seen, candidates);
     if (match) this.#memories[name] = match;
@@ -99,7 +99,7 @@ export class Play {
 
   /** Whether the resource's part of an undisturbed `up` succeeds. */
   #endsWell(memory: Memory | undefined, name: Name, step: Step): boolean {
-    const duty = dutyOf(memory, this.#wishes[name], 0);
+    const duty = dutyOf(memory, this.#wanted[name], 0);
     if (duty === "stop") return false;
     return duty === "keep" || ["confirmed", "again"].includes(faultOf(step, name).verdict);
   }

@@ -2,7 +2,7 @@ import { localEngine, plainOutputs, resourceNamed } from "../../support/engine";
 import { EngineProcess } from "../../support/engineProcess";
 import { gatedScene } from "./gate";
 import { type Name, names, type Step, type Victim } from "./steps";
-import { type Wish } from "../wish";
+import { type DesiredInputs } from "../desiredInputs";
 
 /** A resource in the state, secrets in plain. */
 export interface Seen {
@@ -48,9 +48,12 @@ export class Scene {
     return this.setting.end();
   }
 
-  async run(wishes: Readonly<Record<Name, Wish>>, { do: operation, faults, strike, concurrency }: Step): Promise<Done> {
+  async run(
+    wanted: Readonly<Record<Name, DesiredInputs>>,
+    { do: operation, faults, strike, concurrency }: Step,
+  ): Promise<Done> {
     const { project } = this.setting;
-    project.rewrite(sourceOf(wishes));
+    project.rewrite(sourceOf(wanted));
     const done = { struck: false, lost: false, arrivedByThen: 0 };
     const hit = async (victim: Victim): Promise<boolean> => {
       done.struck = true;
@@ -96,7 +99,7 @@ export class Scene {
   }
 }
 
-function sourceOf(wishes: Readonly<Record<Name, Wish>>): string {
-  const lines = names.map((name) => `new PasswordRotation(${JSON.stringify(name)}, ${JSON.stringify(wishes[name])});`);
+function sourceOf(wanted: Readonly<Record<Name, DesiredInputs>>): string {
+  const lines = names.map((name) => `new PasswordRotation(${JSON.stringify(name)}, ${JSON.stringify(wanted[name])});`);
   return ['const { PasswordRotation } = require("pulumi-rekey");', ...lines].join("\n");
 }

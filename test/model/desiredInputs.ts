@@ -1,5 +1,5 @@
 /** The inputs of one resource in a program. */
-export interface Wish {
+export interface DesiredInputs {
   readonly databaseId: string;
   readonly version?: string | number | undefined;
   readonly triggers?: Readonly<Record<string, string | number | null>> | undefined;
@@ -13,10 +13,10 @@ export const hoursOf = { "12h": 12, P1D: 24, "7d": 168 } as const;
 /** Names of the resources that a program may have; each has databases of its own. */
 export const names = ["a", "b"] as const;
 export type Name = (typeof names)[number];
-export type Wishes = Partial<Record<Name, Wish>>;
+export type DesiredProgram = Partial<Record<Name, DesiredInputs>>;
 
 /** The model's own identity of a trigger; undefined if the program has neither a version nor triggers. */
-export function triggerOf({ version, triggers = {} }: Wish): string | undefined {
+export function triggerOf({ version, triggers = {} }: DesiredInputs): string | undefined {
   const said = Object.entries(triggers).filter(([, value]) => value !== null);
   if (version === undefined && said.length === 0) return undefined;
   const lines = said.map(([name, value]) => `${name}=${value}`).sort();

@@ -1,7 +1,7 @@
 import { type DatabaseState } from "./fakePlatform";
 
 /** What happens to a reset. `verdict` is what its sender can know afterwards. */
-export interface Fate {
+export interface ResetOutcome {
   /** `again`: it was certainly not applied, and may be tried again. */
   readonly verdict: "confirmed" | "unknown" | "refused" | "again" | "killed";
   /** Whether the platform sees the request. Default: true. */
@@ -35,7 +35,7 @@ const notSent = { verdict: "refused", applies: false, arrives: false } as const;
 const killed = { verdict: "killed", applies: false } as const;
 
 /** Everything that may happen to a reset, by name. */
-export const fates = {
+export const outcomes = {
   good,
   // The record is usable in part: the reset has happened.
   "a field missing": { ...good, body: answered(without("region")) },
@@ -87,11 +87,11 @@ export const fates = {
   "killed when refused": { ...refused, status: 422, engineEnds: "unsaved" },
   "killed when unconfirmed": { ...unknown, status: 502, engineEnds: "unsaved" },
   "killed when saved": { ...good, engineEnds: "saved" },
-} as const satisfies Record<string, Fate>;
+} as const satisfies Record<string, ResetOutcome>;
 
-export type FateName = keyof typeof fates;
+export type OutcomeName = keyof typeof outcomes;
 
-export const fateNames = Object.keys(fates) as FateName[];
+export const outcomeNames = Object.keys(outcomes) as OutcomeName[];
 
 /** Attempts that one call may make. */
 export const attempts = 3;
