@@ -19,6 +19,7 @@ export type PasswordVerificationArgs = PasswordVerificationOptions &
     | {
         /** The rotation to verify. */
         rotation: PasswordRotation;
+        /** Not together with `rotation`. */
         fleet?: undefined;
       }
     | {
@@ -26,6 +27,7 @@ export type PasswordVerificationArgs = PasswordVerificationOptions &
          * The fleet to verify. It needs `includeRecords: true`, or a `host` without `{endpoint}` and a `port`.
          */
         fleet: PasswordRotationFleet;
+        /** Not together with `fleet`. */
         rotation?: undefined;
       }
   );
