@@ -7,6 +7,7 @@ import { type Applied, type CheckFailure, type Difference } from "./lifecycle/re
 import * as flowControlResetHandler from "./lifecycle/flowControlReset";
 import * as passwordRotationHandler from "./lifecycle/passwordRotation";
 import * as passwordRotationShardHandler from "./lifecycle/passwordRotationShard";
+import * as passwordVerificationHandler from "./lifecycle/passwordVerification";
 import { type Session, sessionFromSettings } from "./lifecycle/session";
 import { oldestPulumi } from "./version";
 
@@ -158,6 +159,9 @@ export const passwordRotation = adapter(passwordRotationHandler, "databaseId");
 
 /** The provider of the shards of a `PasswordRotationFleet`. */
 export const passwordRotationShard = adapter(passwordRotationShardHandler, "shard");
+
+/** The provider of `PasswordVerification`. */
+export const passwordVerification = adapter(passwordVerificationHandler, "subject");
 
 /** The provider of `FlowControlReset`. */
 export const flowControlReset = adapter(flowControlResetHandler, "flowControlKey");

@@ -19,6 +19,8 @@ export const platforms: ReadonlyMap<string, PlatformPreset> = new Map([
         resetPasswordPath: "/v2/redis/reset-password/{id}",
         // Clears the rate count and its period, and leaves the parallelism count.
         flowControlResetAction: "resetRate",
+        // For an endpoint that is a slug; a full host name is used unchanged.
+        databaseHost: "{endpoint}.upstash.io",
       },
       variables: {
         username: "UPSTASH_EMAIL",

@@ -1,6 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { z } from "zod";
+import { defaultDatabaseHost, isLoopback, whatIsWrongWithHostTemplate } from "./api/endpoint";
 import { SettingsError } from "./api/errors";
 import { engineCommands } from "./engineCommands";
 import { platforms } from "./platforms";
@@ -15,6 +16,7 @@ const shownNames: readonly string[] = ["deadlineSeconds", "maxConcurrency", "req
 export const settingDefaults = {
   resetPasswordPath: "/v2/keyvalue/reset-password/{id}",
   flowControlResetAction: "reset",
+  databaseHost: defaultDatabaseHost,
   deadlineSeconds: 60,
   maxConcurrency: 8,
 } as const;
@@ -57,6 +59,11 @@ const schemas = {
     .refine((path) => path.split("{id}").length === 2, "must contain {id} once"),
   /** Last part of the path of a flow-control reset. Default: `reset`. */
   flowControlResetAction: z.string().regex(/^[A-Za-z][\w-]*$/, "must be one word"),
+  /** Host of a database, with `{endpoint}` and `{id}` of its record. Default: `{endpoint}`. */
+  databaseHost: z.string().superRefine((host, context) => {
+    const wrong = whatIsWrongWithHostTemplate(host);
+    if (wrong) context.addIssue(wrong);
+  }),
   /** Seconds until a request fails, retries included. Default: 60. */
   deadlineSeconds: number(seconds, "must be a number of seconds"),
   /** Requests that run at the same time. Default: 8. */
@@ -170,10 +177,6 @@ function whatIsWrongWithAddress(url: URL): string | undefined {
   if (url.username || url.password) return "must not contain credentials";
   if (url.search || url.hash) return "must not contain a query or a fragment";
   return undefined;
-}
-
-function isLoopback(hostname: string): boolean {
-  return hostname === "localhost" || hostname === "[::1]" || /^127(\.\d{1,3}){3}$/.test(hostname);
 }
 
 function protocolOf(written: string): string {

@@ -15,6 +15,7 @@ export { type DatabaseRecord } from "../provider/records/database";
 export { type FlowControlKey, type GlobalParallelism } from "../provider/records/flowControl";
 export { type FleetOutcome } from "../provider/lifecycle/resource";
 export { type Outcome, type RotationReason } from "../provider/rotation/planRotation";
+export { type ConnectionArgs } from "./connection";
 export { type DataSourceOptions } from "./dataSource";
 export { type FleetDatabaseArgs, type FleetDatabases } from "./fleetDatabases";
 export { type FleetCredentials, type FleetDatabase, type FleetRecord } from "./fleetOutputs";
@@ -34,3 +35,8 @@ export {
 export { getGlobalParallelism, getGlobalParallelismOutput } from "./getGlobalParallelism";
 export { type OutputsOf, PasswordRotation, type PasswordRotationArgs } from "./passwordRotation";
 export { PasswordRotationFleet, type PasswordRotationFleetArgs } from "./passwordRotationFleet";
+export {
+  PasswordVerification,
+  type PasswordVerificationArgs,
+  type PasswordVerificationOptions,
+} from "./passwordVerification";

@@ -3,6 +3,7 @@ import { databaseFields, type DatabaseRecord } from "../provider/records/databas
 import { secretPasswordRotationOutputs } from "../provider/lifecycle/resource";
 import { type Outcome, type RotationReason } from "../provider/rotation/planRotation";
 import { type Fields, type FieldValue } from "../provider/records/fields";
+import { type ConnectionArgs, connectionOf, rememberConnection, splitConnection, urlFor } from "./connection";
 import { DynamicResource, isOfType } from "./dynamicResource";
 import { nextRotation } from "./nextRotation";
 import { ownersFor } from "./owners";
@@ -14,7 +15,7 @@ const type = "PasswordRotation";
 export type OutputsOf<F extends Fields> = { readonly [K in keyof F]: pulumi.Output<FieldValue<F[K]> | undefined> };
 
 /** The arguments of `PasswordRotation`. */
-export interface PasswordRotationArgs {
+export interface PasswordRotationArgs extends ConnectionArgs {
   /** Id of the database. Changing it replaces the resource, and so resets the other database. */
   databaseId: pulumi.Input<string>;
   /**
@@ -101,8 +102,10 @@ export class PasswordRotation extends DynamicResource {
    */
   constructor(name: string, args: PasswordRotationArgs, options?: pulumi.CustomResourceOptions) {
     const owners = ownersFor(type, name, args.databaseId, options?.parent);
-    const inputs = { ...undefinedOutputs, ...args, ...owners };
+    const [connection, rotation] = splitConnection(args);
+    const inputs = { ...undefinedOutputs, ...rotation, ...owners };
     super(type, "passwordRotation", name, inputs, secretPasswordRotationOutputs, options);
+    rememberConnection(this, connection);
     // The provider fails an unconfirmed reset, unless the former outputs are too large for its error. The run then
     // fails here, and nothing uses the former credentials.
     const known = this.outcome.apply((outcome) => requireKnown(outcome, name));
@@ -113,6 +116,20 @@ export class PasswordRotation extends DynamicResource {
     this.nextRotationAt = pulumi
       .all([this.rotatedAt, this.adoptedAt, args.rotateEvery])
       .apply(([rotatedAt, adoptedAt, every]) => nextRotation(rotatedAt ?? adoptedAt, every));
+  }
+
+  /**
+   * The URL with which clients of Redis connect: `rediss://user:password@host:port`, or `redis://` without TLS.
+   * Undefined if the platform sent no password. Secret, and not saved: it is derived from the saved outputs and the
+   * arguments `host`, `port`, `tls` and `username`.
+   */
+  get connectionUrl(): pulumi.Output<string | undefined> {
+    const { databaseId, record, password } = this;
+    return pulumi.secret(
+      pulumi
+        .all([databaseId, record, password, connectionOf(this)])
+        .apply(([id, saved, known, connection]) => urlFor({ databaseId: id, record: saved }, connection, known)),
+    );
   }
 
   /** Whether an object is a PasswordRotation, even from another copy of this package. */

@@ -1,5 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { shardOf } from "../provider/rotation/fleets";
+import { type ConnectionArgs, connectionOf, rememberConnection, splitConnection, urlFor } from "./connection";
 import { type FleetDatabases, type NamedDatabase, readFleetDatabases } from "./fleetDatabases";
 import {
   credentialsOf,
@@ -24,7 +25,7 @@ import { PasswordRotationShard } from "./passwordRotationShard";
 const type = "rekey:index:PasswordRotationFleet";
 
 /** The arguments of `PasswordRotationFleet`. */
-export interface PasswordRotationFleetArgs {
+export interface PasswordRotationFleetArgs extends ConnectionArgs {
   /**
    * The databases: a list of ids, or a map from names to ids or `{ databaseId, version, triggers }`. Adding one resets
    * (or adopts) only that one. Removing one sends nothing. The order and the names do not matter.
@@ -115,8 +116,10 @@ export class PasswordRotationFleet extends pulumi.ComponentResource<Made> {
    */
   constructor(name: string, args: PasswordRotationFleetArgs, options?: pulumi.ComponentResourceOptions) {
     requirePackageForHost();
+    const [connection, inputs] = splitConnection(args);
     // Enumerable properties would be saved once more, as the component's own inputs.
-    super(type, name, Object.defineProperty({}, "args", { value: args }), options);
+    super(type, name, Object.defineProperty({}, "args", { value: inputs }), options);
+    rememberConnection(this, connection);
     const made = this.getData();
     const states = pulumi.output(made.then((parts) => parts.states));
     this.credentials = pulumi.output(made.then((parts) => parts.credentials));
@@ -130,6 +133,24 @@ export class PasswordRotationFleet extends pulumi.ComponentResource<Made> {
       .all([states, args.rotateEvery])
       .apply(([all, every]) => nextRotation(oldestOf(all), every));
     if (!pulumi.runtime.isDryRun()) states.apply((all) => requireAllDone(name, all));
+  }
+
+  /**
+   * The URL with which clients of Redis connect to each database, by its name. Databases without a known password are
+   * left out. Secret, and not saved: it is derived from the saved outputs and the arguments `host`, `port`, `tls` and
+   * `username`. It needs `includeRecords: true`, or a `host` without `{endpoint}` and a `port`.
+   */
+  get connectionUrls(): pulumi.Output<Record<string, string>> {
+    const { databases, credentials, records } = this;
+    return pulumi.secret(
+      pulumi.all([databases, credentials, records, connectionOf(this)]).apply(([all, secrets, saved, connection]) => {
+        const entries = Object.entries(all).flatMap(([name, { databaseId }]) => {
+          const url = urlFor({ databaseId, record: saved?.[name]?.record }, connection, secrets[name]?.password);
+          return url === undefined ? [] : [[name, url] as const];
+        });
+        return Object.fromEntries(entries);
+      }),
+    );
   }
 
   /** Creates the shards. Called by the base class before this constructor continues. */

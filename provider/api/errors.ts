@@ -20,6 +20,7 @@ export const errorCodes = [
   "REKEY_RESET_LIMIT",
   "REKEY_STATE_UNREADABLE",
   "REKEY_FLEET_INCOMPLETE",
+  "REKEY_VERIFICATION_FAILED",
   "REKEY_INTERNAL",
 ] as const;
 
@@ -110,6 +111,18 @@ export class RefusedError extends RekeyError {
     why: string,
   ) {
     super(code, `The password of database ${JSON.stringify(databaseId)} was not reset, and nothing was sent: ${why}.`);
+  }
+}
+
+/** The new password of one or more databases could not be verified. Nothing was sent to the platform. */
+export class VerificationError extends RekeyError {
+  readonly delivery = "not sent";
+
+  constructor(happened: string, advice: string) {
+    super(
+      "REKEY_VERIFICATION_FAILED",
+      `${happened}\nThe rotation itself is saved. The next \`up\` verifies again, and resets nothing for it. ${advice}`,
+    );
   }
 }
 

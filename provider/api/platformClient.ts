@@ -1,5 +1,6 @@
 import { settingDefaults, type Settings } from "../settings";
 import { Connections } from "./connections";
+import { DatabaseProbe, type ProbeRequest, type ProbeResult } from "./databaseProbe";
 import { Databases } from "./databases";
 import { FlowControl } from "./flowControl";
 import { RequestQueue, ResetCount } from "./requestQueue";
@@ -9,6 +10,7 @@ import { HttpRequester, managementService, queueService, type RequesterOptions, 
 export class PlatformClient {
   #databases: Databases | undefined;
   #flowControl: FlowControl | undefined;
+  #probe: DatabaseProbe | undefined;
   readonly #resets = new ResetCount();
   #shared: { queue: RequestQueue; connections: Connections } | undefined;
 
@@ -48,6 +50,21 @@ export class PlatformClient {
   queueWithin(concurrency = Infinity): RequestQueue {
     return new RequestQueue({ maxConcurrency: Math.min(concurrency, this.#maxConcurrency) }, this.#resets);
   }
+
+  /**
+   * Tries a credential at a database.
+   *
+   * @throws SettingsError if rekey:proxy or rekey:caFile cannot be used
+   */
+  readonly probe = (request: ProbeRequest): Promise<ProbeResult> => {
+    this.#probe ??= new DatabaseProbe({
+      proxy: this.settings.get("proxy"),
+      extraCertificates: this.settings.get("caFile"),
+      secrets: this.settings.secrets,
+      beforeProbe: this.beforeReset,
+    });
+    return this.#probe.probe(request);
+  };
 
   get #maxConcurrency(): number {
     return this.settings.get("maxConcurrency") ?? settingDefaults.maxConcurrency;

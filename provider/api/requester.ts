@@ -51,6 +51,17 @@ export function queueService(baseUrl: string, token: string): Service {
   };
 }
 
+/** The REST interface of one database. */
+export function restService(baseUrl: string, token: string): Service {
+  return {
+    baseUrl,
+    authorization: `Bearer ${token}`,
+    addressSetting: "host",
+    pathSetting: "rekey:databaseHost",
+    credentialSettings: "host",
+  };
+}
+
 export interface ApiRequest extends Pick<RequestFacts, "purpose" | "consequences"> {
   readonly method: "GET" | "POST";
   /** Path below the service's address, its parts already encoded. */

@@ -105,6 +105,15 @@ export const passwordRotationShardInputs: InputTable = {
   },
 };
 
+export const passwordVerificationInputs: InputTable = {
+  required: ["subject", "targets"],
+  schemas: {
+    subject: hidden,
+    targets: hidden,
+    withinSeconds: z.number(expected("a number of seconds")).positive("must be above 0"),
+  },
+};
+
 export const flowControlResetInputs: InputTable = {
   required: ["flowControlKey"],
   schemas: { flowControlKey: pathPart, ...trigger },

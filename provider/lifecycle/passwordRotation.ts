@@ -1,5 +1,11 @@
 import { RefusedError, RekeyError, UnconfirmedError, withCode } from "../api/errors";
-import { planRotation, type RotationPlan, type RotationReason, type DesiredRotation } from "../rotation/planRotation";
+import {
+  overdueNotice,
+  planRotation,
+  type RotationPlan,
+  type RotationReason,
+  type DesiredRotation,
+} from "../rotation/planRotation";
 import { canonicalTrigger, compareTrigger, isNoTrigger, markTrigger } from "../rotation/trigger";
 import {
   type Applied,
@@ -37,7 +43,7 @@ export function check(inputs: PasswordRotationInputs, unknown: ReadonlySet<strin
 export function diff(saved: PasswordRotationOutputs, inputs: PasswordRotationInputs, session: Session): Difference {
   if (saved.databaseId !== inputs.databaseId) return { changes: true, replaces: ["databaseId"] };
   const plan = planRotation(saved, inputs, session.options.now());
-  const notice = noticeOf(plan, inputs);
+  const notice = noticeOf(plan, inputs, session.options.now());
   return { changes: plan.do !== "keep", ...(notice !== undefined && { notice }) };
 }
 
@@ -174,12 +180,17 @@ function appliedMark(saved: PasswordRotationOutputs | undefined, inputs: Passwor
 }
 
 /** Explains a reset that the user did not request by a changed trigger. */
-function noticeOf(plan: RotationPlan, { databaseId, rotateEvery }: PasswordRotationInputs): string | undefined {
+function noticeOf(
+  plan: RotationPlan,
+  { databaseId, rotateEvery }: PasswordRotationInputs,
+  now: Date,
+): string | undefined {
   const database = `database ${JSON.stringify(databaseId)}`;
   if (plan.do === "refuse") return `The password of ${database} will not be reset: ${plan.why}.`;
   if (plan.do !== "reset") return undefined;
   if (plan.reason === "schedule") {
-    return `The password of ${database} is due for a reset: it was last reset at ${plan.since}, and rotateEvery is ${rotateEvery}.`;
+    const late = overdueNotice([plan], String(rotateEvery), now);
+    return `The password of ${database} is due for a reset: it was last reset at ${plan.since}, and rotateEvery is ${rotateEvery}.${late}`;
   }
   if (plan.reason === "unconfirmed") {
     return `The password of ${database} will be reset once more: the last reset was not confirmed, so its credentials are unknown.`;

@@ -88,6 +88,21 @@ export const secretPasswordRotationShardOutputs = [
   "secrets",
 ] as const satisfies readonly (keyof PasswordRotationShardOutputs)[];
 
+/** What a PasswordVerification saves. */
+export interface PasswordVerificationOutputs {
+  readonly subject: string;
+  readonly verified: boolean;
+  readonly verifiedAt?: string;
+  readonly formerRefused?: boolean;
+  /** JSON text of the databases with the credentials that were verified. */
+  readonly targets: string;
+}
+
+/** Outputs that are always secret. */
+export const secretPasswordVerificationOutputs = [
+  "targets",
+] as const satisfies readonly (keyof PasswordVerificationOutputs)[];
+
 /** What a FlowControlReset saves. */
 export interface FlowControlResetOutputs {
   readonly flowControlKey: string;

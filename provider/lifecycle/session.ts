@@ -1,17 +1,20 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { RefusedError } from "../api/errors";
 import { type PlatformClient } from "../api/platformClient";
 import { type RequesterOptions } from "../api/requester";
 import { type RequestQueue } from "../api/requestQueue";
 import { type Settings } from "../settings";
 import { type Applied, type PasswordRotationOutputs } from "./resource";
+import { type Timer } from "./verification";
 
 /** What a session depends on. */
 export interface SessionOptions {
   /** The platform's operations; getters, so that a missing setting fails only the calls that need it. */
-  readonly platform: Pick<PlatformClient, "databases" | "flowControl" | "queueWithin">;
+  readonly platform: Pick<PlatformClient, "databases" | "flowControl" | "probe" | "queueWithin">;
   /** Password resets that one run may send; no limit if undefined. */
   readonly maxResets: () => number | undefined;
   readonly now: () => Date;
+  readonly timer: Timer;
   /** Shows the user a line during the run. */
   readonly log: (line: string) => void;
 }
@@ -173,6 +176,7 @@ export function sessionFromSettings(
     },
     maxResets: () => getSettings().get("maxResetsPerRun"),
     now: () => new Date(),
+    timer: { now: () => performance.now(), sleep },
     log: (line) => console.error(line),
   });
 }

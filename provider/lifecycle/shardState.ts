@@ -1,6 +1,7 @@
 import { StateError } from "../api/errors";
 import { engineCommands } from "../engineCommands";
 import { isObject } from "../records/fields";
+import { overdueNotice } from "../rotation/planRotation";
 import {
   type FleetDatabaseSecrets,
   type FleetDatabaseState,
@@ -41,8 +42,8 @@ export function closeShard(shard: string, states: readonly FleetDatabaseState[])
   };
 }
 
-/** A damaged state can contain anything. */
-function parsed(text: unknown): unknown {
+/** Parses a saved text. A damaged state can contain anything. */
+export function parsed(text: unknown): unknown {
   try {
     return JSON.parse(String(text));
   } catch {
@@ -50,7 +51,8 @@ function parsed(text: unknown): unknown {
   }
 }
 
-function byId<T extends { readonly databaseId: string }>(list: unknown, output: string): Map<string, T> {
+/** A saved list by the databases' ids. @throws StateError if it is damaged */
+export function byId<T extends { readonly databaseId: string }>(list: unknown, output: string): Map<string, T> {
   const sound = Array.isArray(list) && list.every((one) => isObject(one) && typeof one["databaseId"] === "string");
   const all = sound ? (list as T[]) : [];
   const states = new Map(all.map((state) => [state.databaseId, state]));
@@ -71,15 +73,21 @@ const named = 5;
 export function shardNotice(
   planned: readonly PlannedDatabase[],
   { fleet, shard, rotateEvery }: Pick<PasswordRotationShardInputs, "fleet" | "shard" | "rotateEvery">,
+  now: Date,
 ): string | undefined {
-  const idsOf = new Map<string, string[]>();
-  for (const { plan, desired } of planned) {
-    const what = whatIsPlanned(plan, rotateEvery);
-    if (what !== undefined) idsOf.set(what, [...(idsOf.get(what) ?? []), desired.databaseId]);
+  const groups = new Map<string, PlannedDatabase[]>();
+  for (const one of planned) {
+    const what = whatIsPlanned(one.plan, rotateEvery);
+    if (what !== undefined) groups.set(what, [...(groups.get(what) ?? []), one]);
   }
-  if (idsOf.size === 0) return undefined;
+  if (groups.size === 0) return undefined;
   const of = `PasswordRotationFleet ${JSON.stringify(fleetName(fleet))}, shard ${shard}, ${planned.length} in all`;
-  return [...idsOf].map(([what, ids]) => `${of}: ${ids.length} ${what}: ${listed(ids)}.`).join("\n");
+  const lines = [...groups].map(([what, group]) => {
+    const ids = group.map(({ desired }) => desired.databaseId);
+    const plans = group.map(({ plan }) => plan);
+    return `${of}: ${ids.length} ${what}: ${listed(ids)}.${overdueNotice(plans, String(rotateEvery), now)}`;
+  });
+  return lines.join("\n");
 }
 
 function whatIsPlanned(plan: PlannedDatabase["plan"], rotateEvery: unknown): string | undefined {

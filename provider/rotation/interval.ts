@@ -29,6 +29,26 @@ export function readInterval(written: string): luxon.Duration {
   return duration;
 }
 
+/**
+ * How late a due rotation is, if it is late by more than a tenth of its interval: `3 days`.
+ *
+ * @param last time of the last rotation (ISO 8601)
+ */
+export function overdue(last: string, written: string, now: Date): string | undefined {
+  const due = dueAt(last, written).getTime();
+  const late = now.getTime() - due;
+  if (late <= (due - Date.parse(last)) / 10) return undefined;
+  const [unit = "second", milliseconds = 1000] = unitsOfTime.find(([, length]) => late >= length) ?? [];
+  const count = Math.floor(late / milliseconds);
+  return `${count} ${unit}${count === 1 ? "" : "s"}`;
+}
+
+const unitsOfTime = [
+  ["day", 86_400_000],
+  ["hour", 3_600_000],
+  ["minute", 60_000],
+] as const;
+
 /** The time at which a rotation is due: `written` after the last one. */
 export function dueAt(last: string, written: string): Date {
   const from = calendar().DateTime.fromISO(last, { zone: "utc" });

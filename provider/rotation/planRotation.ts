@@ -1,5 +1,5 @@
 import { type ErrorCode } from "../api/errors";
-import { dueAt } from "./interval";
+import { dueAt, overdue } from "./interval";
 import { compareTrigger, isNoTrigger, type Trigger } from "./trigger";
 
 /** The state of the password: it was reset, it was left unchanged, or the result is unknown. */
@@ -77,6 +77,14 @@ function planScheduled(saved: RotationState, rotateEvery: string, now: Date): Ro
   const last = saved[output];
   if (!isWholeTime(last)) return refuseUnreadable(output);
   return dueAt(last, rotateEvery) <= now ? { do: "reset", reason: "schedule", since: last } : keep;
+}
+
+/** One more sentence for the notice of scheduled resets, if one of them is overdue: how late the oldest is. */
+export function overdueNotice(plans: readonly RotationPlan[], rotateEvery: string, now: Date): string {
+  const since = plans.flatMap((plan) => (plan.do === "reset" && plan.since !== undefined ? [plan.since] : []));
+  const [oldest] = since.sort();
+  const late = oldest === undefined ? undefined : overdue(oldest, rotateEvery, now);
+  return late === undefined ? "" : ` The ${since.length > 1 ? "oldest " : ""}rotation is ${late} late.`;
 }
 
 /** Whether a time is complete. A truncated one could be read as an earlier time, and so cause a reset. */

@@ -145,9 +145,11 @@ export class FakeEngine {
   #host(limit?: number): Provider {
     const flowControl = undefined as unknown as FlowControl;
     const queueWithin = (): never => assert.fail("there is no fleet here");
-    const platform = { databases: new Databases(this.platform), flowControl, queueWithin };
+    const probe = (): never => assert.fail("nothing is verified here");
+    const timer = { now: () => this.now, sleep: probe };
+    const platform = { databases: new Databases(this.platform), flowControl, queueWithin, probe };
     const log = (line: string) => this.said.push(line);
-    const session = new Session({ platform, maxResets: () => limit, now: () => new Date(this.now), log });
+    const session = new Session({ platform, maxResets: () => limit, now: () => new Date(this.now), timer, log });
     return freshHost(session, log).passwordRotation;
   }
 }

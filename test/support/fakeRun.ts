@@ -1,3 +1,4 @@
+import { type ProbeRequest, type ProbeResult } from "../../provider/api/databaseProbe";
 import { type Databases } from "../../provider/api/databases";
 import { NotSentError, RejectedError, UnconfirmedError } from "../../provider/api/errors";
 import { type FlowControl } from "../../provider/api/flowControl";
@@ -26,6 +27,13 @@ export class FakeRun {
   readonly said: string[] = [];
   time = new Date("2026-11-21T12:00:00.000Z");
   maxResets: number | undefined;
+  /** Credentials that were tried, in order. */
+  readonly probes: ProbeRequest[] = [];
+  /** Milliseconds that were waited, one entry for each wait; nothing really waits. */
+  readonly waits: number[] = [];
+  elapsedMs = 0;
+  /** What a database does with a credential. */
+  probe: (request: ProbeRequest) => ProbeResult = () => ({ is: "accepted" });
   /** Returns the response to a password reset; called after the reset is recorded. */
   answer: (id: string) => Partial<DatabaseResponse> | Error = (id) => ({
     record: { databaseId: id, port: this.resets.length },
@@ -63,9 +71,20 @@ export class FakeRun {
         databases: databases as unknown as Databases,
         flowControl: flowControl as unknown as FlowControl,
         queueWithin: (maxConcurrency = 8) => new RequestQueue({ maxConcurrency }),
+        probe: async (request) => {
+          this.probes.push(request);
+          return this.probe(request);
+        },
       },
       maxResets: () => this.maxResets,
       now: () => this.time,
+      timer: {
+        now: () => this.elapsedMs,
+        sleep: async (milliseconds) => {
+          this.waits.push(milliseconds);
+          this.elapsedMs += milliseconds;
+        },
+      },
       log: (line) => this.said.push(line),
     });
   }

@@ -15,6 +15,7 @@ export const projectRoot = resolve(__dirname, "../..");
 export const providerTexts = {
   passwordRotation: 'exports.handler=()=>require("pulumi-rekey/provider").passwordRotation',
   passwordRotationShard: 'exports.handler=()=>require("pulumi-rekey/provider").passwordRotationShard',
+  passwordVerification: 'exports.handler=()=>require("pulumi-rekey/provider").passwordVerification',
   flowControlReset: 'exports.handler=()=>require("pulumi-rekey/provider").flowControlReset',
 };
 

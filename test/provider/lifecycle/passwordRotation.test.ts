@@ -87,6 +87,16 @@ describe("lifecycle: PasswordRotation", () => {
     assert.deepEqual(diffOf(outputs, { ...v1, rotateEvery: "1d" }), { changes: false });
   });
 
+  it("reports how late it is if no run came in time", async () => {
+    const daily = { ...v1, rotateEvery: "10d" };
+    const saved = await up(daily);
+    fake.time = new Date("2026-12-02T12:00:00.000Z");
+    assert.doesNotMatch(diffOf(saved, daily).notice ?? "", / late/);
+    fake.time = new Date("2026-12-04T13:00:00.000Z");
+    assert.match(diffOf(saved, daily).notice ?? "", /is due .* rotateEvery is 10d\. The rotation is 3 days late\.$/);
+    assert.doesNotMatch(diffOf(saved, { ...daily, version: 2 }).notice ?? "", / late/);
+  });
+
   it("is replaced by another database, and by nothing else", async () => {
     const saved = await up(v1);
     assert.deepEqual(diffOf(saved, { databaseId: "other" }), { changes: true, replaces: ["databaseId"] });

@@ -82,6 +82,20 @@ describe("lifecycle: PasswordRotationShard", () => {
     assert.match(notice ?? "", /: 7 .*: "a", "b", "c", "d", "e" and 2 more\.$/);
   });
 
+  it("reports how late the oldest scheduled rotation is, with its reason", async () => {
+    const daily = { version: 1, rotateEvery: "10d" };
+    const saved = await up(inputsFor("a", daily));
+    fake.time = new Date("2026-11-22T12:00:00.000Z");
+    const both = await up(inputsFor("ab", daily), saved);
+    fake.time = new Date("2026-12-04T12:00:00.000Z");
+    const { notice } = diffOf(both, inputsFor("abc", daily));
+    const of = 'PasswordRotationFleet "caches", shard 07, 3 in all';
+    assert.deepEqual(notice?.split("\n"), [
+      `${of}: 2 due to be reset by rotateEvery (10d): "a", "b". The oldest rotation is 3 days late.`,
+      `${of}: 1 to be reset for the first time: "c".`,
+    ]);
+  });
+
   it("rotates, adds and removes single databases, and names them", async () => {
     const saved = await up(inputsFor("ab", { version: 1 }));
     const databases = [{ databaseId: "b", version: 7 }, { databaseId: "c" }];

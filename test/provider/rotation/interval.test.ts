@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { dueAt, readInterval } from "../../../provider/rotation/interval";
+import { dueAt, overdue, readInterval } from "../../../provider/rotation/interval";
 
 const newYear = "2026-01-01T00:00:00.000Z";
 const due: readonly (readonly [last: string, every: string, due: string])[] = [
@@ -33,6 +33,22 @@ describe("rotation: interval", () => {
         () => readInterval(written),
         (error: Error) => error.message.startsWith(JSON.stringify(written)) && /duration/.test(error.message),
       );
+    });
+  }
+
+  const late: readonly (readonly [every: string, now: string, late: string | undefined])[] = [
+    ["30d", "2026-01-30T00:00:00.000Z", undefined],
+    ["30d", "2026-02-03T00:00:00.000Z", undefined],
+    ["30d", "2026-02-03T00:00:00.001Z", "3 days"],
+    ["10d", "2026-01-12T12:00:00.000Z", "1 day"],
+    ["1d", "2026-01-02T05:59:00.000Z", "5 hours"],
+    ["1h", "2026-01-01T01:59:59.000Z", "59 minutes"],
+    ["5s", "2026-01-01T00:00:06.000Z", "1 second"],
+    ["P1M", "2026-02-04T02:24:00.001Z", "3 days"],
+  ];
+  for (const [every, now, expected] of late) {
+    it(`of ${every} is ${expected ?? "not"} overdue at ${now}`, () => {
+      assert.equal(overdue(newYear, every, new Date(now)), expected);
     });
   }
 

@@ -1,0 +1,148 @@
+import * as pulumi from "@pulumi/pulumi";
+import { type Credential } from "../provider/api/databaseProbe";
+import { type LocatedDatabase } from "../provider/api/endpoint";
+import { type VerificationTarget } from "../provider/lifecycle/passwordVerification";
+import { secretPasswordVerificationOutputs } from "../provider/lifecycle/resource";
+import {
+  type Connection,
+  type ConnectionArgs,
+  connectionOf,
+  endpointFor,
+  splitConnection,
+  usernameFor,
+} from "./connection";
+import { DynamicResource, isOfType } from "./dynamicResource";
+import { valueOnly } from "./owners";
+import { type PasswordRotation } from "./passwordRotation";
+import { type PasswordRotationFleet } from "./passwordRotationFleet";
+import { runError } from "./runError";
+
+const type = "PasswordVerification";
+
+/** The arguments of `PasswordVerification`: either `rotation` or `fleet`. */
+export type PasswordVerificationArgs = PasswordVerificationOptions &
+  (
+    | {
+        /** The rotation to verify. */
+        rotation: PasswordRotation;
+        fleet?: undefined;
+      }
+    | {
+        /**
+         * The fleet to verify. It needs `includeRecords: true`, or a `host` without `{endpoint}` and a `port`.
+         */
+        fleet: PasswordRotationFleet;
+        rotation?: undefined;
+      }
+  );
+
+/** The optional arguments of `PasswordVerification`. Those of the connection have precedence over the rotation's. */
+export interface PasswordVerificationOptions extends ConnectionArgs {
+  /**
+   * Seconds for which the verification is repeated, for all databases together, because platforms apply a reset with a
+   * delay. Each database gets at least one attempt.
+   *
+   * @default 30
+   */
+  withinSeconds?: pulumi.Input<number> | undefined;
+}
+
+/**
+ * Verifies after each rotation that the database accepts the new password and refuses the former one. It connects by the
+ * Redis protocol and sends `AUTH` and `PING` only, or `PING` over HTTPS if the platform sent a REST token and no
+ * password. A failed verification fails the run; the next `up` verifies again and resets nothing. Previews, refresh and
+ * destroy contact nothing.
+ *
+ * @example
+ * ```ts
+ * const rotation = new PasswordRotation("sessions", { databaseId: "db-sessions", rotateEvery: "30d" });
+ * const verification = new PasswordVerification("sessions", { rotation });
+ * export const verifiedAt = verification.verifiedAt;
+ * ```
+ */
+export class PasswordVerification extends DynamicResource {
+  /** Whether the current password of each database was verified; false if the platform sent no credential. */
+  declare readonly verified: pulumi.Output<boolean>;
+  /** Time of the last verification (ISO 8601, UTC). */
+  declare readonly verifiedAt: pulumi.Output<string | undefined>;
+  /** `true` if the database refused the former password; undefined if this resource knows no former password. */
+  declare readonly formerRefused: pulumi.Output<boolean | undefined>;
+
+  /**
+   * @param name unique name of the resource in its stack
+   * @throws RunError if Pulumi's provider host cannot find or configure this package, and for the options `import` and
+   * `id`.
+   */
+  constructor(name: string, args: PasswordVerificationArgs, options?: pulumi.CustomResourceOptions) {
+    const [connection, { rotation, fleet, withinSeconds }] = splitConnection(args);
+    const [subject, targets] = rotation
+      ? [rotation.databaseId, targetOf(rotation, connection)]
+      : fleet
+        ? [valueOnly(fleet.urn), targetsOf(fleet, connection)]
+        : [undefined, undefined];
+    if (targets === undefined) {
+      throw runError("REKEY_INPUT_INVALID", `${type} "${name}" needs a rotation or a fleet to verify.`);
+    }
+    const outputs = { verified: undefined, verifiedAt: undefined, formerRefused: undefined };
+    const inputs = { ...outputs, subject, targets: pulumi.secret(targets.apply(asText)), withinSeconds };
+    super(type, "passwordVerification", name, inputs, secretPasswordVerificationOutputs, options);
+  }
+
+  /** Whether an object is a PasswordVerification, even from another copy of this package. */
+  static override isInstance(this: void, object: unknown): object is PasswordVerification {
+    return isOfType(type, object);
+  }
+}
+
+/** Sorted by id: the order in the program does not matter. */
+function asText(targets: VerificationTarget[]): string {
+  return JSON.stringify(targets.sort((a, b) => (a.databaseId < b.databaseId ? -1 : 1)));
+}
+
+function targetOf(rotation: PasswordRotation, args: ConnectionArgs): pulumi.Output<VerificationTarget[]> {
+  const { databaseId, record, password, restToken, rotatedAt } = rotation;
+  const connection = connectionOf(rotation, args);
+  return pulumi
+    .all([databaseId, record, password, restToken, rotatedAt, connection])
+    .apply(([id, saved, newPassword, token, at, given]) => {
+      const database = { databaseId: id, record: saved };
+      return [
+        {
+          databaseId: id,
+          name: id,
+          rotatedAt: at,
+          ...access(database, given, { password: newPassword, restToken: token }),
+        },
+      ];
+    });
+}
+
+function targetsOf(fleet: PasswordRotationFleet, args: ConnectionArgs): pulumi.Output<VerificationTarget[]> {
+  const connection = connectionOf(fleet, args);
+  return pulumi
+    .all([fleet.databases, fleet.credentials, fleet.records, connection])
+    .apply(([databases, credentials, records, given]) =>
+      Object.entries(databases).map(([name, { databaseId, rotatedAt, outcome }]) => {
+        const database = { databaseId, record: records?.[name]?.record };
+        // The credentials of an unconfirmed reset are the former ones, which may be invalid.
+        const known = outcome === "reset" ? credentials[name] : undefined;
+        return { databaseId, name, rotatedAt, ...access(database, given, known ?? {}) };
+      }),
+    );
+}
+
+/** How the current credential is tried; nothing if none is known. A token of the REST interface has the port of HTTPS. */
+function access(
+  database: LocatedDatabase,
+  connection: Connection,
+  { password, restToken }: { password?: string | undefined; restToken?: string | undefined },
+): Pick<VerificationTarget, "access"> {
+  if (password !== undefined) {
+    const username = usernameFor(database, connection);
+    const credential: Credential = { ...(username !== undefined && { username }), password };
+    return { access: { ...endpointFor(database, connection), credential } };
+  }
+  if (restToken === undefined) return {};
+  const { port = 443, tls = true } = connection;
+  return { access: { ...endpointFor(database, { ...connection, port, tls }), credential: { restToken } } };
+}
