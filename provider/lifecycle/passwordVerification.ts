@@ -101,7 +101,7 @@ export async function apply(
   // Nothing is saved, so that the next `up` verifies all of them again.
   const failures = results.filter(isFailure);
   if (failures.length > 0) throw failureOf(failures, targets.length);
-  const verified = results.filter((result) => !isFailure(result));
+  const verified = results.filter((result): result is VerifiedTarget => !isFailure(result));
   const unverified = targets.filter(({ access }) => access === undefined);
   const verifiedAt = due.size > 0 ? now().toISOString() : saved?.verifiedAt;
   const outputs: PasswordVerificationOutputs = {

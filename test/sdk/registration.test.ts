@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import * as pulumi from "@pulumi/pulumi";
-import { FlowControlReset, PasswordRotation } from "pulumi-rekey";
+import { FlowControlReset, PasswordRotation, PasswordVerification } from "pulumi-rekey";
 import { startMocks, valueOf } from "../support/pulumiMocks";
 
 /** What the provider host of the installed SDK does with a provider's text. */
@@ -18,6 +18,14 @@ class Documented extends pulumi.dynamic.Resource {
 }
 
 type Options = pulumi.CustomResourceOptions;
+/** What a verification needs of a rotation. */
+const known = {
+  databaseId: pulumi.output("db"),
+  record: pulumi.output(undefined),
+  password: pulumi.output(undefined),
+  restToken: pulumi.output(undefined),
+  rotatedAt: pulumi.output(undefined),
+} as unknown as PasswordRotation;
 /** The texts are frozen: another text would be a change of every resource on an upgrade. */
 const resources = [
   {
@@ -37,6 +45,15 @@ const resources = [
     other: PasswordRotation.isInstance,
     inputs: ["__provider", "flowControlKey"],
     secrets: ["appliedTrigger"],
+  },
+  {
+    type: "PasswordVerification",
+    text: 'exports.handler=()=>require("pulumi-rekey/provider").passwordVerification',
+    make: (name: string, options?: Options) => new PasswordVerification(name, { rotation: known }, options),
+    isInstance: PasswordVerification.isInstance,
+    other: PasswordRotation.isInstance,
+    inputs: ["__provider", "subject", "targets"],
+    secrets: ["targets"],
   },
 ];
 

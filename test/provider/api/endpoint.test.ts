@@ -1,0 +1,157 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import {
+  checkGivenEndpoint,
+  connectionUrl,
+  type Endpoint,
+  endpointOf,
+  type GivenEndpoint,
+} from "../../../provider/api/endpoint";
+import { InputError } from "../../../provider/api/errors";
+import { type FoundSetting } from "../../../provider/settingSources";
+
+const record = { endpoint: "cache.example.com", port: 6379, tls: true };
+const local = { endpoint: "127.0.0.1", port: 6379, tls: false };
+const slug = { endpoint: "merry-cat-1", port: 6379, tls: true };
+const set = (value: string): FoundSetting => ({ value, source: "configuration" });
+const preset: FoundSetting = { value: "{endpoint}.upstash.io", source: "preset" };
+
+interface Case {
+  readonly record?: { endpoint?: string; port?: number; tls?: boolean };
+  readonly given?: GivenEndpoint;
+  readonly setting?: FoundSetting;
+}
+const resolve = ({ record: known = record, given = {}, setting }: Case) =>
+  endpointOf({ databaseId: "db-1", record: known }, given, setting);
+
+describe("api: the endpoint of a database", () => {
+  const endpoints: readonly (readonly [title: string, one: Case, expected: Endpoint])[] = [
+    ["is that of the record", {}, { host: "cache.example.com", port: 6379, tls: true }],
+    ["has the given host and port", { given: { host: "h", port: 1 } }, { host: "h", port: 1, tls: true }],
+    ["uses TLS even if the record does not", { record: { ...record, tls: false } }, { ...resolve({}) }],
+    [
+      "has no TLS on a loopback host if the record has none",
+      { record: local },
+      { host: "127.0.0.1", port: 6379, tls: false },
+    ],
+    [
+      "has TLS on a loopback host if that is asked for",
+      { record: local, given: { tls: true } },
+      { host: "127.0.0.1", port: 6379, tls: true },
+    ],
+    [
+      "is not encrypted on a loopback host by default",
+      { given: { host: "[::1]", port: 1 }, record: {} },
+      { host: "::1", port: 1, tls: false },
+    ],
+    [
+      "has the host of rekey:databaseHost",
+      { setting: set("{id}.{endpoint}") },
+      { host: "db-1.cache.example.com", port: 6379, tls: true },
+    ],
+    [
+      "prefers the given host",
+      { given: { host: "x-{id}" }, setting: set("y") },
+      { host: "x-db-1", port: 6379, tls: true },
+    ],
+    [
+      "is completed by the preset",
+      { record: slug, setting: preset },
+      { host: "merry-cat-1.upstash.io", port: 6379, tls: true },
+    ],
+    [
+      "is not completed if it is a full name",
+      { setting: preset },
+      { host: "cache.example.com", port: 6379, tls: true },
+    ],
+    [
+      "needs no record if host and port are given",
+      { record: {}, given: { host: "h", port: 2 } },
+      { host: "h", port: 2, tls: true },
+    ],
+  ];
+  for (const [title, one, expected] of endpoints) {
+    it(title, () => assert.deepEqual(resolve(one), expected));
+  }
+
+  const refused: readonly (readonly [one: Case, reason: RegExp])[] = [
+    [{ record: { port: 1 } }, /^host is unknown for database "db-1".*includeRecords/],
+    [{ record: { endpoint: "", port: 1 } }, /^host is unknown/],
+    [{ record: { endpoint: "h" } }, /^port is unknown for database "db-1"/],
+    [{ record: { ...record, port: 0 } }, /^port must be a whole number from 1 to 65535/],
+    [{ record: { ...record, endpoint: "evil/@x" } }, /^host must be a host name/],
+    [{ given: { tls: false } }, /^tls must not be false for cache\.example\.com: .*plain text/],
+    [{ given: { host: "127.0.0.1.evil.test", tls: false } }, /plain text/],
+    [{ given: { host: "localhost.evil.test", tls: false } }, /plain text/],
+  ];
+  for (const [one, reason] of refused) {
+    it(`refuses ${JSON.stringify(one)}`, () => {
+      assert.throws(
+        () => resolve(one),
+        (error: unknown) => error instanceof InputError && reason.test(error.message),
+      );
+    });
+  }
+
+  it("refuses what a program gives as soon as it is known", () => {
+    const hosts = [
+      "",
+      " ",
+      "a b",
+      "a/b",
+      "a@b",
+      "a:1",
+      "a\nb",
+      "a\0",
+      "rediss://a",
+      "{name}",
+      "[a]",
+      "a?b",
+      "a%41",
+      "ä",
+    ];
+    for (const host of hosts) assert.throws(() => checkGivenEndpoint({ host }), /host must be a host name/, host);
+    for (const port of [0, -1, 65_536, 1.5, NaN, "1" as unknown as number]) {
+      assert.throws(() => checkGivenEndpoint({ port }), /port must be a whole number/);
+    }
+    assert.throws(() => checkGivenEndpoint({ tls: "no" as unknown as boolean }), /tls must be true or false/);
+    assert.throws(() => checkGivenEndpoint({ host: "db.example.com", tls: false }), /plain text/);
+    for (const host of ["localhost", "127.0.0.1", "::1"]) checkGivenEndpoint({ host, tls: false });
+    checkGivenEndpoint({ host: "{endpoint}", tls: false });
+    checkGivenEndpoint({});
+  });
+
+  it("is never without TLS on another machine", () => {
+    const bit = fc.option(fc.boolean(), { nil: undefined });
+    const text = fc.constantFrom("localhost", "127.0.0.1", "::1", "10.0.0.1", "127.evil.test", "LOCALHOST", "db");
+    fc.assert(
+      fc.property(text, bit, bit, (host, given, recorded) => {
+        const tls = recorded === undefined ? {} : { tls: recorded };
+        try {
+          const made = resolve({ record: { endpoint: host, port: 1, ...tls }, given: { tls: given } });
+          assert.ok(made.tls || ["localhost", "127.0.0.1", "::1"].includes(made.host.toLowerCase()));
+        } catch (error) {
+          assert.ok(error instanceof InputError);
+        }
+      }),
+    );
+  });
+
+  it("gives a URL from which a client reads the same credentials", () => {
+    const endpoint = { host: "db.example.com", port: 6380, tls: true };
+    assert.equal(connectionUrl(endpoint, undefined, "p"), "rediss://:p@db.example.com:6380");
+    assert.equal(connectionUrl({ ...endpoint, tls: false }, "u", "p"), "redis://u:p@db.example.com:6380");
+    assert.equal(connectionUrl({ ...endpoint, host: "::1" }, undefined, "p"), "rediss://:p@[::1]:6380");
+    const words = fc.string({ unit: "binary", minLength: 1 });
+    fc.assert(
+      fc.property(words, words, (username, password) => {
+        const url = new URL(connectionUrl(endpoint, username, password));
+        assert.deepEqual([url.username, url.password].map(decodeURIComponent), [username, password]);
+        assert.deepEqual(
+          [url.hostname, url.port, url.pathname, url.search, url.hash],
+          [endpoint.host, "6380", "", "", ""],
+        );
+      }),
+    );
+  });
+});

@@ -1,0 +1,173 @@
+import assert from "node:assert/strict";
+import * as pulumi from "@pulumi/pulumi";
+import {
+  type ConnectionArgs,
+  PasswordRotation,
+  PasswordRotationFleet,
+  type PasswordRotationFleetArgs,
+  PasswordVerification,
+} from "pulumi-rekey";
+import { isKnown, type MockOptions, type Registration, startMocks, valueOf } from "../support/pulumiMocks";
+import { unknown } from "../support/wire";
+
+const record = { endpoint: "cache.example.com", port: 6379, tls: true };
+const single = { record, password: "p", restToken: "t", rotatedAt: "t1", outcome: "reset" };
+const rotations = [
+  { databaseId: "b", outcome: "reset", rotationCount: 1, rotatedAt: "t1", record },
+  { databaseId: "a", outcome: "adopted", rotationCount: 0 },
+  { databaseId: "c", outcome: "unknown", rotationCount: 1, rotatedAt: "t0" },
+];
+const secrets = JSON.stringify([
+  { databaseId: "b", password: "pb" },
+  { databaseId: "c", password: "former" },
+]);
+
+interface Secret {
+  readonly value: string;
+}
+const verificationIn = (registered: readonly Registration[]) =>
+  registered.find(({ type }) => type.endsWith(":PasswordVerification"));
+
+/** The targets that a verification was registered with. They must be a secret. */
+function targetsIn(registered: readonly Registration[]): unknown {
+  const text = verificationIn(registered)?.inputs["targets"] as Secret;
+  assert.equal(typeof text.value, "string", "it is marked as a secret");
+  return JSON.parse(text.value);
+}
+
+const fleetOutputs: NonNullable<MockOptions["outputs"]> = (type) =>
+  type.endsWith("Shard") ? { rotations, secrets } : {};
+
+describe("sdk: PasswordVerification", () => {
+  afterEach(() => pulumi.runtime.setAllConfig({}));
+
+  async function ofRotation(outputs: object, args: ConnectionArgs = {}, own: ConnectionArgs = {}) {
+    const registered = await startMocks({ outputs: (type) => (type.endsWith(":PasswordRotation") ? outputs : {}) });
+    const rotation = new PasswordRotation("sessions", { databaseId: "db", ...own });
+    const verification = new PasswordVerification("sessions", { rotation, ...args });
+    await valueOf(verification.urn);
+    return { registered, rotation };
+  }
+
+  async function ofFleet(args: Partial<PasswordRotationFleetArgs>, connection: ConnectionArgs = {}) {
+    const registered = await startMocks({ outputs: fleetOutputs });
+    const databases = { one: "a", two: "b", three: "c" };
+    const fleet = new PasswordRotationFleet("caches", { databases, ...args });
+    await valueOf(new PasswordVerification("caches", { fleet, ...connection }).urn);
+    return { registered, fleet };
+  }
+
+  it("passes on where the database is, and its current password", async () => {
+    const { registered } = await ofRotation(single, { username: "ops" });
+    const access = { host: "cache.example.com", port: 6379, tls: true, credential: { username: "ops", password: "p" } };
+    assert.deepEqual(targetsIn(registered), [{ databaseId: "db", name: "db", rotatedAt: "t1", access }]);
+    assert.equal(verificationIn(registered)?.inputs["subject"], "db");
+  });
+
+  it("passes on a token if there is no password, at the port of HTTPS", async () => {
+    const { registered } = await ofRotation({ ...single, password: undefined });
+    const access = { host: "cache.example.com", port: 443, tls: true, credential: { restToken: "t" } };
+    assert.deepEqual(targetsIn(registered), [{ databaseId: "db", name: "db", rotatedAt: "t1", access }]);
+  });
+
+  it("passes on no access without a credential, and needs no record then", async () => {
+    const { registered } = await ofRotation({ outcome: "adopted" });
+    assert.deepEqual(targetsIn(registered), [{ databaseId: "db", name: "db" }]);
+  });
+
+  it("uses the connection of its rotation unless it has its own, and the setting if there is neither", async () => {
+    const hostOf = async (args: ConnectionArgs, own: ConnectionArgs) =>
+      (targetsIn((await ofRotation(single, args, own)).registered) as [{ access: { host: string; port: number } }])[0]
+        .access;
+    assert.equal((await hostOf({}, { host: "own", port: 7 })).host, "own");
+    const both = await hostOf({ host: "mine" }, { host: "own", port: 7 });
+    assert.deepEqual([both.host, both.port], ["mine", 7]);
+    pulumi.runtime.setAllConfig({ "rekey:databaseHost": "{endpoint}.internal" });
+    assert.equal((await hostOf({}, {})).host, "cache.example.com.internal");
+    pulumi.runtime.setAllConfig({ "rekey:platform": "upstash" });
+    assert.equal((await hostOf({}, {})).host, "cache.example.com");
+  });
+
+  it("waits in a preview for outputs that are not known yet", async () => {
+    const registered = await startMocks({ preview: true });
+    const rotation = new PasswordRotation("sessions", { databaseId: "db" });
+    const verification = new PasswordVerification("sessions", { rotation });
+    await valueOf(verification.urn);
+    assert.deepEqual([await isKnown(rotation.password), await isKnown(verification.verified)], [false, false]);
+    const { subject, targets } = verificationIn(registered)?.inputs ?? {};
+    assert.deepEqual({ subject, targets }, { subject: "db", targets: unknown });
+  });
+
+  it("passes on each database of a fleet, sorted by its id, without the credentials of an unconfirmed reset", async () => {
+    const { registered } = await ofFleet({ includeRecords: true });
+    const access = { host: "cache.example.com", port: 6379, tls: true, credential: { password: "pb" } };
+    assert.deepEqual(targetsIn(registered), [
+      { databaseId: "a", name: "one" },
+      { databaseId: "b", name: "two", rotatedAt: "t1", access },
+      { databaseId: "c", name: "three", rotatedAt: "t0" },
+    ]);
+    assert.match(String(verificationIn(registered)?.inputs["subject"]), /^urn:pulumi:.*PasswordRotationFleet::caches$/);
+  });
+
+  it("replaces the id in the host and the user of a fleet", async () => {
+    const { registered } = await ofFleet({ host: "{id}.example.com", port: 1, username: "user-{id}" });
+    const [, two] = targetsIn(registered) as { access: unknown }[];
+    const credential = { username: "user-b", password: "pb" };
+    assert.deepEqual(two?.access, { host: "b.example.com", port: 1, tls: true, credential });
+  });
+
+  it("needs the records of a fleet, or a host and a port", async () => {
+    await startMocks({ outputs: fleetOutputs });
+    const fleet = new PasswordRotationFleet("caches", { databases: { two: "b" }, host: "{endpoint}.internal" });
+    const rejected = /host is unknown for database "b".*includeRecords: true.*REKEY_INPUT_INVALID/;
+    await assert.rejects((fleet.connectionUrls as unknown as { promise(): Promise<unknown> }).promise(), rejected);
+  });
+
+  it("refuses to be made without a rotation or a fleet", async () => {
+    await startMocks();
+    const none = {} as ConstructorParameters<typeof PasswordVerification>[1];
+    assert.throws(() => new PasswordVerification("x", none), /"x" needs a rotation or a fleet.*REKEY_INPUT_INVALID/);
+  });
+});
+
+describe("sdk: connectionUrl", () => {
+  async function urlOf(outputs: object, args: ConnectionArgs = {}, preview = false) {
+    const registered = await startMocks({ preview, outputs: () => outputs });
+    const rotation = new PasswordRotation("sessions", { databaseId: "db", ...args });
+    return { registered, url: rotation.connectionUrl };
+  }
+
+  it("is a secret with everything that a client needs", async () => {
+    const { url, registered } = await urlOf({ ...single, password: "p:/@ %é" }, { username: "a@b" });
+    assert.equal(await valueOf(url), "rediss://a%40b:p%3A%2F%40%20%25%C3%A9@cache.example.com:6379");
+    assert.equal(await pulumi.isSecret(url), true);
+    const inputs = Object.keys(registered[0]?.inputs ?? {}).sort();
+    assert.deepEqual(inputs, ["__provider", "databaseId", "owner"], "the engine does not see the connection");
+  });
+
+  it("is undefined without a password", async () => {
+    assert.equal(await valueOf((await urlOf({ outcome: "adopted" })).url), undefined);
+  });
+
+  it("fails if it would be in plain text, or the host is unknown", async () => {
+    const bad: readonly (readonly [ConnectionArgs, object, RegExp])[] = [
+      [{ tls: false }, single, /tls must not be false for cache\.example\.com.*REKEY_INPUT_INVALID/],
+      [{}, { ...single, record: { port: 1 } }, /host is unknown for database "db"/],
+      [{ host: "a b" }, { outcome: "adopted" }, /host must be a host name/],
+    ];
+    for (const [args, outputs, says] of bad) {
+      const { url } = await urlOf(outputs, args);
+      await assert.rejects((url as unknown as { promise(): Promise<unknown> }).promise(), (error) => {
+        return pulumi.RunError.isInstance(error) && says.test(error.message);
+      });
+    }
+  });
+
+  it("is there by name for a fleet, for each known password", async () => {
+    await startMocks({ outputs: fleetOutputs });
+    const fleet = new PasswordRotationFleet("caches", { databases: { one: "a", two: "b" }, includeRecords: true });
+    const urls = fleet.connectionUrls;
+    assert.deepEqual(await valueOf(urls), { two: "rediss://:pb@cache.example.com:6379" });
+    assert.equal(await pulumi.isSecret(urls), true);
+  });
+});
