@@ -29,7 +29,7 @@ export class RedisListener implements DatabaseServer {
     return listener;
   }
 
-  /** Replaces the sample address. Fields with any other value stay as they were given. */
+  /** Replaces the sample address. Fields with any other value are unchanged. */
   withAddress(record: DatabaseRecord): DatabaseRecord {
     const sample = sampleAddress(record.database_id);
     if (record.endpoint !== sample.endpoint) {
