@@ -8,36 +8,9 @@ import {
 } from "../provider/api/endpoint";
 import { InputError } from "../provider/api/errors";
 import { SettingSources } from "../provider/settingSources";
+import { type ConnectionArgs } from "./connectionArgs";
 import { perRun } from "./perRun";
 import { runError } from "./runError";
-
-/** Where and as which user clients connect to a database. Changing any of them resets nothing. */
-export interface ConnectionArgs {
-  /**
-   * Host name or IP address, in which `{endpoint}` and `{id}` are replaced by the endpoint and the id of the database.
-   *
-   * @default `rekey:databaseHost`
-   */
-  host?: pulumi.Input<string> | undefined;
-  /**
-   * Port.
-   *
-   * @default that of the database's record
-   */
-  port?: pulumi.Input<number> | undefined;
-  /**
-   * Whether to use TLS. It can be switched off for loopback hosts only: a password never travels in plain text.
-   *
-   * @default true; for loopback hosts that of the database's record
-   */
-  tls?: pulumi.Input<boolean> | undefined;
-  /**
-   * Name of the user, in which `{id}` is replaced by the id of the database.
-   *
-   * @default none: the default user
-   */
-  username?: pulumi.Input<string> | undefined;
-}
 
 /** Known `ConnectionArgs`. */
 export interface Connection {
@@ -49,7 +22,7 @@ export interface Connection {
 
 const argumentNames = ["host", "port", "tls", "username"] as const satisfies readonly (keyof ConnectionArgs)[];
 
-/** The arguments of each resource, which the engine must not see: they are no reason for a change. */
+/** The arguments of each resource, which are not sent to the engine: changing them must not update the resource. */
 const argumentsOf = new WeakMap<pulumi.Resource, ConnectionArgs>();
 
 /** Separates the `ConnectionArgs` from a resource's inputs. */

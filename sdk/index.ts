@@ -15,7 +15,7 @@ export { type DatabaseRecord } from "../provider/records/database";
 export { type FlowControlKey, type GlobalParallelism } from "../provider/records/flowControl";
 export { type FleetOutcome } from "../provider/lifecycle/resource";
 export { type Outcome, type RotationReason } from "../provider/rotation/planRotation";
-export { type ConnectionArgs } from "./connection";
+export { type ConnectionArgs } from "./connectionArgs";
 export { type DataSourceOptions } from "./dataSource";
 export { type FleetDatabaseArgs, type FleetDatabases } from "./fleetDatabases";
 export { type FleetCredentials, type FleetDatabase, type FleetRecord } from "./fleetOutputs";

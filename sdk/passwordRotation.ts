@@ -3,7 +3,8 @@ import { databaseFields, type DatabaseRecord } from "../provider/records/databas
 import { secretPasswordRotationOutputs } from "../provider/lifecycle/resource";
 import { type Outcome, type RotationReason } from "../provider/rotation/planRotation";
 import { type Fields, type FieldValue } from "../provider/records/fields";
-import { type ConnectionArgs, connectionOf, rememberConnection, splitConnection, urlFor } from "./connection";
+import { connectionOf, rememberConnection, splitConnection, urlFor } from "./connection";
+import { type ConnectionArgs } from "./connectionArgs";
 import { DynamicResource, isOfType } from "./dynamicResource";
 import { nextRotation } from "./nextRotation";
 import { ownersFor } from "./owners";

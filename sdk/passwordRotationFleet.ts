@@ -1,6 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { shardOf } from "../provider/rotation/fleets";
-import { type ConnectionArgs, connectionOf, rememberConnection, splitConnection, urlFor } from "./connection";
+import { connectionOf, rememberConnection, splitConnection, urlFor } from "./connection";
+import { type ConnectionArgs } from "./connectionArgs";
 import { type FleetDatabases, type NamedDatabase, readFleetDatabases } from "./fleetDatabases";
 import {
   credentialsOf,

@@ -3,14 +3,8 @@ import { type Credential } from "../provider/api/databaseProbe";
 import { type LocatedDatabase } from "../provider/api/endpoint";
 import { type VerificationTarget } from "../provider/lifecycle/passwordVerification";
 import { secretPasswordVerificationOutputs } from "../provider/lifecycle/resource";
-import {
-  type Connection,
-  type ConnectionArgs,
-  connectionOf,
-  endpointFor,
-  splitConnection,
-  usernameFor,
-} from "./connection";
+import { type Connection, connectionOf, endpointFor, splitConnection, usernameFor } from "./connection";
+import { type ConnectionArgs } from "./connectionArgs";
 import { DynamicResource, isOfType } from "./dynamicResource";
 import { valueOnly } from "./owners";
 import { type PasswordRotation } from "./passwordRotation";
@@ -25,6 +19,7 @@ export type PasswordVerificationArgs = PasswordVerificationOptions &
     | {
         /** The rotation to verify. */
         rotation: PasswordRotation;
+        /** Not together with `rotation`. */
         fleet?: undefined;
       }
     | {
@@ -32,6 +27,7 @@ export type PasswordVerificationArgs = PasswordVerificationOptions &
          * The fleet to verify. It needs `includeRecords: true`, or a `host` without `{endpoint}` and a `port`.
          */
         fleet: PasswordRotationFleet;
+        /** Not together with `fleet`. */
         rotation?: undefined;
       }
   );
@@ -48,8 +44,8 @@ export interface PasswordVerificationOptions extends ConnectionArgs {
 }
 
 /**
- * Verifies after each rotation that the database accepts the new password and refuses the former one. It connects by the
- * Redis protocol and sends `AUTH` and `PING` only, or `PING` over HTTPS if the platform sent a REST token and no
+ * Verifies after each rotation that the database accepts the new password and refuses the former one. It connects by
+ * the Redis protocol and sends `AUTH` and `PING` only, or `PING` over HTTPS if the platform sent a REST token and no
  * password. A failed verification fails the run; the next `up` verifies again and resets nothing. Previews, refresh and
  * destroy contact nothing.
  *
@@ -131,7 +127,7 @@ function targetsOf(fleet: PasswordRotationFleet, args: ConnectionArgs): pulumi.O
     );
 }
 
-/** How the current credential is tried; nothing if none is known. A token of the REST interface has the port of HTTPS. */
+/** How the current credential is tried; nothing if none is known. The REST interface has the port of HTTPS. */
 function access(
   database: LocatedDatabase,
   connection: Connection,

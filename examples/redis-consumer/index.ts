@@ -6,12 +6,9 @@ const config = new pulumi.Config();
 const rotation = new PasswordRotation("sessions", {
   databaseId: config.require("databaseId"),
   version: config.get("version") ?? "1",
+  // On the local platform, each database is a user of one Redis.
+  username: config.get("user") ?? "default",
 });
 
-// What consumers need, in one secret. `user` and `scheme` are those of the database: on the local platform each
-// database is a user of one Redis without TLS.
-const user = config.get("user") ?? "default";
-const scheme = config.get("scheme") ?? "rediss";
-export const url = pulumi.secret(
-  pulumi.interpolate`${scheme}://${user}:${rotation.password}@${rotation.endpoint}:${rotation.port}`,
-);
+// What consumers need, in one secret.
+export const url = rotation.connectionUrl;

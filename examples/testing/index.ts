@@ -6,7 +6,5 @@ const { databaseId, version } = new pulumi.Config().requireObject<{ databaseId: 
 const rotation = new PasswordRotation("sessions", { databaseId, version });
 
 // For the consumers of the database.
-export const connection = pulumi.secret(
-  pulumi.interpolate`rediss://default:${rotation.password}@${rotation.endpoint}:${rotation.port}`,
-);
+export const connection = rotation.connectionUrl;
 export const rotatedAt = rotation.rotatedAt;

@@ -4,7 +4,7 @@ import { Connections } from "./connections";
 import { addressOf, type Endpoint, hostInUrl, isLoopback } from "./endpoint";
 import { RejectedError, type RequestFacts, RequestError } from "./errors";
 import { whyNotSent } from "./failures";
-import { ConnectionError, openConnection, trusting } from "./openConnection";
+import { type ConnectionError, openConnection, trusting } from "./openConnection";
 import { redact } from "./redact";
 import { RequestQueue } from "./requestQueue";
 import { HttpRequester, type RequesterOptions, restService } from "./requester";
@@ -49,10 +49,14 @@ const notRedis = "the server there is not a Redis";
 /** Tries credentials at databases. It sends nothing but `AUTH` and `PING`, each time on a connection of its own. */
 export class DatabaseProbe {
   readonly #timeoutMs: number;
+  readonly #secure: Connections;
+  /** To this machine, and so not through a proxy. */
+  readonly #plain = new Connections({});
   #trust: ReturnType<typeof trusting> | undefined;
 
   constructor(private readonly options: ProbeOptions) {
     this.#timeoutMs = options.timeoutMs ?? 5_000;
+    this.#secure = new Connections(options);
   }
 
   /**
@@ -61,7 +65,10 @@ export class DatabaseProbe {
    * @throws NotSentError if the engine is gone
    */
   async probe(request: ProbeRequest): Promise<ProbeResult> {
-    const { databaseId, endpoint, credential, otherSecrets } = request;
+    const { databaseId, credential, otherSecrets } = request;
+    const { host, tls } = request.endpoint;
+    // A credential never leaves this machine in plain text, even if the endpoint has no TLS.
+    const endpoint = { ...request.endpoint, tls: tls || !isLoopback(host) };
     const isPassword = "password" in credential;
     const saved = "The rotation itself is saved.";
     const facts: RequestFacts = {
@@ -89,8 +96,7 @@ export class DatabaseProbe {
     let tunnel: Socket | undefined;
     try {
       const { host, port } = endpoint;
-      // A password never leaves this machine in plain text, whatever the endpoint says.
-      if (endpoint.tls || !isLoopback(host)) tunnel = await this.#openTcp(endpoint);
+      if (endpoint.tls) tunnel = await this.#openTcp(endpoint);
       const client = createClient({
         // With these options, the client sends nothing by itself.
         RESP: 2,
@@ -154,7 +160,7 @@ export class DatabaseProbe {
   ): Promise<ProbeResult> {
     const requester = new HttpRequester(
       restService(restUrl(endpoint), token),
-      new Connections({ ...this.options, maxConcurrency: 1 }),
+      endpoint.tls ? this.#secure : this.#plain,
       new RequestQueue({ maxConcurrency: 1 }),
       { deadlineMs: this.#timeoutMs, secrets },
     );

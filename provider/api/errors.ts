@@ -121,7 +121,7 @@ export class VerificationError extends RekeyError {
   constructor(happened: string, advice: string) {
     super(
       "REKEY_VERIFICATION_FAILED",
-      `${happened}\nThe rotation itself is saved. The next \`up\` verifies again, and resets nothing for it. ${advice}`,
+      `${happened}\nThe rotation itself is saved. The next \`up\` verifies again, and resets nothing. ${advice}`,
     );
   }
 }

@@ -31,7 +31,7 @@ export interface PasswordVerificationInputs {
   readonly withinSeconds?: number | null;
 }
 
-/** What is saved of a database. */
+/** The saved state of a database. */
 interface VerifiedTarget {
   readonly databaseId: string;
   readonly rotatedAt?: string | undefined;

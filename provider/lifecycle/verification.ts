@@ -42,7 +42,8 @@ const checkAddress =
   "Check host, port, rekey:databaseHost, rekey:proxy and rekey:caFile, and whether the database is active.";
 
 /**
- * Repeats until the new credential is accepted and the former one refused, because platforms apply a reset with a delay.
+ * Repeats until the new credential is accepted and the former one refused, because platforms apply a reset with a
+ * delay.
  *
  * @param endsAt time of the timer after which nothing is repeated. Each database gets at least one attempt.
  * @returns undefined if both hold

@@ -62,7 +62,7 @@ describe("The examples that hand the password over", () => {
     const { type, inputs } = await registeredBy("github-secret");
     assert.match(type, /:ActionsSecret$/);
     const { value, ...mark } = inputs["value"] as { value: string };
-    assert.equal(value, "rediss://default:new-password@cache.example.com:6379");
+    assert.equal(value, "rediss://:new-password@cache.example.com:6379");
     assert.equal(Object.keys(mark).length, 1, "it is marked as a secret");
   });
 

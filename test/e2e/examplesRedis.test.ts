@@ -14,7 +14,7 @@ withRedis("with a redis-server", () => {
       const platform = await startPlatform({ databases: ["cache"], redis: true, credentialsInResponse: "always" });
       const project = new Project({ example: "redis-consumer" }, { packages: ["ioredis"] });
       const stack = await engine.open(project.directory, { ...environmentOf(platform), ...transpileOnly });
-      const settings = { databaseId: "cache", user: "rekey-cache", scheme: "redis" };
+      const settings = { databaseId: "cache", user: "rekey-cache" };
       for (const [key, value] of Object.entries(settings)) await stack.setConfig(key, value);
       const up = async (): Promise<string> => {
         const { outputs, printed } = await stack.up();

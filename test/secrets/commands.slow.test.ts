@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { type Platform, startPlatform } from "../../local/index";
+import { FakeRedis } from "../support/fakeRedis";
 import { leaksOf } from "../support/canaries";
 import { textsBelow } from "../support/files";
 import { localEngine } from "../support/engine";
@@ -15,12 +16,14 @@ const given = {
 };
 const program = `
   const pulumi = require("@pulumi/pulumi");
-  const { FlowControlReset, getFlowControlKeysOutput, PasswordRotation } = require("pulumi-rekey");
+  const { FlowControlReset, getFlowControlKeysOutput, PasswordRotation, PasswordVerification } = require("pulumi-rekey");
   const version = pulumi.secret(process.env.VERSION);
   const cache = new PasswordRotation("cache", { databaseId: "db-quickstart", version, triggers: { a: version } });
+  const database = { host: "127.0.0.1", port: Number(process.env.DATABASE_PORT), tls: false, username: "ops" };
+  exports.verification = new PasswordVerification("cache", { rotation: cache, ...database, withinSeconds: 0.2 });
   const orders = new FlowControlReset("orders", { flowControlKey: "orders", version });
   exports.password = cache.password;
-  exports.url = pulumi.interpolate\`redis://:\${cache.password}@\${cache.endpoint}\`;
+  exports.url = cache.connectionUrl;
   exports.all = cache;
   exports.keys = getFlowControlKeysOutput({}, { dependsOn: orders });`;
 
@@ -49,11 +52,19 @@ for (const [origin, all] of Object.entries(commands)) {
     const printed: string[] = [];
     let platform: Platform;
     let project: Project;
+    let database: FakeRedis;
+    /** Whether the database repeats the password in its response. */
+    let echoes = false;
     let version = given.version;
 
     before(async () => {
       const credentials = { username: "admin", password: given.management, queueToken: given.queue };
       platform = await startPlatform({ ...credentials, credentialsInResponse: "always" });
+      database = await FakeRedis.start(([name, , word]) => {
+        if (name === "PING") return "+PONG";
+        if (echoes) return `-ERR you sent ${word} ${Buffer.from(word ?? "").toString("base64")}`;
+        return word === platform.database("db-quickstart").password ? "+OK" : "-WRONGPASS no";
+      });
       project = new Project(program);
       mkdirSync(project.path("tmp"));
       noteCredentials();
@@ -65,6 +76,7 @@ for (const [origin, all] of Object.entries(commands)) {
     });
     after(async () => {
       await platform.close();
+      await database.close();
       project.remove();
     });
 
@@ -79,6 +91,7 @@ for (const [origin, all] of Object.entries(commands)) {
       const { code, printed: text } = await runEngine(localEngine, command.split(" "), project.directory, {
         PULUMI_CONFIG_PASSPHRASE: given.passphrase,
         VERSION: version,
+        DATABASE_PORT: String(database.port),
         TMPDIR: project.path("tmp"),
         ...(origin === "environment" && environmentOf(platform)),
       });
@@ -120,6 +133,16 @@ for (const [origin, all] of Object.entries(commands)) {
         assert.match(printed.at(-1) ?? "", /\[message not shown/);
         await platform.reset();
       }
+      assertNoLeak();
+    });
+
+    it("shows none when it fails because the database echoes what it was sent", async () => {
+      echoes = true;
+      version = `${given.version}-echo`;
+      assert.equal(await exitCodeOf("up --yes --skip-preview"), 1, printed.at(-1));
+      assert.match(printed.at(-1) ?? "", /\[message not shown.*REKEY_VERIFICATION_FAILED/s);
+      echoes = false;
+      await succeeds("up --yes --skip-preview");
       assertNoLeak();
     });
 

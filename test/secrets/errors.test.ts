@@ -2,9 +2,13 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as errorClasses from "../../provider/api/errors";
+import { DatabaseProbe } from "../../provider/api/databaseProbe";
 import { PlatformClient } from "../../provider/api/platformClient";
+import { apply } from "../../provider/lifecycle/passwordVerification";
 import { Settings } from "../../provider/settings";
 import { leaksOf } from "../support/canaries";
+import { FakeRedis } from "../support/fakeRedis";
+import { FakeRun } from "../support/fakeRun";
 import { sourcesIn } from "../support/files";
 import { projectRoot } from "../support/host";
 import { type HttpServer, type Scripted, startServer } from "../support/httpServer";
@@ -70,8 +74,32 @@ describe("secrets: errors", () => {
     );
   });
 
+  it("of a database that repeats what it was sent are tight", async () => {
+    const { response: password } = canaries;
+    const words = [password, Buffer.from(password).toString("base64"), encodeURIComponent(password)].join(" ");
+    const database = await FakeRedis.start(() => `-ERR you sent ${words}`);
+    const access = { host: "127.0.0.1", port: database.port, tls: false, credential: { password } };
+    const targets = JSON.stringify([{ databaseId: "db", name: "db", access }]);
+    const run = new FakeRun();
+    const probe = new DatabaseProbe({ secrets: [] });
+    run.probe = (request) => probe.probe(request);
+    await assertTight("VerificationError", () => apply(undefined, { subject: "db", targets }, run.start()));
+    assert.deepEqual(database.commands.at(-1), ["AUTH", password]);
+    await database.close();
+  });
+
   it("are of no class that is not tested here", () => {
-    const own = ["NotSent", "Rejected", "Unconfirmed", "Unreadable", "Input", "Settings", "Refused", "State"];
+    const own = [
+      "NotSent",
+      "Rejected",
+      "Unconfirmed",
+      "Unreadable",
+      "Input",
+      "Settings",
+      "Refused",
+      "State",
+      "Verification",
+    ];
     const names = [...own, "Rekey", "Request"].map((name) => `${name}Error`);
     assert.deepEqual(
       Object.keys(errorClasses)

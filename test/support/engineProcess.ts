@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { freshnessMs } from "../../provider/engineWatch";
 import { type Engine } from "./engine";
-import { childrenOf, ended, type Process } from "./processes";
+import { childrenOf, descendantsOf, ended, type Process } from "./processes";
 
 export const passphrase = "test";
 
@@ -76,7 +76,7 @@ export class EngineProcess {
   kill(victim: Victim): readonly Process[] {
     if (victim === "host" || victim === "program") {
       const script = victim === "host" ? "dynamic-provider" : "cmd/run";
-      this.#left = this.#children().filter(({ args }) => args.includes(script));
+      this.#left = descendantsOf(this.#child.pid).filter(({ args }) => args.includes(script));
       for (const { pid } of this.#left) process.kill(pid, "SIGKILL");
       return this.#left;
     }

@@ -7,7 +7,7 @@ import { createServer as createTlsServer, type TlsOptions } from "node:tls";
  */
 export type RedisReply = (command: readonly string[]) => string | undefined;
 
-/** A server that speaks the Redis protocol as a test says, and records what it was sent. */
+/** A server that speaks the Redis protocol as a test defines it, and records what it was sent. */
 export class FakeRedis {
   readonly commands: string[][] = [];
   connections = 0;

@@ -33,7 +33,7 @@ export class FakeRun {
   readonly waits: number[] = [];
   elapsedMs = 0;
   /** What a database does with a credential. */
-  probe: (request: ProbeRequest) => ProbeResult = () => ({ is: "accepted" });
+  probe: (request: ProbeRequest) => ProbeResult | Promise<ProbeResult> = () => ({ is: "accepted" });
   /** Returns the response to a password reset; called after the reset is recorded. */
   answer: (id: string) => Partial<DatabaseResponse> | Error = (id) => ({
     record: { databaseId: id, port: this.resets.length },

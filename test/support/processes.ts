@@ -20,6 +20,11 @@ export function childrenOf(pid: number | undefined): Process[] {
   return running().filter(({ parent }) => parent === pid);
 }
 
+/** The children, and the children of each of them: the CLI starts the provider host through another process. */
+export function descendantsOf(pid: number | undefined): Process[] {
+  return childrenOf(pid).flatMap((child) => [child, ...descendantsOf(child.pid)]);
+}
+
 /** Resolves when all of them have ended. */
 export async function ended(processes: readonly Process[]): Promise<void> {
   const pids = new Set(processes.map(({ pid }) => pid));

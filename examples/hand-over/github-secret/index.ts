@@ -5,12 +5,11 @@ import { PasswordRotation } from "pulumi-rekey";
 const config = new pulumi.Config();
 const rotation = new PasswordRotation("sessions", { databaseId: config.require("databaseId"), rotateEvery: "30d" });
 
-// Fail, so that no consumer gets an empty password.
-const password = rotation.password.apply((sent) => {
+// Fail, so that no consumer gets an empty address.
+const url = rotation.connectionUrl.apply((sent) => {
   if (sent === undefined) throw new Error("The platform sent no password: copy it from where the platform shows it.");
   return sent;
 });
-const url = pulumi.secret(pulumi.interpolate`rediss://default:${password}@${rotation.endpoint}:${rotation.port}`);
 
 new github.ActionsSecret("sessions", {
   repository: config.require("repository"),

@@ -131,7 +131,7 @@ describe("api: the probe of a database", () => {
       }
     });
 
-    it("never sends a password to another machine in plain text, whatever the endpoint says", async () => {
+    it("never sends a password to another machine in plain text, even if the endpoint has no TLS", async () => {
       const server = await fake(pong);
       const proxy = await Proxy.start();
       opened.push(proxy);

@@ -13,6 +13,7 @@ import {
   StateError,
   UnconfirmedError,
   UnreadableError,
+  VerificationError,
 } from "../../../provider/api/errors";
 
 const facts = {
@@ -44,6 +45,11 @@ const errors: readonly (readonly [RekeyError, RekeyError["delivery"], string])[]
     new RefusedError("REKEY_RESET_LIMIT", 'a"b', "it is late"),
     "not sent",
     'The password of database "a\\"b" was not reset, and nothing was sent: it is late. [REKEY_RESET_LIMIT]',
+  ],
+  [
+    new VerificationError("It is not verified.", "Check it."),
+    "not sent",
+    "It is not verified.\nThe rotation itself is saved. The next `up` verifies again, and resets nothing. Check it. [REKEY_VERIFICATION_FAILED]",
   ],
   [new NotSentError(facts, "it broke", "Fix it.", "EPIPE"), "not sent", `${request} Unsent. Fix it. [REKEY_NOT_SENT]`],
   [

@@ -191,8 +191,9 @@ describe("lifecycle: PasswordVerification", () => {
     const reasons = (more: object, unknown = new Set<string>()) =>
       check({ ...inputs([first]), ...more }, unknown).map(({ reason }) => reason);
     assert.deepEqual(reasons({ withinSeconds: 0.5 }), []);
-    for (const bad of [0, -1, NaN, "30", {}])
-      assert.match(reasons({ withinSeconds: bad }).join(), /^withinSeconds must/);
+    for (const withinSeconds of [0, -1, NaN, "30", {}]) {
+      assert.match(reasons({ withinSeconds }).join(), /^withinSeconds must/);
+    }
     assert.match(reasons({ within: 1 }).join(), /within is not an input/);
     assert.deepEqual(reasons({ withinSeconds: "unknown" }, new Set(["withinSeconds"])), []);
   });
@@ -210,7 +211,7 @@ describe("lifecycle: PasswordVerification", () => {
       assert.deepEqual(tried(), ["canary-2-of-db-007", "canary-1-of-db-007"]);
       assert.deepEqual(diff(next, inputs(changed)), { changes: false });
       const fewer = await up(changed.slice(0, 10), next);
-      assert.deepEqual([tried(), JSON.parse(fewer.targets).length], [[], 10]);
+      assert.deepEqual([tried(), (JSON.parse(fewer.targets) as unknown[]).length], [[], 10]);
     });
 
     it("names the databases that failed, and gives each at least one attempt", async () => {

@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { type Engine, localEngine, succeeds, valuesOf } from "../support/engine";
+import { type Ended, EngineProcess } from "../support/engineProcess";
+import { FakeRedis, type RedisReply } from "../support/fakeRedis";
+import { onEngine, onEngines, scene } from "../support/onEngines";
+import { until } from "../support/results";
+import { titled } from "./describeFaults";
+
+const program = (port: number): string => `
+const { PasswordRotation, PasswordVerification } = require("pulumi-rekey");
+const rotation = new PasswordRotation("cache", { databaseId: "db-quickstart", host: "127.0.0.1", port: ${port}, tls: false });
+exports.verified = new PasswordVerification("cache", { rotation, withinSeconds: 120 }).verified;`;
+
+const accepting: RedisReply = ([name]) => (name === "PING" ? "+PONG" : "+OK");
+const up = ["up", "--yes", "--skip-preview"];
+
+/** Interrupts the first `up` during the verification, and runs the next one. */
+async function strike(
+  engine: Engine,
+  act: (run: EngineProcess, database: FakeRedis) => Promise<unknown>,
+): Promise<Ended> {
+  const database = await FakeRedis.start(() => undefined);
+  const { platform, project, stack, end } = await scene(engine, program(database.port), {
+    credentialsInResponse: "always",
+  });
+  const run = new EngineProcess(engine, up, project.directory);
+  await until(() => database.commands.length > 0, 120_000);
+  await act(run, database);
+  const first = await run.ended;
+  assert.equal(platform.resetCount, 1);
+  assert.doesNotMatch(first.printed, new RegExp(platform.database("db-quickstart").password));
+  database.reply = accepting;
+  const next = await succeeds(stack.up());
+  assert.deepEqual([valuesOf(next)["verified"], platform.resetCount], [true, 1]);
+  await end();
+  await database.close();
+  return first;
+}
+
+onEngines("faults: a run that is interrupted while it verifies", (engine: Engine) => {
+  it(titled(84, "^C while it verifies", "up, next up", "saved or verified again; 0 more resets sent"), async () => {
+    await strike(engine, async (run, database) => {
+      run.interrupt();
+      database.reply = accepting;
+    });
+  });
+
+  const verifiedAgain = "fails; verified again; 0 more resets sent";
+  it(titled(86, "the provider host is killed while it verifies", "up, next up", verifiedAgain), async () => {
+    const { code } = await strike(engine, async (run) => assert.equal(run.kill("host").length, 1));
+    assert.notEqual(code, 0);
+  });
+});
+
+// The provider host of a killed CLI does not end by itself.
+onEngine(localEngine, "faults: an engine that is killed while it verifies", (engine) => {
+  const result = "nothing more is contacted; verified again; 0 more resets sent";
+  it(titled(85, "the engine is killed while it verifies", "up, next up", result), async () => {
+    await strike(engine, async (run, database) => {
+      await run.killEngine();
+      const { connections } = database;
+      await run.ended;
+      assert.equal(database.connections, connections);
+    });
+  });
+});
