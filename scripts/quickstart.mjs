@@ -68,7 +68,7 @@ try {
   say("3. Up again: nothing has changed, so nothing is reset.");
   await up();
   expectResets(1);
-  say("4. A new version requests one more reset.");
+  say("4. A new version requests one more reset. The database then accepts the new password only.");
   await engine("config", "set", "version", "2", "--stack", stack);
   await up();
   expectResets(2);
@@ -84,6 +84,7 @@ To use it with your own account, in your own Pulumi project:
   npm install pulumi-rekey
   pulumi config set rekey:baseUrl https://…            the platform's management interface
   pulumi config set rekey:queueUrl https://…           its message queue
+  pulumi config set rekey:databaseHost …               host of a database, such as {endpoint}.example.com
   pulumi config set rekey:username you@example.com
   pulumi config set --secret rekey:password …          or REKEY_PASSWORD in the environment
   pulumi config set --secret rekey:queueToken …        or REKEY_QUEUE_TOKEN

@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { PasswordRotation } from "pulumi-rekey";
+import { PasswordRotation, PasswordVerification } from "pulumi-rekey";
 
 const config = new pulumi.Config();
 
@@ -9,6 +9,10 @@ const rotation = new PasswordRotation("sessions", {
   rotateEvery: config.get("rotateEvery") ?? "30d",
 });
 
+// Fails the run if the database does not accept the new password, or still accepts the former one.
+const verification = new PasswordVerification("sessions", { rotation });
+
 export const rotatedAt = rotation.rotatedAt;
+export const verifiedAt = verification.verifiedAt;
 export const nextRotationAt = rotation.nextRotationAt;
 export const reason = rotation.rotationReason;

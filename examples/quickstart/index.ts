@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { FlowControlReset, getFlowControlKeyOutput, PasswordRotation } from "pulumi-rekey";
+import { FlowControlReset, getFlowControlKeyOutput, PasswordRotation, PasswordVerification } from "pulumi-rekey";
 
 const config = new pulumi.Config();
 
@@ -8,6 +8,9 @@ const rotation = new PasswordRotation("cache", {
   databaseId: config.require("databaseId"),
   version: config.get("version") ?? "1",
 });
+
+// After each reset, shows at the database that the new password works and the former one does not.
+const verification = new PasswordVerification("cache", { rotation });
 
 // The id of a new incident resets the counters, so that waiting messages are dispatched.
 const reset = new FlowControlReset("orders", {
@@ -21,6 +24,7 @@ export const endpoint = rotation.endpoint;
 export const rotatedAt = rotation.rotatedAt;
 export const rotationCount = rotation.rotationCount;
 export const password = rotation.password;
+export const verifiedAt = verification.verifiedAt;
 
 // The key before its reset, and its current state. `dispatched` counts messages of the current rate period.
 export const waitingBefore = reset.before.apply((before) => before?.waitListSize);

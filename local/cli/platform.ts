@@ -44,7 +44,7 @@ export function addPlatformCommand(program: Command): void {
     )
     .option(
       "--redis [address]",
-      "make each database a user of a real Redis: one that this command starts, or the one at redis://…",
+      "make each database a user of a real Redis: one that this command starts, or the one at redis://… (default: the platform's own listener, which only knows AUTH and PING)",
     )
     .option(
       "--seed <file>",

@@ -52,6 +52,19 @@ const sampleFields = {
 
 type FieldName = keyof typeof sampleFields | "database_name" | "endpoint";
 
+/** The fields of the database record that contain the address of the database. */
+export interface DatabaseAddress {
+  readonly endpoint: string;
+  readonly port: number;
+  readonly tls: boolean;
+}
+
+/** An address without a database. The endpoint is a short name, one of the two formats that the interface allows. */
+export function sampleAddress(databaseId: string): DatabaseAddress {
+  const name = createHash("sha256").update(databaseId).digest("hex").slice(0, 8);
+  return { endpoint: `local-${name}`, port: sampleFields.port, tls: sampleFields.tls };
+}
+
 /**
  * A database record. Any field may have any value, `undefined` omits it, and unknown fields may be added, so that tests
  * can send records that the interface does not specify. Use a bigint for an integer beyond 2^53; it is sent with all
@@ -71,8 +84,7 @@ export function databaseRecord({ database_id, ...given }: DatabaseRecord): Datab
   return {
     database_id,
     database_name: database_id,
-    // A short name, unique to each database: one of the two formats that the interface allows.
-    endpoint: `local-${createHash("sha256").update(database_id).digest("hex").slice(0, 8)}`,
+    endpoint: sampleAddress(database_id).endpoint,
     ...structuredClone(sampleFields),
     ...structuredClone(given),
   };

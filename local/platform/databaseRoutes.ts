@@ -16,7 +16,7 @@ export function addDatabaseRoutes(
 ): void {
   app.on("POST", resetPaths, async (c) => {
     const id = pathParameter(c, "id");
-    const database = await databases.resetPassword(id).catch((error: Error) => error);
+    const database = await databases.resetPassword(id, c.get("fault")).catch((error: Error) => error);
     if (database instanceof Error) {
       return refusal(503, "redis", `${database.message}; the password of ${JSON.stringify(id)} is unchanged`);
     }

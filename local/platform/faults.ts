@@ -35,6 +35,13 @@ export interface Fault {
    * Body of the response. A string is sent unchanged, anything else as JSON. Default: `{"error": "a fault on demand"}`.
    */
   readonly body?: unknown;
+  /**
+   * For a password reset: how many milliseconds after the request the database applies it, or `never`. The response is
+   * sent at once; until then, the database accepts only the former password. Default: 0, before the response.
+   */
+  readonly applyAfterMs?: number | "never" | undefined;
+  /** For a password reset: the database accepts the former password as well, until the next reset. Default: false. */
+  readonly keepFormerPassword?: boolean | undefined;
   /** How many requests are affected. Default: 1. */
   readonly times?: number | undefined;
 }
@@ -61,6 +68,7 @@ export class Faults {
       if (fault === undefined) {
         return next();
       }
+      c.set("fault", fault);
       const cut = () => {
         c.env.incoming.socket.destroy();
         c.res = undefined;

@@ -28,7 +28,8 @@ export interface PlatformOptions {
   /**
    * A real Redis, in which each database is an ACL user and a reset replaces the password of that user. `true` starts a
    * `redis-server`, which ends with the platform. A URL (`redis://…`, with an administrator's credentials) uses a
-   * running Redis of version 6.2 or newer. Default: none.
+   * running Redis of version 6.2 or newer. Default: none; the platform then listens for the Redis protocol itself, but
+   * only knows `AUTH` and `PING`.
    */
   readonly redis?: boolean | string | undefined;
   /**
@@ -148,19 +149,23 @@ const seed = options.pick({
 const headerName = z.string().regex(/^[!#$%&'*+.^_`|~\w-]+$/, "must be a header name");
 const headerValue = z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/, "must be Latin-1 text without line breaks");
 
+// The maximum of Node's timers.
+const milliseconds = count.max(2 ** 31 - 1);
+
 const fault = z.strictObject({
   method: z
     .string()
     .regex(/^[A-Z]+$/, "must be an HTTP method in upper case")
     .optional(),
   path: z.union([z.string().startsWith("/", "must start with a slash"), z.instanceof(RegExp)]).optional(),
-  // The maximum of Node's timers.
-  delayMs: count.max(2 ** 31 - 1).optional(),
+  delayMs: milliseconds.optional(),
   dropConnection: z.enum(["before-apply", "after-apply", "within-answer"]).optional(),
   garble: z.boolean().optional(),
   status: z.int().min(200).max(599).optional(),
   headers: z.record(headerName, headerValue).optional(),
   body: z.unknown().optional(),
+  applyAfterMs: z.union([milliseconds, z.literal("never")], "must be milliseconds or never").optional(),
+  keepFormerPassword: z.boolean().optional(),
   times: z.int().min(1).optional(),
 }) satisfies z.ZodType<Fault>;
 

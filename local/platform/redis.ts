@@ -1,12 +1,7 @@
 import type * as ioredis from "ioredis";
+import { type DatabaseAddress, type DatabaseRecord } from "./databaseRecord";
+import { type DatabaseServer } from "./databases";
 import { startRedisServer } from "./redisServer";
-
-/** The address of a Redis, as fields of the database record. */
-export interface RedisAddress {
-  readonly endpoint: string;
-  readonly port: number;
-  readonly tls: boolean;
-}
 
 /**
  * The ACL user of a database. The id is encoded because a user name cannot contain spaces; the prefix avoids a conflict
@@ -20,14 +15,14 @@ export function redisUser(databaseId: string): string {
  * A real Redis, in which each database is an ACL user with access to all keys and all commands that are not
  * administrative.
  */
-export class RedisUsers {
-  /** The password of each user, as the Redis confirmed it. */
-  readonly #passwords = new Map<string, string>();
+export class RedisUsers implements DatabaseServer {
+  /** The passwords of each user, as the Redis confirmed them. */
+  readonly #passwords = new Map<string, readonly string[]>();
   #lastError: Error | undefined;
 
   private constructor(
     private readonly client: ioredis.Redis,
-    readonly address: RedisAddress,
+    private readonly address: DatabaseAddress,
     private readonly endServer: () => Promise<void>,
   ) {
     client.on("error", (error: Error) => (this.#lastError = error));
@@ -83,17 +78,21 @@ export class RedisUsers {
     return `${tls ? "rediss" : "redis"}://${encoded ? `${encoded}@` : ""}${host}:${port}`;
   }
 
+  withAddress(record: DatabaseRecord): DatabaseRecord {
+    return { ...record, ...this.address };
+  }
+
   /**
-   * Replaces the password of a database and closes the sessions that were opened with the former one. Concurrent calls
-   * take effect, and are confirmed, in their order.
+   * Replaces the passwords of a database and closes the sessions that were opened with the former ones. Concurrent
+   * calls take effect, and are confirmed, in their order.
    *
-   * @throws Error if the Redis did not confirm it; the password is then the former one, at the latest after a reconnect
+   * @throws Error if the Redis did not confirm it; the former passwords are then valid, at the latest after a reconnect
    */
-  async setPassword(databaseId: string, password: string): Promise<void> {
+  async setPasswords(databaseId: string, passwords: readonly string[]): Promise<void> {
     const user = redisUser(databaseId);
     // A transaction, so that the password never changes without closing the old sessions.
     const results = await this.client
-      .multi([setUser(user, password), ["client", "kill", "user", user]])
+      .multi([setUser(user, passwords), ["client", "kill", "user", user]])
       .exec()
       .catch((error: Error) => {
         throw new Error(this.client.status === "ready" ? error.message : (this.#lastError ?? error).message);
@@ -102,7 +101,7 @@ export class RedisUsers {
     if (failed) {
       throw new Error(failed.message);
     }
-    this.#passwords.set(user, password);
+    this.#passwords.set(user, passwords);
   }
 
   /** Stops the server if it was started here; otherwise deletes the users. */
@@ -120,14 +119,25 @@ export class RedisUsers {
    * restarted Redis has lost its users.
    */
   #restore(): void {
-    for (const [user, password] of this.#passwords) {
-      const [name, ...args] = setUser(user, password);
+    for (const [user, passwords] of this.#passwords) {
+      const [name, ...args] = setUser(user, passwords);
       // If the connection is lost again, the next reconnect repeats this.
       this.client.call(name, ...args).catch(() => undefined);
     }
   }
 }
 
-function setUser(user: string, password: string): [string, ...string[]] {
-  return ["acl", "setuser", user, "reset", "on", `>${password}`, "~*", "&*", "+@all", "-@admin"];
+function setUser(user: string, passwords: readonly string[]): [string, ...string[]] {
+  return [
+    "acl",
+    "setuser",
+    user,
+    "reset",
+    "on",
+    ...passwords.map((password) => `>${password}`),
+    "~*",
+    "&*",
+    "+@all",
+    "-@admin",
+  ];
 }

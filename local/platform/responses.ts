@@ -2,9 +2,16 @@ import { type HttpBindings } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 import { routePath } from "hono/route";
 import { stringify } from "lossless-json";
+import { type Fault } from "./faults";
 import { Refused } from "./refused";
 
-export type Env = { Bindings: HttpBindings };
+export type Env = {
+  Bindings: HttpBindings;
+  Variables: {
+    /** The fault that the request meets. */
+    fault?: Fault;
+  };
+};
 
 /**
  * A router on the unchanged request path. A URL parser would change or remove `%2F` and `..`, which may be part of a

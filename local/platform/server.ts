@@ -6,7 +6,7 @@ import { json, refusal, router } from "./responses";
 import { authenticate, type Credentials, schemes } from "./authentication";
 import { refuseOtherOrigins } from "./console/otherPages";
 import { addConsoleRoutes, consoleUrl } from "./console/routes";
-import { type Database, Databases } from "./databases";
+import { type Database, Databases, type DatabaseServer } from "./databases";
 import { addDatabaseRoutes } from "./databaseRoutes";
 import { addDescriptionRoutes } from "./descriptionRoutes";
 import { addFaultRoutes } from "./faultRoutes";
@@ -19,6 +19,7 @@ import { MessageQueue } from "./queue/messageQueue";
 import { addMessageRoutes } from "./queue/routes";
 import { rateLimit } from "./rateLimit";
 import { RedisUsers } from "./redis";
+import { RedisListener } from "./redisListener";
 import { Refused } from "./refused";
 import { type PlatformRequest, RequestLog } from "./requests";
 import { type PlatformSeed } from "./seed";
@@ -78,11 +79,13 @@ export async function startPlatform(given: PlatformOptions = {}): Promise<Platfo
   const refuseRedis = (cause: Error): never => {
     throw new PlatformOptionError("redis", cause.message, { cause });
   };
-  const redis = options.redis ? await RedisUsers.open(options.redis).catch(refuseRedis) : undefined;
+  const databaseServer: DatabaseServer = options.redis
+    ? await RedisUsers.open(options.redis).catch(refuseRedis)
+    : await RedisListener.open();
   const state: State = {
     requests: new RequestLog(),
     faults: new Faults(),
-    databases: new Databases(options.databases ?? ["db-quickstart", "db-sessions"], redis),
+    databases: new Databases(options.databases ?? ["db-quickstart", "db-sessions"], databaseServer),
     queue: new MessageQueue({
       flowControlKeys: options.flowControlKeys ?? ["orders", "emails"],
       globalParallelism: {
@@ -110,7 +113,7 @@ export async function startPlatform(given: PlatformOptions = {}): Promise<Platfo
     .catch(refuseRedis)
     .then(() => listen(server, options.host ?? "127.0.0.1", options.port ?? 0))
     .catch(async (error: unknown) => {
-      await redis?.close();
+      await databaseServer.close();
       throw error;
     });
   let closed: Promise<void> | undefined;
@@ -124,7 +127,7 @@ export async function startPlatform(given: PlatformOptions = {}): Promise<Platfo
     get flowControlKeys() {
       return new Map(state.queue.flowControlKeys().map((record) => [record.flowControlKey, record]));
     },
-    redisUrl: redis?.url(),
+    redisUrl: databaseServer.url?.(),
     get resetCount() {
       return state.databases.resetCount;
     },
@@ -146,8 +149,9 @@ export async function startPlatform(given: PlatformOptions = {}): Promise<Platfo
     state: currentState,
     close() {
       state.faults.clear();
+      state.databases.stop();
       state.queue.close();
-      closed ??= new Promise<void>((resolve) => server.close(() => resolve())).then(() => redis?.close());
+      closed ??= new Promise<void>((resolve) => server.close(() => resolve())).then(() => databaseServer.close());
       server.closeAllConnections();
       return closed;
     },

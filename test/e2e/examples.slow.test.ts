@@ -43,7 +43,8 @@ const inLanguage: Expectation = {
 
 const examples: Readonly<Record<string, Expectation>> = {
   "nightly-rotation": {
-    what: "resets a password whose interval has passed",
+    what: "resets and verifies a password whose interval has passed",
+    platform: { credentialsInResponse: "always" },
     config,
     async then({ platform, stack, first }) {
       assert.equal(first["reason"], "created");
@@ -52,7 +53,9 @@ const examples: Readonly<Record<string, Expectation>> = {
       assert.equal(platform.resetCount, 1);
       await stack.setConfig("rotateEvery", "PT1S");
       await sleep(1000);
-      assert.equal((await upOf(stack))["reason"], "schedule");
+      const { reason, verifiedAt } = await upOf(stack);
+      assert.equal(reason, "schedule");
+      assert.ok(String(verifiedAt) > String(first["verifiedAt"]));
       assert.equal(platform.resetCount, 2);
     },
   },

@@ -1,4 +1,6 @@
 import { spawnSync } from "node:child_process";
+import { connect } from "node:net";
+import { text as textOf } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Redis } from "ioredis";
 
@@ -33,4 +35,19 @@ export async function session(url: string | undefined): Promise<Redis> {
 export async function refused(url: string | undefined): Promise<void> {
   const code = () => whoAmI(url).catch((error: NodeJS.ErrnoException) => error.code);
   while ((await code()) !== "ECONNREFUSED") await sleep(20);
+}
+
+/** What the server at the address of a record replies to commands, until it has replied to all of them. */
+export async function databaseReply(
+  { endpoint, port }: Readonly<Record<string, unknown>>,
+  ...commands: readonly (readonly string[])[]
+): Promise<string> {
+  const socket = connect(Number(port), String(endpoint));
+  socket.end(commands.map((words) => redisCommand(...words)).join(""));
+  return textOf(socket);
+}
+
+/** A command in the Redis protocol. */
+export function redisCommand(...words: readonly string[]): string {
+  return [`*${words.length}`, ...words.flatMap((word) => [`$${Buffer.byteLength(word)}`, word]), ""].join("\r\n");
 }

@@ -4,6 +4,8 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 /** A proxy between the platform and its Redis, which can close, open again, and lose responses. */
 export class RedisLine {
   loseAnswers = false;
+  /** How many connections were opened. */
+  connections = 0;
   readonly #sockets = new Set<Socket>();
   #server: Server | undefined;
   #port = 0;
@@ -16,6 +18,7 @@ export class RedisLine {
 
   async open(): Promise<void> {
     this.#server = createServer((client) => {
+      this.connections++;
       const redis = connect(this.redisPort, "127.0.0.1");
       client.pipe(redis);
       redis.on("data", (data: Buffer) => (this.loseAnswers ? this.cut() : client.write(data)));

@@ -153,9 +153,4 @@ describe("local platform: records, as the interface document describes them", ()
       expected.forEach((field) => assertFits(sent, field));
     });
   }
-
-  it("gives each database an endpoint of its own", () => {
-    const endpoints = [...platform.databases.values()].map(({ record }) => record.endpoint);
-    assert.equal(new Set(endpoints).size, endpoints.length);
-  });
 });

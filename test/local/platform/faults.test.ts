@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Platform, startPlatform } from "../../../local/platform/index";
+import { type Fault, type Platform, startPlatform } from "../../../local/platform/index";
 import { until } from "../../support/results";
 import { basic, queue, requestArrived, resetPassword, resetPath, send } from "./client";
 
@@ -140,6 +140,7 @@ describe("local platform: faults on demand", () => {
       { fault: { path: "v2" }, option: "path" },
       { fault: { times: 0 }, option: "times" },
       { fault: { delayMs: 2 ** 31 }, option: "delayMs" },
+      ...[-1, 2 ** 31, "soon"].map((applyAfterMs) => ({ fault: { applyAfterMs } as Fault, option: "applyAfterMs" })),
       // Node would refuse to send them.
       { fault: { headers: { "a b": "x" } }, option: 'headers["a b"]' },
       ...["a\nb", "\u0100", "\u0000"].map((a) => ({ fault: { headers: { a } }, option: "headers.a" })),

@@ -3,6 +3,7 @@ import { databaseRecord } from "../../../../local/platform/databaseRecord";
 import { Databases } from "../../../../local/platform/databases";
 import { Faults } from "../../../../local/platform/faults";
 import { MessageQueue } from "../../../../local/platform/queue/messageQueue";
+import { RedisListener } from "../../../../local/platform/redisListener";
 import { RequestLog } from "../../../../local/platform/requests";
 import { application, startPlatform } from "../../../../local/platform/server";
 import fields from "../../../fixtures/interface-fields.json";
@@ -33,11 +34,12 @@ describe("local platform: the description", () => {
     await platform.close();
   });
 
-  it("has every route of the server, and no other", () => {
+  it("has every route of the server, and no other", async () => {
+    const listener = await RedisListener.open();
     const state = {
       requests: new RequestLog(),
       faults: new Faults(),
-      databases: new Databases([]),
+      databases: new Databases([], listener),
       queue: new MessageQueue({ flowControlKeys: [], globalParallelism: { parallelismMax: 1 }, retryDelay: 1 }),
     };
     const { routes } = application(state, { username: "u", password: "p", queueToken: "t" }, {}, () => ({}));
@@ -47,6 +49,7 @@ describe("local platform: the description", () => {
       operations.map(({ method, path }) => `${method} ${shape(path)}`).sort(),
       "describe new routes in local/platform/openapi.yaml",
     );
+    await listener.close();
   });
 
   it("names each operation once", () => {

@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { Redis } from "ioredis";
+import { databaseRecord } from "../../../local/platform/databaseRecord";
+import { type Platform, type PlatformOptions, startPlatform } from "../../../local/platform/index";
+import { databaseReply, redisCommand } from "../../support/redis";
+import { resetPassword } from "./client";
+
+describe("local platform: the listener for the Redis protocol", () => {
+  let platform: Platform;
+  const start = async (options: PlatformOptions = {}) => (platform = await startPlatform(options));
+  afterEach(() => platform.close());
+
+  const database = (id = "db-quickstart") => platform.database(id);
+  const reply = (...commands: (readonly string[])[]) => databaseReply(database().record, ...commands);
+  const wrongPassword = /^-WRONGPASS /;
+
+  it("accepts the password of a database for AUTH with and without the user, and then PING", async () => {
+    await start();
+    const { password } = database();
+    assert.equal(await reply(["AUTH", password], ["PING"]), "+OK\r\n+PONG\r\n");
+    assert.equal(await reply(["auth", "default", password], ["ping", "é\r\n"]), "+OK\r\n$4\r\né\r\n\r\n");
+    assert.equal(
+      await databaseReply(database("db-sessions").record, ["AUTH", password]),
+      "+OK\r\n",
+      "one port for all",
+    );
+  });
+
+  it("serves a real client, at the address in the record", async () => {
+    await start({ credentialsInResponse: "always" });
+    const { endpoint, port, tls, password } = (await resetPassword(platform)).body as Record<string, unknown>;
+    assert.deepEqual({ endpoint, tls }, { endpoint: "127.0.0.1", tls: false });
+    const options = { host: String(endpoint), port: Number(port), password: String(password) };
+    // It begins with HELLO, and falls back to AUTH.
+    const client = new Redis({ ...options, enableReadyCheck: false, lazyConnect: true, retryStrategy: () => null });
+    await client.connect();
+    assert.equal(await client.ping(), "PONG");
+    client.disconnect();
+  });
+
+  it("refuses other passwords, users and commands", async () => {
+    await start();
+    const { password } = database();
+    assert.match(await reply(["AUTH", "wrong"]), wrongPassword);
+    assert.match(await reply(["AUTH", "other", password]), wrongPassword);
+    assert.match(await reply(["AUTH"]), /^-ERR wrong number of arguments/);
+    assert.match(await reply(["PING"]), /^-NOAUTH /);
+    assert.equal(await reply(["HELLO", "3"]), "-ERR unknown command 'HELLO'\r\n");
+    assert.equal(
+      await reply(["AUTH", password], ["GET", "key"], ["PING"]),
+      "+OK\r\n-ERR unknown command 'GET'\r\n+PONG\r\n",
+    );
+  });
+
+  it("refuses the former password after a reset, also in an open session", async () => {
+    await start();
+    const former = database().password;
+    const socket = connect(Number(database().record.port), "127.0.0.1").setEncoding("utf8");
+    socket.write(redisCommand("AUTH", former));
+    assert.deepEqual(await once(socket, "data"), ["+OK\r\n"]);
+    await resetPassword(platform);
+    socket.write(redisCommand("PING"));
+    assert.match(String(await once(socket, "data")), /^-NOAUTH /);
+    socket.destroy();
+    assert.match(await reply(["AUTH", former]), wrongPassword);
+    assert.equal(await reply(["AUTH", database().password]), "+OK\r\n");
+  });
+
+  it("refuses a suspended database", async () => {
+    await start({ databases: [{ database_id: "db-quickstart", state: "suspended" }] });
+    await resetPassword(platform);
+    assert.match(await reply(["AUTH", database().password]), wrongPassword);
+  });
+
+  it("accepts a password with blanks, quotes and other bytes", async () => {
+    const password = `a "b" 'c' \r\n\0 ü€`;
+    const record = databaseRecord({ database_id: "db-quickstart" });
+    await start({ databases: [{ record, password }] });
+    assert.equal(await reply(["AUTH", password]), "+OK\r\n");
+  });
+
+  it("reads a command in pieces of any size", async () => {
+    await start();
+    const socket = connect(Number(database().record.port), "127.0.0.1").setEncoding("utf8").setNoDelay();
+    for (const byte of redisCommand("AUTH", "wrong")) {
+      await new Promise((resolve) => socket.write(byte, resolve));
+    }
+    assert.match(String(await once(socket, "data")), wrongPassword);
+    socket.destroy();
+  });
+
+  for (const input of [
+    "GET / HTTP/1.1\r\n\r\n",
+    "*17\r\n",
+    "*0\r\n",
+    "*1\r\n$99999\r\n",
+    "*1\r\n*1\r\n",
+    "*1\r\n$1\r\nab\r\n",
+  ]) {
+    it(`ends a connection that sends ${JSON.stringify(input)}`, async () => {
+      await start();
+      const socket = connect(Number(database().record.port), "127.0.0.1").resume();
+      socket.write(input);
+      await once(socket, "close");
+    });
+  }
+
+  it("leaves a record with another endpoint unchanged, and any field that is not the sample's", async () => {
+    const other = { endpoint: "cache.example.com", port: 6379, tls: true };
+    await start({
+      databases: [
+        { database_id: "other", ...other },
+        { database_id: "odd", port: "many", tls: undefined },
+      ],
+    });
+    const addressOf = (id: string) => {
+      const { endpoint, port, tls } = database(id).record;
+      return { endpoint, port, tls };
+    };
+    assert.deepEqual(addressOf("other"), other);
+    assert.deepEqual(addressOf("odd"), { endpoint: "127.0.0.1", port: "many", tls: undefined });
+  });
+
+  it("has its own address in a platform that is started with a saved state", async () => {
+    const first = await startPlatform();
+    const saved = first.state();
+    await first.close();
+    await start(saved);
+    assert.equal(await reply(["AUTH", database().password]), "+OK\r\n");
+  });
+});
