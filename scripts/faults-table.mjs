@@ -10,7 +10,7 @@ import { build } from "./lib.mjs";
 
 const root = join(import.meta.dirname, "..");
 const require = createRequire(import.meta.url);
-const rowCount = 61;
+const rowCount = 78;
 /** Sections of the page, by the first of their rows. */
 const sections = new Map([
   [1, "No connection to the platform"],
@@ -20,8 +20,9 @@ const sections = new Map([
   [37, "An interrupted run"],
   [43, "The engine, the state and the settings"],
   [59, "Connections that are opened ahead"],
+  [62, "A verification"],
 ]);
-const phases = ["create", "update", "read", "counter reset"];
+const phases = ["create", "update", "read", "counter reset", "verification"];
 
 function run(script, ...args) {
   return spawnSync(process.execPath, [script, ...args], { cwd: root, stdio: ["ignore", "inherit", "inherit"] }).status;

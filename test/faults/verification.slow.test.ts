@@ -80,29 +80,29 @@ describe("faults: a verification", () => {
   }
 
   const rows: readonly (readonly [row: number, fault: string, place: () => Promise<Place>, says: RegExp])[] = [
-    [70, "host not found", async () => ({ host: "db.invalid", port: 6379, tls: true }), /host was not found/],
-    [71, "connection refused", async () => ({ port: await freePort() }), /connection was refused/],
-    [72, "expired certificate", () => secure("expired"), /TLS connection failed \(CERT_HAS_EXPIRED\)/],
-    [72, "certificate of another host", () => secure("otherHost"), /TLS connection failed \(.*ALTNAME/],
-    [72, "foreign certificate", () => secure("foreign"), /TLS connection failed \(UNABLE_TO/],
+    [62, "host not found", async () => ({ host: "db.invalid", port: 6379, tls: true }), /host was not found/],
+    [63, "connection refused", async () => ({ port: await freePort() }), /connection was refused/],
+    [64, "expired certificate", () => secure("expired"), /TLS connection failed \(CERT_HAS_EXPIRED\)/],
+    [64, "certificate of another host", () => secure("otherHost"), /TLS connection failed \(.*ALTNAME/],
+    [64, "foreign certificate", () => secure("foreign"), /TLS connection failed \(UNABLE_TO/],
     [
-      72,
+      64,
       "no TLS there",
       async () => ({ ...(await plain(ok)), tls: true }),
       /TLS connection failed|closed the connection/,
     ],
-    [73, "connect timeout", stuck, /timed out/],
-    [73, "no response", () => plain(() => undefined), /did not respond in time|timed out/],
-    [74, "the server is not a Redis", () => plain(() => "HTTP/1.1 400 Bad Request"), /not a Redis/],
+    [65, "connect timeout", stuck, /timed out/],
+    [65, "no response", () => plain(() => undefined), /did not respond in time|timed out/],
+    [66, "the server is not a Redis", () => plain(() => "HTTP/1.1 400 Bad Request"), /not a Redis/],
     [
-      75,
+      67,
       "the server does not know AUTH",
       () => plain(() => "-ERR unknown command 'AUTH'"),
       /not know the command AUTH/,
     ],
-    [77, "suspended database", () => plain(() => "-ERR database is suspended"), /error: ERR database is suspended/],
-    [78, "new password refused", () => plain(withPassword("other")), /new password is refused: WRONGPASS/],
-    [79, "the server repeats the password", () => plain(([, word]) => `-ERR you sent ${word}`), /message not shown/],
+    [69, "suspended database", () => plain(() => "-ERR database is suspended"), /error: ERR database is suspended/],
+    [70, "new password refused", () => plain(withPassword("other")), /new password is refused: WRONGPASS/],
+    [71, "the server repeats the password", () => plain(([, word]) => `-ERR you sent ${word}`), /message not shown/],
   ];
   const expected = "fails, state kept; 0 resets sent";
 
@@ -133,21 +133,21 @@ describe("faults: a verification", () => {
     });
   }
 
-  it(titled(72, "the proxy does not open a tunnel", "verification", expected), async () => {
+  it(titled(64, "the proxy does not open a tunnel", "verification", expected), async () => {
     assertFails(proxied, await both(proxied, await secure("good")), /the proxy responded with 502/);
   });
 
-  it(titled(80, "former password still accepted", "verification", expected), async () => {
+  it(titled(72, "former password still accepted", "verification", expected), async () => {
     const inputs = verification(await plain(ok), canaries["new password"], "t2");
     assertFails(world, [await world.host.update("db", saved, inputs)], /former password is still accepted/);
   });
 
-  it(titled(81, "the platform returned the former password", "verification", expected), async () => {
+  it(titled(73, "the platform returned the former password", "verification", expected), async () => {
     const inputs = verification(await plain(ok), canaries["former password"], "t2");
     assertFails(world, [await world.host.update("db", saved, inputs)], /platform returned it as the new one/);
   });
 
-  it(titled(76, "blanks, quotes, unicode and line breaks in the password", "verification", "passes"), async () => {
+  it(titled(68, "blanks, quotes, unicode and line breaks in the password", "verification", "passes"), async () => {
     const server = await serve(withPassword(odd));
     const { outs } = expectKind("done", await world.host.update("db", saved, verification(server, odd, "t2")));
     assert.deepEqual([outs["verified"], outs["formerRefused"], secretNames(outs)], [true, true, ["targets"]]);
@@ -156,11 +156,11 @@ describe("faults: a verification", () => {
     assert.equal(again.changes, "none");
   });
 
-  it(titled(82, "TLS with rekey:caFile", "verification", "passes"), async () => {
+  it(titled(74, "TLS with rekey:caFile", "verification", "passes"), async () => {
     expectKind("done", await world.host.create(verification(await secure("good"), canaries["new password"], "t2")));
   });
 
-  it(titled(83, "the engine is gone", "verification", "fails; nothing is contacted"), async () => {
+  it(titled(75, "the engine is gone", "verification", "fails; nothing is contacted"), async () => {
     const other = await World.start();
     open.push(other);
     const server = await serve(ok);

@@ -41,7 +41,7 @@ async function strike(
 }
 
 onEngines("faults: a run that is interrupted while it verifies", (engine: Engine) => {
-  it(titled(84, "^C while it verifies", "up, next up", "saved or verified again; 0 more resets sent"), async () => {
+  it(titled(76, "^C while it verifies", "up, next up", "saved or verified again; 0 more resets sent"), async () => {
     await strike(engine, async (run, database) => {
       run.interrupt();
       database.reply = accepting;
@@ -49,7 +49,7 @@ onEngines("faults: a run that is interrupted while it verifies", (engine: Engine
   });
 
   const verifiedAgain = "fails; verified again; 0 more resets sent";
-  it(titled(86, "the provider host is killed while it verifies", "up, next up", verifiedAgain), async () => {
+  it(titled(78, "the provider host is killed while it verifies", "up, next up", verifiedAgain), async () => {
     const { code } = await strike(engine, async (run) => assert.equal(run.kill("host").length, 1));
     assert.notEqual(code, 0);
   });
@@ -58,7 +58,7 @@ onEngines("faults: a run that is interrupted while it verifies", (engine: Engine
 // The provider host of a killed CLI does not end by itself.
 onEngine(localEngine, "faults: an engine that is killed while it verifies", (engine) => {
   const result = "nothing more is contacted; verified again; 0 more resets sent";
-  it(titled(85, "the engine is killed while it verifies", "up, next up", result), async () => {
+  it(titled(77, "the engine is killed while it verifies", "up, next up", result), async () => {
     await strike(engine, async (run, database) => {
       await run.killEngine();
       const { connections } = database;
