@@ -5,6 +5,7 @@ import {
   type CheckFailure,
   type Difference,
   type FlowControlResetOutputs,
+  flowControlResetOutputs,
   secretFlowControlResetOutputs,
 } from "./resource";
 import { type Session } from "./session";
@@ -13,6 +14,7 @@ export interface FlowControlResetInputs extends Trigger {
   readonly flowControlKey: string;
 }
 
+export const outputs = flowControlResetOutputs;
 export const secretOutputs = secretFlowControlResetOutputs;
 
 /** Inputs that decide whether a reset is due. */

@@ -11,6 +11,7 @@ import {
   type FleetDatabaseState,
   type PasswordRotationOutputs,
   type PasswordRotationShardOutputs,
+  passwordRotationShardOutputs,
   secretPasswordRotationShardOutputs,
 } from "./resource";
 import { type FleetSession } from "./session";
@@ -45,6 +46,7 @@ export interface PlannedDatabase {
   readonly plan: RotationPlan;
 }
 
+export const outputs = passwordRotationShardOutputs;
 export const secretOutputs = secretPasswordRotationShardOutputs;
 
 /** Inputs that decide whether a reset is due. */

@@ -1,0 +1,131 @@
+import { RekeyError, StateError, withCode } from "./api/errors";
+import { engineCommands } from "./engineCommands";
+import { engineMessage, type Properties } from "./engineValues";
+import * as flowControlResetHandler from "./lifecycle/flowControlReset";
+import * as passwordRotationHandler from "./lifecycle/passwordRotation";
+import * as passwordRotationShardHandler from "./lifecycle/passwordRotationShard";
+import { type Applied, type CheckFailure, type Difference } from "./lifecycle/resource";
+import { type Session } from "./lifecycle/session";
+
+/** Checks, compares and changes a resource, in plain objects. */
+interface ResourceHandler<Inputs, Outputs> {
+  readonly outputs: readonly string[];
+  readonly secretOutputs: readonly string[];
+  /** Inputs that decide whether a reset is due. While one is unknown, so is the decision. */
+  readonly decidingInputs: readonly string[];
+  check(inputs: Inputs, unknown: ReadonlySet<string>, session: Session): CheckFailure[];
+  diff(saved: Outputs, inputs: Inputs, session: Session): Difference;
+  apply(saved: Outputs | undefined, inputs: Inputs, session: Session): Promise<Applied<Outputs>>;
+  /** The inputs with which an existing object is imported without a request; undefined if there is nothing to import. */
+  readonly importedInputs?: (id: string) => Inputs;
+}
+
+/** A resource as the adapters handle it. Values are plain; unknown inputs are named. */
+export interface Resource {
+  /** The input that is the id. */
+  readonly idInput: string;
+  /** The names of all outputs. */
+  readonly outputs: readonly string[];
+  /** The names of outputs that are always secret. */
+  readonly secretOutputs: readonly string[];
+  /** @returns what is wrong with the inputs */
+  check(inputs: Properties, unknown: ReadonlySet<string>, session: Session): string[];
+  /** @throws StateError if the saved outputs are those of another resource */
+  diff(
+    id: string,
+    saved: Properties,
+    inputs: Properties,
+    unknown: ReadonlySet<string>,
+    session: () => Session,
+  ): Difference;
+  create(inputs: Properties, session: Session): Promise<AppliedTo>;
+  /** @throws StateError if the saved outputs are those of another resource */
+  update(id: string, saved: Properties, inputs: Properties, session: Session): Promise<AppliedTo>;
+  readonly importedInputs?: (id: string) => Properties;
+}
+
+/** What create or update did, and the id of the resource. */
+export interface AppliedTo extends Applied<Properties> {
+  readonly id: string;
+}
+
+function resource<Inputs, Outputs>(handler: ResourceHandler<Inputs, Outputs>, idInput: string): Resource {
+  const { outputs, secretOutputs, decidingInputs, importedInputs } = handler;
+
+  async function apply(saved: Properties | undefined, inputs: Properties, session: Session): Promise<AppliedTo> {
+    const applied = await handler.apply(saved as Outputs | undefined, inputs as Inputs, session);
+    return { ...(applied as Applied<Properties>), id: String(inputs[idInput]) };
+  }
+
+  /**
+   * A saved id that differs from the resource's own is damaged: replacing the resource would be an unrequested reset.
+   */
+  function requireSound(id: string, saved: Properties): void {
+    if (saved[idInput] === id) return;
+    throw new StateError(
+      idInput,
+      `is not ${JSON.stringify(id)}, the id of the resource`,
+      `Restore it from an earlier \`${engineCommands.exportState}\`, or ${engineCommands.removeFromState}: creating it again resets the password once more.`,
+    );
+  }
+
+  return {
+    idInput,
+    outputs,
+    secretOutputs,
+    check: (inputs, unknown, session) => handler.check(inputs as Inputs, unknown, session).map(inProgram),
+    diff(id, saved, inputs, unknown, session) {
+      requireSound(id, saved);
+      if (decidingInputs.some((name) => unknown.has(name))) return { changes: true };
+      return handler.diff(saved as Outputs, inputs as Inputs, session());
+    },
+    create: (inputs, session) => apply(undefined, inputs, session),
+    async update(id, saved, inputs, session) {
+      requireSound(id, saved);
+      return apply(saved, inputs, session);
+    },
+    ...(importedInputs && { importedInputs: importedInputs as (id: string) => Properties }),
+  };
+}
+
+/** Every resource, by the name of its type. */
+export const resources = {
+  PasswordRotation: resource(passwordRotationHandler, "databaseId"),
+  PasswordRotationShard: resource(passwordRotationShardHandler, "shard"),
+  FlowControlReset: resource(flowControlResetHandler, "flowControlKey"),
+};
+
+/** An error with which the engine saves the properties nevertheless. */
+export class InitError extends Error {
+  readonly reasons: readonly string[];
+
+  constructor(
+    message: string,
+    readonly id: string,
+    readonly properties: Properties,
+  ) {
+    super(engineMessage(message));
+    this.reasons = [this.message];
+  }
+}
+
+/** The message of a failed check. */
+function inProgram({ reason, code = "REKEY_INPUT_INVALID" }: CheckFailure): string {
+  return withCode(`${reason}. Nothing was sent. Correct the program, then run again.`, code);
+}
+
+/** Runs a call so that any failure reaches the engine as an error that it can show. */
+export async function respond<T>(call: () => T | Promise<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    if (!(error instanceof Error)) throw new Error(internalError(String(error)));
+    const expected = error instanceof RekeyError || error instanceof InitError;
+    error.message = engineMessage(expected ? error.message : internalError(error.message));
+    throw error;
+  }
+}
+
+function internalError(message: string): string {
+  return withCode(`pulumi-rekey failed unexpectedly: ${message}. This is a bug: please report it.`, "REKEY_INTERNAL");
+}
