@@ -37,7 +37,10 @@ function requireSession(): Session {
 function adapter(resource: Resource): Required<dynamic.ResourceProvider<Properties, Properties>> {
   const { secretOutputs } = resource;
 
-  function saved({ id, outputs, notice, unconfirmed }: AppliedTo, inputs: Properties): { id: string; outs: Properties } {
+  function saved(
+    { id, outputs, notice, unconfirmed }: AppliedTo,
+    inputs: Properties,
+  ): { id: string; outs: Properties } {
     if (notice) console.error(notice);
     const outs = wrap({ ...outputs, __provider: inputs["__provider"] }, secretOutputs);
     if (unconfirmed === undefined) return { id, outs };

@@ -11,6 +11,8 @@ import { type Session } from "./lifecycle/session";
 interface ResourceHandler<Inputs, Outputs> {
   readonly outputs: readonly string[];
   readonly secretOutputs: readonly string[];
+  /** Inputs that only an adapter sets; `owner` is the resource's URN. */
+  readonly hiddenInputs: readonly string[];
   /** Inputs that decide whether a reset is due. While one is unknown, so is the decision. */
   readonly decidingInputs: readonly string[];
   check(inputs: Inputs, unknown: ReadonlySet<string>, session: Session): CheckFailure[];
@@ -28,8 +30,11 @@ export interface Resource {
   readonly outputs: readonly string[];
   /** The names of outputs that are always secret. */
   readonly secretOutputs: readonly string[];
-  /** @returns what is wrong with the inputs */
-  check(inputs: Properties, unknown: ReadonlySet<string>, session: Session): string[];
+  /**
+   * @param urn the resource's URN, if the engine passes it; otherwise the SDK passes it in the hidden inputs
+   * @returns what is wrong with the inputs
+   */
+  check(inputs: Properties, unknown: ReadonlySet<string>, session: Session, urn?: string): string[];
   /** @throws StateError if the saved outputs are those of another resource */
   diff(
     id: string,
@@ -50,7 +55,7 @@ export interface AppliedTo extends Applied<Properties> {
 }
 
 function resource<Inputs, Outputs>(handler: ResourceHandler<Inputs, Outputs>, idInput: string): Resource {
-  const { outputs, secretOutputs, decidingInputs, importedInputs } = handler;
+  const { outputs, secretOutputs, hiddenInputs, decidingInputs, importedInputs } = handler;
 
   async function apply(saved: Properties | undefined, inputs: Properties, session: Session): Promise<AppliedTo> {
     const applied = await handler.apply(saved as Outputs | undefined, inputs as Inputs, session);
@@ -73,7 +78,13 @@ function resource<Inputs, Outputs>(handler: ResourceHandler<Inputs, Outputs>, id
     idInput,
     outputs,
     secretOutputs,
-    check: (inputs, unknown, session) => handler.check(inputs as Inputs, unknown, session).map(inProgram),
+    check(inputs, unknown, session, urn) {
+      const check = (all: Properties) => handler.check(all as Inputs, unknown, session);
+      if (urn === undefined) return check(inputs).map(inProgram);
+      const wrong = hiddenInputs.filter((name) => inputs[name] !== undefined);
+      if (wrong.length > 0) return wrong.map((name) => inProgram({ property: name, reason: notAnInput(name) }));
+      return check(hiddenInputs.includes("owner") ? { ...inputs, owner: urn } : inputs).map(inProgram);
+    },
     diff(id, saved, inputs, unknown, session) {
       requireSound(id, saved);
       if (decidingInputs.some((name) => unknown.has(name))) return { changes: true };
@@ -95,8 +106,11 @@ export const resources = {
   FlowControlReset: resource(flowControlResetHandler, "flowControlKey"),
 };
 
+/** An error whose message is already complete. */
+export class ReportedError extends Error {}
+
 /** An error with which the engine saves the properties nevertheless. */
-export class InitError extends Error {
+export class InitError extends ReportedError {
   readonly reasons: readonly string[];
 
   constructor(
@@ -107,6 +121,10 @@ export class InitError extends Error {
     super(engineMessage(message));
     this.reasons = [this.message];
   }
+}
+
+function notAnInput(name: string): string {
+  return `${name} is not an input of this resource`;
 }
 
 /** The message of a failed check. */
@@ -120,7 +138,7 @@ export async function respond<T>(call: () => T | Promise<T>): Promise<T> {
     return await call();
   } catch (error) {
     if (!(error instanceof Error)) throw new Error(internalError(String(error)));
-    const expected = error instanceof RekeyError || error instanceof InitError;
+    const expected = error instanceof RekeyError || error instanceof ReportedError;
     error.message = engineMessage(expected ? error.message : internalError(error.message));
     throw error;
   }

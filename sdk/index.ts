@@ -17,7 +17,7 @@ export { type FleetOutcome } from "../provider/lifecycle/resource";
 export { type Outcome, type RotationReason } from "../provider/rotation/planRotation";
 export { type DataSourceOptions } from "./dataSource";
 export { type FleetDatabaseArgs, type FleetDatabases } from "./fleetDatabases";
-export { type FleetCredentials, type FleetDatabase, type FleetRecord } from "./fleetOutputs";
+export { type FleetCredentials, type FleetDatabase, type FleetRecord } from "../provider/lifecycle/fleetOutputs";
 export { FlowControlReset, type FlowControlResetArgs } from "./flowControlReset";
 export {
   getFlowControlKey,

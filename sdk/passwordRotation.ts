@@ -4,7 +4,7 @@ import { passwordRotationOutputs, secretPasswordRotationOutputs } from "../provi
 import { type Outcome, type RotationReason } from "../provider/rotation/planRotation";
 import { type Fields, type FieldValue } from "../provider/records/fields";
 import { DynamicResource, isOfType } from "./dynamicResource";
-import { nextRotation } from "./nextRotation";
+import { nextRotation } from "../provider/rotation/nextRotation";
 import { ownersFor } from "./owners";
 import { requireKnown } from "./requireKnown";
 

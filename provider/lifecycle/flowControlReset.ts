@@ -17,6 +17,9 @@ export interface FlowControlResetInputs extends Trigger {
 export const outputs = flowControlResetOutputs;
 export const secretOutputs = secretFlowControlResetOutputs;
 
+/** Inputs that only an adapter sets. */
+export const hiddenInputs = [] as const;
+
 /** Inputs that decide whether a reset is due. */
 export const decidingInputs = ["flowControlKey", "version", "triggers"] as const;
 

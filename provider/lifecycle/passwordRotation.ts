@@ -22,6 +22,9 @@ export interface PasswordRotationInputs extends DesiredRotation {
 export const outputs = passwordRotationOutputs;
 export const secretOutputs = secretPasswordRotationOutputs;
 
+/** Inputs that only an adapter sets. */
+export const hiddenInputs = ["owner", "otherOwners"] as const;
+
 /** Inputs that decide whether a reset is due. */
 export const decidingInputs = ["databaseId", "version", "triggers", "rotateEvery"] as const;
 

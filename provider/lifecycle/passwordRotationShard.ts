@@ -49,6 +49,9 @@ export interface PlannedDatabase {
 export const outputs = passwordRotationShardOutputs;
 export const secretOutputs = secretPasswordRotationShardOutputs;
 
+/** Inputs that only an adapter sets. */
+export const hiddenInputs = ["owner", "otherOwners"] as const;
+
 /** Inputs that decide whether a reset is due. */
 export const decidingInputs = ["databases", "version", "triggers", "rotateEvery"] as const;
 
