@@ -3,6 +3,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
+import { format, resolveConfig } from "prettier";
 import ts from "typescript";
 import { build, root } from "./lib.mjs";
 
@@ -248,4 +249,6 @@ const schema = {
     ["nodejs", "python", "go", "csharp"].map((name) => [name, { respectSchemaVersion: true }]),
   ),
 };
-writeFileSync(process.argv[2] ?? join(root, "schema.json"), `${JSON.stringify(schema, undefined, 2)}\n`);
+const target = process.argv[2] ?? join(root, "schema.json");
+const style = await resolveConfig(join(root, "schema.json"));
+writeFileSync(target, await format(JSON.stringify(schema), { ...style, parser: "json" }));

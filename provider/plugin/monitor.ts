@@ -6,8 +6,12 @@ import { packageVersion } from "../version";
 import { type Monitor } from "./fleet";
 import { grpc, properties, struct, unlimited } from "./proto";
 
-/** The engine's resource monitor for the construction of a component: its options also apply to its children. */
-export function monitorFor(construct: ConstructRequest): Monitor & { close(): void } {
+/**
+ * The engine's resource monitor for the construction of a component: its options also apply to its children.
+ *
+ * @param provider reference to the provider of the component, which also has its children
+ */
+export function monitorFor(construct: ConstructRequest, provider: string): Monitor & { close(): void } {
   const address = construct.getMonitorendpoint();
   const client = new ResourceMonitorClient(address, grpc.credentials.createInsecure(), unlimited);
   const inputDependencies = [...construct.getInputdependenciesMap().entries()] as [
@@ -37,8 +41,7 @@ export function monitorFor(construct: ConstructRequest): Monitor & { close(): vo
       if (protect !== undefined) request.setProtect(protect);
       const aliases = formerTypes.map((one) => new Alias().setSpec(new Alias.Spec().setType(one)));
       if (custom) {
-        const provider = construct.getProvidersMap().get("rekey");
-        if (provider !== undefined) request.setProvider(provider);
+        request.setProvider(provider);
         const timeouts = construct.getCustomtimeouts();
         if (timeouts) {
           const own = new RegisterResourceRequest.CustomTimeouts();

@@ -41,6 +41,9 @@ interface Schema {
 
 const typePrefix = "rekey:index:";
 
+/** What the engine itself adds to the settings of a provider. */
+const ofEngine = ["version", "pluginDownloadURL", "pluginChecksums", "__internal"];
+
 /**
  * The provider that Pulumi's engine calls as a plugin, on plain objects. One process serves one provider instance of a
  * program, with its own settings, limits and results. Throws only errors whose message the engine can show.
@@ -64,7 +67,7 @@ export class PluginService {
       const isPlain = Object.hasOwn(known, name) && known[name]?.secret && secretNames({ value }).length === 0;
       return [name, isPlain ? secret(value) : value] as const;
     });
-    const unheardOf = Object.keys(news).filter((name) => !Object.hasOwn(known, name));
+    const unheardOf = Object.keys(news).filter((name) => !Object.hasOwn(known, name) && !ofEngine.includes(name));
     return {
       inputs: Object.fromEntries(inputs),
       failures: unheardOf.map((name) => `${name} is not a setting of rekey. Nothing was sent.`),

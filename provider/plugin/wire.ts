@@ -50,6 +50,8 @@ export async function servePlugin(engineAddress: string): Promise<{ port: number
 
 /** The calls of the protocol. The engine gets "unimplemented" for all others. */
 function callsOf(service: PluginService): UntypedServiceImplementation {
+  /** The provider resource that this process serves, as a reference for children of components. */
+  let self = "";
   return {
     handshake: unary(() => new messages.ProviderHandshakeResponse().setAcceptSecrets(true)),
     getPluginInfo: unary(() => new PluginInfo().setVersion(packageVersion())),
@@ -63,7 +65,9 @@ function callsOf(service: PluginService): UntypedServiceImplementation {
       return difference(diffs.length > 0).setDiffsList(diffs);
     }),
     configure: unary((request: messages.ConfigureRequest) => {
-      service.configure(request.getUrn() ?? "", properties(request.getArgs()));
+      const [urn, id] = [request.getUrn() ?? "", request.getId() ?? ""];
+      if (urn !== "" && id !== "") self = `${urn}::${id}`;
+      service.configure(urn, properties(request.getArgs()));
       return new messages.ConfigureResponse().setAcceptsecrets(true).setSupportspreview(true);
     }),
     check: unary(async (request: messages.CheckRequest) => {
@@ -96,7 +100,7 @@ function callsOf(service: PluginService): UntypedServiceImplementation {
       return new messages.InvokeResponse().setReturn(struct(result));
     }),
     construct: unary(async (request: messages.ConstructRequest) => {
-      const monitor = monitorFor(request);
+      const monitor = monitorFor(request, self);
       try {
         const fleet = {
           type: request.getType(),
