@@ -9,7 +9,7 @@ import ts from "typescript";
 import { root } from "./lib.mjs";
 
 const require = createRequire(import.meta.url);
-const { resources } = require("../dist/provider/resources.js");
+const { resources } = require("../dist/provider/lifecycle/resourceTable.js");
 const { isSecret } = require("../dist/provider/settingSources.js");
 const { settingDefaults } = require("../dist/provider/settings.js");
 const about = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
