@@ -1,4 +1,4 @@
-import { secret, unknownValue } from "./records/markers";
+import { isSecret, secret, unknownValue } from "./records/markers";
 
 /** Values between the engine and the host. */
 export type Properties = Record<string, unknown>;
@@ -12,6 +12,21 @@ export function wrap(outputs: Properties, secretNames: readonly string[]): Prope
     if (plain[name] !== undefined) plain[name] = secret(plain[name]);
   }
   return plain;
+}
+
+/** A value without the marks of secrets in it. */
+export function reveal(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(reveal);
+  if (typeof value !== "object" || value === null) return value;
+  if (isSecret(value)) return reveal(value.value);
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, reveal(inner)]));
+}
+
+/** The names of properties that are secret, or contain a secret. */
+export function secretNames(properties: Properties): string[] {
+  const isMarked = (value: unknown): boolean =>
+    typeof value === "object" && value !== null && (isSecret(value) || Object.values(value).some(isMarked));
+  return Object.keys(properties).filter((name) => isMarked(properties[name]));
 }
 
 /** The inputs without the provider's text, which only the host needs. */

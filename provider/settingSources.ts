@@ -87,6 +87,26 @@ export class SettingSources {
   }
 }
 
+/** The settings that belong together: a credential must be sent only to the address that it was given with. */
+const accounts: readonly (readonly SettingName[])[] = [
+  ["baseUrl", "username", "password"],
+  ["queueUrl", "queueToken"],
+];
+
+/**
+ * The variables that an explicit provider may use. Once its arguments set an address or a credential of a service, all
+ * of them come from the arguments: the variables may belong to another account.
+ */
+export function environmentOfProvider(args: Lookup, environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const isSet = (name: SettingName) => args(name) !== undefined;
+  const own = accounts.filter((account) => isSet("platform") || account.some(isSet)).flat();
+  if (own.length === 0) return environment;
+  const withheld = new Set(
+    own.flatMap((name) => [environmentName(name), ...[...platforms.values()].map(({ variables }) => variables[name])]),
+  ).add(environmentName("platform"));
+  return Object.fromEntries(Object.entries(environment).filter(([variable]) => !withheld.has(variable)));
+}
+
 export function nameOf(name: SettingName): string {
   return `rekey:${name}`;
 }

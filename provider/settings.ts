@@ -105,7 +105,12 @@ export class Settings {
   readonly secrets: readonly string[];
   readonly #sources: SettingSources;
 
-  constructor(configuration: Lookup, environment: NodeJS.ProcessEnv = {}) {
+  /** @param provider the explicit provider whose arguments are the configuration, if they are not a stack's */
+  constructor(
+    configuration: Lookup,
+    environment: NodeJS.ProcessEnv = {},
+    private readonly provider?: string,
+  ) {
     this.#sources = new SettingSources(configuration, environment);
     const proxyPassword = passwordIn(this.find("proxy")?.value ?? "");
     this.secrets = [...this.#sources.secrets, ...(proxyPassword === undefined ? [] : [proxyPassword])];
@@ -161,6 +166,9 @@ export class Settings {
   }
 
   #howToSet(name: SettingName): string {
+    if (this.provider !== undefined) {
+      return `Set ${name} in the arguments of the provider ${JSON.stringify(this.provider)}.`;
+    }
     const secret = isSecret(name) ? "--secret " : "";
     const variable = this.#sources.variableFor(name);
     return `Run \`${engineCommands.setConfig} ${secret}${nameOf(name)} …\`, or set ${variable} in the environment.`;

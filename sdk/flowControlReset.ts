@@ -1,5 +1,5 @@
 import type * as pulumi from "@pulumi/pulumi";
-import { secretFlowControlResetOutputs } from "../provider/lifecycle/resource";
+import { flowControlResetOutputs, secretFlowControlResetOutputs } from "../provider/lifecycle/resource";
 import { type FlowControlKey } from "../provider/records/flowControl";
 import { DynamicResource, isOfType } from "./dynamicResource";
 
@@ -56,13 +56,7 @@ export class FlowControlReset extends DynamicResource {
    * `id`.
    */
   constructor(name: string, args: FlowControlResetArgs, options?: pulumi.CustomResourceOptions) {
-    const outputs = {
-      before: undefined,
-      after: undefined,
-      resetAt: undefined,
-      resetCount: undefined,
-      appliedTrigger: undefined,
-    };
+    const outputs = Object.fromEntries(flowControlResetOutputs.map((name) => [name, undefined]));
     super(type, "flowControlReset", name, { ...outputs, ...args }, secretFlowControlResetOutputs, options);
   }
 

@@ -18,7 +18,7 @@ export { type Outcome, type RotationReason } from "../provider/rotation/planRota
 export { type ConnectionArgs } from "./connectionArgs";
 export { type DataSourceOptions } from "./dataSource";
 export { type FleetDatabaseArgs, type FleetDatabases } from "./fleetDatabases";
-export { type FleetCredentials, type FleetDatabase, type FleetRecord } from "./fleetOutputs";
+export { type FleetCredentials, type FleetDatabase, type FleetRecord } from "../provider/lifecycle/fleetOutputs";
 export { FlowControlReset, type FlowControlResetArgs } from "./flowControlReset";
 export {
   getFlowControlKey,

@@ -1,12 +1,12 @@
 import * as pulumi from "@pulumi/pulumi";
 import { databaseFields, type DatabaseRecord } from "../provider/records/database";
-import { secretPasswordRotationOutputs } from "../provider/lifecycle/resource";
+import { passwordRotationOutputs, secretPasswordRotationOutputs } from "../provider/lifecycle/resource";
 import { type Outcome, type RotationReason } from "../provider/rotation/planRotation";
 import { type Fields, type FieldValue } from "../provider/records/fields";
 import { connectionOf, rememberConnection, splitConnection, urlFor } from "./connection";
 import { type ConnectionArgs } from "./connectionArgs";
 import { DynamicResource, isOfType } from "./dynamicResource";
-import { nextRotation } from "./nextRotation";
+import { nextRotation } from "../provider/rotation/nextRotation";
 import { ownersFor } from "./owners";
 import { requireKnown } from "./requireKnown";
 
@@ -145,20 +145,7 @@ export interface PasswordRotation extends OutputsOf<Omit<typeof databaseFields, 
 const credentialOutputs = ["password", "restToken", "readOnlyRestToken", "otherFields"] as const;
 
 /** Pulumi creates only outputs whose names are among the inputs. */
-const undefinedOutputs = Object.fromEntries(
-  [
-    "record",
-    "exactIntegers",
-    "problems",
-    "outcome",
-    "rotatedAt",
-    "adoptedAt",
-    "rotationCount",
-    "rotationReason",
-    "unconfirmedResets",
-    ...secretPasswordRotationOutputs,
-  ].map((name) => [name, undefined]),
-);
+const undefinedOutputs = Object.fromEntries(passwordRotationOutputs.map((name) => [name, undefined]));
 
 // Getters: 45 declared outputs would take 11 ms per resource in each preview.
 for (const name of Object.keys(databaseFields) as (keyof typeof databaseFields)[]) {

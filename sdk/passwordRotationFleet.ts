@@ -1,5 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { shardOf } from "../provider/rotation/fleets";
+import { nextRotation } from "../provider/rotation/nextRotation";
 import { connectionOf, rememberConnection, splitConnection, urlFor } from "./connection";
 import { type ConnectionArgs } from "./connectionArgs";
 import { type FleetDatabases, type NamedDatabase, readFleetDatabases } from "./fleetDatabases";
@@ -17,9 +18,8 @@ import {
   oldestOf,
   recordsOf,
   secretsFrom,
-} from "./fleetOutputs";
+} from "../provider/lifecycle/fleetOutputs";
 import { requirePackageForHost } from "./hostPackage";
-import { nextRotation } from "./nextRotation";
 import { valueOnly } from "./owners";
 import { PasswordRotationShard } from "./passwordRotationShard";
 

@@ -1,4 +1,5 @@
 import { Axios, type AxiosError } from "axios";
+import { callTimeout } from "./callTimeout";
 import { packageVersion } from "../version";
 import { type AttemptState, type Connections } from "./connections";
 import { decideRetry, deliveryOfResponse, deliveryOfSilence, readRetryAfter } from "./retry";
@@ -140,11 +141,13 @@ export class HttpRequester implements Requester {
       url: url.replace(/[?#].*/s, ""),
       consequences: request.consequences,
     };
-    let deadline: { at: number; signal: AbortSignal } | undefined;
+    // Read here: the queue runs a request in the context of another one.
+    const deadlineMs = Math.min(this.options.deadlineMs, callTimeout.getStore() ?? Infinity);
+    let deadline: Deadline | undefined;
     for (let attempt = 1; ; attempt++) {
       const turn = async () => {
-        deadline ??= this.#deadline();
-        const outcome = await this.#attempt(request, facts, deadline.signal);
+        deadline ??= startDeadline(deadlineMs);
+        const outcome = await this.#attempt(request, facts, deadline);
         const remaining = deadline.at - performance.now();
         const decision = decideRetry({ ...outcome, idempotent: request.idempotent, attempt, remaining }, Math.random());
         // Before this task ends, because the next one would start.
@@ -164,18 +167,12 @@ export class HttpRequester implements Requester {
     }
   }
 
-  #deadline(): { at: number; signal: AbortSignal } {
-    // AbortSignal.timeout requires whole milliseconds.
-    const milliseconds = Math.ceil(this.options.deadlineMs);
-    return { at: performance.now() + milliseconds, signal: AbortSignal.timeout(milliseconds) };
-  }
-
   /** @throws NotSentError if the request must not be sent */
-  async #attempt(request: ApiRequest, facts: RequestFacts, signal: AbortSignal): Promise<Answered | FailedAttempt> {
+  async #attempt(request: ApiRequest, facts: RequestFacts, { signal, milliseconds }: Deadline): Promise<Answered | FailedAttempt> {
     const { url } = facts;
     const state: AttemptState = { sent: false };
     const use = {
-      timeoutMs: Math.min(maxConnectMs, this.options.deadlineMs / 3),
+      timeoutMs: Math.min(maxConnectMs, milliseconds / 3),
       state,
       beforeSend: request.idempotent ? undefined : async () => this.options.beforeReset?.(facts),
     };
@@ -215,6 +212,18 @@ export class HttpRequester implements Requester {
       return { delivery: deliveryOfSilence(state.sent), code: signal.aborted ? "deadline" : codeOf(error) };
     }
   }
+}
+
+interface Deadline {
+  readonly milliseconds: number;
+  readonly at: number;
+  readonly signal: AbortSignal;
+}
+
+function startDeadline(deadlineMs: number): Deadline {
+  // AbortSignal.timeout requires whole milliseconds.
+  const milliseconds = Math.ceil(deadlineMs);
+  return { milliseconds, at: performance.now() + milliseconds, signal: AbortSignal.timeout(milliseconds) };
 }
 
 /** axios uses one code for several failures; only an incomplete body is worth a retry. */

@@ -50,6 +50,21 @@ export const secretPasswordRotationOutputs = [
   "attemptedTrigger",
 ] as const satisfies readonly (keyof PasswordRotationOutputs)[];
 
+/** The names of all outputs. */
+export const passwordRotationOutputs = [
+  "databaseId",
+  "record",
+  "exactIntegers",
+  "problems",
+  "outcome",
+  "rotatedAt",
+  "adoptedAt",
+  "rotationCount",
+  "rotationReason",
+  "unconfirmedResets",
+  ...secretPasswordRotationOutputs,
+] as const satisfies readonly (keyof PasswordRotationOutputs)[];
+
 /** The outcome of a database of a fleet: that of a single one, or `pending` before it was reset or adopted. */
 export type FleetOutcome = Outcome | "pending";
 
@@ -88,6 +103,13 @@ export const secretPasswordRotationShardOutputs = [
   "secrets",
 ] as const satisfies readonly (keyof PasswordRotationShardOutputs)[];
 
+/** The names of all outputs. */
+export const passwordRotationShardOutputs = [
+  "shard",
+  "rotations",
+  ...secretPasswordRotationShardOutputs,
+] as const satisfies readonly (keyof PasswordRotationShardOutputs)[];
+
 /** What a PasswordVerification saves. */
 export interface PasswordVerificationOutputs {
   readonly subject: string;
@@ -103,6 +125,15 @@ export const secretPasswordVerificationOutputs = [
   "targets",
 ] as const satisfies readonly (keyof PasswordVerificationOutputs)[];
 
+/** The names of all outputs. */
+export const passwordVerificationOutputs = [
+  "subject",
+  "verified",
+  "verifiedAt",
+  "formerRefused",
+  ...secretPasswordVerificationOutputs,
+] as const satisfies readonly (keyof PasswordVerificationOutputs)[];
+
 /** What a FlowControlReset saves. */
 export interface FlowControlResetOutputs {
   readonly flowControlKey: string;
@@ -116,4 +147,14 @@ export interface FlowControlResetOutputs {
 /** Outputs that are always secret. */
 export const secretFlowControlResetOutputs = [
   "appliedTrigger",
+] as const satisfies readonly (keyof FlowControlResetOutputs)[];
+
+/** The names of all outputs. */
+export const flowControlResetOutputs = [
+  "flowControlKey",
+  "before",
+  "after",
+  "resetAt",
+  "resetCount",
+  ...secretFlowControlResetOutputs,
 ] as const satisfies readonly (keyof FlowControlResetOutputs)[];

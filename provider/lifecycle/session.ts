@@ -153,6 +153,16 @@ export class FleetSession {
   }
 }
 
+/** How the session of an adapter differs from that of Pulumi's dynamic provider host. */
+export interface SessionSources {
+  /** The variables that settings may come from. Default: those of this process. */
+  readonly environment?: NodeJS.ProcessEnv;
+  /** The name of the explicit provider whose arguments are the configuration, for advice. Default: none. */
+  readonly provider?: string | undefined;
+  /** Shows the user a line during the run. Default: prints it to standard error. */
+  readonly log?: SessionOptions["log"];
+}
+
 /**
  * The session of a host process, with settings from the stack's configuration, else from the environment. The settings
  * and the HTTP client are loaded on first use: a run with nothing to do needs neither.
@@ -160,13 +170,14 @@ export class FleetSession {
 export function sessionFromSettings(
   configuration: (key: string) => string | undefined,
   beforeReset: RequesterOptions["beforeReset"],
+  { environment = process.env, provider, log = (line) => console.error(line) }: SessionSources = {},
 ): Session {
   let settings: Settings | undefined;
   let client: PlatformClient | undefined;
   const getSettings = (): Settings => {
     if (settings) return settings;
     const { Settings, nameOf } = require("../settings") as typeof import("../settings");
-    return (settings = new Settings((name) => configuration(nameOf(name)), process.env));
+    return (settings = new Settings((name) => configuration(nameOf(name)), environment, provider));
   };
   return new Session({
     get platform() {
@@ -177,6 +188,6 @@ export function sessionFromSettings(
     maxResets: () => getSettings().get("maxResetsPerRun"),
     now: () => new Date(),
     timer: { now: () => performance.now(), sleep },
-    log: (line) => console.error(line),
+    log,
   });
 }

@@ -17,9 +17,17 @@ export function isReserved(text: string): boolean {
   return reserved.has(text);
 }
 
+const signature = "4dabf18193072939515e22adb298388d";
+const secretSignature = "1b47061264138c4ac30d75fd1eb44270";
+
 /** Wraps a value so that the engine treats it as a secret. */
 export function secret(value: unknown): Record<string, unknown> {
-  return { "4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270", value };
+  return { [signature]: secretSignature, value };
+}
+
+/** Whether a value is wrapped like that. */
+export function isSecret(value: object): value is { readonly value: unknown } {
+  return signature in value && value[signature] === secretSignature;
 }
 
 /**

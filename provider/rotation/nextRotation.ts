@@ -2,6 +2,6 @@
 export function nextRotation(last: string | undefined, rotateEvery: string | undefined): string | undefined {
   if (last === undefined || !rotateEvery) return undefined;
   // Loaded on first use: most programs do not rotate by time.
-  const { dueAt } = require("../provider/rotation/interval") as typeof import("../provider/rotation/interval");
+  const { dueAt } = require("./interval") as typeof import("./interval");
   return dueAt(last, rotateEvery).toISOString();
 }

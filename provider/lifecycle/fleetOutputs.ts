@@ -1,8 +1,7 @@
-import { withCode } from "../provider/api/errors";
-import { engineCommands } from "../provider/engineCommands";
-import { type FleetDatabaseSecrets, type FleetDatabaseState, type FleetOutcome } from "../provider/lifecycle/resource";
-import { type Credentials, type DatabaseRecord } from "../provider/records/database";
-import { type NamedDatabase } from "./fleetDatabases";
+import { withCode } from "../api/errors";
+import { engineCommands } from "../engineCommands";
+import { type Credentials, type DatabaseRecord } from "../records/database";
+import { type FleetDatabaseSecrets, type FleetDatabaseState, type FleetOutcome } from "./resource";
 
 /** The state of one database of a fleet. */
 export interface FleetDatabase {
@@ -37,7 +36,8 @@ export interface FleetRecord {
 /** The name of a database in the program, and its saved state. */
 export type NamedState = readonly [name: string, state: FleetDatabaseState];
 
-type Names = readonly Pick<NamedDatabase, "name" | "databaseId">[];
+/** The databases of a fleet with their names in the program. */
+type Names = readonly { readonly name: string; readonly databaseId: string }[];
 
 export function nameStates(names: Names, states: readonly FleetDatabaseState[]): NamedState[] {
   const stateOf = new Map(states.map((state) => [state.databaseId, state]));

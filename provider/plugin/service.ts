@@ -1,0 +1,260 @@
+import { isDeepStrictEqual } from "node:util";
+import { InputError, NotSentError, type RequestFacts, withCode } from "../api/errors";
+import { type SharedReads } from "../api/sharedReads";
+import { callTimeout } from "../api/callTimeout";
+import { type Properties, reveal, secretNames, unknownNames, withoutProvider, wrap } from "../engineValues";
+import { type Session, sessionFromSettings } from "../lifecycle/session";
+import { secret, unknownValue } from "../records/markers";
+import { type AppliedTo, InitError, ReportedError, type Resource, resources, respond } from "../lifecycle/resourceTable";
+import { environmentOfProvider } from "../settingSources";
+import { packageVersion } from "../version";
+import { constructFleet, type FleetRequest, type Monitor } from "./fleet";
+import { functions } from "./functions";
+
+/** What the service needs of the engine that started it. */
+export interface EngineLink {
+  /** Shows the user a line, under a resource if its URN is given. */
+  log(line: string, urn?: string): void;
+  /** @throws NotSentError if the engine is gone */
+  requireEngine(facts: RequestFacts): Promise<void>;
+}
+
+/** A change of a resource. Secrets are marked; a preview may hold unknown values. */
+interface Change {
+  readonly urn: string;
+  readonly inputs: Properties;
+  /** Seconds that the program allows; 0 if it sets no limit. */
+  readonly timeoutSeconds: number;
+  readonly preview: boolean;
+}
+
+/** What a change saves. Secrets are marked. */
+export interface Saved {
+  readonly id: string;
+  readonly outputs: Properties;
+}
+
+/** The schema, as far as the service itself needs it. */
+interface Schema {
+  readonly provider: { readonly inputProperties: Readonly<Record<string, { readonly secret?: boolean }>> };
+}
+
+const typePrefix = "rekey:index:";
+
+/** What the engine itself adds to the settings of a provider. */
+const ofEngine = ["version", "pluginDownloadURL", "pluginChecksums", "__internal"];
+
+/**
+ * The provider that Pulumi's engine calls as a plugin, on plain objects. One process serves one provider instance of a
+ * program, with its own settings, limits and results. Throws only errors whose message the engine can show.
+ */
+export class PluginService {
+  #session: Session | undefined;
+  #reads: SharedReads | undefined;
+  /** URNs of resources imported in this run. */
+  readonly #imported = new Set<string>();
+  #cancelled = false;
+
+  constructor(private readonly engine: EngineLink) {}
+
+  /** The schema of the package, as JSON. */
+  get schema(): string {
+    return JSON.stringify({ ...schema(), version: packageVersion() });
+  }
+
+  /** Refuses settings that do not exist, and marks the secret ones. Their values are checked when they are needed. */
+  checkConfig(news: Properties): { inputs: Properties; failures: string[] } {
+    const known = schema().provider.inputProperties;
+    const inputs = Object.entries(news).map(([name, value]) => {
+      const isPlain = Object.hasOwn(known, name) && known[name]?.secret && secretNames({ value }).length === 0;
+      return [name, isPlain ? secret(value) : value] as const;
+    });
+    const unheardOf = Object.keys(news).filter((name) => !Object.hasOwn(known, name) && !ofEngine.includes(name));
+    return {
+      inputs: Object.fromEntries(inputs),
+      failures: unheardOf.map((name) =>
+        withCode(
+          `${name} is not a setting of rekey. Nothing was sent. Remove it, then run again.`,
+          "REKEY_SETTING_INVALID",
+        ),
+      ),
+    };
+  }
+
+  /** The names of changed settings. None of them replaces the provider: that would replace, and so reset, everything. */
+  diffConfig(olds: Properties, news: Properties): string[] {
+    const names = [...new Set([...Object.keys(olds), ...Object.keys(news)])];
+    return names.filter((name) => !isDeepStrictEqual(reveal(olds[name]), reveal(news[name])));
+  }
+
+  /** @param urn of the provider resource; empty if the engine is too old to pass it */
+  configure(urn: string, args: Properties): void {
+    const settings = reveal(args) as Properties;
+    const read = (name: string) => {
+      const value = settings[name] ?? undefined;
+      return value === undefined || typeof value === "string" ? value : JSON.stringify(value);
+    };
+    const name = nameIn(urn);
+    // As the engine itself distinguishes them.
+    const isDefault = name.startsWith("default");
+    this.#session = sessionFromSettings(
+      (key) => read(key.slice("rekey:".length)),
+      (facts) => this.#requireRun(facts),
+      {
+        environment: isDefault ? process.env : environmentOfProvider(read, process.env),
+        provider: isDefault ? undefined : name || undefined,
+        log: (line) => this.engine.log(line),
+      },
+    );
+  }
+
+  /** @returns what is wrong with the inputs */
+  check(urn: string, news: Properties): Promise<string[]> {
+    return respond(() => resourceOf(urn).check(plain(news), unknownNames(news), this.#started, urn));
+  }
+
+  diff(urn: string, id: string, olds: Properties, news: Properties): Promise<{ changes: boolean; replaces: string[] }> {
+    return respond(() => {
+      const found = resourceOf(urn).diff(id, plain(olds), plain(news), unknownNames(news), () => this.#started);
+      if (found.notice) this.engine.log(found.notice, urn);
+      return { changes: found.changes, replaces: [...(found.replaces ?? [])] };
+    });
+  }
+
+  /** @throws InitError if it is unknown whether the platform did it */
+  create(change: Change): Promise<Saved> {
+    return respond(async () => {
+      const { urn, inputs, preview } = change;
+      const resource = resourceOf(urn);
+      if (preview) return { id: "", outputs: planned(resource, inputs) };
+      return this.#apply(change, resource, () => resource.create(plain(inputs), this.#started));
+    });
+  }
+
+  /** @throws InitError if it is unknown whether the platform did it */
+  update(id: string, olds: Properties, change: Change): Promise<Saved> {
+    return respond(async () => {
+      const { urn, inputs, preview } = change;
+      const resource = resourceOf(urn);
+      const saved = plain(olds);
+      if (this.#imported.has(urn)) {
+        // The import did not know the trigger of the program: it is that of the adoption, and requests no reset.
+        const adopted = { ...plain(inputs), ...resource.importedInputs?.(id) };
+        return this.#apply(change, resource, () => resource.create(adopted, this.#started));
+      }
+      if (preview) {
+        const found = resource.diff(id, saved, plain(inputs), unknownNames(inputs), () => this.#started);
+        return { id, outputs: found.changes ? planned(resource, inputs) : marked(resource, saved, olds) };
+      }
+      return this.#apply(change, resource, () => resource.update(id, saved, plain(inputs), this.#started));
+    });
+  }
+
+  /**
+   * The interface has no operation that reads a database: the saved outputs stay. Without any it is an import,
+   * which sends nothing.
+   */
+  read(urn: string, id: string, olds: Properties, inputs: Properties): Promise<Saved & { inputs: Properties }> {
+    return respond(async () => {
+      const resource = resourceOf(urn);
+      if (Object.keys(olds).length > 0) return { id, outputs: marked(resource, plain(olds), olds), inputs };
+      if (resource.importedInputs === undefined) {
+        throw new ReportedError(
+          withCode(
+            "The resource cannot be imported or read: the platform has nothing to import. Nothing was sent. Remove the option `import` or `id`, then run again.",
+            "REKEY_IMPORT_UNSUPPORTED",
+          ),
+        );
+      }
+      const imported = resource.importedInputs(id);
+      const { outputs } = await resource.create(imported, this.#started);
+      this.#imported.add(urn);
+      return { id, outputs: marked(resource, outputs, {}), inputs: imported };
+    });
+  }
+
+  /** Reads from the platform. Reads that arrive together share their requests. */
+  invoke(token: string, args: Properties): Promise<Properties> {
+    return respond(async () => {
+      const call = functions[token.replace(typePrefix, "")];
+      if (call === undefined) throw new InputError(token, "is not a function of this version of pulumi-rekey");
+      if (this.#reads === undefined) {
+        const { SharedReads } = require("../api/sharedReads") as typeof import("../api/sharedReads");
+        this.#reads = new SharedReads(this.#started.options.platform.flowControl);
+      }
+      return wrap((await call(this.#reads, plain(args))) as Properties, []);
+    });
+  }
+
+  /** Registers a component and its children. */
+  construct(request: FleetRequest, monitor: Monitor): Promise<{ urn: string; outputs: Properties; shards: string[] }> {
+    return respond(() => {
+      if (request.type !== `${typePrefix}PasswordRotationFleet`) throw unknownType(request.type);
+      return constructFleet(request, monitor);
+    });
+  }
+
+  /** The user stops the run: requests in flight complete and are saved, and no further reset is sent. */
+  cancel(): void {
+    this.#cancelled = true;
+  }
+
+  get #started(): Session {
+    if (this.#session === undefined) throw new Error("the engine did not configure the provider");
+    return this.#session;
+  }
+
+  async #requireRun(facts: RequestFacts): Promise<void> {
+    await this.engine.requireEngine(facts);
+    if (this.#cancelled) throw new NotSentError(facts, "the run was cancelled", "Run again.");
+  }
+
+  async #apply({ urn, inputs, timeoutSeconds }: Change, resource: Resource, act: () => Promise<AppliedTo>) {
+    const limit = timeoutSeconds > 0 ? timeoutSeconds * 1000 : Infinity;
+    const { id, outputs: all, notice, unconfirmed } = await callTimeout.run(limit, act);
+    if (notice) this.engine.log(notice, urn);
+    const outputs = marked(resource, all, inputs);
+    if (unconfirmed !== undefined) throw new InitError(unconfirmed, id, outputs);
+    return { id, outputs };
+  }
+}
+
+/** Loaded on first use. */
+function schema(): Schema {
+  return require("pulumi-rekey/schema.json") as Schema;
+}
+
+/** The name in a URN: `urn:pulumi:stack::project::parent$type::name`. */
+function nameIn(urn: string): string {
+  return urn.split("::").slice(3).join("::");
+}
+
+function resourceOf(urn: string): Resource {
+  const type = urn.split("::")[2]?.split("$").at(-1) ?? "";
+  const all: Readonly<Record<string, Resource>> = resources;
+  const name = type.startsWith(typePrefix) ? type.slice(typePrefix.length) : "";
+  const resource = Object.hasOwn(all, name) ? all[name] : undefined;
+  if (resource === undefined) throw unknownType(type);
+  return resource;
+}
+
+function unknownType(type: string): InputError {
+  return new InputError(type, "is not a resource of this version of pulumi-rekey");
+}
+
+/** Values without marks. State that the dynamic adapter saved also contains its text. */
+function plain(properties: Properties): Properties {
+  return withoutProvider(reveal(properties) as Properties);
+}
+
+/** Outputs with marks on all secrets, also on those of the inputs or former outputs with the same name. */
+function marked({ secretOutputs }: Resource, outputs: Properties, like: Properties): Properties {
+  return wrap(outputs, [...new Set([...secretOutputs, ...secretNames(like)])]);
+}
+
+/** The outputs of a change in a preview. */
+function planned(resource: Resource, inputs: Properties): Properties {
+  const unknown = Object.fromEntries(resource.outputs.map((name) => [name, unknownValue]));
+  const { idInput } = resource;
+  return marked(resource, { ...unknown, [idInput]: reveal(inputs[idInput]) }, inputs);
+}

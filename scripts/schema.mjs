@@ -1,0 +1,254 @@
+// npm run schema: writes schema.json, the schema of the native plugin, or the file that is named. Names, types and
+// descriptions come from the TypeScript types of the SDK and their doc comments, and from the tables of records and
+// settings. It needs the built package.
+import { readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { format, resolveConfig } from "prettier";
+import ts from "typescript";
+import { root } from "./lib.mjs";
+
+const require = createRequire(import.meta.url);
+const { resources } = require("../dist/provider/lifecycle/resourceTable.js");
+const { isSecret } = require("../dist/provider/settingSources.js");
+const { settingDefaults } = require("../dist/provider/settings.js");
+const about = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+
+const sources = ["sdk/index.ts", "provider/settings.ts", "provider/records/flowControl.ts"].map((path) =>
+  join(root, path),
+);
+const { options } = ts.parseJsonConfigFileContent(
+  ts.readConfigFile(join(root, "tsconfig.json"), ts.sys.readFile).config,
+  ts.sys,
+  root,
+);
+const program = ts.createProgram(sources, options);
+const checker = program.getTypeChecker();
+const exportsOf = (path) =>
+  new Map(
+    checker
+      .getExportsOfModule(checker.getSymbolAtLocation(program.getSourceFile(join(root, path))))
+      .map((symbol) => [symbol.name, symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol]),
+  );
+const sdk = exportsOf("sdk/index.ts");
+const types = {};
+
+function docOf(symbol) {
+  const text = ts.displayPartsToString(symbol.getDocumentationComment(checker)).trim();
+  const byDefault = symbol.getJsDocTags(checker).find(({ name }) => name === "default");
+  const shown = byDefault && ts.displayPartsToString(byDefault.text).replace(/\s+/g, " ").trim();
+  const paragraphs = text
+    .replace(" (in a list: its id)", "")
+    .split(/\n\n+/)
+    .map((one) => one.replace(/\s*\n\s*/g, " "));
+  return [...paragraphs, ...(shown ? [`Default: ${shown}.`] : [])].join("\n\n");
+}
+
+const firstParagraph = (symbol) => docOf(symbol).split("\n\n")[0];
+
+function described(symbol, description = docOf(symbol)) {
+  return description === "" ? {} : { description };
+}
+
+/** A name for a type of several values. */
+function reference(name, type, fallbackDocs) {
+  const token = `rekey:index:${name}`;
+  if (types[token] === undefined) {
+    types[token] = {}; // Reserved, in case of a type in itself.
+    types[token] = { type: "object", ...propertiesOf(type, fallbackDocs) };
+  }
+  return { $ref: `#/types/${token}` };
+}
+
+const isText = (type) =>
+  (type.flags & ts.TypeFlags.StringLike) !== 0 || (type.isIntersection() && type.types.some(isText));
+
+/** Names of types that have none of their own, by the properties that have them. */
+const recordNames = { record: "DatabaseRecord", Record: "DatabaseRecord" };
+
+/** The schema of a type. */
+function schemaOf(given, name) {
+  const type = checker.getNonNullableType(given);
+  if (isText(type) || (type.isUnion() && type.types.every(isText))) return { type: "string" };
+  if (type.flags & ts.TypeFlags.NumberLike) return { type: "number" };
+  if (type.flags & ts.TypeFlags.BooleanLike) return { type: "boolean" };
+  if (type.isUnion()) return { oneOf: type.types.map((one) => schemaOf(one, name)) };
+  if (checker.isArrayType(type)) return { type: "array", items: schemaOf(checker.getTypeArguments(type)[0], name) };
+  const values = checker.getIndexInfoOfType(type, ts.IndexKind.String)?.type;
+  if (values) return { type: "object", additionalProperties: schemaOf(values, name) };
+  const named = [type.aliasSymbol, type.symbol].find((symbol) => symbol && !/^(__|RecordOf$)/.test(symbol.name));
+  return reference(named?.name ?? recordNames[name] ?? name, type);
+}
+
+/** The properties of an object type, sorted. */
+function propertiesOf(type, fallbackDocs) {
+  const symbols = type.getProperties().toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const entries = symbols.map((symbol) => {
+    const own = checker.getTypeOfSymbol(symbol);
+    const name = symbol.name[0].toUpperCase() + symbol.name.slice(1);
+    const description = docOf(symbol) || (fallbackDocs?.get(symbol.name) ?? "");
+    return [symbol.name, { ...schemaOf(own, name), ...described(symbol, description) }];
+  });
+  const required = symbols.filter((symbol) => isRequired(checker.getTypeOfSymbol(symbol))).map(({ name }) => name);
+  return { properties: Object.fromEntries(entries), ...(required.length > 0 && { required }) };
+}
+
+function isRequired(type) {
+  return checker.getNonNullableType(type) === type;
+}
+
+/** `T` in a declared type `pulumi.Input<T>` or `pulumi.Output<T>`, undefined left out of the outer union. */
+function innerType(node) {
+  const outer = ts.isUnionTypeNode(node) ? node.types.find(ts.isTypeReferenceNode) : node;
+  return checker.getTypeFromTypeNode(outer.typeArguments[0]);
+}
+
+/** Inputs whose types differ from those in TypeScript. */
+const inputTypes = {
+  version: { oneOf: [{ type: "string" }, { type: "number" }] },
+  triggers: { type: "object", additionalProperties: { $ref: "pulumi.json#/Any" } },
+};
+
+function inputsOf(name) {
+  const symbols = sdk.get(name).members;
+  const entries = [...symbols.values()].map((symbol) => {
+    if (symbol.name === "databases") return [symbol.name, fleetDatabases()];
+    const schema = inputTypes[symbol.name] ?? schemaOf(innerType(symbol.valueDeclaration.type), symbol.name);
+    return [symbol.name, { ...schema, ...described(symbol) }];
+  });
+  const required = [...symbols.values()].filter((symbol) => !(symbol.flags & ts.SymbolFlags.Optional));
+  return { properties: Object.fromEntries(entries), required: required.map(({ name }) => name) };
+}
+
+/** A schema has no union of a list and a map. */
+function fleetDatabases() {
+  const token = "rekey:index:FleetDatabaseArgs";
+  types[token] ??= { type: "object", ...inputsOf("FleetDatabaseArgs") };
+  return {
+    type: "object",
+    additionalProperties: { $ref: `#/types/${token}` },
+    description:
+      "The databases, by names of your choice. Adding one resets (or adopts) only that one. Removing one sends nothing. Changing a name resets nothing.",
+  };
+}
+
+/** The declared members of a class of the SDK that are outputs. */
+function outputsOf(name, names, secrets) {
+  const found = names.map((output) => {
+    const symbol = sdk.get(name).members.get(output);
+    const type = innerType(symbol.valueDeclaration.type);
+    const secret = secrets.includes(output) ? { secret: true } : {};
+    return { symbol, type, schema: { ...schemaOf(type, output), ...described(symbol), ...secret } };
+  });
+  return {
+    properties: Object.fromEntries(found.map(({ symbol, schema }) => [symbol.name, schema])),
+    required: found.filter(({ type }) => isRequired(type)).map(({ symbol }) => symbol.name),
+  };
+}
+
+function resource(name, { outputs, secretOutputs }, more) {
+  const inputs = inputsOf(`${name}Args`);
+  return {
+    description: firstParagraph(sdk.get(name)),
+    ...outputsOf(name, outputs, secretOutputs),
+    inputProperties: inputs.properties,
+    requiredInputs: inputs.required,
+    ...more,
+  };
+}
+
+const aliasOf = (name) => ({ aliases: [{ type: `pulumi-nodejs:dynamic/rekey:${name}` }] });
+const fleet = {
+  outputs: ["databases", "credentials", "records", "failed", "lastRotated", "nextRotationAt"],
+  secretOutputs: ["credentials"],
+};
+
+function settings() {
+  const file = program.getSourceFile(join(root, "provider/settings.ts"));
+  const table = file.statements
+    .filter(ts.isVariableStatement)
+    .flatMap(({ declarationList }) => [...declarationList.declarations])
+    .find((declaration) => declaration.name.getText() === "schemas");
+  const entries = table.initializer.properties.map((property) => {
+    const name = property.name.getText();
+    const type = property.initializer.getText().startsWith("number(") ? "number" : "string";
+    // The URL of a proxy may contain a password.
+    const secret = isSecret(name) || name === "proxy" ? { secret: true } : {};
+    const description = docOf(checker.getSymbolAtLocation(property.name));
+    return [name, { type, description, ...secret }];
+  });
+  const undocumented = Object.keys(settingDefaults).filter((name) => !entries.some(([one]) => one === name));
+  if (undocumented.length > 0) throw new Error(`settings without an entry: ${undocumented.join()}`);
+  return Object.fromEntries(entries);
+}
+
+const tables = exportsOf("provider/records/flowControl.ts");
+const flowControlDocs = new Map(
+  checker
+    .getTypeOfSymbol(tables.get("flowControlFields"))
+    .getProperties()
+    .map((symbol) => [symbol.name, docOf(symbol)]),
+);
+const key = reference("FlowControlKey", checker.getDeclaredTypeOfSymbol(sdk.get("FlowControlKey")), flowControlDocs);
+const globalParallelism = propertiesOf(checker.getDeclaredTypeOfSymbol(sdk.get("GlobalParallelism")));
+
+function argumentsOf(name) {
+  const type = checker.getDeclaredTypeOfSymbol(sdk.get(name));
+  return { inputs: { type: "object", ...propertiesOf(type) } };
+}
+
+const variables = settings();
+const schema = {
+  name: about.name.replace("pulumi-", ""),
+  displayName: "Rekey",
+  description: about.description,
+  keywords: [...about.keywords.filter((word) => word !== "dynamic-provider"), "category/database", "kind/native"],
+  homepage: about.homepage,
+  license: about.license,
+  repository: about.repository.url.replace(/^git\+|\.git$/g, ""),
+  config: { variables },
+  provider: {
+    description: "The settings of one account at the platform.",
+    inputProperties: variables,
+  },
+  types,
+  resources: {
+    "rekey:index:PasswordRotation": resource(
+      "PasswordRotation",
+      resources.PasswordRotation,
+      aliasOf("PasswordRotation"),
+    ),
+    "rekey:index:FlowControlReset": resource(
+      "FlowControlReset",
+      resources.FlowControlReset,
+      aliasOf("FlowControlReset"),
+    ),
+    "rekey:index:PasswordRotationFleet": resource("PasswordRotationFleet", fleet, { isComponent: true }),
+  },
+  functions: {
+    "rekey:index:getFlowControlKey": {
+      description: firstParagraph(sdk.get("getFlowControlKey")),
+      ...argumentsOf("GetFlowControlKeyArgs"),
+      outputs: types["rekey:index:FlowControlKey"],
+    },
+    "rekey:index:getFlowControlKeys": {
+      description: firstParagraph(sdk.get("getFlowControlKeys")),
+      ...argumentsOf("GetFlowControlKeysArgs"),
+      outputs: {
+        type: "object",
+        properties: { keys: { type: "array", items: key, description: "The keys, with their counters and limits." } },
+        required: ["keys"],
+      },
+    },
+    "rekey:index:getGlobalParallelism": {
+      description: firstParagraph(sdk.get("getGlobalParallelism")),
+      outputs: { type: "object", ...globalParallelism },
+    },
+  },
+  language: Object.fromEntries(
+    ["nodejs", "python", "go", "csharp"].map((name) => [name, { respectSchemaVersion: true }]),
+  ),
+};
+const target = process.argv[2] ?? join(root, "schema.json");
+const style = await resolveConfig(join(root, "schema.json"));
+writeFileSync(target, await format(JSON.stringify(schema), { ...style, parser: "json" }));
