@@ -5,7 +5,14 @@ import { callTimeout } from "../api/callTimeout";
 import { type Properties, reveal, secretNames, unknownNames, withoutProvider, wrap } from "../engineValues";
 import { type Session, sessionFromSettings } from "../lifecycle/session";
 import { secret, unknownValue } from "../records/markers";
-import { type AppliedTo, InitError, ReportedError, type Resource, resources, respond } from "../lifecycle/resourceTable";
+import {
+  type AppliedTo,
+  InitError,
+  ReportedError,
+  type Resource,
+  resources,
+  respond,
+} from "../lifecycle/resourceTable";
 import { environmentOfProvider } from "../settingSources";
 import { packageVersion } from "../version";
 import { constructFleet, type FleetRequest, type Monitor } from "./fleet";
@@ -81,7 +88,7 @@ export class PluginService {
     };
   }
 
-  /** The names of changed settings. None of them replaces the provider: that would replace, and so reset, everything. */
+  /** The names of changed settings. None replaces the provider: that would replace, and so reset, everything. */
   diffConfig(olds: Properties, news: Properties): string[] {
     const names = [...new Set([...Object.keys(olds), ...Object.keys(news)])];
     return names.filter((name) => !isDeepStrictEqual(reveal(olds[name]), reveal(news[name])));
