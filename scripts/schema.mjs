@@ -122,7 +122,7 @@ function inputsOf(name) {
 
 /** A schema has no union of a list and a map. */
 function fleetDatabases() {
-  const token = "rekey:index:FleetDatabaseArgs";
+  const token = "rekey:index:FleetMember";
   types[token] ??= { type: "object", ...inputsOf("FleetDatabaseArgs") };
   return {
     type: "object",

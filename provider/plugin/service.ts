@@ -88,7 +88,7 @@ export class PluginService {
     };
   }
 
-  /** The names of changed settings. None replaces the provider: that would replace, and so reset, everything. */
+  /** The names of changed settings. None replaces the provider: that would replace, and so reset, its resources. */
   diffConfig(olds: Properties, news: Properties): string[] {
     const names = [...new Set([...Object.keys(olds), ...Object.keys(news)])];
     return names.filter((name) => !isDeepStrictEqual(reveal(olds[name]), reveal(news[name])));

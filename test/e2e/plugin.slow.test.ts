@@ -41,7 +41,7 @@ const rotating = (args = "") =>
 exports.password = rotation.password;
 exports.outcome = rotation.outcome;`);
 
-onEngine(pulumiCli, `The native plugin, on the ${pulumiCli.name} ${pulumiCli.version}`, (engine) => {
+onEngine(pulumiCli, `The native plugin, on the ${pulumiCli.name}`, (engine) => {
   const folder = new Folder();
   const { PATH } = process.env;
   before(() => {
@@ -106,11 +106,10 @@ onEngine(pulumiCli, `The native plugin, on the ${pulumiCli.name} ${pulumiCli.ver
 exports.first = new PasswordRotation("first", { databaseId: "db-2" }).password;
 exports.second = new PasswordRotation("second", { databaseId: "db-2" }, { provider: second }).password;`),
     );
-    const both = { first: platform.database("db-2").password, second: second.database("db-2").password };
     const outputs = valuesOf(await succeeds(stack.up()));
     assert.deepEqual([platform.resetCount, second.resetCount], [1, 1]);
-    assert.notDeepEqual(outputs, both);
-    assert.equal(outputs["second"], second.database("db-2").password);
+    const passwords = { first: platform.database("db-2").password, second: second.database("db-2").password };
+    assert.deepEqual(outputs, passwords);
     project.rewrite(
       native(`const second = new Provider("second", ${JSON.stringify({ ...account, password: undefined })});
 new PasswordRotation("second", { databaseId: "db-3" }, { provider: second });`),
