@@ -18,7 +18,7 @@ interface ResourceHandler<Inputs, Outputs> {
   check(inputs: Inputs, unknown: ReadonlySet<string>, session: Session): CheckFailure[];
   diff(saved: Outputs, inputs: Inputs, session: Session): Difference;
   apply(saved: Outputs | undefined, inputs: Inputs, session: Session): Promise<Applied<Outputs>>;
-  /** The inputs with which an existing object is imported without a request; undefined if there is nothing to import. */
+  /** The inputs with which an object is imported without a request; undefined if there is nothing to import. */
   readonly importedInputs?: (id: string) => Inputs;
 }
 

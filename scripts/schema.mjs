@@ -1,13 +1,13 @@
-// npm run schema: writes schema.json, the schema of the native plugin. Names, types and descriptions come from the
-// TypeScript types of the SDK and their doc comments, and from the tables of records and settings.
+// npm run schema: writes schema.json, the schema of the native plugin, or the file that is named. Names, types and
+// descriptions come from the TypeScript types of the SDK and their doc comments, and from the tables of records and
+// settings. It needs the built package.
 import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { format, resolveConfig } from "prettier";
 import ts from "typescript";
-import { build, root } from "./lib.mjs";
+import { root } from "./lib.mjs";
 
-build();
 const require = createRequire(import.meta.url);
 const { resources } = require("../dist/provider/resources.js");
 const { isSecret } = require("../dist/provider/settingSources.js");

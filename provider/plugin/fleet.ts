@@ -1,4 +1,5 @@
-import { InputError } from "../api/errors";
+import { InputError, withCode } from "../api/errors";
+import { engineCommands } from "../engineCommands";
 import { type Properties, reveal, unknownNames, wrap } from "../engineValues";
 import {
   credentialsOf,
@@ -150,7 +151,12 @@ function readMembers(given: unknown): Member[] {
       throw new InputError(field, "must be the id of a database, or an object with its databaseId");
     }
     if (databaseId === unknownValue) {
-      throw new InputError(field, "is unknown, but the ids decide which resources exist");
+      throw new ReportedError(
+        withCode(
+          `${field} is unknown. The ids of a fleet's databases decide which resources exist, so they must be known in previews too: read them from the configuration, or create the databases in another stack or in an earlier \`${engineCommands.up}\`.`,
+          "REKEY_INPUT_UNKNOWN",
+        ),
+      );
     }
     return { name, databaseId, input: isWholeSecret ? secret(inputs[name]) : inputs[name] };
   });
@@ -159,7 +165,8 @@ function readMembers(given: unknown): Member[] {
     const other = names.get(databaseId);
     if (other !== undefined) {
       const both = `${JSON.stringify(other)} and ${JSON.stringify(name)}`;
-      throw new InputError("databases", `contains the database ${JSON.stringify(databaseId)} twice: ${both}`);
+      const twice = `databases contains the database ${JSON.stringify(databaseId)} twice: it is both ${both}. Remove one of them.`;
+      throw new ReportedError(withCode(twice, "REKEY_DUPLICATE_DATABASE"));
     }
     names.set(databaseId, name);
   }

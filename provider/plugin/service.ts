@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
-import { InputError, NotSentError, type RequestFacts } from "../api/errors";
+import { InputError, NotSentError, type RequestFacts, withCode } from "../api/errors";
 import { type SharedReads } from "../api/sharedReads";
 import { callTimeout } from "../callTimeout";
 import { type Properties, reveal, secretNames, unknownNames, withoutProvider, wrap } from "../engineValues";
 import { type Session, sessionFromSettings } from "../lifecycle/session";
 import { secret, unknownValue } from "../records/markers";
-import { type AppliedTo, InitError, type Resource, resources, respond } from "../resources";
+import { type AppliedTo, InitError, ReportedError, type Resource, resources, respond } from "../resources";
 import { environmentOfProvider } from "../settingSources";
 import { packageVersion } from "../version";
 import { constructFleet, type FleetRequest, type Monitor } from "./fleet";
@@ -70,7 +70,12 @@ export class PluginService {
     const unheardOf = Object.keys(news).filter((name) => !Object.hasOwn(known, name) && !ofEngine.includes(name));
     return {
       inputs: Object.fromEntries(inputs),
-      failures: unheardOf.map((name) => `${name} is not a setting of rekey. Nothing was sent.`),
+      failures: unheardOf.map((name) =>
+        withCode(
+          `${name} is not a setting of rekey. Nothing was sent. Remove it, then run again.`,
+          "REKEY_SETTING_INVALID",
+        ),
+      ),
     };
   }
 
@@ -147,7 +152,12 @@ export class PluginService {
       const resource = resourceOf(urn);
       if (Object.keys(olds).length > 0) return { id, outputs: marked(resource, plain(olds), olds), inputs };
       if (resource.importedInputs === undefined) {
-        throw new InputError("import", "is not possible: the platform has nothing to import");
+        throw new ReportedError(
+          withCode(
+            "The resource cannot be imported or read: the platform has nothing to import. Nothing was sent. Remove the option `import` or `id`, then run again.",
+            "REKEY_IMPORT_UNSUPPORTED",
+          ),
+        );
       }
       const imported = resource.importedInputs(id);
       const { outputs } = await resource.create(imported, this.#started);

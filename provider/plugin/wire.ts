@@ -129,12 +129,12 @@ function callsOf(service: PluginService): UntypedServiceImplementation {
 
 /** A call with one request and one response, which fails with an error of which the engine shows the message. */
 function unary<Request, Response>(respond: (request: Request) => Response | Promise<Response>) {
-  return async ({ request }: { request: Request }, callback: sendUnaryData<Response>): Promise<void> => {
-    try {
-      callback(null, await respond(request));
-    } catch (error) {
-      callback(rpcError(error));
-    }
+  const answer = async (request: Request) => respond(request);
+  return ({ request }: { request: Request }, callback: sendUnaryData<Response>): void => {
+    void answer(request).then(
+      (response) => callback(null, response),
+      (error: unknown) => callback(rpcError(error)),
+    );
   };
 }
 

@@ -1,0 +1,150 @@
+import assert from "node:assert/strict";
+import { type Platform, startPlatform } from "../../../local/platform/index";
+import { type Monitor, type Registration } from "../../../provider/plugin/fleet";
+import { Plugin, urnOf } from "../../support/pluginService";
+import { isSecret, type Properties, revealed, secret, secretNames, unknown } from "../../support/wire";
+
+const type = "rekey:index:PasswordRotationFleet";
+const ids = ["db-1", "db-2", "db-3", "db-4"];
+const all = Object.fromEntries(ids.map((databaseId) => [`of-${databaseId}`, { databaseId }]));
+
+/** The part of an engine that a component sees: it creates or updates what is registered. */
+class Run implements Monitor {
+  readonly registered: Registration[] = [];
+  readonly outputs: Properties[] = [];
+
+  constructor(
+    readonly plugin: Plugin,
+    readonly saved: Map<string, Properties>,
+    readonly preview = false,
+  ) {}
+
+  async register(resource: Registration): Promise<{ urn: string; outputs: Properties }> {
+    this.registered.push(resource);
+    const { custom, name, inputs } = resource;
+    const urn = custom
+      ? urnOf("PasswordRotationFleet$rekey:index:PasswordRotationShard", name)
+      : urnOf("PasswordRotationFleet", name);
+    if (!custom) return { urn, outputs: {} };
+    assert.deepEqual(await this.plugin.check(urn, inputs), []);
+    const saved = this.saved.get(urn);
+    const id = inputs.shard as string;
+    const { preview } = this;
+    if (saved && !(await this.plugin.diff(urn, id, saved, inputs)).changes) return { urn, outputs: saved };
+    const { outputs } = saved
+      ? await this.plugin.change(urn, id, saved, inputs, preview)
+      : await this.plugin.make(urn, inputs, { preview });
+    if (!preview) this.saved.set(urn, outputs);
+    return { urn, outputs };
+  }
+
+  async registerOutputs(_urn: string, outputs: Properties): Promise<void> {
+    this.outputs.push(outputs);
+  }
+}
+
+describe("plugin service: PasswordRotationFleet", () => {
+  let platform: Platform;
+  let saved: Map<string, Properties>;
+  before(async () => {
+    const databases = ids.map((database_id) => ({ database_id }));
+    platform = await startPlatform({ databases, credentialsInResponse: "always" });
+  });
+  beforeEach(async () => {
+    await platform.reset();
+    saved = new Map();
+  });
+  after(() => platform.close());
+
+  /** One run of an engine: a new process, and the saved state. */
+  async function up(inputs: Properties, preview = false) {
+    const run = new Run(Plugin.for(platform), saved, preview);
+    const made = await run.plugin.construct({ type, name: "fleet", parent: "", inputs, preview }, run);
+    assert.deepEqual(run.outputs, [made.outputs]);
+    return { ...made, registered: run.registered };
+  }
+
+  it("registers itself and its shards, and returns the state and the secret credentials of each database", async () => {
+    const { outputs, registered, shards } = await up({ databases: all, version: 1 });
+    const [component, ...others] = registered;
+    assert.deepEqual([component?.type, component?.custom, component?.inputs], [type, false, {}]);
+    assert.equal(others.length, shards.length);
+    for (const shard of others) {
+      assert.equal(shard.parent, urnOf("PasswordRotationFleet", "fleet"));
+      assert.equal(shard.name, `fleet-${String(shard.inputs.shard)}`);
+      assert.deepEqual(shard.formerTypes, ["pulumi-nodejs:dynamic/rekey:PasswordRotationShard"]);
+    }
+    assert.deepEqual(secretNames(outputs), ["credentials"]);
+    const { databases, credentials, failed, records } = revealed(outputs) as Record<string, Record<string, Properties>>;
+    for (const id of ids) {
+      assert.equal(databases?.[`of-${id}`]?.outcome, "reset");
+      assert.equal(credentials?.[`of-${id}`]?.password, platform.database(id).password);
+    }
+    assert.deepEqual([failed, records], [[], undefined]);
+    assert.equal(platform.resetCount, ids.length);
+  });
+
+  it("resets nothing in a second run, and one database whose own version changed", async () => {
+    await up({ databases: all });
+    await up({ databases: Object.fromEntries(Object.entries(all).reverse()) });
+    assert.equal(platform.resetCount, ids.length);
+    const { "of-db-2": renamed, ...others } = all;
+    await up({ databases: { ...others, renamed: { ...renamed, version: 2 } } });
+    assert.equal(platform.resetCount, ids.length + 1);
+  });
+
+  it("sends nothing in a preview, with outputs unknown until it is known that nothing changes", async () => {
+    const planned = await up({ databases: all }, true);
+    assert.ok(Object.values(revealed(planned.outputs)).every((value) => value === unknown));
+    assert.ok(isSecret(planned.outputs.credentials));
+    assert.equal(platform.requests.length, 0);
+    const { outputs } = await up({ databases: all, rotateEvery: "30d" });
+    assert.equal(typeof outputs.nextRotationAt, "string");
+    assert.deepEqual((await up({ databases: all, rotateEvery: "30d" }, true)).outputs, outputs);
+    assert.equal(platform.resetCount, ids.length);
+  });
+
+  it("saves all others if some fail, names those, and takes up only them next time", async () => {
+    platform.failNext({ status: 403, path: /db-3/ });
+    await assert.rejects(up({ databases: all }), /1 of 4 databases failed:\n {2}of-db-3: .*REKEY_FLEET_INCOMPLETE/s);
+    assert.equal(platform.resetCount, ids.length - 1);
+    const { outputs } = await up({ databases: all });
+    assert.deepEqual(outputs.failed, []);
+    assert.equal(platform.resetCount, ids.length);
+  });
+
+  it("keeps the marks of secret inputs", async () => {
+    for (const databases of [
+      { a: { databaseId: "db-1", version: secret("v") } },
+      secret({ a: { databaseId: "db-1" } }),
+    ]) {
+      const { registered } = await up({ databases, version: secret("w") });
+      const [, shard] = registered;
+      assert.deepEqual(secretNames(shard?.inputs ?? {}), ["version"]);
+      assert.ok(JSON.stringify(shard?.inputs.databases).includes(JSON.stringify(secret("")).slice(0, 40)));
+    }
+  });
+
+  it("saves records if it is told to", async () => {
+    const { outputs } = await up({ databases: all, includeRecords: true });
+    const { record } = (outputs.records as Record<string, Record<string, Properties>>)["of-db-1"] ?? {};
+    assert.equal(record?.databaseId, "db-1");
+  });
+
+  it("refuses databases that are unknown, given twice or not databases, and sends nothing", async () => {
+    const refused: [unknown, RegExp][] = [
+      [unknown, /^InputError: databases must be a known map/],
+      [{ a: { databaseId: unknown } }, /databases\["a"\] is unknown.*REKEY_INPUT_UNKNOWN/],
+      [{ a: { databaseId: "db-1" }, b: "db-1" }, /"db-1" twice: it is both "a" and "b".*REKEY_DUPLICATE_DATABASE/],
+      [{ a: { version: 1 } }, /databases\["a"\] must be the id/],
+      [["db-1"], /must be a known map/],
+      [undefined, /must be a known map/],
+    ];
+    for (const [databases, reason] of refused) await assert.rejects(up({ databases }), reason);
+    await assert.rejects(
+      new Plugin().construct({ type: "x", name: "", parent: "", inputs: {}, preview: false }, {} as Monitor),
+      /x is not a resource/,
+    );
+    assert.equal(platform.requests.length, 0);
+  });
+});

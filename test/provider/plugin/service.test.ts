@@ -1,0 +1,319 @@
+import assert from "node:assert/strict";
+import { type Platform, startPlatform } from "../../../local/platform/index";
+import { InitError, resources } from "../../../provider/resources";
+import { environmentOf } from "../../support/project";
+import { argsFor, explicitProvider, Plugin, urnOf } from "../../support/pluginService";
+import { type Properties, revealed, secret, secretNames, unknown } from "../../support/wire";
+
+const id = "db-quickstart";
+const urn = urnOf("PasswordRotation");
+const counters = urnOf("FlowControlReset");
+const secrets = ["appliedTrigger", "otherFields", "password", "readOnlyRestToken", "restToken"];
+const rotation = (more: Properties = {}): Properties => ({ databaseId: id, ...more });
+
+describe("plugin service", () => {
+  let platform: Platform;
+  let plugin: Plugin;
+  before(async () => {
+    const databases = [{ database_id: id, unheard_of: 7 }, { database_id: "db-second" }];
+    platform = await startPlatform({ databases, credentialsInResponse: "always" });
+  });
+  beforeEach(async () => {
+    await platform.reset();
+    plugin = Plugin.for(platform);
+  });
+  after(() => platform.close());
+
+  const sent = () => platform.requests.length;
+  const create = async (inputs: Properties) => (await plugin.make(urn, inputs)).outputs;
+
+  it("creates with one reset, and marks every secret", async () => {
+    const { id: created, outputs } = await plugin.make(urn, rotation({ version: secret("1") }));
+    assert.equal(created, id);
+    assert.deepEqual(secretNames(outputs), secrets);
+    assert.equal(revealed(outputs).password, platform.database(id).password);
+    assert.equal(platform.resetCount, 1);
+  });
+
+  it("marks an output like the secret input with its name", async () => {
+    const { outputs } = await plugin.make(urn, rotation({ databaseId: secret(id) }));
+    assert.deepEqual(outputs.databaseId, secret(id));
+    const planned = await plugin.make(urn, rotation({ databaseId: secret(id) }), { preview: true });
+    assert.deepEqual(planned.outputs.databaseId, secret(id));
+  });
+
+  it("sends nothing in a preview, where every output that may change is unknown", async () => {
+    for (const [of, inputs] of [
+      [urn, rotation()],
+      [counters, { flowControlKey: "orders" }],
+    ] as const) {
+      const { id: none, outputs } = await plugin.make(of, inputs, { preview: true });
+      assert.equal(none, "");
+      const resource = of === urn ? resources.PasswordRotation : resources.FlowControlReset;
+      assert.deepEqual(Object.keys(outputs).sort(), [...resource.outputs].sort());
+      assert.deepEqual(secretNames(outputs), [...resource.secretOutputs].sort());
+      const { [resource.idInput]: own, ...others } = revealed(outputs);
+      assert.equal(own, inputs[resource.idInput as never]);
+      assert.ok(Object.values(others).every((value) => value === unknown));
+    }
+    assert.equal(sent(), 0);
+  });
+
+  it("sends nothing for a planned update, and keeps what a planned update does not change", async () => {
+    const outputs = await create(rotation({ version: 1 }));
+    const before = sent();
+    const planned = await plugin.change(urn, id, outputs, rotation({ version: 2 }), true);
+    assert.deepEqual(planned.outputs.password, secret(unknown));
+    assert.deepEqual(
+      (await plugin.change(urn, id, outputs, rotation({ version: unknown }), true)).outputs,
+      planned.outputs,
+    );
+    assert.deepEqual((await plugin.change(urn, id, outputs, rotation({ version: "1" }), true)).outputs, outputs);
+    assert.equal(sent(), before);
+  });
+
+  it("finds a change of the trigger or the database, and of nothing else", async () => {
+    const outputs = await create(rotation({ version: 1 }));
+    const diff = (inputs: Properties) => plugin.diff(urn, id, outputs, inputs);
+    for (const same of [{ version: 1 }, { version: secret("1") }, {}, { version: 1, initialRotation: false }]) {
+      assert.deepEqual(await diff(rotation(same)), { changes: false, replaces: [] });
+    }
+    assert.deepEqual(await diff(rotation({ version: 2 })), { changes: true, replaces: [] });
+    assert.deepEqual(await diff({ databaseId: "db-second" }), { changes: true, replaces: ["databaseId"] });
+    assert.deepEqual(await diff({ databaseId: unknown }), { changes: true, replaces: [] });
+    assert.equal(platform.resetCount, 1);
+  });
+
+  it("updates with one reset, and keeps what needs none", async () => {
+    const created = await create(rotation({ version: 1 }));
+    const { outputs } = await plugin.change(urn, id, created, rotation({ version: 2 }));
+    assert.equal(revealed(outputs).rotationCount, 2);
+    assert.deepEqual((await plugin.change(urn, id, outputs, rotation({ version: 2 }))).outputs, outputs);
+    assert.equal(platform.resetCount, 2);
+  });
+
+  it("refuses a saved id that is not that of the resource", async () => {
+    const outputs = await create(rotation());
+    const damaged = { ...outputs, databaseId: "db-second" };
+    await assert.rejects(plugin.diff(urn, id, damaged, rotation()), /the state is damaged.*REKEY_STATE_UNREADABLE/s);
+    await assert.rejects(plugin.change(urn, id, damaged, rotation()), /the state is damaged/);
+    assert.equal(platform.resetCount, 1);
+  });
+
+  it("returns what is saved on refresh, with every mark, and sends nothing", async () => {
+    const outputs = await create(rotation());
+    const before = sent();
+    const inputs = rotation({ version: secret("1") });
+    const read = await plugin.read(urn, id, { ...revealed(outputs), databaseId: secret(id) }, inputs);
+    assert.deepEqual(read, { id, inputs, outputs: { ...outputs, databaseId: secret(id) } });
+    assert.equal(sent(), before);
+  });
+
+  it("imports a database by adopting it, without a request and without a later change", async () => {
+    const { id: same, outputs, inputs } = await plugin.read(urn, id, {}, {});
+    assert.equal(same, id);
+    assert.deepEqual(inputs, { databaseId: id, initialRotation: false });
+    assert.equal(outputs.outcome, "adopted");
+    assert.deepEqual(secretNames(outputs), ["appliedTrigger"]);
+    for (const program of [inputs, rotation()]) {
+      assert.deepEqual(await plugin.diff(urn, id, outputs, program), { changes: false, replaces: [] });
+    }
+    assert.equal(sent(), 0);
+  });
+
+  it("refuses to import a reset of counters", async () => {
+    await assert.rejects(plugin.read(counters, "orders", {}, {}), /nothing to import.*REKEY_IMPORT_UNSUPPORTED/s);
+    assert.equal(sent(), 0);
+  });
+
+  it("refuses two owners of one database, and neither the same one again nor hidden inputs", async () => {
+    const second = urnOf("PasswordRotation", "second");
+    assert.deepEqual(await plugin.check(urn, rotation()), []);
+    assert.deepEqual(await plugin.check(urn, rotation()), [], "a replacement is checked twice");
+    const [reason = ""] = await plugin.check(second, rotation());
+    assert.ok(reason.includes(`is already rotated by ${urn}`) && reason.includes("REKEY_DUPLICATE_DATABASE"), reason);
+    const hidden = await plugin.check(urn, rotation({ owner: "urn", otherOwners: [] }));
+    assert.match(hidden.join(), /^owner is not an input.*otherOwners is not an input/s);
+    assert.match((await plugin.check(counters, { flowControlKey: "a", owner: "x" })).join(), /^owner is not an input/);
+    assert.equal(sent(), 0);
+  });
+
+  it("checks inputs, and accepts those that are unknown", async () => {
+    const wrong = await plugin.check(urn, { databaseId: unknown, rotateEvery: secret("soon"), nonsense: 1 });
+    assert.match(
+      wrong.join("\n"),
+      /^rotateEvery cannot be used.*\nnonsense is not an input.*\[REKEY_INPUT_INVALID\]$/s,
+    );
+    assert.ok(!wrong.join().includes("unknown value"));
+    assert.deepEqual(await plugin.check(urn, rotation({ triggers: { image: unknown }, version: null })), []);
+    await assert.rejects(plugin.check(urnOf("Nonsense"), {}), /rekey:index:Nonsense is not a resource/);
+  });
+
+  it("saves an unconfirmed reset by an init error, once in a run, whatever its size", async () => {
+    const large = { ...(await create(rotation({ version: 1 }))), otherFields: secret("x".repeat(40_000)) };
+    platform.failNext({ dropConnection: "after-apply" });
+    const failure = async () => {
+      const error: unknown = await plugin.change(urn, id, large, rotation({ version: 2 })).catch((one: unknown) => one);
+      assert.ok(error instanceof InitError);
+      return error;
+    };
+    const error = await failure();
+    assert.equal(error.id, id);
+    assert.deepEqual(secretNames(error.properties), [...secrets, "attemptedTrigger"].sort());
+    assert.equal(error.properties.outcome, "unknown");
+    assert.deepEqual((await failure()).properties, error.properties);
+    assert.equal(platform.resetCount, 2);
+  });
+
+  it("sends no reset after a cancel, or if the engine is gone", async () => {
+    plugin.killed.gone = true;
+    await assert.rejects(create(rotation()), /it has ended.*nothing was sent.*REKEY_ENGINE_GONE/s);
+    plugin.killed.gone = false;
+    plugin.cancel();
+    await assert.rejects(create(rotation()), /the run was cancelled.*nothing was sent.*REKEY_NOT_SENT/s);
+    assert.equal(platform.resetCount, 0);
+  });
+
+  it("fails a request after the time that the program allows", async () => {
+    platform.failNext({ delayMs: 60_000 });
+    const slow = plugin.make(urn, rotation(), { timeoutSeconds: 0.2 });
+    await assert.rejects(slow, /within the deadline.*REKEY_UNCONFIRMED/s);
+    assert.equal((await plugin.make(urn, { databaseId: "db-second" }, { timeoutSeconds: 60 })).id, "db-second");
+  });
+
+  it("shows a reset that no trigger requested under its resource", async () => {
+    const outputs = { ...(await create(rotation())), rotatedAt: "2020-01-01T00:00:00.000Z" };
+    assert.equal((await plugin.diff(urn, id, outputs, rotation({ rotateEvery: "30d" }))).changes, true);
+    assert.equal(plugin.said.length, 1);
+    assert.match(plugin.said.join(), /^it: The password of database "db-quickstart" is due for a reset/);
+  });
+
+  it("reads the state that the dynamic adapter saved", async () => {
+    const outputs = { ...(await create(rotation({ version: 1 }))), __provider: "exports.handler=…" };
+    assert.deepEqual(await plugin.diff(urn, id, outputs, rotation({ version: 1 })), { changes: false, replaces: [] });
+    const { outputs: updated } = await plugin.change(urn, id, outputs, rotation({ version: 2 }));
+    assert.equal(updated.__provider, undefined);
+  });
+
+  it("resets counters, and reads keys with few requests", async () => {
+    const { outputs } = await plugin.make(counters, { flowControlKey: "orders" });
+    assert.deepEqual(secretNames(outputs), ["appliedTrigger"]);
+    const before = sent();
+    const keys = Array.from({ length: 20 }, (_, index) => `key-${index}`);
+    const read = (flowControlKey: string) => plugin.invoke("rekey:index:getFlowControlKey", { flowControlKey });
+    const [orders, , last] = await Promise.all([read("orders"), ...keys.map(read)]);
+    assert.equal(orders.exists, true);
+    assert.deepEqual([last?.exists, last?.waitListSize], [false, 0]);
+    const list = await plugin.invoke("rekey:index:getFlowControlKeys", { search: "orders" });
+    assert.deepEqual(
+      (list.keys as Properties[]).map((key) => key.flowControlKey),
+      ["orders"],
+    );
+    assert.equal(typeof (await plugin.invoke("rekey:index:getGlobalParallelism", {})).parallelismCount, "number");
+    // A list, the single reads of the keys that it does not have, and the two others.
+    assert.ok(sent() - before <= keys.length + 3);
+    await assert.rejects(plugin.invoke("rekey:index:getFlowControlKey", {}), /flowControlKey must be a string/);
+    await assert.rejects(plugin.invoke("rekey:index:nonsense", {}), /nonsense is not a function/);
+  });
+});
+
+describe("plugin service: settings", () => {
+  let [first, second]: Platform[] = [];
+  const environment = process.env;
+  const platforms = () => [first, second] as [Platform, Platform];
+  before(async () => {
+    first = await startPlatform();
+    second = await startPlatform();
+  });
+  beforeEach(async () => {
+    process.env = { ...environment };
+    for (const platform of platforms()) await platform.reset();
+  });
+  afterEach(() => (process.env = environment));
+  after(async () => {
+    for (const platform of platforms()) await platform.close();
+  });
+  const make = (plugin: Plugin) => plugin.make(urn, rotation());
+  const configured = (provider: string, args: Properties) => {
+    const plugin = new Plugin();
+    plugin.configure(provider, args);
+    return plugin;
+  };
+  const resets = () => platforms().map(({ resetCount }) => resetCount);
+
+  it("that do not exist are refused, and a secret one is marked", () => {
+    const { inputs, failures } = new Plugin().checkConfig({
+      password: "p",
+      username: "u",
+      pasword: "x",
+      version: "0.1.0",
+    });
+    assert.deepEqual(inputs, { password: secret("p"), username: "u", pasword: "x", version: "0.1.0" });
+    assert.equal(failures.length, 1);
+    assert.match(failures.join(), /^pasword is not a setting .*REKEY_SETTING_INVALID/);
+  });
+
+  it("that change are named, written with or without a mark", () => {
+    const olds = { username: "u", password: secret("p"), proxy: "a" };
+    assert.deepEqual(new Plugin().diffConfig(olds, { username: "v", password: "p", caFile: "f" }), [
+      "username",
+      "proxy",
+      "caFile",
+    ]);
+  });
+
+  it("of the default provider come from the configuration, then from the environment", async () => {
+    const [platform] = platforms();
+    Object.assign(process.env, environmentOf(platform));
+    const { baseUrl } = argsFor(platform);
+    await make(
+      configured("urn:pulumi:test::project::pulumi:providers:rekey::default", { baseUrl, deadlineSeconds: 7 }),
+    );
+    assert.deepEqual(resets(), [1, 0]);
+  });
+
+  it("of an explicit provider without an account come from the environment", async () => {
+    const [platform] = platforms();
+    Object.assign(process.env, environmentOf(platform));
+    await make(configured(explicitProvider, { maxConcurrency: "2" }));
+    assert.deepEqual(resets(), [1, 0]);
+  });
+
+  it("of an explicit provider with an account never come from the environment of another", async () => {
+    const [own, other] = platforms();
+    const { url, username, password } = own;
+    Object.assign(process.env, environmentOf(other), {
+      UPSTASH_EMAIL: "u",
+      UPSTASH_API_KEY: "k",
+      REKEY_PLATFORM: "upstash",
+    });
+    const partial: [Properties, string][] = [
+      [{ baseUrl: url, username }, "password"],
+      [{ baseUrl: url, password: secret(password) }, "username"],
+      [{ username, password: secret(password) }, "baseUrl"],
+      [{ platform: "upstash" }, "username"],
+    ];
+    for (const [args, missing] of partial) {
+      const refused = new RegExp(
+        `rekey:${missing} is not set.*Set ${missing} in the arguments of the provider "second"`,
+        "s",
+      );
+      await assert.rejects(make(configured(explicitProvider, args)), refused);
+    }
+    await assert.rejects(
+      configured(explicitProvider, { queueUrl: url }).make(counters, { flowControlKey: "orders" }),
+      /rekey:queueToken is not set/,
+    );
+    assert.deepEqual([own.requests.length, other.requests.length], [0, 0]);
+    await make(configured(explicitProvider, { baseUrl: url, username, password: secret(password) }));
+    assert.deepEqual(resets(), [1, 0]);
+  });
+
+  it("are limits of one provider instance", async () => {
+    const [platform] = platforms();
+    const plugins = [Plugin.for(platform, { maxResetsPerRun: 0 }), Plugin.for(platform, { maxResetsPerRun: "1" })];
+    await assert.rejects(make(plugins[0] as Plugin), /REKEY_RESET_LIMIT/);
+    await make(plugins[1] as Plugin);
+    assert.deepEqual(resets(), [1, 0]);
+  });
+});

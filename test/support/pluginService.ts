@@ -1,0 +1,52 @@
+import { type Platform } from "../../local/platform/index";
+import { NotSentError, type RequestFacts } from "../../provider/api/errors";
+import { PluginService } from "../../provider/plugin/service";
+import { secret, type Properties } from "./wire";
+
+/** The URN of a resource of the native provider. */
+export function urnOf(type: string, name = "it"): string {
+  return `urn:pulumi:test::project::rekey:index:${type}::${name}`;
+}
+
+export const defaultProvider = "urn:pulumi:test::project::pulumi:providers:rekey::default_0_1_0";
+export const explicitProvider = "urn:pulumi:test::project::pulumi:providers:rekey::second";
+
+/** The settings of an account, as a provider gets them: secrets marked. */
+export function argsFor({ url, username, password, queueToken }: Platform): Properties {
+  return { baseUrl: url, queueUrl: url, username, password: secret(password), queueToken: secret(queueToken) };
+}
+
+/** A service with an engine that records what it shows the user. */
+export class Plugin extends PluginService {
+  readonly said: string[];
+  /** Makes the engine one that was killed. */
+  readonly killed: { gone: boolean };
+
+  constructor() {
+    const said: string[] = [];
+    const killed = { gone: false };
+    super({
+      log: (line, urn = "") => void said.push(`${urn.split("::").at(-1)}: ${line}`),
+      async requireEngine(facts: RequestFacts) {
+        if (killed.gone) throw new NotSentError(facts, "it has ended", "Run again.", undefined, "REKEY_ENGINE_GONE");
+      },
+    });
+    this.said = said;
+    this.killed = killed;
+  }
+
+  /** A service configured for an account, as the default provider unless a URN is given. */
+  static for(platform: Platform, more: Properties = {}, urn = defaultProvider): Plugin {
+    const plugin = new Plugin();
+    plugin.configure(urn, { ...argsFor(platform), ...more });
+    return plugin;
+  }
+
+  make(urn: string, inputs: Properties, more: { preview?: boolean; timeoutSeconds?: number } = {}) {
+    return this.create({ urn, inputs, timeoutSeconds: 0, preview: false, ...more });
+  }
+
+  change(urn: string, id: string, olds: Properties, inputs: Properties, preview = false) {
+    return this.update(id, olds, { urn, inputs, timeoutSeconds: 0, preview });
+  }
+}

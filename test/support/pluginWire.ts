@@ -1,0 +1,111 @@
+import {
+  Client,
+  credentials,
+  type MethodDefinition,
+  Server,
+  ServerCredentials,
+  type ServerUnaryCall,
+  type sendUnaryData,
+  type ServiceError,
+} from "@grpc/grpc-js";
+import { EngineService } from "@pulumi/pulumi/proto/engine_grpc_pb";
+import { type LogRequest } from "@pulumi/pulumi/proto/engine_pb";
+import { ResourceProviderService } from "@pulumi/pulumi/proto/provider_grpc_pb";
+import * as messages from "@pulumi/pulumi/proto/provider_pb";
+import { ResourceMonitorService } from "@pulumi/pulumi/proto/resource_grpc_pb";
+import {
+  type RegisterResourceOutputsRequest,
+  type RegisterResourceRequest,
+  RegisterResourceResponse,
+} from "@pulumi/pulumi/proto/resource_pb";
+import { Empty } from "../../local/engine/proto";
+import { urnOf } from "./pluginService";
+import { fromStruct, type Properties, toStruct } from "./wire";
+
+/** The engine as a plugin sees it: it records lines for the user, and creates what a component registers. */
+export class FakeEngine {
+  readonly said: { urn: string; line: string }[] = [];
+  readonly registered: RegisterResourceRequest[] = [];
+  readonly registeredOutputs: Properties[] = [];
+  /** Set before a component is constructed. */
+  plugin: PluginClient | undefined;
+  address = "";
+  readonly #server = new Server();
+
+  static async start(): Promise<FakeEngine> {
+    const engine = new FakeEngine();
+    engine.#server.addService(EngineService, {
+      log: answered((request: LogRequest) => {
+        engine.said.push({ urn: request.getUrn(), line: request.getMessage() });
+        return new Empty();
+      }),
+    });
+    engine.#server.addService(ResourceMonitorService, {
+      registerResource: answered((request: RegisterResourceRequest) => engine.#register(request)),
+      registerResourceOutputs: answered((request: RegisterResourceOutputsRequest) => {
+        engine.registeredOutputs.push(fromStruct(request.getOutputs()));
+        return new Empty();
+      }),
+    });
+    const port = await new Promise<number>((resolve, reject) => {
+      engine.#server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, bound) =>
+        error ? reject(error) : resolve(bound),
+      );
+    });
+    engine.address = `127.0.0.1:${port}`;
+    return engine;
+  }
+
+  /** Closes all connections, as if it was killed. */
+  stop(): void {
+    this.#server.forceShutdown();
+  }
+
+  async #register(request: RegisterResourceRequest): Promise<RegisterResourceResponse> {
+    this.registered.push(request);
+    const urn = urnOf(request.getType().replace("rekey:index:", ""), request.getName());
+    const response = new RegisterResourceResponse().setUrn(urn);
+    if (!request.getCustom()) return response;
+    const create = new messages.CreateRequest().setUrn(urn).setProperties(request.getObject());
+    const created = await this.plugin?.call(ResourceProviderService.create, create);
+    return response.setId(created?.getId() ?? "").setObject(created?.getProperties());
+  }
+}
+
+function answered<Request, Response>(respond: (request: Request) => Response | Promise<Response>) {
+  return ({ request }: ServerUnaryCall<Request, Response>, callback: sendUnaryData<Response>): void => {
+    void Promise.resolve(respond(request)).then(
+      (response) => callback(null, response),
+      (error: unknown) => callback(error as ServiceError),
+    );
+  };
+}
+
+/** A client of a plugin, over a real socket. */
+export class PluginClient {
+  readonly #client: Client;
+
+  constructor(port: number) {
+    this.#client = new Client(`127.0.0.1:${port}`, credentials.createInsecure());
+  }
+
+  /** @throws ServiceError, with the trailers of the failed call */
+  call<Request, Response>(method: MethodDefinition<Request, Response>, request: Request): Promise<Response> {
+    const { path, requestSerialize, responseDeserialize } = method;
+    return new Promise((resolve, reject) => {
+      this.#client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, (error, response) => {
+        if (response === undefined) reject(error ?? new Error(`no response to ${path}`));
+        else resolve(response);
+      });
+    });
+  }
+
+  configure(urn: string, args: Properties): Promise<messages.ConfigureResponse> {
+    const request = new messages.ConfigureRequest().setUrn(urn).setId("provider-id").setArgs(toStruct(args));
+    return this.call(ResourceProviderService.configure, request.setAcceptsecrets(true));
+  }
+
+  close(): void {
+    this.#client.close();
+  }
+}
