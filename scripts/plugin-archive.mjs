@@ -1,5 +1,5 @@
-// npm run plugin:archive [-- folder]: writes the native plugin as an archive for `pulumi plugin install --file`. All that
-// it needs is bundled into one file. The same sources give the same bytes.
+// npm run plugin:archive [-- folder]: writes the built native plugin as an archive for `pulumi plugin install --file`.
+// All libraries are bundled into one file. The same sources give the same bytes.
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve, sep } from "node:path";
