@@ -4,30 +4,40 @@ import { engineMessage, type Properties } from "./engineValues";
 import * as flowControlResetHandler from "./lifecycle/flowControlReset";
 import * as passwordRotationHandler from "./lifecycle/passwordRotation";
 import * as passwordRotationShardHandler from "./lifecycle/passwordRotationShard";
-import { type Applied, type CheckFailure, type Difference } from "./lifecycle/resource";
+import {
+  type Applied,
+  type CheckFailure,
+  type Difference,
+  flowControlResetOutputs,
+  passwordRotationOutputs,
+  passwordRotationShardOutputs,
+} from "./lifecycle/resource";
 import { type Session } from "./lifecycle/session";
 
 /** Checks, compares and changes a resource, in plain objects. */
 interface ResourceHandler<Inputs, Outputs> {
-  readonly outputs: readonly string[];
   readonly secretOutputs: readonly string[];
-  /** Inputs that only an adapter sets; `owner` is the resource's URN. */
-  readonly hiddenInputs: readonly string[];
   /** Inputs that decide whether a reset is due. While one is unknown, so is the decision. */
   readonly decidingInputs: readonly string[];
   check(inputs: Inputs, unknown: ReadonlySet<string>, session: Session): CheckFailure[];
   diff(saved: Outputs, inputs: Inputs, session: Session): Difference;
   apply(saved: Outputs | undefined, inputs: Inputs, session: Session): Promise<Applied<Outputs>>;
-  /** The inputs with which an object is imported without a request; undefined if there is nothing to import. */
-  readonly importedInputs?: (id: string) => Inputs;
 }
 
-/** A resource as the adapters handle it. Values are plain; unknown inputs are named. */
-export interface Resource {
+/** What the adapters need to know of a resource in addition to its handler. */
+interface ResourceFacts {
   /** The input that is the id. */
   readonly idInput: string;
   /** The names of all outputs. */
   readonly outputs: readonly string[];
+  /** Inputs that only an adapter sets; `owner` is the resource's URN. */
+  readonly hiddenInputs: readonly string[];
+  /** The inputs with which an object is imported without a request; undefined if there is nothing to import. */
+  readonly importedInputs?: (id: string) => Properties;
+}
+
+/** A resource as the adapters handle it. Values are plain; unknown inputs are named. */
+export interface Resource extends ResourceFacts {
   /** The names of outputs that are always secret. */
   readonly secretOutputs: readonly string[];
   /**
@@ -46,7 +56,6 @@ export interface Resource {
   create(inputs: Properties, session: Session): Promise<AppliedTo>;
   /** @throws StateError if the saved outputs are those of another resource */
   update(id: string, saved: Properties, inputs: Properties, session: Session): Promise<AppliedTo>;
-  readonly importedInputs?: (id: string) => Properties;
 }
 
 /** What create or update did, and the id of the resource. */
@@ -54,8 +63,9 @@ export interface AppliedTo extends Applied<Properties> {
   readonly id: string;
 }
 
-function resource<Inputs, Outputs>(handler: ResourceHandler<Inputs, Outputs>, idInput: string): Resource {
-  const { outputs, secretOutputs, hiddenInputs, decidingInputs, importedInputs } = handler;
+function resource<Inputs, Outputs>(handler: ResourceHandler<Inputs, Outputs>, facts: ResourceFacts): Resource {
+  const { secretOutputs, decidingInputs } = handler;
+  const { idInput, hiddenInputs } = facts;
 
   async function apply(saved: Properties | undefined, inputs: Properties, session: Session): Promise<AppliedTo> {
     const applied = await handler.apply(saved as Outputs | undefined, inputs as Inputs, session);
@@ -75,8 +85,7 @@ function resource<Inputs, Outputs>(handler: ResourceHandler<Inputs, Outputs>, id
   }
 
   return {
-    idInput,
-    outputs,
+    ...facts,
     secretOutputs,
     check(inputs, unknown, session, urn) {
       const check = (all: Properties) => handler.check(all as Inputs, unknown, session);
@@ -95,15 +104,29 @@ function resource<Inputs, Outputs>(handler: ResourceHandler<Inputs, Outputs>, id
       requireSound(id, saved);
       return apply(saved, inputs, session);
     },
-    ...(importedInputs && { importedInputs: importedInputs as (id: string) => Properties }),
   };
 }
 
+const owners = ["owner", "otherOwners"];
+
 /** Every resource, by the name of its type. */
 export const resources = {
-  PasswordRotation: resource(passwordRotationHandler, "databaseId"),
-  PasswordRotationShard: resource(passwordRotationShardHandler, "shard"),
-  FlowControlReset: resource(flowControlResetHandler, "flowControlKey"),
+  PasswordRotation: resource(passwordRotationHandler, {
+    idInput: "databaseId",
+    outputs: passwordRotationOutputs,
+    hiddenInputs: owners,
+    importedInputs: (databaseId) => ({ databaseId, initialRotation: false }),
+  }),
+  PasswordRotationShard: resource(passwordRotationShardHandler, {
+    idInput: "shard",
+    outputs: passwordRotationShardOutputs,
+    hiddenInputs: owners,
+  }),
+  FlowControlReset: resource(flowControlResetHandler, {
+    idInput: "flowControlKey",
+    outputs: flowControlResetOutputs,
+    hiddenInputs: [],
+  }),
 };
 
 /** An error whose message is already complete. */

@@ -32,6 +32,8 @@ export class PasswordRotationShard extends DynamicResource {
       databases: sorted.map(({ input }) => input),
       ...shardOwnersFor(type, name, ids, options.parent),
     };
-    super(type, "passwordRotationShard", name, inputs, secretPasswordRotationShardOutputs, options);
+    // A fleet that the native plugin managed keeps its shards, and so is not reset.
+    const aliases = [{ type: `rekey:index:${type}` }];
+    super(type, "passwordRotationShard", name, inputs, secretPasswordRotationShardOutputs, { ...options, aliases });
   }
 }

@@ -5,7 +5,6 @@ import {
   type CheckFailure,
   type Difference,
   type FlowControlResetOutputs,
-  flowControlResetOutputs,
   secretFlowControlResetOutputs,
 } from "./resource";
 import { type Session } from "./session";
@@ -14,11 +13,7 @@ export interface FlowControlResetInputs extends Trigger {
   readonly flowControlKey: string;
 }
 
-export const outputs = flowControlResetOutputs;
 export const secretOutputs = secretFlowControlResetOutputs;
-
-/** Inputs that only an adapter sets. */
-export const hiddenInputs = [] as const;
 
 /** Inputs that decide whether a reset is due. */
 export const decidingInputs = ["flowControlKey", "version", "triggers"] as const;

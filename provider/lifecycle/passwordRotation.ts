@@ -6,7 +6,6 @@ import {
   type CheckFailure,
   type Difference,
   type PasswordRotationOutputs,
-  passwordRotationOutputs,
   secretPasswordRotationOutputs,
 } from "./resource";
 import { type Session } from "./session";
@@ -19,19 +18,10 @@ export interface PasswordRotationInputs extends DesiredRotation {
   readonly otherOwners?: readonly string[];
 }
 
-export const outputs = passwordRotationOutputs;
 export const secretOutputs = secretPasswordRotationOutputs;
-
-/** Inputs that only an adapter sets. */
-export const hiddenInputs = ["owner", "otherOwners"] as const;
 
 /** Inputs that decide whether a reset is due. */
 export const decidingInputs = ["databaseId", "version", "triggers", "rotateEvery"] as const;
-
-/** The inputs with which a database is imported: it is adopted without a request. */
-export function importedInputs(databaseId: string): PasswordRotationInputs {
-  return { databaseId, initialRotation: false };
-}
 
 export function check(inputs: PasswordRotationInputs, unknown: ReadonlySet<string>, session: Session): CheckFailure[] {
   const { checkInputs, passwordRotationInputs } = require("./inputs") as typeof import("./inputs");

@@ -11,7 +11,6 @@ import {
   type FleetDatabaseState,
   type PasswordRotationOutputs,
   type PasswordRotationShardOutputs,
-  passwordRotationShardOutputs,
   secretPasswordRotationShardOutputs,
 } from "./resource";
 import { type FleetSession } from "./session";
@@ -46,11 +45,7 @@ export interface PlannedDatabase {
   readonly plan: RotationPlan;
 }
 
-export const outputs = passwordRotationShardOutputs;
 export const secretOutputs = secretPasswordRotationShardOutputs;
-
-/** Inputs that only an adapter sets. */
-export const hiddenInputs = ["owner", "otherOwners"] as const;
 
 /** Inputs that decide whether a reset is due. */
 export const decidingInputs = ["databases", "version", "triggers", "rotateEvery"] as const;

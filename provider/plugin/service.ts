@@ -51,6 +51,8 @@ const ofEngine = ["version", "pluginDownloadURL", "pluginChecksums", "__internal
 export class PluginService {
   #session: Session | undefined;
   #reads: SharedReads | undefined;
+  /** URNs of resources imported in this run. */
+  readonly #imported = new Set<string>();
   #cancelled = false;
 
   constructor(private readonly engine: EngineLink) {}
@@ -135,6 +137,11 @@ export class PluginService {
       const { urn, inputs, preview } = change;
       const resource = resourceOf(urn);
       const saved = plain(olds);
+      if (this.#imported.has(urn)) {
+        // The import did not know the trigger of the program: it is that of the adoption, and requests no reset.
+        const adopted = { ...plain(inputs), ...resource.importedInputs?.(id) };
+        return this.#apply(change, resource, () => resource.create(adopted, this.#started));
+      }
       if (preview) {
         const found = resource.diff(id, saved, plain(inputs), unknownNames(inputs), () => this.#started);
         return { id, outputs: found.changes ? planned(resource, inputs) : marked(resource, saved, olds) };
@@ -161,6 +168,7 @@ export class PluginService {
       }
       const imported = resource.importedInputs(id);
       const { outputs } = await resource.create(imported, this.#started);
+      this.#imported.add(urn);
       return { id, outputs: marked(resource, outputs, {}), inputs: imported };
     });
   }
