@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { cpSync, mkdirSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { type Platform, startPlatform } from "../../local/index";
 import { pulumiCli } from "../support/engine";
 import { Folder } from "../support/folder";
-import { findOnPath } from "../support/path";
-import { writePluginArchive } from "../support/pluginArchive";
+import { HomeWithPlugin, whyNoPrograms } from "../support/pluginArchive";
 import { examples } from "../support/project";
 import { runAsync } from "../support/runAsync";
 
@@ -30,15 +29,12 @@ const unreachable = /Failed to establish a new connection|proxy\.golang\.org\S*:
 describe("The examples of other languages, on the pulumi CLI", function () {
   // Go compiles Pulumi's SDK, which takes minutes without a cache.
   this.timeout(1_800_000);
-  const home = new Folder();
+  let home: HomeWithPlugin | undefined;
   const databases = ["db-sessions"];
   let [first, second]: Platform[] = [];
 
-  before(async function () {
-    if (pulumiCli.unavailable !== undefined) return;
-    const archive = await writePluginArchive(home.directory);
-    const install = /^ *(pulumi plugin install .*)$/m.exec(readPage("README.md"))?.[1] ?? "";
-    await run(dirname(archive), install);
+  before(async () => {
+    if (pulumiCli.unavailable === undefined) home = await HomeWithPlugin.make();
   });
   beforeEach(async () => {
     const credentials = (name: string) => ({
@@ -53,13 +49,10 @@ describe("The examples of other languages, on the pulumi CLI", function () {
     await first?.close();
     await second?.close();
   });
-  after(() => home.remove());
+  after(() => home?.remove());
 
   for (const [language, programs] of Object.entries(languages)) {
-    const missing = programs
-      .filter((program) => findOnPath(program) === undefined)
-      .map((one) => `no \`${one}\` on PATH`);
-    const why = [pulumiCli.unavailable, ...missing].find((reason) => reason !== undefined);
+    const why = whyNoPrograms(...programs);
     if (why !== undefined) {
       it.skip(`${language} (skipped: ${why})`);
       continue;
@@ -111,10 +104,9 @@ describe("The examples of other languages, on the pulumi CLI", function () {
     const backend = join(cwd, "backend");
     mkdirSync(backend, { recursive: true });
     const env = {
-      PULUMI_HOME: home.path("home"),
+      ...home?.environment,
       PULUMI_BACKEND_URL: `file://${backend}`,
       PULUMI_CONFIG_PASSPHRASE: "test",
-      PULUMI_SKIP_UPDATE_CHECK: "true",
       PULUMI_SKIP_CONFIRMATIONS: "true",
     };
     const { code, output } = await runAsync("sh", ["-e", "-c", commands], { cwd, env });
