@@ -3,7 +3,7 @@ import { SettingsError } from "./api/errors";
 import { type Properties, unknownNames, withoutProvider, wrap } from "./engineValues";
 import { engineAddress, EngineWatch } from "./engineWatch";
 import { type Session, sessionFromSettings } from "./lifecycle/session";
-import { type AppliedTo, InitError, type Resource, resources, respond } from "./resources";
+import { type AppliedTo, InitError, type Resource, resources, respond } from "./lifecycle/resourceTable";
 import { oldestPulumi } from "./version";
 
 /** Bytes of an init error's properties. A trailer of 60 kB hangs the call permanently, and the response is lost. */

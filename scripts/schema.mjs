@@ -9,7 +9,7 @@ import ts from "typescript";
 import { root } from "./lib.mjs";
 
 const require = createRequire(import.meta.url);
-const { resources } = require("../dist/provider/resources.js");
+const { resources } = require("../dist/provider/lifecycle/resourceTable.js");
 const { isSecret } = require("../dist/provider/settingSources.js");
 const { settingDefaults } = require("../dist/provider/settings.js");
 const about = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
@@ -122,7 +122,7 @@ function inputsOf(name) {
 
 /** A schema has no union of a list and a map. */
 function fleetDatabases() {
-  const token = "rekey:index:FleetDatabaseArgs";
+  const token = "rekey:index:FleetMember";
   types[token] ??= { type: "object", ...inputsOf("FleetDatabaseArgs") };
   return {
     type: "object",

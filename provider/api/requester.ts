@@ -1,5 +1,5 @@
 import { Axios, type AxiosError } from "axios";
-import { callTimeout } from "../callTimeout";
+import { callTimeout } from "./callTimeout";
 import { packageVersion } from "../version";
 import { type AttemptState, type Connections } from "./connections";
 import { decideRetry, deliveryOfResponse, deliveryOfSilence, readRetryAfter } from "./retry";

@@ -15,7 +15,7 @@ import {
 import { type FleetDatabaseState } from "../lifecycle/resource";
 import { isObject } from "../records/fields";
 import { isSecret, secret, unknownValue } from "../records/markers";
-import { ReportedError } from "../resources";
+import { ReportedError } from "../lifecycle/resourceTable";
 import { shardOf } from "../rotation/fleets";
 import { nextRotation } from "../rotation/nextRotation";
 

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
 import { InputError, NotSentError, type RequestFacts, withCode } from "../api/errors";
 import { type SharedReads } from "../api/sharedReads";
-import { callTimeout } from "../callTimeout";
+import { callTimeout } from "../api/callTimeout";
 import { type Properties, reveal, secretNames, unknownNames, withoutProvider, wrap } from "../engineValues";
 import { type Session, sessionFromSettings } from "../lifecycle/session";
 import { secret, unknownValue } from "../records/markers";
-import { type AppliedTo, InitError, ReportedError, type Resource, resources, respond } from "../resources";
+import { type AppliedTo, InitError, ReportedError, type Resource, resources, respond } from "../lifecycle/resourceTable";
 import { environmentOfProvider } from "../settingSources";
 import { packageVersion } from "../version";
 import { constructFleet, type FleetRequest, type Monitor } from "./fleet";
@@ -81,7 +81,7 @@ export class PluginService {
     };
   }
 
-  /** The names of changed settings. None of them replaces the provider: that would replace, and so reset, everything. */
+  /** The names of changed settings. None replaces the provider: that would replace, and so reset, its resources. */
   diffConfig(olds: Properties, news: Properties): string[] {
     const names = [...new Set([...Object.keys(olds), ...Object.keys(news)])];
     return names.filter((name) => !isDeepStrictEqual(reveal(olds[name]), reveal(news[name])));
@@ -95,7 +95,7 @@ export class PluginService {
       return value === undefined || typeof value === "string" ? value : JSON.stringify(value);
     };
     const name = nameIn(urn);
-    // As the engine itself tells them apart.
+    // As the engine itself distinguishes them.
     const isDefault = name.startsWith("default");
     this.#session = sessionFromSettings(
       (key) => read(key.slice("rekey:".length)),
@@ -151,7 +151,7 @@ export class PluginService {
   }
 
   /**
-   * The interface has no operation that reads a database: what is saved stays. Without saved outputs it is an import,
+   * The interface has no operation that reads a database: the saved outputs stay. Without any it is an import,
    * which sends nothing.
    */
   read(urn: string, id: string, olds: Properties, inputs: Properties): Promise<Saved & { inputs: Properties }> {

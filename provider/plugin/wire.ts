@@ -8,7 +8,7 @@ import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { Status } from "@pulumi/pulumi/proto/status_pb";
 import { type Properties } from "../engineValues";
 import { EngineWatch } from "../engineWatch";
-import { InitError } from "../resources";
+import { InitError } from "../lifecycle/resourceTable";
 import { packageVersion } from "../version";
 import { monitorFor } from "./monitor";
 import { Any, Empty, grpc, properties, struct, unlimited } from "./proto";

@@ -9,12 +9,13 @@ import { readPage } from "./page";
 const modules = {
   sdk: /^sdk\//,
   doctor: /^provider\/doctor\//,
+  plugin: /^provider\/plugin\//,
   cli: /^local\/cli\//,
   engine: /^local\/engine\//,
   platform: /^local\/platform\//,
   lifecycle: /^provider\/lifecycle\//,
   rotation: /^provider\/rotation\//,
-  api: /^provider\/(api\/|setting|platforms|version|engineCommands|engineValues)/,
+  api: /^provider\/(api\/|setting|platforms|version|engineCommands|engineValues|engineWatch)/,
   records: /^provider\/records\//,
   dynamic: /^provider\//,
 };

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { unknownNames, withoutProvider, wrap } from "../../provider/engineValues";
+import { reveal, secretNames, unknownNames, withoutProvider, wrap } from "../../provider/engineValues";
 import { secret, unknownValue } from "../../provider/records/markers";
 
 const signature = "4dabf18193072939515e22adb298388d";
@@ -33,6 +33,19 @@ describe("values between engine and host", () => {
 
   it("removes the provider's text, and nothing else", () => {
     assert.deepEqual(withoutProvider({ __provider: "text", databaseId: "db" }), { databaseId: "db" });
+  });
+
+  it("removes the marks of secrets at any depth, and nothing else", () => {
+    const marked = { a: secret({ b: secret("x"), c: [secret(null), 1] }), d: "e", f: null, g: [true], h: { value: 1 } };
+    const plain = { a: { b: "x", c: [null, 1] }, d: "e", f: null, g: [true], h: { value: 1 } };
+    assert.deepEqual(reveal(marked), plain);
+    assert.equal(reveal(secret("x")), "x");
+    assert.equal(reveal(undefined), undefined);
+  });
+
+  it("names the properties that are secret or contain a secret", () => {
+    const values = { a: secret("x"), b: { c: [1, secret("y")] }, d: { e: null }, f: "g", h: null, i: undefined, j: [] };
+    assert.deepEqual(secretNames(values), ["a", "b"]);
   });
 
   it("names the inputs that are unknown or contain an unknown value", () => {

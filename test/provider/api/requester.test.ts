@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { callTimeout } from "../../../provider/api/callTimeout";
 import { Connections } from "../../../provider/api/connections";
 import { NotSentError, RequestError } from "../../../provider/api/errors";
 import { leftOut } from "../../../provider/api/redact";
@@ -185,4 +186,14 @@ describe("api: requester, over a real socket", () => {
       assert.equal(server.received.length, 1);
     });
   }
+
+  it("gives up earlier if the call of the engine allows less time, also for a request that waits in the queue", async () => {
+    const url = await start({}, () => undefined, {});
+    const slow = requester(url, { maxConcurrency: 1, deadlineMs: 600_000 });
+    const before = slow.send(reset);
+    const late = callTimeout.run(100, () => failureOf(slow.send(reset)));
+    const after = callTimeout.run(Infinity, () => slow.send(reset));
+    assert.equal((await late).networkCode, "deadline");
+    assert.deepEqual([(await before).status, (await after).status], [200, 200]);
+  });
 });

@@ -105,6 +105,17 @@ describe("lifecycle: a session from settings", () => {
     assert.equal(read.mock.calls.filter(({ arguments: [key] }) => key === "rekey:password").length, 1);
   });
 
+  it("reads the given environment, and names the given provider in its advice", () => {
+    const environment = { REKEY_MAX_RESETS_PER_RUN: "4" };
+    const logged: string[] = [];
+    const sources = { environment, provider: "second", log: (line: string) => void logged.push(line) };
+    const { options } = sessionFromSettings(() => undefined, undefined, sources);
+    assert.equal(options.maxResets(), 4);
+    assert.throws(() => options.platform.databases, /Set baseUrl in the arguments of the provider "second"\./);
+    options.log("a line");
+    assert.deepEqual(logged, ["a line"]);
+  });
+
   it("has the time of the machine, and logs to standard error", () => {
     const { options } = sessionFromSettings(() => undefined, undefined);
     const logged = mock.method(console, "error", () => undefined);

@@ -5,7 +5,7 @@ import { functions } from "../../../provider/plugin/functions";
 import { credentialFields, databaseFields } from "../../../provider/records/database";
 import { flowControlFields, globalParallelismFields } from "../../../provider/records/flowControl";
 import { type Fields } from "../../../provider/records/fields";
-import { resources } from "../../../provider/resources";
+import { resources } from "../../../provider/lifecycle/resourceTable";
 import { isSecret, settingNames } from "../../../provider/settings";
 import { projectRoot } from "../../support/host";
 

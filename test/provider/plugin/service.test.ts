@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type Platform, startPlatform } from "../../../local/platform/index";
-import { InitError, resources } from "../../../provider/resources";
+import { InitError, resources } from "../../../provider/lifecycle/resourceTable";
 import { environmentOf } from "../../support/project";
 import { argsFor, explicitProvider, Plugin, urnOf } from "../../support/pluginService";
 import { type Properties, revealed, secret, secretNames, unknown } from "../../support/wire";
@@ -100,7 +100,7 @@ describe("plugin service", () => {
     assert.equal(platform.resetCount, 1);
   });
 
-  it("returns what is saved on refresh, with every mark, and sends nothing", async () => {
+  it("returns the saved outputs on refresh, with every mark, and sends nothing", async () => {
     const outputs = await create(rotation());
     const before = sent();
     const inputs = rotation({ version: secret("1") });

@@ -59,7 +59,7 @@ describe("plugin over gRPC", () => {
       (error: unknown) => error as ServiceError,
     );
 
-  it("accepts secrets, and tells its version and schema", async () => {
+  it("accepts secrets, and returns its version and schema", async () => {
     const handshake = await plugin.call(calls.handshake, new messages.ProviderHandshakeRequest());
     assert.deepEqual([handshake.getAcceptSecrets(), handshake.getAcceptOutputs()], [true, false]);
     assert.equal((await plugin.call(calls.getPluginInfo, new Empty())).getVersion(), packageVersion());
@@ -184,7 +184,7 @@ describe("plugin over gRPC", () => {
     assert.equal(platform.resetCount, 0);
   });
 
-  it("answers functions", async () => {
+  it("calls functions", async () => {
     const request = new messages.InvokeRequest().setTok("rekey:index:getFlowControlKey");
     const response = await plugin.call(calls.invoke, request.setArgs(toStruct({ flowControlKey: "orders" })));
     assert.equal(fromStruct(response.getReturn()).exists, true);
@@ -230,7 +230,7 @@ describe("plugin over gRPC", () => {
     assert.equal(platform.resetCount, 2);
   });
 
-  it("answers calls that it does not know with unimplemented", async () => {
+  it("responds to unknown calls with unimplemented", async () => {
     assert.equal((await failureOf(plugin.call(calls.attach, new PluginAttach()))).code, status.UNIMPLEMENTED);
   });
 });

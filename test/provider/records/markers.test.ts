@@ -1,12 +1,16 @@
 import assert from "node:assert/strict";
 import * as rpc from "@pulumi/pulumi/runtime/rpc";
-import { isFaithful, isReserved, secret, unknownValue } from "../../../provider/records/markers";
+import { isFaithful, isReserved, isSecret, secret, unknownValue } from "../../../provider/records/markers";
 
 describe("Pulumi's markers", () => {
   it("are those of the installed SDK", () => {
     assert.equal(unknownValue, rpc.unknownValue);
     assert.deepEqual(secret("x"), { [rpc.specialSigKey]: rpc.specialSecretSig, value: "x" });
     assert.ok(rpc.isRpcSecret(secret("x")));
+    assert.ok(isSecret(secret("x")));
+    for (const other of [{ value: "x" }, { [rpc.specialSigKey]: rpc.specialAssetSig, value: "x" }, []]) {
+      assert.equal(isSecret(other), false);
+    }
   });
 
   it("include the texts for unknown values of any type", () => {

@@ -1,9 +1,9 @@
-import { RekeyError, StateError, withCode } from "./api/errors";
-import { engineCommands } from "./engineCommands";
-import { engineMessage, type Properties } from "./engineValues";
-import * as flowControlResetHandler from "./lifecycle/flowControlReset";
-import * as passwordRotationHandler from "./lifecycle/passwordRotation";
-import * as passwordRotationShardHandler from "./lifecycle/passwordRotationShard";
+import { RekeyError, StateError, withCode } from "../api/errors";
+import { engineCommands } from "../engineCommands";
+import { engineMessage, type Properties } from "../engineValues";
+import * as flowControlResetHandler from "./flowControlReset";
+import * as passwordRotationHandler from "./passwordRotation";
+import * as passwordRotationShardHandler from "./passwordRotationShard";
 import {
   type Applied,
   type CheckFailure,
@@ -11,8 +11,8 @@ import {
   flowControlResetOutputs,
   passwordRotationOutputs,
   passwordRotationShardOutputs,
-} from "./lifecycle/resource";
-import { type Session } from "./lifecycle/session";
+} from "./resource";
+import { type Session } from "./session";
 
 /** Checks, compares and changes a resource, in plain objects. */
 interface ResourceHandler<Inputs, Outputs> {

@@ -1,0 +1,209 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { delimiter, join } from "node:path";
+import { startPlatform } from "../../local/platform/index";
+import { plainOutputs, pulumiCli, resourceNamed, succeeds, valuesOf } from "../support/engine";
+import { runEngine } from "../support/engineProcess";
+import { Folder } from "../support/folder";
+import { projectRoot } from "../support/host";
+import { onEngine, scene } from "../support/onEngines";
+import { Project } from "../support/project";
+
+/** What the SDK that Pulumi generates from the schema registers. */
+const resources = `
+const pulumi = require("@pulumi/pulumi");
+const dynamic = (type) => ({ aliases: [{ type: "pulumi-nodejs:dynamic/rekey:" + type }] });
+class PasswordRotation extends pulumi.CustomResource {
+  constructor(name, args, options) {
+    const outputs = { password: undefined, record: undefined, outcome: undefined, rotationCount: undefined };
+    super("rekey:index:PasswordRotation", name, { ...outputs, ...args }, { ...dynamic("PasswordRotation"), ...options });
+  }
+}
+class FlowControlReset extends pulumi.CustomResource {
+  constructor(name, args, options) {
+    super("rekey:index:FlowControlReset", name, { after: undefined, ...args }, { ...dynamic("FlowControlReset"), ...options });
+  }
+}
+class PasswordRotationFleet extends pulumi.ComponentResource {
+  constructor(name, args, options) {
+    super("rekey:index:PasswordRotationFleet", name, { databases: undefined, credentials: undefined, ...args }, options, true);
+  }
+}
+class Provider extends pulumi.ProviderResource {
+  constructor(name, args) {
+    super("rekey", name, args);
+  }
+}`;
+
+const native = (body: string) => `${resources}\n${body}`;
+const rotating = (args = "") =>
+  native(`const rotation = new PasswordRotation("cache", { databaseId: "db-quickstart", ${args} });
+exports.password = rotation.password;
+exports.outcome = rotation.outcome;`);
+
+onEngine(pulumiCli, `The native plugin, on the ${pulumiCli.name}`, (engine) => {
+  const folder = new Folder();
+  const { PATH } = process.env;
+  before(() => {
+    const main = join(projectRoot, "dist", "provider", "plugin", "main.js");
+    folder.write("pulumi-resource-rekey", `#!/bin/sh\nexec "${process.execPath}" "${main}" "$@"\n`, 0o755);
+    process.env.PATH = `${folder.directory}${delimiter}${PATH}`;
+  });
+  after(() => {
+    process.env.PATH = PATH;
+    folder.remove();
+  });
+  const plain = { typescript: false };
+  const databases = ["db-quickstart", "db-2", "db-3"].map((database_id) => ({ database_id }));
+  const options = { databases, credentialsInResponse: "always" } as const;
+  const open = (source: string) => scene(engine, new Project(source, plain), options);
+
+  it("resets once for one trigger, and never in preview, refresh, destroy or for other settings", async () => {
+    const { platform, project, stack } = await open(rotating("version: 1"));
+    assert.deepEqual((await succeeds(stack.preview())).changes, { create: 2 });
+    assert.equal(platform.requests.length, 0);
+    const first = await succeeds(stack.up());
+    assert.equal(valuesOf(first)["password"], platform.database("db-quickstart").password);
+    assert.equal(first.outputs["password"]?.secret, true);
+    project.rewrite(rotating('version: "1", triggers: {}'));
+    assert.deepEqual((await stack.up()).changes, { same: 2 });
+    await stack.setConfig("rekey:username", "another");
+    await stack.setConfig("rekey:maxConcurrency", "1");
+    await succeeds(stack.preview());
+    assert.deepEqual((await stack.up()).changes, { same: 2 });
+    await succeeds(stack.refresh());
+    assert.equal(platform.resetCount, 1);
+    await stack.setConfig("rekey:username", platform.username);
+    project.rewrite(rotating("version: 2"));
+    await succeeds(stack.preview());
+    assert.equal(platform.resetCount, 1);
+    assert.equal(valuesOf(await succeeds(stack.up()))["password"], platform.database("db-quickstart").password);
+    const state = JSON.stringify(await stack.exportState());
+    for (const secret of [platform.password, platform.queueToken, platform.database("db-quickstart").password]) {
+      assert.ok(!state.includes(secret));
+    }
+    await succeeds(stack.destroy());
+    assert.equal(platform.resetCount, 2);
+  });
+
+  it("saves an unconfirmed reset, and sends one more in the next up", async () => {
+    const { platform, stack } = await open(rotating());
+    platform.failNext({ dropConnection: "after-apply" });
+    const { succeeded, printed } = await stack.up();
+    assert.equal(succeeded, false);
+    assert.match(printed, /may have been changed.*REKEY_UNCONFIRMED/s);
+    const saved = resourceNamed(await stack.exportState(), "cache");
+    assert.deepEqual([saved?.outputs?.["outcome"], saved?.initErrors?.length], ["unknown", 1]);
+    assert.equal(valuesOf(await succeeds(stack.up()))["password"], platform.database("db-quickstart").password);
+    assert.equal(platform.resetCount, 2);
+  });
+
+  it("uses two accounts in one program, each with its own credentials", async () => {
+    const second = await startPlatform(options);
+    const account = { baseUrl: second.url, username: second.username, password: second.password };
+    const { platform, stack, project } = await open(
+      native(`const second = new Provider("second", ${JSON.stringify(account)});
+exports.first = new PasswordRotation("first", { databaseId: "db-2" }).password;
+exports.second = new PasswordRotation("second", { databaseId: "db-2" }, { provider: second }).password;`),
+    );
+    const outputs = valuesOf(await succeeds(stack.up()));
+    assert.deepEqual([platform.resetCount, second.resetCount], [1, 1]);
+    const passwords = { first: platform.database("db-2").password, second: second.database("db-2").password };
+    assert.deepEqual(outputs, passwords);
+    project.rewrite(
+      native(`const second = new Provider("second", ${JSON.stringify({ ...account, password: undefined })});
+new PasswordRotation("second", { databaseId: "db-3" }, { provider: second });`),
+    );
+    const { succeeded, printed } = await stack.up();
+    assert.equal(succeeded, false);
+    assert.match(printed, /rekey:password is not set.*Set password in the arguments of the provider "second"/s);
+    assert.deepEqual([platform.requests.length, second.requests.length], [1, 1]);
+    await second.close();
+  });
+
+  it("imports databases without a request", async () => {
+    const imported = (version: number) =>
+      native(`new PasswordRotation("it", { databaseId: "db-2", version: ${version} }, { import: "db-2" });`);
+    const { platform, project, stack } = await open(imported(1));
+    await succeeds(stack.preview());
+    await succeeds(stack.up());
+    const command = ["import", "rekey:index:PasswordRotation", "other", "db-3", "--yes", "--generate-code=false"];
+    const { code, printed } = await runEngine(engine, [...command, "--stack", "dev"], project.directory);
+    assert.equal(code, 0, printed);
+    assert.deepEqual((await succeeds(stack.refresh())).succeeded, true);
+    assert.equal(platform.requests.length, 0);
+    project.rewrite(imported(2));
+    await stack.up();
+    assert.equal(platform.resetCount, 1);
+  });
+
+  it("takes over a stack of dynamic resources with a fleet, and hands it back, without a reset", async () => {
+    const body = (fleet: string) => `
+exports.password = new PasswordRotation("cache", { databaseId: "db-quickstart", version: 1 }, options).password;
+new FlowControlReset("orders", { flowControlKey: "orders", version: 1 }, resetOptions);
+exports.credentials = new PasswordRotationFleet("fleet", { version: 1, databases: ${fleet} }).credentials;`;
+    const dynamic = (returning: boolean) => `
+const { FlowControlReset, PasswordRotation, PasswordRotationFleet } = require("pulumi-rekey");
+const back = (type) => ${returning} ? { aliases: [{ type: "rekey:index:" + type }] } : {};
+const [options, resetOptions] = [back("PasswordRotation"), back("FlowControlReset")];
+${body('{ two: "db-2", three: "db-3" }')}`;
+    const { platform, project, stack } = await open(dynamic(false));
+    const first = valuesOf(await succeeds(stack.up()));
+    const sent = platform.requests.length;
+    const same = async () => {
+      const result = await succeeds(stack.up());
+      assert.deepEqual(Object.keys(result.changes), ["same"], result.printed);
+      assert.deepEqual(valuesOf(result), first);
+      assert.equal(platform.requests.length, sent);
+    };
+    project.rewrite(
+      native(`const [options, resetOptions] = [{}, {}];
+${body('{ two: { databaseId: "db-2" }, three: { databaseId: "db-3" } }')}`),
+    );
+    await succeeds(stack.preview());
+    await same();
+    await succeeds(stack.refresh());
+    const saved = resourceNamed(await stack.exportState(true), "cache");
+    assert.equal(plainOutputs(saved ?? { urn: "" })["password"], first["password"]);
+    project.rewrite(dynamic(true));
+    await same();
+  });
+
+  const host = "pulumi-language-yaml";
+  const found = spawnSync("sh", ["-c", `command -v ${host}`]).status === 0;
+  (found ? it : it.skip)(`serves a YAML program${found ? "" : ` (skipped: no ${host} on PATH)`}`, async () => {
+    const project = new Project("");
+    project.write(
+      "Pulumi.yaml",
+      `name: program
+runtime: yaml
+resources:
+  cache:
+    type: rekey:PasswordRotation
+    properties: { databaseId: db-quickstart, version: 1 }
+  fleet:
+    type: rekey:PasswordRotationFleet
+    properties: { databases: { two: { databaseId: db-2 }, three: { databaseId: db-3, version: 1 } } }
+variables:
+  key:
+    fn::invoke: { function: rekey:getFlowControlKey, arguments: { flowControlKey: orders } }
+outputs:
+  password: \${cache.password}
+  three: \${fleet.databases["three"].outcome}
+  exists: \${key.exists}
+`,
+    );
+    const { platform, stack } = await scene(engine, project, options);
+    await succeeds(stack.preview());
+    assert.equal(platform.resetCount, 0);
+    const outputs = valuesOf(await succeeds(stack.up()));
+    assert.deepEqual(outputs, {
+      password: platform.database("db-quickstart").password,
+      three: "reset",
+      exists: true,
+    });
+    assert.equal(platform.resetCount, 3);
+    assert.deepEqual(Object.keys((await succeeds(stack.up())).changes), ["same"]);
+    assert.equal(platform.resetCount, 3);
+  });
+});
