@@ -157,7 +157,11 @@ export class HttpRequester implements Requester {
   }
 
   /** @throws NotSentError if the request must not be sent */
-  async #attempt(request: ApiRequest, facts: RequestFacts, { signal, milliseconds }: Deadline): Promise<Answered | FailedAttempt> {
+  async #attempt(
+    request: ApiRequest,
+    facts: RequestFacts,
+    { signal, milliseconds }: Deadline,
+  ): Promise<Answered | FailedAttempt> {
     const { url } = facts;
     const state: AttemptState = { sent: false };
     const use = {

@@ -5,7 +5,14 @@ import { callTimeout } from "../api/callTimeout";
 import { type Properties, reveal, secretNames, unknownNames, withoutProvider, wrap } from "../engineValues";
 import { type Session, sessionFromSettings } from "../lifecycle/session";
 import { secret, unknownValue } from "../records/markers";
-import { type AppliedTo, InitError, ReportedError, type Resource, resources, respond } from "../lifecycle/resourceTable";
+import {
+  type AppliedTo,
+  InitError,
+  ReportedError,
+  type Resource,
+  resources,
+  respond,
+} from "../lifecycle/resourceTable";
 import { environmentOfProvider } from "../settingSources";
 import { packageVersion } from "../version";
 import { constructFleet, type FleetRequest, type Monitor } from "./fleet";
