@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { pulumiCli, resourceNamed, succeeds } from "../support/engine";
+import { fails, pulumiCli, resourceNamed, succeeds } from "../support/engine";
 import { onEngine, scene } from "../support/onEngines";
 import { HomeWithPlugin, whyNoPrograms } from "../support/pluginArchive";
 import { Project } from "../support/project";
@@ -59,7 +59,7 @@ onEngine(cli, "A stack moves from the package for Node to the plugin and back", 
   before(async () => void (home = await HomeWithPlugin.make()));
   after(() => home.remove());
 
-  it("without a reset, with the same outputs", async () => {
+  it("without a reset and with the same outputs", async () => {
     const project = new Project(dynamic("{}"), { typescript: false });
     const options = { databases, credentialsInResponse: "always" } as const;
     const { platform, stack } = await scene(engine, project, options, home.environment);
@@ -84,5 +84,20 @@ onEngine(cli, "A stack moves from the package for Node to the plugin and back", 
       assert.match(resourceNamed(await stack.exportState(), "sessions")?.urn ?? "", new RegExp(`::${type}::`), what);
       assert.equal(platform.requests.length, length, what);
     }
+    await succeeds(stack.refresh());
+
+    project.write("Pulumi.yaml", native.replace("db-sessions, version: 1", "db-sessions, version: 2"));
+    await succeeds(stack.up());
+    project.write("Pulumi.yaml", manifest);
+    const changed = dynamic(formerTypes).replace('"db-sessions", version: 1', '"db-sessions", version: 2');
+    project.rewrite(changed);
+    assert.deepEqual((await succeeds(stack.up())).changes, unchanged);
+    // The plugin's outputs lack the text that the dynamic provider reads.
+    await fails(stack.refresh(), /code must be a string/);
+    project.rewrite(changed.replace('"db-sessions", version: 2', '"db-sessions", version: 3'));
+    await succeeds(stack.up());
+    await succeeds(stack.refresh());
+    assert.equal(platform.resetCount, databases.length + 2);
+    await succeeds(stack.destroy());
   });
 });
