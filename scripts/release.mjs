@@ -15,6 +15,8 @@ const templates = [
   "README.md",
   "CODE_OF_CONDUCT.md",
   ".github/ISSUE_TEMPLATE/config.yml",
+  "schema.json",
+  "examples/languages/go/main.go",
 ];
 const unset = templates.filter((name) => /github\.com\/OWNER\/|CONDUCT_CONTACT/.test(read(name)));
 if (unset.length > 0) fail(`Replace OWNER and CONDUCT_CONTACT in ${unset.join(", ")}.`);
@@ -41,6 +43,8 @@ for (const name of ["package.json", "local/package.json", "package-lock.json"]) 
   for (const path of content.packages ? ["", "local"] : []) content.packages[path].version = next;
   writeFileSync(join(folder, name), `${JSON.stringify(content, undefined, 2)}\n`);
 }
+const installation = "examples/languages/README.md";
+writeFileSync(join(folder, installation), read(installation).replaceAll(version, next));
 console.log(`CHANGELOG.md, both package.json and package-lock.json have version ${next}. Check them, then:
   git commit -am "Release ${next}"
   git tag v${next}

@@ -16,7 +16,9 @@ describe("npm run release", () => {
   function release(changelog: string, ...args: string[]): { status: number | null; said: string } {
     folder.write("CHANGELOG.md", changelog);
     folder.write("README.md", readme);
-    for (const name of ["CODE_OF_CONDUCT.md", ".github/ISSUE_TEMPLATE/config.yml"]) folder.write(name, "");
+    const others = ["CODE_OF_CONDUCT.md", ".github/ISSUE_TEMPLATE/config.yml", "schema.json"];
+    for (const name of [...others, "examples/languages/go/main.go"]) folder.write(name, "");
+    folder.write("examples/languages/README.md", "pulumi plugin install resource rekey 1.2.3");
     for (const name of ["package.json", "local/package.json"]) {
       folder.write(name, JSON.stringify({ version: "1.2.3" }));
     }
@@ -53,6 +55,7 @@ describe("npm run release", () => {
       for (const name of ["package.json", "local/package.json"]) assert.deepEqual(JSON.parse(read(name)), { version });
       const packages = { "": { version }, local: { version } };
       assert.deepEqual(JSON.parse(read("package-lock.json")), { version, packages });
+      assert.equal(read("examples/languages/README.md"), `pulumi plugin install resource rekey ${version}`);
       assert.match(said, new RegExp(`git tag v${version}`));
     });
   }

@@ -1,11 +1,7 @@
-import { existsSync } from "node:fs";
-import { delimiter, join } from "node:path";
 import { type Browser, chromium } from "playwright-core";
+import { findOnPath } from "./path";
 
-const executablePath = (process.env["PATH"] ?? "")
-  .split(delimiter)
-  .map((folder) => join(folder, "chromium"))
-  .find((file) => existsSync(file));
+const executablePath = findOnPath("chromium");
 
 /** Describes specs that need a real Chromium; skips them if there is none. */
 export function withChromium(title: string, specs: (this: Mocha.Suite) => void): void {

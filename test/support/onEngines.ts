@@ -31,10 +31,15 @@ export interface Scene {
 
 const scenes = new Set<Scene>();
 
-export async function scene(engine: Engine, program: string | Project, options: PlatformOptions = {}): Promise<Scene> {
+export async function scene(
+  engine: Engine,
+  program: string | Project,
+  options: PlatformOptions = {},
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Scene> {
   const platform = await startPlatform(options);
   const project = typeof program === "string" ? new Project(program) : program;
-  const stack = await engine.open(project.directory);
+  const stack = await engine.open(project.directory, environment);
   const { url, username, password, queueToken } = platform;
   const settings = { baseUrl: url, queueUrl: url, username, password, queueToken };
   for (const [name, value] of Object.entries(settings)) {

@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { fails, pulumiCli, resourceNamed, succeeds } from "../support/engine";
+import { onEngine, scene } from "../support/onEngines";
+import { HomeWithPlugin, whyNoPrograms } from "../support/pluginArchive";
+import { Project } from "../support/project";
+
+const databases = ["db-sessions", "db-carts", "db-users", "db-orders", "db-emails"];
+
+/** The package for Node. @param options of each resource; `type` is the name of its type */
+const dynamic = (options: string) => `
+const { FlowControlReset, PasswordRotation, PasswordRotationFleet } = require("pulumi-rekey");
+const options = (type) => (${options});
+const one = new PasswordRotation("sessions", { databaseId: "db-sessions", version: 1 }, options("PasswordRotation"));
+new FlowControlReset("orders", { flowControlKey: "orders", version: 1 }, options("FlowControlReset"));
+const fleet = new PasswordRotationFleet("fleet", {
+  version: 1,
+  databases: { carts: { databaseId: "db-carts" }, users: { databaseId: "db-users", version: 2 } },
+});
+const list = new PasswordRotationFleet("list", { databases: ["db-orders", "db-emails"] });
+exports.password = one.password;
+exports.credentials = fleet.credentials;
+exports.listed = list.credentials;
+`;
+
+const formerTypes = '{ aliases: [{ type: "rekey:index:" + type }] }';
+const dynamicType = "pulumi-nodejs:dynamic/rekey:PasswordRotation";
+
+/** The same resources of the native plugin. */
+const native = `
+name: program
+runtime: yaml
+resources:
+  sessions:
+    type: rekey:PasswordRotation
+    properties: { databaseId: db-sessions, version: 1 }
+  orders:
+    type: rekey:FlowControlReset
+    properties: { flowControlKey: orders, version: 1 }
+  fleet:
+    type: rekey:PasswordRotationFleet
+    properties:
+      version: 1
+      databases:
+        carts: { databaseId: db-carts }
+        users: { databaseId: db-users, version: 2 }
+  list:
+    type: rekey:PasswordRotationFleet
+    properties:
+      databases: { db-orders: { databaseId: db-orders }, db-emails: { databaseId: db-emails } }
+outputs:
+  password: \${sessions.password}
+  credentials: \${fleet.credentials}
+  listed: \${list.credentials}
+`;
+
+const cli = { ...pulumiCli, unavailable: whyNoPrograms("pulumi-language-yaml") };
+onEngine(cli, "A stack moves from the package for Node to the plugin and back", (engine) => {
+  let home: HomeWithPlugin;
+  before(async () => void (home = await HomeWithPlugin.make()));
+  after(() => home.remove());
+
+  it("without a reset and with the same outputs", async () => {
+    const project = new Project(dynamic("{}"), { typescript: false });
+    const options = { databases, credentialsInResponse: "always" } as const;
+    const { platform, stack } = await scene(engine, project, options, home.environment);
+    const first = await succeeds(stack.up());
+    const { length } = platform.requests;
+    assert.equal(platform.resetCount, databases.length);
+
+    const unchanged = { same: first.changes["create"] };
+    const manifest = `name: program\nmain: index.js\nruntime: { name: nodejs, options: { typescript: false } }\n`;
+    const steps = [
+      { what: "to the plugin", manifest: native, program: "", type: "rekey:index:PasswordRotation" },
+      { what: "and back", manifest, program: dynamic(formerTypes), type: dynamicType },
+      { what: "without aliases", manifest, program: dynamic("{}"), type: dynamicType },
+    ];
+    for (const { what, manifest, program, type } of steps) {
+      project.write("Pulumi.yaml", manifest);
+      project.rewrite(program);
+      const preview = await succeeds(stack.preview());
+      const up = await succeeds(stack.up());
+      assert.deepEqual([preview.changes, up.changes], [unchanged, unchanged], what);
+      assert.deepEqual(up.outputs, first.outputs, what);
+      assert.match(resourceNamed(await stack.exportState(), "sessions")?.urn ?? "", new RegExp(`::${type}::`), what);
+      assert.equal(platform.requests.length, length, what);
+    }
+    await succeeds(stack.refresh());
+
+    project.write("Pulumi.yaml", native.replace("db-sessions, version: 1", "db-sessions, version: 2"));
+    await succeeds(stack.up());
+    project.write("Pulumi.yaml", manifest);
+    const changed = dynamic(formerTypes).replace('"db-sessions", version: 1', '"db-sessions", version: 2');
+    project.rewrite(changed);
+    assert.deepEqual((await succeeds(stack.up())).changes, unchanged);
+    // The plugin's outputs lack the text that the dynamic provider reads.
+    await fails(stack.refresh(), /code must be a string/);
+    project.rewrite(changed.replace('"db-sessions", version: 2', '"db-sessions", version: 3'));
+    await succeeds(stack.up());
+    await succeeds(stack.refresh());
+    assert.equal(platform.resetCount, databases.length + 2);
+    await succeeds(stack.destroy());
+  });
+});
