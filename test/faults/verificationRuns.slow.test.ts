@@ -23,18 +23,21 @@ async function strike(
   const { platform, project, stack, end } = await scene(engine, program(database.port), {
     credentialsInResponse: "always",
   });
-  const run = new EngineProcess(engine, up, project.directory);
-  await until(() => database.commands.length > 0, 120_000);
-  await act(run, database);
-  const first = await run.ended;
-  assert.equal(platform.resetCount, 1);
-  assert.doesNotMatch(first.printed, new RegExp(platform.database("db-quickstart").password));
-  database.reply = accepting;
-  const next = await succeeds(stack.up());
-  assert.deepEqual([valuesOf(next)["verified"], platform.resetCount], [true, 1]);
-  await end();
-  await database.close();
-  return first;
+  try {
+    const run = new EngineProcess(engine, up, project.directory);
+    await until(() => database.commands.length > 0, 120_000);
+    await act(run, database);
+    const first = await run.ended;
+    assert.equal(platform.resetCount, 1);
+    assert.doesNotMatch(first.printed, new RegExp(platform.database("db-quickstart").password));
+    database.reply = accepting;
+    const next = await succeeds(stack.up());
+    assert.deepEqual([valuesOf(next)["verified"], platform.resetCount], [true, 1]);
+    return first;
+  } finally {
+    await end();
+    await database.close();
+  }
 }
 
 onEngines("faults: a run that is interrupted while it verifies", (engine: Engine) => {
