@@ -22,6 +22,7 @@ import {
 import { requirePackageForHost } from "./hostPackage";
 import { valueOnly } from "./owners";
 import { PasswordRotationShard } from "./passwordRotationShard";
+import { withoutStack } from "./runError";
 
 const type = "rekey:index:PasswordRotationFleet";
 
@@ -190,5 +191,5 @@ export class PasswordRotationFleet extends pulumi.ComponentResource<Made> {
 /** Fails the run after all shards are saved: a shard cannot fail and save its results. */
 function requireAllDone(name: string, states: readonly NamedState[]): void {
   const failure = failureOf(name, states);
-  if (failure !== undefined) throw new pulumi.RunError(failure);
+  if (failure !== undefined) throw withoutStack(new pulumi.RunError(failure));
 }
