@@ -201,13 +201,13 @@ const fleet = new PasswordRotationFleet("caches", { databases, version: ${versio
 exports.verified = new PasswordVerification("proof", { fleet }).verified;`;
     const options: PlatformOptions = { databases: ids, credentialsInResponse: "always" };
     const { platform, project, stack } = await scene(engine, fleetOf(1), options);
-    const fates = fc
+    const failures = fc
       .sample(fc.noBias(fc.integer({ min: 0, max: 9 })), { seed, numRuns: 200 * 20 })
-      .map((fate) => fate < 3);
+      .map((digit) => digit < 3);
     for (const version of [1, 2]) {
       project.rewrite(fleetOf(version));
       for (let ups = 1; ; ups++) {
-        for (const id of ids.filter((id) => platform.database(id).resets < version && fates.pop())) {
+        for (const id of ids.filter((id) => platform.database(id).resets < version && failures.pop())) {
           platform.failNext({ path: `/v2/keyvalue/reset-password/${id}`, status: 422 });
         }
         const { succeeded, outputs, printed } = await stack.up();
