@@ -3,9 +3,10 @@ import { rmSync } from "node:fs";
 import fc from "fast-check";
 import { type PlatformOptions } from "../../local/index";
 import { seed } from "../model/settings";
-import { type Engine, fails, plainOutputs, resourceNamed, succeeds, valuesOf } from "../support/engine";
+import { type Engine, fails, plainOutputs, pulumiCli, resourceNamed, succeeds, valuesOf } from "../support/engine";
 import { EngineProcess } from "../support/engineProcess";
 import { onEngines, type Scene, scene } from "../support/onEngines";
+import { childrenOf } from "../support/processes";
 import { withRedis } from "../support/redis";
 import { RedisLine } from "../support/redisLine";
 import { until } from "../support/results";
@@ -170,7 +171,7 @@ onEngines("PasswordVerification with the local platform", (engine) => {
 
   it("loses and repeats no reset by ^C or kill -9 while it verifies", async () => {
     const { project, stack, line, run, assertSaved, end } = await verifying(engine, { version: 0 });
-    for (const [index, victim] of (["none", "engine", "host", "everyone"] as const).entries()) {
+    for (const [index, victim] of (["none", "engine", "host"] as const).entries()) {
       run({ version: index + 1, args: seconds(60) });
       line.loseAnswers = true;
       const before = line.connections;
@@ -180,7 +181,13 @@ onEngines("PasswordVerification with the local platform", (engine) => {
       if (victim === "none") {
         up.interrupt();
         line.loseAnswers = false;
-      } else assert.ok(up.kill(victim).length > 0, victim);
+      } else {
+        const killed = up.kill(victim);
+        assert.ok(killed.length > 0, victim);
+        // What a killed CLI started outlives it.
+        const left = engine === pulumiCli && victim === "engine" ? killed.slice(1) : [];
+        for (const { pid } of left.flatMap((child) => [...childrenOf(child.pid), child])) process.kill(pid, "SIGKILL");
+      }
       await up.ended;
       line.loseAnswers = false;
       // The lock of a killed CLI, as `pulumi cancel` removes it.
