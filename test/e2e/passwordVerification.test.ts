@@ -1,235 +1,25 @@
 import assert from "node:assert/strict";
-import { rmSync } from "node:fs";
-import fc from "fast-check";
-import { type PlatformOptions } from "../../local/index";
-import { seed } from "../model/settings";
-import { type Engine, fails, plainOutputs, pulumiCli, resourceNamed, succeeds, valuesOf } from "../support/engine";
-import { EngineProcess } from "../support/engineProcess";
-import { onEngines, type Scene, scene } from "../support/onEngines";
-import { childrenOf } from "../support/processes";
-import { withRedis } from "../support/redis";
-import { RedisLine } from "../support/redisLine";
-import { until } from "../support/results";
+import { type Engine, succeeds, valuesOf } from "../support/engine";
+import { onEngines, scene } from "../support/onEngines";
 
-interface Program {
-  readonly version: number;
-  /** Arguments of the verification. */
-  readonly args?: string;
-  /** What follows. */
-  readonly more?: string;
-}
-
-const program = ({ version, args = "", more = "" }: Program): string => `
-const pulumi = require("@pulumi/pulumi");
+const program = (version: number): string => `
 const { PasswordRotation, PasswordVerification } = require("pulumi-rekey");
 const rotation = new PasswordRotation("cache", { databaseId: "db-quickstart", version: ${version} });
-const verification = new PasswordVerification("proof", { rotation, ${args} });
-for (const name of ["verified", "verifiedAt", "formerRefused"]) exports[name] = verification[name];
-${more}`;
+const verification = new PasswordVerification("proof", { rotation });
+for (const name of ["verified", "formerRefused"]) exports[name] = verification[name];
+exports.connectionUrl = rotation.connectionUrl;`;
 
-/** Resources that use the password: at once, and after its verification. */
-const consumers = `
-const provider = {
-  create: async (inputs) => ({ id: "consumer", outs: inputs }),
-  update: async (id, olds, news) => ({ outs: news }),
-};
-class Consumer extends pulumi.dynamic.Resource {
-  constructor(name, options) {
-    super(provider, name, { password: rotation.password }, { ...options, additionalSecretOutputs: ["password"] });
-  }
-}
-new Consumer("early");
-new Consumer("late", { dependsOn: verification });`;
-
-const seconds = (withinSeconds: number) => `withinSeconds: ${withinSeconds}`;
-
-interface Verifying extends Scene {
-  /** Between the database and its clients; it counts connections. */
-  readonly line: RedisLine;
-  /** Runs the program from now on, with the verification's connections on the line. */
-  readonly run: (given: Program) => void;
-  /** Each reset so far is saved, and there was one for each version. */
-  readonly assertSaved: (resets: number) => Promise<void>;
-}
-
-async function verifying(engine: Engine, first: Program, options: PlatformOptions = {}): Promise<Verifying> {
-  const made = await scene(engine, "", { ...options, credentialsInResponse: "always" });
-  const { platform, project, stack } = made;
-  const database = () => platform.database("db-quickstart");
-  const line = new RedisLine(Number(database().record.port));
-  await line.open();
-  const user = options.redis ? `username: "rekey-{id}",` : "";
-  const run = ({ args = "", ...given }: Program) =>
-    project.rewrite(program({ ...given, args: `port: ${line.port}, ${user} ${args}` }));
-  run(first);
-  const assertSaved = async (resets: number) => {
-    assert.equal(platform.resetCount, resets);
-    const { password, rotationCount, outcome } = plainOutputs(resourceNamed(await stack.exportState(true), "cache")!);
-    assert.deepEqual([password, rotationCount, outcome], [database().password, resets, "reset"]);
-  };
-  const end = async () => {
-    line.close();
-    await made.end();
-  };
-  return { ...made, line, run, assertSaved, end };
-}
-
-/** The password that a resource has in the state. */
-async function passwordOf({ stack }: Scene, name: string): Promise<unknown> {
-  return plainOutputs(resourceNamed(await stack.exportState(true), name)!)["password"];
-}
-
-const newRefused = /new password is refused.*WRONGPASS/;
-const rotationSaved = /rotation itself is saved/;
-
-function specsOf(engine: Engine, options: PlatformOptions): void {
+onEngines("PasswordVerification with the listener of the local platform", (engine: Engine) => {
   it("shows that the new password works and the former one does not", async () => {
-    const { platform, stack, run, line, end } = await verifying(engine, { version: 1 }, options);
-    const first = valuesOf(await succeeds(stack.up()));
-    assert.deepEqual([first["verified"], first["formerRefused"]], [true, undefined]);
-    run({ version: 2 });
-    const before = line.connections;
-    assert.ok(before > 0);
-    await succeeds(stack.preview());
-    await succeeds(stack.refresh());
-    assert.equal(line.connections, before, "preview and refresh");
-    const second = valuesOf(await succeeds(stack.up()));
-    assert.deepEqual([second["verified"], second["formerRefused"]], [true, true]);
-    assert.ok(String(second["verifiedAt"]) > String(first["verifiedAt"]));
-    const after = line.connections;
-    assert.ok(after > before);
-    assert.deepEqual(valuesOf(await succeeds(stack.up())), second);
-    await succeeds(stack.destroy());
-    assert.equal(line.connections, after, "an up without changes, and destroy");
+    const { platform, project, stack } = await scene(engine, program(1), { credentialsInResponse: "always" });
+    const first = await succeeds(stack.up());
+    const { verified, formerRefused, connectionUrl } = valuesOf(first);
+    assert.deepEqual([verified, formerRefused], [true, undefined]);
+    const { password, record } = platform.database("db-quickstart");
+    assert.equal(connectionUrl, `redis://:${password}@127.0.0.1:${String(record["port"])}`);
+    assert.equal(first.outputs["connectionUrl"]?.secret, true);
+    project.rewrite(program(2));
+    assert.equal(valuesOf(await succeeds(stack.up()))["formerRefused"], true);
     assert.equal(platform.resetCount, 2);
-    await end();
   });
-
-  it("waits for a platform that responds before it applies the reset", async () => {
-    const { platform, stack, end } = await verifying(engine, { version: 1 }, options);
-    platform.failNext({ applyAfterMs: 1_000 });
-    const { verified, verifiedAt } = valuesOf(await succeeds(stack.up()));
-    assert.equal(verified, true);
-    const waitedMs = Date.parse(String(verifiedAt)) - Date.parse(platform.database("db-quickstart").lastResetAt ?? "");
-    // A timer may end a millisecond early.
-    assert.ok(waitedMs >= 990, `${waitedMs} ms`);
-    await end();
-  });
-
-  for (const { fault, title, message } of [
-    { fault: { applyAfterMs: "never" }, title: "never applies a reset", message: newRefused },
-    { fault: { keepFormerPassword: true }, title: "keeps the former password", message: /former password is still/ },
-  ] as const) {
-    it(`fails if the platform ${title}, each time without a reset, until a reset is applied`, async () => {
-      const { platform, stack, run, assertSaved, end } = await verifying(engine, { version: 1 }, options);
-      await succeeds(stack.up());
-      run({ version: 2, args: seconds(1) });
-      platform.failNext({ path: /reset-password/, ...fault });
-      await fails(stack.up(), message, rotationSaved);
-      await assertSaved(2);
-      await succeeds(stack.preview());
-      await fails(stack.up(), message, rotationSaved);
-      await assertSaved(2);
-      run({ version: 3 });
-      const { verified, formerRefused } = valuesOf(await succeeds(stack.up()));
-      assert.deepEqual([verified, formerRefused], [true, true]);
-      await assertSaved(3);
-      await end();
-    });
-  }
-}
-
-onEngines("PasswordVerification with the local platform", (engine) => {
-  specsOf(engine, {});
-
-  it("holds back a consumer that depends on it, and no other", async () => {
-    const made = await verifying(engine, { version: 1, more: consumers });
-    const { platform, stack, run, end } = made;
-    const passwords = () => Promise.all(["early", "late"].map((name) => passwordOf(made, name)));
-    await succeeds(stack.up());
-    const { password: first } = platform.database("db-quickstart");
-    assert.deepEqual(await passwords(), [first, first]);
-    platform.failNext({ path: /reset-password/, applyAfterMs: "never" });
-    run({ version: 2, args: seconds(1), more: consumers });
-    await fails(stack.up(), newRefused);
-    assert.deepEqual(await passwords(), [platform.database("db-quickstart").password, first]);
-    run({ version: 3, more: consumers });
-    await succeeds(stack.up());
-    const { password: last } = platform.database("db-quickstart");
-    assert.deepEqual(await passwords(), [last, last]);
-    await end();
-  });
-
-  it("refuses the password of a suspended database, and resets nothing again", async () => {
-    const options = { databases: [{ database_id: "db-quickstart", state: "suspended" }] };
-    const { stack, assertSaved, end } = await verifying(engine, { version: 1, args: seconds(1) }, options);
-    await fails(stack.up(), newRefused, rotationSaved);
-    await fails(stack.up(), newRefused, rotationSaved);
-    await assertSaved(1);
-    await end();
-  });
-
-  it("loses and repeats no reset by ^C or kill -9 while it verifies", async () => {
-    const { project, stack, line, run, assertSaved, end } = await verifying(engine, { version: 0 });
-    for (const [index, victim] of (["none", "engine", "host"] as const).entries()) {
-      run({ version: index + 1, args: seconds(60) });
-      line.loseAnswers = true;
-      const before = line.connections;
-      const up = new EngineProcess(engine, ["up", "--yes", "--skip-preview", "--stack", "dev"], project.directory);
-      await until(() => line.connections > before + 1 || !up.runs, 120_000);
-      assert.ok(up.runs, up.printed);
-      if (victim === "none") {
-        up.interrupt();
-        line.loseAnswers = false;
-      } else {
-        const killed = up.kill(victim);
-        assert.ok(killed.length > 0, victim);
-        // What a killed CLI started outlives it.
-        const left = engine === pulumiCli && victim === "engine" ? killed.slice(1) : [];
-        for (const { pid } of left.flatMap((child) => [...childrenOf(child.pid), child])) process.kill(pid, "SIGKILL");
-      }
-      await up.ended;
-      line.loseAnswers = false;
-      // The lock of a killed CLI, as `pulumi cancel` removes it.
-      rmSync(project.path("backend", ".pulumi", "locks"), { recursive: true, force: true });
-      await assertSaved(index + 1);
-      assert.equal(valuesOf(await succeeds(stack.up()))["verified"], true);
-      await assertSaved(index + 1);
-    }
-    await end();
-  });
-
-  it(`verifies a fleet of 200 within ten ups, of which each fails 30 % of the resets (REKEY_SEED=${seed})`, async () => {
-    const ids = Array.from({ length: 200 }, (_, index) => `db-${index}`);
-    const fleetOf = (version: number) => `
-const { PasswordRotationFleet, PasswordVerification } = require("pulumi-rekey");
-const databases = ${JSON.stringify(ids)};
-const fleet = new PasswordRotationFleet("caches", { databases, version: ${version}, includeRecords: true });
-exports.verified = new PasswordVerification("proof", { fleet }).verified;`;
-    const options: PlatformOptions = { databases: ids, credentialsInResponse: "always" };
-    const { platform, project, stack } = await scene(engine, fleetOf(1), options);
-    const failures = fc
-      .sample(fc.noBias(fc.integer({ min: 0, max: 9 })), { seed, numRuns: 200 * 20 })
-      .map((digit) => digit < 3);
-    for (const version of [1, 2]) {
-      project.rewrite(fleetOf(version));
-      for (let ups = 1; ; ups++) {
-        for (const id of ids.filter((id) => platform.database(id).resets < version && failures.pop())) {
-          platform.failNext({ path: `/v2/keyvalue/reset-password/${id}`, status: 422 });
-        }
-        const { succeeded, outputs, printed } = await stack.up();
-        for (const id of ids) assert.ok(platform.database(id).resets <= version, `${id} is reset twice`);
-        if (succeeded) {
-          assert.equal(outputs["verified"]?.value, true);
-          break;
-        }
-        assert.ok(ups < 10, printed);
-      }
-      assert.equal(platform.resetCount, 200 * version);
-    }
-  });
-});
-
-withRedis("a password in a real Redis", () => {
-  onEngines("PasswordVerification with a Redis", (engine) => specsOf(engine, { redis: true }));
 });

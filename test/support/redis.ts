@@ -4,9 +4,11 @@ import { text as textOf } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Redis } from "ioredis";
 
+export const hasRedis = spawnSync("redis-server", ["--version"]).status === 0;
+
 /** Describes specs that need a real Redis server; skips them if there is none. */
 export function withRedis(title: string, specs: (this: Mocha.Suite) => void): void {
-  if (spawnSync("redis-server", ["--version"]).status === 0) describe(title, specs);
+  if (hasRedis) describe(title, specs);
   else it.skip(`${title} (skipped: there is no redis-server on PATH)`);
 }
 
