@@ -34,8 +34,7 @@ export async function benchEngine(resources = 1000): Promise<EngineTimes[]> {
 }
 
 async function compare(what: string, resources: number, runs: number): Promise<EngineTimes> {
-  // Not TypeScript, whose start would take most of the time.
-  const project = new Project(programOf(resources), { typescript: false });
+  const project = new Project(programOf(resources));
   try {
     project.write("provider.js", provider);
     const [local, cli]: [number[], number[]] = [[], []];

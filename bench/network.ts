@@ -83,7 +83,7 @@ async function resets(
 ): Promise<Row[]> {
   const program = readFileSync(join(__dirname, "programs", `${row.subject}.ts`), "utf8");
   // As JavaScript: the start of TypeScript would take most of the time, and is not measured.
-  const project = new Project(transpile(program, { module: ModuleKind.CommonJS }), { typescript: false });
+  const project = new Project(transpile(program, { module: ModuleKind.CommonJS }));
   try {
     const stack = await openBenchStack(localEngine, project, distant.environment);
     const rows: Row[] = [];

@@ -60,7 +60,7 @@ onEngine(cli, "A stack moves from the package for Node to the plugin and back", 
   after(() => home.remove());
 
   it("without a reset and with the same outputs", async () => {
-    const project = new Project(dynamic("{}"), { typescript: false });
+    const project = new Project(dynamic("{}"));
     const options = { databases, credentialsInResponse: "always" } as const;
     const { platform, stack } = await scene(engine, project, options, home.environment);
     const first = await succeeds(stack.up());

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { fails, succeeds, valuesOf } from "../support/engine";
 import { FakeRedis } from "../support/fakeRedis";
 import { onEngines, scene } from "../support/onEngines";
-import { Project } from "../support/project";
 
 const ids = Array.from({ length: 200 }, (_, index) => `db-${index}`);
 const source = (version: number, port: number) => `
@@ -26,8 +25,10 @@ onEngines("PasswordVerification of a fleet", (engine) => {
       if (name === "PING") return "+PONG";
       return platform.database(id).password === password ? "+OK" : "-WRONGPASS no";
     });
-    const project = new Project(source(1, database.port), { typescript: false });
-    const { platform, stack } = await scene(engine, project, { databases: ids, credentialsInResponse: "always" });
+    const { platform, project, stack } = await scene(engine, source(1, database.port), {
+      databases: ids,
+      credentialsInResponse: "always",
+    });
     for (const version of [1, 2]) {
       project.rewrite(source(version, database.port));
       let runs = 0;

@@ -53,10 +53,9 @@ onEngine(pulumiCli, `The native plugin, on the ${pulumiCli.name}`, (engine) => {
     process.env.PATH = PATH;
     folder.remove();
   });
-  const plain = { typescript: false };
   const databases = ["db-quickstart", "db-2", "db-3"].map((database_id) => ({ database_id }));
   const options = { databases, credentialsInResponse: "always" } as const;
-  const open = (source: string) => scene(engine, new Project(source, plain), options);
+  const open = (source: string) => scene(engine, new Project(source), options);
 
   it("resets once for one trigger, and never in preview, refresh, destroy or for other settings", async () => {
     const { platform, project, stack } = await open(rotating("version: 1"));

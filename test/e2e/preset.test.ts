@@ -33,7 +33,7 @@ onEngines("rekey:platform: upstash, with another address", (engine) => {
       flowControlKeys: [orders],
       credentialsInResponse: "always",
     });
-    project = new Project(program, { typescript: false });
+    project = new Project(program);
   });
   afterEach(async () => {
     await platform.close();

@@ -47,7 +47,7 @@ export class Scene {
   private constructor(private readonly setting: Awaited<ReturnType<typeof gatedScene>>) {}
 
   static async start(): Promise<Scene> {
-    const started = new Scene(await gatedScene(new Project(source, { typescript: false }), ids));
+    const started = new Scene(await gatedScene(new Project(source), ids));
     await started.startOver();
     started.newVersion();
     const began = Date.now();

@@ -32,7 +32,7 @@ export class TestProject extends Project {
 
   constructor(sources: { program?: string; provider?: string; typescript?: boolean } = {}) {
     const recorded = JSON.parse(readFileSync(join(fixtures, "engine-traces.json"), "utf8")) as Record<string, string>;
-    super(sources.program ?? recorded["program"]!, { name: "trace", typescript: sources.typescript ?? false });
+    super(sources.program ?? recorded["program"]!, { name: "trace", ...(sources.typescript && { typescript: true }) });
     this.write("provider.js", sources.provider ?? recorded["provider"]!);
     this.want([]);
   }
