@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { isKnown } from "./pulumiInternals";
 import { runError } from "./runError";
-import { engineCommands } from "../provider/engineCommands";
+import { type FleetMember, idIsUnknown, isListedTwice } from "../provider/lifecycle/fleetMembers";
 
 /** A database of a fleet, with a trigger of its own. */
 export interface FleetDatabaseArgs {
@@ -30,9 +30,7 @@ export type FleetDatabases =
 type Entry = string | FleetDatabaseArgs;
 
 /** A database whose name and id are known. Its other inputs may still be unknown. */
-export interface NamedDatabase {
-  readonly name: string;
-  readonly databaseId: string;
+export interface NamedDatabase extends FleetMember {
   readonly input: pulumi.Input<string | FleetDatabaseArgs>;
 }
 
@@ -62,7 +60,8 @@ export async function readFleetDatabases(fleet: string, given: pulumi.Input<Flee
       return { name: isList ? databaseId : key, databaseId, input };
     }),
   );
-  requireDistinct(argument, named);
+  const twice = isListedTwice(argument, named);
+  if (twice !== undefined) throw runError("REKEY_DUPLICATE_DATABASE", twice);
   return named;
 }
 
@@ -90,25 +89,5 @@ async function known<T>(input: pulumi.Input<T>, field: string): Promise<T> {
   if (await isKnown(output)) {
     return new Promise((resolve) => void output.apply((value) => resolve(value)));
   }
-  throw runError(
-    "REKEY_INPUT_UNKNOWN",
-    `${field} is unknown. The ids of a fleet's databases decide which resources exist, so they must be known in previews too: ` +
-      `read them from the configuration, or create the databases in another stack or in an earlier \`${engineCommands.up}\`.`,
-  );
-}
-
-function requireDistinct(argument: string, databases: readonly NamedDatabase[]): void {
-  const names = new Map<string, string>();
-  for (const { name, databaseId } of databases) {
-    const other = names.get(databaseId);
-    if (other !== undefined) {
-      const both =
-        other === name ? "it is listed twice" : `it is both ${JSON.stringify(other)} and ${JSON.stringify(name)}`;
-      throw runError(
-        "REKEY_DUPLICATE_DATABASE",
-        `${argument} contains the database ${JSON.stringify(databaseId)} twice: ${both}. Remove one of them.`,
-      );
-    }
-    names.set(databaseId, name);
-  }
+  throw runError("REKEY_INPUT_UNKNOWN", idIsUnknown(field));
 }

@@ -1,4 +1,5 @@
 import { withCode } from "../api/errors";
+import { type FleetMember } from "./fleetMembers";
 import { engineCommands } from "../engineCommands";
 import { type Credentials, type DatabaseRecord } from "../records/database";
 import { type FleetDatabaseSecrets, type FleetDatabaseState, type FleetOutcome } from "./resource";
@@ -36,10 +37,7 @@ export interface FleetRecord {
 /** The name of a database in the program, and its saved state. */
 export type NamedState = readonly [name: string, state: FleetDatabaseState];
 
-/** The databases of a fleet with their names in the program. */
-type Names = readonly { readonly name: string; readonly databaseId: string }[];
-
-export function nameStates(names: Names, states: readonly FleetDatabaseState[]): NamedState[] {
+export function nameStates(names: readonly FleetMember[], states: readonly FleetDatabaseState[]): NamedState[] {
   const stateOf = new Map(states.map((state) => [state.databaseId, state]));
   return names.map(({ name, databaseId }) => [
     name,
@@ -61,7 +59,7 @@ export function secretsFrom(text: string | undefined): FleetDatabaseSecrets[] {
 }
 
 export function credentialsOf(
-  names: Names,
+  names: readonly FleetMember[],
   secrets: readonly FleetDatabaseSecrets[],
 ): Record<string, FleetCredentials> {
   const nameOf = new Map(names.map(({ name, databaseId }) => [databaseId, name]));

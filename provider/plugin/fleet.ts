@@ -1,6 +1,6 @@
 import { InputError, withCode } from "../api/errors";
-import { engineCommands } from "../engineCommands";
 import { type Properties, reveal, unknownNames, wrap } from "../engineValues";
+import { type FleetMember, idIsUnknown, isListedTwice } from "../lifecycle/fleetMembers";
 import {
   credentialsOf,
   databasesOf,
@@ -48,9 +48,7 @@ export interface FleetRequest {
   readonly preview: boolean;
 }
 
-interface Member {
-  readonly name: string;
-  readonly databaseId: string;
+interface Member extends FleetMember {
   /** As given, with marks. */
   readonly input: unknown;
 }
@@ -151,24 +149,11 @@ function readMembers(given: unknown): Member[] {
       throw new InputError(field, "must be the id of a database, or an object with its databaseId");
     }
     if (databaseId === unknownValue) {
-      throw new ReportedError(
-        withCode(
-          `${field} is unknown. The ids of a fleet's databases decide which resources exist, so they must be known in previews too: read them from the configuration, or create the databases in another stack or in an earlier \`${engineCommands.up}\`.`,
-          "REKEY_INPUT_UNKNOWN",
-        ),
-      );
+      throw new ReportedError(withCode(idIsUnknown(field), "REKEY_INPUT_UNKNOWN"));
     }
     return { name, databaseId, input: isWholeSecret ? secret(inputs[name]) : inputs[name] };
   });
-  const names = new Map<string, string>();
-  for (const { name, databaseId } of members) {
-    const other = names.get(databaseId);
-    if (other !== undefined) {
-      const both = `${JSON.stringify(other)} and ${JSON.stringify(name)}`;
-      const twice = `databases contains the database ${JSON.stringify(databaseId)} twice: it is both ${both}. Remove one of them.`;
-      throw new ReportedError(withCode(twice, "REKEY_DUPLICATE_DATABASE"));
-    }
-    names.set(databaseId, name);
-  }
+  const twice = isListedTwice("databases", members);
+  if (twice !== undefined) throw new ReportedError(withCode(twice, "REKEY_DUPLICATE_DATABASE"));
   return members;
 }
