@@ -88,10 +88,10 @@ export class SettingSources {
 }
 
 /** The settings that belong together: a credential must be sent only to the address that it was given with. */
-const accounts: readonly (readonly SettingName[])[] = [
-  ["baseUrl", "username", "password"],
-  ["queueUrl", "queueToken"],
-];
+const accounts = (["baseUrl", "queueUrl"] as const).map((address): SettingName[] => {
+  const credentials = Object.keys(addressOf) as SettingName[];
+  return [address, ...credentials.filter((name) => addressOf[name] === address)];
+});
 
 /**
  * The variables that an explicit provider may use. Once its arguments set an address or a credential of a service, all

@@ -46,7 +46,7 @@ export interface ProbeOptions {
 const accepted: ProbeResult = { is: "accepted" };
 const notRedis = "the server there is not a Redis";
 
-/** Tries credentials at databases. It sends nothing but `AUTH` and `PING`, each time on a connection of its own. */
+/** Tries credentials at databases. It sends nothing but `AUTH` and `PING`, each time on a new connection. */
 export class DatabaseProbe {
   readonly #timeoutMs: number;
   readonly #secure: Connections;

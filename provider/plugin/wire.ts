@@ -129,9 +129,9 @@ function callsOf(service: PluginService): UntypedServiceImplementation {
 
 /** A call with one request and one response, which fails with an error of which the engine shows the message. */
 function unary<Request, Response>(respond: (request: Request) => Response | Promise<Response>) {
-  const answer = async (request: Request) => respond(request);
+  const call = async (request: Request) => respond(request);
   return ({ request }: { request: Request }, callback: sendUnaryData<Response>): void => {
-    void answer(request).then(
+    void call(request).then(
       (response) => callback(null, response),
       (error: unknown) => callback(rpcError(error)),
     );

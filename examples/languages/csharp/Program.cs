@@ -9,7 +9,7 @@ return await Deployment.RunAsync(() =>
     var orders = new Rekey.FlowControlReset("orders", new() { FlowControlKey = "orders", Version = "1" });
     var emails = Rekey.GetFlowControlKey.Invoke(new() { FlowControlKey = "emails" });
 
-    // Another account, with credentials of its own.
+    // Another account, with its own credentials.
     var config = new Config();
     var second = new Rekey.Provider("second", new()
     {

@@ -27,7 +27,7 @@ func main() {
 			FlowControlKey: pulumi.String("emails"),
 		})
 
-		// Another account, with credentials of its own.
+		// Another account, with its own credentials.
 		conf := config.New(ctx, "")
 		second, err := rekey.NewProvider(ctx, "second", &rekey.ProviderArgs{
 			BaseUrl:  pulumi.String(conf.Require("secondUrl")),

@@ -6,7 +6,7 @@ sessions = rekey.PasswordRotation("sessions", database_id="db-sessions", version
 orders = rekey.FlowControlReset("orders", flow_control_key="orders", version=1)
 emails = rekey.get_flow_control_key_output(flow_control_key="emails")
 
-# Another account, with credentials of its own.
+# Another account, with its own credentials.
 config = pulumi.Config()
 second = rekey.Provider(
     "second",

@@ -121,7 +121,7 @@ const seed = fc.record({
   ),
 });
 
-/** The databases, without the port, which each platform has of its own. */
+/** The databases, without the port, which differs between the platforms. */
 const databasesOf = ({ databases }: Platform) =>
   [...databases.values()].map((database) => ({ ...database, record: { ...database.record, port: undefined } }));
 

@@ -45,7 +45,7 @@ describe("lifecycle: PasswordVerification", () => {
         ? ({ is: "accepted" } as const)
         : ({ is: "refused", words: "WRONGPASS no" } as const);
 
-  it("tries the new password, and then the former one of its own state", async () => {
+  it("tries the new password, and then the former one from its own state", async () => {
     fake.probe = accepting("canary-password-1");
     const { targets, ...created } = await up([first]);
     assert.deepEqual(created, { subject: "db", verified: true, verifiedAt: "2026-11-21T12:00:00.000Z" });
