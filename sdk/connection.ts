@@ -1,26 +1,10 @@
 import * as pulumi from "@pulumi/pulumi";
-import {
-  checkGivenEndpoint,
-  connectionUrl,
-  type Endpoint,
-  endpointOf,
-  type LocatedDatabase,
-} from "../provider/api/endpoint";
 import { InputError } from "../provider/api/errors";
-import { SettingSources } from "../provider/settingSources";
+import { type Connection, connectionIn, connectionNames } from "../provider/lifecycle/connection";
+import { type FoundSetting, SettingSources } from "../provider/settingSources";
 import { type ConnectionArgs } from "./connectionArgs";
 import { perRun } from "./perRun";
 import { runError } from "./runError";
-
-/** Known `ConnectionArgs`. */
-export interface Connection {
-  readonly host?: string;
-  readonly port?: number;
-  readonly tls?: boolean;
-  readonly username?: string;
-}
-
-const argumentNames = ["host", "port", "tls", "username"] as const satisfies readonly (keyof ConnectionArgs)[];
 
 /** The arguments of each resource, which are not sent to the engine: changing them must not update the resource. */
 const argumentsOf = new WeakMap<pulumi.Resource, ConnectionArgs>();
@@ -43,15 +27,8 @@ export function rememberConnection(resource: pulumi.Resource, args: ConnectionAr
  */
 export function connectionOf(resource: pulumi.Resource, overrides: ConnectionArgs = {}): pulumi.Output<Connection> {
   const own = argumentsOf.get(resource);
-  const args = Object.fromEntries(argumentNames.map((name) => [name, overrides[name] ?? own?.[name]]));
-  return pulumi.output(args as Connection).apply((given) => {
-    // Null counts as not set.
-    const connection = Object.fromEntries(
-      Object.entries(given).filter(([, value]) => (value ?? undefined) !== undefined),
-    );
-    asRunError(() => checkGivenEndpoint(connection));
-    return connection;
-  });
+  const args = Object.fromEntries(connectionNames.map((name) => [name, overrides[name] ?? own?.[name]]));
+  return pulumi.output(args).apply((given) => asRunError(() => connectionIn(given)));
 }
 
 const hostSetting = perRun(() => {
@@ -59,24 +36,9 @@ const hostSetting = perRun(() => {
   return new SettingSources((name) => config.get(name), process.env).find("databaseHost");
 });
 
-/** The endpoint of a database. @throws RunError if it is unknown or cannot be used */
-export function endpointFor(database: LocatedDatabase, connection: Connection): Endpoint {
-  return asRunError(() => endpointOf(database, connection, hostSetting()));
-}
-
-/** The name of the user at a database, if there is one. */
-export function usernameFor({ databaseId }: LocatedDatabase, { username }: Connection): string | undefined {
-  return username?.replaceAll("{id}", databaseId);
-}
-
-/** The URL with which clients connect; undefined if the password is. @throws RunError */
-export function urlFor(
-  database: LocatedDatabase,
-  connection: Connection,
-  password: string | undefined,
-): string | undefined {
-  if (password === undefined) return undefined;
-  return connectionUrl(endpointFor(database, connection), usernameFor(database, connection), password);
+/** Calls a function with the setting `rekey:databaseHost`. @throws RunError for an InputError */
+export function withHostSetting<T>(act: (setting: FoundSetting | undefined) => T): T {
+  return asRunError(() => act(hostSetting()));
 }
 
 /** An error of the program's arguments needs no stack trace. */

@@ -3,7 +3,8 @@ import { databaseFields, type DatabaseRecord } from "../provider/records/databas
 import { passwordRotationOutputs, secretPasswordRotationOutputs } from "../provider/lifecycle/resource";
 import { type Outcome, type RotationReason } from "../provider/rotation/planRotation";
 import { type Fields, type FieldValue } from "../provider/records/fields";
-import { connectionOf, rememberConnection, splitConnection, urlFor } from "./connection";
+import { urlFor } from "../provider/lifecycle/connection";
+import { connectionOf, rememberConnection, splitConnection, withHostSetting } from "./connection";
 import { type ConnectionArgs } from "./connectionArgs";
 import { DynamicResource, isOfType } from "./dynamicResource";
 import { nextRotation } from "../provider/rotation/nextRotation";
@@ -129,7 +130,9 @@ export class PasswordRotation extends DynamicResource {
     return pulumi.secret(
       pulumi
         .all([databaseId, record, password, connectionOf(this)])
-        .apply(([id, saved, known, connection]) => urlFor({ databaseId: id, record: saved }, connection, known)),
+        .apply(([id, saved, known, connection]) =>
+          withHostSetting((host) => urlFor({ databaseId: id, record: saved }, connection, known, host)),
+        ),
     );
   }
 

@@ -1,7 +1,8 @@
 import * as pulumi from "@pulumi/pulumi";
 import { shardOf } from "../provider/rotation/fleets";
 import { nextRotation } from "../provider/rotation/nextRotation";
-import { connectionOf, rememberConnection, splitConnection, urlFor } from "./connection";
+import { urlFor, urlsOf } from "../provider/lifecycle/connection";
+import { connectionOf, rememberConnection, splitConnection, withHostSetting } from "./connection";
 import { type ConnectionArgs } from "./connectionArgs";
 import { type FleetDatabases, type NamedDatabase, readFleetDatabases } from "./fleetDatabases";
 import {
@@ -145,13 +146,12 @@ export class PasswordRotationFleet extends pulumi.ComponentResource<Made> {
   get connectionUrls(): pulumi.Output<Record<string, string>> {
     const { databases, credentials, records } = this;
     return pulumi.secret(
-      pulumi.all([databases, credentials, records, connectionOf(this)]).apply(([all, secrets, saved, connection]) => {
-        const entries = Object.entries(all).flatMap(([name, { databaseId }]) => {
-          const url = urlFor({ databaseId, record: saved?.[name]?.record }, connection, secrets[name]?.password);
-          return url === undefined ? [] : [[name, url] as const];
-        });
-        return Object.fromEntries(entries);
-      }),
+      pulumi.all([databases, credentials, records, connectionOf(this)]).apply(([all, secrets, saved, connection]) =>
+        withHostSetting((host) => {
+          const fleet = { databases: all, credentials: secrets, records: saved };
+          return urlsOf(fleet, (database, password) => urlFor(database, connection, password, host));
+        }),
+      ),
     );
   }
 

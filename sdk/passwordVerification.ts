@@ -1,9 +1,8 @@
 import * as pulumi from "@pulumi/pulumi";
-import { type Credential } from "../provider/api/databaseProbe";
-import { type LocatedDatabase } from "../provider/api/endpoint";
+import { accessTo, targetsOf, targetsText } from "../provider/lifecycle/connection";
 import { type VerificationTarget } from "../provider/lifecycle/passwordVerification";
 import { secretPasswordVerificationOutputs } from "../provider/lifecycle/resource";
-import { type Connection, connectionOf, endpointFor, splitConnection, usernameFor } from "./connection";
+import { connectionOf, splitConnection, withHostSetting } from "./connection";
 import { type ConnectionArgs } from "./connectionArgs";
 import { DynamicResource, isOfType } from "./dynamicResource";
 import { valueOnly } from "./owners";
@@ -74,13 +73,13 @@ export class PasswordVerification extends DynamicResource {
     const [subject, targets] = rotation
       ? [rotation.databaseId, targetOf(rotation, connection)]
       : fleet
-        ? [valueOnly(fleet.urn), targetsOf(fleet, connection)]
+        ? [valueOnly(fleet.urn), targetsOfFleet(fleet, connection)]
         : [undefined, undefined];
     if (targets === undefined) {
       throw runError("REKEY_INPUT_INVALID", `${type} "${name}" needs a rotation or a fleet to verify.`);
     }
     const outputs = { verified: undefined, verifiedAt: undefined, formerRefused: undefined };
-    const inputs = { ...outputs, subject, targets: pulumi.secret(targets.apply(asText)), withinSeconds };
+    const inputs = { ...outputs, subject, targets: pulumi.secret(targets.apply(targetsText)), withinSeconds };
     super(type, "passwordVerification", name, inputs, secretPasswordVerificationOutputs, options);
   }
 
@@ -90,55 +89,29 @@ export class PasswordVerification extends DynamicResource {
   }
 }
 
-/** Sorted by id: the order in the program does not matter. */
-function asText(targets: VerificationTarget[]): string {
-  return JSON.stringify(targets.sort((a, b) => (a.databaseId < b.databaseId ? -1 : 1)));
-}
-
 function targetOf(rotation: PasswordRotation, args: ConnectionArgs): pulumi.Output<VerificationTarget[]> {
   const { databaseId, record, password, restToken, rotatedAt } = rotation;
   const connection = connectionOf(rotation, args);
   return pulumi
     .all([databaseId, record, password, restToken, rotatedAt, connection])
-    .apply(([id, saved, newPassword, token, at, given]) => {
-      const database = { databaseId: id, record: saved };
-      return [
-        {
-          databaseId: id,
-          name: id,
-          rotatedAt: at,
-          ...access(database, given, { password: newPassword, restToken: token }),
-        },
-      ];
-    });
-}
-
-function targetsOf(fleet: PasswordRotationFleet, args: ConnectionArgs): pulumi.Output<VerificationTarget[]> {
-  const connection = connectionOf(fleet, args);
-  return pulumi
-    .all([fleet.databases, fleet.credentials, fleet.records, connection])
-    .apply(([databases, credentials, records, given]) =>
-      Object.entries(databases).map(([name, { databaseId, rotatedAt, outcome }]) => {
-        const database = { databaseId, record: records?.[name]?.record };
-        // The credentials of an unconfirmed reset are the former ones, which may be invalid.
-        const known = outcome === "reset" ? credentials[name] : undefined;
-        return { databaseId, name, rotatedAt, ...access(database, given, known ?? {}) };
+    .apply(([id, saved, newPassword, token, at, given]) =>
+      withHostSetting((host) => {
+        const known = { password: newPassword, restToken: token };
+        const access = accessTo({ databaseId: id, record: saved }, given, known, host);
+        return [{ databaseId: id, name: id, rotatedAt: at, access }];
       }),
     );
 }
 
-/** How the current credential is tried; nothing if none is known. The REST interface has the port of HTTPS. */
-function access(
-  database: LocatedDatabase,
-  connection: Connection,
-  { password, restToken }: { password?: string | undefined; restToken?: string | undefined },
-): Pick<VerificationTarget, "access"> {
-  if (password !== undefined) {
-    const username = usernameFor(database, connection);
-    const credential: Credential = { ...(username !== undefined && { username }), password };
-    return { access: { ...endpointFor(database, connection), credential } };
-  }
-  if (restToken === undefined) return {};
-  const { port = 443, tls = true } = connection;
-  return { access: { ...endpointFor(database, { ...connection, port, tls }), credential: { restToken } } };
+function targetsOfFleet(fleet: PasswordRotationFleet, args: ConnectionArgs): pulumi.Output<VerificationTarget[]> {
+  const connection = connectionOf(fleet, args);
+  return pulumi
+    .all([fleet.databases, fleet.credentials, fleet.records, connection])
+    .apply(([databases, credentials, records, given]) =>
+      withHostSetting((host) =>
+        targetsOf({ databases, credentials, records }, (_name, database, known) =>
+          accessTo(database, given, known, host),
+        ),
+      ),
+    );
 }

@@ -1,0 +1,132 @@
+import { type Credential } from "../api/databaseProbe";
+import {
+  checkGivenEndpoint,
+  connectionUrl,
+  endpointOf,
+  type GivenEndpoint,
+  type LocatedDatabase,
+} from "../api/endpoint";
+import { InputError } from "../api/errors";
+import { type FoundSetting } from "../settingSources";
+import { type FleetCredentials, type FleetDatabase, type FleetRecord } from "./fleetOutputs";
+import { type VerificationTarget } from "./passwordVerification";
+
+/** Where and as which user clients connect, as a program sets it. */
+export interface Connection extends GivenEndpoint {
+  /** May contain `{id}`. */
+  readonly username?: string | undefined;
+}
+
+/** The credentials that the platform may have returned. */
+interface KnownCredentials {
+  readonly password?: string | undefined;
+  readonly restToken?: string | undefined;
+}
+
+export const connectionNames = ["host", "port", "tls", "username"] as const satisfies readonly (keyof Connection)[];
+
+/**
+ * The inputs that describe a connection. Null counts as not set.
+ *
+ * @throws InputError if one cannot be used
+ */
+export function connectionIn(inputs: Readonly<Record<string, unknown>>): Connection {
+  const given = connectionNames.flatMap((name) => {
+    const value = inputs[name] ?? undefined;
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  const connection = Object.fromEntries(given) as Connection;
+  checkGivenEndpoint(connection);
+  if (!["undefined", "string"].includes(typeof connection.username))
+    throw new InputError("username", "must be a string");
+  return connection;
+}
+
+/**
+ * The URL with which clients connect; undefined if the password is.
+ *
+ * @param hostSetting `rekey:databaseHost`
+ * @throws InputError if the endpoint is unknown or cannot be used
+ */
+export function urlFor(
+  database: LocatedDatabase,
+  connection: Connection,
+  password: string | undefined,
+  hostSetting: FoundSetting | undefined,
+): string | undefined {
+  if (password === undefined) return undefined;
+  return connectionUrl(endpointOf(database, connection, hostSetting), usernameFor(database, connection), password);
+}
+
+/**
+ * How the current credential of a database is tried; undefined if none is known. The REST interface has the port of
+ * HTTPS.
+ *
+ * @param hostSetting `rekey:databaseHost`
+ * @throws InputError if the endpoint is unknown or cannot be used
+ */
+export function accessTo(
+  database: LocatedDatabase,
+  connection: Connection,
+  { password, restToken }: KnownCredentials,
+  hostSetting: FoundSetting | undefined,
+): VerificationTarget["access"] {
+  if (password !== undefined) {
+    const username = usernameFor(database, connection);
+    const credential: Credential = { ...(username !== undefined && { username }), password };
+    return { ...endpointOf(database, connection, hostSetting), credential };
+  }
+  if (restToken === undefined) return undefined;
+  const { port = 443, tls = true } = connection;
+  return { ...endpointOf(database, { ...connection, port, tls }, hostSetting), credential: { restToken } };
+}
+
+/** The name of the user at a database, if there is one. */
+function usernameFor({ databaseId }: LocatedDatabase, { username }: Connection): string | undefined {
+  return username?.replaceAll("{id}", databaseId);
+}
+
+/** The outputs of a fleet that say where its databases are. */
+interface FleetOutputs {
+  readonly databases: Readonly<Record<string, FleetDatabase>>;
+  readonly credentials: Readonly<Record<string, FleetCredentials>>;
+  readonly records?: Readonly<Record<string, FleetRecord>> | undefined;
+}
+
+/**
+ * The URL of each database of a fleet, by its name. Databases without a known password are left out.
+ *
+ * @param urlOf returns the URL of a database
+ */
+export function urlsOf(
+  { databases, credentials, records }: FleetOutputs,
+  urlOf: (database: LocatedDatabase, password: string | undefined) => string | undefined,
+): Record<string, string> {
+  const entries = Object.entries(databases).flatMap(([name, { databaseId }]) => {
+    const url = urlOf({ databaseId, record: records?.[name]?.record }, credentials[name]?.password);
+    return url === undefined ? [] : [[name, url] as const];
+  });
+  return Object.fromEntries(entries);
+}
+
+/**
+ * What a verification needs to know of each database of a fleet.
+ *
+ * @param accessOf returns how the current credential of a database is tried
+ */
+export function targetsOf(
+  { databases, credentials, records }: FleetOutputs,
+  accessOf: (name: string, database: LocatedDatabase, known: KnownCredentials) => VerificationTarget["access"],
+): VerificationTarget[] {
+  return Object.entries(databases).map(([name, { databaseId, rotatedAt, outcome }]) => {
+    const database = { databaseId, record: records?.[name]?.record };
+    // The credentials of an unconfirmed reset are the former ones, which may be invalid.
+    const known = outcome === "reset" ? credentials[name] : undefined;
+    return { databaseId, name, rotatedAt, access: accessOf(name, database, known ?? {}) };
+  });
+}
+
+/** The input `targets`. Sorted by id: the order in the program does not matter. */
+export function targetsText(targets: readonly VerificationTarget[]): string {
+  return JSON.stringify(targets.toSorted((a, b) => (a.databaseId < b.databaseId ? -1 : 1)));
+}
