@@ -84,7 +84,7 @@ export const passwordRotation = adapter(resources.PasswordRotation);
 export const passwordRotationShard = adapter(resources.PasswordRotationShard);
 
 /** The provider of `PasswordVerification`. */
-export const passwordVerification = adapter(resources.PasswordVerification);
+export const passwordVerification = adapter(resources.PasswordVerificationTargets);
 
 /** The provider of `FlowControlReset`. */
 export const flowControlReset = adapter(resources.FlowControlReset);

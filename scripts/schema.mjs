@@ -10,6 +10,10 @@ import { root } from "./lib.mjs";
 
 const require = createRequire(import.meta.url);
 const { resources } = require("../dist/provider/lifecycle/resourceTable.js");
+const {
+  passwordVerificationOutputs,
+  secretPasswordVerificationOutputs,
+} = require("../dist/provider/lifecycle/resource.js");
 const { isSecret } = require("../dist/provider/settingSources.js");
 const { settingDefaults } = require("../dist/provider/settings.js");
 const about = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
@@ -39,6 +43,8 @@ function docOf(symbol) {
   const shown = byDefault && ts.displayPartsToString(byDefault.text).replace(/\s+/g, " ").trim();
   const paragraphs = text
     .replace(" (in a list: its id)", "")
+    // The plugin saves what the SDK derives in the program.
+    .replace(/, and not saved: [^.]*\./, ".")
     .split(/\n\n+/)
     .map((one) => one.replace(/\s*\n\s*/g, " "));
   return [...paragraphs, ...(shown ? [`Default: ${shown}.`] : [])].join("\n\n");
@@ -109,8 +115,9 @@ const inputTypes = {
   triggers: { type: "object", additionalProperties: { $ref: "pulumi.json#/Any" } },
 };
 
-function inputsOf(name) {
-  const symbols = sdk.get(name).members;
+/** Inputs by the name of their type, among them those of the connection. */
+function inputsOf(...names) {
+  const symbols = new Map(names.flatMap((name) => [...sdk.get(name).members]));
   const entries = [...symbols.values()].map((symbol) => {
     if (symbol.name === "databases") return [symbol.name, fleetDatabases()];
     const schema = inputTypes[symbol.name] ?? schemaOf(innerType(symbol.valueDeclaration.type), symbol.name);
@@ -146,8 +153,8 @@ function outputsOf(name, names, secrets) {
   };
 }
 
-function resource(name, { outputs, secretOutputs }, more) {
-  const inputs = inputsOf(`${name}Args`);
+function resource(name, { outputs, secretOutputs, hasConnectionUrl }, more) {
+  const inputs = inputsOf(`${name}Args`, ...(hasConnectionUrl ? ["ConnectionArgs"] : []));
   return {
     description: firstParagraph(sdk.get(name)),
     ...outputsOf(name, outputs, secretOutputs),
@@ -159,9 +166,31 @@ function resource(name, { outputs, secretOutputs }, more) {
 
 const aliasOf = (name) => ({ aliases: [{ type: `pulumi-nodejs:dynamic/rekey:${name}` }] });
 const fleet = {
-  outputs: ["databases", "credentials", "records", "failed", "lastRotated", "nextRotationAt"],
-  secretOutputs: ["credentials"],
+  outputs: ["databases", "credentials", "records", "connectionUrls", "failed", "lastRotated", "nextRotationAt"],
+  secretOutputs: ["credentials", "connectionUrls"],
+  hasConnectionUrl: true,
 };
+
+/** A program passes the rotation or the fleet itself. */
+function verification() {
+  const { properties } = inputsOf("PasswordVerificationOptions", "ConnectionArgs");
+  const reference = (name, description) => ({ $ref: `#/resources/rekey:index:${name}`, description });
+  const secrets = secretPasswordVerificationOutputs;
+  const outputs = passwordVerificationOutputs.filter((output) => output !== "subject" && !secrets.includes(output));
+  return {
+    description: firstParagraph(sdk.get("PasswordVerification")),
+    isComponent: true,
+    ...outputsOf("PasswordVerification", outputs, []),
+    inputProperties: {
+      rotation: reference("PasswordRotation", "The rotation to verify. Not together with `fleet`."),
+      fleet: reference(
+        "PasswordRotationFleet",
+        "The fleet to verify. It needs `includeRecords: true`, or a `host` without `{endpoint}` and a `port`. Not together with `rotation`.",
+      ),
+      ...properties,
+    },
+  };
+}
 
 function settings() {
   const file = program.getSourceFile(join(root, "provider/settings.ts"));
@@ -224,6 +253,7 @@ const schema = {
       aliasOf("FlowControlReset"),
     ),
     "rekey:index:PasswordRotationFleet": resource("PasswordRotationFleet", fleet, { isComponent: true }),
+    "rekey:index:PasswordVerification": verification(),
   },
   functions: {
     "rekey:index:getFlowControlKey": {

@@ -8,7 +8,8 @@ import {
 } from "../api/endpoint";
 import { InputError } from "../api/errors";
 import { type FoundSetting } from "../settingSources";
-import { type FleetCredentials, type FleetDatabase, type FleetRecord } from "./fleetOutputs";
+import { type FleetDatabase, type FleetRecord } from "./fleetOutputs";
+import { type CheckFailure } from "./resource";
 import { type VerificationTarget } from "./passwordVerification";
 
 /** Where and as which user clients connect, as a program sets it. */
@@ -40,6 +41,26 @@ export function connectionIn(inputs: Readonly<Record<string, unknown>>): Connect
   if (!["undefined", "string"].includes(typeof connection.username))
     throw new InputError("username", "must be a string");
   return connection;
+}
+
+/** What is wrong with the inputs that describe a connection. What is unknown is let pass. */
+export function checkConnection(
+  inputs: Readonly<Record<string, unknown>>,
+  unknown: ReadonlySet<string>,
+): CheckFailure[] {
+  try {
+    connectionIn(Object.fromEntries(Object.entries(inputs).filter(([name]) => !unknown.has(name))));
+    return [];
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    return [{ property: error.property, reason: `${error.property} ${error.reason}` }];
+  }
+}
+
+/** Inputs without those that describe a connection. */
+export function withoutConnection<T extends object>(inputs: T & Connection): Omit<T, keyof Connection> {
+  const { host, port, tls, username, ...others } = inputs;
+  return others;
 }
 
 /**
@@ -87,10 +108,10 @@ function usernameFor({ databaseId }: LocatedDatabase, { username }: Connection):
 }
 
 /** The outputs of a fleet that say where its databases are. */
-interface FleetOutputs {
-  readonly databases: Readonly<Record<string, FleetDatabase>>;
-  readonly credentials: Readonly<Record<string, FleetCredentials>>;
-  readonly records?: Readonly<Record<string, FleetRecord>> | undefined;
+export interface FleetOutputs {
+  readonly databases: Readonly<Record<string, Pick<FleetDatabase, "databaseId" | "rotatedAt" | "outcome">>>;
+  readonly credentials: Readonly<Record<string, KnownCredentials>>;
+  readonly records?: Readonly<Record<string, Pick<FleetRecord, "record">>> | undefined;
 }
 
 /**

@@ -7,6 +7,7 @@ import {
   type DesiredRotation,
 } from "../rotation/planRotation";
 import { canonicalTrigger, compareTrigger, isNoTrigger, markTrigger } from "../rotation/trigger";
+import { checkConnection, type Connection, withoutConnection } from "./connection";
 import {
   type Applied,
   type CheckFailure,
@@ -16,7 +17,8 @@ import {
 } from "./resource";
 import { type Session } from "./session";
 
-export interface PasswordRotationInputs extends DesiredRotation {
+/** Only the plugin passes on those of the connection. */
+export interface PasswordRotationInputs extends DesiredRotation, Connection {
   readonly databaseId: string;
   /** The resource's full name. */
   readonly owner?: string;
@@ -31,7 +33,10 @@ export const decidingInputs = ["databaseId", "version", "triggers", "rotateEvery
 
 export function check(inputs: PasswordRotationInputs, unknown: ReadonlySet<string>, session: Session): CheckFailure[] {
   const { checkInputs, passwordRotationInputs } = require("./inputs") as typeof import("./inputs");
-  const failures = checkInputs(passwordRotationInputs, { ...inputs }, unknown);
+  const failures = [
+    ...checkInputs(passwordRotationInputs, withoutConnection(inputs), unknown),
+    ...checkConnection({ ...inputs }, unknown),
+  ];
   const { databaseId, owner, otherOwners } = inputs;
   if (failures.length > 0 || typeof owner !== "string" || unknown.has("databaseId") || unknown.has("owner")) {
     return failures;

@@ -36,6 +36,8 @@ interface ResourceFacts {
   readonly hiddenInputs: readonly string[];
   /** The inputs with which an object is imported without a request; undefined if there is nothing to import. */
   readonly importedInputs?: (id: string) => Properties;
+  /** Whether the plugin also saves `connectionUrl`, a secret. The SDK derives it in the program. */
+  readonly hasConnectionUrl?: true;
 }
 
 /** A resource as the adapters handle it. Values are plain; unknown inputs are named. */
@@ -66,8 +68,9 @@ export interface AppliedTo extends Applied<Properties> {
 }
 
 function resource<Inputs, Outputs>(handler: ResourceHandler<Inputs, Outputs>, facts: ResourceFacts): Resource {
-  const { secretOutputs, decidingInputs } = handler;
+  const { decidingInputs } = handler;
   const { idInput, hiddenInputs } = facts;
+  const pluginOutputs = facts.hasConnectionUrl ? ["connectionUrl"] : [];
 
   async function apply(saved: Properties | undefined, inputs: Properties, session: Session): Promise<AppliedTo> {
     const applied = await handler.apply(saved as Outputs | undefined, inputs as Inputs, session);
@@ -88,7 +91,8 @@ function resource<Inputs, Outputs>(handler: ResourceHandler<Inputs, Outputs>, fa
 
   return {
     ...facts,
-    secretOutputs,
+    outputs: [...facts.outputs, ...pluginOutputs],
+    secretOutputs: [...handler.secretOutputs, ...pluginOutputs],
     check(inputs, unknown, session, urn) {
       const check = (all: Properties) => handler.check(all as Inputs, unknown, session);
       if (urn === undefined) return check(inputs).map(inProgram);
@@ -118,13 +122,15 @@ export const resources = {
     outputs: passwordRotationOutputs,
     hiddenInputs: owners,
     importedInputs: (databaseId) => ({ databaseId, initialRotation: false }),
+    hasConnectionUrl: true,
   }),
   PasswordRotationShard: resource(passwordRotationShardHandler, {
     idInput: "shard",
     outputs: passwordRotationShardOutputs,
     hiddenInputs: owners,
   }),
-  PasswordVerification: resource(passwordVerificationHandler, {
+  /** The dynamic type is PasswordVerification. In the plugin, that is a component with this child. */
+  PasswordVerificationTargets: resource(passwordVerificationHandler, {
     idInput: "subject",
     outputs: passwordVerificationOutputs,
     hiddenInputs: [],

@@ -4,6 +4,7 @@ import { type PlatformClient } from "../api/platformClient";
 import { type RequesterOptions } from "../api/requester";
 import { type RequestQueue } from "../api/requestQueue";
 import { type Settings } from "../settings";
+import { type FoundSetting } from "../settingSources";
 import { type Applied, type PasswordRotationOutputs } from "./resource";
 import { type Timer } from "./verification";
 
@@ -13,6 +14,8 @@ export interface SessionOptions {
   readonly platform: Pick<PlatformClient, "databases" | "flowControl" | "probe" | "queueWithin">;
   /** Password resets that one run may send; no limit if undefined. */
   readonly maxResets: () => number | undefined;
+  /** @throws SettingsError if rekey:databaseHost cannot be used */
+  readonly databaseHost: () => FoundSetting | undefined;
   readonly now: () => Date;
   readonly timer: Timer;
   /** Shows the user a line during the run. */
@@ -186,6 +189,10 @@ export function sessionFromSettings(
       return (client = new PlatformClient(getSettings(), beforeReset));
     },
     maxResets: () => getSettings().get("maxResetsPerRun"),
+    databaseHost() {
+      const all = getSettings();
+      return all.get("databaseHost") === undefined ? undefined : all.find("databaseHost");
+    },
     now: () => new Date(),
     timer: { now: () => performance.now(), sleep },
     log,

@@ -12,60 +12,45 @@ import {
   recordsOf,
   secretsFrom,
 } from "../lifecycle/fleetOutputs";
+import { urlsOf, withoutConnection } from "../lifecycle/connection";
 import { type FleetDatabaseState } from "../lifecycle/resource";
 import { isObject } from "../records/fields";
 import { isSecret, secret, unknownValue } from "../records/markers";
 import { ReportedError } from "../lifecycle/resourceTable";
 import { shardOf } from "../rotation/fleets";
 import { nextRotation } from "../rotation/nextRotation";
-
-/** A resource to register. Secrets are marked. */
-export interface Registration {
-  readonly type: string;
-  readonly name: string;
-  /** URN of the parent; empty for the stack. */
-  readonly parent: string;
-  /** Whether the provider manages it; a component has only children. */
-  readonly custom: boolean;
-  readonly inputs: Properties;
-  /** Type tokens that the resource had before. */
-  readonly formerTypes: readonly string[];
-}
-
-/** Registers resources with the engine on behalf of a component. */
-export interface Monitor {
-  /** @returns the outputs, secrets marked; in a preview they may be unknown */
-  register(resource: Registration): Promise<{ urn: string; outputs: Properties }>;
-  registerOutputs(urn: string, outputs: Properties): Promise<void>;
-}
-
-/** A fleet to construct. Secrets are marked; a preview may hold unknown values. */
-export interface FleetRequest {
-  readonly type: string;
-  readonly name: string;
-  readonly parent: string;
-  readonly inputs: Properties;
-  readonly preview: boolean;
-}
+import { type Session } from "../lifecycle/session";
+import { type ComponentRequest, type Constructed, type Monitor, readConnection } from "./component";
+import { knownUrl } from "./connectionUrl";
 
 interface Member extends FleetMember {
   /** As given, with marks. */
   readonly input: unknown;
 }
 
-const fleetOutputs = ["databases", "credentials", "records", "failed", "lastRotated", "nextRotationAt"];
+const fleetOutputs = [
+  "databases",
+  "credentials",
+  "records",
+  "connectionUrls",
+  "failed",
+  "lastRotated",
+  "nextRotationAt",
+];
 
 /**
  * Registers a fleet and its shards. A failed shard could not save the results of its databases, so all shards succeed,
  * and the fleet then fails with the names of the failed databases.
  */
 export async function constructFleet(
-  { type, name, parent, inputs, preview }: FleetRequest,
+  { type, name, parent, inputs, preview }: ComponentRequest,
   monitor: Monitor,
-): Promise<{ urn: string; outputs: Properties; shards: string[] }> {
-  const { databases, ...settings } = inputs;
+  session: Session,
+): Promise<Constructed> {
+  const { databases, ...settings } = withoutConnection(inputs);
+  const connection = readConnection(inputs);
   const members = readMembers(databases);
-  const { urn } = await monitor.register({ type, name, parent, custom: false, inputs: {}, formerTypes: [] });
+  const { urn } = await monitor.register({ type, name, parent, custom: false, inputs: {}, aliases: [] });
   const shards = new Map<string, Member[]>();
   for (const member of members) {
     const shard = shardOf(member.databaseId);
@@ -85,7 +70,7 @@ export async function constructFleet(
           fleet: urn,
           databases: inShard.sort((a, b) => (a.databaseId < b.databaseId ? -1 : 1)).map(({ input }) => input),
         },
-        formerTypes: ["pulumi-nodejs:dynamic/rekey:PasswordRotationShard"],
+        aliases: [{ type: "pulumi-nodejs:dynamic/rekey:PasswordRotationShard" }],
       }),
     ),
   );
@@ -96,23 +81,31 @@ export async function constructFleet(
         saved.flatMap((one) => rotationsOf(one)),
       )
     : undefined;
-  const outputs = wrap(states ? known() : unknown(), ["credentials"]);
+  const outputs = wrap(states ? known() : unknown(), ["credentials", "connectionUrls"]);
   await monitor.registerOutputs(urn, outputs);
   const failure = states && !preview ? failureOf(name, states) : undefined;
   if (failure !== undefined) throw new ReportedError(failure);
-  return { urn, outputs, shards: registered.map((one) => one.urn) };
+  return { urn, outputs, children: registered.map((one) => one.urn) };
 
   function known(): Properties {
     const all = states ?? [];
     const plain = reveal(settings) as Properties;
     const every = typeof plain["rotateEvery"] === "string" ? plain["rotateEvery"] : undefined;
+    const databases = databasesOf(all);
+    const credentials = credentialsOf(
+      members,
+      saved.flatMap((one) => secretsFrom(reveal(one["secrets"]) as string)),
+    );
+    const records = plain["includeRecords"] === true ? recordsOf(all) : undefined;
     return {
-      databases: databasesOf(all),
-      credentials: credentialsOf(
-        members,
-        saved.flatMap((one) => secretsFrom(reveal(one["secrets"]) as string)),
-      ),
-      ...(plain["includeRecords"] === true && { records: recordsOf(all) }),
+      databases,
+      credentials,
+      ...(records && { records }),
+      connectionUrls: connection
+        ? urlsOf({ databases, credentials, records }, (database, password) =>
+            knownUrl(database, connection, password, session),
+          )
+        : unknownValue,
       failed: failedOf(all),
       lastRotated: lastRotatedOf(all),
       nextRotationAt: nextRotation(oldestOf(all), every),

@@ -1,9 +1,14 @@
 import { Alias } from "@pulumi/pulumi/proto/alias_pb";
 import type { ConstructRequest } from "@pulumi/pulumi/proto/provider_pb";
 import { ResourceMonitorClient } from "@pulumi/pulumi/proto/resource_grpc_pb";
-import { RegisterResourceOutputsRequest, RegisterResourceRequest } from "@pulumi/pulumi/proto/resource_pb";
+import {
+  RegisterResourceOutputsRequest,
+  RegisterResourceRequest,
+  ResourceInvokeRequest,
+} from "@pulumi/pulumi/proto/resource_pb";
+import { type Properties } from "../engineValues";
 import { packageVersion } from "../version";
-import { type Monitor } from "./fleet";
+import { type Monitor } from "./component";
 import { grpc, properties, struct, unlimited } from "./proto";
 
 /**
@@ -23,7 +28,7 @@ export function monitorFor(construct: ConstructRequest, provider: string): Monit
     ...inputDependencies.flatMap(([, urns]) => urns.getUrnsList()),
   ]);
   return {
-    register({ type, name, parent, custom, inputs, formerTypes }) {
+    register({ type, name, parent, custom, inputs, aliases: formers }) {
       const request = new RegisterResourceRequest()
         .setType(type)
         .setName(name)
@@ -39,7 +44,12 @@ export function monitorFor(construct: ConstructRequest, provider: string): Monit
       if (retainOnDelete !== undefined) request.setRetainondelete(retainOnDelete);
       const protect = construct.getProtect();
       if (protect !== undefined) request.setProtect(protect);
-      const aliases = formerTypes.map((one) => new Alias().setSpec(new Alias.Spec().setType(one)));
+      const aliases = formers.map(({ type, parent }) => {
+        const spec = new Alias.Spec().setType(type);
+        if (parent === "") spec.setNoparent(true);
+        else if (parent !== undefined) spec.setParenturn(parent);
+        return new Alias().setSpec(spec);
+      });
       if (custom) {
         request.setProvider(provider);
         const timeouts = construct.getCustomtimeouts();
@@ -65,6 +75,15 @@ export function monitorFor(construct: ConstructRequest, provider: string): Monit
       const request = new RegisterResourceOutputsRequest().setUrn(urn).setOutputs(struct(outputs));
       return new Promise((resolve, reject) => {
         client.registerResourceOutputs(request, (error) => (error ? reject(error) : resolve()));
+      });
+    },
+    read(urn) {
+      const request = new ResourceInvokeRequest().setTok("pulumi:pulumi:getResource").setArgs(struct({ urn }));
+      return new Promise((resolve, reject) => {
+        client.invoke(request, (error, response) => {
+          if (error) reject(error);
+          else resolve((properties(response.getReturn())["state"] ?? {}) as Properties);
+        });
       });
     },
     close: () => client.close(),

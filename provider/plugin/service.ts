@@ -15,8 +15,11 @@ import {
 } from "../lifecycle/resourceTable";
 import { environmentOfProvider } from "../settingSources";
 import { packageVersion } from "../version";
-import { constructFleet, type FleetRequest, type Monitor } from "./fleet";
+import { type ComponentRequest, type Constructed, type Monitor } from "./component";
+import { isUrlOutdated, withConnectionUrl } from "./connectionUrl";
+import { constructFleet } from "./fleet";
 import { functions } from "./functions";
+import { constructVerification } from "./verification";
 
 /** What the service needs of the engine that started it. */
 export interface EngineLink {
@@ -47,6 +50,11 @@ interface Schema {
 }
 
 const typePrefix = "rekey:index:";
+
+const components: ReadonlyMap<string, typeof constructFleet> = new Map([
+  [`${typePrefix}PasswordRotationFleet`, constructFleet],
+  [`${typePrefix}PasswordVerification`, constructVerification],
+]);
 
 /** What the engine itself adds to the settings of a provider. */
 const ofEngine = ["version", "pluginDownloadURL", "pluginChecksums", "__internal"];
@@ -117,14 +125,21 @@ export class PluginService {
 
   /** @returns what is wrong with the inputs */
   check(urn: string, news: Properties): Promise<string[]> {
-    return respond(() => resourceOf(urn).check(plain(news), unknownNames(news), this.#started, urn));
+    return respond(() => {
+      const resource = resourceOf(urn);
+      // A wrong setting is reported before anything is sent.
+      if (resource.hasConnectionUrl) this.#started.options.databaseHost();
+      return resource.check(plain(news), unknownNames(news), this.#started, urn);
+    });
   }
 
   diff(urn: string, id: string, olds: Properties, news: Properties): Promise<{ changes: boolean; replaces: string[] }> {
     return respond(() => {
-      const found = resourceOf(urn).diff(id, plain(olds), plain(news), unknownNames(news), () => this.#started);
+      const resource = resourceOf(urn);
+      const found = resource.diff(id, plain(olds), plain(news), unknownNames(news), () => this.#started);
       if (found.notice) this.engine.log(found.notice, urn);
-      return { changes: found.changes, replaces: [...(found.replaces ?? [])] };
+      const changes = found.changes || isUrlOutdated(resource, reveal(olds) as Properties, plain(news), this.#started);
+      return { changes, replaces: [...(found.replaces ?? [])] };
     });
   }
 
@@ -151,7 +166,8 @@ export class PluginService {
       }
       if (preview) {
         const found = resource.diff(id, saved, plain(inputs), unknownNames(inputs), () => this.#started);
-        return { id, outputs: found.changes ? planned(resource, inputs) : marked(resource, saved, olds) };
+        const outputs = withConnectionUrl(resource, saved, plain(inputs), this.#started);
+        return { id, outputs: found.changes ? planned(resource, inputs) : marked(resource, outputs, olds) };
       }
       return this.#apply(change, resource, () => resource.update(id, saved, plain(inputs), this.#started));
     });
@@ -194,10 +210,11 @@ export class PluginService {
   }
 
   /** Registers a component and its children. */
-  construct(request: FleetRequest, monitor: Monitor): Promise<{ urn: string; outputs: Properties; shards: string[] }> {
+  construct(request: ComponentRequest, monitor: Monitor): Promise<Constructed> {
     return respond(() => {
-      if (request.type !== `${typePrefix}PasswordRotationFleet`) throw unknownType(request.type);
-      return constructFleet(request, monitor);
+      const construct = components.get(request.type);
+      if (construct === undefined) throw unknownType(request.type);
+      return construct(request, monitor, this.#started);
     });
   }
 
@@ -220,7 +237,7 @@ export class PluginService {
     const limit = timeoutSeconds > 0 ? timeoutSeconds * 1000 : Infinity;
     const { id, outputs: all, notice, unconfirmed } = await callTimeout.run(limit, act);
     if (notice) this.engine.log(notice, urn);
-    const outputs = marked(resource, all, inputs);
+    const outputs = marked(resource, withConnectionUrl(resource, all, plain(inputs), this.#started), inputs);
     if (unconfirmed !== undefined) throw new InitError(unconfirmed, id, outputs);
     return { id, outputs };
   }

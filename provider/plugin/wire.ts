@@ -53,7 +53,7 @@ function callsOf(service: PluginService): UntypedServiceImplementation {
   /** The provider resource that this process serves, as a reference for children of components. */
   let self = "";
   return {
-    handshake: unary(() => new messages.ProviderHandshakeResponse().setAcceptSecrets(true)),
+    handshake: unary(() => new messages.ProviderHandshakeResponse().setAcceptSecrets(true).setAcceptResources(true)),
     getPluginInfo: unary(() => new PluginInfo().setVersion(packageVersion())),
     getSchema: unary(() => new messages.GetSchemaResponse().setSchema(service.schema)),
     checkConfig: unary((request: messages.CheckRequest) => {
@@ -68,7 +68,7 @@ function callsOf(service: PluginService): UntypedServiceImplementation {
       const [urn, id] = [request.getUrn() ?? "", request.getId() ?? ""];
       if (urn !== "" && id !== "") self = `${urn}::${id}`;
       service.configure(urn, properties(request.getArgs()));
-      return new messages.ConfigureResponse().setAcceptsecrets(true).setSupportspreview(true);
+      return new messages.ConfigureResponse().setAcceptsecrets(true).setAcceptresources(true).setSupportspreview(true);
     }),
     check: unary(async (request: messages.CheckRequest) => {
       const news = properties(request.getNews());
@@ -102,17 +102,17 @@ function callsOf(service: PluginService): UntypedServiceImplementation {
     construct: unary(async (request: messages.ConstructRequest) => {
       const monitor = monitorFor(request, self);
       try {
-        const fleet = {
+        const component = {
           type: request.getType(),
           name: request.getName(),
           parent: request.getParent(),
           inputs: properties(request.getInputs()),
           preview: request.getDryrun(),
         };
-        const { urn, outputs, shards } = await service.construct(fleet, monitor);
+        const { urn, outputs, children } = await service.construct(component, monitor);
         const response = new messages.ConstructResponse().setUrn(urn).setState(struct(outputs));
         for (const name of Object.keys(outputs)) {
-          const dependencies = new messages.ConstructResponse.PropertyDependencies().setUrnsList(shards);
+          const dependencies = new messages.ConstructResponse.PropertyDependencies().setUrnsList([...children]);
           response.getStatedependenciesMap().set(name, dependencies);
         }
         return response;

@@ -65,11 +65,12 @@ describe("The examples of other languages, on the pulumi CLI", function () {
         .replaceAll("http://127.0.0.1:4100", one.url)
         .replaceAll("http://127.0.0.1:4200", two.url);
       const up = await run(folder.directory, commands, this);
+      assert.match(up, /verifiedAt *: "2/);
       assert.match(up, /waiting *: 42/);
       const sent = () => [one, two].map(({ requests }) => requests.filter(({ method }) => method === "POST").length);
       assert.deepEqual(sent(), [2, 1]);
 
-      assert.match(await run(folder.directory, "pulumi up"), /5 unchanged/);
+      assert.match(await run(folder.directory, "pulumi up"), /7 unchanged/);
       await run(folder.directory, "pulumi preview --expect-no-changes");
       await run(folder.directory, "pulumi refresh");
       await run(

@@ -158,7 +158,9 @@ export class FakeEngine {
     const timer = { now: () => this.now, sleep: probe };
     const platform = { databases: new Databases(this.platform), flowControl, queueWithin, probe };
     const log = (line: string) => this.said.push(line);
-    const session = new Session({ platform, maxResets: () => limit, now: () => new Date(this.now), timer, log });
+    const now = () => new Date(this.now);
+    const none = () => undefined;
+    const session = new Session({ platform, maxResets: () => limit, databaseHost: none, now, timer, log });
     return freshHost(session, log).passwordRotation;
   }
 }

@@ -77,6 +77,7 @@ export class FakeRun {
         },
       },
       maxResets: () => this.maxResets,
+      databaseHost: () => undefined,
       now: () => this.time,
       timer: {
         now: () => this.elapsedMs,

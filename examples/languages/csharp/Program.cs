@@ -6,6 +6,7 @@ return await Deployment.RunAsync(() =>
 {
     // The account that the stack's configuration or the environment names.
     var sessions = new Rekey.PasswordRotation("sessions", new() { DatabaseId = "db-sessions", Version = "1" });
+    var verification = new Rekey.PasswordVerification("sessions", new() { Rotation = sessions });
     var orders = new Rekey.FlowControlReset("orders", new() { FlowControlKey = "orders", Version = "1" });
     var emails = Rekey.GetFlowControlKey.Invoke(new() { FlowControlKey = "emails" });
 
@@ -26,6 +27,7 @@ return await Deployment.RunAsync(() =>
     {
         ["password"] = sessions.Password,
         ["secondPassword"] = secondSessions.Password,
+        ["verifiedAt"] = verification.VerifiedAt,
         ["resetAt"] = orders.ResetAt,
         ["waiting"] = emails.Apply(key => key.WaitListSize),
     };

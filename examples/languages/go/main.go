@@ -16,6 +16,12 @@ func main() {
 		if err != nil {
 			return err
 		}
+		verification, err := rekey.NewPasswordVerification(ctx, "sessions", &rekey.PasswordVerificationArgs{
+			Rotation: sessions,
+		})
+		if err != nil {
+			return err
+		}
 		orders, err := rekey.NewFlowControlReset(ctx, "orders", &rekey.FlowControlResetArgs{
 			FlowControlKey: pulumi.String("orders"),
 			Version:        pulumi.Float64(1),
@@ -47,6 +53,7 @@ func main() {
 
 		ctx.Export("password", sessions.Password)
 		ctx.Export("secondPassword", secondSessions.Password)
+		ctx.Export("verifiedAt", verification.VerifiedAt)
 		ctx.Export("resetAt", orders.ResetAt)
 		ctx.Export("waiting", emails.WaitListSize())
 		return nil

@@ -3,6 +3,7 @@ import pulumi_rekey as rekey
 
 # The account that the stack's configuration or the environment names.
 sessions = rekey.PasswordRotation("sessions", database_id="db-sessions", version=1)
+verification = rekey.PasswordVerification("sessions", rotation=sessions)
 orders = rekey.FlowControlReset("orders", flow_control_key="orders", version=1)
 emails = rekey.get_flow_control_key_output(flow_control_key="emails")
 
@@ -23,5 +24,6 @@ second_sessions = rekey.PasswordRotation(
 
 pulumi.export("password", sessions.password)
 pulumi.export("secondPassword", second_sessions.password)
+pulumi.export("verifiedAt", verification.verified_at)
 pulumi.export("resetAt", orders.reset_at)
 pulumi.export("waiting", emails.wait_list_size)

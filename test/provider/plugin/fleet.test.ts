@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type Platform, startPlatform } from "../../../local/platform/index";
-import { type Monitor, type Registration } from "../../../provider/plugin/fleet";
+import { type Monitor, type Registration } from "../../../provider/plugin/component";
 import { Plugin, urnOf } from "../../support/pluginService";
 import { isSecret, type Properties, revealed, secret, secretNames, unknown } from "../../support/wire";
 
@@ -65,16 +65,16 @@ describe("plugin service: PasswordRotationFleet", () => {
   }
 
   it("registers itself and its shards, and returns the state and the secret credentials of each database", async () => {
-    const { outputs, registered, shards } = await up({ databases: all, version: 1 });
+    const { outputs, registered, children } = await up({ databases: all, version: 1 });
     const [component, ...others] = registered;
     assert.deepEqual([component?.type, component?.custom, component?.inputs], [type, false, {}]);
-    assert.equal(others.length, shards.length);
+    assert.equal(others.length, children.length);
     for (const shard of others) {
       assert.equal(shard.parent, urnOf("PasswordRotationFleet", "fleet"));
       assert.equal(shard.name, `fleet-${String(shard.inputs.shard)}`);
-      assert.deepEqual(shard.formerTypes, ["pulumi-nodejs:dynamic/rekey:PasswordRotationShard"]);
+      assert.deepEqual(shard.aliases, [{ type: "pulumi-nodejs:dynamic/rekey:PasswordRotationShard" }]);
     }
-    assert.deepEqual(secretNames(outputs), ["credentials"]);
+    assert.deepEqual(secretNames(outputs).sort(), ["connectionUrls", "credentials"]);
     const { databases, credentials, failed, records } = revealed(outputs) as Record<string, Record<string, Properties>>;
     for (const id of ids) {
       assert.equal(databases?.[`of-${id}`]?.outcome, "reset");
