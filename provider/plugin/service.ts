@@ -164,11 +164,13 @@ export class PluginService {
         const adopted = { ...plain(inputs), ...resource.importedInputs?.(id) };
         return this.#apply(change, resource, () => resource.create(adopted, this.#started));
       }
-      if (preview) {
-        const found = resource.diff(id, saved, plain(inputs), unknownNames(inputs), () => this.#started);
-        const outputs = withConnectionUrl(resource, saved, plain(inputs), this.#started);
-        return { id, outputs: found.changes ? planned(resource, inputs) : marked(resource, outputs, olds) };
+      const found = resource.diff(id, saved, plain(inputs), unknownNames(inputs), () => this.#started);
+      if (!found.changes) {
+        // The rest is kept as it is, with the dynamic provider's text, so that a moved stack can move back.
+        const outputs = withConnectionUrl(resource, reveal(olds) as Properties, plain(inputs), this.#started);
+        return { id, outputs: marked(resource, outputs, olds) };
       }
+      if (preview) return { id, outputs: planned(resource, inputs) };
       return this.#apply(change, resource, () => resource.update(id, saved, plain(inputs), this.#started));
     });
   }

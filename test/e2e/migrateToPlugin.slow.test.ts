@@ -8,9 +8,10 @@ const databases = ["db-sessions", "db-carts", "db-users", "db-orders", "db-email
 
 /** The package for Node. @param options of each resource; `type` is the name of its type */
 const dynamic = (options: string) => `
-const { FlowControlReset, PasswordRotation, PasswordRotationFleet } = require("pulumi-rekey");
+const { FlowControlReset, PasswordRotation, PasswordRotationFleet, PasswordVerification } = require("pulumi-rekey");
 const options = (type) => (${options});
 const one = new PasswordRotation("sessions", { databaseId: "db-sessions", version: 1 }, options("PasswordRotation"));
+new PasswordVerification("sessions", { rotation: one });
 new FlowControlReset("orders", { flowControlKey: "orders", version: 1 }, options("FlowControlReset"));
 const fleet = new PasswordRotationFleet("fleet", {
   version: 1,
@@ -33,6 +34,10 @@ resources:
   sessions:
     type: rekey:PasswordRotation
     properties: { databaseId: db-sessions, version: 1 }
+  verification:
+    type: rekey:PasswordVerification
+    name: sessions
+    properties: { rotation: "\${sessions}" }
   orders:
     type: rekey:FlowControlReset
     properties: { flowControlKey: orders, version: 1 }
@@ -67,19 +72,23 @@ onEngine(cli, "A stack moves from the package for Node to the plugin and back", 
     const { length } = platform.requests;
     assert.equal(platform.resetCount, databases.length);
 
-    const unchanged = { same: first.changes["create"] };
+    // The plugin saves the connection URL, and its verification is a component over what was verified.
+    const others = Number(first.changes["create"]) - 1;
+    const toPlugin = { same: others, update: 1, create: 1 };
+    const back = { same: others, create: 1, delete: 2 };
+    const unchanged = { same: others + 1 };
     const manifest = `name: program\nmain: index.js\nruntime: { name: nodejs, options: { typescript: false } }\n`;
     const steps = [
-      { what: "to the plugin", manifest: native, program: "", type: "rekey:index:PasswordRotation" },
-      { what: "and back", manifest, program: dynamic(formerTypes), type: dynamicType },
-      { what: "without aliases", manifest, program: dynamic("{}"), type: dynamicType },
+      { what: "to the plugin", manifest: native, program: "", type: "rekey:index:PasswordRotation", changes: toPlugin },
+      { what: "and back", manifest, program: dynamic(formerTypes), type: dynamicType, changes: back },
+      { what: "without aliases", manifest, program: dynamic("{}"), type: dynamicType, changes: unchanged },
     ];
-    for (const { what, manifest, program, type } of steps) {
+    for (const { what, manifest, program, type, changes } of steps) {
       project.write("Pulumi.yaml", manifest);
       project.rewrite(program);
       const preview = await succeeds(stack.preview());
       const up = await succeeds(stack.up());
-      assert.deepEqual([preview.changes, up.changes], [unchanged, unchanged], what);
+      assert.deepEqual([preview.changes, up.changes], [changes, changes], what);
       assert.deepEqual(up.outputs, first.outputs, what);
       assert.match(resourceNamed(await stack.exportState(), "sessions")?.urn ?? "", new RegExp(`::${type}::`), what);
       assert.equal(platform.requests.length, length, what);
@@ -91,7 +100,7 @@ onEngine(cli, "A stack moves from the package for Node to the plugin and back", 
     project.write("Pulumi.yaml", manifest);
     const changed = dynamic(formerTypes).replace('"db-sessions", version: 1', '"db-sessions", version: 2');
     project.rewrite(changed);
-    assert.deepEqual((await succeeds(stack.up())).changes, unchanged);
+    assert.deepEqual((await succeeds(stack.up())).changes, back);
     // The plugin's outputs lack the text that the dynamic provider reads.
     await fails(stack.refresh(), /code must be a string/);
     project.rewrite(changed.replace('"db-sessions", version: 2', '"db-sessions", version: 3'));

@@ -30,6 +30,11 @@ export function secret(value: unknown): Properties {
   return { [signature]: secretMark, value };
 }
 
+/** A reference to a resource, as a program passes it to a component. */
+export function reference(urn: string): Properties {
+  return { [signature]: "5cf8f73096256a8f31e491e813e4eb8e", urn, packageVersion: "" };
+}
+
 export function isSecret(value: unknown): value is { value: unknown } {
   return typeof value === "object" && value !== null && (value as Properties)[signature] === secretMark;
 }

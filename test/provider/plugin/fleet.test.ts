@@ -1,47 +1,13 @@
 import assert from "node:assert/strict";
 import { type Platform, startPlatform } from "../../../local/platform/index";
-import { type Monitor, type Registration } from "../../../provider/plugin/component";
+import { type Monitor } from "../../../provider/plugin/component";
+import { PluginRun } from "../../support/pluginRun";
 import { Plugin, urnOf } from "../../support/pluginService";
 import { isSecret, type Properties, revealed, secret, secretNames, unknown } from "../../support/wire";
 
 const type = "rekey:index:PasswordRotationFleet";
 const ids = ["db-1", "db-2", "db-3", "db-4"];
 const all = Object.fromEntries(ids.map((databaseId) => [`of-${databaseId}`, { databaseId }]));
-
-/** The part of an engine that a component sees: it creates or updates what is registered. */
-class Run implements Monitor {
-  readonly registered: Registration[] = [];
-  readonly outputs: Properties[] = [];
-
-  constructor(
-    readonly plugin: Plugin,
-    readonly saved: Map<string, Properties>,
-    readonly preview = false,
-  ) {}
-
-  async register(resource: Registration): Promise<{ urn: string; outputs: Properties }> {
-    this.registered.push(resource);
-    const { custom, name, inputs } = resource;
-    const urn = custom
-      ? urnOf("PasswordRotationFleet$rekey:index:PasswordRotationShard", name)
-      : urnOf("PasswordRotationFleet", name);
-    if (!custom) return { urn, outputs: {} };
-    assert.deepEqual(await this.plugin.check(urn, inputs), []);
-    const saved = this.saved.get(urn);
-    const id = inputs.shard as string;
-    const { preview } = this;
-    if (saved && !(await this.plugin.diff(urn, id, saved, inputs)).changes) return { urn, outputs: saved };
-    const { outputs } = saved
-      ? await this.plugin.change(urn, id, saved, inputs, preview)
-      : await this.plugin.make(urn, inputs, { preview });
-    if (!preview) this.saved.set(urn, outputs);
-    return { urn, outputs };
-  }
-
-  async registerOutputs(_urn: string, outputs: Properties): Promise<void> {
-    this.outputs.push(outputs);
-  }
-}
 
 describe("plugin service: PasswordRotationFleet", () => {
   let platform: Platform;
@@ -56,13 +22,10 @@ describe("plugin service: PasswordRotationFleet", () => {
   });
   after(() => platform.close());
 
-  /** One run of an engine: a new process, and the saved state. */
-  async function up(inputs: Properties, preview = false) {
-    const run = new Run(Plugin.for(platform), saved, preview);
-    const made = await run.plugin.construct({ type, name: "fleet", parent: "", inputs, preview }, run);
-    assert.deepEqual(run.outputs, [made.outputs]);
-    return { ...made, registered: run.registered };
-  }
+  const up = async (inputs: Properties, preview = false) => {
+    const run = new PluginRun(Plugin.for(platform), saved, preview);
+    return { ...(await run.construct("PasswordRotationFleet", "fleet", inputs)), registered: run.registered };
+  };
 
   it("registers itself and its shards, and returns the state and the secret credentials of each database", async () => {
     const { outputs, registered, children } = await up({ databases: all, version: 1 });
@@ -125,10 +88,15 @@ describe("plugin service: PasswordRotationFleet", () => {
     }
   });
 
-  it("saves records if it is told to", async () => {
+  it("saves records and connection URLs if it is told to", async () => {
     const { outputs } = await up({ databases: all, includeRecords: true });
     const { record } = (outputs.records as Record<string, Record<string, Properties>>)["of-db-1"] ?? {};
     assert.equal(record?.databaseId, "db-1");
+    const { connectionUrls } = revealed(outputs) as Record<string, Properties>;
+    assert.match(
+      String(connectionUrls?.["of-db-1"]),
+      new RegExp(`^redis://:${platform.database("db-1").password}@127`),
+    );
   });
 
   it("refuses databases that are unknown, given twice or not databases, and sends nothing", async () => {

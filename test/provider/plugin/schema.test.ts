@@ -5,6 +5,7 @@ import { functions } from "../../../provider/plugin/functions";
 import { credentialFields, databaseFields } from "../../../provider/records/database";
 import { flowControlFields, globalParallelismFields } from "../../../provider/records/flowControl";
 import { type Fields } from "../../../provider/records/fields";
+import { connectionNames } from "../../../provider/lifecycle/connection";
 import { resources } from "../../../provider/lifecycle/resourceTable";
 import { isSecret, settingNames } from "../../../provider/settings";
 import { projectRoot } from "../../support/host";
@@ -86,7 +87,7 @@ describe("schema.json", () => {
     assert.ok(fleet.isComponent);
     assert.deepEqual(
       Object.keys(fleet.properties).filter((name) => fleet.properties[name]?.secret),
-      ["credentials"],
+      ["credentials", "connectionUrls"],
     );
   });
 
@@ -98,13 +99,14 @@ describe("schema.json", () => {
       PasswordRotationFleet: passwordRotationShardInputs,
       FlowControlReset: flowControlResetInputs,
     };
+    const { inputProperties: verification } = of(schema.resources, "PasswordVerification");
+    assert.deepEqual(namesOf(verification), sorted(["rotation", "fleet", "withinSeconds", ...connectionNames]));
     for (const [name, { schemas, required }] of Object.entries(tables)) {
       const resource = of(schema.resources, name);
       const hidden = ["owner", "otherOwners", "shard", "fleet"];
-      assert.deepEqual(
-        namesOf(resource.inputProperties),
-        sorted(Object.keys(schemas).filter((one) => !hidden.includes(one))),
-      );
+      const checked = Object.keys(schemas).filter((one) => !hidden.includes(one));
+      const connection = name === "FlowControlReset" ? [] : connectionNames;
+      assert.deepEqual(namesOf(resource.inputProperties), sorted([...checked, ...connection]));
       assert.deepEqual(resource.requiredInputs, required);
     }
   });
@@ -142,7 +144,12 @@ describe("schema.json", () => {
 function assertType(type: Type, name: string): void {
   const { $ref, oneOf, items, additionalProperties } = type;
   if ($ref !== undefined) {
-    assert.ok($ref === "pulumi.json#/Any" || schema.types[$ref.replace("#/types/", "")], `${name}: ${$ref}`);
+    assert.ok(
+      $ref === "pulumi.json#/Any" ||
+        schema.types[$ref.replace("#/types/", "")] ||
+        schema.resources[$ref.replace("#/resources/", "")],
+      `${name}: ${$ref}`,
+    );
     return;
   }
   if (oneOf) return oneOf.forEach((one) => assertType(one, name));

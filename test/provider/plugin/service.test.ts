@@ -1,14 +1,13 @@
 import assert from "node:assert/strict";
 import { type Platform, startPlatform } from "../../../local/platform/index";
 import { InitError, resources } from "../../../provider/lifecycle/resourceTable";
-import { environmentOf } from "../../support/project";
-import { argsFor, explicitProvider, Plugin, urnOf } from "../../support/pluginService";
+import { Plugin, urnOf } from "../../support/pluginService";
 import { type Properties, revealed, secret, secretNames, unknown } from "../../support/wire";
 
 const id = "db-quickstart";
 const urn = urnOf("PasswordRotation");
 const counters = urnOf("FlowControlReset");
-const secrets = ["appliedTrigger", "otherFields", "password", "readOnlyRestToken", "restToken"];
+const secrets = ["appliedTrigger", "connectionUrl", "otherFields", "password", "readOnlyRestToken", "restToken"];
 const rotation = (more: Properties = {}): Properties => ({ databaseId: id, ...more });
 
 describe("plugin service", () => {
@@ -140,6 +139,66 @@ describe("plugin service", () => {
     assert.equal(sent(), 0);
   });
 
+  it("saves a connection URL, and follows its inputs and setting without a request", async () => {
+    const urlIn = ({ outputs }: { outputs: Properties }) => revealed(outputs).connectionUrl;
+    const { record, password } = platform.database(id);
+    assert.ok(password);
+    const made = await plugin.make(urn, rotation());
+    const at = `${platform.database(id).password}@127.0.0.1:${String(record.port)}`;
+    assert.equal(urlIn(made), `redis://:${at}`);
+    const before = sent();
+    const inputs = rotation({ username: "{id}!", port: null });
+    assert.deepEqual(await plugin.diff(urn, id, made.outputs, inputs), { changes: true, replaces: [] });
+    for (const preview of [true, false]) {
+      const changed = await plugin.change(urn, id, made.outputs, inputs, preview);
+      assert.equal(urlIn(changed), `redis://db-quickstart!:${at}`);
+      assert.equal((await plugin.diff(urn, id, changed.outputs, inputs)).changes, false);
+      assert.deepEqual(secretNames(changed.outputs), secrets);
+    }
+    const planned = await plugin.change(urn, id, made.outputs, rotation({ host: unknown }), true);
+    assert.deepEqual([planned.outputs.connectionUrl, revealed(planned.outputs).rotationCount], [secret(unknown), 1]);
+    const elsewhere = Plugin.for(platform, { databaseHost: "{id}.example.com" });
+    assert.equal((await elsewhere.diff(urn, id, made.outputs, rotation())).changes, true);
+    assert.match(
+      String(urlIn(await elsewhere.change(urn, id, made.outputs, rotation()))),
+      /@db-quickstart\.example\.com:/,
+    );
+    assert.equal(sent(), before);
+  });
+
+  it("adds a connection URL to a state without one if it was moved or its inputs are set, else with the next reset", async () => {
+    const { connectionUrl, ...earlier } = await create(rotation({ version: 1 }));
+    assert.ok(connectionUrl);
+    const changes = async (saved: Properties, inputs: Properties) =>
+      (await plugin.diff(urn, id, saved, inputs)).changes;
+    assert.equal(await changes(earlier, rotation({ version: 1 })), false);
+    assert.equal(await changes(earlier, rotation({ version: 1, tls: true })), true);
+    const moved = { ...earlier, __provider: "exports.handler=…" };
+    assert.equal(await changes(moved, rotation({ version: 1 })), true);
+    const { outputs } = await plugin.change(urn, id, moved, rotation({ version: 1 }));
+    assert.deepEqual(outputs, { ...moved, connectionUrl });
+    assert.equal(await changes(outputs, rotation({ version: 1 })), false);
+    const { record, ...withoutRecord } = moved as Properties;
+    assert.ok(record);
+    assert.equal(await changes(withoutRecord, rotation({ version: 1 })), false, "no URL can be built");
+    assert.equal(platform.resetCount, 1);
+  });
+
+  it("refuses a connection or a host setting that cannot be used, and sends nothing", async () => {
+    const wrong: [Properties, RegExp][] = [
+      [{ host: "a b" }, /^host must be a host name/],
+      [{ port: 0 }, /^port must be a whole number/],
+      [{ tls: false, host: "db.example.com" }, /^tls must not be false for db\.example\.com/],
+      [{ tls: "no" }, /^tls must be true or false/],
+      [{ username: 7 }, /^username must be a string/],
+    ];
+    for (const [inputs, reason] of wrong) assert.match((await plugin.check(urn, rotation(inputs))).join(), reason);
+    assert.deepEqual(await plugin.check(urn, rotation({ host: unknown, username: null })), []);
+    const misconfigured = Plugin.for(platform, { databaseHost: "a b" });
+    await assert.rejects(misconfigured.check(urn, rotation()), /rekey:databaseHost must be.*REKEY_SETTING_INVALID/);
+    assert.equal(sent(), 0);
+  });
+
   it("refuses two owners of one database, and neither the same one again nor hidden inputs", async () => {
     const second = urnOf("PasswordRotation", "second");
     assert.deepEqual(await plugin.check(urn, rotation()), []);
@@ -204,7 +263,6 @@ describe("plugin service", () => {
 
   it("reads the state that the dynamic adapter saved", async () => {
     const outputs = { ...(await create(rotation({ version: 1 }))), __provider: "exports.handler=…" };
-    assert.deepEqual(await plugin.diff(urn, id, outputs, rotation({ version: 1 })), { changes: false, replaces: [] });
     const { outputs: updated } = await plugin.change(urn, id, outputs, rotation({ version: 2 }));
     assert.equal(updated.__provider, undefined);
   });
@@ -228,106 +286,5 @@ describe("plugin service", () => {
     assert.ok(sent() - before <= keys.length + 3);
     await assert.rejects(plugin.invoke("rekey:index:getFlowControlKey", {}), /flowControlKey must be a string/);
     await assert.rejects(plugin.invoke("rekey:index:nonsense", {}), /nonsense is not a function/);
-  });
-});
-
-describe("plugin service: settings", () => {
-  let [first, second]: Platform[] = [];
-  const environment = process.env;
-  const platforms = () => [first, second] as [Platform, Platform];
-  before(async () => {
-    first = await startPlatform();
-    second = await startPlatform();
-  });
-  beforeEach(async () => {
-    process.env = { ...environment };
-    for (const platform of platforms()) await platform.reset();
-  });
-  afterEach(() => (process.env = environment));
-  after(async () => {
-    for (const platform of platforms()) await platform.close();
-  });
-  const make = (plugin: Plugin) => plugin.make(urn, rotation());
-  const configured = (provider: string, args: Properties) => {
-    const plugin = new Plugin();
-    plugin.configure(provider, args);
-    return plugin;
-  };
-  const resets = () => platforms().map(({ resetCount }) => resetCount);
-
-  it("that do not exist are refused, and a secret one is marked", () => {
-    const { inputs, failures } = new Plugin().checkConfig({
-      password: "p",
-      username: "u",
-      pasword: "x",
-      version: "0.1.0",
-    });
-    assert.deepEqual(inputs, { password: secret("p"), username: "u", pasword: "x", version: "0.1.0" });
-    assert.equal(failures.length, 1);
-    assert.match(failures.join(), /^pasword is not a setting .*REKEY_SETTING_INVALID/);
-  });
-
-  it("that change are named, written with or without a mark", () => {
-    const olds = { username: "u", password: secret("p"), proxy: "a" };
-    assert.deepEqual(new Plugin().diffConfig(olds, { username: "v", password: "p", caFile: "f" }), [
-      "username",
-      "proxy",
-      "caFile",
-    ]);
-  });
-
-  it("of the default provider come from the configuration, then from the environment", async () => {
-    const [platform] = platforms();
-    Object.assign(process.env, environmentOf(platform));
-    const { baseUrl } = argsFor(platform);
-    await make(
-      configured("urn:pulumi:test::project::pulumi:providers:rekey::default", { baseUrl, deadlineSeconds: 7 }),
-    );
-    assert.deepEqual(resets(), [1, 0]);
-  });
-
-  it("of an explicit provider without an account come from the environment", async () => {
-    const [platform] = platforms();
-    Object.assign(process.env, environmentOf(platform));
-    await make(configured(explicitProvider, { maxConcurrency: "2" }));
-    assert.deepEqual(resets(), [1, 0]);
-  });
-
-  it("of an explicit provider with an account never come from the environment of another", async () => {
-    const [own, other] = platforms();
-    const { url, username, password } = own;
-    Object.assign(process.env, environmentOf(other), {
-      UPSTASH_EMAIL: "u",
-      UPSTASH_API_KEY: "k",
-      REKEY_PLATFORM: "upstash",
-    });
-    const partial: [Properties, string][] = [
-      [{ baseUrl: url, username }, "password"],
-      [{ baseUrl: url, password: secret(password) }, "username"],
-      [{ username, password: secret(password) }, "baseUrl"],
-      [{ platform: "upstash" }, "username"],
-    ];
-    for (const [args, missing] of partial) {
-      const refused = new RegExp(
-        `rekey:${missing} is not set.*Set ${missing} in the arguments of the provider "second"`,
-        "s",
-      );
-      await assert.rejects(make(configured(explicitProvider, args)), refused);
-    }
-    await assert.rejects(
-      configured(explicitProvider, { queueUrl: url }).make(counters, { flowControlKey: "orders" }),
-      /rekey:queueToken is not set/,
-    );
-    assert.deepEqual([own.requests.length, other.requests.length], [0, 0]);
-    await make(configured(explicitProvider, { baseUrl: url, username, password: secret(password) }));
-    assert.deepEqual(resets(), [1, 0]);
-  });
-
-  it("are limits of one provider instance", async () => {
-    const [platform] = platforms();
-    const plugins = [Plugin.for(platform, { maxResetsPerRun: 0 }), Plugin.for(platform, { maxResetsPerRun: "1" })];
-    await assert.rejects(make(plugins[0] as Plugin), /REKEY_RESET_LIMIT/);
-    await make(plugins[1] as Plugin);
-    assert.deepEqual(resets(), [1, 0]);
   });
 });

@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { type Constructed, type Monitor, type Registration } from "../../provider/plugin/component";
+import { type Plugin, urnOf } from "./pluginService";
+import { type Properties } from "./wire";
+
+/** One run of an engine as a component sees it: it creates or updates what is registered. */
+export class PluginRun implements Monitor {
+  readonly registered: Registration[] = [];
+  readonly #outputs = new Map<string, Properties>();
+
+  /** @param saved the state, which a run that is no preview changes */
+  constructor(
+    private readonly plugin: Plugin,
+    private readonly saved: Map<string, Properties>,
+    private readonly preview = false,
+  ) {}
+
+  async construct(type: string, name: string, inputs: Properties): Promise<Constructed> {
+    const request = { type: `rekey:index:${type}`, name, parent: "", inputs, preview: this.preview };
+    const constructed = await this.plugin.construct(request, this);
+    assert.deepEqual(this.#outputs.get(constructed.urn), constructed.outputs);
+    return constructed;
+  }
+
+  async register(resource: Registration): Promise<{ urn: string; outputs: Properties }> {
+    this.registered.push(resource);
+    const { type, custom, name, inputs } = resource;
+    const urn = urnOf(type.replace("rekey:index:", ""), name);
+    const outputs = custom ? await this.#apply(urn, inputs) : {};
+    this.#outputs.set(urn, outputs);
+    return { urn, outputs };
+  }
+
+  async registerOutputs(urn: string, outputs: Properties): Promise<void> {
+    this.#outputs.set(urn, outputs);
+  }
+
+  async read(urn: string): Promise<Properties> {
+    return this.#outputs.get(urn) ?? assert.fail(`${urn} is not registered`);
+  }
+
+  async #apply(urn: string, inputs: Properties): Promise<Properties> {
+    const { plugin, preview, saved } = this;
+    assert.deepEqual(await plugin.check(urn, inputs), []);
+    const before = saved.get(urn);
+    const id = String(inputs.databaseId ?? inputs.shard ?? inputs.subject);
+    if (before && !(await plugin.diff(urn, id, before, inputs)).changes) return before;
+    const { outputs } = before
+      ? await plugin.change(urn, id, before, inputs, preview)
+      : await plugin.make(urn, inputs, { preview });
+    if (!preview) saved.set(urn, outputs);
+    return outputs;
+  }
+}
