@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { reveal, secretNames, unknownNames, withoutProvider, wrap } from "../../provider/engineValues";
+import { engineMessage, reveal, secretNames, unknownNames, withoutProvider, wrap } from "../../provider/engineValues";
 import { secret, unknownValue } from "../../provider/records/markers";
 
 const signature = "4dabf18193072939515e22adb298388d";
@@ -46,6 +46,15 @@ describe("values between engine and host", () => {
   it("names the properties that are secret or contain a secret", () => {
     const values = { a: secret("x"), b: { c: [1, secret("y")] }, d: { e: null }, f: "g", h: null, i: undefined, j: [] };
     assert.deepEqual(secretNames(values), ["a", "b"]);
+  });
+
+  it("shortens a message in its middle to what gRPC can carry, and repairs its Unicode", () => {
+    assert.equal(engineMessage("a".repeat(4_000)), "a".repeat(4_000));
+    assert.equal(engineMessage("half \ud800"), "half \uFFFD");
+    const short = engineMessage(`begin ${"é".repeat(4_000)} end`);
+    assert.ok(/^begin é+ \[…\] é+ end$/.test(short), short);
+    const { length } = encodeURI(short);
+    assert.ok(length <= 4_000 && length > 3_500, String(length));
   });
 
   it("names the inputs that are unknown or contain an unknown value", () => {

@@ -46,7 +46,7 @@ describe("lifecycle: resets in one run", () => {
     assert.equal(results.map(({ status }) => status).join(), "fulfilled,fulfilled,rejected,rejected");
     const [, , refused] = results;
     assert.ok(refused?.status === "rejected" && refused.reason instanceof RefusedError);
-    assert.match(refused.reason.message, /"c" was not reset.* 2 resets.*rekey:maxResetsPerRun/);
+    assert.match(refused.reason.message, /"c" was not reset.* 2 resets.*rekey:maxResetsPerRun.*REKEY_RESET_LIMIT/s);
     assert.deepEqual(fake.resets, ["a", "b"]);
   });
 
@@ -114,6 +114,10 @@ describe("lifecycle: a session from settings", () => {
     assert.throws(() => options.platform.databases, /Set baseUrl in the arguments of the provider "second"\./);
     options.log("a line");
     assert.deepEqual(logged, ["a line"]);
+    assert.equal(options.databaseHost(), undefined);
+    const { databaseHost } = sessionFromSettings(() => "db.example.com", undefined).options;
+    assert.deepEqual(databaseHost(), { value: "db.example.com", source: "configuration" });
+    assert.throws(sessionFromSettings(() => "a b", undefined).options.databaseHost, /rekey:databaseHost must be/);
   });
 
   it("has the time of the machine, and logs to standard error", () => {
@@ -122,5 +126,7 @@ describe("lifecycle: a session from settings", () => {
     options.log("a line");
     assert.deepEqual(logged.mock.calls[0]?.arguments, ["a line"]);
     assert.ok(options.now() instanceof Date);
+    assert.equal(typeof options.timer.now(), "number");
+    assert.equal(typeof options.timer.sleep, "function");
   });
 });

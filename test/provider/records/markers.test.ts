@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import * as rpc from "@pulumi/pulumi/runtime/rpc";
-import { isFaithful, isReserved, isSecret, secret, unknownValue } from "../../../provider/records/markers";
+import {
+  isFaithful,
+  isReserved,
+  isSecret,
+  referencedUrn,
+  secret,
+  unknownValue,
+} from "../../../provider/records/markers";
 
 describe("Pulumi's markers", () => {
   it("are those of the installed SDK", () => {
@@ -10,6 +17,21 @@ describe("Pulumi's markers", () => {
     assert.ok(isSecret(secret("x")));
     for (const other of [{ value: "x" }, { [rpc.specialSigKey]: rpc.specialAssetSig, value: "x" }, []]) {
       assert.equal(isSecret(other), false);
+    }
+  });
+
+  it("include references to resources", () => {
+    const reference = { [rpc.specialSigKey]: rpc.specialResourceSig, urn: "urn:pulumi:a", id: "b" };
+    assert.equal(referencedUrn(reference), "urn:pulumi:a");
+    for (const other of [
+      secret("x"),
+      { ...reference, urn: 1 },
+      { urn: "urn:pulumi:a" },
+      "urn:pulumi:a",
+      null,
+      undefined,
+    ]) {
+      assert.equal(referencedUrn(other), undefined);
     }
   });
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { dueAt, overdue, readInterval } from "../../../provider/rotation/interval";
+import { nextRotation } from "../../../provider/rotation/nextRotation";
 
 const newYear = "2026-01-01T00:00:00.000Z";
 const due: readonly (readonly [last: string, every: string, due: string])[] = [
@@ -19,8 +20,35 @@ const due: readonly (readonly [last: string, every: string, due: string])[] = [
   ["2026-03-28T12:00:00.000+01:00", "P1D", "2026-03-29T11:00:00.000Z"],
 ];
 
-const designators = ["", "P", "PT", "P0D", "0d", "PT0S", "-P1D", "P1DT-25H", "P-1D", "P1X", "PT1H\n", "P999999999D"];
-const units = ["1.5d", "30", "30D", " 30d", "d", "1y", "30 days", "9999999999d", "３０d", "tomorrow", "2026-01-01"];
+const designators = [
+  "",
+  "P",
+  "PT",
+  "P0D",
+  "0d",
+  "PT0S",
+  "-P1D",
+  "P1DT-25H",
+  "P-1D",
+  "P1X",
+  "PT1H\n",
+  "P999999999D",
+  "P8000Y",
+];
+const units = [
+  "1.5d",
+  "30",
+  "30D",
+  "30dx",
+  " 30d",
+  "d",
+  "1y",
+  "30 days",
+  "9999999999d",
+  "３０d",
+  "tomorrow",
+  "2026-01-01",
+];
 
 describe("rotation: interval", () => {
   for (const [last, every, expected] of due) {
@@ -51,6 +79,17 @@ describe("rotation: interval", () => {
       assert.equal(overdue(newYear, every, new Date(now)), expected);
     });
   }
+
+  it("gives the time of the next rotation, if there is one", () => {
+    assert.equal(nextRotation(newYear, "30d"), "2026-01-31T00:00:00.000Z");
+    for (const [last, every] of [
+      [undefined, "30d"],
+      [newYear, undefined],
+      [newYear, ""],
+    ]) {
+      assert.equal(nextRotation(last, every), undefined);
+    }
+  });
 
   it("refuses an invalid last time", () => {
     for (const last of ["", "yesterday", "2026-13-01"]) assert.throws(() => dueAt(last, "30d"), /ISO 8601/);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import {
+  overdueNotice,
   planRotation,
   type RotationPlan,
   type RotationState,
@@ -110,9 +111,21 @@ describe("rotation: plan", () => {
       const plan = planRotation(saved, wanted, now);
       if (!(expected instanceof RegExp)) return assert.deepEqual(plan, expected);
       assert.equal(plan.do, "refuse");
-      assert.match(plan.do === "refuse" ? plan.why : "", expected);
+      const { why, code } = plan.do === "refuse" ? plan : assert.fail();
+      assert.match(why, expected);
+      assert.equal(code, /resets\b/.test(why) ? "REKEY_REPEATEDLY_UNCONFIRMED" : "REKEY_STATE_UNREADABLE");
     });
   }
+
+  it("says how late the oldest scheduled reset is, if it is overdue", () => {
+    const dueSince = (since: string) => ({ do: "reset", reason: "schedule", since }) as const;
+    const other = { do: "reset", reason: "trigger" } as const;
+    const late = (...plans: Parameters<typeof overdueNotice>[0]) => overdueNotice(plans, "10d", now);
+    assert.equal(late(other, keep), "");
+    assert.equal(late(dueSince(lately)), "");
+    assert.equal(late(other, dueSince(monthAgo)), " The rotation is 21 days late.");
+    assert.equal(late(dueSince(lately), keep, dueSince(monthAgo)), " The oldest rotation is 21 days late.");
+  });
 
   it("has a limit of three", () => assert.equal(unconfirmedLimit, 3));
 
