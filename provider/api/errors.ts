@@ -135,7 +135,7 @@ export interface RequestFacts {
   /** Address without credentials or query. */
   readonly url: string;
   /** What may have changed at the platform, for each kind of delivery. */
-  readonly consequences: Readonly<Record<Exclude<Delivery, "answered">, string>>;
+  readonly consequences: Readonly<Record<Exclude<Delivery, "responded">, string>>;
 }
 
 /** A request that failed. */
@@ -209,7 +209,7 @@ export class UnconfirmedError extends RequestError {
 
 /** The response to a read could not be understood. Nothing was changed. */
 export class UnreadableError extends RequestError {
-  readonly delivery = "answered";
+  readonly delivery = "responded";
 
   constructor(request: RequestFacts, happened: string, status: number) {
     super("REKEY_UNREADABLE_RESPONSE", request, happened, "Nothing was changed.", "Check rekey:queueUrl.", status);

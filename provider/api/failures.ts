@@ -7,7 +7,7 @@ import { type Service } from "./requester";
 
 /** What is known of an attempt that failed. */
 export interface FailedAttempt extends Pick<Failure, "code" | "status" | "retryAfter"> {
-  readonly delivery: Exclude<Delivery, "answered">;
+  readonly delivery: Exclude<Delivery, "responded">;
   readonly body?: string;
   /** The proxy's status, if the proxy is what failed. */
   readonly proxy?: number | "unreachable" | undefined;

@@ -107,7 +107,7 @@ export interface RequesterOptions {
 
 /** An attempt with a 2xx response. */
 interface Answered {
-  readonly delivery: "answered";
+  readonly delivery: "responded";
   readonly status: number;
   readonly body: string;
 }
@@ -158,7 +158,7 @@ export class HttpRequester implements Requester {
       const { outcome, decision } = await (request.idempotent
         ? this.queue.run(turn, begun)
         : this.queue.runReset(turn, begun));
-      if (outcome.delivery === "answered") return { status: outcome.status, body: outcome.body, facts };
+      if (outcome.delivery === "responded") return { status: outcome.status, body: outcome.body, facts };
       if (decision.do === "stop") {
         const secrets = [...this.options.secrets, ...(request.secrets ?? [])];
         throw errorOf(facts, this.service, secrets, { ...outcome, attempts: attempt });

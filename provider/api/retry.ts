@@ -7,11 +7,11 @@
  *
  * @see docs/interface.md#when-a-request-is-repeated
  */
-export type Delivery = "not sent" | "rejected" | "maybe applied" | "answered";
+export type Delivery = "not sent" | "rejected" | "maybe applied" | "responded";
 
 /** The delivery of a request with a response. */
 export function deliveryOfResponse(status: number): Exclude<Delivery, "not sent"> {
-  if (status >= 200 && status < 300) return "answered";
+  if (status >= 200 && status < 300) return "responded";
   if (status >= 300 && status < 500 && status !== 303 && status !== 408) return "rejected";
   return "maybe applied";
 }

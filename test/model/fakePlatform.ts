@@ -59,7 +59,7 @@ export class FakePlatform implements Requester {
       const body = outcome.body?.(database) ?? `{"error":"it broke"}`;
       const { status, code, retryAfter } = outcome;
       const delivery = status !== undefined ? deliveryOfResponse(status) : deliveryOfSilence(outcome.arrives !== false);
-      if (delivery === "answered") return { status: status ?? 200, body, facts };
+      if (delivery === "responded") return { status: status ?? 200, body, facts };
       const failed: FailedAttempt = { delivery, body, ...defined({ status, code, retryAfter }) };
       const decision = decideRetry({ ...failed, idempotent, attempt, remaining: 60_000 }, 0.5);
       if (decision.do === "stop") throw errorOf(facts, service, [], { ...failed, attempts: attempt });

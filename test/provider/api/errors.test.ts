@@ -64,7 +64,7 @@ const errors: readonly (readonly [RekeyError, RekeyError["delivery"], string])[]
   ],
   [
     new UnreadableError(facts, "it broke", 200),
-    "answered",
+    "responded",
     `${request} Nothing was changed. Check rekey:queueUrl. [REKEY_UNREADABLE_RESPONSE]`,
   ],
 ];

@@ -119,7 +119,7 @@ describe("api: Retry-After", () => {
 
 describe("api: delivery", () => {
   const statuses = {
-    answered: [200, 201, 202, 204, 299],
+    responded: [200, 201, 202, 204, 299],
     rejected: [300, 301, 302, 304, 307, 308, 400, 401, 403, 404, 407, 409, 418, 422, 429, 499],
     "maybe applied": [100, 199, 303, 408, 500, 502, 503, 504, 599, 999],
   };
