@@ -3,7 +3,7 @@
  * - `not sent`: it cannot have reached the platform;
  * - `rejected`: the platform rejected it;
  * - `maybe applied`: it may have reached the platform, and the result is unknown;
- * - `answered`: the platform responded with 2xx.
+ * - `responded`: the platform responded with 2xx.
  *
  * @see docs/interface.md#when-a-request-is-repeated
  */

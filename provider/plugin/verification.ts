@@ -79,7 +79,7 @@ function fleetOfOne(outputs: Properties): Verified {
   };
 }
 
-/** The connection in a saved URL. Whether it uses TLS says nothing of another host. */
+/** The connection in a saved URL. Whether it uses TLS is not passed on to another host. */
 function connectionFrom(url: string | undefined, { host }: Connection): Connection {
   if (url === undefined) return {};
   const { protocol, hostname, port, username } = new URL(url);

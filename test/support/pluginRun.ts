@@ -8,7 +8,7 @@ export class PluginRun implements Monitor {
   readonly registered: Registration[] = [];
   readonly #outputs = new Map<string, Properties>();
 
-  /** @param saved the state, which a run that is no preview changes */
+  /** @param saved the state, which only an `up` changes */
   constructor(
     private readonly plugin: Plugin,
     private readonly saved: Map<string, Properties>,

@@ -117,7 +117,7 @@ describe("rotation: plan", () => {
     });
   }
 
-  it("says how late the oldest scheduled reset is, if it is overdue", () => {
+  it("reports how late the oldest scheduled reset is, if it is overdue", () => {
     const dueSince = (since: string) => ({ do: "reset", reason: "schedule", since }) as const;
     const other = { do: "reset", reason: "trigger" } as const;
     const late = (...plans: Parameters<typeof overdueNotice>[0]) => overdueNotice(plans, "10d", now);
