@@ -38,8 +38,9 @@ export function connectionIn(inputs: Readonly<Record<string, unknown>>): Connect
   });
   const connection = Object.fromEntries(given) as Connection;
   checkGivenEndpoint(connection);
-  if (!["undefined", "string"].includes(typeof connection.username))
+  if (!["undefined", "string"].includes(typeof connection.username)) {
     throw new InputError("username", "must be a string");
+  }
   return connection;
 }
 

@@ -32,7 +32,7 @@ export interface Registration {
 }
 
 /** What a resource was before. */
-export interface Former {
+interface Former {
   readonly type: string;
   /** URN of its parent, if it was another one; empty for the stack. */
   readonly parent?: string;

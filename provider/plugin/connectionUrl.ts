@@ -38,8 +38,8 @@ export function withConnectionUrl(
 
 /**
  * Whether a rotation must save another `connectionUrl`, which sends nothing. A stack that was saved by a version without
- * this output stays unchanged until its next reset; one that was moved from the SDK gets the output at once, because
- * its program can no longer derive it.
+ * this output stays unchanged until its next reset. One that was moved from the SDK gets the output at once, because its
+ * program can no longer derive it.
  */
 export function isUrlOutdated(resource: Resource, saved: Properties, inputs: Properties, session: Session): boolean {
   const isMoved = saved["__provider"] !== undefined;
