@@ -8,7 +8,7 @@ import {
 } from "../api/endpoint";
 import { InputError } from "../api/errors";
 import { type FoundSetting } from "../settingSources";
-import { type FleetDatabase, type FleetRecord } from "./fleetOutputs";
+import { type FleetDatabase } from "./fleetOutputs";
 import { type CheckFailure } from "./resource";
 import { type VerificationTarget } from "./passwordVerification";
 
@@ -112,7 +112,7 @@ function usernameFor({ databaseId }: LocatedDatabase, { username }: Connection):
 export interface FleetOutputs {
   readonly databases: Readonly<Record<string, Pick<FleetDatabase, "databaseId" | "rotatedAt" | "outcome">>>;
   readonly credentials: Readonly<Record<string, KnownCredentials>>;
-  readonly records?: Readonly<Record<string, Pick<FleetRecord, "record">>> | undefined;
+  readonly records?: Readonly<Record<string, Pick<LocatedDatabase, "record">>> | undefined;
 }
 
 /**

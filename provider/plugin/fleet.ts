@@ -49,6 +49,8 @@ export async function constructFleet(
 ): Promise<Constructed> {
   const { databases, ...settings } = withoutConnection(inputs);
   const connection = readConnection(inputs);
+  // A wrong setting is reported before anything is sent.
+  session.options.databaseHost();
   const members = readMembers(databases);
   const { urn } = await monitor.register({ type, name, parent, custom: false, inputs: {}, aliases: [] });
   const shards = new Map<string, Member[]>();
@@ -103,7 +105,7 @@ export async function constructFleet(
       ...(records && { records }),
       connectionUrls: connection
         ? urlsOf({ databases, credentials, records }, (database, password) =>
-            knownUrl(database, connection, password, session),
+            knownUrl(database, { ...connection }, password, session),
           )
         : unknownValue,
       failed: failedOf(all),

@@ -15,7 +15,7 @@ import { type ComponentRequest, type Constructed, type Monitor, readConnection }
 
 /** The databases to verify, as a fleet saves them. */
 interface Verified extends FleetOutputs {
-  readonly connectionUrls?: Readonly<Record<string, string>>;
+  readonly connectionUrls?: Readonly<Record<string, string | undefined>>;
 }
 
 const verificationOutputs = ["verified", "verifiedAt", "formerRefused"];
@@ -74,8 +74,8 @@ function fleetOfOne(outputs: Properties): Verified {
   return {
     databases: { [databaseId]: { databaseId, rotatedAt, outcome } },
     credentials: { [databaseId]: { password, restToken } },
-    ...(record && { records: { [databaseId]: { record } } }),
-    ...(connectionUrl !== undefined && { connectionUrls: { [databaseId]: connectionUrl } }),
+    records: { [databaseId]: { record } },
+    connectionUrls: { [databaseId]: connectionUrl },
   };
 }
 

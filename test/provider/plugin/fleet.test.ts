@@ -99,6 +99,18 @@ describe("plugin service: PasswordRotationFleet", () => {
     );
   });
 
+  it("refuses a connection or a host setting that cannot be used, and sends nothing", async () => {
+    await assert.rejects(up({ databases: all, port: 0 }), /port must be a whole number.*REKEY_INPUT_INVALID/);
+    const run = new PluginRun(Plugin.for(platform, { databaseHost: "a b" }), saved);
+    await assert.rejects(
+      run.construct("PasswordRotationFleet", "fleet", { databases: all }),
+      /rekey:databaseHost must/,
+    );
+    const { outputs } = await up({ databases: all, host: unknown }, true);
+    assert.deepEqual(outputs.connectionUrls, secret(unknown));
+    assert.equal(platform.requests.length, 0);
+  });
+
   it("refuses databases that are unknown, given twice or not databases, and sends nothing", async () => {
     const refused: [unknown, RegExp][] = [
       [unknown, /^InputError: databases must be a known map/],

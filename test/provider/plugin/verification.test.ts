@@ -1,11 +1,19 @@
 import assert from "node:assert/strict";
 import { type Platform, startPlatform } from "../../../local/platform/index";
+import { type Registration } from "../../../provider/plugin/component";
 import { PluginRun } from "../../support/pluginRun";
 import { Plugin, urnOf } from "../../support/pluginService";
 import { type Properties, reference, revealed, secret, secretNames, unknown } from "../../support/wire";
 
-const single = { type: "PasswordRotation", inputs: { databaseId: "db-1" }, input: "rotation" };
-const fleet = {
+/** A resource that is verified, and the input that takes it. */
+interface Verified {
+  readonly type: string;
+  readonly inputs: Properties;
+  readonly input: "rotation" | "fleet";
+}
+
+const single: Verified = { type: "PasswordRotation", inputs: { databaseId: "db-1" }, input: "rotation" };
+const fleet: Verified = {
   type: "PasswordRotationFleet",
   inputs: { databases: { a: "db-1", b: "db-2" }, includeRecords: true },
   input: "fleet",
@@ -24,45 +32,51 @@ describe("plugin service: PasswordVerification", () => {
   });
   after(() => platform.close());
 
+  /** What the last run registered. */
+  let registered: Registration[];
+
   /** One run of a program with a rotation or a fleet, and its verification. */
-  async function up({ type, inputs, input }: typeof single | typeof fleet, more: Properties = {}, preview = false) {
+  async function up({ type, inputs, input }: Verified, more: Properties = {}, preview = false) {
     const { version, ...verification } = more;
     const run = new PluginRun(Plugin.for(platform), saved, preview);
+    ({ registered } = run);
     const all = { ...inputs, ...(version !== undefined && { version }) };
-    const { urn } =
-      input === "fleet"
-        ? await run.construct(type, "it", all)
-        : await run.register({
-            type: `rekey:index:${type}`,
-            name: "it",
-            parent: "",
-            custom: true,
-            inputs: all,
-            aliases: [],
-          });
+    const custom = { type: `rekey:index:${type}`, name: "it", parent: "", custom: true, inputs: all, aliases: [] };
+    const { urn } = input === "fleet" ? await run.construct(type, "it", all) : await run.register(custom);
     const given = { [input]: reference(urn), withinSeconds: 0.1, ...verification };
-    const { outputs } = await run.construct("PasswordVerification", "proof", given);
-    return { urn, outputs, child: run.registered.at(-1) ?? assert.fail() };
+    return { verified: urn, ...(await run.construct("PasswordVerification", "proof", given)) };
   }
+
+  const child = () => registered.at(-1) ?? assert.fail();
+  const accessOf = () => {
+    const [target] = JSON.parse(revealed(child().inputs).targets as string) as { access: Properties }[];
+    return target?.access ?? assert.fail();
+  };
 
   for (const verified of [single, fleet]) {
     it(`verifies a ${verified.input}: the new password, and later that the former one is refused`, async () => {
-      const { outputs, child, urn } = await up(verified, { version: 1 });
-      assert.deepEqual([outputs.verified, outputs.formerRefused], [true, undefined]);
-      assert.deepEqual(secretNames(child.inputs), ["targets"]);
-      assert.equal(child.inputs.subject, verified === fleet ? urn : "db-1");
-      assert.deepEqual(child.aliases, [{ type: "pulumi-nodejs:dynamic/rekey:PasswordVerification", parent: "" }]);
+      const { outputs, children, verified: urn } = await up(verified, { version: 1, withinSeconds: undefined });
+      assert.deepEqual(Object.keys(outputs).sort(), ["verified", "verifiedAt"]);
+      const component = registered.at(-2);
+      assert.deepEqual([component?.type, component?.aliases], ["rekey:index:PasswordVerification", []]);
+      assert.deepEqual(children, [urnOf("PasswordVerificationTargets", "proof")]);
+      const { inputs, aliases } = child();
+      assert.deepEqual(Object.keys(inputs).sort(), ["subject", "targets"]);
+      assert.deepEqual(secretNames(inputs), ["targets"]);
+      assert.equal(inputs.subject, verified === fleet ? urn : "db-1");
+      assert.deepEqual(aliases, [{ type: "pulumi-nodejs:dynamic/rekey:PasswordVerification", parent: "" }]);
       assert.deepEqual((await up(verified, { version: 1 })).outputs, outputs);
       assert.equal((await up(verified, { version: 2 })).outputs.formerRefused, true);
     });
 
     it(`contacts nothing in the preview of a ${verified.input}`, async () => {
-      const { outputs, child } = await up(verified, {}, true);
+      const { outputs } = await up(verified, {}, true);
       assert.ok(Object.values(outputs).every((value) => value === unknown));
-      assert.deepEqual(child.inputs.targets, secret(unknown));
+      assert.deepEqual(child().inputs.targets, secret(unknown));
       const later = await up(verified);
       assert.deepEqual((await up(verified, {}, true)).outputs, later.outputs);
-      assert.deepEqual((await up(verified, { host: unknown }, true)).child.inputs.targets, secret(unknown));
+      await up(verified, { host: unknown }, true);
+      assert.deepEqual(child().inputs.targets, secret(unknown));
     });
   }
 
@@ -76,21 +90,27 @@ describe("plugin service: PasswordVerification", () => {
   });
 
   it("connects as the rotation does, unless its own inputs say otherwise", async () => {
-    const accessOf = ({ child }: { child: { inputs: Properties } }) => {
-      const [target] = JSON.parse(revealed(child.inputs).targets as string) as { access: Properties }[];
-      return target?.access ?? assert.fail();
-    };
+    await up(single);
+    const first = accessOf();
     const { password, record } = platform.database("db-1");
-    assert.ok(password);
-    const first = accessOf(await up(single));
-    const credential = { password: platform.database("db-1").password };
-    assert.deepEqual(first, { host: "127.0.0.1", port: record.port, tls: false, credential });
+    assert.deepEqual(first, { host: "127.0.0.1", port: record.port, tls: false, credential: { password } });
     const named = { ...single, inputs: { ...single.inputs, username: "{id}:", port: record.port } };
     await assert.rejects(up(named), /the new password is refused/);
-    const given = accessOf(await up(named, { username: "default", tls: false, port: null }));
-    assert.deepEqual(given, { ...first, credential: { username: "default", ...credential } });
-    const elsewhere = up(single, { host: "db.invalid" });
-    await assert.rejects(elsewhere, /could not be tried: .*\(rediss:\/\/db\.invalid:/s);
+    await up(named, { username: "default", tls: false, port: null });
+    assert.deepEqual(accessOf(), { ...first, credential: { username: "default", password } });
+    await assert.rejects(up({ ...single, inputs: { ...single.inputs, tls: true } }), /could not be tried/);
+    assert.equal(accessOf().tls, true);
+    await assert.rejects(up(single, { host: "db.invalid" }), /could not be tried: .*\(rediss:\/\/db\.invalid:/s);
+  });
+
+  it("finds a database whose URL was not saved by its record", async () => {
+    await up(single);
+    const urn = urnOf("PasswordRotation", "it");
+    const { connectionUrl, ...earlier } = saved.get(urn) ?? {};
+    assert.ok(connectionUrl);
+    saved.set(urn, earlier);
+    await up(single);
+    assert.equal(accessOf().port, platform.database("db-1").record.port);
   });
 
   it("verifies none of the credentials of an unconfirmed or adopted database", async () => {
