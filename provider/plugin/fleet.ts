@@ -7,6 +7,7 @@ import {
   failedOf,
   failureOf,
   lastRotatedOf,
+  type NamedState,
   nameStates,
   oldestOf,
   recordsOf,
@@ -83,22 +84,20 @@ export async function constructFleet(
         saved.flatMap((one) => rotationsOf(one)),
       )
     : undefined;
-  const outputs = wrap(states ? known() : unknown(), ["credentials", "connectionUrls"]);
+  const outputs = wrap(states ? known(states) : unknown(), ["credentials", "connectionUrls"]);
   await monitor.registerOutputs(urn, outputs);
   const failure = states && !preview ? failureOf(name, states) : undefined;
   if (failure !== undefined) throw new ReportedError(failure);
   return { urn, outputs, children: registered.map((one) => one.urn) };
 
-  function known(): Properties {
-    const all = states ?? [];
-    const plain = reveal(settings) as Properties;
-    const every = typeof plain["rotateEvery"] === "string" ? plain["rotateEvery"] : undefined;
+  function known(all: readonly NamedState[]): Properties {
+    const { includeRecords, rotateEvery } = reveal(settings) as Properties;
     const databases = databasesOf(all);
     const credentials = credentialsOf(
       members,
       saved.flatMap((one) => secretsFrom(reveal(one["secrets"]) as string)),
     );
-    const records = plain["includeRecords"] === true ? recordsOf(all) : undefined;
+    const records = includeRecords === true ? recordsOf(all) : undefined;
     return {
       databases,
       credentials,
@@ -110,7 +109,7 @@ export async function constructFleet(
         : unknownValue,
       failed: failedOf(all),
       lastRotated: lastRotatedOf(all),
-      nextRotationAt: nextRotation(oldestOf(all), every),
+      nextRotationAt: nextRotation(oldestOf(all), rotateEvery as string | undefined),
     };
   }
 }

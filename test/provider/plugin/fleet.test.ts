@@ -30,8 +30,11 @@ describe("plugin service: PasswordRotationFleet", () => {
   it("registers itself and its shards, and returns the state and the secret credentials of each database", async () => {
     const { outputs, registered, children } = await up({ databases: all, version: 1 });
     const [component, ...others] = registered;
-    assert.deepEqual([component?.type, component?.custom, component?.inputs], [type, false, {}]);
-    assert.equal(others.length, children.length);
+    assert.deepEqual(component, { type, name: "fleet", parent: "", custom: false, inputs: {}, aliases: [] });
+    assert.deepEqual(
+      children,
+      others.map(({ name }) => urnOf("PasswordRotationShard", name)),
+    );
     for (const shard of others) {
       assert.equal(shard.parent, urnOf("PasswordRotationFleet", "fleet"));
       assert.equal(shard.name, `fleet-${String(shard.inputs.shard)}`);
@@ -56,8 +59,22 @@ describe("plugin service: PasswordRotationFleet", () => {
     assert.equal(platform.resetCount, ids.length + 1);
   });
 
+  it("registers shards and their databases in the same order for any order in the program", async () => {
+    const many = Array.from({ length: 40 }, (_, index) => `db-${index}`).reverse();
+    const { registered } = await up({ databases: Object.fromEntries(many.map((id) => [id, id])) }, true);
+    const shards = registered.slice(1);
+    assert.ok(shards.length > 1);
+    assert.deepEqual(
+      shards,
+      shards.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+    );
+    for (const { inputs } of shards) assert.deepEqual(inputs.databases, (inputs.databases as string[]).toSorted());
+  });
+
   it("sends nothing in a preview, with outputs unknown until it is known that nothing changes", async () => {
     const planned = await up({ databases: all }, true);
+    const names = "connectionUrls credentials databases failed lastRotated nextRotationAt records";
+    assert.equal(Object.keys(planned.outputs).sort().join(" "), names);
     assert.ok(Object.values(revealed(planned.outputs)).every((value) => value === unknown));
     assert.ok(isSecret(planned.outputs.credentials));
     assert.equal(platform.requests.length, 0);
@@ -115,7 +132,10 @@ describe("plugin service: PasswordRotationFleet", () => {
     const refused: [unknown, RegExp][] = [
       [unknown, /^InputError: databases must be a known map/],
       [{ a: { databaseId: unknown } }, /databases\["a"\] is unknown.*REKEY_INPUT_UNKNOWN/],
-      [{ a: { databaseId: "db-1" }, b: "db-1" }, /"db-1" twice: it is both "a" and "b".*REKEY_DUPLICATE_DATABASE/],
+      [
+        { a: { databaseId: "db-1" }, b: "db-1" },
+        /^Error: databases contains the database "db-1" twice: it is both "a" and "b".*REKEY_DUPLICATE_DATABASE/,
+      ],
       [{ a: { version: 1 } }, /databases\["a"\] must be the id/],
       [["db-1"], /must be a known map/],
       [undefined, /must be a known map/],
