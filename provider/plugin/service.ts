@@ -110,8 +110,8 @@ export class PluginService {
       return value === undefined || typeof value === "string" ? value : JSON.stringify(value);
     };
     const name = nameIn(urn);
-    // As the engine itself distinguishes them.
-    const isDefault = name.startsWith("default");
+    // The engine names its own ones `default` or `default_0_1_0`; `defaultEurope` is one of the program.
+    const isDefault = /^default(_|$)/.test(name);
     this.#session = sessionFromSettings(
       (key) => read(key.slice("rekey:".length)),
       (facts) => this.#requireRun(facts),

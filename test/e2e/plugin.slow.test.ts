@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { delimiter, join } from "node:path";
 import { startPlatform } from "../../local/platform/index";
 import { plainOutputs, pulumiCli, resourceNamed, succeeds, valuesOf } from "../support/engine";
-import { runEngine } from "../support/engineProcess";
+import { EngineProcess, runEngine } from "../support/engineProcess";
 import { Folder } from "../support/folder";
 import { projectRoot } from "../support/host";
 import { onEngine, scene } from "../support/onEngines";
@@ -118,6 +118,23 @@ new PasswordRotation("second", { databaseId: "db-3" }, { provider: second });`),
     assert.match(printed, /rekey:password is not set.*Set password in the arguments of the provider "second"/s);
     assert.deepEqual([platform.requests.length, second.requests.length], [1, 1]);
     await second.close();
+  });
+
+  it("saves by ^C what was sent, and sends no other reset", async () => {
+    let onRequest = (): void => undefined;
+    const ids = databases.map(({ database_id }) => database_id);
+    const program = native(ids.map((id) => `new PasswordRotation("${id}", { databaseId: "${id}" });`).join("\n"));
+    const { platform, project, stack } = await scene(engine, program, { ...options, onRequest: () => onRequest() });
+    await stack.setConfig("rekey:maxConcurrency", "1");
+    platform.failNext({ delayMs: 1_000, times: ids.length });
+    const up = new EngineProcess(engine, ["up", "--yes", "--skip-preview", "--stack", "dev"], project.directory);
+    onRequest = () => void up.interrupt();
+    assert.match((await up.ended).printed, /the run was cancelled .*nothing was sent.*REKEY_NOT_SENT/);
+    onRequest = () => undefined;
+    const { resetCount } = platform;
+    assert.ok(resetCount < ids.length, `${resetCount} were sent`);
+    assert.deepEqual((await succeeds(stack.up())).changes, { same: resetCount + 1, create: ids.length - resetCount });
+    assert.equal(platform.resetCount, ids.length);
   });
 
   it("imports databases without a request", async () => {

@@ -243,7 +243,10 @@ describe("plugin service", () => {
     await assert.rejects(create(rotation()), /it has ended.*nothing was sent.*REKEY_ENGINE_GONE/s);
     plugin.killed.gone = false;
     plugin.cancel();
-    await assert.rejects(create(rotation()), /the run was cancelled.*nothing was sent.*REKEY_NOT_SENT/s);
+    await assert.rejects(
+      create(rotation()),
+      /the run was cancelled.*nothing was sent\. Run again\. \[REKEY_NOT_SENT\]/s,
+    );
     assert.equal(platform.resetCount, 0);
   });
 
@@ -259,6 +262,13 @@ describe("plugin service", () => {
     assert.equal((await plugin.diff(urn, id, outputs, rotation({ rotateEvery: "30d" }))).changes, true);
     assert.equal(plugin.said.length, 1);
     assert.match(plugin.said.join(), /^it: The password of database "db-quickstart" is due for a reset/);
+  });
+
+  it("shows what it could not read of a response under its resource", async () => {
+    platform.failNext({ path: /reset-password/, status: 200, body: { database_id: id, port: "many" } });
+    await create(rotation());
+    assert.equal(plugin.said.length, 1);
+    assert.match(plugin.said.join(), /^it: The password of database "db-quickstart" was reset, but parts .*port/);
   });
 
   it("reads the state that the dynamic adapter saved", async () => {

@@ -32,14 +32,22 @@ describe("plugin service: settings", () => {
   };
   const resets = () => platforms().map(({ resetCount }) => resetCount);
 
+  const ofEngine = { version: "0.1.0", pluginDownloadURL: "u", pluginChecksums: {}, __internal: {} };
+
+  it("are needed before anything else", async () => {
+    await assert.rejects(new Plugin().check(urn, rotation()), /the engine did not configure the provider/);
+  });
+
   it("that do not exist are refused, and a secret one is marked", () => {
     const { inputs, failures } = new Plugin().checkConfig({
       password: "p",
       username: "u",
+      queueToken: secret("t"),
       pasword: "x",
-      version: "0.1.0",
+      ...ofEngine,
     });
-    assert.deepEqual(inputs, { password: secret("p"), username: "u", pasword: "x", version: "0.1.0" });
+    const marked = { password: secret("p"), queueToken: secret("t") };
+    assert.deepEqual(inputs, { ...marked, username: "u", pasword: "x", ...ofEngine });
     assert.equal(failures.length, 1);
     assert.match(failures.join(), /^pasword is not a setting .*REKEY_SETTING_INVALID/);
   });
@@ -96,6 +104,8 @@ describe("plugin service: settings", () => {
       /rekey:queueToken is not set/,
     );
     assert.deepEqual([own.requests.length, other.requests.length], [0, 0]);
+    const almostDefault = explicitProvider.replace("second", "defaultEurope");
+    await assert.rejects(make(configured(almostDefault, { baseUrl: url, username })), /rekey:password is not set/);
     await make(configured(explicitProvider, { baseUrl: url, username, password: secret(password) }));
     assert.deepEqual(resets(), [1, 0]);
   });
