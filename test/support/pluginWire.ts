@@ -27,6 +27,8 @@ export class FakeEngine {
   readonly said: { urn: string; line: string }[] = [];
   readonly registered: RegisterResourceRequest[] = [];
   readonly registeredOutputs: Properties[] = [];
+  /** Responses to registrations; without one for it, the plugin creates the resource. */
+  responses: readonly RegisterResourceResponse[] = [];
   /** Set before a component is constructed. */
   plugin: PluginClient | undefined;
   address = "";
@@ -63,6 +65,8 @@ export class FakeEngine {
 
   async #register(request: RegisterResourceRequest): Promise<RegisterResourceResponse> {
     this.registered.push(request);
+    const given = this.responses.find((one) => one.getUrn().endsWith(`::${request.getName()}`));
+    if (given) return given;
     const urn = urnOf(request.getType().replace("rekey:index:", ""), request.getName());
     const response = new RegisterResourceResponse().setUrn(urn);
     if (!request.getCustom()) return response;
