@@ -65,7 +65,8 @@ function callsOf(service: PluginService): UntypedServiceImplementation {
       return difference(diffs.length > 0).setDiffsList(diffs);
     }),
     configure: unary((request: messages.ConfigureRequest) => {
-      const [urn, id] = [request.getUrn() ?? "", request.getId() ?? ""];
+      // The oldest SDKs do not know these fields.
+      const [urn = "", id = ""] = "getUrn" in request ? [request.getUrn(), request.getId()] : [];
       if (urn !== "" && id !== "") self = `${urn}::${id}`;
       service.configure(urn, properties(request.getArgs()));
       return new messages.ConfigureResponse().setAcceptsecrets(true).setAcceptresources(true).setSupportspreview(true);
@@ -100,7 +101,9 @@ function callsOf(service: PluginService): UntypedServiceImplementation {
       return new messages.InvokeResponse().setReturn(struct(result));
     }),
     construct: unary(async (request: messages.ConstructRequest) => {
-      const monitor = monitorFor(request, self);
+      // Without the engine's reference, it is that of an explicit provider, or none for the default provider.
+      const provider = self || (request.getProvidersMap().get("rekey") ?? "");
+      const monitor = monitorFor(request, provider);
       try {
         const component = {
           type: request.getType(),

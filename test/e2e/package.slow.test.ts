@@ -1,15 +1,23 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { type ServiceError, status } from "@grpc/grpc-js";
+import { ResourceProviderService as calls } from "@pulumi/pulumi/proto/provider_grpc_pb";
+import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { type Platform, startPlatform } from "../../local/index";
 import { oldestPulumi } from "../../provider/version";
 import { Folder } from "../support/folder";
 import { Host, projectRoot } from "../support/host";
+import { argsFor, explicitProvider, urnOf } from "../support/pluginService";
+import { FakeEngine, PluginClient } from "../support/pluginWire";
 import { environmentOf } from "../support/project";
 import { rotation } from "../support/resources";
 import { expectKind } from "../support/results";
 import { runAsync } from "../support/runAsync";
+import { toStruct } from "../support/wire";
 
 interface Manifest {
   readonly devDependencies: Record<string, string>;
@@ -76,8 +84,8 @@ describe("The packed packages", function () {
     other = await startPlatform(credentials);
     const { directory } = newFolder();
     const flags = ["--workspaces", "--include-workspace-root", "--ignore-scripts", "--json"];
-    const { status, stdout, stderr } = npm(projectRoot, "pack", ...flags, "--pack-destination", directory);
-    assert.equal(status, 0, stderr);
+    const { status: code, stdout, stderr } = npm(projectRoot, "pack", ...flags, "--pack-destination", directory);
+    assert.equal(code, 0, stderr);
     packed = JSON.parse(stdout) as typeof packed;
     tarballs = packed.map(({ filename }) => join(directory, filename));
   });
@@ -141,6 +149,7 @@ describe("The packed packages", function () {
       assert.match(again.output, /3 unchanged/);
       assert.equal(platform.resetCount - resetsBefore, 1);
       assert.equal(other.requests.length, 0);
+      await usePlugin(folder, executable);
     });
   }
 
@@ -160,6 +169,54 @@ describe("The packed packages", function () {
     assert.equal(platform.requests.length, sent);
     assert.equal(other.requests.length, 0);
   });
+
+  /** Calls the plugin in a project: its messages are those of the SDK that is installed there. */
+  async function usePlugin(folder: Folder, node: string): Promise<void> {
+    const engine = await FakeEngine.start();
+    const entry = folder.path("node_modules/pulumi-rekey/dist/provider/plugin/main.js");
+    const child = spawn(node, [entry, engine.address], { cwd: folder.directory, stdio: ["ignore", "pipe", "inherit"] });
+    const [port] = (await once(createInterface({ input: child.stdout }), "line")) as [string];
+    const plugin = new PluginClient(Number(port));
+    engine.plugin = plugin;
+    const [urn, inputs] = [urnOf("PasswordRotation"), toStruct({ databaseId: "db-quickstart", version: 1 })];
+    const check = new messages.CheckRequest().setUrn(urn).setNews(inputs);
+    try {
+      // The oldest SDKs do not have this call; the engine then does without it.
+      const handshake = await plugin.call(calls.handshake, new messages.ProviderHandshakeRequest()).then(
+        (response) => response.getAcceptSecrets(),
+        (error: unknown) => (error as ServiceError).code === status.UNIMPLEMENTED,
+      );
+      assert.equal(handshake, true);
+      assert.match((await plugin.call(calls.getSchema, new messages.GetSchemaRequest())).getSchema(), /"rekey"/);
+      const checked = [await plugin.call(calls.checkConfig, new messages.CheckRequest().setNews(toStruct({})))];
+      const configured = await plugin.configure(explicitProvider, argsFor(platform));
+      assert.deepEqual([configured.getAcceptsecrets(), configured.getSupportspreview()], [true, true]);
+      checked.push(await plugin.call(calls.check, check));
+      assert.deepEqual(
+        checked.flatMap((one) => one.getFailuresList()),
+        [],
+      );
+      const create = new messages.CreateRequest().setUrn(urn).setProperties(inputs);
+      const before = platform.requests.length;
+      await plugin.call(calls.create, create.clone().setPreview(true));
+      assert.equal(platform.requests.length, before);
+      const olds = (await plugin.call(calls.create, create)).getProperties();
+      const diff = new messages.DiffRequest().setUrn(urn).setId("db-quickstart").setOlds(olds).setNews(inputs);
+      const { DIFF_NONE } = messages.DiffResponse.DiffChanges;
+      assert.equal((await plugin.call(calls.diff, diff)).getChanges(), DIFF_NONE);
+      const fleet = toStruct({ databases: { sessions: "db-sessions" } });
+      const construct = new messages.ConstructRequest().setType("rekey:index:PasswordRotationFleet").setName("fleet");
+      construct.getProvidersMap().set("rekey", `${explicitProvider}::provider-id`);
+      await plugin.call(calls.construct, construct.setInputs(fleet).setMonitorendpoint(engine.address));
+      const providers = engine.registered.map((one) => one.getProvider());
+      assert.deepEqual(providers, ["", `${explicitProvider}::provider-id`]);
+      assert.equal(platform.requests.length - before, 2);
+    } finally {
+      plugin.close();
+      child.kill("SIGKILL");
+      engine.stop();
+    }
+  }
 
   /** A project that has both packages, and a stack whose configuration names the platform. */
   function project(test: Mocha.Context, ...packages: string[]): Folder {
@@ -192,12 +249,19 @@ function npm(cwd: string, ...args: string[]) {
 
 /** Installs packages; skips the test if the registry cannot be reached. */
 function installOrSkip(test: Mocha.Context, { directory }: Folder, ...packages: readonly string[]): void {
-  const { status, stderr } = npm(directory, "install", ...packages, "--ignore-scripts", "--no-audit", "--no-fund");
+  const { status: code, stderr } = npm(
+    directory,
+    "install",
+    ...packages,
+    "--ignore-scripts",
+    "--no-audit",
+    "--no-fund",
+  );
   if (/ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT/.test(stderr)) {
     console.log("      skipped: the package registry cannot be reached from here");
     test.skip();
   }
-  assert.equal(status, 0, stderr);
+  assert.equal(code, 0, stderr);
 }
 
 /** The paths of all installed packages. */
