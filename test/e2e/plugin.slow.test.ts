@@ -1,12 +1,15 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
+import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { startPlatform } from "../../local/platform/index";
+import { packageVersion } from "../../provider/version";
 import { plainOutputs, pulumiCli, resourceNamed, succeeds, valuesOf } from "../support/engine";
 import { EngineProcess, runEngine } from "../support/engineProcess";
 import { Folder } from "../support/folder";
 import { projectRoot } from "../support/host";
 import { onEngine, scene } from "../support/onEngines";
+import { HomeWithPlugin, whyNoPrograms } from "../support/pluginArchive";
 import { Project } from "../support/project";
 
 /** What the SDK that Pulumi generates from the schema registers. */
@@ -221,5 +224,54 @@ outputs:
     assert.equal(platform.resetCount, 3);
     assert.deepEqual(Object.keys((await succeeds(stack.up())).changes), ["same"]);
     assert.equal(platform.resetCount, 3);
+  });
+});
+
+const cli = { ...pulumiCli, unavailable: whyNoPrograms("pulumi-language-yaml") };
+onEngine(cli, `Versions of the native plugin, on the ${pulumiCli.name}`, (engine) => {
+  it("change without a request", async () => {
+    const home = await HomeWithPlugin.make();
+    const [installed, next] = [packageVersion(), "99.0.0"];
+    const folderOf = (version: string) => home.path("home", "plugins", `resource-rekey-v${version}`);
+    cpSync(folderOf(installed), folderOf(next), { recursive: true });
+    const executable = join(folderOf(next), "pulumi-resource-rekey");
+    const code = readFileSync(executable, "utf8");
+    writeFileSync(executable, code.replaceAll(`version:\`${installed}\``, `version:\`${next}\``));
+    assert.notEqual(readFileSync(executable, "utf8"), code);
+
+    const program = (version: string) => `name: program
+runtime: yaml
+resources:
+  cache:
+    type: rekey:PasswordRotation
+    properties: { databaseId: db-quickstart, version: 1 }
+    options: { version: ${version} }
+  orders:
+    type: rekey:FlowControlReset
+    properties: { flowControlKey: orders, version: 1 }
+    options: { version: ${version} }
+  fleet:
+    type: rekey:PasswordRotationFleet
+    properties: { databases: { two: { databaseId: db-2 } } }
+    options: { version: ${version} }
+`;
+    const project = new Project("");
+    project.write("Pulumi.yaml", program(installed));
+    const databases = ["db-quickstart", "db-2"];
+    const { platform, stack } = await scene(engine, project, { databases }, home.environment);
+    const first = await succeeds(stack.up());
+    const sent = platform.requests.length;
+    assert.equal(platform.resetCount, databases.length);
+    for (const version of [next, installed]) {
+      project.write("Pulumi.yaml", program(version));
+      const unchanged = { same: first.changes["create"] };
+      assert.deepEqual((await succeeds(stack.preview())).changes, unchanged);
+      assert.deepEqual((await succeeds(stack.up())).changes, unchanged);
+      await succeeds(stack.refresh());
+      const provider = resourceNamed(await stack.exportState(), `default_${version.replaceAll(".", "_")}`);
+      assert.equal(provider?.inputs?.["version"], version);
+      assert.equal(platform.requests.length, sent);
+    }
+    home.remove();
   });
 });
