@@ -17,6 +17,7 @@ import {
   type RegisterResourceOutputsRequest,
   type RegisterResourceRequest,
   RegisterResourceResponse,
+  type ResourceInvokeRequest,
 } from "@pulumi/pulumi/proto/resource_pb";
 import { Empty } from "../../local/engine/proto";
 import { urnOf } from "./pluginService";
@@ -27,6 +28,8 @@ export class FakeEngine {
   readonly said: { urn: string; line: string }[] = [];
   readonly registered: RegisterResourceRequest[] = [];
   readonly registeredOutputs: Properties[] = [];
+  /** The outputs of resources of the program, by their URNs. */
+  readonly states = new Map<string, Properties>();
   /** Responses to registrations; without one for it, the plugin creates the resource. */
   responses: readonly RegisterResourceResponse[] = [];
   /** Set before a component is constructed. */
@@ -44,6 +47,12 @@ export class FakeEngine {
     });
     engine.#server.addService(ResourceMonitorService, {
       registerResource: answered((request: RegisterResourceRequest) => engine.#register(request)),
+      invoke: answered((request: ResourceInvokeRequest) => {
+        const { urn } = fromStruct(request.getArgs()) as { urn: string };
+        const state = engine.states.get(urn);
+        if (request.getTok() !== "pulumi:pulumi:getResource" || !state) throw new Error(`unknown resource ${urn}`);
+        return new messages.InvokeResponse().setReturn(toStruct({ urn, state }));
+      }),
       registerResourceOutputs: answered((request: RegisterResourceOutputsRequest) => {
         engine.registeredOutputs.push(fromStruct(request.getOutputs()));
         return new Empty();
@@ -78,7 +87,7 @@ export class FakeEngine {
 
 function answered<Request, Response>(respond: (request: Request) => Response | Promise<Response>) {
   return ({ request }: ServerUnaryCall<Request, Response>, callback: sendUnaryData<Response>): void => {
-    void Promise.resolve(respond(request)).then(
+    void (async () => respond(request))().then(
       (response) => callback(null, response),
       (error: unknown) => callback(error as ServiceError),
     );

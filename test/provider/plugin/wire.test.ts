@@ -16,7 +16,16 @@ import { projectRoot } from "../../support/host";
 import { argsFor, defaultProvider, urnOf } from "../../support/pluginService";
 import { FakeEngine, PluginClient } from "../../support/pluginWire";
 import { until } from "../../support/results";
-import { fromStruct, type Properties, revealed, secret, secretNames, toStruct, unknown } from "../../support/wire";
+import {
+  fromStruct,
+  type Properties,
+  reference,
+  revealed,
+  secret,
+  secretNames,
+  toStruct,
+  unknown,
+} from "../../support/wire";
 
 const id = "db-quickstart";
 const urn = urnOf("PasswordRotation");
@@ -61,7 +70,8 @@ describe("plugin over gRPC", () => {
 
   it("accepts secrets, and returns its version and schema", async () => {
     const handshake = await plugin.call(calls.handshake, new messages.ProviderHandshakeRequest());
-    assert.deepEqual([handshake.getAcceptSecrets(), handshake.getAcceptOutputs()], [true, false]);
+    const accepts = [handshake.getAcceptSecrets(), handshake.getAcceptResources(), handshake.getAcceptOutputs()];
+    assert.deepEqual(accepts, [true, true, false]);
     assert.equal((await plugin.call(calls.getPluginInfo, new Empty())).getVersion(), packageVersion());
     const schema = await plugin.call(calls.getSchema, new messages.GetSchemaRequest());
     const { name, version } = JSON.parse(schema.getSchema()) as Properties;
@@ -205,7 +215,7 @@ describe("plugin over gRPC", () => {
     const response = await plugin.call(calls.construct, request);
     assert.equal(response.getUrn(), urnOf("PasswordRotationFleet", "fleet"));
     const state = fromStruct(response.getState());
-    assert.deepEqual(secretNames(state), ["credentials"]);
+    assert.deepEqual(secretNames(state), ["connectionUrls", "credentials"]);
     assert.deepEqual(engine.registeredOutputs, [state]);
     const [component, ...shards] = engine.registered;
     assert.deepEqual(
@@ -228,6 +238,26 @@ describe("plugin over gRPC", () => {
     const dependencies = response.getStatedependenciesMap().get("credentials");
     assert.equal(dependencies?.getUrnsList().length, 2);
     assert.equal(platform.resetCount, 2);
+  });
+
+  it("constructs a verification, which reads the outputs of its rotation from the engine", async () => {
+    engine.states.set(urn, fromStruct((await create({ databaseId: id })).getProperties()));
+    const construct = (parent: string, rotation: string) => {
+      const request = new messages.ConstructRequest()
+        .setType("rekey:index:PasswordVerification")
+        .setName("proof")
+        .setParent(parent)
+        .setMonitorendpoint(engine.address)
+        .setInputs(toStruct({ rotation: reference(rotation) }));
+      return plugin.call(calls.construct, request);
+    };
+    for (const parent of ["", "urn:parent"]) {
+      const response = await construct(parent, urn);
+      assert.equal(fromStruct(response.getState()).verified, true);
+      const alias = engine.registered.at(-1)?.getAliasesList()[0]?.getSpec();
+      assert.deepEqual([alias?.getNoparent(), alias?.getParenturn()], [parent === "", parent]);
+    }
+    await assert.rejects(construct("", "urn:unknown"), /unknown resource urn:unknown/);
   });
 
   it("responds to unknown calls with unimplemented", async () => {
