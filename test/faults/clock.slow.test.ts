@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { rotation } from "../support/resources";
 import { limitedByDate, once, silent } from "./behaviours";
-import { describeFaults, titled } from "./describeFaults";
+import { describeFaults } from "./describeFaults";
 import { everywhere, stalled, succeeds } from "./expected";
 import { formerOutputs } from "./phases";
 
@@ -31,12 +31,12 @@ for (const hours of [24, -24]) {
     ],
     [
       {
-        title: titled(42, fault, "diff", "nothing but rotateEvery changes; 0 sent"),
+        title: [42, fault, "diff", "nothing but rotateEvery changes; 0 sent"],
         test: async ({ host }) => {
           const changes = async (days: number, more = {}) => {
             const rotatedAt = new Date(Date.now() - days * 86_400_000).toISOString();
             const inputs = rotation("db", { version: "1", ...more });
-            return (await host.diff("db", { ...formerOutputs("db"), rotatedAt }, inputs)).changes;
+            return (await host.diff("db", { ...formerOutputs("db", host.adapter), rotatedAt }, inputs)).changes;
           };
           assert.equal(await changes(100), "none");
           assert.equal(await changes(29.5, { rotateEvery: "30d" }), hours > 0 ? "some" : "none");

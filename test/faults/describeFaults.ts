@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
+import { leaksOf } from "../support/canaries";
+import { type Adapter, adapters } from "../support/host";
+import { withoutSecrets } from "../support/wire";
 import { act, observe, type Observation, type Phase, phases } from "./phases";
 import { responding } from "./behaviours";
 import { type Expected, hold, inWords } from "./expected";
 import { type Behaviour } from "./rawServer";
-import { forbidden, World, type WorldOptions } from "./world";
+import { canaries, World, type WorldOptions } from "./world";
 
 /** One fault of the table, in the phases that it has. */
 export interface Fault {
@@ -19,56 +22,87 @@ export interface Fault {
   readonly counters?: Expected | "not in the table";
 }
 
+/** Credentials that the platform makes. */
+const newCredential = /\b(pw|rt|ro)-\d/;
 /** Milliseconds that a busy machine may add. A call that hangs takes longer. */
 const slack = 10_000;
 
-/** The title of a test of the table: what the report is made of. */
-export const titled = (row: number, fault: string, phase: string, result: string): string =>
-  [row, fault, phase, result].join(" · ");
+/** The title of a test of the table: what the report is made of. Tests without an adapter use the dynamic one. */
+export const titled = (row: number, fault: string, phase: string, result: string, adapter?: Adapter): string =>
+  [row, fault, phase, result, ...(adapter === "plugin" ? [adapter] : [])].join(" · ");
+
+/** The parts of a title. */
+type Titled = readonly [row: number, fault: string, phase: string, result: string];
 
 /** A further test of a world, once all its faults were observed. */
 export interface Afterwards {
-  readonly title: string;
+  readonly title: Titled;
   readonly test: (world: World) => void | Promise<void>;
 }
 
-/** Runs the faults of one world all at once: most of their time is waiting. */
+/** The world of an adapter, and what was seen in it. */
+interface Scene {
+  readonly world: World;
+  readonly seen: Map<string, Promise<Observation>>;
+}
+
+type Options = WorldOptions | (() => Promise<WorldOptions>);
+
+/** Runs the faults of one world with each adapter, all at once: most of their time is waiting. */
 export function describeFaults(
   name: string,
-  options: WorldOptions | (() => Promise<WorldOptions>),
+  options: Options,
   faults: readonly Fault[],
   afterwards: readonly Afterwards[] = [],
 ): void {
   describe(name, () => {
-    const seen = new Map<string, Promise<Observation>>();
-    let world: World;
+    const scenes = new Map<Adapter, Scene>();
+    const sceneOf = (adapter: Adapter) => scenes.get(adapter) as Scene;
     before(async () => {
-      world = await World.start(typeof options === "function" ? await options() : options);
-      for (const { key, phase, fault } of casesOf(faults)) {
-        const observation = observe(phase, world, key, fault.platform ?? responding(200));
-        observation.catch(() => undefined);
-        seen.set(key, observation);
-      }
+      await Promise.all(
+        adapters.map(async (adapter) => {
+          const world = await World.start({ ...(typeof options === "function" ? await options() : options), adapter });
+          const seen: Scene["seen"] = new Map();
+          scenes.set(adapter, { world, seen });
+          for (const { key, phase, fault } of casesOf(faults)) {
+            const observation = observe(phase, world, key, fault.platform ?? responding(200));
+            observation.catch(() => undefined);
+            seen.set(key, observation);
+          }
+        }),
+      );
     });
-    after(() => world?.close());
+    after(async () => {
+      for (const { world } of scenes.values()) await world.close();
+    });
 
-    for (const { key, phase, fault, expected } of casesOf(faults)) {
-      it(titled(fault.row, fault.fault, phase, inWords(expected)), async () => {
-        const observation = (await seen.get(key)) as Observation;
-        hold(phase, key, observation, expected);
-        // A counter reset reads before it resets, and each has a deadline of its own.
-        const deadlines = phase === "counter reset" ? 2 : 1;
-        const limit = deadlines * world.deadlineSeconds * 1000 + slack;
-        assert.ok(observation.milliseconds < limit, `finished after ${observation.milliseconds} ms`);
-        const { result } = observation;
-        const shown = JSON.stringify([result.kind === "done" ? "" : result.message, world.host.stderr]);
-        for (const secret of forbidden) assert.ok(!shown.includes(secret), `a secret is shown: ${shown}`);
-        const repeats = isReset(phase) && !["fails", "retriedThenFails"].includes(expected.kind);
-        if (repeats) await holdRepeat(world, phase, key, observation);
-      });
+    for (const adapter of adapters) {
+      for (const { key, phase, fault, expected } of casesOf(faults)) {
+        it(titled(fault.row, fault.fault, phase, inWords(expected), adapter), async () => {
+          const { world, seen } = sceneOf(adapter);
+          const observation = (await seen.get(key)) as Observation;
+          hold(phase, key, adapter, observation, expected);
+          // A counter reset reads before it resets, and each has a deadline of its own.
+          const deadlines = phase === "counter reset" ? 2 : 1;
+          const limit = deadlines * world.deadlineSeconds * 1000 + slack;
+          assert.ok(observation.milliseconds < limit, `finished after ${observation.milliseconds} ms`);
+          holdSecrets(world, observation);
+          const repeats = isReset(phase) && !["fails", "retriedThenFails"].includes(expected.kind);
+          if (repeats) await holdRepeat(world, phase, key, observation);
+        });
+      }
     }
-    for (const { title, test } of afterwards) it(title, () => test(world));
+    for (const adapter of adapters) {
+      for (const { title, test } of afterwards) it(titled(...title, adapter), () => test(sceneOf(adapter).world));
+    }
   });
+}
+
+/** No secret is in what the process printed or logged, or in what it returned without a mark. */
+function holdSecrets({ host }: World, { result }: Observation): void {
+  const shown = [JSON.stringify(withoutSecrets(result)), host.stderr, host.engine.received].join("\n");
+  assert.deepEqual(leaksOf(shown, canaries), []);
+  assert.doesNotMatch(shown, newCredential);
 }
 
 /** An engine that repeats the call in the same run gets the same result, and nothing is sent. */

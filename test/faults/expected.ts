@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { type Result } from "../support/host";
+import { type Adapter, type Result } from "../support/host";
 import { expectKind } from "../support/results";
 import { type Properties, revealed, secretNames } from "../support/wire";
-import { formerOutputs, type Observation, type Phase } from "./phases";
+import { formerOutputs, type Observation, type Phase, savedText } from "./phases";
 
 /** The expected outcome of a fault. */
 export interface Expected {
@@ -69,7 +69,8 @@ const unchanged: Record<Phase, RegExp> = {
 const advice = /(Check|Wait|Look at|Redirects are not followed|run again)[^.]*\.?/;
 
 /** Holds what was seen against what must be. */
-export function hold(phase: Phase, key: string, { result, requests }: Observation, expected: Expected): void {
+export function hold(phase: Phase, key: string, adapter: Adapter, seen: Observation, expected: Expected): void {
+  const { result, requests } = seen;
   assert.equal(requests, expected.sent, JSON.stringify(result));
   switch (expected.kind) {
     case "fails":
@@ -79,14 +80,14 @@ export function hold(phase: Phase, key: string, { result, requests }: Observatio
       return;
     }
     case "unconfirmed":
-      return holdUnconfirmed(phase, key, result, expected);
+      return holdUnconfirmed(phase, key, adapter, result, expected);
     case "succeedsWithProblems":
     case "succeeds":
       return holdDone(phase, result, expected);
   }
 }
 
-function holdUnconfirmed(phase: Phase, key: string, result: Result, expected: Expected): void {
+function holdUnconfirmed(phase: Phase, key: string, adapter: Adapter, result: Result, expected: Expected): void {
   const { id, outs, message } = expectKind("init error", result);
   assert.equal(id, key);
   for (const pattern of [/may have been changed/, /The next `up` sends one more reset/, advice, ...expected.says]) {
@@ -94,9 +95,9 @@ function holdUnconfirmed(phase: Phase, key: string, result: Result, expected: Ex
   }
   const { attemptedTrigger, ...rest } = revealed(outs);
   assert.equal(typeof attemptedTrigger, "string");
-  const { __provider, ...former } = formerOutputs(key);
-  const kept = phase === "update" ? former : { databaseId: key, rotationCount: 0 };
-  assert.deepEqual(rest, { ...kept, __provider, outcome: "unknown", unconfirmedResets: 1 });
+  const created = { databaseId: key, rotationCount: 0, ...savedText(adapter) };
+  const kept = phase === "update" ? formerOutputs(key, adapter) : created;
+  assert.deepEqual(rest, { ...kept, outcome: "unknown", unconfirmedResets: 1 });
   const secrets =
     phase === "update" ? ["appliedTrigger", "attemptedTrigger", "password", "restToken"] : ["attemptedTrigger"];
   assert.deepEqual(secretNames(outs), secrets);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { brotliCompressSync, gzipSync } from "node:zlib";
+import { adapters } from "../support/host";
 import { compressed } from "./behaviours";
 import { describeFaults } from "./describeFaults";
 import { unusable } from "./expected";
@@ -34,14 +35,14 @@ describeFaults(
   ],
   [
     {
-      title: "17 · endless body · connection · is cut",
+      title: [17, "endless body", "connection", "is cut"],
       test: () => {
-        assert.equal(sent.length, 4);
+        assert.equal(sent.length, 4 * adapters.length);
         for (const bytes of sent) assert.ok(bytes < 64 * mebibyte, `${bytes} bytes were taken`);
       },
     },
     {
-      title: "18 · bombs · memory · bounded, all of them at once",
+      title: [18, "bombs", "memory", "bounded, all of them at once"],
       test: ({ host }) => {
         const file = `/proc/${host.pid}/status`;
         // Only Linux reports the peak memory of another process.

@@ -1,5 +1,5 @@
 import { markTrigger } from "../../provider/rotation/trigger";
-import { type Result } from "../support/host";
+import { type Adapter, providerTexts, type Result } from "../support/host";
 import { counterReset, rotation } from "../support/resources";
 import { type Properties } from "../support/wire";
 import { type Behaviour } from "./rawServer";
@@ -18,8 +18,8 @@ export interface Observation {
 
 const formerMark = markTrigger({ version: "1" });
 
-/** What an earlier reset by version "1" left in the state, secrets in plain. */
-export function formerOutputs(databaseId: string): Properties {
+/** What the adapter left in the state of an earlier reset by version "1", secrets in plain. */
+export function formerOutputs(databaseId: string, adapter: Adapter): Properties {
   return {
     databaseId,
     record: { databaseId, databaseName: "former" },
@@ -32,8 +32,13 @@ export function formerOutputs(databaseId: string): Properties {
     rotationCount: 3,
     rotationReason: "trigger",
     appliedTrigger: formerMark,
-    __provider: rotation(databaseId).__provider,
+    ...savedText(adapter),
   };
+}
+
+/** The dynamic provider's text, which only that adapter saves. */
+export function savedText(adapter: Adapter): Properties {
+  return adapter === "dynamic" ? { __provider: providerTexts.passwordRotation } : {};
 }
 
 /** Lets the platform behave so towards one key, and does with it what the phase does. */
@@ -45,18 +50,16 @@ export async function observe(phase: Phase, world: World, key: string, platform:
   return { result, requests: world.server.count(method, key), milliseconds: performance.now() - start };
 }
 
-export async function act(phase: Phase, { host, flowControl }: World, key: string): Promise<Result> {
+export async function act(phase: Phase, world: World, key: string): Promise<Result> {
+  const { host } = world;
   switch (phase) {
     case "create":
       return host.create(rotation(key, { version: "2" }));
     case "update":
-      return host.update(key, formerOutputs(key), rotation(key, { version: "2" }));
+      return host.update(key, formerOutputs(key, host.adapter), rotation(key, { version: "2" }));
     case "counter reset":
       return host.create(counterReset(key, { version: "1" }));
     case "read":
-      return flowControl.get(key).then(
-        (read): Result => ({ kind: "done", id: key, outs: { ...read } }),
-        (error: Error): Result => ({ kind: "failed", message: error.message }),
-      );
+      return world.read(key);
   }
 }

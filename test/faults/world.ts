@@ -1,7 +1,7 @@
 import { PlatformClient } from "../../provider/api/platformClient";
 import { type FlowControl } from "../../provider/api/flowControl";
 import { Settings } from "../../provider/settings";
-import { configuration, Host, type HostOptions } from "../support/host";
+import { configuration, Host, type HostOptions, type Result } from "../support/host";
 import { type LookupAnswer, patchLookup, preloadOf } from "./nameService";
 import { bodyOf } from "./platformBodies";
 import { RawServer, type ServerOptions } from "./rawServer";
@@ -12,20 +12,18 @@ const credentials = {
   queueToken: "canary-queue-token",
 };
 
-/** In whatever form a message could show a secret. */
-const encoded = Buffer.from(`${credentials.username}:${credentials.password}`).toString("base64");
-export const forbidden = [
-  credentials.password,
-  credentials.queueToken,
-  encoded,
-  "former-password",
-  "former-token",
-  "canary-proxy-password",
-];
+/** What no adapter may show, in any form. */
+export const canaries = {
+  "management password": credentials.password,
+  "queue token": credentials.queueToken,
+  "former password": "former-password",
+  "former token": "former-token",
+  "proxy password": "canary-proxy-password",
+};
 
 type SettingValues = Record<string, string | number | undefined>;
 
-export interface WorldOptions extends Pick<HostOptions, "preload"> {
+export interface WorldOptions extends Pick<HostOptions, "adapter" | "preload"> {
   readonly server?: Partial<ServerOptions>;
   /** Settings in addition to the addresses and credentials, or instead of them. */
   readonly settings?: (server: RawServer) => SettingValues | Promise<SettingValues>;
@@ -37,18 +35,17 @@ export interface WorldOptions extends Pick<HostOptions, "preload"> {
   readonly close?: () => Promise<void>;
 }
 
-/** A platform, a provider host that was told of it, and a program that reads from it. */
+/** A platform, the process of an adapter that is configured for it, and a program that reads from it. */
 export class World {
   private constructor(
     readonly server: RawServer,
     readonly host: Host,
-    /** As a program's data sources use it, in their own process. */
-    readonly flowControl: FlowControl,
+    private readonly flowControl: FlowControl,
     readonly deadlineSeconds: number,
     private readonly closeMore: () => Promise<void>,
   ) {}
 
-  static async start({ deadlineSeconds = 4, ...options }: WorldOptions = {}): Promise<World> {
+  static async start({ adapter, deadlineSeconds = 4, ...options }: WorldOptions = {}): Promise<World> {
     const server = await RawServer.start({ bodyOf, ...options.server });
     const url = `${options.server?.tls ? "https" : "http"}://127.0.0.1:${server.port}`;
     const settings: SettingValues = {
@@ -60,14 +57,23 @@ export class World {
       ...(await options.settings?.(server)),
     };
     const preload = [options.preload, options.lookup && preloadOf(options.lookup)].filter(Boolean).join("\n");
-    const host = await Host.start({ config: configuration(settings), preload, patience: 120_000 });
-    const restore = options.lookup ? patchLookup(options.lookup) : undefined;
+    const host = await Host.start({ adapter, config: configuration(settings), preload, patience: 120_000 });
+    const restore = options.lookup && host.adapter === "dynamic" ? patchLookup(options.lookup) : undefined;
     const lookup = (name: string) => (settings[name] === undefined ? undefined : String(settings[name]));
     const { flowControl } = new PlatformClient(new Settings(lookup));
     return new World(server, host, flowControl, deadlineSeconds, async () => {
       restore?.();
       await options.close?.();
     });
+  }
+
+  /** Reads a flow-control key: the dynamic adapter has no functions, so a program reads in its own process. */
+  read(key: string): Promise<Result> {
+    if (this.host.adapter === "plugin") return this.host.invoke("getFlowControlKey", { flowControlKey: key });
+    return this.flowControl.get(key).then(
+      (read): Result => ({ kind: "done", id: "", outs: { ...read } }),
+      (error: Error): Result => ({ kind: "failed", message: error.message }),
+    );
   }
 
   async close(): Promise<void> {

@@ -1,12 +1,14 @@
 import { createServer, type ServerHttp2Session } from "node:http2";
 import { type AddressInfo } from "node:net";
 
-/** What a provider host knows of its engine: a gRPC server that responds to every call with "unimplemented". */
+/** What an adapter knows of its engine: a gRPC server that responds to every call with "unimplemented". */
 export class EngineListener {
   readonly #sessions = new Set<ServerHttp2Session>();
   readonly #server = createServer();
   /** Calls so far. */
   calls = 0;
+  /** All bytes of the calls so far: the texts in them are readable. */
+  received = "";
   /** Connections so far. */
   connections = 0;
 
@@ -20,6 +22,7 @@ export class EngineListener {
     });
     this.#server.on("stream", (stream) => {
       this.calls++;
+      stream.on("data", (bytes: Buffer) => (this.received += bytes.toString("latin1")));
       stream.respond({ ":status": 200, "content-type": "application/grpc", "grpc-status": "12" }, { endStream: true });
     });
   }

@@ -1,12 +1,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { Client, credentials, Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import { ResourceProviderService } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { Status } from "@pulumi/pulumi/proto/status_pb";
 import { EngineListener } from "./engineListener";
+import { defaultProvider, urnOf } from "./urns";
 import { fromStruct, type Properties, secret, toStruct } from "./wire";
 
 export const projectRoot = resolve(__dirname, "../..");
@@ -19,11 +20,19 @@ export const providerTexts = {
   flowControlReset: 'exports.handler=()=>require("pulumi-rekey/provider").flowControlReset',
 };
 
+/** How an engine reaches the provider: by Pulumi's dynamic provider host, or by the native plugin. */
+export type Adapter = "dynamic" | "plugin";
+export const adapters: readonly Adapter[] = ["dynamic", "plugin"];
+
 export interface HostOptions {
+  /** Default: dynamic. */
+  readonly adapter?: Adapter | undefined;
+  /** URN of the provider resource that the plugin serves. Default: that of the default provider. */
+  readonly provider?: string | undefined;
   /** Configuration under full names (`rekey:baseUrl`); `secret(…)` marks what is one. */
   readonly config?: Properties;
   readonly env?: NodeJS.ProcessEnv;
-  /** Folder that the host runs in, and whose `@pulumi/pulumi` it is. Default: this project. */
+  /** Folder that the host runs in, and whose `@pulumi/pulumi` a dynamic one is. Default: this project. */
   readonly cwd?: string;
   /** JavaScript (a module) that runs in the host process before anything else. */
   readonly preload?: string;
@@ -56,15 +65,18 @@ export interface CheckResult {
   readonly failures: { property: string; reason: string }[];
 }
 
-const urn = "urn:pulumi:test::test::pulumi-nodejs:dynamic/rekey:Any::any";
 const running = new Set<ChildProcess>();
 process.once("exit", () => running.forEach((child) => child.kill("SIGKILL")));
 
-/** A real dynamic provider host process, called as an engine calls it. Inputs must hold `__provider`. */
+/**
+ * A real process of an adapter, called as an engine calls it. Inputs must hold `__provider`: the plugin gets the type
+ * that belongs to it, and not the text.
+ */
 export class Host {
   #errors = "";
 
   private constructor(
+    readonly adapter: Adapter,
     readonly engine: EngineListener,
     private readonly child: ChildProcess,
     private readonly client: Client,
@@ -72,6 +84,8 @@ export class Host {
   ) {}
 
   static async start({
+    adapter = "dynamic",
+    provider = defaultProvider,
     config = {},
     env,
     cwd = projectRoot,
@@ -79,7 +93,10 @@ export class Host {
     patience = 30_000,
   }: HostOptions = {}): Promise<Host> {
     const engine = await EngineListener.start();
-    const entry = require.resolve("@pulumi/pulumi/cmd/dynamic-provider/index.js", { paths: [cwd] });
+    const entry =
+      adapter === "plugin"
+        ? join(projectRoot, "dist/provider/plugin/main.js")
+        : require.resolve("@pulumi/pulumi/cmd/dynamic-provider/index.js", { paths: [cwd] });
     const loaded = !preload ? [] : ["--import", `data:text/javascript,${encodeURIComponent(preload)}`];
     const child = spawn(process.execPath, [...loaded, entry, engine.address], {
       cwd,
@@ -95,10 +112,11 @@ export class Host {
       "grpc.max_receive_message_length": -1,
       "grpc.max_send_message_length": -1,
     });
-    const host = new Host(engine, child, client, patience);
+    const host = new Host(adapter, engine, child, client, patience);
     child.stderr.setEncoding("utf8").on("data", (text: string) => (host.#errors += text));
     const request = new messages.ConfigureRequest().setAcceptsecrets(true).setSendsOldInputs(true);
-    request.setArgs(toStruct(config));
+    if (adapter === "dynamic") request.setArgs(toStruct(config));
+    else request.setUrn(provider).setId("provider-id").setArgs(toStruct(shortNames(config)));
     await host.#call(ResourceProviderService.configure, request);
     return host;
   }
@@ -112,8 +130,10 @@ export class Host {
     return this.child.pid ?? 0;
   }
 
-  async check(news: Properties, olds: Properties = {}): Promise<CheckResult> {
-    const request = new messages.CheckRequest().setUrn(urn).setOlds(toStruct(olds)).setNews(toStruct(news));
+  /** @param name of the resource, in its URN */
+  async check(inputs: Properties, olds: Properties = {}, name?: string): Promise<CheckResult> {
+    const { urn, news } = this.#address(inputs, name);
+    const request = new messages.CheckRequest().setUrn(urn).setOlds(toStruct(olds)).setNews(news);
     const response = await this.#call(ResourceProviderService.check, request);
     return {
       inputs: fromStruct(response.getInputs()),
@@ -121,8 +141,9 @@ export class Host {
     };
   }
 
-  async diff(id: string, olds: Properties, news: Properties): Promise<DiffResult> {
-    const request = new messages.DiffRequest().setUrn(urn).setId(id).setOlds(toStruct(olds)).setNews(toStruct(news));
+  async diff(id: string, olds: Properties, inputs: Properties): Promise<DiffResult> {
+    const { urn, news } = this.#address(inputs);
+    const request = new messages.DiffRequest().setUrn(urn).setId(id).setOlds(toStruct(olds)).setNews(news);
     const response = await this.#call(ResourceProviderService.diff, request);
     const { DIFF_NONE, DIFF_SOME } = messages.DiffResponse.DiffChanges;
     const changes = response.getChanges();
@@ -133,24 +154,38 @@ export class Host {
   }
 
   create(inputs: Properties): Promise<Result> {
-    const request = new messages.CreateRequest().setUrn(urn).setProperties(toStruct(inputs));
+    const { urn, news } = this.#address(inputs);
+    const request = new messages.CreateRequest().setUrn(urn).setProperties(news);
     return resultOf(this.#call(ResourceProviderService.create, request), (response) => response.getId());
   }
 
   /** @param olds the saved outputs, secrets in plain */
-  update(id: string, olds: Properties, news: Properties): Promise<Result> {
-    const request = new messages.UpdateRequest().setUrn(urn).setId(id).setOlds(toStruct(olds)).setNews(toStruct(news));
+  update(id: string, olds: Properties, inputs: Properties): Promise<Result> {
+    const { urn, news } = this.#address(inputs);
+    const request = new messages.UpdateRequest().setUrn(urn).setId(id).setOlds(toStruct(olds)).setNews(news);
     return resultOf(this.#call(ResourceProviderService.update, request), () => id);
+  }
+
+  /** Calls a function of the plugin. */
+  async invoke(name: string, args: Properties): Promise<Result> {
+    const request = new messages.InvokeRequest().setTok(`rekey:index:${name}`).setArgs(toStruct(args));
+    const call = this.#call(ResourceProviderService.invoke, request);
+    return resultOf(
+      call.then((response) => ({ getProperties: () => response.getReturn() })),
+      () => "",
+    );
   }
 
   /** An empty id means that the resource is gone. */
   async read(id: string, properties: Properties): Promise<{ id: string; outs: Properties }> {
+    const { urn } = this.#address(properties);
     const request = new messages.ReadRequest().setUrn(urn).setId(id).setProperties(toStruct(properties));
     const response = await this.#call(ResourceProviderService.read, request);
     return { id: response.getId(), outs: fromStruct(response.getProperties()) };
   }
 
   async delete(id: string, properties: Properties): Promise<void> {
+    const { urn } = this.#address(properties);
     const request = new messages.DeleteRequest().setUrn(urn).setId(id).setProperties(toStruct(properties));
     await this.#call(ResourceProviderService.delete, request);
   }
@@ -163,6 +198,12 @@ export class Host {
       await gone;
     }
     await this.engine.close();
+  }
+
+  #address(properties: Properties, name?: string) {
+    if (this.adapter === "dynamic") return { urn: dynamicUrn, news: toStruct(properties) };
+    const { __provider, ...news } = properties;
+    return { urn: urnOf(typeOf(__provider), name), news: toStruct(news) };
   }
 
   #call<Request, Response>(method: Method<Request, Response>, request: Request): Promise<Response> {
@@ -193,6 +234,18 @@ export function configuration(settings: Record<string, string | number | undefin
       return [`rekey:${name}`, isOne ? secret(String(value)) : String(value)];
     }),
   );
+}
+
+const dynamicUrn = "urn:pulumi:test::test::pulumi-nodejs:dynamic/rekey:Any::any";
+
+/** The native type of a resource. The plugin refuses `Any`. */
+function typeOf(providerText: unknown): string {
+  const [name = "any"] = Object.entries(providerTexts).find(([, text]) => text === providerText) ?? [];
+  return name.replace(/^./, (first) => first.toUpperCase());
+}
+
+function shortNames(config: Properties): Properties {
+  return Object.fromEntries(Object.entries(config).map(([name, value]) => [name.replace("rekey:", ""), value]));
 }
 
 interface Method<Request, Response> {

@@ -1,15 +1,10 @@
 import { type Platform } from "../../local/platform/index";
 import { NotSentError, type RequestFacts } from "../../provider/api/errors";
 import { PluginService } from "../../provider/plugin/service";
+import { defaultProvider } from "./urns";
 import { secret, type Properties } from "./wire";
 
-/** The URN of a resource of the native provider. */
-export function urnOf(type: string, name = "it"): string {
-  return `urn:pulumi:test::project::rekey:index:${type}::${name}`;
-}
-
-export const defaultProvider = "urn:pulumi:test::project::pulumi:providers:rekey::default_0_1_0";
-export const explicitProvider = "urn:pulumi:test::project::pulumi:providers:rekey::second";
+export { defaultProvider, explicitProvider, urnOf } from "./urns";
 
 /** The settings of an account, as a provider gets them: secrets marked. */
 export function argsFor({ url, username, password, queueToken }: Platform): Properties {
