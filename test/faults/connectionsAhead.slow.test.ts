@@ -6,10 +6,10 @@ import { type Result } from "../support/host";
 import { rotation } from "../support/resources";
 import { expectKind, until } from "../support/results";
 import { caFile, certificate } from "./certificates";
-import { titled } from "./describeFaults";
+import { testRow } from "./describeFaults";
 import { Proxy } from "./proxy";
 import { type Behaviour, type Exchange, type ServerOptions } from "./rawServer";
-import { World } from "./world";
+import { type World, type WorldOptions } from "./world";
 
 const maxConcurrency = 4;
 /** Connections that are open at most: under way, ready, and being opened. */
@@ -17,22 +17,13 @@ const mostOpen = 4 * maxConcurrency;
 const plain = {};
 const secure = { tls: certificate("good") };
 
-describe("faults: connections opened ahead of resets", () => {
-  const ended: (() => Promise<unknown>)[] = [];
-  afterEach(async () => {
-    for (const end of ended.splice(0)) await end();
+describe("faults: connections opened ahead of resets", function () {
+  this.timeout(180_000);
+  const optionsOf = (server: Partial<ServerOptions>, settings: Record<string, string | number> = {}): WorldOptions => ({
+    server,
+    settings: () => ({ maxConcurrency, ...(server.tls && { caFile }), ...settings }),
+    deadlineSeconds: 60,
   });
-
-  async function start(server: Partial<ServerOptions>, settings: Record<string, string | number> = {}): Promise<World> {
-    const tls = server.tls && { caFile };
-    const world = await World.start({
-      server,
-      settings: () => ({ maxConcurrency, ...tls, ...settings }),
-      deadlineSeconds: 60,
-    });
-    ended.push(() => world.close());
-    return world;
-  }
 
   const resetAll = ({ host }: World, count: number): Promise<Result[]> =>
     Promise.all(Array.from({ length: count }, (_, nth) => host.create(rotation(`db-${nth}`))));
@@ -56,25 +47,28 @@ describe("faults: connections opened ahead of resets", () => {
   }
 
   for (const [kind, platform] of Object.entries({ http: plain, TLS: secure })) {
-    it(titled(8, `connections opened ahead close while ready (${kind})`, "create", "passes; 1 sent"), async () => {
-      const sockets: Socket[] = [];
-      const world = await start({ ...platform, onConnection: (socket) => void sockets.push(socket) });
-      const { results, release } = await heldResets(world, 40);
-      for (const socket of sockets.slice(maxConcurrency)) socket.destroy();
-      await until(() => world.server.open === maxConcurrency);
-      release();
-      expectAllDone(await results, world);
-    });
+    testRow(
+      [8, `connections opened ahead close while ready (${kind})`, "create", "passes; 1 sent"],
+      async ({ start }) => {
+        const sockets: Socket[] = [];
+        const world = await start(optionsOf({ ...platform, onConnection: (socket) => void sockets.push(socket) }));
+        const { results, release } = await heldResets(world, 40);
+        for (const socket of sockets.slice(maxConcurrency)) socket.destroy();
+        await until(() => world.server.open === maxConcurrency);
+        release();
+        expectAllDone(await results, world);
+      },
+    );
 
-    it(
-      titled(
+    testRow(
+      [
         8,
         `a connection opened ahead closes as the request is written (${kind})`,
         "create",
         "may have been applied: saved by an init error; 1 sent",
-      ),
-      async () => {
-        const world = await start(platform);
+      ],
+      async ({ start }) => {
+        const world = await start(optionsOf(platform));
         const { server } = world;
         const { results, release } = await heldResets(world, 40);
         let struck: string | undefined;
@@ -91,15 +85,10 @@ describe("faults: connections opened ahead of resets", () => {
       },
     );
 
-    it(
-      titled(
-        53,
-        `the engine is killed while connections are ready (${kind})`,
-        "create",
-        "only those in flight are sent",
-      ),
-      async () => {
-        const world = await start(platform);
+    testRow(
+      [53, `the engine is killed while connections are ready (${kind})`, "create", "only those in flight are sent"],
+      async ({ start }) => {
+        const world = await start(optionsOf(platform));
         const { results, release } = await heldResets(world, 40);
         await world.host.engine.close();
         // As long as the engine's last response counts, and the least that a timer can add.
@@ -119,18 +108,20 @@ describe("faults: connections opened ahead of resets", () => {
     );
   }
 
-  it(
-    titled(59, "the server closes connections that are unused for one second", "create", "passes; 1 sent"),
-    async () => {
+  testRow(
+    [59, "the server closes connections that are unused for one second", "create", "passes; 1 sent"],
+    async ({ start }) => {
       const world = await start(
-        {
-          onConnection: (socket) => {
-            const close = (): unknown => socket.bytesRead === 0 && socket.destroy();
-            // What has arrived is read first, however late the timer is.
-            setTimeout(() => setImmediate(close), 1000).unref();
+        optionsOf(
+          {
+            onConnection: (socket) => {
+              const close = (): unknown => socket.bytesRead === 0 && socket.destroy();
+              // What has arrived is read first, however late the timer is.
+              setTimeout(() => setImmediate(close), 1000).unref();
+            },
           },
-        },
-        { maxConcurrency: 8 },
+          { maxConcurrency: 8 },
+        ),
       );
       let nth = 0;
       // Now and then all are slow at once, so that connections are ready for longer than they may.
@@ -147,19 +138,22 @@ describe("faults: connections opened ahead of resets", () => {
       expectAllDone(results, world);
       assert.ok(world.server.connections > 1000, "some were thrown away unused");
     },
-  ).timeout(180_000);
+  );
 
-  it(titled(60, "the server limits connections, and closes those above", "create", "passes; 1 sent"), async () => {
-    let open = 0;
-    const onConnection = (socket: Socket): void => {
-      if (++open > maxConcurrency + 2) socket.destroy();
-      socket.once("close", () => open--);
-    };
-    const world = await start({ ...secure, onConnection });
-    expectAllDone(await resetAll(world, 100), world);
-  });
+  testRow(
+    [60, "the server limits connections, and closes those above", "create", "passes; 1 sent"],
+    async ({ start }) => {
+      let open = 0;
+      const onConnection = (socket: Socket): void => {
+        if (++open > maxConcurrency + 2) socket.destroy();
+        socket.once("close", () => open--);
+      };
+      const world = await start(optionsOf({ ...secure, onConnection }));
+      expectAllDone(await resetAll(world, 100), world);
+    },
+  );
 
-  it(titled(61, "connections above a limit are half-open", "create", "passes; 1 sent"), async () => {
+  testRow([61, "connections above a limit are half-open", "create", "passes; 1 sent"], async ({ start, closes }) => {
     let accepted = 0;
     let open = 0;
     const onConnection = (socket: Socket): void => {
@@ -170,15 +164,16 @@ describe("faults: connections opened ahead of resets", () => {
     let allowed = 0;
     let last = Promise.resolve();
     const isFree = (): boolean => accepted === allowed && open < maxConcurrency;
-    const proxy = await Proxy.start({
-      beforeOpening: () =>
-        (last = last.then(async () => {
-          await until(isFree);
-          allowed++;
-        })),
-    });
-    ended.push(() => proxy.close());
-    const world = await start({ ...secure, onConnection }, { proxy: `http://127.0.0.1:${proxy.port}` });
+    const proxy = closes(
+      await Proxy.start({
+        beforeOpening: () =>
+          (last = last.then(async () => {
+            await until(isFree);
+            allowed++;
+          })),
+      }),
+    );
+    const world = await start(optionsOf({ ...secure, onConnection }, { proxy: `http://127.0.0.1:${proxy.port}` }));
     expectAllDone(await resetAll(world, 100), world);
   });
 });

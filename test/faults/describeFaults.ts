@@ -32,7 +32,7 @@ export const titled = (row: number, fault: string, phase: string, result: string
   [row, fault, phase, result, ...(adapter === "plugin" ? [adapter] : [])].join(" · ");
 
 /** The parts of a title. */
-type Titled = readonly [row: number, fault: string, phase: string, result: string];
+export type Titled = readonly [row: number, fault: string, phase: string, result: string];
 
 /** A further test of a world, once all its faults were observed. */
 export interface Afterwards {
@@ -96,6 +96,44 @@ export function describeFaults(
       for (const { title, test } of afterwards) it(titled(...title, adapter), () => test(sceneOf(adapter).world));
     }
   });
+}
+
+/** What a test of a row works with. All of it ends with the test. */
+export interface Stage {
+  readonly adapter: Adapter;
+  readonly start: (options?: WorldOptions) => Promise<World>;
+  /** Closes this at the end, before what was started earlier. */
+  readonly closes: <T extends { close(): Promise<unknown> }>(one: T) => T;
+}
+
+/** Tests a row with each adapter, all at once: most of the time is waiting. */
+export function testRow(title: Titled, test: (stage: Stage) => Promise<void>, on = adapters): void {
+  const runs = new Map<Adapter, Promise<void>>();
+  const run = (adapter: Adapter): Promise<void> => {
+    const running = runs.get(adapter) ?? onStage(adapter, test);
+    running.catch(() => undefined);
+    runs.set(adapter, running);
+    return running;
+  };
+  for (const adapter of on) {
+    it(titled(...title, adapter), () => {
+      for (const each of on) void run(each);
+      return run(adapter);
+    });
+  }
+}
+
+async function onStage(adapter: Adapter, test: (stage: Stage) => Promise<void>): Promise<void> {
+  const open: { close(): Promise<unknown> }[] = [];
+  const closes: Stage["closes"] = (one) => {
+    open.push(one);
+    return one;
+  };
+  try {
+    await test({ adapter, closes, start: async (options) => closes(await World.start({ ...options, adapter })) });
+  } finally {
+    for (const one of open.reverse()) await one.close();
+  }
 }
 
 /** No secret is in what the process printed or logged, or in what it returned without a mark. */

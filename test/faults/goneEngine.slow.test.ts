@@ -3,9 +3,9 @@ import { EngineListener } from "../support/engineListener";
 import { rotation } from "../support/resources";
 import { expectKind, until } from "../support/results";
 import { caFile, certificate } from "./certificates";
-import { titled } from "./describeFaults";
+import { testRow } from "./describeFaults";
 import { Proxy } from "./proxy";
-import { World, type WorldOptions } from "./world";
+import { type WorldOptions } from "./world";
 
 const count = 50;
 const secure: WorldOptions = { server: { tls: certificate("good") }, settings: () => ({ caFile }) };
@@ -21,30 +21,26 @@ const rows = [
 describe("faults: the engine is gone when a connection is ready", () => {
   for (const [platform, { concurrency, server: serverOptions = {}, settings }] of Object.entries(platforms)) {
     for (const { row, fault, successor } of rows) {
-      it(titled(row, `${fault} (${platform})`, "create", "fails, state kept; 0 sent"), async () => {
+      testRow([row, `${fault} (${platform})`, "create", "fails, state kept; 0 sent"], async ({ start, closes }) => {
         let connect = (): void => undefined;
         const held = new Promise<void>((resolve) => (connect = resolve));
-        const proxy = await Proxy.start({ beforeOpening: () => held });
+        const proxy = closes(await Proxy.start({ beforeOpening: () => held }));
         const more = { proxy: `http://127.0.0.1:${proxy.port}`, maxConcurrency: concurrency };
-        const world = await World.start({
+        const { host, server } = await start({
           server: serverOptions,
           settings: async (server) => ({ ...(await settings?.(server)), ...more }),
           deadlineSeconds: 60,
         });
-        const { host, server } = world;
         const results = Array.from({ length: count }, (_, nth) => host.create(rotation(`db-${nth}`)));
         // The connections of those under way, and those opened ahead of the others.
         await until(() => proxy.heads.length === count);
         await host.engine.close();
-        const other = successor ? await EngineListener.start(host.engine.port) : undefined;
+        if (successor) closes(await EngineListener.start(host.engine.port));
         connect();
         for (const result of await Promise.all(results)) {
           assert.match(expectKind("failed", result).message, /engine.*ended.*not changed: nothing was sent/s);
         }
         assert.equal(server.requests.length, 0);
-        await world.close();
-        await other?.close();
-        await proxy.close();
       });
     }
   }

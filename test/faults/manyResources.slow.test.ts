@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { rotation } from "../support/resources";
 import { expectKind } from "../support/results";
-import { titled } from "./describeFaults";
-import { World } from "./world";
+import { testRow } from "./describeFaults";
 
 /** The platform's window; a second when REKEY_TEST_SLOW is set, which takes two minutes. */
 const window = process.env["REKEY_TEST_SLOW"] ? 1_000 : 50;
@@ -20,33 +19,34 @@ function limiter(): () => boolean {
   };
 }
 
-for (const [count, paced] of [
-  [1_000, true],
-  [100, false],
-] as const) {
-  const fault = `${count} resources, 10 requests a window`;
-  const how = paced ? "with rekey:requestsPerSecond" : "held back by Retry-After alone";
-  it(titled(50, fault, "create", `all done, none lost; ${how}`), async function () {
-    this.timeout(300_000);
-    const perSecond = (allowed * 1000 * 0.9) / window;
-    const world = await World.start({
-      deadlineSeconds: 60,
-      settings: () => ({ maxConcurrency: 8, ...(paced && { requestsPerSecond: perSecond }) }),
-    });
-    const lets = limiter();
-    const applied = new Map<string, number>();
-    const ids = Array.from({ length: count }, (_, nth) => `db-${nth}`);
-    for (const id of ids) {
-      world.server.behave("POST", id, ({ answer }) => {
-        if (!lets()) return answer(429, { "retry-after": String(Math.ceil(window / 1000)) }, "{}");
-        applied.set(id, (applied.get(id) ?? 0) + 1);
-        answer(200);
+describe("faults: many resources", function () {
+  this.timeout(300_000);
+  for (const [count, paced] of [
+    [1_000, true],
+    [100, false],
+  ] as const) {
+    const fault = `${count} resources, 10 requests a window`;
+    const how = paced ? "with rekey:requestsPerSecond" : "held back by Retry-After alone";
+    testRow([50, fault, "create", `all done, none lost; ${how}`], async ({ start }) => {
+      const perSecond = (allowed * 1000 * 0.9) / window;
+      const world = await start({
+        deadlineSeconds: 60,
+        settings: () => ({ maxConcurrency: 8, ...(paced && { requestsPerSecond: perSecond }) }),
       });
-    }
-    const results = await Promise.all(ids.map((id) => world.host.create(rotation(id))));
-    for (const result of results) expectKind("done", result);
-    assert.equal(applied.size, ids.length);
-    assert.ok([...applied.values()].every((times) => times === 1));
-    await world.close();
-  });
-}
+      const lets = limiter();
+      const applied = new Map<string, number>();
+      const ids = Array.from({ length: count }, (_, nth) => `db-${nth}`);
+      for (const id of ids) {
+        world.server.behave("POST", id, ({ answer }) => {
+          if (!lets()) return answer(429, { "retry-after": String(Math.ceil(window / 1000)) }, "{}");
+          applied.set(id, (applied.get(id) ?? 0) + 1);
+          answer(200);
+        });
+      }
+      const results = await Promise.all(ids.map((id) => world.host.create(rotation(id))));
+      for (const result of results) expectKind("done", result);
+      assert.equal(applied.size, ids.length);
+      assert.ok([...applied.values()].every((times) => times === 1));
+    });
+  }
+});

@@ -7,8 +7,7 @@ import { projectRoot } from "../support/host";
 import { rotation } from "../support/resources";
 import { expectKind } from "../support/results";
 import { revealed } from "../support/wire";
-import { titled } from "./describeFaults";
-import { World } from "./world";
+import { testRow, titled } from "./describeFaults";
 
 /** Breaks one of the host's own functions, after the platform has responded. */
 const broken = (code: string): string => `
@@ -22,31 +21,35 @@ Databases.prototype.resetPassword = async function (id) {
 };`;
 
 describe("faults: our own code", () => {
-  let world: World;
-  afterEach(() => world.close());
   const version1 = rotation("db", { version: "1" });
-  const create = async (code: string) => {
-    world = await World.start({ preload: broken(code) });
-    return world.host.create(version1);
-  };
 
-  it(titled(36, "undefined and a bigint in the outputs", "create", "succeeds, credentials kept; 1 sent"), async () => {
-    const strange = "record: { ...response.record, tls: undefined, port: 10n, later: [undefined, { x: 1n }] }";
-    const { outs } = expectKind("done", await create(`return { ...response, ${strange}, exactIntegers: undefined };`));
-    const { password, record } = revealed(outs);
-    assert.match(String(password), /^pw-/);
-    assert.equal((record as { port: unknown }).port, "10");
-  });
+  testRow(
+    [36, "undefined and a bigint in the outputs", "create", "succeeds, credentials kept; 1 sent"],
+    async ({ start }) => {
+      const strange = "record: { ...response.record, tls: undefined, port: 10n, later: [undefined, { x: 1n }] }";
+      const { host } = await start({
+        preload: broken(`return { ...response, ${strange}, exactIntegers: undefined };`),
+      });
+      const { outs } = expectKind("done", await host.create(version1));
+      const { password, record } = revealed(outs);
+      assert.match(String(password), /^pw-/);
+      assert.equal((record as { port: unknown }).port, "10");
+    },
+  );
 
   const object = "{ id: 'db', properties: { x: undefined } }";
   for (const thrown of ["undefined", "null", "'text'", "new TypeError('x of undefined')", object]) {
-    it(titled(36, `throw ${thrown}`, "create", "may have been applied: saved by an init error; 1 sent"), async () => {
-      const result = expectKind("init error", await create(`throw ${thrown};`));
-      assert.equal(result.outs.outcome, "unknown");
-      assert.match(result.message, /may have been changed/);
-      assert.deepEqual(await world.host.create(version1), result, "a repeated call sends nothing");
-      assert.equal(world.server.count("POST", "db"), 1);
-    });
+    testRow(
+      [36, `throw ${thrown}`, "create", "may have been applied: saved by an init error; 1 sent"],
+      async ({ start }) => {
+        const { host, server } = await start({ preload: broken(`throw ${thrown};`) });
+        const result = expectKind("init error", await host.create(version1));
+        assert.equal(result.outs.outcome, "unknown");
+        assert.match(result.message, /may have been changed/);
+        assert.deepEqual(await host.create(version1), result, "a repeated call sends nothing");
+        assert.equal(server.count("POST", "db"), 1);
+      },
+    );
   }
 });
 

@@ -116,7 +116,11 @@ export class Host {
     child.stderr.setEncoding("utf8").on("data", (text: string) => (host.#errors += text));
     const request = new messages.ConfigureRequest().setAcceptsecrets(true).setSendsOldInputs(true);
     if (adapter === "dynamic") request.setArgs(toStruct(config));
-    else request.setUrn(provider).setId("provider-id").setArgs(toStruct(shortNames(config)));
+    else
+      {request
+        .setUrn(provider)
+        .setId("provider-id")
+        .setArgs(toStruct(shortNames(config)));}
     await host.#call(ResourceProviderService.configure, request);
     return host;
   }
