@@ -115,12 +115,8 @@ export class Host {
     const host = new Host(adapter, engine, child, client, patience);
     child.stderr.setEncoding("utf8").on("data", (text: string) => (host.#errors += text));
     const request = new messages.ConfigureRequest().setAcceptsecrets(true).setSendsOldInputs(true);
-    if (adapter === "dynamic") request.setArgs(toStruct(config));
-    else
-      {request
-        .setUrn(provider)
-        .setId("provider-id")
-        .setArgs(toStruct(shortNames(config)));}
+    request.setArgs(toStruct(adapter === "plugin" ? shortNames(config) : config));
+    if (adapter === "plugin") request.setUrn(provider).setId("provider-id");
     await host.#call(ResourceProviderService.configure, request);
     return host;
   }
@@ -207,7 +203,7 @@ export class Host {
   #address(properties: Properties, name?: string) {
     if (this.adapter === "dynamic") return { urn: dynamicUrn, news: toStruct(properties) };
     const { __provider, ...news } = properties;
-    return { urn: urnOf(typeOf(__provider), name), news: toStruct(news) };
+    return { urn: urnOf(nativeTypes[String(__provider)] ?? "Any", name), news: toStruct(news) };
   }
 
   #call<Request, Response>(method: Method<Request, Response>, request: Request): Promise<Response> {
@@ -242,11 +238,12 @@ export function configuration(settings: Record<string, string | number | undefin
 
 const dynamicUrn = "urn:pulumi:test::test::pulumi-nodejs:dynamic/rekey:Any::any";
 
-/** The native type of a resource. The plugin refuses `Any`. */
-function typeOf(providerText: unknown): string {
-  const [name = "any"] = Object.entries(providerTexts).find(([, text]) => text === providerText) ?? [];
-  return name.replace(/^./, (first) => first.toUpperCase());
-}
+const nativeTypes: Readonly<Record<string, string>> = {
+  [providerTexts.passwordRotation]: "PasswordRotation",
+  [providerTexts.passwordRotationShard]: "PasswordRotationShard",
+  [providerTexts.passwordVerification]: "PasswordVerificationTargets",
+  [providerTexts.flowControlReset]: "FlowControlReset",
+};
 
 function shortNames(config: Properties): Properties {
   return Object.fromEntries(Object.entries(config).map(([name, value]) => [name.replace("rekey:", ""), value]));
