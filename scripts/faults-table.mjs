@@ -28,7 +28,7 @@ function run(script, ...args) {
   return spawnSync(process.execPath, [script, ...args], { cwd: root, stdio: ["ignore", "inherit", "inherit"] }).status;
 }
 
-/** The results of all tests of the table, whose titles are `row · fault · phase · result`. */
+/** The results of all tests of the table, whose titles are `row · fault · phase · result`, and `plugin` if it is its. */
 function runTable() {
   build();
   const folder = mkdtempSync(join(tmpdir(), "faults-"));
@@ -46,25 +46,31 @@ function runTable() {
   const [failed, waiting] = [titlesOf(failures), titlesOf(pending)];
   const isRow = ({ title }) => /^\d+ · /.test(title);
   const rows = tests.filter(isRow).map(({ title, fullTitle }) => {
-    const [row, fault, phase, result] = title.split(" · ");
+    const [row, fault, phase, result, adapter = "dynamic"] = title.split(" · ");
     const state = failed.has(fullTitle) ? "FAILED" : waiting.has(fullTitle) ? "not yet" : "ok";
-    return { row: Number(row), fault, phase, result, state };
+    return { row: Number(row), fault, phase, result, adapter, state };
   });
   return { rows, failures };
 }
 
-/** Combines phases with the same result into one line. */
+/** Combines the adapters of a phase, then phases with the same result, into one line. */
 function linesOf(rows) {
+  const tests = new Map();
+  for (const { row, fault, phase, result, adapter, state } of rows) {
+    for (const one of phase.split(", ")) {
+      const key = JSON.stringify([row, fault, one, result]);
+      const test = tests.get(key) ?? { row, fault, phase: one, result, dynamic: "–", plugin: "–" };
+      tests.set(key, { ...test, [adapter]: state });
+    }
+  }
   const lines = new Map();
-  for (const { row, fault, phase, result, state } of rows) {
-    const key = JSON.stringify([row, fault, result, state]);
-    const line = lines.get(key) ?? { row, fault, result, state, phases: new Set() };
-    lines.set(key, line);
-    for (const one of phase.split(", ")) line.phases.add(one);
+  for (const { phase, ...facts } of tests.values()) {
+    const key = JSON.stringify(facts);
+    lines.set(key, { ...facts, phases: [...(lines.get(key)?.phases ?? []), phase] });
   }
   const order = (phase) => (phases.indexOf(phase) + phases.length + 1) % (phases.length + 1);
   return [...lines.values()]
-    .map((line) => ({ ...line, phase: [...line.phases].sort((a, b) => order(a) - order(b)).join(", ") }))
+    .map((line) => ({ ...line, phase: line.phases.sort((a, b) => order(a) - order(b)).join(", ") }))
     .sort((a, b) => a.row - b.row || compare(a.fault, b.fault) || compare(a.phase, b.phase));
 }
 
@@ -77,11 +83,13 @@ function sectionsOf(lines) {
   return [...sections].flatMap(([first, title], index) => [
     `## ${title}`,
     "",
-    "| # | fault | phase | what happens | test |",
-    "| --- | --- | --- | --- | --- |",
+    "| # | fault | phase | what happens | dynamic | plugin |",
+    "| --- | --- | --- | --- | --- | --- |",
     ...lines
       .filter(({ row }) => row >= first && row < starts[index + 1])
-      .map(({ row, fault, phase, result, state }) => `| ${[row, fault, phase, result, state].join(" | ")} |`),
+      .map(({ row, fault, phase, result, dynamic, plugin }) => {
+        return `| ${[row, fault, phase, result, dynamic, plugin].join(" | ")} |`;
+      }),
     "",
   ]);
 }
@@ -95,8 +103,9 @@ function documentOf(lines) {
     "",
     "# Faults and their results",
     "",
-    "Each line is a test over real sockets, through Pulumi's own dynamic provider host. The phase `read` is a data source, which needs no host.",
-    "*Sent* is the number of requests that reached the platform. *Not yet* marks a fault without a test.",
+    "Each line is a test over real sockets: *dynamic* through Pulumi's own dynamic provider host, *plugin* through the process of the native plugin. The",
+    "same code tests both. The phase `read` is a data source, which a program without the plugin reads itself. *Sent* is the number of requests that",
+    "reached the platform. *Not yet* marks a fault without a test; – means that the test runs with the other adapter only.",
     "",
     ...contents,
     "",
@@ -106,8 +115,8 @@ function documentOf(lines) {
 
 const { rows, failures } = runTable();
 const lines = linesOf(rows);
-for (const { row, fault, phase, result, state } of lines) {
-  console.log(`${state.padEnd(7)} ${String(row).padStart(2)}  ${fault} · ${phase} · ${result}`);
+for (const { row, fault, phase, result, dynamic, plugin } of lines) {
+  console.log(`${dynamic.padEnd(7)} ${plugin.padEnd(7)} ${String(row).padStart(2)}  ${fault} · ${phase} · ${result}`);
 }
 for (const { fullTitle, err } of failures) console.error(`\nFAILED: ${fullTitle}\n${err.message}`);
 const shown = new Set(rows.map(({ row }) => row));

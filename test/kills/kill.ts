@@ -1,10 +1,11 @@
 import fc from "fast-check";
 import { type Point } from "../model/real/gate";
 import { type Victim } from "../support/engineProcess";
+import { type Subject } from "./subject";
 
 /** A `kill -9` in the middle of an `up`; in plain data. */
 export interface Kill {
-  /** Whether the 50 resources are to be created, or have a new version each. */
+  /** Whether the resources are to be created, or have a new version. */
   readonly from: "nothing" | "finished stack";
   readonly victim: Victim;
   readonly moment: Moment;
@@ -20,25 +21,25 @@ export interface Moment {
   readonly share?: number;
 }
 
-export const resources = 50;
+const momentOf = ({ ids }: Subject): fc.Arbitrary<Moment> =>
+  fc.oneof(
+    {
+      weight: 3,
+      arbitrary: fc.record({
+        request: fc.integer({ min: 1, max: ids.length }),
+        point: fc.constantFrom<Point>("arrived", "applied", "answered"),
+      }),
+    },
+    { weight: 2, arbitrary: fc.record({ change: fc.integer({ min: 1, max: 150 }) }) },
+    { weight: 1, arbitrary: fc.record({ share: fc.integer({ min: 0, max: 99 }).map((percent) => percent / 100) }) },
+  );
 
-const moment: fc.Arbitrary<Moment> = fc.oneof(
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      request: fc.integer({ min: 1, max: resources }),
-      point: fc.constantFrom<Point>("arrived", "applied", "answered"),
-    }),
-  },
-  { weight: 2, arbitrary: fc.record({ change: fc.integer({ min: 1, max: 150 }) }) },
-  { weight: 1, arbitrary: fc.record({ share: fc.integer({ min: 0, max: 99 }).map((percent) => percent / 100) }) },
-);
-
-export const kills: fc.Arbitrary<Kill> = fc.record({
-  from: fc.constantFrom<Kill["from"]>("nothing", "finished stack"),
-  victim: fc.constantFrom<Victim>("engine", "engine", "everyone", "host", "program"),
-  moment,
-});
+export const killsOf = (subject: Subject): fc.Arbitrary<Kill> =>
+  fc.record({
+    from: fc.constantFrom<Kill["from"]>("nothing", "finished stack"),
+    victim: fc.constantFrom<Victim>(...subject.victims),
+    moment: momentOf(subject),
+  });
 
 export function describeKill({ from, victim, moment: { request, point, change, share = 0 } }: Kill): string {
   const when =

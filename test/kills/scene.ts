@@ -1,9 +1,9 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, watch } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, watch } from "node:fs";
 import { gatedScene } from "../model/real/gate";
-import { localEngine, plainOutputs, resourceNamed, type StateResource } from "../support/engine";
-import { EngineProcess } from "../support/engineProcess";
-import { Project } from "../support/project";
-import { type Kill, type Moment, resources } from "./kill";
+import { plainOutputs, resourceNamed, type StateResource } from "../support/engine";
+import { EngineProcess, runEngine } from "../support/engineProcess";
+import { type Kill, type Moment } from "./kill";
+import { type Subject } from "./subject";
 
 /** A database in the state. */
 type Saved = ReturnType<typeof savedOf>;
@@ -24,30 +24,34 @@ export interface Up {
   readonly printed: string;
   /** Whether there was a process to kill. */
   readonly struck: boolean;
+  /** Requests that arrived after the kill: those in flight, and those that the engine's last response allowed. */
+  readonly late: number;
   /** The passwords that the program received, by database. The engine passes on only what it has saved. */
   readonly told: ReadonlyMap<string, string>;
 }
 
-const ids = Array.from({ length: resources }, (_, index) => `db-${index}`);
-
-const source = `
+const sourceOf = ({ ids, program }: Subject): string => `
 const { appendFileSync, readFileSync } = require("node:fs");
-const { PasswordRotation } = require("pulumi-rekey");
+const { PasswordRotation, PasswordRotationFleet } = require("pulumi-rekey");
+const ids = ${JSON.stringify(ids)};
 const version = readFileSync("version", "utf8");
-for (const databaseId of ${JSON.stringify(ids)})
-  new PasswordRotation(databaseId, { databaseId, version }).password.apply((password) =>
-    appendFileSync("told", databaseId + " " + password + "\\n"));`;
+const tell = (id, password) => appendFileSync("told", id + " " + password + "\\n");
+${program}`;
 
-/** A platform with 50 databases, a gate before it, a program that rotates them all, and the processes that run it. */
+/** A platform, a gate before it, a program that rotates all databases, and the processes that run it. */
 export class Scene {
   #version = 0;
   /** How long an undisturbed `up` takes. */
   #usualMs = 0;
 
-  private constructor(private readonly setting: Awaited<ReturnType<typeof gatedScene>>) {}
+  private constructor(
+    private readonly subject: Subject,
+    private readonly setting: Awaited<ReturnType<typeof gatedScene>>,
+  ) {}
 
-  static async start(): Promise<Scene> {
-    const started = new Scene(await gatedScene(new Project(source), ids));
+  static async start(subject: Subject): Promise<Scene> {
+    const started = new Scene(subject, await gatedScene(sourceOf(subject), subject.ids, subject.engine));
+    started.#keepEmptyState();
     await started.startOver();
     started.newVersion();
     const began = Date.now();
@@ -63,7 +67,9 @@ export class Scene {
 
   /** Takes the state and the platform back to before the first `up`. */
   async startOver(): Promise<void> {
-    rmSync(this.setting.project.path(".rekey"), { recursive: true, force: true });
+    const { state, empty } = this.#folders;
+    rmSync(state, { recursive: true, force: true });
+    if (existsSync(empty)) cpSync(empty, state, { recursive: true });
     mkdirSync(this.#stateFolder, { recursive: true });
     await this.setting.platform.reset();
   }
@@ -77,8 +83,11 @@ export class Scene {
     const { project, gate } = this.setting;
     rmSync(project.path("told"), { force: true });
     let struck: boolean | undefined;
+    let arrivedByThen = 0;
     const strike = (): void => {
-      if (kill) struck ??= engine.kill(kill.victim).length > 0;
+      if (!kill || struck !== undefined) return;
+      struck = engine.kill(kill.victim).length > 0;
+      arrivedByThen = gate.arrivals.length;
     };
     const act = async (): Promise<boolean> => {
       strike();
@@ -88,13 +97,21 @@ export class Scene {
     gate.begin({ faults: {}, ...(request !== undefined && { strike: { at: request, point, act } }) });
     let changes = 0;
     const watcher = watch(this.#stateFolder, () => ++changes === change && strike());
-    const engine = new EngineProcess(localEngine, ["up", "--yes", "--skip-preview"], project.directory);
+    const engine = new EngineProcess(this.subject.engine, ["up", "--yes", "--skip-preview"], project.directory);
     const timer = share === undefined ? undefined : setTimeout(strike, share * this.#usualMs);
     const { code, printed } = await engine.ended;
     watcher.close();
     clearTimeout(timer);
     await gate.settled();
-    return { code, printed, struck: struck ?? false, told: this.#told() };
+    await engine.killOrphans();
+    if (kill && this.subject.engine.leavesOrphans) await this.#unlock();
+    return {
+      code,
+      printed,
+      struck: struck ?? false,
+      late: struck ? gate.arrivals.length - arrivedByThen : 0,
+      told: this.#told(),
+    };
   }
 
   /** Both sides of every database. The state must load. */
@@ -102,18 +119,39 @@ export class Scene {
     const { platform, stack } = this.setting;
     const state = await stack.exportState(true);
     const operations = state.deployment.pending_operations ?? [];
-    const pendingOf = (id: string) =>
-      operations.filter(({ resource }) => resource.urn.endsWith(`::${id}`)).map(({ type }) => type);
+    const pendingOf = (name: string) =>
+      operations.filter(({ resource }) => resource.urn.endsWith(`::${name}`)).map(({ type }) => type);
+    const { ids, resourceOf, databasesIn } = this.subject;
     return new Map(
       ids.map((id) => {
         const { resets, password } = platform.database(id);
-        return [id, { resets, password, saved: savedOf(resourceNamed(state, id)), pending: pendingOf(id) }];
+        const resource = resourceNamed(state, resourceOf(id));
+        const saved = resource && savedOf(resource, databasesIn(plainOutputs(resource)), id);
+        return [id, { resets, password, saved, pending: pendingOf(resourceOf(id)) }];
       }),
     );
   }
 
   get #stateFolder(): string {
-    return this.setting.project.path(".rekey/stacks/program");
+    return this.setting.project.path(this.subject.engine.stateFolder);
+  }
+
+  /** The state of all stacks, and how it was before the first `up`. */
+  get #folders() {
+    const [name = ""] = this.subject.engine.stateFolder.split("/");
+    const state = this.setting.project.path(name);
+    return { state, empty: `${state}-empty` };
+  }
+
+  #keepEmptyState(): void {
+    const { state, empty } = this.#folders;
+    if (existsSync(state)) cpSync(state, empty, { recursive: true });
+  }
+
+  /** A killed CLI leaves its lock. */
+  async #unlock(): Promise<void> {
+    const { code, printed } = await runEngine(this.subject.engine, ["cancel", "--yes"], this.setting.project.directory);
+    if (code !== 0) throw new Error(printed);
   }
 
   #told(): Map<string, string> {
@@ -123,8 +161,9 @@ export class Scene {
   }
 }
 
-function savedOf(resource: StateResource | undefined) {
-  if (!resource) return undefined;
-  const { rotationCount = 0, outcome, password = "" } = plainOutputs(resource);
-  return { rotationCount: Number(rotationCount), outcome, password, initErrors: resource.initErrors?.length ?? 0 };
+function savedOf({ initErrors }: StateResource, databases: ReturnType<Subject["databasesIn"]>, id: string) {
+  const found = databases.find(({ databaseId }) => databaseId === id);
+  if (!found) return undefined;
+  const { rotationCount = 0, outcome, password = "" } = found;
+  return { rotationCount, outcome, password, initErrors: initErrors?.length ?? 0 };
 }

@@ -11,6 +11,12 @@ import { projectRoot } from "./host";
 export interface Engine {
   readonly name: string;
   readonly version?: string | undefined;
+  /** Whether programs use the native plugin. Default: the dynamic provider. */
+  readonly native?: boolean;
+  /** Whether what it started goes on after it was killed. */
+  readonly leavesOrphans?: boolean;
+  /** The folder of a stack's state file, in a project's folder. */
+  readonly stateFolder: string;
   /** Why this engine cannot run here; undefined if it can. */
   readonly unavailable?: string | undefined;
   /** Its command line, as a user starts it: the executable, and the first arguments. */
@@ -91,6 +97,7 @@ export function plainOutputs({ outputs = {} }: StateResource): Record<string, un
 
 export const localEngine: Engine = {
   name: "local engine",
+  stateFolder: ".rekey/stacks/program",
   command: [process.execPath, join(projectRoot, "local/dist/cli/main.js")],
   async open(projectDir, env = {}, name = "dev") {
     const stack = await LocalStack.open({ projectDir, stack: name, passphrase, env });
@@ -125,6 +132,8 @@ const version = status === 0 ? stdout.trim() : undefined;
 export const pulumiCli: Engine = {
   name: "pulumi CLI",
   version,
+  leavesOrphans: true,
+  stateFolder: "backend/.pulumi/stacks/program",
   unavailable: version === undefined ? "no `pulumi` on PATH" : undefined,
   command: ["pulumi", "--non-interactive", "--color", "never"],
   async open(directory, environment = {}, name = "dev") {
@@ -148,6 +157,9 @@ export const pulumiCli: Engine = {
     };
   },
 };
+
+/** The real engine with the native plugin: the same programs get another SDK. */
+export const pluginOnCli: Engine = { ...pulumiCli, name: "pulumi CLI with the native plugin", native: true };
 
 function resultsOf(done: { summary: UpdateSummary; outputs?: OutputMap }, outputs = done.outputs) {
   return { changes: done.summary.resourceChanges ?? {}, outputs: outputs ?? {} };

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { freshnessMs } from "../../provider/engineWatch";
 import { type Engine } from "./engine";
-import { childrenOf, descendantsOf, ended, type Process } from "./processes";
+import { descendantsOf, ended, type Process } from "./processes";
 
 export const passphrase = "test";
 
@@ -30,18 +30,19 @@ export interface Ended {
 
 /** One command of an engine, in a process of its own that a test may kill. */
 export class EngineProcess {
-  /** Resolves when the engine has ended, and the processes that a killed engine left behind, too. */
+  /** Resolves when the engine has ended, and the processes that a killed engine left behind, unless they go on. */
   readonly ended: Promise<Ended>;
   readonly #child;
   readonly #texts = { printed: "", stdout: "", stderr: "" };
   #left: readonly Process[] = [];
 
   constructor(
-    { command: [executable, ...first] }: Engine,
+    private readonly engine: Engine,
     args: readonly string[],
     directory: string,
     environment: NodeJS.ProcessEnv = {},
   ) {
+    const [executable, ...first] = engine.command;
     const env = { ...process.env, ...engineEnvironment(directory), ...environment };
     const child = spawn(executable, [...first, ...args], { cwd: directory, env, stdio: ["ignore", "pipe", "pipe"] });
     const texts = this.#texts;
@@ -52,7 +53,7 @@ export class EngineProcess {
       });
     }
     this.ended = once(child, "close").then(async ([code]) => {
-      await ended(this.#left);
+      if (!engine.leavesOrphans) await ended(this.#left);
       return { code: code as number | null, ...texts };
     });
     this.#child = child;
@@ -75,14 +76,15 @@ export class EngineProcess {
   /** Kills now. @returns the processes that end by that; none if the victim did not run */
   kill(victim: Victim): readonly Process[] {
     if (victim === "host" || victim === "program") {
-      const script = victim === "host" ? "dynamic-provider" : "cmd/run";
+      const provider = this.engine.native ? "provider/plugin/main.js" : "dynamic-provider";
+      const script = victim === "host" ? provider : "cmd/run";
       this.#left = descendantsOf(this.#child.pid).filter(({ args }) => args.includes(script));
       for (const { pid } of this.#left) process.kill(pid, "SIGKILL");
       return this.#left;
     }
     if (!this.#child.kill("SIGSTOP")) return [];
     // It must start nothing while its children are looked up.
-    this.#left = this.#children();
+    this.#left = descendantsOf(this.#child.pid);
     if (victim === "everyone") for (const { pid } of this.#left) process.kill(pid, "SIGKILL");
     this.#child.kill("SIGKILL");
     return [{ pid: this.#child.pid ?? 0, parent: process.pid, args: "" }, ...this.#left];
@@ -96,9 +98,16 @@ export class EngineProcess {
     await wait(freshnessMs + 5);
   }
 
-  /** The program and the provider host, as far as they run. */
-  #children(): Process[] {
-    return childrenOf(this.#child.pid);
+  /** Kills what a killed engine left behind. */
+  async killOrphans(): Promise<void> {
+    for (const { pid } of this.#left) {
+      try {
+        process.kill(pid, "SIGKILL");
+      } catch {
+        // It has ended.
+      }
+    }
+    await ended(this.#left);
   }
 }
 

@@ -3,8 +3,8 @@ import { type Engine, localEngine, pulumiCli, type Stack } from "./engine";
 import { Project } from "./project";
 
 /** Describes specs on each engine that runs here; skips the others, with the reason. */
-export function onEngines(title: string, specs: (engine: Engine) => void): void {
-  for (const engine of [localEngine, pulumiCli]) {
+export function onEngines(title: string, specs: (engine: Engine) => void, engines = [localEngine, pulumiCli]): void {
+  for (const engine of engines) {
     onEngine(engine, [`${title}, on the ${engine.name}`, engine.version].join(" ").trim(), specs);
   }
 }
@@ -38,7 +38,7 @@ export async function scene(
   environment: Readonly<Record<string, string>> = {},
 ): Promise<Scene> {
   const platform = await startPlatform(options);
-  const project = typeof program === "string" ? new Project(program) : program;
+  const project = typeof program === "string" ? new Project(program, { native: engine.native }) : program;
   const stack = await engine.open(project.directory, environment);
   const { url, username, password, queueToken } = platform;
   const settings = { baseUrl: url, queueUrl: url, username, password, queueToken };

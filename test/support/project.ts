@@ -12,6 +12,8 @@ export interface ProjectOptions {
   readonly main?: string;
   /** Whether Pulumi loads TypeScript, which doubles the time of a start. Default: if the program's file is `.ts`. */
   readonly typescript?: boolean;
+  /** Whether the program uses the native plugin. Default: the dynamic provider. */
+  readonly native?: boolean | undefined;
   /** Installed in addition to what every user has. */
   readonly packages?: readonly string[];
 }
@@ -23,7 +25,13 @@ export class Project extends Folder {
   /** @param program its source, or the name of an example, which is copied */
   constructor(
     program: string | { readonly example: string },
-    { name = "program", main = "index.js", typescript = main.endsWith(".ts"), packages = [] }: ProjectOptions = {},
+    {
+      name = "program",
+      main = "index.js",
+      typescript = main.endsWith(".ts"),
+      native,
+      packages = [],
+    }: ProjectOptions = {},
   ) {
     super();
     this.#main = main;
@@ -34,13 +42,23 @@ export class Project extends Folder {
     }
     this.write("package.json", JSON.stringify({ name, private: true }));
     const runtime = `{ name: nodejs, options: { typescript: ${typescript} } }`;
-    this.write("Pulumi.yaml", `name: ${name}\nmain: ${main}\nruntime: ${runtime}\n`);
+    const plugins = native ? "plugins: { providers: [{ name: rekey, path: ./plugin }] }\n" : "";
+    this.write("Pulumi.yaml", `name: ${name}\nmain: ${main}\nruntime: ${runtime}\n${plugins}`);
+    if (native) this.#installPlugin();
     this.rewrite(program);
   }
 
   /** Replaces the program, as a user who edits it. */
   rewrite(source: string): void {
     this.write(this.#main, source);
+  }
+
+  /** Replaces the SDK by one of native resources, and adds the plugin. */
+  #installPlugin(): void {
+    this.uninstall("pulumi-rekey");
+    symlinkSync(join(__dirname, "../fixtures/nativeSdk"), this.path("node_modules", "pulumi-rekey"), "junction");
+    const main = join(root, "dist", "provider", "plugin", "main.js");
+    this.write("plugin/pulumi-resource-rekey", `#!/bin/sh\nexec "${process.execPath}" "${main}" "$@"\n`, 0o755);
   }
 
   uninstall(name: string): void {

@@ -4,7 +4,7 @@ import { type AddressInfo, connect } from "node:net";
 import { finished } from "node:stream/promises";
 import { setTimeout as wait } from "node:timers/promises";
 import { promisify } from "node:util";
-import { localEngine } from "../../support/engine";
+import { type Engine, localEngine } from "../../support/engine";
 import { scene, type Scene } from "../../support/onEngines";
 import { type Project } from "../../support/project";
 import { type Fault, type FaultName, faults } from "./faults";
@@ -21,12 +21,13 @@ export interface Plan {
   readonly hold?: { readonly from: number; readonly until: Promise<void> };
 }
 
-/** A scene of the local engine whose requests pass a gate. */
+/** A scene whose requests pass a gate. */
 export async function gatedScene(
   program: string | Project,
   databases: readonly string[],
+  engine: Engine = localEngine,
 ): Promise<Scene & { readonly gate: Gate }> {
-  const inner = await scene(localEngine, program, { databases: [...databases], credentialsInResponse: "always" });
+  const inner = await scene(engine, program, { databases: [...databases], credentialsInResponse: "always" });
   const gate = await Gate.start(inner.platform.url);
   await inner.stack.setConfig("rekey:baseUrl", gate.url);
   const end = async (): Promise<void> => {
