@@ -1,27 +1,38 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { leaksOf } from "../support/canaries";
-import { fails, localEngine, pulumiCli, succeeds } from "../support/engine";
+import {
+  type Engine,
+  fails,
+  localEngine,
+  pluginOnCli,
+  pulumiCli,
+  type StateResource,
+  succeeds,
+} from "../support/engine";
 import { runEngine } from "../support/engineProcess";
 import { textsBelow } from "../support/files";
-import { onEngine, onEngines, rotating, scene } from "../support/onEngines";
+import { onEngines, rotating, scene } from "../support/onEngines";
 import { Project } from "../support/project";
+import { descendantsOf } from "../support/processes";
 import { withoutSecrets } from "../support/wire";
 
 const management = "canary-management-7c1f";
 const queue = "canary-queue-91ab";
 const version = "canary-version-55d0";
 
-onEngines("Secrets", (engine) => {
-  it("are in no state file and in nothing that is printed", async () => {
+const specs = (engine: Engine): void => {
+  it("are in no state file, in no argument of a process and in nothing that is printed", async () => {
     const source = (trigger: number) => `${rotating(`version: ${trigger}`)}
       const { FlowControlReset } = require("pulumi-rekey");
       new FlowControlReset("orders", { flowControlKey: "orders", version: "${version}" });
       exports.all = rotation;`;
     const credentials = { username: "admin", password: management, queueToken: queue };
+    let processes = "";
     const { platform, project, stack } = await scene(engine, source(1), {
       ...credentials,
       credentialsInResponse: "always",
+      onRequest: () => (processes += JSON.stringify(descendantsOf(process.pid))),
     });
     const passwords = [platform.database("db-quickstart").password];
     const first = await stack.up();
@@ -31,8 +42,10 @@ onEngines("Secrets", (engine) => {
     platform.failNext({ path: /reset-password/, status: 500, body: { error: `Basic ${management} ${queue}` } });
     const results = [first, await stack.preview(), await stack.refresh(), await stack.up()];
     const exported = await stack.exportState();
-    const provider = exported.deployment.resources?.find(({ urn }) => urn.includes("::pulumi:providers:pulumi-nodejs"));
-    for (const key of ["rekey:password", "rekey:queueToken"]) {
+    const [providerType, prefix] = engine.native ? ["rekey", ""] : ["pulumi-nodejs", "rekey:"];
+    const isProvider = ({ urn }: StateResource) => urn.includes(`::pulumi:providers:${providerType}`);
+    const provider = exported.deployment.resources?.find(isProvider);
+    for (const key of [`${prefix}password`, `${prefix}queueToken`]) {
       const saved = provider?.inputs?.[key] as { ciphertext?: string } | undefined;
       assert.ok(saved?.ciphertext, `${key} is saved with the configuration, encrypted`);
     }
@@ -40,7 +53,8 @@ onEngines("Secrets", (engine) => {
     const { password, restToken } = platform.database("db-quickstart");
     const canaries = { management, queue, ...Object.fromEntries(passwords.entries()), password, restToken };
     const printed = results.map((result) => result.printed);
-    const shown = [...printed, JSON.stringify(exported), ...textsBelow(project.directory)].join("\n");
+    assert.match(processes, engine.native ? /plugin\/main\.js/ : /dynamic-provider/);
+    const shown = [processes, ...printed, JSON.stringify(exported), ...textsBelow(project.directory)].join("\n");
     assert.deepEqual(leaksOf(shown, canaries), []);
   });
 
@@ -54,7 +68,7 @@ onEngines("Secrets", (engine) => {
   });
 
   it("are requested by name, with both ways to set them, when they are needed", async () => {
-    const project = new Project(rotating());
+    const project = new Project(rotating(), { native: engine.native });
     const stack = await engine.open(project.directory);
     await succeeds(stack.preview());
     const command = engine === localEngine ? "rekey-local config set" : "pulumi config set";
@@ -62,15 +76,16 @@ onEngines("Secrets", (engine) => {
     await succeeds(stack.destroy());
     project.remove();
   });
-});
+};
+onEngines("Secrets", specs, [localEngine, pulumiCli, pluginOnCli]);
 
 /** The claims in docs/secrets.md about the engine's options that show secrets. */
-onEngine(pulumiCli, "Secrets and the switches of the pulumi CLI", (engine) => {
+const specsOfCli = (engine: Engine): void => {
   it("are in the debug lines of --json alone, and are marked wherever the engine gets them", async () => {
     const source = `${rotating(`version: require("@pulumi/pulumi").secret("${version}")`)}
       const { FlowControlReset, PasswordRotationFleet } = require("pulumi-rekey");
       const version = require("@pulumi/pulumi").secret("${version}");
-      new PasswordRotationFleet("fleet", { databases: ["db-sessions"], version });
+      new PasswordRotationFleet("fleet", { databases: { sessions: { databaseId: "db-sessions" } }, version });
       new FlowControlReset("orders", { flowControlKey: "orders", version });`;
     const { platform, project } = await scene(engine, source, {
       username: "admin",
@@ -97,11 +112,12 @@ onEngine(pulumiCli, "Secrets and the switches of the pulumi CLI", (engine) => {
     assert.ok(registered.length >= 6);
     const unmarked = registered.map(({ method, request, response }) =>
       // The engine gives plain inputs to a provider that does not accept secrets.
-      withoutSecrets(method.includes("Provider") ? { response } : { request, response }),
+      withoutSecrets(method.includes("Provider") && !engine.native ? { response } : { request, response }),
     );
     assert.deepEqual(leaksOf(JSON.stringify(unmarked), canaries), []);
   });
-});
+};
+onEngines("Secrets and the switches", specsOfCli, [pulumiCli, pluginOnCli]);
 
 function isDebug(line: string): boolean {
   const { diagnosticEvent } = JSON.parse(line) as { diagnosticEvent?: { severity: string } };

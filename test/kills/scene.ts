@@ -1,4 +1,5 @@
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, watch } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, watch } from "node:fs";
+import { join } from "node:path";
 import { gatedScene } from "../model/real/gate";
 import { plainOutputs, resourceNamed, type StateResource } from "../support/engine";
 import { EngineProcess, runEngine } from "../support/engineProcess";
@@ -10,6 +11,8 @@ type Saved = ReturnType<typeof savedOf>;
 
 /** One database, at the platform and in the state. */
 interface Database {
+  /** The name of its resource. */
+  readonly resource: string;
   readonly resets: number;
   readonly password: string;
   readonly saved: Saved;
@@ -104,7 +107,7 @@ export class Scene {
     clearTimeout(timer);
     await gate.settled();
     await engine.killOrphans();
-    if (kill && this.subject.engine.leavesOrphans) await this.#unlock();
+    if (kill && this.subject.engine.leavesOrphans) await this.#repair();
     return {
       code,
       printed,
@@ -125,9 +128,10 @@ export class Scene {
     return new Map(
       ids.map((id) => {
         const { resets, password } = platform.database(id);
-        const resource = resourceNamed(state, resourceOf(id));
-        const saved = resource && savedOf(resource, databasesIn(plainOutputs(resource)), id);
-        return [id, { resets, password, saved, pending: pendingOf(resourceOf(id)) }];
+        const resource = resourceOf(id);
+        const found = resourceNamed(state, resource);
+        const saved = found && savedOf(found, databasesIn(plainOutputs(found)), id);
+        return [id, { resource, resets, password, saved, pending: pendingOf(resource) }];
       }),
     );
   }
@@ -148,8 +152,15 @@ export class Scene {
     if (existsSync(state)) cpSync(state, empty, { recursive: true });
   }
 
-  /** A killed CLI leaves its lock. */
-  async #unlock(): Promise<void> {
+  /**
+   * A killed CLI leaves its lock. If it was writing the attributes of a file of the state, it also leaves them empty,
+   * and refuses the state ("failed to load checkpoint: EOF") until a user removes them.
+   */
+  async #repair(): Promise<void> {
+    for (const name of readdirSync(this.#stateFolder)) {
+      const file = join(this.#stateFolder, name);
+      if (name.endsWith(".attrs") && statSync(file).size === 0) rmSync(file);
+    }
     const { code, printed } = await runEngine(this.subject.engine, ["cancel", "--yes"], this.setting.project.directory);
     if (code !== 0) throw new Error(printed);
   }

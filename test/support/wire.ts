@@ -46,9 +46,18 @@ export function revealed(properties: Properties): Properties {
   );
 }
 
+/** An output in the arguments of a component, which says itself whether it is secret. */
+const outputSignature = "d0e6a833031e9bbcd3f4e8bde6ca49a4";
+const isSecretOutput = (value: unknown): boolean =>
+  typeof value === "object" &&
+  value !== null &&
+  (value as Properties)[signature] === outputSignature &&
+  (value as Properties)["secret"] === true;
+
 /** What the engine shows and saves unencrypted: a value with everything that is marked as a secret replaced. */
 export function withoutSecrets(value: object): unknown {
-  return JSON.parse(JSON.stringify(value, (_, inner: unknown) => (isSecret(inner) ? "[secret]" : inner)));
+  const isHidden = (inner: unknown) => isSecret(inner) || isSecretOutput(inner);
+  return JSON.parse(JSON.stringify(value, (_, inner: unknown) => (isHidden(inner) ? "[secret]" : inner)));
 }
 
 /** Names of the properties that are marked as secrets, sorted. */
