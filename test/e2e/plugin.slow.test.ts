@@ -1,64 +1,27 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import { startPlatform } from "../../local/platform/index";
 import { packageVersion } from "../../provider/version";
-import { plainOutputs, pulumiCli, resourceNamed, succeeds, valuesOf } from "../support/engine";
+import { pluginOnCli, pulumiCli, resourceNamed, succeeds, valuesOf } from "../support/engine";
 import { EngineProcess, runEngine } from "../support/engineProcess";
-import { Folder } from "../support/folder";
-import { projectRoot } from "../support/host";
 import { onEngine, scene } from "../support/onEngines";
 import { HomeWithPlugin, whyNoPrograms } from "../support/pluginArchive";
 import { Project } from "../support/project";
 
-/** What the SDK that Pulumi generates from the schema registers. */
-const resources = `
-const pulumi = require("@pulumi/pulumi");
-const dynamic = (type) => ({ aliases: [{ type: "pulumi-nodejs:dynamic/rekey:" + type }] });
-class PasswordRotation extends pulumi.CustomResource {
-  constructor(name, args, options) {
-    const outputs = { password: undefined, record: undefined, outcome: undefined, rotationCount: undefined };
-    super("rekey:index:PasswordRotation", name, { ...outputs, ...args }, { ...dynamic("PasswordRotation"), ...options });
-  }
-}
-class FlowControlReset extends pulumi.CustomResource {
-  constructor(name, args, options) {
-    super("rekey:index:FlowControlReset", name, { after: undefined, ...args }, { ...dynamic("FlowControlReset"), ...options });
-  }
-}
-class PasswordRotationFleet extends pulumi.ComponentResource {
-  constructor(name, args, options) {
-    super("rekey:index:PasswordRotationFleet", name, { databases: undefined, credentials: undefined, ...args }, options, true);
-  }
-}
-class Provider extends pulumi.ProviderResource {
-  constructor(name, args) {
-    super("rekey", name, args);
-  }
-}`;
-
-const native = (body: string) => `${resources}\n${body}`;
+const native = (body: string) => `
+const { PasswordRotation, Provider } = require("pulumi-rekey");
+${body}`;
 const rotating = (args = "") =>
   native(`const rotation = new PasswordRotation("cache", { databaseId: "db-quickstart", ${args} });
 exports.password = rotation.password;
 exports.outcome = rotation.outcome;`);
 
-onEngine(pulumiCli, `The native plugin, on the ${pulumiCli.name}`, (engine) => {
-  const folder = new Folder();
-  const { PATH } = process.env;
-  before(() => {
-    const main = join(projectRoot, "dist", "provider", "plugin", "main.js");
-    folder.write("pulumi-resource-rekey", `#!/bin/sh\nexec "${process.execPath}" "${main}" "$@"\n`, 0o755);
-    process.env.PATH = `${folder.directory}${delimiter}${PATH}`;
-  });
-  after(() => {
-    process.env.PATH = PATH;
-    folder.remove();
-  });
+onEngine(pluginOnCli, `The native plugin, on the ${pulumiCli.name}`, (engine) => {
   const databases = ["db-quickstart", "db-2", "db-3"].map((database_id) => ({ database_id }));
   const options = { databases, credentialsInResponse: "always" } as const;
-  const open = (source: string) => scene(engine, new Project(source), options);
+  const open = (source: string) => scene(engine, source, options);
 
   it("resets once for one trigger, and never in preview, refresh, destroy or for other settings", async () => {
     const { platform, project, stack } = await open(rotating("version: 1"));
@@ -156,46 +119,15 @@ new PasswordRotation("second", { databaseId: "db-3" }, { provider: second });`),
     assert.equal(platform.resetCount, 1);
   });
 
-  it("takes over a stack of dynamic resources with a fleet, and hands it back, without a reset", async () => {
-    const body = (fleet: string) => `
-exports.password = new PasswordRotation("cache", { databaseId: "db-quickstart", version: 1 }, options).password;
-new FlowControlReset("orders", { flowControlKey: "orders", version: 1 }, resetOptions);
-exports.credentials = new PasswordRotationFleet("fleet", { version: 1, databases: ${fleet} }).credentials;`;
-    const dynamic = (returning: boolean) => `
-const { FlowControlReset, PasswordRotation, PasswordRotationFleet } = require("pulumi-rekey");
-const back = (type) => ${returning} ? { aliases: [{ type: "rekey:index:" + type }] } : {};
-const [options, resetOptions] = [back("PasswordRotation"), back("FlowControlReset")];
-${body('{ two: "db-2", three: "db-3" }')}`;
-    const { platform, project, stack } = await open(dynamic(false));
-    const first = valuesOf(await succeeds(stack.up()));
-    const sent = platform.requests.length;
-    const same = async () => {
-      const result = await succeeds(stack.up());
-      assert.deepEqual(Object.keys(result.changes), ["same"], result.printed);
-      assert.deepEqual(valuesOf(result), first);
-      assert.equal(platform.requests.length, sent);
-    };
-    project.rewrite(
-      native(`const [options, resetOptions] = [{}, {}];
-${body('{ two: { databaseId: "db-2" }, three: { databaseId: "db-3" } }')}`),
-    );
-    await succeeds(stack.preview());
-    await same();
-    await succeeds(stack.refresh());
-    const saved = resourceNamed(await stack.exportState(true), "cache");
-    assert.equal(plainOutputs(saved ?? { urn: "" })["password"], first["password"]);
-    project.rewrite(dynamic(true));
-    await same();
-  });
-
   const host = "pulumi-language-yaml";
   const found = spawnSync("sh", ["-c", `command -v ${host}`]).status === 0;
   (found ? it : it.skip)(`serves a YAML program${found ? "" : ` (skipped: no ${host} on PATH)`}`, async () => {
-    const project = new Project("");
+    const project = new Project("", { native: true });
     project.write(
       "Pulumi.yaml",
       `name: program
 runtime: yaml
+plugins: { providers: [{ name: rekey, path: ./plugin }] }
 resources:
   cache:
     type: rekey:PasswordRotation

@@ -11,6 +11,8 @@ export const unknown = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 
 const signature = "4dabf18193072939515e22adb298388d";
 const secretMark = "1b47061264138c4ac30d75fd1eb44270";
+/** Of an output in the arguments of a component, which says itself whether it is secret. */
+const outputMark = "d0e6a833031e9bbcd3f4e8bde6ca49a4";
 
 /** The messages' base library must be the one that `@pulumi/pulumi` uses. */
 const sdkRequire = createRequire(require.resolve("@pulumi/pulumi/package.json"));
@@ -36,7 +38,11 @@ export function reference(urn: string): Properties {
 }
 
 export function isSecret(value: unknown): value is { value: unknown } {
-  return typeof value === "object" && value !== null && (value as Properties)[signature] === secretMark;
+  return hasMark(value, secretMark);
+}
+
+function hasMark(value: unknown, mark: string): value is Properties {
+  return typeof value === "object" && value !== null && (value as Properties)[signature] === mark;
 }
 
 /** The properties as the engine passes them to the next call: secrets unmarked. */
@@ -46,17 +52,9 @@ export function revealed(properties: Properties): Properties {
   );
 }
 
-/** An output in the arguments of a component, which says itself whether it is secret. */
-const outputSignature = "d0e6a833031e9bbcd3f4e8bde6ca49a4";
-const isSecretOutput = (value: unknown): boolean =>
-  typeof value === "object" &&
-  value !== null &&
-  (value as Properties)[signature] === outputSignature &&
-  (value as Properties)["secret"] === true;
-
 /** What the engine shows and saves unencrypted: a value with everything that is marked as a secret replaced. */
 export function withoutSecrets(value: object): unknown {
-  const isHidden = (inner: unknown) => isSecret(inner) || isSecretOutput(inner);
+  const isHidden = (inner: unknown) => isSecret(inner) || (hasMark(inner, outputMark) && inner["secret"] === true);
   return JSON.parse(JSON.stringify(value, (_, inner: unknown) => (isHidden(inner) ? "[secret]" : inner)));
 }
 
