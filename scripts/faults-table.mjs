@@ -28,7 +28,7 @@ function run(script, ...args) {
   return spawnSync(process.execPath, [script, ...args], { cwd: root, stdio: ["ignore", "inherit", "inherit"] }).status;
 }
 
-/** The results of all tests of the table, whose titles are `row · fault · phase · result`, and `plugin` if it is its. */
+/** The results of all tests of the table. Their titles are `row · fault · phase · result`, then perhaps `plugin`. */
 function runTable() {
   build();
   const folder = mkdtempSync(join(tmpdir(), "faults-"));

@@ -16,7 +16,7 @@ const suites = {
   e2e: { files: ["test/e2e/**/*.test.ts"] },
   /** Many more random values than the other suites use. */
   fuzz: { files: ["test/fuzz/**/*.test.ts"], env: { REKEY_FUZZ_SCALE: "34" } },
-  /** 200 random kills during `up` of 50 resources. REKEY_SEED repeats a run. */
+  /** 200 random kills of each kind of `up` that can run here. REKEY_SEED repeats a run. */
   kills: { files: ["test/kills/*.test.ts"], env: { REKEY_KILLS: "200" } },
   /** The model-based tests at full size. REKEY_SEED repeats a run. */
   model: { files: ["test/model/**/*.test.ts"], env: { REKEY_MODEL_RUNS: "1000", REKEY_MODEL_REAL_RUNS: "30" } },

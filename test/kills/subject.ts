@@ -16,7 +16,7 @@ export interface Subject {
   readonly engine: Engine;
   readonly ids: readonly string[];
   readonly victims: readonly Victim[];
-  /** How many kills, unless REKEY_KILLS says otherwise. */
+  /** How many kills, unless REKEY_KILLS is set. */
   readonly usualRuns: number;
   /** Statements that declare the resources with a `version`, and call `tell(id, password)`. */
   readonly program: string;

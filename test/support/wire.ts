@@ -11,7 +11,7 @@ export const unknown = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 
 const signature = "4dabf18193072939515e22adb298388d";
 const secretMark = "1b47061264138c4ac30d75fd1eb44270";
-/** Of an output in the arguments of a component, which says itself whether it is secret. */
+/** Of an output in the arguments of a component; its field `secret` is true if it is one. */
 const outputMark = "d0e6a833031e9bbcd3f4e8bde6ca49a4";
 
 /** The messages' base library must be the one that `@pulumi/pulumi` uses. */
