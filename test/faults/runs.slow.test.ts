@@ -69,9 +69,12 @@ describe("faults: what runs share and repeat", () => {
   ] as const) {
     testRun([row, fault, "diff, update", "kept; 0 sent"], async (world) => {
       const { host } = world;
-      const olds = { ...formerOutputs(id, host.adapter), ...more };
+      const former = formerOutputs(id, host.adapter);
+      const olds = { ...former, ...more };
       assert.equal((await host.diff(id, olds, version1)).changes, "none");
-      assert.deepEqual(outsOf(await host.update(id, olds, version1)), formerOutputs(id, host.adapter));
+      // The plugin keeps the text of a dynamic provider, which the stack may move back to.
+      const kept = host.adapter === "plugin" ? olds : former;
+      assert.deepEqual(outsOf(await host.update(id, olds, version1)), kept);
       assertSent(world, 0);
     });
   }
