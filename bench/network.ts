@@ -15,6 +15,8 @@ import { type Row } from "./support/rows";
 import { openBenchStack } from "./support/stack";
 
 const roundTrips = [0, 20, 50, 150];
+/** The round trip with a limit (see checks.ts). */
+const limitedMs = 50;
 /** So many databases are reset. Single resources cost an engine more than the network does, so fewer are enough. */
 const counts = { fleet: 200, passwordRotation: 50 } as const;
 /** So many are read one by one; more by one list. */
@@ -30,7 +32,8 @@ export async function benchNetwork(largest: number, tell: (rows: Row[]) => void)
     const distant = await distantly(platform, roundTripMs);
     const network = { where: `network, ${roundTripMs} ms`, roundTripMs };
     try {
-      for (const [subject, most] of Object.entries(counts)) {
+      for (const subject of subjectsAt(roundTripMs)) {
+        const most = counts[subject];
         const some = ids.slice(0, most);
         const paths = some.map((id) => `/v2/keyvalue/reset-password/${id}`);
         const bare = await inSpan(platform, () => bareHttp(distant, "POST", paths, caFile));
@@ -46,6 +49,11 @@ export async function benchNetwork(largest: number, tell: (rows: Row[]) => void)
       platform.close();
     }
   }
+}
+
+/** What is measured, one after the other. A limit holds for the median of several measurements of the fleet. */
+function subjectsAt(roundTripMs: number): (keyof typeof counts)[] {
+  return roundTripMs === limitedMs ? ["fleet", "fleet", "fleet", "passwordRotation"] : ["fleet", "passwordRotation"];
 }
 
 /** The platform as it is seen from the other end of the network. */
