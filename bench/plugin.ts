@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { pulumiCli } from "../test/support/engine";
 import { EngineListener } from "../test/support/engineListener";
-import { Folder } from "../test/support/folder";
 import { projectRoot } from "../test/support/host";
 import { PluginClient } from "../test/support/pluginWire";
 import { Project } from "../test/support/project";
@@ -65,22 +64,15 @@ async function timeStart(entry: string, engineAddress: string): Promise<Start> {
 
 /** CPU time of `up` with as many native resources as dynamic ones, in turns. */
 async function benchCpu(): Promise<Check> {
-  const folder = new Folder();
-  folder.write("pulumi-resource-rekey", `#!/bin/sh\nexec "${process.execPath}" "${plugin}" "$@"\n`, 0o755);
-  const path = `${folder.directory}:${process.env["PATH"]}`;
-  const ids = JSON.stringify(databaseIds(count));
-  const programs = {
-    native: `const { CustomResource } = require("@pulumi/pulumi");
-for (const databaseId of ${ids}) new CustomResource("rekey:index:PasswordRotation", databaseId, { databaseId });`,
-    dynamic: `const { PasswordRotation } = require("pulumi-rekey");
-for (const databaseId of ${ids}) new PasswordRotation(databaseId, { databaseId });`,
-  };
+  const ids = databaseIds(count);
+  const program = `const { PasswordRotation } = require("pulumi-rekey");
+for (const databaseId of ${JSON.stringify(ids)}) new PasswordRotation(databaseId, { databaseId });`;
   const measured = { native: [] as number[], dynamic: [] as number[] };
   for (let run = 0; run < runs; run++) {
-    for (const [kind, program] of Object.entries(programs) as ["native" | "dynamic", string][]) {
-      const platform = await startBenchPlatform({ databases: databaseIds(count) });
-      const project = new Project(program);
-      const stack = await openBenchStack(pulumiCli, project, { ...platform.environment, PATH: path });
+    for (const kind of ["native", "dynamic"] as const) {
+      const platform = await startBenchPlatform({ databases: ids });
+      const project = new Project(program, { native: kind === "native" });
+      const stack = await openBenchStack(pulumiCli, project, platform.environment);
       const { cpuSeconds } = await stack.up();
       const requests = await platform.newRequests();
       if (requests !== count) throw new Error(`${kind}: ${requests} requests instead of ${count}`);
@@ -89,7 +81,6 @@ for (const databaseId of ${ids}) new PasswordRotation(databaseId, { databaseId }
       project.remove();
     }
   }
-  folder.remove();
   const [native = NaN, dynamic = NaN] = [median(measured.native), median(measured.dynamic)];
   return atMost(`pulumi CLI: CPU time of ${count} native ÷ dynamic resources`, native / dynamic, 1);
 }

@@ -44,7 +44,7 @@ export function connectionIn(inputs: Readonly<Record<string, unknown>>): Connect
   return connection;
 }
 
-/** What is wrong with the inputs that describe a connection. What is unknown is let pass. */
+/** What is wrong with the inputs that describe a connection. Unknown inputs pass. */
 export function checkConnection(
   inputs: Readonly<Record<string, unknown>>,
   unknown: ReadonlySet<string>,

@@ -110,7 +110,7 @@ export class PluginService {
       return value === undefined || typeof value === "string" ? value : JSON.stringify(value);
     };
     const name = nameIn(urn);
-    // The engine names its own ones `default` or `default_0_1_0`; `defaultEurope` is one of the program.
+    // The engine's own providers are named `default` or `default_0_1_0`; a program may have a `defaultEurope`.
     const isDefault = /^default(_|$)/.test(name);
     this.#session = sessionFromSettings(
       (key) => read(key.slice("rekey:".length)),

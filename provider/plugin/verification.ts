@@ -32,7 +32,7 @@ export async function constructVerification(
   const { rotation, fleet, withinSeconds } = withoutConnection(inputs);
   const verified = referencedUrn(rotation ?? fleet);
   if (verified === undefined || (rotation && fleet)) {
-    throw new InputError("rotation", "or fleet must be set to the resource to verify, and not both");
+    throw new InputError("rotation", "or fleet must be set to the resource to verify, not both");
   }
   const connection = readConnection(inputs);
   const saved = await monitor.read(verified);

@@ -82,7 +82,7 @@ export function describeFaults(
           const { world, seen } = sceneOf(adapter);
           const observation = (await seen.get(key)) as Observation;
           hold(phase, key, adapter, observation, expected);
-          // A counter reset reads before it resets, and each has a deadline of its own.
+          // A counter reset reads before it resets, and each has its own deadline.
           const deadlines = phase === "counter reset" ? 2 : 1;
           const limit = deadlines * world.deadlineSeconds * 1000 + slack;
           assert.ok(observation.milliseconds < limit, `finished after ${observation.milliseconds} ms`);

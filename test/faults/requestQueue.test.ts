@@ -42,7 +42,7 @@ describe("faults: the request queue", () => {
   );
 
   testRow(
-    [8, "stale keep-alive socket", "create", "cannot be: each reset has a connection of its own"],
+    [8, "stale keep-alive socket", "create", "cannot be: each reset has its own connection"],
     async ({ start }) => {
       const world = await start();
       const sockets = new Set<Socket>();

@@ -99,7 +99,7 @@ const waits: readonly Fault[] = [
   { row: 29, fault: "503 with Retry-After", platform: limited("1", 503), ...lost(/503/) },
   { row: 29, fault: "503 with Retry-After, once", platform: once(limited("1", 503)), read: back.read },
 ];
-// Each has a host of its own: a platform's wait holds for all requests.
+// Each has its own host: a platform's wait holds for all requests.
 for (const fault of waits) describeFaults(`faults: ${fault.fault}`, { deadlineSeconds: 8 }, [fault]);
 
 const unusableWaits = {
