@@ -8,9 +8,8 @@ import { onEngines, rotating, scene } from "../support/onEngines";
 import { session, whoAmI, withRedis } from "../support/redis";
 import { RedisLine } from "../support/redisLine";
 
-const source = (version: number) => `${rotating(`version: ${version}`)}
-exports.address = require("@pulumi/pulumi")
-  .interpolate\`redis://rekey-db-quickstart:\${rotation.password}@\${rotation.endpoint}:\${rotation.port}\`;`;
+const source = (version: number) => `${rotating(`version: ${version}, username: "rekey-{id}"`)}
+exports.address = rotation.connectionUrl;`;
 
 withRedis("a database in a real Redis", function () {
   this.timeout(180_000);
@@ -46,22 +45,22 @@ withRedis("a database in a real Redis", function () {
       const redis = await startRedisServer();
       const { port, password } = new URL(redis.url);
       const line = new RedisLine(Number(port));
-      await line.open();
+      await line.start();
       const address = `redis://:${password}@127.0.0.1:${line.port}`;
       const { platform, stack } = await scene(engine, source(1), { redis: address, credentialsInResponse: "always" });
       const around = (url: unknown) => String(url).replace(`:${line.port}`, `:${port}`);
       const initial = around(platform.database("db-quickstart").redisUrl);
       try {
-        line.close();
+        await line.close();
         await fails(stack.up(), /503: redis: .*unchanged/);
         assert.equal(await whoAmI(initial), "rekey-db-quickstart");
-        await line.open();
+        await line.start();
         while ((await resetPassword(platform, "db-sessions")).status !== 200) await sleep(20);
         const { outputs } = await succeeds(stack.up());
         await assert.rejects(whoAmI(initial), /WRONGPASS/);
         assert.equal(await whoAmI(around(outputs["address"]?.value)), "rekey-db-quickstart");
       } finally {
-        line.close();
+        await line.close();
         await redis.close();
       }
     });

@@ -1,6 +1,7 @@
 import * as net from "node:net";
+import { type Socket } from "node:net";
 import * as tls from "node:tls";
-import { type AddressInfo, type Socket } from "node:net";
+import { SocketServer } from "../support/socketServer";
 
 /** What a server does with one request, down to the bytes. */
 export type Behaviour = (exchange: Exchange) => void | Promise<void>;
@@ -29,33 +30,19 @@ export interface ServerOptions {
 }
 
 /** An HTTP server made of plain sockets, which can be wrong in every way that a server can. */
-export class RawServer {
+export class RawServer extends SocketServer {
   /** Method and path of each request, in the order in which their heads were complete. */
   readonly requests: { readonly method: string; readonly path: string; readonly authorization: string }[] = [];
-  connections = 0;
   readonly #behaviours = new Map<string, Behaviour>();
-  readonly #sockets = new Set<Socket>();
-  readonly #server: net.Server;
 
   private constructor(private readonly options: ServerOptions) {
     const serve = options.accept ?? ((socket: Socket): void => this.#serve(socket));
-    this.#server = options.tls ? tls.createServer(options.tls, serve) : net.createServer(serve);
-    this.#server.on("connection", (socket: Socket) => {
-      this.connections++;
-      this.#sockets.add(socket.on("error", () => undefined).on("close", () => this.#sockets.delete(socket)));
-      options.onConnection?.(socket);
-    });
-    this.#server.on("tlsClientError", () => undefined);
+    super(options.tls ? tls.createServer(options.tls, serve) : net.createServer(serve));
+    this.server.on("connection", (socket: Socket) => options.onConnection?.(socket));
   }
 
-  static async start(options: ServerOptions): Promise<RawServer> {
-    const server = new RawServer(options);
-    await new Promise<void>((resolve) => server.#server.listen(0, "127.0.0.1", resolve));
-    return server;
-  }
-
-  get port(): number {
-    return (this.#server.address() as AddressInfo).port;
+  static start(options: ServerOptions): Promise<RawServer> {
+    return new RawServer(options).listen();
   }
 
   /** Requests with this method whose path holds `key` as one of its parts meet this behaviour. */
@@ -66,16 +53,6 @@ export class RawServer {
   /** How many requests of this method there were for the key. */
   count(method: string, key: string): number {
     return this.requests.filter((one) => one.method === method && one.path.split("/").includes(key)).length;
-  }
-
-  /** Connections that are open. */
-  get open(): number {
-    return this.#sockets.size;
-  }
-
-  async close(): Promise<void> {
-    for (const socket of this.#sockets) socket.destroy();
-    await new Promise((resolve) => this.#server.close(resolve));
   }
 
   #serve(socket: Socket): void {

@@ -1,5 +1,6 @@
-import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { createServer, type Socket } from "node:net";
 import { createServer as createTlsServer, type TlsOptions } from "node:tls";
+import { SocketServer } from "./socketServer";
 
 /**
  * The line with which a command is responded to, without its line break; `close` closes the connection, and undefined
@@ -8,42 +9,23 @@ import { createServer as createTlsServer, type TlsOptions } from "node:tls";
 export type RedisReply = (command: readonly string[]) => string | undefined;
 
 /** A server that speaks the Redis protocol as a test defines it, and records what it was sent. */
-export class FakeRedis {
+export class FakeRedis extends SocketServer {
   readonly commands: string[][] = [];
-  connections = 0;
   /** Everything that was received, also what is not a command. */
   received = "";
   /** Sent to each client that connects. */
   greeting: string | undefined;
-  readonly #sockets = new Set<Socket>();
-  readonly #server: Server;
 
   private constructor(
     public reply: RedisReply,
     tls: TlsOptions | undefined,
   ) {
     const serve = (socket: Socket): void => this.#serve(socket);
-    this.#server = tls ? createTlsServer(tls, serve) : createServer(serve);
-    this.#server.on("connection", (socket: Socket) => {
-      this.connections++;
-      this.#sockets.add(socket.on("error", () => undefined).on("close", () => this.#sockets.delete(socket)));
-    });
-    this.#server.on("tlsClientError", () => undefined);
+    super(tls ? createTlsServer(tls, serve) : createServer(serve));
   }
 
-  static async start(reply: RedisReply, tls?: TlsOptions): Promise<FakeRedis> {
-    const server = new FakeRedis(reply, tls);
-    await new Promise<void>((resolve) => server.#server.listen(0, "127.0.0.1", resolve));
-    return server;
-  }
-
-  get port(): number {
-    return (this.#server.address() as AddressInfo).port;
-  }
-
-  async close(): Promise<void> {
-    for (const socket of this.#sockets) socket.destroy();
-    await new Promise((resolve) => this.#server.close(resolve));
+  static start(reply: RedisReply, tls?: TlsOptions): Promise<FakeRedis> {
+    return new FakeRedis(reply, tls).listen();
   }
 
   #serve(socket: Socket): void {

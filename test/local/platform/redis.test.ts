@@ -171,23 +171,23 @@ withRedis("local platform: an attached Redis, and its outages", () => {
   beforeEach(async () => {
     const { port, password } = new URL(redis.url);
     line = new RedisLine(Number(port));
-    await line.open();
+    await line.start();
     platform = await startPlatform({ redis: `redis://:${password}@127.0.0.1:${line.port}` });
   });
   afterEach(async () => {
     await platform.close();
-    line.close();
+    await line.close();
   });
 
   it("responds with 503 while it is away, the password unchanged, and goes on when it is back", async () => {
     const before = platform.database("db-quickstart");
-    line.close();
+    await line.close();
     const { status, error } = await resetPassword(platform);
     assert.equal(status, 503);
     assert.match(error, /^redis: .+ "db-quickstart" is unchanged/);
     assert.deepEqual(platform.database("db-quickstart"), before);
     assert.equal(await whoAmI(direct()), "rekey-db-quickstart");
-    await line.open();
+    await line.start();
     while ((await resetPassword(platform)).status !== 200) await sleep(20);
     assert.equal(platform.resetCount, 1);
     await assert.rejects(whoAmI(direct(before.redisUrl)), /WRONGPASS/);
