@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
+import { spawn } from "node:child_process";
 import { readFileSync, statSync } from "node:fs";
 import { homedir } from "node:os";
-import { createInterface } from "node:readline";
 import { ResourceProviderService as calls } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import { CreateRequest, GetSchemaRequest } from "@pulumi/pulumi/proto/provider_pb";
 import { extract, list } from "tar";
@@ -14,7 +12,8 @@ import { Folder } from "../support/folder";
 import { projectRoot } from "../support/host";
 import { writePluginArchive } from "../support/pluginArchive";
 import { argsFor, defaultProvider, urnOf } from "../support/pluginService";
-import { FakeEngine, PluginClient } from "../support/pluginWire";
+import { FakeEngine } from "../support/pluginWire";
+import { ProviderClient } from "../support/providerClient";
 import { fromStruct, toStruct } from "../support/wire";
 
 const maxBytes = 5 * 1024 * 1024;
@@ -54,7 +53,7 @@ describe("The plugin's archive", function () {
     const platform = await startPlatform({ databases: ["db-quickstart"] });
     const engine = await FakeEngine.start();
     const child = spawn(process.execPath, ["pulumi-resource-rekey", engine.address], { cwd: folder.directory });
-    const plugin = new PluginClient(await portOf(child));
+    const plugin = await ProviderClient.of(child);
     try {
       const info = await plugin.call(calls.getPluginInfo, new Empty());
       assert.equal(info.getVersion(), packageVersion());
@@ -74,10 +73,3 @@ describe("The plugin's archive", function () {
     }
   });
 });
-
-/** The port that a plugin prints on its first line. */
-async function portOf({ stdout }: ChildProcess): Promise<number> {
-  assert.ok(stdout);
-  const [line] = (await once(createInterface(stdout), "line")) as [string];
-  return Number(line);
-}

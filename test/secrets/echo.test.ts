@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type ServerResponse } from "node:http";
 import { type FleetDatabaseState } from "../../provider/lifecycle/resource";
 import { databaseText } from "../support/databaseText";
-import { formsOf, leaksOf } from "../support/canaries";
+import { leaksOf } from "../support/canaries";
 import { encodings } from "../support/encodings";
 import { Host, providerTexts } from "../support/host";
 import { type HttpServer, startServer } from "../support/httpServer";
@@ -24,8 +24,8 @@ const settings = { username, password: canaries["management password"], queueTok
 /** What servers write into their error texts: raw, and escaped as in JSON, URLs and base64. */
 const { version, ...known } = canaries;
 const echoesOf = (canary: string): string[] => [
-  ...formsOf(canary).flatMap(({ name, text }) => (/^(raw|JSON|URL)$/.test(name) ? [text] : [])),
-  Buffer.from(canary).toString("base64"),
+  canary,
+  ...["in JSON", "percent-encoded", "in base64"].map((name) => encodings[name]?.(canary) ?? assert.fail(name)),
 ];
 /** As HTTP's Basic scheme sends it. */
 const basic = Buffer.from(`${username}:${settings.password}`).toString("base64");

@@ -1,3 +1,5 @@
+import { encodings, inJson } from "./encodings";
+
 /** A form in which a text may contain a secret. */
 export interface Form {
   readonly name: string;
@@ -16,22 +18,19 @@ export interface Leak {
 const shortest = 10;
 
 /**
- * The forms of a secret that a text is searched for: unchanged, and as JSON, URLs, HTTP Basic and debuggers write it.
+ * The forms of a secret that a text is searched for: unchanged, and as servers and debuggers write it.
  * The base64 forms also find it inside a longer text that was encoded, such as `user:password`.
  */
 export function formsOf(secret: string): Form[] {
   if (secret.length < shortest) throw new Error(`${JSON.stringify(secret)} is too short for a canary`);
-  const json = inJson(secret);
   const hex = Buffer.from(secret).toString("hex");
+  // Base64 is searched for at each position in what was encoded.
+  const encoded = Object.entries(encodings).filter(([name]) => !name.startsWith("in base64"));
   const forms: Form[] = [
     { name: "raw", text: secret },
-    { name: "JSON", text: json },
-    { name: "JSON in JSON", text: inJson(json) },
-    { name: "ASCII JSON", text: json.replace(/[^\x20-\x7e]/g, (character) => escaped(character)) },
-    { name: "URL", text: encodeURIComponent(secret) },
-    { name: "URL of a form", text: new URLSearchParams([["", secret]]).toString().slice(1) },
+    ...encoded.map(([name, encode]) => ({ name, text: encode(secret) })),
+    { name: "JSON in JSON", text: inJson(inJson(secret)) },
     { name: "URL in URL", text: encodeURIComponent(encodeURIComponent(secret)) },
-    { name: "HTML", text: secret.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`) },
     { name: "hex", text: hex },
     { name: "a printed buffer", text: hex.replace(/..(?=.)/g, "$& ") },
     { name: "backwards", text: [...secret].reverse().join("") },
@@ -65,12 +64,4 @@ function base64Forms(secret: string, offset: number): Form[] {
     { name: `base64url at ${offset}`, text: urlSafe },
     { name: `base64 at ${offset} in URL`, text: encodeURIComponent(text) },
   ];
-}
-
-function inJson(text: string): string {
-  return JSON.stringify(text).slice(1, -1);
-}
-
-function escaped(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }

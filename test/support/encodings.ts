@@ -40,7 +40,7 @@ function percentEncoded(text: string): string {
   return Buffer.from(text).toString("hex").toUpperCase().replace(/../g, "%$&");
 }
 
-function inJson(text: string): string {
+export function inJson(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
 

@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join, resolve } from "node:path";
-import { createInterface } from "node:readline";
-import { Client, credentials, Metadata, type ServiceError, status } from "@grpc/grpc-js";
+import { type ServiceError, status } from "@grpc/grpc-js";
 import { ResourceProviderService } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { Status } from "@pulumi/pulumi/proto/status_pb";
 import { EngineListener } from "./engineListener";
+import { ProviderClient } from "./providerClient";
 import { defaultProvider, urnOf } from "./urns";
 import { fromStruct, type Properties, secret, toStruct } from "./wire";
 
@@ -79,8 +79,7 @@ export class Host {
     readonly adapter: Adapter,
     readonly engine: EngineListener,
     private readonly child: ChildProcess,
-    private readonly client: Client,
-    private readonly patience: number,
+    private readonly client: ProviderClient,
   ) {}
 
   static async start({
@@ -90,7 +89,7 @@ export class Host {
     env,
     cwd = projectRoot,
     preload,
-    patience = 30_000,
+    patience,
   }: HostOptions = {}): Promise<Host> {
     const engine = await EngineListener.start();
     const entry =
@@ -105,19 +104,10 @@ export class Host {
     });
     running.add(child);
     child.once("exit", () => running.delete(child));
-    const lines = createInterface({ input: child.stdout });
-    const [port] = (await Promise.race([once(lines, "line"), once(child, "exit").then(() => [""])])) as [string];
-    if (!/^\d+$/.test(port)) throw new Error(`the provider host did not start: ${port}`);
-    const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure(), {
-      "grpc.max_receive_message_length": -1,
-      "grpc.max_send_message_length": -1,
-    });
-    const host = new Host(adapter, engine, child, client, patience);
+    const client = await ProviderClient.of(child, patience);
+    const host = new Host(adapter, engine, child, client);
     child.stderr.setEncoding("utf8").on("data", (text: string) => (host.#errors += text));
-    const request = new messages.ConfigureRequest().setAcceptsecrets(true).setSendsOldInputs(true);
-    request.setArgs(toStruct(adapter === "plugin" ? shortNames(config) : config));
-    if (adapter === "plugin") request.setUrn(provider).setId("provider-id");
-    await host.#call(ResourceProviderService.configure, request);
+    await client.configure(provider, adapter === "plugin" ? shortNames(config) : config);
     return host;
   }
 
@@ -134,7 +124,7 @@ export class Host {
   async check(inputs: Properties, olds: Properties = {}, name?: string): Promise<CheckResult> {
     const { urn, news } = this.#address(inputs, name);
     const request = new messages.CheckRequest().setUrn(urn).setOlds(toStruct(olds)).setNews(news);
-    const response = await this.#call(ResourceProviderService.check, request);
+    const response = await this.client.call(ResourceProviderService.check, request);
     return {
       inputs: fromStruct(response.getInputs()),
       failures: response.getFailuresList().map((one) => ({ property: one.getProperty(), reason: one.getReason() })),
@@ -144,7 +134,7 @@ export class Host {
   async diff(id: string, olds: Properties, inputs: Properties): Promise<DiffResult> {
     const { urn, news } = this.#address(inputs);
     const request = new messages.DiffRequest().setUrn(urn).setId(id).setOlds(toStruct(olds)).setNews(news);
-    const response = await this.#call(ResourceProviderService.diff, request);
+    const response = await this.client.call(ResourceProviderService.diff, request);
     const { DIFF_NONE, DIFF_SOME } = messages.DiffResponse.DiffChanges;
     const changes = response.getChanges();
     return {
@@ -156,20 +146,20 @@ export class Host {
   create(inputs: Properties): Promise<Result> {
     const { urn, news } = this.#address(inputs);
     const request = new messages.CreateRequest().setUrn(urn).setProperties(news);
-    return resultOf(this.#call(ResourceProviderService.create, request), (response) => response.getId());
+    return resultOf(this.client.call(ResourceProviderService.create, request), (response) => response.getId());
   }
 
   /** @param olds the saved outputs, secrets in plain */
   update(id: string, olds: Properties, inputs: Properties): Promise<Result> {
     const { urn, news } = this.#address(inputs);
     const request = new messages.UpdateRequest().setUrn(urn).setId(id).setOlds(toStruct(olds)).setNews(news);
-    return resultOf(this.#call(ResourceProviderService.update, request), () => id);
+    return resultOf(this.client.call(ResourceProviderService.update, request), () => id);
   }
 
   /** Calls a function of the plugin. */
   async invoke(name: string, args: Properties): Promise<Result> {
     const request = new messages.InvokeRequest().setTok(`rekey:index:${name}`).setArgs(toStruct(args));
-    const call = this.#call(ResourceProviderService.invoke, request);
+    const call = this.client.call(ResourceProviderService.invoke, request);
     return resultOf(
       call.then((response) => ({ getProperties: () => response.getReturn() })),
       () => "",
@@ -180,14 +170,14 @@ export class Host {
   async read(id: string, properties: Properties): Promise<{ id: string; outs: Properties }> {
     const { urn } = this.#address(properties);
     const request = new messages.ReadRequest().setUrn(urn).setId(id).setProperties(toStruct(properties));
-    const response = await this.#call(ResourceProviderService.read, request);
+    const response = await this.client.call(ResourceProviderService.read, request);
     return { id: response.getId(), outs: fromStruct(response.getProperties()) };
   }
 
   async delete(id: string, properties: Properties): Promise<void> {
     const { urn } = this.#address(properties);
     const request = new messages.DeleteRequest().setUrn(urn).setId(id).setProperties(toStruct(properties));
-    await this.#call(ResourceProviderService.delete, request);
+    await this.client.call(ResourceProviderService.delete, request);
   }
 
   async stop(): Promise<void> {
@@ -204,24 +194,6 @@ export class Host {
     if (this.adapter === "dynamic") return { urn: dynamicUrn, news: toStruct(properties) };
     const { __provider, ...news } = properties;
     return { urn: urnOf(nativeTypes[String(__provider)] ?? "Any", name), news: toStruct(news) };
-  }
-
-  #call<Request, Response>(method: Method<Request, Response>, request: Request): Promise<Response> {
-    const { path, requestSerialize, responseDeserialize } = method;
-    return new Promise((resolve, reject) => {
-      this.client.makeUnaryRequest(
-        path,
-        requestSerialize,
-        responseDeserialize,
-        request,
-        new Metadata(),
-        { deadline: Date.now() + this.patience },
-        (error, response) => {
-          if (response !== undefined) resolve(response);
-          else reject(error ?? new Error(`no response to ${path}`));
-        },
-      );
-    });
   }
 }
 
@@ -247,12 +219,6 @@ const nativeTypes: Readonly<Record<string, string>> = {
 
 function shortNames(config: Properties): Properties {
   return Object.fromEntries(Object.entries(config).map(([name, value]) => [name.replace("rekey:", ""), value]));
-}
-
-interface Method<Request, Response> {
-  readonly path: string;
-  readonly requestSerialize: (value: Request) => Buffer;
-  readonly responseDeserialize: (bytes: Buffer) => Response;
 }
 
 interface Saved {

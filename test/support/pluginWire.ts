@@ -1,13 +1,4 @@
-import {
-  Client,
-  credentials,
-  type MethodDefinition,
-  Server,
-  ServerCredentials,
-  type ServerUnaryCall,
-  type sendUnaryData,
-  type ServiceError,
-} from "@grpc/grpc-js";
+import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData, type ServiceError } from "@grpc/grpc-js";
 import { EngineService } from "@pulumi/pulumi/proto/engine_grpc_pb";
 import { type LogRequest } from "@pulumi/pulumi/proto/engine_pb";
 import { ResourceProviderService } from "@pulumi/pulumi/proto/provider_grpc_pb";
@@ -21,7 +12,10 @@ import {
 } from "@pulumi/pulumi/proto/resource_pb";
 import { Empty } from "../../local/engine/proto";
 import { urnOf } from "./pluginService";
+import { ProviderClient } from "./providerClient";
 import { fromStruct, type Properties, toStruct } from "./wire";
+
+export { ProviderClient as PluginClient };
 
 /** The engine as a plugin sees it: it records lines for the user, and creates what a component registers. */
 export class FakeEngine {
@@ -33,7 +27,7 @@ export class FakeEngine {
   /** Responses to registrations; without one for it, the plugin creates the resource. */
   responses: readonly RegisterResourceResponse[] = [];
   /** Set before a component is constructed. */
-  plugin: PluginClient | undefined;
+  plugin: ProviderClient | undefined;
   address = "";
   readonly #server = new Server();
 
@@ -92,33 +86,4 @@ function answered<Request, Response>(respond: (request: Request) => Response | P
       (error: unknown) => callback(error as ServiceError),
     );
   };
-}
-
-/** A client of a plugin, over a real socket. */
-export class PluginClient {
-  readonly #client: Client;
-
-  constructor(port: number) {
-    this.#client = new Client(`127.0.0.1:${port}`, credentials.createInsecure());
-  }
-
-  /** @throws ServiceError, with the trailers of the failed call */
-  call<Request, Response>(method: MethodDefinition<Request, Response>, request: Request): Promise<Response> {
-    const { path, requestSerialize, responseDeserialize } = method;
-    return new Promise((resolve, reject) => {
-      this.#client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, (error, response) => {
-        if (response === undefined) reject(error ?? new Error(`no response to ${path}`));
-        else resolve(response);
-      });
-    });
-  }
-
-  configure(urn: string, args: Properties): Promise<messages.ConfigureResponse> {
-    const request = new messages.ConfigureRequest().setUrn(urn).setId("provider-id").setArgs(toStruct(args));
-    return this.call(ResourceProviderService.configure, request.setAcceptsecrets(true));
-  }
-
-  close(): void {
-    this.#client.close();
-  }
 }
