@@ -15,8 +15,6 @@ const former: Properties = { password: "former-password", restToken: "former-tok
 describe("fuzz: responses to a reset", () => {
   const platform = new InProcessAdapter();
   let run = 0;
-  before(() => platform.start());
-  after(() => platform.stop());
 
   /** Returns what the engine would save: the outputs, or the properties of an init error. */
   async function ask(sent: Answer, saved: Properties | undefined): Promise<{ outs: Properties; confirmed: boolean }> {

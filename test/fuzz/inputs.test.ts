@@ -38,8 +38,6 @@ const inputs = fc
 
 describe("fuzz: inputs", () => {
   const platform = new InProcessAdapter();
-  before(() => platform.start());
-  after(() => platform.stop());
 
   for (const resource of ["passwordRotation", "flowControlReset"] as const) {
     it(`of a ${resource} are accepted, or refused by name, and nothing is sent`, async () => {

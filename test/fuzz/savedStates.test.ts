@@ -12,8 +12,6 @@ const wanted = fc.constantFrom(...triggers);
 
 describe("fuzz: damaged saved states", () => {
   const platform = new InProcessAdapter();
-  before(() => platform.start());
-  after(() => platform.stop());
   beforeEach(() => {
     platform.renew();
     platform.sent.length = 0;

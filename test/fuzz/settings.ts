@@ -1,6 +1,7 @@
+import { seed } from "../model/settings";
+
 /** How many values a property is tried with, and which: `npm run test:fuzz` tries many, `npm test` a share of them. */
 const scale = Number(process.env["REKEY_FUZZ_SCALE"] ?? 1);
-const seed = Number(process.env["REKEY_SEED"] ?? Date.now() % 2 ** 31);
 
 before(() => console.log(`    seed: ${seed} (REKEY_SEED=${seed} repeats the run)`));
 

@@ -1,10 +1,6 @@
-import assert from "node:assert/strict";
-import { Databases } from "../../provider/api/databases";
-import { type FlowControl } from "../../provider/api/flowControl";
-import { Session } from "../../provider/lifecycle/session";
+import { freshHost } from "../support/freshHost";
 import { isSecret, type Properties, revealed, unknown } from "../support/wire";
 import { type FakePlatform } from "./fakePlatform";
-import { freshHost } from "./freshHost";
 import { type Name, names, type DesiredInputs, type DesiredProgram } from "./desiredInputs";
 
 /** A resource as the state holds it; its secrets are marked. */
@@ -152,16 +148,9 @@ export class FakeEngine {
   }
 
   #host(limit?: number): Provider {
-    const flowControl = undefined as unknown as FlowControl;
-    const queueWithin = (): never => assert.fail("there is no fleet here");
-    const probe = (): never => assert.fail("nothing is verified here");
-    const timer = { now: () => this.now, sleep: probe };
-    const platform = { databases: new Databases(this.platform), flowControl, queueWithin, probe };
-    const log = (line: string) => this.said.push(line);
+    const say = (line: string) => this.said.push(line);
     const now = () => new Date(this.now);
-    const none = () => undefined;
-    const session = new Session({ platform, maxResets: () => limit, databaseHost: none, now, timer, log });
-    return freshHost(session, log).passwordRotation;
+    return freshHost(this.platform, say, { maxResets: () => limit, now }).passwordRotation;
   }
 }
 

@@ -1,8 +1,12 @@
+import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { compileFunction } from "node:vm";
 import ts from "typescript";
-import { type Session } from "../../provider/lifecycle/session";
+import { Databases } from "../../provider/api/databases";
+import { FlowControl } from "../../provider/api/flowControl";
+import { type Requester } from "../../provider/api/requester";
+import { Session, type SessionOptions } from "../../provider/lifecycle/session";
 
 type Dynamic = typeof import("../../provider/dynamic");
 type Say = (line: string) => void;
@@ -15,9 +19,29 @@ let body: Body | undefined;
 /**
  * The provider as a host process that was just started loads it: an instance of its own, which remembers nothing.
  *
+ * @param requester responds to what it sends
  * @param say gets what it prints
  */
-export function freshHost(session: Session, say: Say): Dynamic {
+export function freshHost(
+  requester: Requester,
+  say: Say,
+  options: Partial<Pick<SessionOptions, "maxResets" | "now">> = {},
+): Dynamic {
+  const unused = (): never => assert.fail("there are no fleets or verifications here");
+  const session = new Session({
+    platform: {
+      databases: new Databases(requester),
+      flowControl: new FlowControl(requester),
+      queueWithin: unused,
+      probe: unused,
+    },
+    maxResets: () => undefined,
+    databaseHost: () => undefined,
+    now: () => new Date(),
+    timer: { now: Date.now, sleep: unused },
+    log: say,
+    ...options,
+  });
   body ??= compile();
   const exports = {};
   const load = (id: string): unknown =>
