@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { fails, resourceNamed, succeeds, valuesOf } from "../support/engine";
-import { onEngines, scene } from "../support/onEngines";
+import { onEveryEngine, scene } from "../support/onEngines";
 
 /** One spec for each kind of rotation. The slow files hold their details. */
-onEngines("Each feature, once", (engine) => {
+onEveryEngine("Each feature, once", (engine) => {
   const rotations = (version: number) => `
 const { PasswordRotation } = require("pulumi-rekey");
 const reset = new PasswordRotation("reset", { databaseId: "db-reset", version: ${version} });
@@ -11,8 +11,7 @@ const adopted = new PasswordRotation("adopted", { databaseId: "db-adopted", init
 const scheduled = new PasswordRotation("scheduled", { databaseId: "db-scheduled", rotateEvery: "30d" });
 exports.outcomes = [reset.outcome, adopted.outcome, scheduled.outcome];
 exports.reason = reset.rotationReason;
-exports.password = reset.password;
-exports.next = scheduled.nextRotationAt;`;
+exports.password = reset.password;`;
 
   it("PasswordRotation resets once for a trigger, adopts, has a schedule, and recovers from a lost response", async () => {
     const ids = ["db-reset", "db-adopted", "db-scheduled"];
@@ -31,7 +30,6 @@ exports.next = scheduled.nextRotationAt;`;
     const first = await succeeds(stack.up());
     assert.deepEqual(first.outputs["password"], { value: platform.database("db-reset").password, secret: true });
     assert.deepEqual(valuesOf(first)["outcomes"], outcomes);
-    assert.match(String(valuesOf(first)["next"]), /^\d{4}-\d\d-\d\dT.*Z$/);
     assert.deepEqual((await stack.up()).changes, { same: 4 });
     assertResets(1, 0, 1);
 

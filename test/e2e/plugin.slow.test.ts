@@ -13,55 +13,12 @@ import { Project } from "../support/project";
 const native = (body: string) => `
 const { PasswordRotation, Provider } = require("pulumi-rekey");
 ${body}`;
-const rotating = (args = "") =>
-  native(`const rotation = new PasswordRotation("cache", { databaseId: "db-quickstart", ${args} });
-exports.password = rotation.password;
-exports.outcome = rotation.outcome;`);
 
+// The tests of PasswordRotation and of each feature run with the native plugin, too.
 onEngine(pluginOnCli, `The native plugin, on the ${pulumiCli.name}`, (engine) => {
   const databases = ["db-quickstart", "db-2", "db-3"].map((database_id) => ({ database_id }));
   const options = { databases, credentialsInResponse: "always" } as const;
   const open = (source: string) => scene(engine, source, options);
-
-  it("resets once for one trigger, and never in preview, refresh, destroy or for other settings", async () => {
-    const { platform, project, stack } = await open(rotating("version: 1"));
-    assert.deepEqual((await succeeds(stack.preview())).changes, { create: 2 });
-    assert.equal(platform.requests.length, 0);
-    const first = await succeeds(stack.up());
-    assert.equal(valuesOf(first)["password"], platform.database("db-quickstart").password);
-    assert.equal(first.outputs["password"]?.secret, true);
-    project.rewrite(rotating('version: "1", triggers: {}'));
-    assert.deepEqual((await stack.up()).changes, { same: 2 });
-    await stack.setConfig("rekey:username", "another");
-    await stack.setConfig("rekey:maxConcurrency", "1");
-    await succeeds(stack.preview());
-    assert.deepEqual((await stack.up()).changes, { same: 2 });
-    await succeeds(stack.refresh());
-    assert.equal(platform.resetCount, 1);
-    await stack.setConfig("rekey:username", platform.username);
-    project.rewrite(rotating("version: 2"));
-    await succeeds(stack.preview());
-    assert.equal(platform.resetCount, 1);
-    assert.equal(valuesOf(await succeeds(stack.up()))["password"], platform.database("db-quickstart").password);
-    const state = JSON.stringify(await stack.exportState());
-    for (const secret of [platform.password, platform.queueToken, platform.database("db-quickstart").password]) {
-      assert.ok(!state.includes(secret));
-    }
-    await succeeds(stack.destroy());
-    assert.equal(platform.resetCount, 2);
-  });
-
-  it("saves an unconfirmed reset, and sends one more in the next up", async () => {
-    const { platform, stack } = await open(rotating());
-    platform.failNext({ dropConnection: "after-apply" });
-    const { succeeded, printed } = await stack.up();
-    assert.equal(succeeded, false);
-    assert.match(printed, /may have been changed.*REKEY_UNCONFIRMED/s);
-    const saved = resourceNamed(await stack.exportState(), "cache");
-    assert.deepEqual([saved?.outputs?.["outcome"], saved?.initErrors?.length], ["unknown", 1]);
-    assert.equal(valuesOf(await succeeds(stack.up()))["password"], platform.database("db-quickstart").password);
-    assert.equal(platform.resetCount, 2);
-  });
 
   it("uses two accounts in one program, each with its own credentials", async () => {
     const second = await startPlatform(options);

@@ -12,7 +12,7 @@ import {
 } from "../support/engine";
 import { runEngine } from "../support/engineProcess";
 import { textsBelow } from "../support/files";
-import { onEngines, rotating, scene } from "../support/onEngines";
+import { onEngines, onEveryEngine, rotating, scene } from "../support/onEngines";
 import { Project } from "../support/project";
 import { descendantsOf } from "../support/processes";
 import { withoutSecrets } from "../support/wire";
@@ -77,7 +77,7 @@ const specs = (engine: Engine): void => {
     project.remove();
   });
 };
-onEngines("Secrets", specs, [localEngine, pulumiCli, pluginOnCli]);
+onEveryEngine("Secrets", specs);
 
 /** The claims in docs/secrets.md about the engine's options that show secrets. */
 const specsOfCli = (engine: Engine): void => {

@@ -1,12 +1,21 @@
 import { type Platform, type PlatformOptions, startPlatform } from "../../local/index";
-import { type Engine, localEngine, pulumiCli, type Stack } from "./engine";
+import { type Engine, localEngine, pluginOnCli, pulumiCli, type Stack } from "./engine";
 import { Project } from "./project";
 
 /** Describes specs on each engine that runs here; skips the others, with the reason. */
-export function onEngines(title: string, specs: (engine: Engine) => void, engines = [localEngine, pulumiCli]): void {
+export function onEngines(
+  title: string,
+  specs: (engine: Engine) => void,
+  engines: readonly Engine[] = [localEngine, pulumiCli],
+): void {
   for (const engine of engines) {
     onEngine(engine, [`${title}, on the ${engine.name}`, engine.version].join(" ").trim(), specs);
   }
+}
+
+/** The same, and with the native plugin, which only the CLI can start. */
+export function onEveryEngine(title: string, specs: (engine: Engine) => void): void {
+  onEngines(title, specs, [localEngine, pulumiCli, pluginOnCli]);
 }
 
 /** Describes specs on one engine; skips them, with the reason, if it cannot run here. */
