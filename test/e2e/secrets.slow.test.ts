@@ -21,25 +21,42 @@ const management = "canary-management-7c1f";
 const queue = "canary-queue-91ab";
 const version = "canary-version-55d0";
 
+const ids = ["db-quickstart", "db-a", "db-b"];
+
 const specs = (engine: Engine): void => {
   it("are in no state file, in no argument of a process and in nothing that is printed", async () => {
     const source = (trigger: number) => `${rotating(`version: ${trigger}`)}
-      const { FlowControlReset } = require("pulumi-rekey");
-      new FlowControlReset("orders", { flowControlKey: "orders", version: "${version}" });
-      exports.all = rotation;`;
+      const { FlowControlReset, PasswordRotationFleet } = require("pulumi-rekey");
+      const version = new (require("@pulumi/pulumi").Config)().requireSecret("version");
+      new FlowControlReset("orders", { flowControlKey: "orders", version });
+      const databases = version.apply((one) => ({ a: "db-a", b: { databaseId: "db-b", version: one + ${trigger} } }));
+      const fleet = new PasswordRotationFleet("fleet", { databases, version });
+      exports.all = [rotation, fleet];`;
     const credentials = { username: "admin", password: management, queueToken: queue };
     let processes = "";
     const { platform, project, stack } = await scene(engine, source(1), {
       ...credentials,
+      databases: ids,
       credentialsInResponse: "always",
       onRequest: () => (processes += JSON.stringify(descendantsOf(process.pid))),
     });
-    const passwords = [platform.database("db-quickstart").password];
+    const canaries: Record<string, string> = { management, queue, version };
+    const noteCredentials = (when: string): void => {
+      for (const id of ids) {
+        const { password, restToken, readOnlyRestToken } = platform.database(id);
+        Object.assign(canaries, { [`${id} ${when}`]: password, [`${id} REST ${when}`]: restToken });
+        canaries[`${id} read-only REST ${when}`] = readOnlyRestToken;
+      }
+    };
+    noteCredentials("before");
+    await stack.setConfig("version", version, true);
     const first = await stack.up();
-    passwords.push(platform.database("db-quickstart").password);
-    assert.deepEqual(first.outputs["password"], { value: passwords[1], secret: true });
+    noteCredentials("after the first up");
+    const { password } = platform.database("db-quickstart");
+    assert.deepEqual(first.outputs["password"], { value: password, secret: true });
     project.rewrite(source(2));
-    platform.failNext({ path: /reset-password/, status: 500, body: { error: `Basic ${management} ${queue}` } });
+    const error = `Basic ${management} ${queue} ${password} ${platform.database("db-b").password}`;
+    platform.failNext({ path: /reset-password/, status: 500, times: 2, body: { error } });
     const results = [first, await stack.preview(), await stack.refresh(), await stack.up()];
     const exported = await stack.exportState();
     const [providerType, prefix] = engine.native ? ["rekey", ""] : ["pulumi-nodejs", "rekey:"];
@@ -50,8 +67,7 @@ const specs = (engine: Engine): void => {
       assert.ok(saved?.ciphertext, `${key} is saved with the configuration, encrypted`);
     }
     results.push(await stack.destroy());
-    const { password, restToken } = platform.database("db-quickstart");
-    const canaries = { management, queue, ...Object.fromEntries(passwords.entries()), password, restToken };
+    noteCredentials("in the end");
     const printed = results.map((result) => result.printed);
     assert.match(processes, engine.native ? /plugin\/main\.js/ : /dynamic-provider/);
     const shown = [processes, ...printed, JSON.stringify(exported), ...textsBelow(project.directory)].join("\n");
