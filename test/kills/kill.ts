@@ -27,7 +27,7 @@ const momentOf = ({ ids }: Subject): fc.Arbitrary<Moment> =>
       weight: 3,
       arbitrary: fc.record({
         request: fc.integer({ min: 1, max: ids.length }),
-        point: fc.constantFrom<Point>("arrived", "applied", "answered"),
+        point: fc.constantFrom<Point>("arrived", "applied", "responded"),
       }),
     },
     { weight: 2, arbitrary: fc.record({ change: fc.integer({ min: 1, max: 150 }) }) },
@@ -44,7 +44,7 @@ export const killsOf = (subject: Subject): fc.Arbitrary<Kill> =>
 export function describeKill({ from, victim, moment: { request, point, change, share = 0 } }: Kill): string {
   const when =
     request !== undefined
-      ? `when request ${request} was ${point === "arrived" ? "sent" : point}`
+      ? `when request ${request} ${point && { arrived: "arrived", applied: "was applied", responded: "had its response" }[point]}`
       : change !== undefined
         ? `at change ${change} in the state's folder`
         : `after ${Math.round(share * 100)} % of the time`;

@@ -10,10 +10,10 @@ export interface Memory {
   readonly generation?: number | undefined;
   readonly password?: string | undefined;
   /** The trigger of the last confirmed reset, or of the adoption. */
-  readonly answered?: string | undefined;
+  readonly applied?: string | undefined;
   /** Resets in a row that are not confirmed, and their trigger. */
   readonly unconfirmed: number;
-  readonly asked?: string | undefined;
+  readonly attempted?: string | undefined;
   /** Milliseconds: the last confirmed reset, or the adoption. */
   readonly since?: number | undefined;
   /** Whether the last create or update ended in an init error. */
@@ -29,18 +29,18 @@ export function dutyOf(memory: Memory | undefined, desired: DesiredInputs, now: 
   if (memory?.databaseId !== desired.databaseId) return desired.initialRotation === false ? "adopt" : "reset";
   const trigger = triggerOf(desired);
   if (memory.outcome === "unknown") {
-    const isNew = trigger !== undefined && trigger !== memory.asked;
+    const isNew = trigger !== undefined && trigger !== memory.attempted;
     return isNew || memory.unconfirmed < 3 ? "reset" : "stop";
   }
-  if (trigger !== undefined && trigger !== memory.answered) return "reset";
+  if (trigger !== undefined && trigger !== memory.applied) return "reset";
   const isDue = desired.rotateEvery !== undefined && (memory.since ?? 0) + hoursOf[desired.rotateEvery] * hour <= now;
   return isDue ? "reset" : "keep";
 }
 
 export function adopted(desired: DesiredInputs, now: number): Memory {
   const { databaseId } = desired;
-  const answered = triggerOf(desired);
-  return { databaseId, outcome: "adopted", confirmed: 0, answered, unconfirmed: 0, since: now, initError: false };
+  const applied = triggerOf(desired);
+  return { databaseId, outcome: "adopted", confirmed: 0, applied, unconfirmed: 0, since: now, initError: false };
 }
 
 /** The platform confirmed the reset. It applies to a trigger that was removed meanwhile, too. */
@@ -55,7 +55,7 @@ export function confirmed(
     databaseId: desired.databaseId,
     outcome: "reset",
     confirmed: (before?.confirmed ?? 0) + 1,
-    answered: triggerOf(desired) ?? before?.asked ?? before?.answered,
+    applied: triggerOf(desired) ?? before?.attempted ?? before?.applied,
     unconfirmed: 0,
     since: now,
     initError: false,
@@ -69,14 +69,14 @@ export function unconfirmed(memory: Memory | undefined, desired: DesiredInputs):
   const before: Partial<Memory> = memory?.databaseId === databaseId ? memory : {};
   const trigger = triggerOf(desired);
   const attempts = before.unconfirmed ?? 0;
-  const again = attempts > 0 && (trigger === undefined || trigger === before.asked);
+  const again = attempts > 0 && (trigger === undefined || trigger === before.attempted);
   return {
     confirmed: 0,
     ...before,
     databaseId,
     outcome: "unknown",
     unconfirmed: again ? attempts + 1 : 1,
-    asked: again ? before.asked : trigger,
+    attempted: again ? before.attempted : trigger,
     initError: true,
   };
 }

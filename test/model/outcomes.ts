@@ -20,9 +20,10 @@ export interface ResetOutcome {
   readonly engineEnds?: "unsaved" | "saved";
 }
 
-const answered = (change: (record: Record<string, unknown>) => Record<string, unknown>) => (database: DatabaseState) =>
-  JSON.stringify(change(database.record));
-const whole = answered((record) => record);
+const responding =
+  (change: (record: Record<string, unknown>) => Record<string, unknown>) => (database: DatabaseState) =>
+    JSON.stringify(change(database.record));
+const whole = responding((record) => record);
 const without =
   (...fields: string[]) =>
   (record: Record<string, unknown>) =>
@@ -38,17 +39,17 @@ const killed = { verdict: "killed", applies: false } as const;
 export const outcomes = {
   good,
   // The record is usable in part: the reset has happened.
-  "a field missing": { ...good, body: answered(without("region")) },
-  "a field mistyped": { ...good, body: answered((record) => ({ ...record, region: [1], tls: null })) },
-  "more than is known": { ...good, body: answered((record) => ({ ...record, sort: { of: "new" }, type: "huge" })) },
+  "a field missing": { ...good, body: responding(without("region")) },
+  "a field mistyped": { ...good, body: responding((record) => ({ ...record, region: [1], tls: null })) },
+  "more than is known": { ...good, body: responding((record) => ({ ...record, sort: { of: "new" }, type: "huge" })) },
   "no credentials": {
     ...good,
     credentials: false,
-    body: answered(without("password", "rest_token", "read_only_rest_token")),
+    body: responding(without("password", "rest_token", "read_only_rest_token")),
   },
   "the credentials alone": {
     ...good,
-    body: answered(({ database_id, port, password, rest_token }) => ({ database_id, port, password, rest_token })),
+    body: responding(({ database_id, port, password, rest_token }) => ({ database_id, port, password, rest_token })),
   },
   // It is unknown whether it was applied: once if it was, once if it was not.
   "500, done": { ...unknown, status: 500 },
@@ -67,7 +68,7 @@ export const outcomes = {
   "another database's record": {
     ...unknown,
     status: 200,
-    body: answered((record) => ({ ...record, database_id: "someone-elses", password: "not-yours", port: 1 })),
+    body: responding((record) => ({ ...record, database_id: "someone-elses", password: "not-yours", port: 1 })),
   },
   // It was certainly not applied.
   "400": { ...refused, status: 400 },

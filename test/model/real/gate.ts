@@ -10,7 +10,7 @@ import { type Project } from "../../support/project";
 import { type Fault, type FaultName, faults } from "./faults";
 
 /** When a process is killed: when a request arrives, when the platform has applied it, when its response was sent. */
-export type Point = "arrived" | "applied" | "answered";
+export type Point = "arrived" | "applied" | "responded";
 
 export interface Plan {
   /** What the next request of a database meets. */
@@ -42,7 +42,7 @@ export class Gate {
   /** Databases whose reset arrived since `begin`, in order. */
   readonly arrivals: string[] = [];
   /** Databases that got a response to the last of their requests since `begin`. */
-  readonly answered = new Set<string>();
+  readonly responded = new Set<string>();
   #plan: Plan = { faults: {} };
   #faults = new Map<string, FaultName>();
   #underWay = 0;
@@ -74,7 +74,7 @@ export class Gate {
     this.#plan = plan;
     this.#faults = new Map(Object.entries(plan.faults) as [string, FaultName][]);
     this.arrivals.length = 0;
-    this.answered.clear();
+    this.responded.clear();
   }
 
   /** Resolves when no request is under way: what a process sent also arrives after it was killed. */
@@ -102,13 +102,13 @@ export class Gate {
     this.#faults.delete(databaseId);
     const fault: Fault | undefined = name && faults[name];
     const real = fault?.forwarded === false ? { status: 500, body: "" } : await this.#forward(incoming);
-    if (!(await goesOn("applied")) || fault?.answer === "cut") return void outgoing.destroy();
-    const body = fault?.answer && (fault.answer.body?.(databaseId) ?? `{"error":"a fault"}`);
-    outgoing.writeHead(fault?.answer?.status ?? real.status, { "content-type": "application/json" });
+    if (!(await goesOn("applied")) || fault?.response === "cut") return void outgoing.destroy();
+    const body = fault?.response && (fault.response.body?.(databaseId) ?? `{"error":"a fault"}`);
+    outgoing.writeHead(fault?.response?.status ?? real.status, { "content-type": "application/json" });
     outgoing.end(body ?? real.body);
     await finished(outgoing);
-    this.answered.add(databaseId);
-    await goesOn("answered");
+    this.responded.add(databaseId);
+    await goesOn("responded");
   }
 
   async #forward({ method = "", url, headers }: IncomingMessage): Promise<{ status: number; body: string }> {

@@ -61,7 +61,7 @@ export class Play {
   /** Nothing queued is sent once the engine is gone; one request, past its last check, may be under way. */
   #assertQuietAfter({ strike, concurrency }: Step, { lost, arrivedByThen }: Done): void {
     if (!strike || !("victim" in strike) || strike.victim !== "engine" || !lost || concurrency > 1) return;
-    const underWay = arrivedByThen + (strike.point === "answered" ? 1 : 0);
+    const underWay = arrivedByThen + (strike.point === "responded" ? 1 : 0);
     assert.ok(this.scene.gate.arrivals.length <= underWay, "more was sent after the engine's end");
   }
 
@@ -83,12 +83,12 @@ export class Play {
     assert.ok(arrivals <= (!due ? 0 : fault.verdict === "again" ? 2 : 1), `${arrivals} requests`);
     if (clean) assert.equal(made, due ? 1 : 0, "resets of a run that was not disturbed");
 
-    const withheld = fault.answer !== undefined && fault.verdict === "confirmed";
+    const withheld = fault.response !== undefined && fault.verdict === "confirmed";
     const password = withheld ? undefined : platform.database(name).password;
     const candidates: (Memory | undefined)[] = [];
-    const wasAnswered = gate.answered.has(name) || (arrivals > 0 && fault.answer === "cut" && !struck);
+    const gotResponse = gate.responded.has(name) || (arrivals > 0 && fault.response === "cut" && !struck);
     const mayBeSaved = arrivals > 0 && made + (fault.verdict === "unknown" ? 1 : 0) > 0;
-    const mustBeSaved = mayBeSaved && wasAnswered && !lost;
+    const mustBeSaved = mayBeSaved && gotResponse && !lost;
     if (mayBeSaved && fault.verdict !== "unknown") candidates.push(confirmed(memory, desired, 0, { password }));
     if (mayBeSaved && (fault.verdict === "unknown" || struck)) candidates.push(unconfirmed(memory, desired));
     if (!mustBeSaved) candidates.push(...(memory ? [memory, { ...memory, initError: false }] : [undefined]));

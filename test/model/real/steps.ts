@@ -31,7 +31,7 @@ const strike = fc.oneof(
     arbitrary: fc.record({
       victim: fc.constantFrom<Victim>("engine", "engine", "host", "program", "interrupt"),
       at: fc.constantFrom(1, 1, 2, 3),
-      point: fc.constantFrom<Point>("arrived", "applied", "answered"),
+      point: fc.constantFrom<Point>("arrived", "applied", "responded"),
     }),
   },
   { weight: 1, arbitrary: fc.record({ afterMs: fc.integer({ min: 50, max: 4000 }) }) },
