@@ -3,31 +3,24 @@ import { createHmac } from "node:crypto";
 import { inspect } from "node:util";
 import fc from "fast-check";
 import { formsOf, leaksOf } from "../support/canaries";
+import { encodings } from "../support/encodings";
 
 const secret = `cañary "7c1f"/a+b&c=d%20é`;
 const canaries = { password: secret };
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
-/** A leak in each form, planted as programs make them. */
+/** A leak in each form: as servers echo it, and planted as programs make them. */
 const planted: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(Object.entries(encodings).map(([how, encode]) => [how, `you sent ${encode(secret)}.`])),
   raw: `the password is ${secret}.`,
-  "in JSON": JSON.stringify({ error: { password: secret } }),
   "in JSON in JSON": JSON.stringify({ body: JSON.stringify({ password: secret }) }),
-  "in JSON of ASCII alone": `{"password":"${JSON.stringify(secret)
-    .slice(1, -1)
-    .replace(/[^\x20-\x7e]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`)}"}`,
-  "in a path": `https://platform.test/${encodeURIComponent(secret)}/x`,
   "in a query": `https://platform.test/?${new URLSearchParams({ a: "b", password: secret }).toString()}`,
   "in a redirect to a query": `https://p.test/?to=${encodeURIComponent(`/?p=${encodeURIComponent(secret)}`)}`,
   "as a header": `Basic ${base64(`admin:${secret}`)}`,
   "as a header in an escaped URL": encodeURIComponent(`Basic ${base64(`admin:${secret}`)}`),
-  "in base64": base64(secret),
-  "in base64 without padding": base64(secret).replace(/=+$/, ""),
-  "in base64 of JSON": base64(JSON.stringify({ p: secret.replaceAll('"', "") })),
   "in a token": `x.${Buffer.from(`{"p":1}${secret}`).toString("base64url")}.y`,
   "as bytes": inspect(Buffer.from(secret)),
   "in hex": Buffer.from(secret).toString("hex"),
-  "in HTML": `<p>${secret.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)}</p>`,
   "as a value that is inspected": inspect({ config: { headers: { auth: secret } } }, { depth: null }),
   backwards: [...secret].reverse().join(""),
 };
@@ -35,8 +28,7 @@ const planted: Readonly<Record<string, string>> = {
 describe("secrets: the scan", () => {
   for (const [how, text] of Object.entries(planted)) {
     it(`finds what leaked ${how}`, () => {
-      const found = how === "in base64 of JSON" ? { password: secret.replaceAll('"', "") } : canaries;
-      const [leak] = leaksOf(text, found);
+      const [leak] = leaksOf(text, canaries);
       assert.equal(leak?.canary, "password", text);
       assert.ok(text.includes(leak.around));
     });
