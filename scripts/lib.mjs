@@ -54,7 +54,7 @@ export function build() {
   }
 }
 
-export function exitUnlessZero(code, what) {
+function exitUnlessZero(code, what) {
   if (code === 0) return;
   console.error(`${what} failed (exit code ${code}).`);
   process.exit(code);

@@ -57,7 +57,7 @@ export class World {
       ...(await options.settings?.(server)),
     };
     const preload = [options.preload, options.lookup && preloadOf(options.lookup)].filter(Boolean).join("\n");
-    const host = await Host.start({ adapter, config: configuration(settings), preload, patience: 120_000 });
+    const host = await Host.start({ adapter, config: configuration(settings), preload, timeoutMs: 120_000 });
     const restore = options.lookup && host.adapter === "dynamic" ? patchLookup(options.lookup) : undefined;
     const lookup = (name: string) => (settings[name] === undefined ? undefined : String(settings[name]));
     const { flowControl } = new PlatformClient(new Settings(lookup));

@@ -36,8 +36,8 @@ export interface HostOptions {
   readonly cwd?: string;
   /** JavaScript (a module) that runs in the host process before anything else. */
   readonly preload?: string;
-  /** Milliseconds until a call without a response fails. Default: 30000. */
-  readonly patience?: number;
+  /** Milliseconds until a call without a response fails. Default: 30,000. */
+  readonly timeoutMs?: number;
 }
 
 /** The result of create or update. */
@@ -89,7 +89,7 @@ export class Host {
     env,
     cwd = projectRoot,
     preload,
-    patience,
+    timeoutMs,
   }: HostOptions = {}): Promise<Host> {
     const engine = await EngineListener.start();
     const entry =
@@ -104,7 +104,7 @@ export class Host {
     });
     running.add(child);
     child.once("exit", () => running.delete(child));
-    const client = await ProviderClient.of(child, patience);
+    const client = await ProviderClient.of(child, timeoutMs);
     const host = new Host(adapter, engine, child, client);
     child.stderr.setEncoding("utf8").on("data", (text: string) => (host.#errors += text));
     await client.configure(provider, adapter === "plugin" ? shortNames(config) : config);

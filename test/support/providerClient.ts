@@ -10,10 +10,10 @@ import { type Properties, toStruct } from "./wire";
 export class ProviderClient {
   readonly #client: Client;
 
-  /** @param patience milliseconds until a call without a response fails */
+  /** @param timeoutMs milliseconds until a call without a response fails */
   constructor(
     port: number,
-    private readonly patience = 30_000,
+    private readonly timeoutMs = 30_000,
   ) {
     this.#client = new Client(`127.0.0.1:${port}`, credentials.createInsecure(), {
       "grpc.max_receive_message_length": -1,
@@ -22,18 +22,18 @@ export class ProviderClient {
   }
 
   /** The client of a process that was just started: it prints its port first. */
-  static async of({ stdout }: ChildProcess, patience?: number): Promise<ProviderClient> {
+  static async of({ stdout }: ChildProcess, timeoutMs?: number): Promise<ProviderClient> {
     if (!stdout) throw new Error("the output of the provider is needed");
     const lines = createInterface({ input: stdout });
     const [port] = (await Promise.race([once(lines, "line"), once(lines, "close")])) as [string | undefined];
     if (!/^\d+$/.test(port ?? "")) throw new Error(`the provider did not start: ${port}`);
-    return new ProviderClient(Number(port), patience);
+    return new ProviderClient(Number(port), timeoutMs);
   }
 
   /** @throws ServiceError, with the trailers of the failed call */
   call<Request, Response>(method: MethodDefinition<Request, Response>, request: Request): Promise<Response> {
     const { path, requestSerialize, responseDeserialize } = method;
-    const deadline = Date.now() + this.patience;
+    const deadline = Date.now() + this.timeoutMs;
     return new Promise((resolve, reject) => {
       this.#client.makeUnaryRequest(
         path,

@@ -13,7 +13,7 @@ export class SocketServer {
       this.connections++;
       this.keep(socket);
     });
-    // A client that breaks off a TLS handshake is no failure of the test.
+    // A client that breaks off a TLS handshake does not fail the test.
     server.on("tlsClientError", () => undefined);
   }
 
