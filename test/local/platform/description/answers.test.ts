@@ -5,7 +5,7 @@ import { mostBytes } from "../../../../local/platform/queue/bodies";
 import { startRedisServer } from "../../../../local/platform/redisServer";
 import { withRedis } from "../../../support/redis";
 import { basic, bearer, type HttpResponse, queue, send } from "../client";
-import { assertDescribed, type Described, operations } from "./document";
+import { assertDescribed, type Described, description, operations } from "./document";
 
 interface Sent {
   readonly values?: Readonly<Record<string, string>>;
@@ -18,6 +18,7 @@ interface Sent {
 const nowhere = "http://127.0.0.1:1/";
 const named = { flowControlKey: "orders", queue: "q", queueName: "q", scheduleId: "s" };
 const values: Record<string, string> = { ...named, id: "db-quickstart", destination: nowhere };
+const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"];
 const all = (value: string) => Object.fromEntries(Object.keys(values).map((name) => [name, value]));
 
 /** What makes an operation succeed in addition to its path. */
@@ -109,6 +110,22 @@ describe("local platform: responses, compared with the description", () => {
         assertDescribed(operation, response);
       });
     }
+  }
+
+  for (const path of Object.keys(description.paths)) {
+    it(`${path} responds with 405 to all other methods, which change nothing`, async () => {
+      const described = operations.filter((operation) => operation.path === path);
+      const allowed = described.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]));
+      const seen = () => [platform.state().databases, platform.flowControlKeys.get("orders")];
+      const before = seen();
+      for (const method of methods.filter((name) => !allowed.includes(name))) {
+        const { status, headers, error } = await call(platform, { ...described[0]!, method });
+        assert.equal(status, 405, method);
+        assert.deepEqual(new Set(String(headers.allow).split(", ")), new Set(allowed));
+        if (method !== "HEAD") assert.match(error, new RegExp(`^method: ${method} is not allowed`));
+      }
+      assert.deepEqual(seen(), before);
+    });
   }
 
   it("describes what happened to a message", async () => {

@@ -12,12 +12,8 @@ export const text = readFileSync(join(__dirname, "../../../../local/platform/ope
 export interface Description {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   readonly components: {
-    readonly schemas: Readonly<Record<string, { required: string[]; properties: Record<string, Schema> }>>;
+    readonly schemas: Readonly<Record<string, { required: string[]; properties: Record<string, object> }>>;
   };
-}
-interface Schema {
-  readonly enum?: readonly string[];
-  readonly properties?: Readonly<Record<string, Schema>>;
 }
 interface Operation {
   readonly operationId: string;
@@ -67,7 +63,8 @@ export function assertDescribed({ responses, operationId }: Described, response:
   }
 }
 
-function resolved(part: object): object {
+/** A part of the description, or the one that it refers to. */
+export function resolved(part: object): object {
   const { $ref } = part as { $ref?: string };
   const names = $ref?.split("/").slice(1) ?? [];
   return names.reduce((found: object, name) => found[name as keyof object], names.length ? description : part);

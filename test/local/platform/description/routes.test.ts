@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { databaseRecord } from "../../../../local/platform/databaseRecord";
 import { Databases } from "../../../../local/platform/databases";
 import { Faults } from "../../../../local/platform/faults";
 import { MessageQueue } from "../../../../local/platform/queue/messageQueue";
@@ -7,7 +6,7 @@ import { RedisListener } from "../../../../local/platform/redisListener";
 import { RequestLog } from "../../../../local/platform/requests";
 import { application, startPlatform } from "../../../../local/platform/server";
 import fields from "../../../fixtures/interface-fields.json";
-import { description, operations, text } from "./document";
+import { description, operations, resolved, text } from "./document";
 
 /** Fields that only the description has: credentials that an option adds. */
 const credentials = ["password", "rest_token", "read_only_rest_token"];
@@ -57,20 +56,45 @@ describe("local platform: the description", () => {
     assert.equal(new Set(ids).size, ids.length);
   });
 
-  it("has the fields of the platform's database record", () => {
-    const record = description.components.schemas["DatabaseRecord"]!;
-    const own = Object.keys(databaseRecord({ database_id: "x" })).sort();
-    assert.deepEqual([...record.required].sort(), own);
-    assert.deepEqual(Object.keys(record.properties).sort(), [...own, ...credentials].sort());
-    for (const { name, values, booleans } of fields.database) {
-      assert.deepEqual(record.properties[name]?.enum, values, name);
-      const inner = record.properties[name]?.properties;
-      assert.deepEqual(inner && Object.keys(inner), booleans, name);
-    }
-  });
+  for (const { name, documented, others } of [
+    { name: "DatabaseRecord", documented: fields.database, others: credentials },
+    { name: "FlowControlKey", documented: fields.flowControl, others: flags },
+    { name: "GlobalParallelism", documented: fields.globalParallelism, others: [] },
+  ]) {
+    it(`has the fields that the interface document gives ${name}, and their types`, () => {
+      const { properties } = description.components.schemas[name]!;
+      assert.deepEqual(new Set(Object.keys(properties)), new Set([...documented.map(({ name }) => name), ...others]));
+      for (const field of documented) {
+        const schema = resolved(properties[field.name]!);
+        assert.deepEqual({ ...schema, ...schemaOf(field) }, schema, field.name);
+      }
+    });
+  }
 
-  it("has the fields of a flow-control key", () => {
-    const names = fields.flowControl.map(({ name }) => name);
-    assert.deepEqual(Object.keys(description.components.schemas["FlowControlKey"]!.properties), [...names, ...flags]);
+  it("requires each field of a database record but the credentials", () => {
+    const names = fields.database.map(({ name }) => name);
+    assert.deepEqual(description.components.schemas["DatabaseRecord"]!.required, names);
   });
 });
+
+interface Field {
+  readonly type: string;
+  readonly values?: readonly string[];
+  readonly booleans?: readonly string[];
+}
+
+/** What the description must say of a field, by the type that the interface document gives it. */
+function schemaOf({ type, values, booleans = [] }: Field): object {
+  const flags = Object.fromEntries(booleans.map((name) => [name, { type: "boolean" }]));
+  const schemas: Readonly<Record<string, object>> = {
+    string: { type: "string" },
+    "string enum": { type: "string", enum: values },
+    int64: { type: "integer", format: "int64" },
+    integer: { type: "integer" },
+    count: { type: "integer", minimum: 0 },
+    boolean: { type: "boolean" },
+    "string[]": { type: "array", items: { type: "string" } },
+    object: { type: "object", required: booleans, properties: flags, additionalProperties: false },
+  };
+  return schemas[type]!;
+}

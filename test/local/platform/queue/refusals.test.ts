@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type Platform, startPlatform } from "../../../../local/platform/index";
 import { mostBytes } from "../../../../local/platform/queue/bodies";
 import { responseBytes } from "../../../../local/platform/queue/publishRoutes";
-import { queue, send } from "../client";
+import { queue } from "../client";
 
 const here = "http://127.0.0.1:1/";
 const flow = (value: string) => ({ "Upstash-Flow-Control-Key": "k", "Upstash-Flow-Control-Value": value });
@@ -117,25 +117,6 @@ describe("local platform: what the message queue refuses", () => {
     const headers = { "content-length": String(mostBytes + 1) };
     const { status, error } = await queue(platform, "POST", `/publish/${here}`, { headers, body: "x" });
     assert.deepEqual({ status, field: error.slice(0, 5) }, { status: 413, field: "body:" });
-  });
-
-  it("needs the queue token", async () => {
-    for (const path of ["publish/x", "batch", "queues", "schedules/x"]) {
-      assert.equal((await send(platform, "POST", `/v2/${path}`)).status, 401);
-    }
-  });
-
-  it("responds with 405 and the allowed methods", async () => {
-    for (const { method, path, allow } of [
-      { method: "GET", path: "/batch", allow: "POST" },
-      { method: "PUT", path: "/queues", allow: "GET, HEAD, POST" },
-      { method: "PUT", path: "/schedules/x", allow: "GET, HEAD, DELETE, POST" },
-      { method: "POST", path: "/schedules", allow: "GET, HEAD" },
-      { method: "POST", path: "/events", allow: "GET, HEAD" },
-    ]) {
-      const { status, headers } = await queue(platform, method, path);
-      assert.deepEqual({ status, allow: headers["allow"] }, { status: 405, allow });
-    }
   });
 
   it("sends to other machines if the option allows it", async () => {
