@@ -1,13 +1,11 @@
-import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { type AddressInfo } from "node:net";
-import { text } from "node:stream/consumers";
+import { type ServerResponse } from "node:http";
+import { type HttpServer, startServer } from "../../../support/httpServer";
 import { until } from "../../../support/results";
 
 export interface Delivery {
   readonly method: string;
   readonly path: string;
-  readonly headers: IncomingMessage["headers"];
+  readonly headers: NodeJS.Dict<string | string[]>;
   readonly body: string;
   respond(status?: number, body?: string): void;
 }
@@ -18,13 +16,13 @@ export class Destination {
   readonly deliveries: Delivery[] = [];
   atOnce = 0;
   mostAtOnce = 0;
-  readonly #server = createServer((request, response) => void this.#take(request, response));
+  #server!: HttpServer;
 
   /** @param react called with each delivery; default: it responds with 200 */
   constructor(readonly react: (delivery: Delivery) => void = (delivery) => delivery.respond()) {}
 
   get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    return this.#server.url;
   }
 
   get bodies(): string[] {
@@ -32,7 +30,7 @@ export class Destination {
   }
 
   async start(): Promise<this> {
-    await once(this.#server.listen(0, "127.0.0.1"), "listening");
+    this.#server = await startServer((_request, response) => this.#take(response));
     return this;
   }
 
@@ -41,20 +39,18 @@ export class Destination {
     await until(() => this.deliveries.length >= count, 60_000);
   }
 
-  async close(): Promise<void> {
-    const closed = once(this.#server.close(), "close");
-    this.#server.closeAllConnections();
-    await closed;
+  close(): Promise<void> {
+    return this.#server.close();
   }
 
-  async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  #take(response: ServerResponse): void {
     this.mostAtOnce = Math.max(this.mostAtOnce, ++this.atOnce);
-    const { method = "", url: path = "", headers } = request;
+    const { target: path, ...request } = this.#server.received.at(-1)!;
     const respond = (status = 200, body = "") => {
       this.atOnce--;
       response.writeHead(status, { "x-from": "destination" }).end(body);
     };
-    const delivery: Delivery = { method, path, headers, body: await text(request), respond };
+    const delivery: Delivery = { ...request, path, respond };
     this.deliveries.push(delivery);
     this.react(delivery);
   }
