@@ -13,10 +13,6 @@ describe("local platform: authentication", () => {
 
   const refused: Readonly<Record<string, { path: string; authorization?: string }>> = {
     "no credentials for a reset": { path: resetPath },
-    "no credentials for a list": { path: list },
-    "no credentials for a counter reset": { path: "/v2/flowControl/orders/reset" },
-    "no credentials for global parallelism": { path: "/v2/globalParallelism" },
-    "no credentials for the public alias": { path: "/v2/redis/reset-password/db-quickstart" },
     "no credentials for an unknown operation": { path: "/v2/nope" },
     "a wrong password": { path: resetPath, authorization: basic({ ...ops, password: "p:w" }) },
     "a wrong user name": { path: resetPath, authorization: basic({ ...ops, username: "op" }) },
@@ -59,12 +55,5 @@ describe("local platform: authentication", () => {
     assert.equal((await send(two, "POST", resetPath, basic(one))).status, 401);
     assert.equal((await send(two, "POST", resetPath, basic(two))).status, 200);
     await Promise.all([one.close(), two.close()]);
-  });
-
-  it("keeps no credentials in its log", async () => {
-    await resetPassword(platform);
-    await send(platform, "GET", list, bearer(platform));
-    const log = JSON.stringify(platform.requests);
-    for (const secret of ["t0ken", "p:w", basic(platform).slice(6)]) assert.ok(!log.includes(secret));
   });
 });

@@ -52,19 +52,20 @@ describe("rekey-local platform", function () {
   }
 
   it("prints what a stack and a shell need, then each request, and ends cleanly on SIGINT", async () => {
-    const run = start();
+    const run = start("--password", "it's $5");
     const text = (await run.printed(/Requests:\n/)).input;
     const value = (name: string) => new RegExp(`^  export ${name}=(.+)$`, "m").exec(text)?.[1] ?? "";
     const url = value("REKEY_BASE_URL");
-    const credentials = { username: value("REKEY_USERNAME"), password: value("REKEY_PASSWORD") };
+    const credentials = { username: value("REKEY_USERNAME"), password: "it's $5" };
+    const quoted = `'it'\\''s $5'`;
     const queueToken = value("REKEY_QUEUE_TOKEN");
     assert.match(url, /^http:\/\/127\.0\.0\.1:\d+$/);
-    assert.equal(value("REKEY_QUEUE_URL"), url);
+    assert.deepEqual([value("REKEY_QUEUE_URL"), value("REKEY_PASSWORD")], [url, quoted]);
     for (const setting of [
       `rekey:baseUrl ${url}`,
       `rekey:queueUrl ${url}`,
       `rekey:username ${credentials.username}`,
-      `--secret rekey:password ${credentials.password}`,
+      `--secret rekey:password ${quoted}`,
       `--secret rekey:queueToken ${queueToken}`,
     ]) {
       assert.ok(text.includes(`\n  pulumi config set ${setting}\n`), setting);
@@ -106,31 +107,23 @@ describe("rekey-local platform", function () {
     assert.deepEqual(others, []);
   });
 
-  it("quotes for a shell what needs it", async () => {
-    const text = (await start("--password", "it's $5").printed(/Requests:\n/)).input;
-    assert.ok(text.includes(`  export REKEY_PASSWORD='it'\\''s $5'\n`));
-    assert.ok(text.includes(`  pulumi config set --secret rekey:password 'it'\\''s $5'\n`));
-  });
-
   for (const [args, error] of Object.entries({
     "--port http": /'--port <number>' argument 'http' is invalid/,
     "--port 70000": /'--port <number>'/,
     "--host 192.0.2.1": /^error: --host: cannot listen/,
-    "--username a:b": /^error: --username: .*colon/,
     "--queue-token a\tb": /^error: --queue-token: /,
     "--database one one": /^error: --database: .*"one"/,
     "--flow-control-key=": /^error: --flow-control-key: must not be empty/,
     "--credentials sometimes": /'--credentials <when>'/,
     "--seed none.yaml": /^error: --seed: none\.yaml: ENOENT/,
     "--redis http://localhost": /^error: --redis: /,
-    "--redis redis://:canary@127.0.0.1:1": /^error: --redis: connect ECONNREFUSED 127\.0\.0\.1:1\. /m,
     "--prot 1": /unknown option '--prot'/,
     extra: /too many arguments/,
   })) {
     it(`refuses ${args} and names it`, async () => {
       const run = start(...args.split(" "));
       await fails(run, error);
-      assert.doesNotMatch(run.errors, /\n\s+at |canary/);
+      assert.doesNotMatch(run.errors, /\n\s+at /);
     });
   }
 
@@ -177,13 +170,6 @@ describe("rekey-local platform", function () {
     const { environment } = await start("--json").started<Started>();
     const save = rekey(["save"], { ...environment, REKEY_PASSWORD: "wrong" });
     await fails(save, /401: REKEY_USERNAME or REKEY_PASSWORD/);
-  });
-
-  it("reports which port is in use", async () => {
-    const first = start("--json");
-    const { port } = new URL((await first.started<Started>()).url);
-    await fails(start("--port", port), new RegExp(`^error: --port: cannot listen on 127.0.0.1, port ${port}: `));
-    await endsCleanly(first, "SIGTERM");
   });
 
   withRedis("--redis", () => {

@@ -52,28 +52,23 @@ describe("local platform: flow control", () => {
     }
   });
 
-  it("resets both counters, begins a new period, and leaves the rest", async () => {
-    await start(orders, "emails");
-    const emails = platform.flowControlKeys.get("emails");
-    const second = () => Math.floor(Date.now() / 1000);
-    const before = second();
-    await post("/flowControl/orders/reset");
-    const after = platform.flowControlKeys.get("orders");
-    const ratePeriodStart = after?.ratePeriodStart ?? 0;
-    assert.deepEqual(after, { ...orders, parallelismCount: 0, rateCount: 0, ratePeriodStart });
-    assert.ok(ratePeriodStart >= before && ratePeriodStart <= second());
-    assert.deepEqual(platform.flowControlKeys.get("emails"), emails);
-  });
-
-  it("clears only the rate count and its period by resetRate", async () => {
-    await start(orders);
-    const before = Math.floor(Date.now() / 1000);
-    await post("/flowControl/orders/resetRate");
-    const after = platform.flowControlKeys.get("orders");
-    const began = after?.ratePeriodStart ?? 0;
-    assert.deepEqual(after, { ...orders, rateCount: 0, ratePeriodStart: began });
-    assert.ok(began >= before && began <= Math.floor(Date.now() / 1000));
-  });
+  for (const { action, cleared } of [
+    { action: "reset", cleared: { parallelismCount: 0, rateCount: 0 } },
+    { action: "resetRate", cleared: { rateCount: 0 } },
+  ]) {
+    it(`clears ${Object.keys(cleared).join(" and ")} by ${action}, begins a new period, and leaves the rest`, async () => {
+      await start(orders, "emails");
+      const emails = platform.flowControlKeys.get("emails");
+      const second = () => Math.floor(Date.now() / 1000);
+      const before = second();
+      await post(`/flowControl/orders/${action}`);
+      const after = platform.flowControlKeys.get("orders");
+      const ratePeriodStart = after?.ratePeriodStart ?? 0;
+      assert.deepEqual(after, { ...orders, ...cleared, ratePeriodStart });
+      assert.ok(ratePeriodStart >= before && ratePeriodStart <= second());
+      assert.deepEqual(platform.flowControlKeys.get("emails"), emails);
+    });
+  }
 
   it("gives a key without a rate no period by a reset", async () => {
     await start({ flowControlKey: "plain", parallelismMax: 2, parallelismCount: 2 });

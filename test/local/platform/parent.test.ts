@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { Folder } from "../../support/folder";
 import { projectRoot } from "../../support/host";
-import { childrenOf, type Process } from "../../support/processes";
+import { descendantsOf, type Process } from "../../support/processes";
 import { refused } from "../../support/redis";
 import { Run } from "../support/source";
 
@@ -15,9 +15,6 @@ interface Started {
   readonly username: string;
   readonly password: string;
 }
-
-const descendantsOf = (pid: number | undefined): Process[] =>
-  childrenOf(pid).flatMap((child) => [child, ...descendantsOf(child.pid)]);
 
 describe("rekey-local platform, started as a user starts it", function () {
   if (process.platform === "win32") return void it.skip("skipped: processes have other parents there");

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { symlinkSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Platform, PlatformOptionError, type PlatformOptions, startPlatform } from "../../../local/platform/index";
 import { type RedisServer, startRedisServer } from "../../../local/platform/redisServer";
+import { FakeRedis } from "../../support/fakeRedis";
 import { Folder } from "../../support/folder";
 import { refused, session, whoAmI, withRedis } from "../../support/redis";
 import { RedisLine } from "../../support/redisLine";
@@ -122,14 +122,9 @@ describe("local platform: a Redis that cannot be used", () => {
     refuses("redis://:canary@127.0.0.1:1", /^connect ECONNREFUSED 127\.0\.0\.1:1\. /));
 
   it("is named with its version if it is too old", async () => {
-    // The response to every command.
-    const info = "$22\r\nredis_version:6.0.16\r\n\r\n";
-    const respond = (commands: Buffer) => commands.toString().replace(/(\*\d+\r\n)[^*]*/g, info);
-    const old = createServer((socket) => socket.on("data", (data) => socket.write(respond(data))));
-    await once(old.listen(0, "127.0.0.1"), "listening");
-    const { port } = old.address() as AddressInfo;
-    await refuses(`redis://:canary@127.0.0.1:${port}`, /Redis 6\.0.* 6\.2 or newer/);
-    await new Promise((resolve) => old.close(resolve));
+    const old = await FakeRedis.start(() => "$22\r\nredis_version:6.0.16\r\n");
+    await refuses(`redis://:canary@127.0.0.1:${old.port}`, /Redis 6\.0.* 6\.2 or newer/);
+    await old.close();
   });
 
   for (const given of ["localhost:6379", "http://localhost", "redis://"]) {

@@ -133,7 +133,8 @@ describe("local platform: the server", () => {
 
   it("names the option if it cannot listen", async () => {
     const port = portOf(platform);
-    await assert.rejects(startPlatform({ port }), { name: "PlatformOptionError", option: "port" });
+    const problem = new RegExp(`^cannot listen on 127.0.0.1, port ${port}: `);
+    await assert.rejects(startPlatform({ port }), { name: "PlatformOptionError", option: "port", problem });
     await assert.rejects(startPlatform({ host: "192.0.2.1" }), { name: "PlatformOptionError", option: "host" });
   });
 
