@@ -72,11 +72,4 @@ describe("what the local engine refuses", function () {
     assert.deepEqual(project.newCalls(), []);
     assert.equal(readFileSync(project.statePath, "utf8"), before);
   });
-
-  it("is a state folder that cannot be written, before anything runs", async () => {
-    project = new TestProject();
-    project.want([{ name: "a" }]);
-    await assert.rejects((await project.open({ stateDir: project.path("index.js") })).up(), /cannot be written/);
-    assert.deepEqual(project.newCalls(), []);
-  });
 });

@@ -1,14 +1,12 @@
 import assert from "node:assert/strict";
 import { containsPath, ignoreChanges, parsePath } from "../../../local/engine/paths";
-import { aliasUrns, makeUrn, nameOf, typeOf } from "../../../local/engine/urns";
+import { aliasUrns } from "../../../local/engine/urns";
 import {
   annotateSecrets,
   changedKeys,
   fromStruct,
   markSecretOutputs,
-  masked,
   type PropertyMap,
-  reveal,
   secret,
   toProvider,
   toStruct,
@@ -33,12 +31,6 @@ describe("the local engine's property values", () => {
     assert.deepEqual(fromStruct(toStruct(values)), values);
   });
 
-  it("reach a provider with secrets unwrapped", () => {
-    const plain = fromStruct(toProvider(values));
-    assert.deepEqual(plain.list, [1, ["inner"]]);
-    assert.deepEqual(plain.object, { deep: { a: 1 } });
-  });
-
   it("give a provider the id of a resource", () => {
     const reference = { [signature]: "5cf8f73096256a8f31e491e813e4eb8e", urn: "urn:x", id: "an-id" };
     assert.deepEqual(fromStruct(toProvider({ reference })), { reference: "an-id" });
@@ -56,12 +48,6 @@ describe("the local engine's property values", () => {
 
   it("are compared by what secrets hide", () => {
     assert.deepEqual(changedKeys({ a: 1, b: secret(1), c: 1 }, { a: 2, b: 1, d: 1 }), ["a", "c", "d"]);
-  });
-
-  it("are masked in what is printed", () => {
-    const shown = masked({ a: secret("x"), b: [secret(1)], c: unknown });
-    assert.deepEqual(shown, { a: "[secret]", b: ["[secret]"], c: "[unknown]" });
-    assert.deepEqual(reveal({ a: secret({ b: secret("x") }) }), { a: { b: "x" } });
   });
 
   it("are refused if they hold assets or a malformed secret", () => {
@@ -102,15 +88,6 @@ describe("the local engine's property paths", () => {
 
 describe("the local engine's names", () => {
   const stack = "urn:pulumi:dev::p::pulumi:pulumi:Stack::p-dev";
-  it("contain the types of the parents", () => {
-    const of = { stack: "dev", project: "p" };
-    assert.equal(makeUrn({ ...of, parent: undefined, type: "pulumi:pulumi:Stack", name: "p-dev" }), stack);
-    const parent = makeUrn({ ...of, parent: stack, type: "m:i:Comp", name: "c" });
-    const child = makeUrn({ ...of, parent, type: "m:i:Thing", name: "a::b" });
-    assert.equal(child, "urn:pulumi:dev::p::m:i:Comp$m:i:Thing::a::b");
-    assert.deepEqual([typeOf(child), nameOf(child)], ["m:i:Thing", "a::b"]);
-  });
-
   it("have aliases of their own, and through their parents", () => {
     const of = { stack: "dev", project: "p", parent: stack, type: "m:i:Thing", name: "new" };
     const urn = (suffix: string) => `urn:pulumi:dev::p::m:i:${suffix}`;
