@@ -10,10 +10,10 @@ describe("rekey-local", function () {
   // Several processes each; a busy machine takes its time.
   this.timeout(300_000);
 
+  const wanted = [{ name: "a", props: { v: 1 }, secrets: { token: "s3cret" } }];
   let project: TestProject;
   before(() => {
-    project = new TestProject();
-    project.want([{ name: "a", props: { v: 1 }, secrets: { token: "s3cret" } }]);
+    project = new TestProject({ wanted });
   });
   after(() => project.remove());
 
@@ -61,7 +61,7 @@ describe("rekey-local", function () {
     assert.match(stdout, /1 unchanged\n {4}2 errored/);
     const asJson = await fails("up --skip-preview --json", /"failed"/);
     assert.equal((JSON.parse(asJson) as { result: string }).result, "failed");
-    project.want([{ name: "a", props: { v: 1 }, secrets: { token: "s3cret" } }]);
+    project.want(wanted);
   });
 
   it("prints outputs, and saves and prints settings", async () => {
@@ -124,8 +124,8 @@ describe("rekey-local", function () {
   it("warns that a password may have been changed if the provider's process dies", async () => {
     const deadly = new TestProject({
       provider: 'exports.provider = { create: () => process.kill(process.pid, "SIGKILL") };',
+      wanted: [{ name: "a" }],
     });
-    deadly.want([{ name: "a" }]);
     await fails(
       `up --skip-preview --cwd ${deadly.directory}`,
       /process ended.*unknown.*password may have been changed/s,
@@ -140,8 +140,8 @@ describe("rekey-local", function () {
     }
     const endless = new TestProject({
       provider: `exports.provider = { create: () => new Promise(() => setInterval(() => undefined, 1_000)) };`,
+      wanted: [{ name: "a" }],
     });
-    endless.want([{ name: "a" }]);
     const engine = new EngineProcess(localEngine, ["up", "--skip-preview"], endless.directory, endless.environment);
     const { statePath } = endless;
     await until(() => existsSync(statePath) && /creating/.test(readFileSync(statePath, "utf8")), 60_000);

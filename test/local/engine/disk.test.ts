@@ -8,10 +8,7 @@ describe("the local engine on a disk that cannot be written", function () {
 
   let project: TestProject;
   let mounted: string | undefined;
-  beforeEach(() => {
-    project = new TestProject();
-    project.want([{ name: "a", props: { v: 1 } }]);
-  });
+  beforeEach(() => (project = new TestProject({ wanted: [{ name: "a", props: { v: 1 } }] })));
   afterEach(() => {
     if (mounted !== undefined) spawnSync("umount", [mounted]);
     mounted = undefined;

@@ -20,9 +20,8 @@ exports.provider = {
 };`;
 
 let project: TestProject;
-const patient = (...resources: Wanted[]): void => {
-  project = new TestProject({ provider: patientProvider });
-  project.want(resources);
+const patient = (...wanted: Wanted[]): void => {
+  project = new TestProject({ provider: patientProvider, wanted });
 };
 const exported = async () => (await (await project.open()).exportStack()).deployment;
 const up = async () => errors(await failing((await project.open()).up()));
@@ -134,9 +133,9 @@ describe("the local engine's processes", function () {
   }
 
   it("a program that does not end after a failure is ended, and only the failure is an error", async () => {
-    project = new TestProject({ provider: 'exports.provider = { async create() { throw new Error("disk full") } };' });
+    const provider = 'exports.provider = { async create() { throw new Error("disk full") } };';
+    project = new TestProject({ provider, wanted: [{ name: "a" }] });
     appendFileSync(project.path("index.js"), "\nsetInterval(() => undefined, 1000);");
-    project.want([{ name: "a" }]);
     assert.deepEqual(await up(), ["disk full", "update failed"]);
   });
 

@@ -30,11 +30,12 @@ export class TestProject extends Project {
   readonly #log = this.path("calls.log");
   #read = 0;
 
-  constructor(sources: { program?: string; provider?: string; typescript?: boolean } = {}) {
+  /** @param sources also the resources of the program's first run; default: none */
+  constructor(sources: { program?: string; provider?: string; typescript?: boolean; wanted?: Wanted[] } = {}) {
     const recorded = JSON.parse(readFileSync(join(fixtures, "engine-traces.json"), "utf8")) as Record<string, string>;
     super(sources.program ?? recorded["program"]!, { name: "trace", ...(sources.typescript && { typescript: true }) });
     this.write("provider.js", sources.provider ?? recorded["provider"]!);
-    this.want([]);
+    this.want(sources.wanted ?? []);
   }
 
   /** Sets the resources of the program's next run. */

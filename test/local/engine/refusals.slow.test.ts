@@ -42,8 +42,7 @@ describe("what the local engine refuses", function () {
   }
 
   it("is an unknown option of an operation, before anything runs", async () => {
-    project = new TestProject();
-    project.want([{ name: "a" }]);
+    project = new TestProject({ wanted: [{ name: "a" }] });
     const options: object = { target: ["urn"] };
     await assert.rejects((await project.open()).up(options), /option `target` of `up` is not supported/);
     assert.deepEqual(project.newCalls(), []);
@@ -62,8 +61,7 @@ describe("what the local engine refuses", function () {
   });
 
   it("is a wrong or missing passphrase, before anything runs", async () => {
-    project = new TestProject();
-    project.want([{ name: "a" }]);
+    project = new TestProject({ wanted: [{ name: "a" }] });
     await (await project.open()).up();
     const before = readFileSync(project.statePath, "utf8");
     project.newCalls();

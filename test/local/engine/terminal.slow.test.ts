@@ -11,10 +11,7 @@ describe("rekey-local on a terminal", function () {
   if (!makesTerminals) return void it.skip("skipped: there is no `script` of util-linux, or it cannot make a terminal");
 
   let project: TestProject;
-  before(() => {
-    project = new TestProject();
-    project.want([{ name: "a", props: { v: 1 } }]);
-  });
+  before(() => (project = new TestProject({ wanted: [{ name: "a", props: { v: 1 } }] })));
   after(() => project.remove());
 
   /** Runs a command on a terminal, with `typed` as its input. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { containsPath, ignoreChanges, parsePath } from "../../../local/engine/paths";
-import { aliasUrns } from "../../../local/engine/urns";
+import { aliasUrns, nameOf } from "../../../local/engine/urns";
 import {
   annotateSecrets,
   changedKeys,
@@ -88,6 +88,8 @@ describe("the local engine's property paths", () => {
 
 describe("the local engine's names", () => {
   const stack = "urn:pulumi:dev::p::pulumi:pulumi:Stack::p-dev";
+  it("may contain `::`", () => assert.equal(nameOf("urn:pulumi:dev::p::m:i:Thing::a::b"), "a::b"));
+
   it("have aliases of their own, and through their parents", () => {
     const of = { stack: "dev", project: "p", parent: stack, type: "m:i:Thing", name: "new" };
     const urn = (suffix: string) => `urn:pulumi:dev::p::m:i:${suffix}`;

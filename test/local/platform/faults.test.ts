@@ -62,9 +62,7 @@ describe("local platform: faults on demand", () => {
     const accepted = responses.length - refused.length;
     assert.ok(accepted <= second() - begin + 1);
     assert.equal(limited.resetCount, accepted);
-    const { headers, error } = refused[0]!;
-    assert.deepEqual([headers["retry-after"], headers["burst-ratelimit-limit"]], ["1", "1"]);
-    assert.match(error, /^rate limit: /);
+    assert.match(refused[0]!.error, /^rate limit: /);
     await limited.close();
   });
 
