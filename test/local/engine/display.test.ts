@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { type EngineEvent } from "../../../local/engine/index";
 import { TestProject } from "./project";
 
 describe("the changed inputs that the local engine shows", function () {
@@ -31,20 +32,16 @@ describe("the changed inputs that the local engine shows", function () {
     assert.deepEqual(differences((await stack.up({ diff: true })).stdout), ["a updated", ...expected]);
   });
 
-  it("name what a preview cannot know", async () => {
+  it("name what a preview cannot know, also in the events", async () => {
     project.want([
       { name: "a", props: { v: 3 }, secrets: { token: "canary-2" } },
       { name: "b", refs: { from: "a.out" } },
     ]);
     const stack = await project.open();
-    const { stdout } = await stack.preview({ diff: true });
-    assert.deepEqual(differences(stdout).slice(-3), ["b create", "      + from: [unknown]", '      + name: "b"']);
-  });
-
-  it("are in the events, for machines", async () => {
     const told: unknown[] = [];
-    const stack = await project.open();
-    await stack.preview({ onEvent: (event) => "changes" in event && told.push(...(event.changes ?? [])) });
+    const onEvent = (event: EngineEvent) => "changes" in event && told.push(...(event.changes ?? []));
+    const { stdout } = await stack.preview({ diff: true, onEvent });
+    assert.deepEqual(differences(stdout).slice(-3), ["b create", "      + from: [unknown]", '      + name: "b"']);
     assert.deepEqual(told.slice(-2), [
       { name: "from", before: undefined, after: "[unknown]" },
       { name: "name", before: undefined, after: "b" },

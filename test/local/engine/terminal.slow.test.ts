@@ -39,10 +39,4 @@ describe("rekey-local on a terminal", function () {
     assert.match(stripVTControlCharacters(shown), /\(yes\/no\).*Updating \(dev\):.*\+ 2 created/s);
     assert.notEqual(stripVTControlCharacters(shown), shown);
   });
-
-  it("does not ask with --yes", () => {
-    const { status, shown } = onTerminal("destroy --yes", "");
-    assert.equal(status, 0, shown);
-    assert.doesNotMatch(shown, /yes\/no/);
-  });
 });

@@ -38,13 +38,6 @@ describe("local platform: options", () => {
     });
   }
 
-  it("uses the default for undefined", async () => {
-    const platform = await startPlatform({ port: undefined, databases: undefined, username: undefined });
-    assert.deepEqual([...platform.databases.keys()], ["db-quickstart", "db-sessions"]);
-    assert.deepEqual([...platform.flowControlKeys.keys()], ["orders", "emails"]);
-    await platform.close();
-  });
-
   it("keeps its data if the given objects are changed later", async () => {
     const regions = ["eu-west-1"];
     const platform = await startPlatform({ databases: [{ database_id: "one", read_regions: regions }] });
