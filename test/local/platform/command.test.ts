@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { type Platform } from "../../../local/platform/index";
 import { Folder } from "../../support/folder";
 import { projectRoot } from "../../support/host";
 import { environmentOf } from "../../support/project";
@@ -18,11 +19,7 @@ const main = `
 `;
 
 /** The first line of `--json`. */
-interface Started {
-  readonly url: string;
-  readonly username: string;
-  readonly password: string;
-  readonly queueToken: string;
+interface Started extends Pick<Platform, "url" | "username" | "password" | "queueToken"> {
   readonly flowControlKeys: string[];
   readonly environment: Record<string, string>;
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { join } from "node:path";
+import { type Platform } from "../../../local/platform/index";
 import { Folder } from "../../support/folder";
 import { projectRoot } from "../../support/host";
 import { descendantsOf, type Process } from "../../support/processes";
@@ -10,11 +11,7 @@ import { Run } from "../support/source";
 const seed = "username: ops\npassword: local-only\nqueueToken: local-only-too\ndatabases: [cache]\n";
 
 /** The first line of `--json`. */
-interface Started {
-  readonly url: string;
-  readonly username: string;
-  readonly password: string;
-}
+type Started = Pick<Platform, "url" | "username" | "password">;
 
 describe("rekey-local platform, started as a user starts it", function () {
   if (process.platform === "win32") return void it.skip("skipped: processes have other parents there");

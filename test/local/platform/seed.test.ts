@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { stringify } from "lossless-json";
 import { stringify as toYaml } from "yaml";
-import { type Platform, PlatformOptionError, readSeed, startPlatform } from "../../../local/platform/index";
+import { type Platform, readSeed, startPlatform } from "../../../local/platform/index";
 import { seedText } from "../../../local/platform/seed";
 import { Folder } from "../../support/folder";
 import { basic, queue, resetPassword, send } from "./client";
@@ -64,17 +64,9 @@ describe("local platform: seed files", () => {
     "password: *canary": /alias/,
   })) {
     it(`are refused with the file and the field: ${JSON.stringify(text)}`, () => {
-      const file = fileOf(text);
-      assert.throws(
-        () => readSeed(file),
-        (error: unknown) => {
-          assert.ok(error instanceof PlatformOptionError && error.option === "seed", String(error));
-          assert.ok(error.problem.startsWith(`${file}: `), error.problem);
-          assert.match(error.problem, problem);
-          assert.doesNotMatch(error.message, /canary/);
-          return true;
-        },
-      );
+      const message = /: seed: .*seed\.yaml: (?!.*canary)/s;
+      const expected = { name: "PlatformOptionError", option: "seed", problem, message };
+      assert.throws(() => readSeed(fileOf(text)), expected);
     });
   }
 
