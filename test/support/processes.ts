@@ -16,13 +16,9 @@ function running(): Process[] {
     .map(([, pid, parent, , args = ""]) => ({ pid: Number(pid), parent: Number(parent), args }));
 }
 
-export function childrenOf(pid: number | undefined, among = running()): Process[] {
-  return among.filter(({ parent }) => parent === pid);
-}
-
 /** The children, and the children of each of them: the CLI starts the provider host through another process. */
 export function descendantsOf(pid: number | undefined, among = running()): Process[] {
-  return childrenOf(pid, among).flatMap((child) => [child, ...descendantsOf(child.pid, among)]);
+  return among.filter(({ parent }) => parent === pid).flatMap((child) => [child, ...descendantsOf(child.pid, among)]);
 }
 
 /** Resolves when all of them have ended. */
