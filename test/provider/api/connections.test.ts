@@ -4,47 +4,19 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import { networkInterfaces } from "node:os";
 import { setTimeout as wait } from "node:timers/promises";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
-import { NotSentError, type RequestError, type RequestFacts } from "../../../provider/api/errors";
-import { PlatformClient } from "../../../provider/api/platformClient";
-import { type SettingName, Settings } from "../../../provider/settings";
+import { NotSentError, type RequestError } from "../../../provider/api/errors";
 import { caFile, certificate } from "../../faults/certificates";
-import { bodyOf } from "../../faults/platformBodies";
-import { Proxy, type ProxyBehaviour } from "../../faults/proxy";
-import { RawServer, type ServerOptions } from "../../faults/rawServer";
-import { withRealSockets } from "./realSockets";
+import { clientOf, plain, secure, withRealSockets } from "./realSockets";
 
 const hasIPv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === "::1"));
 
 describe("api: connections, over real sockets", () => {
-  const opened = withRealSockets();
+  const { closes, startServer, startProxy } = withRealSockets();
 
-  async function startServer(options: Partial<ServerOptions> = {}): Promise<RawServer> {
-    const server = await RawServer.start({ bodyOf, ...options });
-    opened.push(server);
-    return server;
+  function requestsOf(...given: Parameters<typeof clientOf>) {
+    const client = clientOf(...given);
+    return { reset: () => client.databases.resetPassword("db"), read: () => client.flowControl.get("orders") };
   }
-
-  async function startProxy(behaviour?: ProxyBehaviour): Promise<Proxy> {
-    const proxy = await Proxy.start(behaviour);
-    opened.push(proxy);
-    return proxy;
-  }
-
-  function clientOf(
-    url: string,
-    settings: Partial<Record<SettingName, string>> = {},
-    beforeSend?: (facts: RequestFacts) => Promise<void>,
-  ) {
-    const values = { baseUrl: url, queueUrl: url, username: "ops", password: "pw", queueToken: "token", ...settings };
-    const client = new PlatformClient(new Settings((name) => (values as typeof settings)[name]), beforeSend);
-    return {
-      reset: () => client.databases.resetPassword("db"),
-      read: () => client.flowControl.get("orders"),
-    };
-  }
-
-  const plain = ({ port }: { port: number }) => `http://127.0.0.1:${port}`;
-  const secure = ({ port }: { port: number }) => `https://127.0.0.1:${port}`;
 
   async function errorOf(sending: Promise<unknown>): Promise<RequestError> {
     const error: unknown = await sending.then(
@@ -61,30 +33,35 @@ describe("api: connections, over real sockets", () => {
     assert.match(error.message, message);
   }
 
-  it("serve one read after the other; each reset has its own, which is closed after it", async () => {
-    const server = await startServer();
-    const sockets: Socket[] = [];
-    server.behave("POST", "db", ({ socket, answer }) => {
-      sockets.push(socket);
-      answer(200, { connection: "keep-alive" });
+  for (const [protocol, url, options] of [
+    ["HTTP", plain, {}],
+    ["HTTPS", secure, { tls: certificate("good") }],
+  ] as const) {
+    it(`over ${protocol} serve one read after the other; each reset has its own, which is closed after it`, async () => {
+      const server = await startServer(options);
+      const sockets: Socket[] = [];
+      server.behave("POST", "db", ({ socket, answer }) => {
+        sockets.push(socket);
+        answer(200, { connection: "keep-alive" });
+      });
+      const { read, reset } = requestsOf(url(server), { caFile });
+      await read();
+      await read();
+      assert.equal(server.connections, 1);
+      await reset();
+      await reset();
+      await read();
+      assert.deepEqual({ all: server.connections, ofResets: new Set(sockets).size }, { all: 3, ofResets: 2 });
+      for (const socket of sockets) if (!socket.closed) await once(socket, "close");
     });
-    const { read, reset } = clientOf(plain(server));
-    await read();
-    await read();
-    assert.equal(server.connections, 1);
-    await reset();
-    await reset();
-    await read();
-    assert.deepEqual({ all: server.connections, ofResets: new Set(sockets).size }, { all: 3, ofResets: 2 });
-    for (const socket of sockets) if (!socket.closed) await once(socket, "close");
-  });
+  }
 
   it("are kept for each origin", async () => {
     const [management, queue] = [await startServer(), await startServer()];
-    const { read, reset } = clientOf(plain(management), { queueUrl: plain(queue) });
+    const { read, reset } = requestsOf(plain(management), { queueUrl: plain(queue) });
     await read();
     await reset();
-    const other = clientOf(plain(queue));
+    const other = requestsOf(plain(queue));
     await other.read();
     assert.deepEqual(
       [management, queue].map(({ requests, connections }) => ({ requests: requests.length, connections })),
@@ -102,7 +79,7 @@ describe("api: connections, over real sockets", () => {
       accept: (socket) => void sockets.push(socket.on("data", (bytes: Buffer) => (received += bytes.length))),
     });
     let connectionsBefore = 0;
-    const { reset } = clientOf(plain(server), {}, async (facts) => {
+    const { reset } = requestsOf(plain(server), {}, async (facts) => {
       while (server.connections === 0) await wait(1);
       connectionsBefore = server.connections;
       throw new NotSentError(facts, "the engine is gone", "Run again.");
@@ -116,7 +93,7 @@ describe("api: connections, over real sockets", () => {
   it("that are cut while a reset asks whether it may be sent count as not sent", async () => {
     const sockets: Socket[] = [];
     const server = await startServer({ accept: (socket) => void sockets.push(socket.resume()) });
-    const { reset } = clientOf(plain(server), {}, async () => {
+    const { reset } = requestsOf(plain(server), {}, async () => {
       while (sockets.length === 0) await wait(1);
       sockets.shift()?.resetAndDestroy();
       await wait(50);
@@ -133,7 +110,7 @@ describe("api: connections, over real sockets", () => {
       used.add(socket);
       answer(200);
     });
-    const { read } = clientOf(plain(server));
+    const { read } = requestsOf(plain(server));
     await read();
     assert.equal((await read()).exists, true);
     assert.deepEqual(
@@ -142,35 +119,27 @@ describe("api: connections, over real sockets", () => {
     );
   });
 
-  it("of a reset that are cut after the request was read count as maybe applied, and it is not repeated", async () => {
-    const server = await startServer();
-    server.behave("POST", "db", ({ socket }) => void socket.resetAndDestroy());
-    const { delivery, networkCode } = await errorOf(clientOf(plain(server)).reset());
-    assert.deepEqual({ delivery, networkCode }, { delivery: "maybe applied", networkCode: "ECONNRESET" });
-    assert.equal(server.requests.length, 1);
-  });
-
   it("that are cut in the middle of a body are told from bodies that are too large", async () => {
     const server = await startServer();
     server.behave("GET", "orders", ({ socket }) => {
       socket.end("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{", () => socket.destroy());
     });
     server.behave("POST", "db", ({ answer }) => answer(200, {}, Buffer.alloc(32 * 1024 * 1024 + 1, " ")));
-    const { read, reset } = clientOf(plain(server));
+    const { read, reset } = requestsOf(plain(server));
     assert.match((await errorOf(read())).message, /incomplete or malformed \(ECONNRESET\), after 3 attempts/);
     assert.match((await errorOf(reset())).message, /the response was too large/);
   });
 
   it("without a listener are refused, and nothing was sent", async () => {
-    const server = await RawServer.start({ bodyOf });
+    const server = await startServer();
     const url = plain(server);
     await server.close();
-    await holdNotSent(clientOf(url).reset(), "ECONNREFUSED", /refused \(ECONNREFUSED\), after 3 attempts/);
+    await holdNotSent(requestsOf(url).reset(), "ECONNREFUSED", /refused \(ECONNREFUSED\), after 3 attempts/);
   });
 
   it("that do not become ready in a part of the deadline are opened again", async () => {
     const server = await startServer({ accept: () => undefined });
-    const error = await errorOf(clientOf(secure(server), { deadlineSeconds: "1" }).reset());
+    const error = await errorOf(requestsOf(secure(server), { deadlineSeconds: "1" }).reset());
     assert.ok(error instanceof NotSentError, String(error));
     // The third attempt may meet the deadline before its own limit.
     assert.match(error.message, /(ETIMEDOUT|timed out).*, after [23] attempts/);
@@ -184,11 +153,11 @@ describe("api: connections, over real sockets", () => {
         socket.once("data", () => socket.end(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`));
       }).listen(0, "::1");
       await once(server, "listening");
-      opened.push({ close: async () => server.close() });
+      closes({ close: async () => server.close() });
       const url = `https://[::1]:${(server.address() as AddressInfo).port}`;
-      assert.equal((await clientOf(url, { caFile }).read()).exists, true);
+      assert.equal((await requestsOf(url, { caFile }).read()).exists, true);
       const proxy = await startProxy({ host: "::1", answers: 502 });
-      const { reset } = clientOf(url, { proxy: `http://[::1]:${proxy.port}` });
+      const { reset } = requestsOf(url, { proxy: `http://[::1]:${proxy.port}` });
       await holdNotSent(reset(), undefined, /the proxy responded with 502 /);
       assert.ok(proxy.heads[0]?.startsWith(`CONNECT ${new URL(url).host} HTTP/1.1\r\n`), proxy.heads[0]);
     });
@@ -197,7 +166,7 @@ describe("api: connections, over real sockets", () => {
   describe("with TLS", () => {
     it("send nothing before the handshake is complete", async () => {
       const cut = await startServer({ accept: (socket) => socket.once("data", () => socket.resetAndDestroy()) });
-      await holdNotSent(clientOf(secure(cut)).reset(), "ECONNRESET", /ECONNRESET.*3 attempts/);
+      await holdNotSent(requestsOf(secure(cut)).reset(), "ECONNRESET", /ECONNRESET.*3 attempts/);
       for (const [name, code] of [
         ["foreign", "UNABLE_TO_VERIFY_LEAF_SIGNATURE"],
         ["expired", "CERT_HAS_EXPIRED"],
@@ -205,7 +174,7 @@ describe("api: connections, over real sockets", () => {
       ] as const) {
         const server = await startServer({ tls: certificate(name) });
         await holdNotSent(
-          clientOf(secure(server), { caFile }).reset(),
+          requestsOf(secure(server), { caFile }).reset(),
           code,
           /the TLS connection failed.*rekey:caFile/,
         );
@@ -221,26 +190,15 @@ describe("api: connections, over real sockets", () => {
         seen.push({ name: servername || false, resumed: (socket as TLSSocket).isSessionReused() });
         answer(200);
       });
-      const { reset } = clientOf(secure(server), { caFile });
+      const { reset } = requestsOf(secure(server), { caFile });
       await reset();
       await reset();
-      await clientOf(`https://localhost:${server.port}`, { caFile }).reset();
+      await requestsOf(`https://localhost:${server.port}`, { caFile }).reset();
       assert.deepEqual(seen, [
         { name: false, resumed: false },
         { name: false, resumed: true },
         { name: "localhost", resumed: false },
       ]);
-    });
-
-    it("serve one read after the other", async () => {
-      const server = await startServer({ tls: certificate("good") });
-      const { read } = clientOf(secure(server), { caFile });
-      await read();
-      await read();
-      assert.deepEqual(
-        { requests: server.requests.length, connections: server.connections },
-        { requests: 2, connections: 1 },
-      );
     });
   });
 
@@ -253,7 +211,7 @@ describe("api: connections, over real sockets", () => {
         const server = await startServer(tls ? { tls } : {});
         const proxy = await startProxy();
         const settings = { proxy: `http://us%40er:p%3Aw@127.0.0.1:${proxy.port}`, ...(tls && { caFile }) };
-        const { read, reset } = clientOf(url(server), settings);
+        const { read, reset } = requestsOf(url(server), settings);
         await read();
         await reset();
         const target = `127.0.0.1:${server.port}`;
@@ -280,12 +238,12 @@ describe("api: connections, over real sockets", () => {
         socket.pipe(behind).pipe(socket);
       }).listen(0, "127.0.0.1");
       await once(front, "listening");
-      opened.push({ close: async () => front.close() });
+      closes({ close: async () => front.close() });
       const { port } = front.address() as AddressInfo;
-      await clientOf(plain(server), { proxy: `https://127.0.0.1:${port}`, caFile }).reset();
+      await requestsOf(plain(server), { proxy: `https://127.0.0.1:${port}`, caFile }).reset();
       assert.doesNotMatch(proxy.heads[0] ?? assert.fail(), /proxy-authorization/i);
       await holdNotSent(
-        clientOf(plain(server), { proxy: `https://127.0.0.1:${port}` }).reset(),
+        requestsOf(plain(server), { proxy: `https://127.0.0.1:${port}` }).reset(),
         undefined,
         /the proxy could not be reached/,
       );
@@ -295,8 +253,8 @@ describe("api: connections, over real sockets", () => {
     it("ask for the port that the address leaves out", async () => {
       const proxy = await startProxy({ answers: 502 });
       const address = `http://127.0.0.1:${proxy.port}`;
-      await errorOf(clientOf("https://platform.test", { proxy: address }).reset());
-      await errorOf(clientOf("http://127.0.0.1", { proxy: address }).reset());
+      await errorOf(requestsOf("https://platform.test", { proxy: address }).reset());
+      await errorOf(requestsOf("http://127.0.0.1", { proxy: address }).reset());
       assert.deepEqual(
         proxy.heads.map((head) => head.split(" ")[1]),
         ["platform.test:443", "127.0.0.1:80"],
@@ -307,7 +265,7 @@ describe("api: connections, over real sockets", () => {
       it(`that responds with ${answers} are not opened, and nothing was sent`, async () => {
         const server = await startServer();
         const proxy = await startProxy({ answers });
-        const { reset } = clientOf(plain(server), { proxy: plain(proxy) });
+        const { reset } = requestsOf(plain(server), { proxy: plain(proxy) });
         await holdNotSent(reset(), undefined, new RegExp(`the proxy responded with ${answers} `));
         assert.deepEqual({ asked: proxy.heads.length, reached: server.connections }, { asked: 1, reached: 0 });
         while (proxy.open > 0) await wait(1);
@@ -319,10 +277,10 @@ describe("api: connections, over real sockets", () => {
       const silent = await startProxy({ answers: "silent" });
       const unreachable = /the proxy could not be reached/;
       const settings = { proxy: plain(silent), deadlineSeconds: "0.3" };
-      await holdNotSent(clientOf(plain(server), settings).reset(), undefined, unreachable);
+      await holdNotSent(requestsOf(plain(server), settings).reset(), undefined, unreachable);
       while (silent.open > 0) await wait(1);
       await silent.close();
-      await holdNotSent(clientOf(plain(server), settings).reset(), undefined, unreachable);
+      await holdNotSent(requestsOf(plain(server), settings).reset(), undefined, unreachable);
       assert.equal(server.connections, 0);
     });
   });

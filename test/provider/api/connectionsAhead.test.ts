@@ -2,27 +2,31 @@ import assert from "node:assert/strict";
 import { type Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import { NotSentError, UnconfirmedError } from "../../../provider/api/errors";
-import { type RequesterOptions } from "../../../provider/api/requester";
-import { PlatformClient } from "../../../provider/api/platformClient";
-import { type SettingName, Settings } from "../../../provider/settings";
+import { type PlatformClient } from "../../../provider/api/platformClient";
 import { caFile, certificate } from "../../faults/certificates";
-import { bodyOf } from "../../faults/platformBodies";
-import { Proxy } from "../../faults/proxy";
-import { type Exchange, RawServer, type ServerOptions } from "../../faults/rawServer";
+import { type Exchange, type ServerOptions } from "../../faults/rawServer";
 import { until } from "../../support/results";
-import { withRealSockets } from "./realSockets";
+import { type Proxy } from "../../faults/proxy";
+import * as realSockets from "./realSockets";
+import { plain, secure } from "./realSockets";
 
 const maxConcurrency = 2;
 /** Connections that may be ready or on their way in addition to those of the requests under way. */
 const mostAhead = 3 * maxConcurrency;
 
 describe("api: connections opened ahead of resets, over real sockets", () => {
-  const opened = withRealSockets();
+  const sockets = realSockets.withRealSockets();
 
   /** Starts a server that holds its responses to resets until it is told to send them. */
-  async function startServer(options: Partial<ServerOptions> = {}) {
-    const server = await RawServer.start({ bodyOf, ...options });
-    opened.push(server);
+  async function startServer({ onConnection, ...options }: Partial<ServerOptions> = {}) {
+    const accepted: Socket[] = [];
+    const server = await sockets.startServer({
+      ...options,
+      onConnection(socket) {
+        accepted.push(socket);
+        onConnection?.(socket);
+      },
+    });
     const held: Exchange[] = [];
     let holds = true;
     server.behave("POST", "reset-password", (exchange) => {
@@ -33,21 +37,16 @@ describe("api: connections opened ahead of resets, over real sockets", () => {
       holds = false;
       held.splice(0).forEach(({ answer }) => answer(200));
     };
-    return { server, held, release };
+    /** Waits until all that may be open are: those under way, and those ahead. Returns those ahead. */
+    const allOpen = async (): Promise<Socket[]> => {
+      await until(() => held.length === maxConcurrency && server.open === maxConcurrency + mostAhead);
+      return accepted.filter((socket) => socket.bytesRead === 0);
+    };
+    return { server, accepted, held, release, allOpen };
   }
 
-  function clientOf(
-    url: string,
-    settings: Partial<Record<SettingName, string>> = {},
-    beforeReset?: RequesterOptions["beforeReset"],
-  ): PlatformClient {
-    const values = { baseUrl: url, queueUrl: url, username: "ops", password: "pw", queueToken: "token" };
-    const all: Partial<Record<SettingName, string>> = { ...values, maxConcurrency: `${maxConcurrency}`, ...settings };
-    return new PlatformClient(new Settings((name) => all[name]), beforeReset);
-  }
-
-  const plain = ({ port }: { port: number }) => `http://127.0.0.1:${port}`;
-  const secure = ({ port }: { port: number }) => `https://127.0.0.1:${port}`;
+  const clientOf: typeof realSockets.clientOf = (url, settings, beforeReset) =>
+    realSockets.clientOf(url, { maxConcurrency: `${maxConcurrency}`, ...settings }, beforeReset);
   const resetAll = (client: PlatformClient, count: number) =>
     Promise.all(Array.from({ length: count }, (_, nth) => client.databases.resetPassword(`db-${nth}`)));
 
@@ -73,13 +72,13 @@ describe("api: connections opened ahead of resets, over real sockets", () => {
     let mostOpen = 0;
     const onConnection = (): unknown => (mostOpen = Math.max(mostOpen, server.open));
     const { server } = await startServer({ tls: certificate("good"), onConnection });
-    const sockets = new Set<Socket>();
+    const used = new Set<Socket>();
     server.behave("POST", "reset-password", ({ socket, answer }) => {
-      sockets.add(socket);
+      used.add(socket);
       answer(200, { connection: "keep-alive" });
     });
     await resetAll(clientOf(secure(server), { caFile }), 100);
-    assert.equal(sockets.size, 100);
+    assert.equal(used.size, 100);
     assert.ok(mostOpen > maxConcurrency && mostOpen <= 4 * maxConcurrency, `${mostOpen}`);
     await until(() => server.open === 0);
   });
@@ -93,24 +92,10 @@ describe("api: connections opened ahead of resets, over real sockets", () => {
     assert.equal(server.connections, maxConcurrency);
   });
 
-  it("are opened through the proxy, too", async () => {
-    const { server, held, release } = await startServer({ tls: certificate("good") });
-    const proxy = await Proxy.start();
-    opened.push(proxy);
-    const resets = resetAll(clientOf(secure(server), { caFile, proxy: plain(proxy) }), 20);
-    await until(() => held.length === maxConcurrency && server.connections === maxConcurrency + mostAhead);
-    assert.equal(proxy.heads.length, maxConcurrency + mostAhead);
-    release();
-    await resets;
-    await until(() => proxy.open === 0);
-  });
-
   it("that close are replaced by others, and nothing was sent on them", async () => {
-    const sockets: Socket[] = [];
-    const { server, held, release } = await startServer({ onConnection: (socket) => void sockets.push(socket) });
+    const { server, allOpen, release } = await startServer();
     const resets = resetAll(clientOf(plain(server)), 20);
-    await until(() => held.length === maxConcurrency && server.open === maxConcurrency + mostAhead);
-    const unused = sockets.filter((socket) => socket.bytesRead === 0);
+    const unused = await allOpen();
     for (const socket of unused) socket.destroy();
     await until(() => server.open === maxConcurrency);
     release();
@@ -119,11 +104,9 @@ describe("api: connections opened ahead of resets, over real sockets", () => {
   });
 
   it("on which the server has spoken are not used", async () => {
-    const sockets: Socket[] = [];
-    const { server, held, release } = await startServer({ onConnection: (socket) => void sockets.push(socket) });
+    const { server, allOpen, release } = await startServer();
     const resets = resetAll(clientOf(plain(server)), 20);
-    await until(() => held.length === maxConcurrency && server.open === maxConcurrency + mostAhead);
-    const unused = sockets.filter((socket) => socket.bytesRead === 0);
+    const unused = await allOpen();
     for (const socket of unused) socket.write("HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\n\r\n");
     await wait(50);
     release();
@@ -174,14 +157,13 @@ describe("api: connections opened ahead of resets, over real sockets", () => {
     const { server, release } = await startServer();
     release();
     const isFree = (): boolean => server.connections === allowed && server.open < maxConcurrency;
-    const proxy = await Proxy.start({
+    const proxy = await sockets.startProxy({
       beforeOpening: () =>
         (last = last.then(async () => {
           await until(isFree);
           allowed++;
         })),
     });
-    opened.push(proxy);
     const client = clientOf(plain(server), { proxy: plain(proxy) });
     await resetAll(client, 30);
     assert.equal(server.requests.length, 30);
@@ -189,13 +171,12 @@ describe("api: connections opened ahead of resets, over real sockets", () => {
 
   it("that never become ready keep no reset waiting, and are given up at the end", async () => {
     const firstOnes = maxConcurrency + mostAhead;
-    const proxy: Proxy = await Proxy.start({
+    const proxy: Proxy = await sockets.startProxy({
       beforeOpening: () => {
         const nth = proxy.heads.length;
         return nth > maxConcurrency && nth <= firstOnes ? new Promise(() => undefined) : Promise.resolve();
       },
     });
-    opened.push(proxy);
     const { server, held, release } = await startServer();
     const began = performance.now();
     const resets = resetAll(clientOf(plain(server), { proxy: plain(proxy) }), 20);
@@ -217,47 +198,34 @@ describe("api: connections opened ahead of resets, over real sockets", () => {
     }
   });
 
-  it("are checked like others: the engine is asked when the connection is ready, for each reset", async () => {
-    const { server, release } = await startServer();
-    release();
-    let asked = 0;
-    await resetAll(
-      clientOf(plain(server), {}, async () => void asked++),
-      20,
-    );
-    assert.equal(asked, 20);
-  });
-
   it("that close while the engine is asked make no reset fail", async () => {
-    const sockets: Socket[] = [];
-    const { server, held, release } = await startServer({ onConnection: (socket) => void sockets.push(socket) });
+    const { server, accepted, allOpen, release } = await startServer();
     let asked = 0;
     const resets = resetAll(
       clientOf(plain(server), {}, async () => {
         if (++asked !== maxConcurrency + 1) return;
         // The oldest ready connection is the one that this reset has.
-        sockets[maxConcurrency]?.resetAndDestroy();
+        accepted[maxConcurrency]?.resetAndDestroy();
         await wait(50);
       }),
       20,
     );
-    await until(() => held.length === maxConcurrency && server.open === maxConcurrency + mostAhead);
+    await allOpen();
     release();
     await resets;
     assert.deepEqual([server.requests.length, asked], [20, 21]);
   });
 
   it("that close as the request is written leave it unknown whether the reset was applied", async () => {
-    const sockets: Socket[] = [];
-    const { server, held, release } = await startServer({ onConnection: (socket) => void sockets.push(socket) });
+    const { server, accepted, allOpen, release } = await startServer();
     let asked = 0;
     const client = clientOf(plain(server), {}, async () => {
       // The client writes before it can see this: it does not return to its event loop in between.
-      if (++asked === maxConcurrency + 1) sockets[maxConcurrency]?.resetAndDestroy();
+      if (++asked === maxConcurrency + 1) accepted[maxConcurrency]?.resetAndDestroy();
     });
     const ids = Array.from({ length: 20 }, (_, nth) => `db-${nth}`);
     const settled = Promise.allSettled(ids.map((id) => client.databases.resetPassword(id)));
-    await until(() => held.length === maxConcurrency && server.open === maxConcurrency + mostAhead);
+    await allOpen();
     release();
     const failed = (await settled).flatMap((result) =>
       result.status === "rejected" ? [result.reason as unknown] : [],

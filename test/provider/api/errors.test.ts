@@ -8,7 +8,6 @@ import {
   RefusedError,
   RejectedError,
   RekeyError,
-  RequestError,
   SettingsError,
   StateError,
   UnconfirmedError,
@@ -77,28 +76,6 @@ describe("api: errors", () => {
       assert.ok(error instanceof RekeyError && error.name === error.constructor.name);
     });
   }
-
-  it("has only properties that may be shown", () => {
-    const allowed = ["name", "code", "text", "delivery", "property", "reason", "problem", "advice"];
-    const ofRequests = [...allowed, "method", "url", "status", "networkCode", "inJson", "happened"];
-    for (const [error] of errors) {
-      const known = error instanceof RequestError ? ofRequests : allowed;
-      assert.deepEqual(
-        Object.keys(error).filter((key) => !known.includes(key)),
-        [],
-      );
-      assert.equal(error.cause, undefined);
-    }
-  });
-
-  it("keeps the status and the network's code", () => {
-    const lost = new UnconfirmedError(facts, "it broke", "Fix it.", undefined, "ECONNRESET");
-    assert.deepEqual(
-      { status: lost.status, networkCode: lost.networkCode },
-      { status: undefined, networkCode: "ECONNRESET" },
-    );
-    assert.equal(new RejectedError(facts, "it broke", "Fix it.", 409, true).status, 409);
-  });
 
   it("has a section for each code in docs/errors.md, and no others", () => {
     const page = readFileSync(join(__dirname, "../../../docs/errors.md"), "utf8");

@@ -66,9 +66,11 @@ describe("plugin over gRPC", () => {
   });
 
   it("refuses settings and inputs without naming a property, whose value the engine would print", async () => {
-    const refused = async (call: typeof calls.check, of: string, news: Properties) => {
+    const refused = async (call: typeof calls.check | typeof calls.checkConfig, of: string, news: Properties) => {
       const request = new messages.CheckRequest().setUrn(of).setNews(toStruct(news));
-      return (await plugin.call(call, request)).getFailuresList().map((one) => [one.getProperty(), one.getReason()]);
+      return (await plugin.call<messages.CheckRequest, messages.CheckResponse>(call, request))
+        .getFailuresList()
+        .map((one) => [one.getProperty(), one.getReason()]);
     };
     const [[property, reason = ""] = [], ...more] = await refused(calls.check, urn, { databaseId: 7 });
     assert.deepEqual([property, more], ["", []]);
