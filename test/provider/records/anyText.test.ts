@@ -1,57 +1,20 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { LosslessNumber } from "lossless-json";
-import { databaseFields } from "../../../provider/records/database";
 import { readDatabaseResponse } from "../../../provider/records/databaseResponse";
 import { readJson } from "../../../provider/records/json";
 
-/** Names that a platform or an attacker may send. */
 const names = fc.oneof(
-  fc.constantFrom("database_id", "port", "tls", "all_members", "securityAddons", "password", "rest_token"),
   fc.constantFrom("__proto__", "constructor", "toString", "toJSON", "hasOwnProperty", "valueOf", "isLosslessNumber"),
   fc.string({ unit: "binary" }),
 );
-const { value: anything } = fc.letrec((tie) => ({
-  value: fc.oneof(
-    { maxDepth: 3 },
-    fc.jsonValue({ maxDepth: 1 }),
-    fc.array(tie("value"), { maxLength: 3 }),
-    tie("object"),
-  ),
-  object: fc.dictionary(names, tie("value"), { maxKeys: 3 }),
-}));
+const numbers = fc.oneof(fc.double(), fc.maxSafeInteger());
+const anything = fc.oneof(fc.jsonValue(), fc.dictionary(names, fc.oneof(fc.jsonValue(), numbers)));
 
 describe("records: any text at all", () => {
-  it("that is JSON throws nothing and changes no prototype", () => {
-    fc.assert(
-      fc.property(fc.dictionary(names, anything), (sent) => {
-        const answer = readDatabaseResponse(JSON.stringify(sent));
-        // The result is plain data that JSON can express.
-        if (answer) assert.deepEqual(JSON.parse(JSON.stringify(answer)), answer);
-        if (answer?.otherFields) assert.equal(typeof JSON.parse(answer.otherFields), "object");
-        for (const name of Object.keys(answer?.record ?? {})) assert.ok(Object.hasOwn(databaseFields, name));
-      }),
-      { numRuns: 300 },
-    );
-    assert.deepEqual(Object.keys(Object.prototype), []);
-  });
-
-  it("that is almost JSON throws nothing", () => {
-    const cut = fc.tuple(fc.json(), fc.nat(), fc.string({ unit: "binary", maxLength: 2 }));
-    fc.assert(
-      fc.property(fc.oneof(fc.string({ unit: "binary" }), cut), (text) => {
-        if (typeof text === "string") return void readDatabaseResponse(text);
-        const [json, at, inserted] = text;
-        const position = at % (json.length + 1);
-        readDatabaseResponse(json.slice(0, position) + inserted + json.slice(position));
-      }),
-    );
-  });
-
   it("is read the same with any white space", () => {
-    const value = fc.oneof(anything, fc.dictionary(names, fc.oneof(anything, fc.double(), fc.maxSafeInteger())));
     fc.assert(
-      fc.property(value, (sent) => {
+      fc.property(anything, (sent) => {
         assert.deepEqual(readJson(JSON.stringify(sent)), readJson(JSON.stringify([sent], null, 1).slice(1, -1)));
       }),
       { numRuns: 500 },
