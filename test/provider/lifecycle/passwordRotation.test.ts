@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
-import { RefusedError } from "../../../provider/api/errors";
 import { type PasswordRotationOutputs } from "../../../provider/lifecycle/resource";
-import { apply, decidingInputs, diff, secretOutputs } from "../../../provider/lifecycle/passwordRotation";
+import { apply, diff } from "../../../provider/lifecycle/passwordRotation";
 import { compareTrigger } from "../../../provider/rotation/trigger";
-import { FakeRun, notSent, rejected, unconfirmed } from "../../support/fakeRun";
+import { FakeRun, notSent, rejected } from "../../support/fakeRun";
 
 const db = { databaseId: "db" };
 const v1 = { ...db, version: 1 };
@@ -67,15 +65,6 @@ describe("lifecycle: PasswordRotation", () => {
     assert.equal(fake.resets.length, 2);
   });
 
-  it("keeps the applied trigger while there is none, so that restoring it requests no reset", async () => {
-    const first = await up(v1);
-    fake.time = new Date("2026-11-23T12:00:00.000Z");
-    const byTime = { ...db, rotateEvery: "1d" };
-    const outputs = await up(byTime, first);
-    assert.equal(outputs.appliedTrigger, first.appliedTrigger);
-    assert.deepEqual(diffOf(outputs, { ...byTime, version: 1 }), { changes: false });
-  });
-
   it("resets once when it is due, and explains why", async () => {
     const saved = await up({ ...v1, rotateEvery: "1d" });
     fake.time = new Date("2026-11-22T12:00:00.000Z");
@@ -129,41 +118,5 @@ describe("lifecycle: PasswordRotation", () => {
     fake.answer = () => ({ record: { port: 1 } });
     assert.equal((await apply(undefined, v1, run)).outputs.rotationCount, 1);
     assert.equal(fake.resets.length, 3);
-  });
-
-  it("has these deciding inputs and secret outputs", () => {
-    assert.deepEqual([...decidingInputs].sort(), ["databaseId", "rotateEvery", "triggers", "version"]);
-    const secrets = "appliedTrigger attemptedTrigger otherFields password readOnlyRestToken restToken";
-    assert.equal([...secretOutputs].sort().join(" "), secrets);
-  });
-
-  it("does what its diff reports, whatever happened before", async () => {
-    const step = fc.record({
-      version: fc.option(fc.integer({ min: 1, max: 2 })),
-      rotateEvery: fc.constantFrom(null, "1d", "P1M"),
-      days: fc.integer({ min: -2, max: 40 }),
-      answer: fc.constantFrom("ok", "ok", "unconfirmed", "rejected"),
-    });
-    const steps = fc.array(step, { minLength: 1, maxLength: 12 });
-    const property = fc.asyncProperty(fc.boolean(), steps, async (initialRotation, steps) => {
-      fake = new FakeRun();
-      let saved: PasswordRotationOutputs | undefined;
-      for (const { version, rotateEvery, days, answer } of steps) {
-        fake.time = new Date(fake.time.getTime() + days * 86_400_000);
-        fake.answer = () =>
-          answer === "ok" ? { record: { port: 1 } } : answer === "rejected" ? rejected() : unconfirmed();
-        const inputs = { ...db, version, rotateEvery, initialRotation };
-        const planned = saved ? diffOf(saved, inputs).changes : true;
-        const sent = fake.resets.length;
-        const result = await apply(saved, inputs, fake.start()).catch((error: Error) => error);
-        if (result instanceof RefusedError) assert.ok(planned && fake.resets.length === sent);
-        else if (saved) assert.equal(fake.resets.length - sent, planned ? 1 : 0);
-        if (result instanceof Error) continue;
-        saved = result.outputs;
-        // A confirmed reset is never requested again.
-        if (saved.outcome === "reset" && days >= 0) assert.equal(diffOf(saved, inputs).changes, false);
-      }
-    });
-    await fc.assert(property);
   });
 });

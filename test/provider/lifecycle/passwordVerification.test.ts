@@ -243,30 +243,5 @@ describe("lifecycle: PasswordVerification", () => {
       const next = await up([third, withPassword("canary-new", "t2", "other")], outputs);
       assert.deepEqual([next.verified, next.formerRefused], [true, true]);
     });
-
-    it("is verified as a whole after some runs, each of which fails with a probability of 30 %", async () => {
-      let seed = 20261122;
-      const random = () => (seed = (seed * 16807) % 2147483647) / 2147483647;
-      let saved: PasswordVerificationOutputs | undefined;
-      for (const version of [1, 2, 3]) {
-        let verified = false;
-        for (let run = 0; run < 10 && !verified; run++) {
-          const fails = random() < 0.3;
-          fake.probe = ({ credential }) => {
-            const isCurrent = passwordOf(credential).startsWith(`canary-${version}-`);
-            if (fails) return { is: "unknown", why: "it is away" };
-            return isCurrent ? { is: "accepted" } : { is: "refused", words: "WRONGPASS" };
-          };
-          try {
-            saved = await up(fleet(version), saved);
-            verified = true;
-          } catch (error) {
-            assert.ok(fails && error instanceof VerificationError);
-          }
-        }
-        assert.deepEqual([saved?.verified, saved?.formerRefused], [true, version > 1 ? true : undefined]);
-      }
-      assert.deepEqual(fake.resets, []);
-    });
   });
 });
