@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { functions } from "../../../provider/plugin/functions";
@@ -6,8 +7,14 @@ import { credentialFields, databaseFields } from "../../../provider/records/data
 import { flowControlFields, globalParallelismFields } from "../../../provider/records/flowControl";
 import { type Fields } from "../../../provider/records/fields";
 import { connectionNames } from "../../../provider/lifecycle/connection";
+import {
+  flowControlResetInputs,
+  passwordRotationInputs,
+  passwordRotationShardInputs,
+} from "../../../provider/lifecycle/inputs";
 import { resources } from "../../../provider/lifecycle/resourceTable";
 import { isSecret, settingNames } from "../../../provider/settings";
+import { Folder } from "../../support/folder";
 import { projectRoot } from "../../support/host";
 
 interface Type {
@@ -57,6 +64,15 @@ function assertFields({ properties }: ObjectType, fields: Fields): void {
 }
 
 describe("schema.json", () => {
+  it("is what npm run schema writes", () => {
+    const folder = new Folder();
+    const file = folder.path("schema.json");
+    const { status, stderr } = spawnSync(process.execPath, [join(projectRoot, "scripts", "schema.mjs"), file]);
+    assert.equal(status, 0, String(stderr));
+    assert.equal(readFileSync(file, "utf8"), readFileSync(join(projectRoot, "schema.json"), "utf8"));
+    folder.remove();
+  });
+
   it("has each field of the records", () => {
     assertFields(of(schema.types, "DatabaseRecord"), databaseFields);
     assert.deepEqual(namesOf(of(schema.types, "DatabaseRecord").properties), namesOf(databaseFields));
@@ -92,8 +108,6 @@ describe("schema.json", () => {
   });
 
   it("has each input that the provider checks, and no hidden one", () => {
-    const { passwordRotationInputs, passwordRotationShardInputs, flowControlResetInputs } =
-      require("../../../provider/lifecycle/inputs") as typeof import("../../../provider/lifecycle/inputs");
     const tables = {
       PasswordRotation: passwordRotationInputs,
       PasswordRotationFleet: passwordRotationShardInputs,
