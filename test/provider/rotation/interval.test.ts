@@ -20,35 +20,8 @@ const due: readonly (readonly [last: string, every: string, due: string])[] = [
   ["2026-03-28T12:00:00.000+01:00", "P1D", "2026-03-29T11:00:00.000Z"],
 ];
 
-const designators = [
-  "",
-  "P",
-  "PT",
-  "P0D",
-  "0d",
-  "PT0S",
-  "-P1D",
-  "P1DT-25H",
-  "P-1D",
-  "P1X",
-  "PT1H\n",
-  "P999999999D",
-  "P8000Y",
-];
-const units = [
-  "1.5d",
-  "30",
-  "30D",
-  "30dx",
-  " 30d",
-  "d",
-  "1y",
-  "30 days",
-  "9999999999d",
-  "３０d",
-  "tomorrow",
-  "2026-01-01",
-];
+const designators = ["", "P", "PT", "P0D", "0d", "PT0S", "-P1D", "P1DT-25H", "P-1D", "P1X", "PT1H\n", "P8000Y"];
+const units = ["1.5d", "30", "30D", "30dx", " 30d", "d", "1y", "30 days", "9999999999d", "３０d", "tomorrow"];
 
 describe("rotation: interval", () => {
   for (const [last, every, expected] of due) {

@@ -29,13 +29,9 @@ const vectors: readonly (readonly [Trigger, canonical: string, mac: string])[] =
 ];
 
 const same: readonly (readonly [string, Trigger, Trigger])[] = [
-  ["a number and its text", { version: 1 }, { version: "1" }],
   ["no triggers and none in them", { version: 1 }, { version: 1, triggers: {} }],
   ["no triggers and null", { version: 1 }, { version: 1, triggers: null }],
-  ["no version and null", { triggers: { a: 1 } }, { version: null, triggers: { a: 1 } }],
   ["a trigger left out and null", { triggers: { a: 1 } }, { triggers: { a: 1, b: null, c: undefined } }],
-  ["keys in another order", { triggers: { a: 1, b: 2 } }, { triggers: { b: 2, a: 1 } }],
-  ["true and its text", { triggers: { a: true } }, { triggers: { a: "true" } }],
 ];
 
 const different: readonly (readonly [string, Trigger, Trigger])[] = [
