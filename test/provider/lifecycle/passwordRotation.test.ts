@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type PasswordRotationOutputs } from "../../../provider/lifecycle/resource";
 import { apply, diff } from "../../../provider/lifecycle/passwordRotation";
 import { compareTrigger } from "../../../provider/rotation/trigger";
-import { FakeRun, notSent, rejected } from "../../support/fakeRun";
+import { FakeRun } from "../../support/fakeRun";
 
 const db = { databaseId: "db" };
 const v1 = { ...db, version: 1 };
@@ -107,16 +107,5 @@ describe("lifecycle: PasswordRotation", () => {
     fake.answer = () => ({ record: { port: 2 } });
     const outputs = await up(v2, saved);
     assert.deepEqual([saved.password, outputs.password], ["password-1", undefined]);
-  });
-
-  it("fails if nothing has changed, and can be retried in the same run", async () => {
-    const run = fake.start();
-    for (const error of [notSent(), rejected()]) {
-      fake.answer = () => error;
-      await assert.rejects(apply(undefined, v1, run), error);
-    }
-    fake.answer = () => ({ record: { port: 1 } });
-    assert.equal((await apply(undefined, v1, run)).outputs.rotationCount, 1);
-    assert.equal(fake.resets.length, 3);
   });
 });

@@ -3,7 +3,7 @@ import { mock } from "node:test";
 import { RefusedError } from "../../../provider/api/errors";
 import { apply } from "../../../provider/lifecycle/passwordRotation";
 import { sessionFromSettings } from "../../../provider/lifecycle/session";
-import { FakeRun, rejected, unconfirmed } from "../../support/fakeRun";
+import { FakeRun, notSent, rejected, unconfirmed } from "../../support/fakeRun";
 
 const v1 = { databaseId: "db", version: 1 };
 
@@ -27,6 +27,18 @@ describe("lifecycle: resets in one run", () => {
     assert.deepEqual(await apply(undefined, v1, run), first);
     assert.deepEqual(await apply(first.outputs, v1, run), first);
     assert.deepEqual(fake.resets, ["db"]);
+  });
+
+  it("are sent again after a failure, which all waiting callers get", async () => {
+    const run = fake.start();
+    for (const error of [notSent(), rejected()]) {
+      fake.answer = () => error;
+      const both = await Promise.allSettled([apply(undefined, v1, run), apply(undefined, v1, run)]);
+      assert.deepEqual(both, Array(2).fill({ status: "rejected", reason: error }));
+    }
+    fake.answer = () => ({ record: { port: 1 } });
+    assert.equal((await apply(undefined, v1, run)).outputs.rotationCount, 1);
+    assert.deepEqual(fake.resets, ["db", "db", "db"]);
   });
 
   it("are separate for another trigger, another database and another run", async () => {
@@ -66,27 +78,6 @@ describe("lifecycle: resets in one run", () => {
     const { outputs } = await apply(undefined, { ...v1, initialRotation: false }, fake.start());
     assert.equal(outputs.outcome, "adopted");
     await assert.rejects(apply(undefined, v1, fake.start()), /already sent 0 resets/);
-  });
-});
-
-describe("lifecycle: Session.rotateOnce", () => {
-  const applied = { outputs: { databaseId: "db", outcome: "reset", rotationCount: 1 } } as const;
-
-  it("runs a rotation once, also while it is in progress", async () => {
-    const session = new FakeRun().start();
-    let count = 0;
-    const rotate = async () => ({ outputs: { ...applied.outputs, rotationCount: ++count } });
-    const results = await Promise.all(["a", "a", "b"].map((key) => session.rotateOnce(key, rotate)));
-    results.push(await session.rotateOnce("a", rotate));
-    assert.equal(results.map(({ outputs }) => outputs.rotationCount).join(), "1,1,2,1");
-  });
-
-  it("runs it again after a failure, which all waiting callers get", async () => {
-    const session = new FakeRun().start();
-    const fail = () => Promise.reject(new Error("no"));
-    const both = await Promise.allSettled([session.rotateOnce("a", fail), session.rotateOnce("a", fail)]);
-    assert.ok(both.every(({ status }) => status === "rejected"));
-    assert.deepEqual(await session.rotateOnce("a", async () => applied), applied);
   });
 });
 
