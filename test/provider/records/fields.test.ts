@@ -68,20 +68,3 @@ describe("records: tables of fields, compared with the interface document", () =
     assert.ok(Object.values(globalParallelismFields).every(({ kind }) => kind === "integer"));
   });
 });
-
-describe("records: names", () => {
-  const names = {
-    database_id: "databaseId",
-    db_max_commands_per_second: "dbMaxCommandsPerSecond",
-    read_only_rest_token: "readOnlyRestToken",
-    securityAddons: "securityAddons",
-    tls: "tls",
-    a_1b: "a1b",
-    _x: "X",
-    trailing_: "trailing_",
-    "": "",
-  };
-  for (const [wire, expected] of Object.entries(names)) {
-    it(`${JSON.stringify(wire)} is ${JSON.stringify(expected)}`, () => assert.equal(camelCase(wire), expected));
-  }
-});
