@@ -50,7 +50,11 @@ const rows: Readonly<Record<FailedAttempt["delivery"], readonly Row[]>> = {
     { code: "ECONNRESET", happened: /incomplete.*ECONNRESET/, advice: /status of the platform/ },
   ],
 };
-const errors = { "not sent": NotSentError, rejected: RejectedError, "maybe applied": UnconfirmedError };
+const errors = {
+  "not sent": { type: NotSentError, code: "REKEY_NOT_SENT" },
+  rejected: { type: RejectedError, code: "REKEY_REJECTED" },
+  "maybe applied": { type: UnconfirmedError, code: "REKEY_UNCONFIRMED" },
+};
 
 describe("api: messages of failed requests", () => {
   for (const delivery of ["not sent", "rejected", "maybe applied"] as const) {
@@ -59,10 +63,16 @@ describe("api: messages of failed requests", () => {
         const error = failed({ delivery, ...given });
         const consequence = facts.consequences[delivery];
         const [before = "", after = ""] = error.message.split(` (POST https://platform.test/x). ${consequence} `);
-        assert.ok(error instanceof errors[delivery]);
+        const { type, code } = errors[delivery];
+        assert.ok(error instanceof type && error.name === type.name);
+        assert.match(before, /^Could not do it: /);
         assert.match(`${before} `, happened);
         assert.match(after, advice);
-        assert.deepEqual([error.status, error.networkCode], [given.status, given.code]);
+        assert.ok(after.endsWith(` [${code}]`), after);
+        assert.deepEqual(
+          [error.code, error.delivery, error.status, error.networkCode],
+          [code, delivery, given.status, given.code],
+        );
       });
     }
   }

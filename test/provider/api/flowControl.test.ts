@@ -58,6 +58,8 @@ describe("api: flow control, one key", () => {
         assert.ok(error instanceof UnreadableError);
         assert.match(error.message, message);
         assert.match(error.message, /flow-control key "orders".*GET https:\/\/platform\.test/);
+        assert.match(error.message, /\. Nothing was changed\. Check rekey:queueUrl\. \[REKEY_UNREADABLE_RESPONSE\]$/);
+        assert.deepEqual([error.name, error.delivery, error.status], ["UnreadableError", "responded", status ?? 200]);
         return true;
       });
     });
@@ -127,13 +129,9 @@ describe("api: flow control, the other operations", () => {
     }
   });
 
-  for (const { status, body } of [
-    { status: 200, body: "{}" },
-    { status: 202, body: "" },
-    { status: 204, body: "" },
-  ]) {
+  for (const status of [200, 202, 204]) {
     it(`resets with a POST that may be repeated, and accepts ${status}`, async () => {
-      const { flowControl, requester } = answering(body, status);
+      const { flowControl, requester } = answering("", status);
       assert.equal(await flowControl.reset("a/b"), undefined);
       const request = { method: "POST", path: "/v2/flowControl/a%2Fb/reset", idempotent: true, query: undefined };
       assert.deepEqual(sentBy(requester), [request]);
