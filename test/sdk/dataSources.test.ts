@@ -123,11 +123,13 @@ describe("sdk: data sources", () => {
         return { resetAt: "2026-11-21T12:00:00.000Z", resetCount: 1 };
       },
     });
-    class Holder extends pulumi.ComponentResource {
+    class Holder extends pulumi.ComponentResource<void> {
       constructor() {
         super("my:own:Holder", "holder");
+      }
+      protected override async initialize(): Promise<void> {
+        await new Promise((resolve) => setImmediate(resolve));
         new FlowControlReset("inner", ordersKey, { parent: this });
-        this.registerOutputs();
       }
     }
     const resetOf = () => new FlowControlReset("a", ordersKey);
@@ -136,7 +138,7 @@ describe("sdk: data sources", () => {
       "a reset": resetOf,
       "a list with a reset": () => [resetOf()],
       "a reset that comes later": () => Promise.resolve(resetOf()),
-      "a reset in a component": () => new Holder(),
+      "a reset that a component makes later": () => new Holder(),
     };
     for (const [what, make] of Object.entries(dependencies)) {
       it(`read after ${what}`, async () => {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { realpathSync } from "node:fs";
 import { join } from "node:path";
+import { Folder } from "../support/folder";
 
 const root = join(__dirname, "../..");
 const built = (path: string): string => JSON.stringify(join(root, "dist", path));
@@ -47,7 +47,8 @@ describe("sdk: loading", () => {
 });
 
 describe("sdk: the package as the host finds it", () => {
-  const directory = realpathSync(mkdtempSync(join(tmpdir(), "rekey-host-")));
+  const folder = new Folder();
+  const directory = realpathSync(folder.directory);
   const construct = `
     const pulumi = require(${JSON.stringify(require.resolve("@pulumi/pulumi"))});
     pulumi.runtime.setMocks({ newResource: ({ inputs }) => ({ id: "1", state: inputs }), call: () => ({}) });
@@ -55,7 +56,7 @@ describe("sdk: the package as the host finds it", () => {
     for (const make of [() => new PasswordRotation("a", { databaseId: "db" }), () => new FlowControlReset("b", { flowControlKey: "k" })]) {
       try { make(); console.log("made"); } catch (error) { console.log(pulumi.RunError.isInstance(error), error.message); }
     }`;
-  after(() => rmSync(directory, { recursive: true }));
+  after(() => folder.remove());
 
   it("is found from this package's own folder and its subfolders", () => {
     assert.equal(run(construct).stdout, "made\nmade\n");
@@ -82,8 +83,7 @@ describe("sdk: the package as the host finds it", () => {
 
   it("is refused if the host would use another copy, and both are named", () => {
     const copy = join(directory, "node_modules", "pulumi-rekey");
-    mkdirSync(copy, { recursive: true });
-    writeFileSync(join(copy, "package.json"), '{"name":"pulumi-rekey","version":"9.9.9"}');
+    folder.write("node_modules/pulumi-rekey/package.json", '{"name":"pulumi-rekey","version":"9.9.9"}');
     const { stdout } = run(construct, directory);
     assert.match(stdout, /^true Two copies of pulumi-rekey are installed/);
     assert.ok(stdout.includes(copy) && stdout.includes(root) && stdout.includes("Nothing was sent."));

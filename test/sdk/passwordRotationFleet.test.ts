@@ -132,11 +132,14 @@ describe("sdk: PasswordRotationFleet", () => {
     }
   });
 
-  it("is unknown in the preview of a reset, and accepts unknown versions", async () => {
+  it("is unknown in the preview of a reset, and accepts unknown versions, but no unknown ids", async () => {
     await startMocks({ preview: true });
-    const version = new PasswordRotation("other", { databaseId: "x" }).rotatedAt as pulumi.Output<string>;
-    const fleet = new PasswordRotationFleet("caches", { databases: { a: { databaseId: "a", version } } });
-    assert.equal(await isKnown(fleet.credentials), false);
+    const later = new PasswordRotation("other", { databaseId: "x" }).rotatedAt as pulumi.Output<string>;
+    const of = (name: string, databaseId: pulumi.Input<string>) =>
+      new PasswordRotationFleet(name, { databases: { a: { databaseId, version: later } } });
+    assert.equal(await isKnown(of("caches", "a").credentials), false);
+    const [error = ""] = await errorsOf(() => of("others", later));
+    assert.match(error, /"others": databases\["a"\]\.databaseId is unknown.*REKEY_INPUT_UNKNOWN/);
   });
 
   it("keeps the text of its provider, has one secret output, and is retained on delete", async () => {

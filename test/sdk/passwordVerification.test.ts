@@ -1,12 +1,6 @@
 import assert from "node:assert/strict";
 import * as pulumi from "@pulumi/pulumi";
-import {
-  type ConnectionArgs,
-  PasswordRotation,
-  PasswordRotationFleet,
-  type PasswordRotationFleetArgs,
-  PasswordVerification,
-} from "pulumi-rekey";
+import { type ConnectionArgs, PasswordRotation, PasswordRotationFleet, PasswordVerification } from "pulumi-rekey";
 import { isKnown, type MockOptions, type Registration, startMocks, valueOf } from "../support/pulumiMocks";
 import { unknown } from "../support/wire";
 
@@ -49,10 +43,10 @@ describe("sdk: PasswordVerification", () => {
     return { registered, rotation };
   }
 
-  async function ofFleet(args: Partial<PasswordRotationFleetArgs>, connection: ConnectionArgs = {}) {
+  async function ofFleet({ includeRecords, ...connection }: { includeRecords: boolean } & ConnectionArgs) {
     const registered = await startMocks({ outputs: fleetOutputs });
     const databases = { one: "a", two: "b", three: "c" };
-    const fleet = new PasswordRotationFleet("caches", { databases, ...args });
+    const fleet = new PasswordRotationFleet("caches", { databases, includeRecords });
     await valueOf(new PasswordVerification("caches", { fleet, ...connection }).urn);
     return { registered, fleet };
   }
@@ -62,17 +56,6 @@ describe("sdk: PasswordVerification", () => {
     const access = { host: "cache.example.com", port: 6379, tls: true, credential: { username: "ops", password: "p" } };
     assert.deepEqual(targetsIn(registered), [{ databaseId: "db", name: "db", rotatedAt: "t1", access }]);
     assert.equal(verificationIn(registered)?.inputs["subject"], "db");
-  });
-
-  it("passes on a token if there is no password, at the port of HTTPS", async () => {
-    const { registered } = await ofRotation({ ...single, password: undefined });
-    const access = { host: "cache.example.com", port: 443, tls: true, credential: { restToken: "t" } };
-    assert.deepEqual(targetsIn(registered), [{ databaseId: "db", name: "db", rotatedAt: "t1", access }]);
-  });
-
-  it("passes on no access without a credential, and needs no record then", async () => {
-    const { registered } = await ofRotation({ outcome: "adopted" });
-    assert.deepEqual(targetsIn(registered), [{ databaseId: "db", name: "db" }]);
   });
 
   it("uses the connection of its rotation unless it has its own, and the setting if there is neither", async () => {
@@ -99,21 +82,15 @@ describe("sdk: PasswordVerification", () => {
   });
 
   it("passes on each database of a fleet, sorted by its id, without the credentials of an unconfirmed reset", async () => {
-    const { registered } = await ofFleet({ includeRecords: true });
-    const access = { host: "cache.example.com", port: 6379, tls: true, credential: { password: "pb" } };
+    const { registered } = await ofFleet({ includeRecords: true, host: "{id}.example.com", username: "user-{id}" });
+    const credential = { username: "user-b", password: "pb" };
+    const access = { host: "b.example.com", port: 6379, tls: true, credential };
     assert.deepEqual(targetsIn(registered), [
       { databaseId: "a", name: "one" },
       { databaseId: "b", name: "two", rotatedAt: "t1", access },
       { databaseId: "c", name: "three", rotatedAt: "t0" },
     ]);
     assert.match(String(verificationIn(registered)?.inputs["subject"]), /^urn:pulumi:.*PasswordRotationFleet::caches$/);
-  });
-
-  it("replaces the id in the host and the user of a fleet", async () => {
-    const { registered } = await ofFleet({ host: "{id}.example.com", port: 1, username: "user-{id}" });
-    const [, two] = targetsIn(registered) as { access: unknown }[];
-    const credential = { username: "user-b", password: "pb" };
-    assert.deepEqual(two?.access, { host: "b.example.com", port: 1, tls: true, credential });
   });
 
   it("needs the records of a fleet, or a host and a port", async () => {
