@@ -26,20 +26,11 @@ describe("lifecycle: connections", () => {
   });
 
   it("are checked as far as they are known", () => {
-    const wrong = { host: "a b", port: 0 };
-    assert.match(
-      checkConnection(wrong, new Set())
-        .map(({ reason }) => reason)
-        .join(),
-      /^host must be a host name/,
-    );
-    assert.match(
-      checkConnection(wrong, new Set(["host"]))
-        .map(({ reason }) => reason)
-        .join(),
-      /^port must be/,
-    );
-    assert.deepEqual(checkConnection(wrong, new Set(["host", "port"])), []);
+    const reasonsWith = (...unknown: string[]) =>
+      checkConnection({ host: "a b", port: 0 }, new Set(unknown)).map(({ reason }) => reason);
+    assert.match(reasonsWith().join(), /^host must be a host name/);
+    assert.match(reasonsWith("host").join(), /^port must be/);
+    assert.deepEqual(reasonsWith("host", "port"), []);
   });
 
   it("of a fleet are those of the databases with a known and confirmed password", () => {

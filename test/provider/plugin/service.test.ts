@@ -83,14 +83,6 @@ describe("plugin service", () => {
     assert.equal(platform.resetCount, 1);
   });
 
-  it("updates with one reset, and keeps what needs none", async () => {
-    const created = await create(rotation({ version: 1 }));
-    const { outputs } = await plugin.change(urn, id, created, rotation({ version: 2 }));
-    assert.equal(revealed(outputs).rotationCount, 2);
-    assert.deepEqual((await plugin.change(urn, id, outputs, rotation({ version: 2 }))).outputs, outputs);
-    assert.equal(platform.resetCount, 2);
-  });
-
   it("refuses a saved id that is not that of the resource", async () => {
     const outputs = await create(rotation());
     const damaged = { ...outputs, databaseId: "db-second" };
@@ -187,9 +179,6 @@ describe("plugin service", () => {
   it("refuses a connection or a host setting that cannot be used, and sends nothing", async () => {
     const wrong: [Properties, RegExp][] = [
       [{ host: "a b" }, /^host must be a host name/],
-      [{ port: 0 }, /^port must be a whole number/],
-      [{ tls: false, host: "db.example.com" }, /^tls must not be false for db\.example\.com/],
-      [{ tls: "no" }, /^tls must be true or false/],
       [{ username: 7 }, /^username must be a string/],
     ];
     for (const [inputs, reason] of wrong) assert.match((await plugin.check(urn, rotation(inputs))).join(), reason);
@@ -271,10 +260,12 @@ describe("plugin service", () => {
     assert.match(plugin.said.join(), /^it: The password of database "db-quickstart" was reset, but parts .*port/);
   });
 
-  it("reads the state that the dynamic adapter saved", async () => {
-    const outputs = { ...(await create(rotation({ version: 1 }))), __provider: "exports.handler=…" };
-    const { outputs: updated } = await plugin.change(urn, id, outputs, rotation({ version: 2 }));
-    assert.equal(updated.__provider, undefined);
+  it("updates with one reset, also a state that the dynamic adapter saved, and keeps what needs none", async () => {
+    const saved = { ...(await create(rotation({ version: 1 }))), __provider: "exports.handler=…" };
+    const { outputs } = await plugin.change(urn, id, saved, rotation({ version: 2 }));
+    assert.deepEqual([outputs.__provider, outputs.rotationCount], [undefined, 2]);
+    assert.deepEqual((await plugin.change(urn, id, outputs, rotation({ version: 2 }))).outputs, outputs);
+    assert.equal(platform.resetCount, 2);
   });
 
   it("resets counters, and reads keys with few requests", async () => {

@@ -23,14 +23,7 @@ describe("Pulumi's markers", () => {
   it("include references to resources", () => {
     const reference = { [rpc.specialSigKey]: rpc.specialResourceSig, urn: "urn:pulumi:a", id: "b" };
     assert.equal(referencedUrn(reference), "urn:pulumi:a");
-    for (const other of [
-      secret("x"),
-      { ...reference, urn: 1 },
-      { urn: "urn:pulumi:a" },
-      "urn:pulumi:a",
-      null,
-      undefined,
-    ]) {
+    for (const other of [secret("x"), { ...reference, urn: 1 }, { urn: "urn:pulumi:a" }, "urn:pulumi:a", null]) {
       assert.equal(referencedUrn(other), undefined);
     }
   });

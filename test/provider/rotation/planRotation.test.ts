@@ -6,7 +6,6 @@ import {
   type RotationPlan,
   type RotationState,
   type DesiredRotation,
-  unconfirmedLimit,
 } from "../../../provider/rotation/planRotation";
 import { markTrigger, type Trigger } from "../../../provider/rotation/trigger";
 
@@ -126,8 +125,6 @@ describe("rotation: plan", () => {
     assert.equal(late(other, dueSince(monthAgo)), " The rotation is 21 days late.");
     assert.equal(late(dueSince(lately), keep, dueSince(monthAgo)), " The oldest rotation is 21 days late.");
   });
-
-  it("has a limit of three", () => assert.equal(unconfirmedLimit, 3));
 
   const scalar = fc.oneof(fc.integer(), fc.string());
   const trigger = fc.record({ version: fc.option(scalar), triggers: fc.dictionary(fc.string(), scalar) });
