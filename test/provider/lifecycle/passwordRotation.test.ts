@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
+import { RefusedError } from "../../../provider/api/errors";
 import { type PasswordRotationOutputs } from "../../../provider/lifecycle/resource";
 import { apply, diff } from "../../../provider/lifecycle/passwordRotation";
 import { compareTrigger } from "../../../provider/rotation/trigger";
-import { FakeRun } from "../../support/fakeRun";
+import { FakeRun, unconfirmed } from "../../support/fakeRun";
 
 const db = { databaseId: "db" };
 const v1 = { ...db, version: 1 };
@@ -44,25 +45,6 @@ describe("lifecycle: PasswordRotation", () => {
     assert.deepEqual(plain, { databaseId: "db", outcome: "adopted", adoptedAt, rotationCount: 0 });
     assert.equal(compareTrigger(appliedTrigger, v1), "same");
     assert.deepEqual(fake.resets, []);
-  });
-
-  it("keeps the saved state if nothing changed", async () => {
-    const saved = await up(v1);
-    for (const inputs of [v1, { ...db, version: "1" }, { ...v1, initialRotation: false }, { ...v1, owner: "u" }, db]) {
-      assert.deepEqual(diffOf(saved, inputs), { changes: false });
-      const { outputs, ...rest } = await apply(saved, inputs, fake.start());
-      assert.deepEqual([outputs, rest], [saved, {}]);
-    }
-    assert.equal(fake.resets.length, 1);
-  });
-
-  it("resets once for a new trigger, without a notice", async () => {
-    const saved = await up(v1);
-    assert.deepEqual(diffOf(saved, v2), { changes: true });
-    const outputs = await up(v2, saved);
-    assert.deepEqual([outputs.rotationReason, outputs.rotationCount, outputs.password], ["trigger", 2, "password-2"]);
-    assert.deepEqual(diffOf(outputs, v2), { changes: false });
-    assert.equal(fake.resets.length, 2);
   });
 
   it("resets once when it is due, and explains why", async () => {
@@ -107,5 +89,54 @@ describe("lifecycle: PasswordRotation", () => {
     fake.answer = () => ({ record: { port: 2 } });
     const outputs = await up(v2, saved);
     assert.deepEqual([saved.password, outputs.password], ["password-1", undefined]);
+  });
+
+  describe("an unconfirmed reset", () => {
+    const ok: FakeRun["answer"] = () => ({ record: { port: 1 }, credentials: { password: "new" } });
+    /** Applies in a run of its own, which gets that response. */
+    const run = (saved: PasswordRotationOutputs | undefined, inputs: Inputs, answer: FakeRun["answer"]) => {
+      fake.answer = answer;
+      return apply(saved, inputs, fake.start());
+    };
+
+    it("is saved as unknown if it was the first", async () => {
+      const { outputs, unconfirmed: reason } = await run(undefined, v1, unconfirmed);
+      const { attemptedTrigger, ...plain } = outputs;
+      assert.deepEqual(plain, { databaseId: "db", outcome: "unknown", rotationCount: 0, unconfirmedResets: 1 });
+      assert.equal(compareTrigger(attemptedTrigger, v1), "same");
+      assert.match(reason ?? "", /it broke .* Perhaps changed\..*\n.*`up` sends one more/);
+    });
+
+    it("is followed by one more reset, which leaves no trace of it", async () => {
+      const { outputs: unsure } = await run(undefined, v1, unconfirmed);
+      const { changes, notice } = diffOf(unsure, v1);
+      assert.equal(changes, true);
+      assert.match(notice ?? "", /"db" will be reset once more.* not confirmed/);
+      const { outputs } = await run(unsure, v1, ok);
+      assert.deepEqual([outputs.outcome, outputs.rotationReason, outputs.rotationCount], ["reset", "unconfirmed", 1]);
+      assert.deepEqual([outputs.attemptedTrigger, outputs.unconfirmedResets], [undefined, undefined]);
+      assert.equal(compareTrigger(outputs.appliedTrigger, v1), "same");
+      assert.deepEqual(diffOf(outputs, v1), { changes: false });
+    });
+
+    it("is refused, without a request, after three in a row, also without a trigger, until the version changes", async () => {
+      let { outputs } = await run(undefined, v1, unconfirmed);
+      for (let time = 2; time <= 3; time++) {
+        ({ outputs } = await run(outputs, db, unconfirmed));
+        assert.equal(outputs.unconfirmedResets, time);
+      }
+      for (const inputs of [v1, db]) {
+        const difference = diffOf(outputs, inputs);
+        assert.equal(difference.changes, true);
+        assert.match(difference.notice ?? "", /"db" will not be reset.* last 3 resets.*new version/);
+        await assert.rejects(run(outputs, inputs, ok), RefusedError);
+      }
+      assert.equal(fake.resets.length, 3);
+
+      const changed = await run(outputs, v2, unconfirmed);
+      assert.equal(changed.outputs.unconfirmedResets, 1);
+      assert.equal((await run(changed.outputs, v2, ok)).outputs.outcome, "reset");
+      assert.equal(fake.resets.length, 5);
+    });
   });
 });
