@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type Platform, startPlatform } from "../../../local/platform/index";
-import { configuration, Host } from "../../support/host";
+import { Host } from "../../support/host";
 import { environmentOf } from "../../support/project";
 import { configurationFor, counterReset, rotation } from "../../support/resources";
 import { expectKind, until } from "../../support/results";
@@ -20,32 +20,6 @@ describe("provider host: settings", () => {
   beforeEach(() => platform.reset());
   afterEach(() => host.stop());
   after(() => platform.close());
-
-  it("are complete for a call that overtakes configure", async () => {
-    await start({ config: configurationFor(platform, { maxConcurrency: 1 }) });
-    const calls = ["db-quickstart", "db-sessions"].map((one) => host.create(rotation(one)));
-    const results = await Promise.all([...calls, host.create(counterReset("orders"))]);
-    for (const result of results) expectKind("done", result);
-    assert.equal(platform.resetCount, 2);
-  });
-
-  it("that are missing are named, with both ways to set them, by the call that needs them", async () => {
-    await start({ config: {} });
-    assert.deepEqual((await host.check(rotation(id))).failures, []);
-    const { message } = expectKind("failed", await host.create(rotation(id)));
-    assert.match(message, /rekey:baseUrl.*Nothing was sent.*REKEY_BASE_URL/s);
-    const reset = expectKind("failed", await host.create(counterReset("orders")));
-    assert.match(reset.message, /rekey:queueUrl.*REKEY_QUEUE_URL/s);
-  });
-
-  it("that are missing or broken do not stop a delete, or a read", async () => {
-    await start({ config: configuration({ baseUrl: "not a URL", deadlineSeconds: "soon" }) });
-    const outs = { ...rotation(id), outcome: "reset", rotationCount: 1 };
-    await host.delete(id, outs);
-    assert.equal((await host.read(id, outs)).id, id);
-    const { message } = expectKind("failed", await host.create(rotation(id)));
-    assert.match(message, /rekey:baseUrl is not a URL/);
-  });
 
   it("that the host does not pass on are not replaced by the environment's", async () => {
     await start({ env: environmentOf(platform), preload: withoutConfigure });

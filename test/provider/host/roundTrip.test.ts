@@ -88,16 +88,11 @@ describe("provider host", () => {
 
   it("resets the counters of a flow-control key, and saves its state before and after", async () => {
     const outs = await create(counterReset("orders", { version: "1" }));
-    const { before, after, resetCount } = outs as Record<string, Properties>;
-    assert.equal(resetCount, 1);
-    assert.notEqual(before?.parallelismCount, 0);
-    assert.equal(after?.parallelismCount, 0);
+    const { before, after } = outs as Record<string, Properties>;
+    assert.deepEqual([before?.parallelismCount !== 0, after?.parallelismCount], [true, 0]);
     assert.deepEqual(secretNames(outs), ["appliedTrigger"]);
-    const posts = () => platform.requests.filter(({ method }) => method === "POST").length;
-    for (const [version, expected] of Object.entries({ "1": 1, "2": 2 })) {
-      await update(outs, counterReset("orders", { version }), "orders");
-      assert.equal(posts(), expected);
-    }
+    const updated = await update(outs, counterReset("orders", { version: "2" }), "orders");
+    assert.equal(updated.resetCount, 2);
   });
 
   it("returns an init error with the id, __provider and marked secrets, on create and on update", async () => {
