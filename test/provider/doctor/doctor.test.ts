@@ -234,11 +234,6 @@ describe("pulumi-rekey doctor", function () {
       findings: { "the connection to rekey:baseUrl": /nowhere\.test.*host was not found.* → .*host in rekey:baseUrl/ },
     },
     {
-      title: "http to a remote host",
-      config: () => ({ "rekey:baseUrl": "http://api.example.com" }),
-      findings: { "rekey:baseUrl": /https.*plain text.* → .*pulumi config set rekey:baseUrl/ },
-    },
-    {
       title: "a certificate that is not trusted",
       config: () => ({ "rekey:baseUrl": secureUrl() }),
       findings: { "the connection to rekey:baseUrl": /the TLS connection failed.*UNABLE_TO.* → .*set rekey:caFile/ },

@@ -61,21 +61,13 @@ describe("plugin service: settings", () => {
     ]);
   });
 
-  it("of the default provider come from the configuration, then from the environment", async () => {
+  it("come from the configuration, then from the environment, unless the program names an account", async () => {
     const [platform] = platforms();
     Object.assign(process.env, environmentOf(platform));
-    const { baseUrl } = argsFor(platform);
-    await make(
-      configured("urn:pulumi:test::project::pulumi:providers:rekey::default", { baseUrl, deadlineSeconds: 7 }),
-    );
-    assert.deepEqual(resets(), [1, 0]);
-  });
-
-  it("of an explicit provider without an account come from the environment", async () => {
-    const [platform] = platforms();
-    Object.assign(process.env, environmentOf(platform));
+    const address = { baseUrl: argsFor(platform).baseUrl, deadlineSeconds: 7 };
+    await make(configured("urn:pulumi:test::project::pulumi:providers:rekey::default", address));
     await make(configured(explicitProvider, { maxConcurrency: "2" }));
-    assert.deepEqual(resets(), [1, 0]);
+    assert.deepEqual(resets(), [2, 0]);
   });
 
   it("of an explicit provider with an account never come from the environment of another", async () => {
