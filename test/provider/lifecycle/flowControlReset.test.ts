@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { apply, diff, needsReset } from "../../../provider/lifecycle/flowControlReset";
+import { apply, decidingInputs, diff, needsReset, secretOutputs } from "../../../provider/lifecycle/flowControlReset";
 import { compareTrigger, markTrigger, type Trigger } from "../../../provider/rotation/trigger";
 import { FakeRun, notSent, unconfirmed } from "../../support/fakeRun";
 
@@ -51,6 +51,11 @@ describe("lifecycle: FlowControlReset", () => {
       fake.resetKey = () => error;
       await assert.rejects(apply(undefined, v1, fake.start()), error);
     }
+  });
+
+  it("has these deciding inputs and secret outputs", () => {
+    assert.deepEqual([...decidingInputs].sort(), ["flowControlKey", "triggers", "version"]);
+    assert.deepEqual([...secretOutputs], ["appliedTrigger"]);
   });
 
   const saved = (trigger: Trigger) => ({ appliedTrigger: markTrigger(trigger) });

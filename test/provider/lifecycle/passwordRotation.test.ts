@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { RefusedError } from "../../../provider/api/errors";
 import { type PasswordRotationOutputs } from "../../../provider/lifecycle/resource";
-import { apply, diff } from "../../../provider/lifecycle/passwordRotation";
+import { apply, decidingInputs, diff, secretOutputs } from "../../../provider/lifecycle/passwordRotation";
 import { compareTrigger } from "../../../provider/rotation/trigger";
 import { FakeRun, unconfirmed } from "../../support/fakeRun";
 
@@ -89,6 +89,12 @@ describe("lifecycle: PasswordRotation", () => {
     fake.answer = () => ({ record: { port: 2 } });
     const outputs = await up(v2, saved);
     assert.deepEqual([saved.password, outputs.password], ["password-1", undefined]);
+  });
+
+  it("has these deciding inputs and secret outputs", () => {
+    assert.deepEqual([...decidingInputs].sort(), ["databaseId", "rotateEvery", "triggers", "version"]);
+    const secrets = "appliedTrigger attemptedTrigger otherFields password readOnlyRestToken restToken";
+    assert.equal([...secretOutputs].sort().join(" "), secrets);
   });
 
   describe("an unconfirmed reset", () => {

@@ -6,6 +6,7 @@ import {
   type RotationPlan,
   type RotationState,
   type DesiredRotation,
+  unconfirmedLimit,
 } from "../../../provider/rotation/planRotation";
 import { markTrigger, type Trigger } from "../../../provider/rotation/trigger";
 
@@ -86,7 +87,7 @@ const rows: readonly Row[] = [
   ["unconfirmed once", unknown(v1, 1), v1, because("unconfirmed")],
   ["unconfirmed twice", unknown(v1, 2), v1, because("unconfirmed")],
   ["unconfirmed, uncounted", unknown(v1, undefined), v1, because("unconfirmed")],
-  ["unconfirmed three times", unknown(v1, 3), v1, /the last 3 resets.* set a new version/],
+  ["unconfirmed up to the limit", unknown(v1, unconfirmedLimit), v1, /the last 3 resets.* set a new version/],
   ["unconfirmed three times, due", unknown(v1, 3, { rotatedAt: monthAgo }), { ...v1, rotateEvery: "1s" }, /last 3/],
   ["unconfirmed three times, then a new version", unknown(v1, 3), v2, because("trigger")],
   ["unconfirmed once, then a new version", unknown(v1, 1), v2, because("trigger")],
