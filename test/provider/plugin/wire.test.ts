@@ -91,17 +91,12 @@ describe("plugin over gRPC", () => {
     assert.equal(platform.resetCount, 1);
   });
 
-  it("fails with the message, and saves an unconfirmed reset by a trailer", async () => {
-    platform.failNext({ status: 403 });
-    const rejected = await failureOf(create({ databaseId: id }));
-    assert.equal(rejected.code, status.UNKNOWN);
-    assert.match(rejected.details, /Check rekey:username.*REKEY_REJECTED/);
-    assert.deepEqual(rejected.metadata.get("grpc-status-details-bin"), []);
-
+  it("saves an unconfirmed reset by a trailer", async () => {
     platform.failNext({ dropConnection: "after-apply" });
     const error = await failureOf(create({ databaseId: id }));
     const [trailer] = error.metadata.get("grpc-status-details-bin");
     const [any] = Status.deserializeBinary(Buffer.from(trailer as Buffer)).getDetailsList();
+    assert.equal(error.code, status.UNKNOWN);
     assert.equal(any?.getTypeName(), "pulumirpc.ErrorResourceInitFailed");
     const failed = messages.ErrorResourceInitFailed.deserializeBinary(any?.getValue_asU8() ?? new Uint8Array());
     assert.equal(failed.getId(), id);
