@@ -14,6 +14,7 @@ describe("values between engine and host", () => {
       list: { [signature]: secretKind, value: ["a"] },
       other: "o",
     });
+    assert.equal(outputs.password, "p", "the given outputs are not changed");
   });
 
   it("keeps a null secret, and omits an undefined one", () => {
@@ -23,12 +24,6 @@ describe("values between engine and host", () => {
   it("has no value that the host cannot send: no undefined and no bigint, at any depth", () => {
     const outputs = { a: undefined, b: 5n, c: { d: [undefined, 6n], e: undefined } };
     assert.deepEqual(wrap(outputs, []), { b: "5", c: { d: [null, "6"] } });
-  });
-
-  it("does not change the given outputs", () => {
-    const outputs = { password: "p" };
-    wrap(outputs, ["password"]);
-    assert.deepEqual(outputs, { password: "p" });
   });
 
   it("removes the provider's text, and nothing else", () => {
