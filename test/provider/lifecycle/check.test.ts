@@ -85,10 +85,6 @@ describe("lifecycle: check", () => {
       assert.deepEqual(failures.map(({ property }) => property).sort(), [id, "version", "later"].sort());
     });
   }
-
-  it("refuses inputs of the other resource", () => {
-    assert.equal(checkReset({ flowControlKey: "a", rotateEvery: "30d" })[0]?.property, "rotateEvery");
-  });
 });
 
 describe("lifecycle: check of owners", () => {
