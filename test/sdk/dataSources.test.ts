@@ -69,17 +69,17 @@ describe("sdk: data sources", () => {
     const flowControlKeys = Array.from({ length: 1000 }, (_, index) => `key-${index}`);
     const many = await start(flowControlKeys);
     configure(many);
-    const outputs = flowControlKeys.map((flowControlKey) =>
-      getFlowControlKeyOutput({ flowControlKey: Promise.resolve(flowControlKey) }),
+    const read = await Promise.all(
+      flowControlKeys.flatMap((flowControlKey) => [
+        getFlowControlKey({ flowControlKey }),
+        valueOf(getFlowControlKeyOutput({ flowControlKey: Promise.resolve(flowControlKey) })),
+      ]),
     );
-    const read = await Promise.all([
-      ...flowControlKeys.map((flowControlKey) => getFlowControlKey({ flowControlKey })),
-      ...outputs.map(valueOf),
-    ]);
-    assert.ok(
-      read.every(({ flowControlKey, exists }, nth) => exists && flowControlKey === flowControlKeys[nth % 1000]),
+    const found = read.filter(({ exists }) => exists).map(({ flowControlKey }) => flowControlKey);
+    assert.deepEqual(
+      found,
+      flowControlKeys.flatMap((key) => [key, key]),
     );
-    assert.equal(read.length, 2000);
     assert.ok(many.requests.length <= 2, `${many.requests.length} requests`);
   });
 

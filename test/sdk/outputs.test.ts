@@ -100,7 +100,6 @@ describe("sdk: outputs", () => {
   });
 
   for (const { outputs, rotateEvery, expected } of [
-    { outputs: { rotatedAt: rotated.rotatedAt }, rotateEvery: "1d", expected: "2026-11-22T12:00:00.000Z" },
     {
       outputs: { adoptedAt: rotated.adoptedAt },
       rotateEvery: Promise.resolve("P1M"),

@@ -78,10 +78,8 @@ describe("api: messages of failed requests", () => {
   }
 
   it("contain the number of attempts if there was more than one", () => {
-    assert.match(
-      failed({ delivery: "not sent", code: "EPIPE" }, 3).message,
-      /failed \(EPIPE\), after 3 attempts \(POST/,
-    );
+    const { message } = failed({ delivery: "not sent", code: "EPIPE" }, 3);
+    assert.match(message, /failed \(EPIPE\), after 3 attempts \(POST/);
     assert.match(failed({ delivery: "rejected", status: 429 }, 2).message, / 429, after 2 attempts \(POST/);
     assert.doesNotMatch(failed({ delivery: "rejected", status: 429 }, 1).message, /attempts/);
   });

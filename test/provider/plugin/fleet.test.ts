@@ -110,19 +110,15 @@ describe("plugin service: PasswordRotationFleet", () => {
     const { record } = (outputs.records as Record<string, Record<string, Properties>>)["of-db-1"] ?? {};
     assert.equal(record?.databaseId, "db-1");
     const { connectionUrls } = revealed(outputs) as Record<string, Properties>;
-    assert.match(
-      String(connectionUrls?.["of-db-1"]),
-      new RegExp(`^redis://:${platform.database("db-1").password}@127`),
-    );
+    const { password } = platform.database("db-1");
+    assert.match(String(connectionUrls?.["of-db-1"]), new RegExp(`^redis://:${password}@127`));
   });
 
   it("refuses a connection or a host setting that cannot be used, and sends nothing", async () => {
     await assert.rejects(up({ databases: all, port: 0 }), /port must be a whole number.*REKEY_INPUT_INVALID/);
     const run = new PluginRun(Plugin.for(platform, { databaseHost: "a b" }), saved);
-    await assert.rejects(
-      run.construct("PasswordRotationFleet", "fleet", { databases: all }),
-      /rekey:databaseHost must/,
-    );
+    const constructed = run.construct("PasswordRotationFleet", "fleet", { databases: all });
+    await assert.rejects(constructed, /rekey:databaseHost must/);
     const { outputs } = await up({ databases: all, host: unknown }, true);
     assert.deepEqual(outputs.connectionUrls, secret(unknown));
     assert.equal(platform.requests.length, 0);
