@@ -1,12 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { pulumiCli } from "../test/support/engine";
 import { EngineListener } from "../test/support/engineListener";
 import { projectRoot } from "../test/support/host";
-import { PluginClient } from "../test/support/pluginWire";
 import { Project } from "../test/support/project";
+import { ProviderClient } from "../test/support/providerClient";
 import { databaseIds, startBenchPlatform } from "./support/platform";
 import { atMost, type Check, median } from "./support/rows";
 import { openBenchStack } from "./support/stack";
@@ -51,9 +50,8 @@ async function timeStart(entry: string, engineAddress: string): Promise<Start> {
   const began = performance.now();
   const seconds = () => (performance.now() - began) / 1000;
   const child = spawn(process.execPath, [entry, engineAddress], { stdio: ["ignore", "pipe", "inherit"] });
-  const [line] = (await once(createInterface({ input: child.stdout }), "line")) as [string];
+  const client = await ProviderClient.of(child);
   const port = seconds();
-  const client = new PluginClient(Number(line));
   await client.configure("", {});
   const configured = seconds();
   client.close();

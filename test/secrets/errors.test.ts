@@ -6,13 +6,12 @@ import { DatabaseProbe } from "../../provider/api/databaseProbe";
 import { PlatformClient } from "../../provider/api/platformClient";
 import { apply } from "../../provider/lifecycle/passwordVerification";
 import { Settings } from "../../provider/settings";
-import { leaksOf } from "../support/canaries";
+import { allThatShows, leaksOf } from "../support/canaries";
 import { FakeRedis } from "../support/fakeRedis";
 import { FakeRun } from "../support/fakeRun";
 import { sourcesIn } from "../support/files";
 import { projectRoot } from "../support/host";
 import { type HttpServer, type Scripted, startServer } from "../support/httpServer";
-import { allThatShows } from "../support/leaks";
 
 const canaries = {
   management: 'canary-management-7c1f"/+ä',

@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { encodings, inJson } from "./encodings";
 
 /** A form in which a text may contain a secret. */
@@ -64,4 +65,16 @@ function base64Forms(secret: string, offset: number): Form[] {
     { name: `base64url at ${offset}`, text: urlSafe },
     { name: `base64 at ${offset} in URL`, text: encodeURIComponent(text) },
   ];
+}
+
+/** Everything that can be printed of an error: its text, its stack, its JSON, and what a debugger shows. */
+export function allThatShows(error: unknown): string {
+  const { message, stack } = error as Error;
+  return [
+    message,
+    stack,
+    String(error),
+    JSON.stringify(error),
+    inspect(error, { showHidden: true, depth: Infinity, getters: true }),
+  ].join("\n");
 }

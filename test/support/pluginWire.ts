@@ -12,10 +12,8 @@ import {
 } from "@pulumi/pulumi/proto/resource_pb";
 import { Empty } from "../../local/engine/proto";
 import { urnOf } from "./pluginService";
-import { ProviderClient } from "./providerClient";
+import { type ProviderClient } from "./providerClient";
 import { fromStruct, type Properties, toStruct } from "./wire";
-
-export { ProviderClient as PluginClient };
 
 /** The engine as a plugin sees it: it records lines for the user, and creates what a component registers. */
 export class FakeEngine {

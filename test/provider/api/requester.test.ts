@@ -13,7 +13,7 @@ import {
 } from "../../../provider/api/requester";
 import { version } from "../../../package.json";
 import { type HttpServer, type Scripted, startServer } from "../../support/httpServer";
-import { allThatShows, leaksIn } from "../../support/leaks";
+import { allThatShows, leaksOf } from "../../support/canaries";
 
 const password = 'canary "pass/wörd:"';
 const token = "canary-token";
@@ -122,7 +122,7 @@ describe("api: requester, over a real socket", () => {
         { delivery, status, method: request.method, url: url + request.path },
       );
       assert.equal(server.received.length, times);
-      assert.deepEqual(leaksIn(allThatShows(error), secrets), []);
+      assert.deepEqual(leaksOf(allThatShows(error), { password, token }), []);
       assert.doesNotMatch(allThatShows(error), /axios|authorization/i);
       assert.equal(error.message.includes(leftOut), status !== undefined);
     });

@@ -9,7 +9,8 @@ import {
 } from "@pulumi/pulumi/proto/resource_pb";
 import { type Platform, startPlatform } from "../../../local/platform/index";
 import { servePlugin } from "../../../provider/plugin/wire";
-import { FakeEngine, PluginClient } from "../../support/pluginWire";
+import { FakeEngine } from "../../support/pluginWire";
+import { ProviderClient } from "../../support/providerClient";
 import { fromMessage, toMessage } from "../../support/protoJson";
 import { comparable, played, type RecordedCall, recordedPlatform, recordingFile } from "../../support/recordedWire";
 import { until } from "../../support/results";
@@ -26,12 +27,12 @@ describe("plugin over gRPC, called as the pulumi CLI called it", () => {
   let platform: Platform;
   let engine: FakeEngine;
   let service: Awaited<ReturnType<typeof servePlugin>>;
-  let plugin: PluginClient;
+  let plugin: ProviderClient;
   before(async () => void (platform = await startPlatform(recordedPlatform)));
   beforeEach(async () => {
     engine = await FakeEngine.start();
     service = await servePlugin(engine.address);
-    plugin = new PluginClient(service.port);
+    plugin = new ProviderClient(service.port);
   });
   afterEach(() => {
     plugin.close();
@@ -74,7 +75,7 @@ function methodOf({ method }: RecordedCall): Method {
 }
 
 /** The response to a recorded call, or the message of its failure. */
-async function resultOf(plugin: PluginClient, call: RecordedCall): Promise<unknown> {
+async function resultOf(plugin: ProviderClient, call: RecordedCall): Promise<unknown> {
   const method = methodOf(call);
   const response = await plugin
     .call(method, toMessage(method.requestType, call.request))

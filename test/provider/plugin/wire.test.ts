@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { type ServiceError, status } from "@grpc/grpc-js";
 import { PluginAttach } from "@pulumi/pulumi/proto/plugin_pb";
 import { ResourceProviderService as calls } from "@pulumi/pulumi/proto/provider_grpc_pb";
@@ -14,7 +13,8 @@ import { servePlugin } from "../../../provider/plugin/wire";
 import { packageVersion } from "../../../provider/version";
 import { projectRoot } from "../../support/host";
 import { argsFor, defaultProvider, urnOf } from "../../support/pluginService";
-import { FakeEngine, PluginClient } from "../../support/pluginWire";
+import { FakeEngine } from "../../support/pluginWire";
+import { ProviderClient } from "../../support/providerClient";
 import { until } from "../../support/results";
 import { fromStruct, type Properties, reference, secret, secretNames, toStruct, unknown } from "../../support/wire";
 
@@ -25,7 +25,7 @@ const { DIFF_SOME } = messages.DiffResponse.DiffChanges;
 describe("plugin over gRPC", () => {
   let platform: Platform;
   let engine: FakeEngine;
-  let plugin: PluginClient;
+  let plugin: ProviderClient;
   let service: Awaited<ReturnType<typeof servePlugin>>;
   before(async () => {
     const databases = [{ database_id: id }, { database_id: "db-second" }];
@@ -35,7 +35,7 @@ describe("plugin over gRPC", () => {
     await platform.reset();
     engine = await FakeEngine.start();
     service = await servePlugin(engine.address);
-    plugin = new PluginClient(service.port);
+    plugin = new ProviderClient(service.port);
     engine.plugin = plugin;
     await plugin.configure(defaultProvider, argsFor(platform));
   });
@@ -182,8 +182,7 @@ describe("pulumi-resource-rekey", () => {
     const engine = await FakeEngine.start();
     const child = start("--logtostderr", "-v=9", "--tracing", "file:x", engine.address);
     const ended = once(child, "exit");
-    const [port] = (await once(createInterface({ input: child.stdout }), "line")) as [string];
-    const plugin = new PluginClient(Number(port));
+    const plugin = await ProviderClient.of(child);
     assert.equal((await plugin.call(calls.getPluginInfo, new Empty())).getVersion(), packageVersion());
     plugin.close();
     child.kill("SIGINT");
