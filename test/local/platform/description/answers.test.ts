@@ -66,6 +66,9 @@ describe("local platform: responses, compared with the description", () => {
     limited = await startPlatform({ requestsPerSecond: 1 });
   });
   after(() => Promise.all([platform.close(), limited.close()]));
+  /** That of one test. */
+  let other: Platform | undefined;
+  afterEach(() => other?.close());
   beforeEach(async () => {
     await platform.reset();
     await prepare(platform);
@@ -144,24 +147,22 @@ describe("local platform: responses, compared with the description", () => {
     { options: { globalParallelism: { parallelismMax: 3, parallelismCount: 1 } }, path: /globalParallelism|state/ },
   ] satisfies { options: PlatformOptions; path: RegExp }[]) {
     it(`describes the responses of a platform with ${JSON.stringify(options)}`, async () => {
-      const other = await startPlatform(options);
+      other = await startPlatform(options);
       for (const operation of operations.filter(({ path: given }) => path.test(given))) {
         await assertCall(other, operation);
       }
-      await other.close();
     });
   }
 
   withRedis("with a Redis", () => {
     it("describes the Redis user, and a Redis that is away", async () => {
       const redis = await startRedisServer();
-      const other = await startPlatform({ redis: redis.url });
+      other = await startPlatform({ redis: redis.url });
       const resets = operations.filter(({ path }) => path.includes("reset-password"));
       const databases = operations.filter(({ path }) => path.includes("/local/databases"));
       for (const operation of [...resets, ...databases]) await assertCall(other, operation);
       await redis.close();
       for (const operation of resets) await assertCall(other, operation, 503);
-      await other.close();
     });
   });
 });
