@@ -1,4 +1,4 @@
-import { seed } from "../model/settings";
+import { seed } from "../support/seed";
 
 /** How many values a property is tried with, and which: `npm run test:fuzz` tries many, `npm test` a share of them. */
 const scale = Number(process.env["REKEY_FUZZ_SCALE"] ?? 1);

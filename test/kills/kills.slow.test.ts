@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { seed } from "../model/settings";
+import { seed } from "../support/seed";
 import { describeKill, type Kill, killsOf } from "./kill";
 import { holdAfterKill, holdAfterNextUp } from "./invariants";
 import { Scene } from "./scene";

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import { seed } from "../support/seed";
 import { type OutcomeName, outcomeNames } from "./outcomes";
 import { Play } from "./play";
-import { runs, seed } from "./settings";
+import { runs } from "./settings";
 import { plainUp, sequence, type Step } from "./steps";
 
 describe("rotation under kill and repeat, in process", function () {

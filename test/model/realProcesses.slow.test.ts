@@ -1,7 +1,8 @@
 import fc from "fast-check";
+import { seed } from "../support/seed";
 import { Play } from "./real/play";
 import { sequence } from "./real/steps";
-import { runs, seed } from "./settings";
+import { runs } from "./settings";
 
 describe("rotation under kill and repeat, with real processes", function () {
   this.timeout(600_000);

@@ -17,7 +17,7 @@ const requireThere = createRequire(file);
 let body: Body | undefined;
 
 /**
- * The provider as a host process that was just started loads it: an instance of its own, which remembers nothing.
+ * The provider as a host process that was just started loads it: a new instance, which remembers nothing.
  *
  * @param requester responds to what it sends
  * @param say gets what it prints

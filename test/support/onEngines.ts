@@ -13,7 +13,7 @@ export function onEngines(
   }
 }
 
-/** The same, and with the native plugin, which only the CLI can start. */
+/** Describes specs on both engines, and with the native plugin on the CLI, which alone can start it. */
 export function onEveryEngine(title: string, specs: (engine: Engine) => void): void {
   onEngines(title, specs, [localEngine, pulumiCli, pluginOnCli]);
 }

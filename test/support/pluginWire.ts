@@ -32,20 +32,20 @@ export class FakeEngine {
   static async start(): Promise<FakeEngine> {
     const engine = new FakeEngine();
     engine.#server.addService(EngineService, {
-      log: answered((request: LogRequest) => {
+      log: responding((request: LogRequest) => {
         engine.said.push({ urn: request.getUrn(), line: request.getMessage() });
         return new Empty();
       }),
     });
     engine.#server.addService(ResourceMonitorService, {
-      registerResource: answered((request: RegisterResourceRequest) => engine.#register(request)),
-      invoke: answered((request: ResourceInvokeRequest) => {
+      registerResource: responding((request: RegisterResourceRequest) => engine.#register(request)),
+      invoke: responding((request: ResourceInvokeRequest) => {
         const { urn } = fromStruct(request.getArgs()) as { urn: string };
         const state = engine.states.get(urn);
         if (request.getTok() !== "pulumi:pulumi:getResource" || !state) throw new Error(`unknown resource ${urn}`);
         return new messages.InvokeResponse().setReturn(toStruct({ urn, state }));
       }),
-      registerResourceOutputs: answered((request: RegisterResourceOutputsRequest) => {
+      registerResourceOutputs: responding((request: RegisterResourceOutputsRequest) => {
         engine.registeredOutputs.push(fromStruct(request.getOutputs()));
         return new Empty();
       }),
@@ -77,7 +77,7 @@ export class FakeEngine {
   }
 }
 
-function answered<Request, Response>(respond: (request: Request) => Response | Promise<Response>) {
+function responding<Request, Response>(respond: (request: Request) => Response | Promise<Response>) {
   return ({ request }: ServerUnaryCall<Request, Response>, callback: sendUnaryData<Response>): void => {
     void (async () => respond(request))().then(
       (response) => callback(null, response),

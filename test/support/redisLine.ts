@@ -3,14 +3,14 @@ import { SocketServer } from "./socketServer";
 
 /** A proxy between the platform and its Redis, which can close, open again, and lose responses. */
 export class RedisLine extends SocketServer {
-  loseAnswers = false;
+  loseResponses = false;
 
   constructor(redisPort: number) {
     super(
       createServer((client) => {
         const redis = this.keep(connect(redisPort, "127.0.0.1"));
         client.pipe(redis);
-        redis.on("data", (data: Buffer) => (this.loseAnswers ? this.cut() : client.write(data)));
+        redis.on("data", (data: Buffer) => (this.loseResponses ? this.cut() : client.write(data)));
         client.on("close", () => redis.destroy());
         redis.on("close", () => client.destroy());
       }),

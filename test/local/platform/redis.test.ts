@@ -183,11 +183,11 @@ withRedis("local platform: an attached Redis, and its outages", () => {
 
   it("reverts a password whose confirmation was lost", async () => {
     const before = platform.database("db-quickstart");
-    line.loseAnswers = true;
+    line.loseResponses = true;
     assert.equal((await resetPassword(platform)).status, 503);
     assert.deepEqual(platform.database("db-quickstart"), before);
     await assert.rejects(whoAmI(direct()), /WRONGPASS/, "the test must have lost the response, not the request");
-    line.loseAnswers = false;
+    line.loseResponses = false;
     await agreed();
   });
 

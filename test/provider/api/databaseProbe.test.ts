@@ -39,7 +39,7 @@ describe("api: the probe of a database", () => {
     closes(await FakeRedis.start(reply, tls && certificate(tls)));
   const pong: RedisReply = ([name]) => (name === "PING" ? "+PONG" : "+OK");
 
-  it("sends AUTH and PING on a connection of its own, and nothing else", async () => {
+  it("sends AUTH and PING on its own connection, and nothing else", async () => {
     const server = await fake(pong);
     for (const username of [undefined, "ops"]) {
       const credential = { ...(username && { username }), password };

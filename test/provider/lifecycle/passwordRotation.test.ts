@@ -92,7 +92,7 @@ describe("lifecycle: PasswordRotation", () => {
 
   describe("an unconfirmed reset", () => {
     const ok: FakeRun["answer"] = () => ({ record: { port: 1 }, credentials: { password: "new" } });
-    /** Applies in a run of its own, which gets that response. */
+    /** Applies in a new run, which gets that response. */
     const run = (saved: PasswordRotationOutputs | undefined, inputs: Inputs, answer: FakeRun["answer"]) => {
       fake.answer = answer;
       return apply(saved, inputs, fake.start());

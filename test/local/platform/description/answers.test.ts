@@ -66,7 +66,7 @@ describe("local platform: responses, compared with the description", () => {
     limited = await startPlatform({ requestsPerSecond: 1 });
   });
   after(() => Promise.all([platform.close(), limited.close()]));
-  /** That of one test. */
+  /** The platform of a single test. */
   let other: Platform | undefined;
   afterEach(() => other?.close());
   beforeEach(async () => {
