@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { copyFileSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type ExportedDeployment, LocalStack, type Platform, startPlatform } from "../../local/index";
-import { type Engine, localEngine, pulumiCli, succeeds } from "../support/engine";
+import { type Engine, localEngine, pluginOnCli, pulumiCli, succeeds } from "../support/engine";
 import { passphrase, runEngine } from "../support/engineProcess";
 import { projectRoot } from "../support/host";
 import { onEngine, scene } from "../support/onEngines";
@@ -82,6 +82,23 @@ onEngine(pulumiCli, `A stack of the local engine that the ${pulumiCli.name} take
   });
 });
 
+onEngine(
+  pluginOnCli,
+  `A stack that the native plugin of an earlier commit saved, on the ${pulumiCli.name}`,
+  (engine) => {
+    it("has nothing to update, in refresh, preview and up", async () => {
+      const program = readFileSync(join(fixtures, "commit-43daa59/native/index.js"), "utf8");
+      const { platform, project, stack } = await scene(engine, program);
+      const run = commandsOf(engine, project);
+      await run("stack", "import", "--stack", "dev", "--file", join(fixtures, "commit-43daa59/native/stack.json"));
+      await succeeds(stack.refresh());
+      assert.deepEqual((await succeeds(stack.preview())).changes, { same: 11 });
+      assert.deepEqual((await succeeds(stack.up())).changes, { same: 11 });
+      assert.equal(platform.requests.length, 0);
+    });
+  },
+);
+
 describe("A saved stack", function () {
   this.timeout(600_000);
   let project: Project;
@@ -100,6 +117,16 @@ describe("A saved stack", function () {
     assert.deepEqual(changes, { same: 3 });
     assert.deepEqual(outputs["version"], { value: "two", secret: true });
     assert.deepEqual(outputs["count"], { value: 2, secret: false });
+  });
+
+  // Fleets have records, and everything is verified.
+  it("of an earlier commit has nothing to update, in refresh, preview and up", async () => {
+    project = new Project(readFileSync(join(fixtures, "commit-43daa59/dynamic/index.js"), "utf8"));
+    const stack = await importStack(project, "commit-43daa59/dynamic");
+    // The platform that it was made with is gone: a request would be an error.
+    for (const run of ["refresh", "preview", "up"] as const) {
+      assert.deepEqual((await stack[run]()).changes, { same: 9 });
+    }
   });
 
   // It has every kind of resource, and one reset that was not confirmed.
