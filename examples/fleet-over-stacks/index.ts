@@ -20,7 +20,8 @@ const databases = all.filter((databaseId) => partOf(databaseId) === Number(part)
 
 const fleet = new PasswordRotationFleet("databases", {
   databases,
-  version: new pulumi.Config().get("version") ?? "1",
+  // A default would turn the removal of the setting into a change, which resets all databases.
+  version: new pulumi.Config().get("version"),
 });
 
 export const count = databases.length;

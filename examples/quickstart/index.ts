@@ -6,7 +6,7 @@ const config = new pulumi.Config();
 // A new version resets the password again: `pulumi config set version 2`.
 const rotation = new PasswordRotation("cache", {
   databaseId: config.require("databaseId"),
-  version: config.get("version") ?? "1",
+  version: config.get("version"),
 });
 
 // After each reset, shows at the database that the new password works and the former one does not.
@@ -15,7 +15,7 @@ const verification = new PasswordVerification("cache", { rotation });
 // The id of a new incident resets the counters, so that waiting messages are dispatched.
 const reset = new FlowControlReset("orders", {
   flowControlKey: config.require("flowControlKey"),
-  version: config.get("incident") ?? "none",
+  version: config.get("incident"),
 });
 
 const orders = getFlowControlKeyOutput({ flowControlKey: reset.flowControlKey }, { dependsOn: reset });

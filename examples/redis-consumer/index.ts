@@ -5,7 +5,7 @@ const config = new pulumi.Config();
 
 const rotation = new PasswordRotation("sessions", {
   databaseId: config.require("databaseId"),
-  version: config.get("version") ?? "1",
+  version: config.get("version"),
   // On the local platform, each database is a user of one Redis.
   username: config.get("user") ?? "default",
 });

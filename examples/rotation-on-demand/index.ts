@@ -3,10 +3,11 @@ import { PasswordRotation } from "pulumi-rekey";
 
 const config = new pulumi.Config();
 
-// Each change of the version resets the password once. The value has no other meaning.
+// Each change of the version resets the password once. The value has no other meaning. A default would turn the removal
+// of the setting into a change.
 const rotation = new PasswordRotation("sessions", {
   databaseId: config.require("databaseId"),
-  version: config.get("version") ?? "1",
+  version: config.get("version"),
 });
 
 export const rotatedAt = rotation.rotatedAt;

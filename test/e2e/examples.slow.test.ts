@@ -155,3 +155,32 @@ onEngine(localEngine, "The example fleet-over-stacks", () => {
     project.remove();
   });
 });
+
+onEngine(localEngine, "If the settings of its triggers are removed, nothing is reset by the example", () => {
+  const triggers = { version: "2026-11-leak", incident: "INC-4711" };
+  const settings = { databaseId: "db-00000", flowControlKey: "orders", ...triggers };
+  const names = ["quickstart", "rotation-on-demand", "fleet-over-stacks", "redis-consumer", "flow-control-incident"];
+  for (const name of names) {
+    it(name, async () => {
+      const databases = Array.from({ length: 20 }, (_, index) => `db-000${String(index).padStart(2, "0")}`);
+      const platform = await startPlatform({ databases, flowControlKeys: [orders], credentialsInResponse: "always" });
+      const project = new Project({ example: name });
+      // The quickstart uses that of the repository.
+      project.write("Pulumi.yaml", `name: example\nruntime: nodejs\nmain: index.ts\n`);
+      try {
+        const environment = { ...environmentOf(platform), ...transpileOnly };
+        const stack = await localEngine.open(project.directory, environment, "part-0-of-1");
+        for (const [key, value] of Object.entries(settings)) await stack.setConfig(key, value);
+        await upOf(stack);
+        const before = sentBy(platform);
+        assert.ok(before > 0);
+        for (const key of Object.keys(triggers)) await stack.removeConfig(key);
+        await upOf(stack);
+        assert.equal(sentBy(platform), before);
+      } finally {
+        await platform.close();
+        project.remove();
+      }
+    });
+  }
+});

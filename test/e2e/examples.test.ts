@@ -1,15 +1,44 @@
 import assert from "node:assert/strict";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as pulumi from "@pulumi/pulumi";
 import { startPlatform } from "../../local/index";
+import { pages } from "../docs/page";
 import { pulumiCli } from "../support/engine";
 import { engineEnvironment } from "../support/engineProcess";
 import { onEngine } from "../support/onEngines";
 import { environmentOf, examples, Project, transpileOnly } from "../support/project";
 import { type Registration, startMocks } from "../support/pulumiMocks";
 import { runAsync } from "../support/runAsync";
+
+/** A trigger with a default: removing its setting would be a change, and so a reset. */
+const defaulted =
+  /\b(version|triggers|incident)\b.*(\?\?|\|\||\bor\b|\bdefault:)|get\w*\(\s*["'](version|incident)["']\s*,/i;
+
+describe("Programs that users copy", () => {
+  const files = readdirSync(examples, { recursive: true, encoding: "utf8" })
+    .filter((name) => /\.(ts|js|py|go|cs|ya?ml)$/.test(name))
+    .map((name) => ({ place: `examples/${name}`, code: readFileSync(join(examples, name), "utf8") }));
+  const programs = [...files, ...pages.flatMap(({ blocks }) => blocks)];
+
+  it("give no trigger a default, which would become a reset if its setting is removed", () => {
+    assert.ok(programs.length > 50, String(programs.length));
+    const found = programs.flatMap(({ place, code }) =>
+      code.split("\n").flatMap((line) => (defaulted.test(line) ? [`${place}: ${line.trim()}`] : [])),
+    );
+    assert.deepEqual(found, []);
+  });
+
+  for (const line of [
+    'version: config.get("version") ?? "1",',
+    "version=config.get('version') or 1,",
+    'conf.get("version", "1")',
+    "version: { type: string, default: a }",
+  ]) {
+    it(`the check finds \`${line}\``, () => assert.match(line, defaulted));
+  }
+});
 
 async function runAutomation(args: readonly string[], environment: Record<string, string> = {}) {
   const project = new Project({ example: "automation-api" });

@@ -31,6 +31,7 @@ export interface Stack {
   readonly refresh: () => Promise<Result>;
   readonly destroy: () => Promise<Result>;
   setConfig(key: string, value: string, secret?: boolean): Promise<void>;
+  removeConfig(key: string): Promise<unknown>;
   /** The state as `stack export` gives it. @param showSecrets default: false, which leaves them encrypted */
   exportState(showSecrets?: boolean): Promise<State>;
 }
@@ -107,6 +108,7 @@ export const localEngine: Engine = {
       refresh: () => settleLocal(stack.refresh()),
       destroy: () => settleLocal(stack.destroy()),
       setConfig: (key, value, secret = false) => stack.setConfig(key, value, { secret }),
+      removeConfig: (key) => stack.removeConfig(key),
       exportState: async (showSecrets = false) => (await stack.exportStack({ showSecrets })) as unknown as State,
     };
   },
@@ -148,6 +150,7 @@ export const pulumiCli: Engine = {
       refresh: () => settle(async (options) => resultsOf(await stack.refresh(options), await stack.outputs())),
       destroy: () => settle(async (options) => resultsOf(await stack.destroy(options))),
       setConfig: (key, value, secret = false) => stack.setConfig(key, { value, secret }),
+      removeConfig: (key) => stack.removeConfig(key),
       // The Automation API's own export always shows the secrets.
       exportState: async (showSecrets = false) => {
         const command = ["stack", "export", "--stack", name, ...(showSecrets ? ["--show-secrets"] : [])];
