@@ -1,14 +1,17 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { cpSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startPlatform } from "../../local/platform/index";
 import { packageVersion } from "../../provider/version";
+import { readPage } from "../docs/page";
 import { pluginOnCli, pulumiCli, resourceNamed, succeeds, valuesOf } from "../support/engine";
 import { EngineProcess, runEngine } from "../support/engineProcess";
 import { onEngine, scene } from "../support/onEngines";
+import { findOnPath } from "../support/path";
 import { HomeWithPlugin, whyNoPrograms } from "../support/pluginArchive";
 import { Project } from "../support/project";
+import { runAsync } from "../support/runAsync";
 
 const native = (body: string) => `
 const { PasswordRotation, Provider } = require("pulumi-rekey");
@@ -162,5 +165,20 @@ resources:
       assert.equal(platform.requests.length, sent);
     }
     home.remove();
+  });
+});
+
+onEngine(pulumiCli, `The native plugin without Node, on the ${pulumiCli.name}`, () => {
+  it("does not start; docs/errors.md explains what Pulumi prints", async () => {
+    const home = await HomeWithPlugin.make();
+    mkdirSync(home.path("bin"));
+    symlinkSync(findOnPath("pulumi") ?? assert.fail(), home.path("bin", "pulumi"));
+    const env = { ...home.environment, PATH: home.path("bin") };
+    const command = ["package", "get-schema", "rekey"];
+    const { code, output } = await runAsync(home.path("bin", "pulumi"), command, { cwd: home.directory, env });
+    home.remove();
+    assert.notEqual(code, 0);
+    assert.match(output, /Detected that .* exited prematurely[^]*node.*No such file or directory/);
+    assert.match(readPage("docs/errors.md").text, /`Detected that … exited prematurely`.*`No such file or directory`/);
   });
 });
