@@ -5,12 +5,12 @@ import { join } from "node:path";
 import { startPlatform } from "../../local/platform/index";
 import { packageVersion } from "../../provider/version";
 import { readPage } from "../docs/page";
-import { pluginOnCli, pulumiCli, resourceNamed, succeeds, valuesOf } from "../support/engine";
+import { fails, pluginOnCli, pulumiCli, resourceNamed, succeeds, valuesOf } from "../support/engine";
 import { EngineProcess, runEngine } from "../support/engineProcess";
 import { onEngine, scene } from "../support/onEngines";
 import { findOnPath } from "../support/path";
 import { HomeWithPlugin, whyNoPrograms } from "../support/pluginArchive";
-import { Project } from "../support/project";
+import { environmentOf, Project } from "../support/project";
 import { runAsync } from "../support/runAsync";
 
 const native = (body: string) => `
@@ -44,6 +44,23 @@ new PasswordRotation("second", { databaseId: "db-3" }, { provider: second });`),
     assert.match(printed, /rekey:password is not set.*Set password in the arguments of the provider "second"/s);
     assert.deepEqual([platform.requests.length, second.requests.length], [1, 1]);
     await second.close();
+  });
+
+  // docs/plugin.md warns of the mapping, which the engine applies before the plugin starts.
+  it("takes the account of envVarMappings without their variables from REKEY_…, and that of arguments never", async () => {
+    const first = await startPlatform(options);
+    const program = (args: string, providerOptions: string) =>
+      native(`const second = new Provider("second", ${args}, ${providerOptions});
+new PasswordRotation("second", { databaseId: "db-2" }, { provider: second });`);
+    const mapped = program("{}", '{ envVarMappings: { SECOND_PASSWORD: "REKEY_PASSWORD" } }');
+    const { project, stack } = await scene(engine, mapped, options, environmentOf(first));
+    await succeeds(stack.up());
+    assert.equal(first.resetCount, 1);
+    const args = `{ baseUrl: "${first.url}", username: "second", password: process.env.SECOND_PASSWORD }`;
+    project.rewrite(program(args, "{}").replaceAll("db-2", "db-3"));
+    await fails(stack.up(), /Set password in the arguments of the provider "second"/);
+    assert.equal(first.requests.length, 1);
+    await first.close();
   });
 
   it("saves by ^C what was sent, and sends no other reset", async () => {
