@@ -104,6 +104,28 @@ describe("The pipeline of", function () {
           repository.remove();
         }
       });
+
+      it(`${name} sends to the paths of the platform that REKEY_PLATFORM names`, async () => {
+        const platform = await startPlatform({ flowControlKeys: [key], credentialsInResponse: "always" });
+        const repository = new Repository(withPulumi);
+        const stored = engineEnvironment(repository.directory);
+        const settings = { ...stored, ...environmentOf(platform), REKEY_PLATFORM: "upstash" };
+        // The vendor does not know the paths of the specification.
+        platform.failNext({ method: "POST", path: /keyvalue|\/reset$/, status: 404, times: 100 });
+        try {
+          await repository.run("pulumi stack init production", stored, "rotation");
+          await run(repository, "up", settings, {});
+          await run(repository, "reset-flow-control", settings, { flowControlKey: "orders", incident: "INC-4711" });
+          const posts = sent(platform).filter((request) => request.startsWith("POST"));
+          assert.deepEqual(posts, [
+            "POST /v2/redis/reset-password/db-sessions",
+            "POST /v2/flowControl/orders/resetRate",
+          ]);
+        } finally {
+          await platform.close();
+          repository.remove();
+        }
+      });
     }
   }
 

@@ -103,6 +103,22 @@ describe("The pipelines", function () {
     assert.doesNotMatch(read(gitlab), /^\s*REKEY_/m);
   });
 
+  it("name the platform in each job that sends, as its paths depend on it", () => {
+    const text = (file: string): string => read(`examples/${file}`);
+    interface Workflow {
+      readonly jobs: Record<string, { env?: Record<string, string> }>;
+    }
+    const { preview, ...sending } = (parse(text("pipelines/github-actions/rekey.yml")) as Workflow).jobs;
+    const { rotate } = (parse(text("fleet-over-stacks/rotate.yml")) as Workflow).jobs;
+    for (const [name, job] of Object.entries({ ...sending, rotate })) {
+      assert.equal(job?.env?.["REKEY_PLATFORM"], "${{ vars.REKEY_PLATFORM }}", name);
+    }
+    for (const file of ["pipelines/gitlab-ci/.gitlab-ci.yml", "pipelines/shell/rekey.sh"]) {
+      const [head = ""] = text(file).split(/^[^#]/m);
+      assert.match(head, /REKEY_PLATFORM/, file);
+    }
+  });
+
   it("show the outputs of a failed run, too", () => {
     const { jobs } = parse(read("examples/pipelines/github-actions/rekey.yml")) as {
       jobs: Record<string, { steps: { run?: string; if?: string }[] }>;

@@ -6,7 +6,9 @@
 #   rekey.sh up                                     on a merge, and every night
 #   rekey.sh reset-flow-control <key> <incident>    by hand; one incident is one reset
 #
-# The environment contains PULUMI_BACKEND_URL, PULUMI_CONFIG_PASSPHRASE and the REKEY_… of the platform (none for a preview).
+# The environment contains PULUMI_BACKEND_URL, PULUMI_CONFIG_PASSPHRASE and, except for a preview, REKEY_BASE_URL,
+# REKEY_USERNAME, REKEY_PASSWORD, REKEY_QUEUE_URL and REKEY_QUEUE_TOKEN. For Upstash, set REKEY_PLATFORM to `upstash`
+# instead of both addresses.
 # The stack is locked during a run: a second run changes nothing, and fails. Do not cancel the first.
 set -eu
 cd "$(dirname "$0")"
