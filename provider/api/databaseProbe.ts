@@ -1,11 +1,11 @@
-import type * as redis from "@redis/client";
-import { isIP, type Socket } from "node:net";
+import { type Socket } from "node:net";
 import { Connections } from "./connections";
-import { addressOf, type Endpoint, hostInUrl, isLoopback } from "./endpoint";
+import { addressOf, type Endpoint, hostInUrl, isLoopback, restAddressOf } from "./endpoint";
 import { RejectedError, type RequestFacts, RequestError } from "./errors";
-import { whyNotSent } from "./failures";
+import { certificateFailure, isTlsAlert, whyNotSent } from "./failures";
 import { type ConnectionError, openConnection, trusting } from "./openConnection";
 import { redact } from "./redact";
+import { ask, NoReplyError, notRedis } from "./redisCommands";
 import { RequestQueue } from "./requestQueue";
 import { HttpRequester, type RequesterOptions, restService } from "./requester";
 import { readJson } from "../records/json";
@@ -20,8 +20,8 @@ export type ProbeResult =
   | { readonly is: "accepted" }
   /** @param words the server's own, without secrets */
   | { readonly is: "refused"; readonly words: string }
-  /** It is unknown. @param why may be shown */
-  | { readonly is: "unknown"; readonly why: string };
+  /** It is unknown. @param why may be shown. @param advice what to do, if the reason says it */
+  | { readonly is: "unknown"; readonly why: string; readonly advice?: string | undefined };
 
 export interface ProbeRequest {
   readonly databaseId: string;
@@ -29,6 +29,8 @@ export interface ProbeRequest {
   readonly credential: Credential;
   /** Other credentials of the database, which are not shown if the server repeats them. */
   readonly otherSecrets: readonly string[];
+  /** Milliseconds until the attempt is given up. */
+  readonly timeoutMs: number;
 }
 
 export interface ProbeOptions {
@@ -39,23 +41,19 @@ export interface ProbeOptions {
   readonly secrets: readonly string[];
   /** Called before each connection. @throws NotSentError if nothing may be sent */
   readonly beforeProbe?: RequesterOptions["beforeReset"] | undefined;
-  /** Milliseconds until an attempt is given up. Default: 5000. */
-  readonly timeoutMs?: number;
 }
 
 const accepted: ProbeResult = { is: "accepted" };
-const notRedis = "the server there is not a Redis";
+const tooLate = "the server did not respond in time";
 
 /** Tries credentials at databases. It sends nothing but `AUTH` and `PING`, each time on a new connection. */
 export class DatabaseProbe {
-  readonly #timeoutMs: number;
   readonly #secure: Connections;
   /** To this machine, and so not through a proxy. */
   readonly #plain = new Connections({});
   #trust: ReturnType<typeof trusting> | undefined;
 
   constructor(private readonly options: ProbeOptions) {
-    this.#timeoutMs = options.timeoutMs ?? 5_000;
     this.#secure = new Connections(options);
   }
 
@@ -65,91 +63,59 @@ export class DatabaseProbe {
    * @throws NotSentError if the engine is gone
    */
   async probe(request: ProbeRequest): Promise<ProbeResult> {
-    const { databaseId, credential, otherSecrets } = request;
+    const { databaseId, credential, otherSecrets, timeoutMs } = request;
     const { host, tls } = request.endpoint;
     // A credential never leaves this machine in plain text, even if the endpoint has no TLS.
     const endpoint = { ...request.endpoint, tls: tls || !isLoopback(host) };
     const isPassword = "password" in credential;
     const saved = "The rotation itself is saved.";
     const facts: RequestFacts = {
-      purpose: `verify the password of database ${JSON.stringify(databaseId)}`,
+      purpose: `verify the ${isPassword ? "password" : "REST token"} of database ${JSON.stringify(databaseId)}`,
       method: isPassword ? "AUTH" : "PING",
-      url: isPassword ? addressOf(endpoint) : restUrl(endpoint),
+      url: isPassword ? addressOf(endpoint) : restAddressOf(endpoint),
       consequences: { "not sent": saved, rejected: saved, "maybe applied": saved },
     };
     await this.options.beforeProbe?.(facts);
     const secret = isPassword ? credential.password : credential.restToken;
     const secrets = [...this.options.secrets, ...otherSecrets, secret];
     return isPassword
-      ? this.#askRedis(endpoint, credential, secrets)
-      : this.#askRest(endpoint, credential.restToken, facts, secrets);
+      ? this.#askRedis(endpoint, credential, secrets, timeoutMs)
+      : this.#askRest(endpoint, credential.restToken, facts, secrets, timeoutMs);
   }
 
   async #askRedis(
     endpoint: Endpoint,
     { username, password }: Extract<Credential, { password: string }>,
     secrets: readonly string[],
+    timeoutMs: number,
   ): Promise<ProbeResult> {
-    // Loaded on first use: most runs verify nothing.
-    const { createClient, ErrorReply } = require("@redis/client") as typeof redis;
-    let timer: NodeJS.Timeout | undefined;
-    let tunnel: Socket | undefined;
+    const endsAt = performance.now() + timeoutMs;
+    let socket: Socket | undefined;
     try {
-      const { host, port } = endpoint;
-      if (endpoint.tls) tunnel = await this.#openTcp(endpoint);
-      const client = createClient({
-        // With these options, the client sends nothing by itself.
-        RESP: 2,
-        disableClientInfo: true,
-        maintNotifications: "disabled",
-        socket: {
-          host,
-          port,
-          ...(tunnel && { tls: true as const, socket: tunnel, ...this.#trusted() }),
-          ...(tunnel && isIP(host) === 0 && { servername: host }),
-          connectTimeout: this.#timeoutMs,
-          reconnectStrategy: false,
-        },
-      });
-      const failed = new Promise<never>((_, reject) => {
-        client.on("error", reject);
-        timer = setTimeout(() => reject(new ProbeTimeout(client.isReady)), this.#timeoutMs);
-      });
-      const ask = (...command: string[]): Promise<unknown> =>
-        client.sendCommand(command).catch((error: Error) => {
-          if (error instanceof ErrorReply) return error;
-          throw error;
-        });
-      const converse = async (): Promise<ProbeResult> => {
-        await client.connect();
-        const login = await ask("AUTH", ...(username ? [username] : []), password);
-        if (login instanceof Error) return judgeRefusal(login.message, secrets);
-        const pong = login === "OK" ? await ask("PING") : login;
-        if (pong === "PONG") return accepted;
-        return unknown(pong instanceof Error ? responded("PING", pong.message, secrets) : notRedis);
-      };
-      try {
-        return await Promise.race([converse(), failed]);
-      } finally {
-        client.destroy();
-      }
+      const connection = (socket = await this.#open(endpoint, timeoutMs));
+      const send = (...command: string[]) => ask(connection, command, endsAt - performance.now());
+      const login = await send("AUTH", ...(username ? [username] : []), password);
+      if (login.startsWith("-")) return judgeRefusal(login.slice(1), secrets);
+      if (login !== "+OK") throw notRedis("AUTH");
+      const pong = await send("PING");
+      // A user without the permission is authenticated all the same.
+      if (pong === "+PONG" || pong.startsWith("-NOPERM ")) return accepted;
+      if (pong.startsWith("-")) return unknown(responded("PING", pong.slice(1), secrets));
+      throw notRedis("PING");
     } catch (error) {
-      return unknown(whyUnknown(error));
+      return error instanceof NoReplyError ? unknown(error.message) : whyNotConnected(error as ConnectionError);
     } finally {
-      clearTimeout(timer);
-      tunnel?.destroy();
+      socket?.destroy();
     }
   }
 
-  /** Opens a connection without TLS, through the proxy if there is one. */
-  #openTcp({ host, port }: Endpoint): Promise<Socket> {
+  /** Opens a connection: with TLS, through the proxy if there is one; without it, to this machine. */
+  async #open({ host, port, tls }: Endpoint, timeoutMs: number): Promise<Socket> {
+    const address = `${hostInUrl(host)}:${port}`;
+    if (!tls) return openConnection(new URL(`http://${address}`), { timeoutMs });
+    this.#trust ??= trusting(this.options.extraCertificates);
     const { proxy } = this.options;
-    const url = new URL(`http://${hostInUrl(host)}:${port}`);
-    return openConnection(url, { proxy, ...this.#trusted(), timeoutMs: this.#timeoutMs });
-  }
-
-  #trusted(): ReturnType<typeof trusting> {
-    return (this.#trust ??= trusting(this.options.extraCertificates));
+    return openConnection(new URL(`https://${address}`), { proxy, ...this.#trust, timeoutMs });
   }
 
   async #askRest(
@@ -157,26 +123,28 @@ export class DatabaseProbe {
     token: string,
     { purpose, consequences }: RequestFacts,
     secrets: readonly string[],
+    timeoutMs: number,
   ): Promise<ProbeResult> {
     const requester = new HttpRequester(
-      restService(restUrl(endpoint), token),
+      restService(restAddressOf(endpoint), token),
       endpoint.tls ? this.#secure : this.#plain,
       new RequestQueue({ maxConcurrency: 1 }),
-      { deadlineMs: this.#timeoutMs, secrets },
+      { deadlineMs: timeoutMs, secrets },
     );
     try {
       const { body } = await requester.send({ method: "GET", path: "/PING", idempotent: true, purpose, consequences });
       return isPong(body) ? accepted : unknown("the server there is not the REST interface of a Redis");
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
-      const refused = error instanceof RejectedError && [401, 403].includes(error.status ?? 0);
-      return refused ? { is: "refused", words: error.happened } : unknown(error.happened);
+      const { happened, status = 0, networkCode } = error;
+      if (networkCode === "deadline") return unknown(tooLate);
+      const advice = certificateFailure(networkCode, "host")?.advice;
+      if (!(error instanceof RejectedError)) return unknown(happened, advice);
+      // A user without the permission to PING is authenticated all the same.
+      if (/: NOPERM /.test(happened)) return accepted;
+      return [401, 403].includes(status) ? { is: "refused", words: happened } : unknown(happened);
     }
   }
-}
-
-function restUrl(endpoint: Endpoint): string {
-  return addressOf(endpoint).replace(/^redis/, "http");
 }
 
 function isPong(body: string): boolean {
@@ -196,27 +164,23 @@ function judgeRefusal(words: string, secrets: readonly string[]): ProbeResult {
 }
 
 function responded(command: string, words: string, secrets: readonly string[]): string {
+  if (words === "") return `the server responded to ${command} with an empty error`;
   return `the server responded to ${command} with an error: ${redact(words, secrets)}`;
 }
 
-/** Why there was no usable response. Of the client's errors only the kind is shown. */
-function whyUnknown(error: unknown): string {
-  if (error instanceof ProbeTimeout) return error.message;
-  const { code, proxy } = error as ConnectionError;
-  if (proxy !== undefined || typeof code === "string") {
-    return whyNotSent({ addressSetting: "" }, { code, proxy, attempts: 1 }).happened;
-  }
-  const { SocketClosedUnexpectedlyError, ConnectionTimeoutError } = require("@redis/client") as typeof redis;
-  if (error instanceof SocketClosedUnexpectedlyError) return "the server closed the connection";
-  return error instanceof ConnectionTimeoutError ? "the connection timed out" : notRedis;
+/** Of the error, only its kind is shown. */
+function whyNotConnected({ code, proxy, inHandshake }: ConnectionError): ProbeResult {
+  const certificate = certificateFailure(code, "host");
+  if (certificate !== undefined) return unknown(certificate.happened, certificate.advice);
+  if (!inHandshake) return unknown(whyNotSent({ addressSetting: "host" }, { code, proxy, attempts: 1 }).happened);
+  const handshake = `the TLS handshake ${code === "ETIMEDOUT" ? "was not finished in time" : `failed (${code})`}`;
+  if (isTlsAlert(code)) return unknown(handshake);
+  return unknown(
+    `${handshake}: the port may not use TLS`,
+    "Check that host and port are those of an endpoint with TLS: only a database on this machine is used without it.",
+  );
 }
 
-class ProbeTimeout extends Error {
-  constructor(isConnected: boolean) {
-    super(isConnected ? "the server did not respond in time" : "the connection timed out");
-  }
-}
-
-function unknown(why: string): ProbeResult {
-  return { is: "unknown", why };
+function unknown(why: string, advice?: string): ProbeResult {
+  return { is: "unknown", why, ...(advice !== undefined && { advice }) };
 }

@@ -113,6 +113,11 @@ export function addressOf({ host, port, tls }: Endpoint): string {
   return `${tls ? "rediss" : "redis"}://${hostInUrl(host)}:${port}`;
 }
 
+/** The address of the REST interface at an endpoint, which may be shown. */
+export function restAddressOf(endpoint: Endpoint): string {
+  return addressOf(endpoint).replace(/^redis/, "http");
+}
+
 /** The URL with which a client of Redis connects and authenticates. Secret. */
 export function connectionUrl(endpoint: Endpoint, username: string | undefined, password: string): string {
   const credentials = [username ?? "", password].map(encodeURIComponent).join(":");

@@ -44,27 +44,53 @@ export function whyNotSent(
     const happened = `the proxy responded with ${proxy} instead of opening a tunnel`;
     return { happened, advice: "Check rekey:proxy and its credentials." };
   }
+  const certificate = certificateFailure(code, address);
+  if (certificate !== undefined) return certificate;
   const happened = withAttempts(connectionFailure(code), attempts);
   if (code === "ENOTFOUND") return { happened, advice: `Check the host in ${address}.` };
-  if (isCertificateCode(code)) {
-    return {
-      happened,
-      advice: `Check ${address}; set rekey:caFile if the platform uses a private certificate authority.`,
-    };
-  }
+  if (isTlsCode(code)) return { happened, advice: `Check that the port in ${address} uses TLS.` };
   return { happened, advice: `Check that the platform is running and that ${address} is correct, then run again.` };
 }
 
 function connectionFailure(code: string | undefined): string {
-  if (code === "deadline") return "the connection timed out";
+  if (code === "deadline" || code === "ETIMEDOUT") return "the connection timed out";
   if (code === "ENOTFOUND") return "the host was not found";
   if (code === "ECONNREFUSED") return "the connection was refused (ECONNREFUSED)";
-  if (isCertificateCode(code)) return `the TLS connection failed (${code})`;
+  if (isTlsCode(code)) return `the TLS connection failed (${code})`;
   return `the connection failed (${code ?? "for an unknown reason"})`;
 }
 
-function isCertificateCode(code = ""): boolean {
-  return /CERT|UNABLE_TO|SELF_SIGNED|ERR_TLS|ERR_SSL|EPROTO$|HOSTNAME_MISMATCH/.test(code);
+export function isTlsAlert(code = ""): boolean {
+  return /^ERR_SSL_.*ALERT/.test(code);
+}
+
+function isTlsCode(code = ""): boolean {
+  return /ERR_TLS|ERR_SSL|EPROTO$/.test(code);
+}
+
+/**
+ * What is wrong with the certificate of a server, and what to do; undefined for the code of another failure.
+ *
+ * @param address the setting or input that names the server
+ */
+export function certificateFailure(
+  code: string | undefined,
+  address: string,
+): { happened: string; advice: string } | undefined {
+  // An alert of the server (ERR_SSL_…_ALERT_…) is about the client's certificate.
+  if (code === undefined || isTlsAlert(code) || !/CERT|UNABLE_TO|HOSTNAME_MISMATCH/.test(code)) return undefined;
+  if (/ALTNAME_INVALID|HOSTNAME_MISMATCH/.test(code)) {
+    const advice = `Set ${address} to the host that the certificate is for.`;
+    return { happened: `the server's certificate is for another host (${code})`, advice };
+  }
+  if (/SELF_SIGNED|UNABLE_TO|UNTRUSTED/.test(code)) {
+    const happened = `the server's certificate is self-signed or of an authority that is not trusted (${code})`;
+    return { happened, advice: "Set rekey:caFile to the certificate of that authority." };
+  }
+  const advice = "Renew the certificate, and check the clock of this machine.";
+  if (code === "CERT_HAS_EXPIRED") return { happened: `the server's certificate has expired (${code})`, advice };
+  if (code === "CERT_NOT_YET_VALID") return { happened: `the server's certificate is not valid yet (${code})`, advice };
+  return { happened: `the server's certificate is not accepted (${code})`, advice: `Check ${address}.` };
 }
 
 function whatHappened(secrets: readonly string[], failed: FailedAttempt): string {

@@ -24,6 +24,8 @@ export class ConnectionError extends Error {
     readonly code?: string,
     /** The proxy's status, if the proxy is what failed. */
     readonly proxy?: number | "unreachable",
+    /** Whether it was open, but without TLS. */
+    readonly inHandshake?: boolean,
   ) {
     super(`no connection (${code ?? proxy})`);
   }
@@ -39,9 +41,11 @@ export async function openConnection(url: URL, options: ConnectionOptions): Prom
   const host = url.hostname.replace(/^\[|\]$/g, "");
   const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
   const socket = options.proxy === undefined ? connect({ host, port }) : await openTunnel(url, port, options);
+  let inHandshake = false;
   try {
     if (socket.connecting) await ready(socket, "connect", endsAt, options.signal);
     if (url.protocol !== "https:") return guarded(socket);
+    inHandshake = true;
     const { secureContext, session } = options;
     const servername = isIP(host) ? undefined : host;
     const secure = connectSecurely({
@@ -55,7 +59,7 @@ export async function openConnection(url: URL, options: ConnectionOptions): Prom
     return guarded(secure);
   } catch (error) {
     socket.destroy();
-    throw new ConnectionError((error as NodeJS.ErrnoException).code);
+    throw new ConnectionError((error as NodeJS.ErrnoException).code, undefined, inHandshake);
   }
 }
 

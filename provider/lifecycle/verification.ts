@@ -72,7 +72,7 @@ async function attempt(
 ): Promise<VerificationFailure | undefined> {
   const at = `(${addressOf(endpoint)})`;
   const attempt = (tried: Credential, other: Credential | undefined): Promise<ProbeResult> => {
-    const request = { databaseId, endpoint, credential: tried, otherSecrets: other ? [secretOf(other)] : [] };
+    const request = { databaseId, endpoint, credential: tried, otherSecrets: other ? [secretOf(other)] : [], timeoutMs: 5_000 };
     return queue.run(() => probe(request), false);
   };
   const result = await attempt(credential, former);
