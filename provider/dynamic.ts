@@ -38,14 +38,17 @@ function adapter(resource: Resource): Required<dynamic.ResourceProvider<Properti
   const { secretOutputs } = resource;
 
   function saved(
-    { id, outputs, notice, unconfirmed }: AppliedTo,
+    { id, outputs, notice, unconfirmed, failed }: AppliedTo,
     inputs: Properties,
   ): { id: string; outs: Properties } {
     if (notice) console.error(notice);
     const outs = wrap({ ...outputs, __provider: inputs["__provider"] }, secretOutputs);
-    if (unconfirmed === undefined) return { id, outs };
-    if (Buffer.byteLength(JSON.stringify(outs)) <= maxInitErrorProperties) throw new InitError(unconfirmed, id, outs);
-    console.error(unconfirmed);
+    const message = failed?.message ?? unconfirmed;
+    if (message === undefined) return { id, outs };
+    if (Buffer.byteLength(JSON.stringify(outs)) <= maxInitErrorProperties) throw new InitError(message, id, outs);
+    // The former state stays.
+    if (failed) throw failed;
+    console.error(message);
     return { id, outs };
   }
 

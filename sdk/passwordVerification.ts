@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { accessTo, targetsOf, targetsText } from "../provider/lifecycle/connection";
-import { type VerificationTarget } from "../provider/lifecycle/passwordVerification";
+import { unverifiedWarning, type VerificationTarget } from "../provider/lifecycle/passwordVerification";
 import { secretPasswordVerificationOutputs } from "../provider/lifecycle/resource";
 import { connectionOf, splitConnection, withHostSetting } from "./connection";
 import { type ConnectionArgs } from "./connectionArgs";
@@ -60,7 +60,10 @@ export class PasswordVerification extends DynamicResource {
   declare readonly verified: pulumi.Output<boolean>;
   /** Time of the last verification (ISO 8601, UTC). */
   declare readonly verifiedAt: pulumi.Output<string | undefined>;
-  /** `true` if the database refused the former password; undefined if this resource knows no former password. */
+  /**
+   * `true` if each database with a former password refused it; undefined if there is none, or one is not known: after
+   * a rotation that was not verified, or more than five failed verifications in a row.
+   */
   declare readonly formerRefused: pulumi.Output<boolean | undefined>;
 
   /**
@@ -81,6 +84,11 @@ export class PasswordVerification extends DynamicResource {
     const outputs = { verified: undefined, verifiedAt: undefined, formerRefused: undefined };
     const inputs = { ...outputs, subject, targets: pulumi.secret(targets.apply(targetsText)), withinSeconds };
     super(type, "passwordVerification", name, inputs, secretPasswordVerificationOutputs, options);
+    if (pulumi.runtime.isDryRun()) return;
+    pulumi.all([this.verified, targets]).apply(([verified, all]) => {
+      const warning = verified === false ? unverifiedWarning(all) : undefined;
+      return warning === undefined ? undefined : pulumi.log.warn(warning, this);
+    });
   }
 
   /** Whether an object is a PasswordVerification, even from another copy of this package. */
@@ -90,15 +98,15 @@ export class PasswordVerification extends DynamicResource {
 }
 
 function targetOf(rotation: PasswordRotation, args: ConnectionArgs): pulumi.Output<VerificationTarget[]> {
-  const { databaseId, record, password, restToken, rotatedAt } = rotation;
+  const { databaseId, record, password, restToken, rotatedAt, rotationCount } = rotation;
   const connection = connectionOf(rotation, args);
   return pulumi
-    .all([databaseId, record, password, restToken, rotatedAt, connection])
-    .apply(([id, saved, newPassword, token, at, given]) =>
+    .all([databaseId, record, password, restToken, rotatedAt, rotationCount, connection])
+    .apply(([id, saved, newPassword, token, at, resets, given]) =>
       withHostSetting((host) => {
         const known = { password: newPassword, restToken: token };
         const access = accessTo({ databaseId: id, record: saved }, given, known, host);
-        return [{ databaseId: id, name: id, rotatedAt: at, access }];
+        return [{ databaseId: id, name: id, rotatedAt: at, rotationCount: resets, access }];
       }),
     );
 }

@@ -110,7 +110,9 @@ function usernameFor({ databaseId }: LocatedDatabase, { username }: Connection):
 
 /** The outputs of a fleet that say where its databases are. */
 export interface FleetOutputs {
-  readonly databases: Readonly<Record<string, Pick<FleetDatabase, "databaseId" | "rotatedAt" | "outcome">>>;
+  readonly databases: Readonly<
+    Record<string, Pick<FleetDatabase, "databaseId" | "rotatedAt" | "rotationCount" | "outcome">>
+  >;
   readonly credentials: Readonly<Record<string, KnownCredentials>>;
   readonly records?: Readonly<Record<string, Pick<LocatedDatabase, "record">>> | undefined;
 }
@@ -140,11 +142,11 @@ export function targetsOf(
   { databases, credentials, records }: FleetOutputs,
   accessOf: (name: string, database: LocatedDatabase, known: KnownCredentials) => VerificationTarget["access"],
 ): VerificationTarget[] {
-  return Object.entries(databases).map(([name, { databaseId, rotatedAt, outcome }]) => {
+  return Object.entries(databases).map(([name, { databaseId, rotatedAt, rotationCount, outcome }]) => {
     const database = { databaseId, record: records?.[name]?.record };
     // The credentials of an unconfirmed reset are the former ones, which may be invalid.
     const known = outcome === "reset" ? credentials[name] : undefined;
-    return { databaseId, name, rotatedAt, access: accessOf(name, database, known ?? {}) };
+    return { databaseId, name, rotatedAt, rotationCount, access: accessOf(name, database, known ?? {}) };
   });
 }
 

@@ -1,4 +1,4 @@
-import { type ErrorCode } from "../api/errors";
+import { type ErrorCode, type RekeyError } from "../api/errors";
 import { type Credentials, type DatabaseRecord } from "../records/database";
 import { type FlowControlKey } from "../records/flowControl";
 import { type Outcome, type RotationReason, type RotationState } from "../rotation/planRotation";
@@ -8,8 +8,12 @@ export interface Applied<Outputs> {
   readonly outputs: Outputs;
   /** Set if it is unknown whether the platform did it: the error message. The outputs are saved nevertheless. */
   readonly unconfirmed?: string;
+  /** Set if it failed: the error. The outputs are saved nevertheless, if the error can carry them. */
+  readonly failed?: RekeyError;
   /** One line for the run's diagnostics. */
   readonly notice?: string;
+  /** A warning at the resource. If it is a dynamic one, the SDK shows it. */
+  readonly warning?: string | undefined;
 }
 
 /** What diff found. */
@@ -116,7 +120,7 @@ export interface PasswordVerificationOutputs {
   readonly verified: boolean;
   readonly verifiedAt?: string;
   readonly formerRefused?: boolean;
-  /** JSON text of the databases with the credentials that were verified. */
+  /** JSON text of the databases with the credentials that were tried. */
   readonly targets: string;
 }
 

@@ -1,5 +1,6 @@
+import { randomBytes } from "node:crypto";
 import { type Credential, type ProbeRequest, type ProbeResult } from "../api/databaseProbe";
-import { addressOf, type Endpoint } from "../api/endpoint";
+import { addressOf, type Endpoint, restAddressOf } from "../api/endpoint";
 import { type RequestQueue } from "../api/requestQueue";
 
 /** What the databases of a call are verified with. */
@@ -17,14 +18,21 @@ export interface Timer {
   sleep(milliseconds: number): Promise<void>;
 }
 
+/** A credential that was the current one, and must be refused. */
+export interface FormerCredential {
+  readonly credential: Credential;
+  /** Time of its rotation. */
+  readonly rotatedAt?: string | undefined;
+}
+
 /** What must be shown of one database. */
 export interface VerificationTask {
   readonly databaseId: string;
   readonly endpoint: Endpoint;
   /** Must be accepted. */
   readonly credential: Credential;
-  /** Must be refused; undefined if none is known. */
-  readonly former: Credential | undefined;
+  /** Must be refused. They are of the same kind. */
+  readonly formers: readonly FormerCredential[];
 }
 
 /** Why a database is not verified. */
@@ -36,17 +44,20 @@ export interface VerificationFailure {
 const firstWaitMs = 200;
 const longestWaitMs = 2_000;
 
-const checkReset = "Check at the platform whether the reset was applied.";
-const checkLogin = "Check at the platform whether the reset was applied, and that host, port and username are right.";
-const checkAddress =
-  "Check host, port, rekey:databaseHost, rekey:proxy and rekey:caFile, and whether the database is active.";
+/** Milliseconds of an attempt, and of one that begins after the end of the verification. */
+const attemptMs = 5_000;
+const lateAttemptMs = 1_000;
+
+const moreTime = "Raise withinSeconds if the platform needs longer.";
+const checkReset = `Check at the platform whether the reset was applied. ${moreTime}`;
+const checkAddress = `Check host, port, rekey:databaseHost, rekey:proxy and rekey:caFile, and whether the database is active. ${moreTime}`;
 
 /**
- * Repeats until the new credential is accepted and the former one refused, because platforms apply a reset with a
- * delay.
+ * Repeats until the new credential is accepted, and the former ones and a wrong one are refused, because platforms
+ * apply a reset with a delay.
  *
  * @param endsAt time of the timer after which nothing is repeated. Each database gets at least one attempt.
- * @returns undefined if both hold
+ * @returns undefined if all of it holds
  */
 export async function verify(
   task: VerificationTask,
@@ -54,42 +65,86 @@ export async function verify(
   tools: VerificationTools,
 ): Promise<VerificationFailure | undefined> {
   const { timer } = tools;
-  if (task.former && secretOf(task.former) === secretOf(task.credential)) {
-    const reason = "the former password is still accepted: the platform returned it as the new one";
+  const { credential, formers } = task;
+  if (formers.some((former) => secretOf(former.credential) === secretOf(credential))) {
+    const what = kindOf(credential);
+    const reason = `the former ${what} is still accepted: the platform returned it as the new one`;
     return { reason, advice: "Set a new version, which resets the password again." };
   }
+  let failure: VerificationFailure | undefined;
   for (let waitMs = firstWaitMs; ; waitMs = Math.min(2 * waitMs, longestWaitMs)) {
-    const failure = await attempt(task, tools);
+    failure = await attempt(task, endsAt, tools, failure);
     const remainingMs = endsAt - timer.now();
     if (failure === undefined || remainingMs <= 0) return failure;
     await timer.sleep(Math.min(waitMs, remainingMs));
   }
 }
 
+/** @param last the failure of the last attempt, which counts if this one has to wait too long for its turn */
 async function attempt(
-  { databaseId, endpoint, credential, former }: VerificationTask,
-  { probe, queue }: VerificationTools,
+  { databaseId, endpoint, credential, formers }: VerificationTask,
+  endsAt: number,
+  { probe, queue, timer }: VerificationTools,
+  last: VerificationFailure | undefined,
 ): Promise<VerificationFailure | undefined> {
-  const at = `(${addressOf(endpoint)})`;
-  const attempt = (tried: Credential, other: Credential | undefined): Promise<ProbeResult> => {
-    const request = { databaseId, endpoint, credential: tried, otherSecrets: other ? [secretOf(other)] : [], timeoutMs: 5_000 };
-    return queue.run(() => probe(request), false);
+  const isPassword = "password" in credential;
+  const what = kindOf(credential);
+  const at = `(${isPassword ? addressOf(endpoint) : restAddressOf(endpoint)})`;
+  const otherSecrets = [credential, ...formers.map((former) => former.credential)].map(secretOf);
+  const send = (tried: Credential): Promise<ProbeResult> => {
+    const timeoutMs = timer.now() < endsAt ? attemptMs : lateAttemptMs;
+    return probe({ databaseId, endpoint, credential: tried, otherSecrets, timeoutMs });
   };
-  const result = await attempt(credential, former);
+  const isTooLate = (): boolean => last !== undefined && timer.now() > endsAt + lateAttemptMs;
+
+  const result = await queue.run(async () => (isTooLate() ? undefined : send(credential)), false);
+  if (result === undefined) return last;
   if (result.is === "refused") {
-    return { reason: `the new password is refused: ${result.words} ${at}`, advice: checkLogin };
+    const advice = `Check at the platform whether the reset was applied, and check ${isPassword ? "host, port and username" : "host and port"}. ${moreTime}`;
+    return { reason: `the new ${what} is refused: ${result.words} ${at}`, advice };
   }
   if (result.is === "unknown") {
-    return { reason: `the new password could not be tried: ${result.why} ${at}`, advice: checkAddress };
+    const { why, advice = checkAddress } = result;
+    return { reason: `the new ${what} could not be tried: ${why} ${at}`, advice };
   }
-  if (former === undefined) return undefined;
-  const old = await attempt(former, credential);
-  if (old.is === "refused") return undefined;
-  if (old.is === "accepted") return { reason: `the former password is still accepted ${at}`, advice: checkReset };
-  const reason = `the new password is accepted, but the former one could not be tried: ${old.why} ${at}`;
-  return { reason, advice: checkAddress };
+  for (const former of formers) {
+    const old = await queue.run(() => send(former.credential), false);
+    if (old.is === "accepted") {
+      const which = former.rotatedAt === undefined ? "" : `, the one of ${former.rotatedAt}`;
+      return { reason: `a former ${what} is still accepted${which} ${at}`, advice: checkReset };
+    }
+    if (old.is === "unknown") return halfTried(`a former one could not be tried: ${old.why}`);
+  }
+  // A refused credential of the same user has shown it already.
+  if (formers.some((former) => userOf(former.credential) === userOf(credential))) return undefined;
+  const wrong = await queue.run(() => send(wrongCredential(credential)), false);
+  if (wrong.is === "refused") return undefined;
+  if (wrong.is === "unknown") return halfTried(`a wrong one could not be tried: ${wrong.why}`);
+  return {
+    reason: `the database is open to everyone: it accepts any ${what} ${at}`,
+    advice: `Set at the platform that ${isPassword ? "the user needs a password" : "the REST interface needs a token"}, and check host and port.`,
+  };
+
+  function halfTried(why: string): VerificationFailure {
+    return { reason: `the new ${what} is accepted, but ${why} ${at}`, advice: checkAddress };
+  }
 }
 
-function secretOf(credential: Credential): string {
+/** A credential of the same user that a database must refuse. */
+function wrongCredential(credential: Credential): Credential {
+  const secret = randomBytes(24).toString("base64url");
+  return "password" in credential ? { ...credential, password: secret } : { restToken: secret };
+}
+
+function kindOf(credential: Credential): string {
+  return "password" in credential ? "password" : "REST token";
+}
+
+/** The secret of a credential. */
+export function secretOf(credential: Credential): string {
   return "password" in credential ? credential.password : credential.restToken;
+}
+
+function userOf(credential: Credential): string | undefined {
+  return "password" in credential ? credential.username : undefined;
 }

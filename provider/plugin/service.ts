@@ -23,8 +23,8 @@ import { constructVerification } from "./verification";
 
 /** What the service needs of the engine that started it. */
 export interface EngineLink {
-  /** Shows the user a line, under a resource if its URN is given. */
-  log(line: string, urn?: string): void;
+  /** Shows the user a line, under a resource if its URN is given. Default: as information. */
+  log(line: string, urn?: string, severity?: "warning"): void;
   /** @throws NotSentError if the engine is gone */
   requireEngine(facts: RequestFacts): Promise<void>;
 }
@@ -237,10 +237,12 @@ export class PluginService {
 
   async #apply({ urn, inputs, timeoutSeconds }: Change, resource: Resource, act: () => Promise<AppliedTo>) {
     const limit = timeoutSeconds > 0 ? timeoutSeconds * 1000 : Infinity;
-    const { id, outputs: all, notice, unconfirmed } = await callTimeout.run(limit, act);
+    const { id, outputs: all, notice, warning, unconfirmed, failed } = await callTimeout.run(limit, act);
     if (notice) this.engine.log(notice, urn);
+    if (warning) this.engine.log(warning, urn, "warning");
     const outputs = marked(resource, withConnectionUrl(resource, all, plain(inputs), this.#started), inputs);
-    if (unconfirmed !== undefined) throw new InitError(unconfirmed, id, outputs);
+    const message = failed?.message ?? unconfirmed;
+    if (message !== undefined) throw new InitError(message, id, outputs);
     return { id, outputs };
   }
 }

@@ -69,10 +69,10 @@ function targetsIn(outputs: Properties, connection: Connection, session: Session
 }
 
 function fleetOfOne(outputs: Properties): Verified {
-  const { databaseId, rotatedAt, outcome, record, password, restToken, connectionUrl } =
+  const { databaseId, rotatedAt, rotationCount, outcome, record, password, restToken, connectionUrl } =
     outputs as unknown as PasswordRotationOutputs & { readonly connectionUrl?: string };
   return {
-    databases: { [databaseId]: { databaseId, rotatedAt, outcome } },
+    databases: { [databaseId]: { databaseId, rotatedAt, rotationCount, outcome } },
     credentials: { [databaseId]: { password, restToken } },
     records: { [databaseId]: { record } },
     connectionUrls: { [databaseId]: connectionUrl },

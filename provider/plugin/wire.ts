@@ -28,8 +28,9 @@ export async function servePlugin(engineAddress: string): Promise<{ port: number
   const engine = new EngineClient(engineAddress, grpc.credentials.createInsecure());
   const service = new PluginService({
     requireEngine: (facts) => watch.requireEngine(facts),
-    log(line, urn = "") {
-      const request = new LogRequest().setSeverity(LogSeverity.INFO).setMessage(line).setUrn(urn);
+    log(line, urn = "", severity) {
+      const level = severity === "warning" ? LogSeverity.WARNING : LogSeverity.INFO;
+      const request = new LogRequest().setSeverity(level).setMessage(line).setUrn(urn);
       // The line is only information: a failure changes nothing.
       engine.log(request, new grpc.Metadata(), { deadline: Date.now() + logTimeoutMs }, () => undefined);
     },

@@ -5,7 +5,7 @@ import { isKnown, type MockOptions, type Registration, startMocks, valueOf } fro
 import { unknown } from "../support/wire";
 
 const record = { endpoint: "cache.example.com", port: 6379, tls: true };
-const single = { record, password: "p", restToken: "t", rotatedAt: "t1", outcome: "reset" };
+const single = { record, password: "p", restToken: "t", rotatedAt: "t1", rotationCount: 3, outcome: "reset" };
 const rotations = [
   { databaseId: "b", outcome: "reset", rotationCount: 1, rotatedAt: "t1", record },
   { databaseId: "a", outcome: "adopted", rotationCount: 0 },
@@ -54,7 +54,7 @@ describe("sdk: PasswordVerification", () => {
   it("passes on where the database is, and its current password", async () => {
     const { registered } = await ofRotation(single, { username: "ops" });
     const access = { host: "cache.example.com", port: 6379, tls: true, credential: { username: "ops", password: "p" } };
-    assert.deepEqual(targetsIn(registered), [{ databaseId: "db", name: "db", rotatedAt: "t1", access }]);
+    assert.deepEqual(targetsIn(registered), [{ databaseId: "db", name: "db", rotatedAt: "t1", rotationCount: 3, access }]);
     assert.equal(verificationIn(registered)?.inputs["subject"], "db");
   });
 
@@ -86,9 +86,9 @@ describe("sdk: PasswordVerification", () => {
     const credential = { username: "user-b", password: "pb" };
     const access = { host: "b.example.com", port: 6379, tls: true, credential };
     assert.deepEqual(targetsIn(registered), [
-      { databaseId: "a", name: "one" },
-      { databaseId: "b", name: "two", rotatedAt: "t1", access },
-      { databaseId: "c", name: "three", rotatedAt: "t0" },
+      { databaseId: "a", name: "one", rotationCount: 0 },
+      { databaseId: "b", name: "two", rotatedAt: "t1", rotationCount: 1, access },
+      { databaseId: "c", name: "three", rotatedAt: "t0", rotationCount: 1 },
     ]);
     assert.match(String(verificationIn(registered)?.inputs["subject"]), /^urn:pulumi:.*PasswordRotationFleet::caches$/);
   });

@@ -82,7 +82,8 @@ describe("secrets: errors", () => {
     const run = new FakeRun();
     const probe = new DatabaseProbe({ secrets: [] });
     run.probe = (request) => probe.probe(request);
-    await assertTight("VerificationError", () => apply(undefined, { subject: "db", targets }, run.start()));
+    const { failed } = await apply(undefined, { subject: "db", targets }, run.start());
+    await assertTight("VerificationError", () => Promise.reject(failed ?? new Error("it did not fail")));
     assert.deepEqual(database.commands.at(-1), ["AUTH", password]);
     await database.close();
   });

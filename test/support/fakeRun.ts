@@ -4,6 +4,7 @@ import { NotSentError, RejectedError, UnconfirmedError } from "../../provider/ap
 import { type FlowControl } from "../../provider/api/flowControl";
 import { RequestQueue } from "../../provider/api/requestQueue";
 import { Session } from "../../provider/lifecycle/session";
+import { secretOf } from "../../provider/lifecycle/verification";
 import { type DatabaseResponse } from "../../provider/records/databaseResponse";
 import { type FlowControlKey } from "../../provider/records/flowControl";
 
@@ -17,6 +18,9 @@ const facts = {
 export const notSent = () => new NotSentError(facts, "it broke", "Fix it.");
 export const rejected = () => new RejectedError(facts, "it broke", "Fix it.", 403, true);
 export const unconfirmed = () => new UnconfirmedError(facts, "it broke", "Fix it.", 500);
+
+/** Whether a verification made up a password, which must be refused. */
+export const isMadeUp = (secret: string) => /^[\w-]{32}$/.test(secret);
 
 /** A run without a platform: it records the calls, and returns given responses. */
 export class FakeRun {
@@ -32,8 +36,9 @@ export class FakeRun {
   /** Milliseconds that were waited, one entry for each wait; nothing really waits. */
   readonly waits: number[] = [];
   elapsedMs = 0;
-  /** What a database does with a credential. */
-  probe: (request: ProbeRequest) => ProbeResult | Promise<ProbeResult> = () => ({ is: "accepted" });
+  /** What a database does with a credential. Default: it refuses only those that a verification made up. */
+  probe: (request: ProbeRequest) => ProbeResult | Promise<ProbeResult> = ({ credential }) =>
+    isMadeUp(secretOf(credential)) ? { is: "refused", words: "WRONGPASS no" } : { is: "accepted" };
   /** Returns the response to a password reset; called after the reset is recorded. */
   answer: (id: string) => Partial<DatabaseResponse> | Error = (id) => ({
     record: { databaseId: id, port: this.resets.length },

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { InitError } from "../../provider/lifecycle/resourceTable";
 import { type Constructed, type Monitor, type Registration } from "../../provider/plugin/component";
 import { type Plugin, urnOf } from "./pluginService";
 import { type Properties } from "./wire";
@@ -45,9 +46,11 @@ export class PluginRun implements Monitor {
     const before = saved.get(urn);
     const id = String(inputs.databaseId ?? inputs.shard ?? inputs.subject);
     if (before && !(await plugin.diff(urn, id, before, inputs)).changes) return before;
-    const { outputs } = before
-      ? await plugin.change(urn, id, before, inputs, preview)
-      : await plugin.make(urn, inputs, { preview });
+    const change = before ? plugin.change(urn, id, before, inputs, preview) : plugin.make(urn, inputs, { preview });
+    const { outputs } = await change.catch((error: unknown) => {
+      if (error instanceof InitError) saved.set(urn, error.properties);
+      throw error;
+    });
     if (!preview) saved.set(urn, outputs);
     return outputs;
   }

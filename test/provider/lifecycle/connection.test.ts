@@ -34,7 +34,7 @@ describe("lifecycle: connections", () => {
   });
 
   it("of a fleet are those of the databases with a known and confirmed password", () => {
-    const reset = { rotatedAt: "2026-01-01", outcome: "reset" } as const;
+    const reset = { rotatedAt: "2026-01-01", rotationCount: 2, outcome: "reset" } as const;
     const databases = {
       c: { databaseId: "db-1", ...reset },
       b: { databaseId: "db-2", ...reset, outcome: "unknown" as const },
@@ -53,8 +53,8 @@ describe("lifecycle: connections", () => {
       credential: { password: `${name} ${password}` },
     }));
     const target = (name: "a" | "b" | "c", port: number, password: string) => {
-      const { databaseId, rotatedAt } = databases[name];
-      return { databaseId, name, rotatedAt, access: { ...at, port, credential: { password } } };
+      const { databaseId, rotatedAt, rotationCount } = databases[name];
+      return { databaseId, name, rotatedAt, rotationCount, access: { ...at, port, credential: { password } } };
     };
     const expected = [target("c", 6400, "c p"), target("b", 0, "b undefined"), target("a", 0, "a undefined")];
     assert.deepEqual(targets, expected);

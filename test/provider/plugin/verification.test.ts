@@ -32,14 +32,17 @@ describe("plugin service: PasswordVerification", () => {
   });
   after(() => platform.close());
 
-  /** What the last run registered. */
+  /** What the last run registered, and what it showed. */
   let registered: Registration[];
+  let said: readonly string[];
 
   /** One run of a program with a rotation or a fleet, and its verification. */
   async function up({ type, inputs, input }: Verified, more: Properties = {}, preview = false) {
     const { version, ...verification } = more;
-    const run = new PluginRun(Plugin.for(platform), saved, preview);
+    const plugin = Plugin.for(platform);
+    const run = new PluginRun(plugin, saved, preview);
     ({ registered } = run);
+    ({ said } = plugin);
     const all = { ...inputs, ...(version !== undefined && { version }) };
     const custom = { type: `rekey:index:${type}`, name: "it", parent: "", custom: true, inputs: all, aliases: [] };
     const { urn } = input === "fleet" ? await run.construct(type, "it", all) : await run.register(custom);
@@ -83,11 +86,30 @@ describe("plugin service: PasswordVerification", () => {
   it("fails if the former password is still accepted, and verifies again without a reset", async () => {
     await up(single, { version: 1 });
     platform.failNext({ path: /reset-password/, keepFormerPassword: true });
-    const refused = /the former password is still accepted.*REKEY_VERIFICATION_FAILED/s;
+    const refused = /former password is still accepted.*REKEY_VERIFICATION_FAILED/s;
     await assert.rejects(up(single, { version: 2 }), refused);
     await assert.rejects(up(single, { version: 2 }), refused);
     assert.equal(platform.resetCount, 2);
   });
+
+  for (const verified of [single, fleet]) {
+    it(`saves what was tried of a ${verified.input}, and finds a former password that is accepted later`, async () => {
+      await up(verified, { version: 1 });
+      const first = platform.database("db-1").password;
+      platform.failNext({ path: /reset-password.db-1/, keepFormerPassword: true });
+      await assert.rejects(up(verified, { version: 2 }), /former password is still accepted/);
+      const child = saved.get(urnOf("PasswordVerificationTargets", "proof")) ?? {};
+      assert.deepEqual([child.verified, child.formerRefused, secretNames(child)], [false, undefined, ["targets"]]);
+      const second = platform.database("db-1").password;
+      for (const one of [first, second]) assert.ok(String(revealed(child).targets).includes(one));
+      // The platform keeps only the last former one: the first password is refused now, and the second one is not.
+      platform.failNext({ path: /reset-password.db-1/, keepFormerPassword: true });
+      await assert.rejects(up(verified, { version: 3 }), /former password is still accepted/);
+      const { outputs } = await up(verified, { version: 4 });
+      assert.deepEqual([outputs.verified, outputs.formerRefused], [true, true]);
+      assert.equal(platform.database("db-1").resets, 4);
+    });
+  }
 
   it("connects as the rotation does, unless its own inputs say otherwise", async () => {
     await up(single);
@@ -116,6 +138,7 @@ describe("plugin service: PasswordVerification", () => {
   it("verifies none of the credentials of an unconfirmed or adopted database", async () => {
     const adopted = { ...single, inputs: { databaseId: "db-2", initialRotation: false } };
     assert.deepEqual((await up(adopted)).outputs, { verified: false });
+    assert.deepEqual(said, ['proof: warning: Not verified, because no current credential is known: "db-2".']);
   });
 
   it("refuses anything but a rotation or a fleet, and sends nothing", async () => {
