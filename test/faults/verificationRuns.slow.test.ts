@@ -14,13 +14,16 @@ const rotation = new PasswordRotation("cache", { databaseId: "db-quickstart", ho
 exports.password = rotation.password;
 exports.verified = new PasswordVerification("cache", { rotation, withinSeconds: 120 }).verified;`;
 
-const accepting: RedisReply = ([name]) => (name === "PING" ? "+PONG" : "+OK");
+const accepting =
+  (current: string): RedisReply =>
+  ([name, password]) =>
+    name === "PING" ? "+PONG" : password === current ? "+OK" : "-WRONGPASS no";
 const up = ["up", "--yes", "--skip-preview"];
 
 /** Interrupts the first `up` during the verification, and runs the next one. */
 async function strike(
   engine: Engine,
-  act: (run: EngineProcess, database: FakeRedis) => Promise<unknown>,
+  act: (run: EngineProcess, database: FakeRedis, accept: () => void) => Promise<unknown>,
 ): Promise<Ended> {
   const database = await FakeRedis.start(() => undefined);
   const { platform, project, stack, end } = await scene(engine, program(database.port), {
@@ -29,14 +32,15 @@ async function strike(
   try {
     const run = new EngineProcess(engine, up, project.directory);
     await until(() => database.commands.length > 0, 120_000);
-    await act(run, database);
+    const accept = () => void (database.reply = accepting(platform.database("db-quickstart").password));
+    await act(run, database, accept);
     const first = await run.ended;
     await run.killOrphans();
     // A killed CLI leaves its lock. `pulumi cancel` removes it.
     rmSync(project.path("backend", ".pulumi", "locks"), { recursive: true, force: true });
     assert.equal(platform.resetCount, 1);
     assert.doesNotMatch(first.printed, new RegExp(platform.database("db-quickstart").password));
-    database.reply = accepting;
+    accept();
     const { password } = platform.database("db-quickstart");
     assert.deepEqual(valuesOf(await succeeds(stack.up())), { password, verified: true });
     assert.equal(platform.resetCount, 1);
@@ -49,9 +53,9 @@ async function strike(
 
 onEngines("faults: a run that is interrupted while it verifies", (engine: Engine) => {
   it(titled(76, "^C while it verifies", "up, next up", "saved or verified again; 0 more resets sent"), async () => {
-    await strike(engine, async (run, database) => {
+    await strike(engine, async (run, _database, accept) => {
       run.interrupt();
-      database.reply = accepting;
+      accept();
     });
   });
 
