@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type PlatformOptions } from "../../local/index";
 import { type Engine, fails, plainOutputs, resourceNamed, succeeds, valuesOf } from "../support/engine";
-import { onEngines, type Scene, scene } from "../support/onEngines";
+import { onEngines, onEveryEngine, type Scene, scene } from "../support/onEngines";
 import { hasRedis } from "../support/redis";
 import { RedisLine } from "../support/redisLine";
 
@@ -165,4 +165,47 @@ onEngines("PasswordVerification with the local platform", (engine) => {
   });
 
   // Rows 76 to 78 of the fault table interrupt a verification.
+});
+
+onEveryEngine("PasswordVerification", (engine) => {
+  it("tries the password of a failed verification later, also after a refresh", async () => {
+    const { platform, stack, run, assertSaved, end } = await verifying(engine, { version: 1 });
+    await succeeds(stack.up());
+    const keepsFormer = () => platform.failNext({ path: /reset-password/, keepFormerPassword: true });
+    run({ version: 2, args: seconds(0.1) });
+    keepsFormer();
+    await fails(stack.up(), /former password is still/);
+    const { resources = [] } = (await stack.exportState(true)).deployment;
+    // The plugin's component comes before its child.
+    const { verified, formerRefused } = plainOutputs(resources.findLast(({ urn }) => urn.endsWith("::proof"))!);
+    assert.deepEqual([verified, formerRefused], [false, undefined]);
+    await succeeds(stack.refresh());
+    await fails(stack.up(), /former password is still/);
+    // From now on the database refuses the first password, and accepts the second one.
+    run({ version: 3, args: seconds(0.1) });
+    keepsFormer();
+    await fails(stack.up(), /former password is still accepted, the one of /);
+    await assertSaved(3);
+    run({ version: 4 });
+    const done = valuesOf(await succeeds(stack.up()));
+    assert.deepEqual([done["verified"], done["formerRefused"]], [true, true]);
+    await assertSaved(4);
+    await end();
+  });
+
+  it("warns at the resource in each up if no credential is known", async () => {
+    const source = `
+      const { PasswordRotation, PasswordVerification } = require("pulumi-rekey");
+      const rotation = new PasswordRotation("cache", { databaseId: "db-quickstart", initialRotation: false });
+      exports.verified = new PasswordVerification("proof", { rotation }).verified;`;
+    const { stack, end } = await scene(engine, source);
+    const warning =
+      /PasswordVerification(?:Targets)? \(proof\):\n\s+warning: Not verified, because no current credential is known: "db-q/;
+    const { printed, outputs } = await succeeds(stack.up());
+    assert.match(printed, warning);
+    assert.equal(outputs["verified"]?.value, false);
+    // The plugin is not called for a resource without changes.
+    if (!engine.native) assert.match((await succeeds(stack.up())).printed, warning);
+    await end();
+  });
 });
