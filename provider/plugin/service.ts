@@ -166,12 +166,12 @@ export class PluginService {
       }
       const found = resource.diff(id, saved, plain(inputs), unknownNames(inputs), () => this.#started);
       if (!found.changes) {
-        // The rest is kept as it is, with the dynamic provider's text, so that a moved stack can move back.
+        // The rest is kept as it is, with the dynamic provider's text.
         const outputs = withConnectionUrl(resource, reveal(olds) as Properties, plain(inputs), this.#started);
         return { id, outputs: marked(resource, outputs, olds) };
       }
       if (preview) return { id, outputs: planned(resource, inputs) };
-      return this.#apply(change, resource, () => resource.update(id, saved, plain(inputs), this.#started));
+      return this.#apply(change, resource, () => resource.update(id, saved, plain(inputs), this.#started), olds);
     });
   }
 
@@ -182,7 +182,8 @@ export class PluginService {
   read(urn: string, id: string, olds: Properties, inputs: Properties): Promise<Saved & { inputs: Properties }> {
     return respond(async () => {
       const resource = resourceOf(urn);
-      if (Object.keys(olds).length > 0) return { id, outputs: marked(resource, plain(olds), olds), inputs };
+      if (Object.keys(olds).length > 0)
+        return { id, outputs: marked(resource, reveal(olds) as Properties, olds), inputs };
       if (resource.importedInputs === undefined) {
         throw new ReportedError(
           withCode(
@@ -235,12 +236,19 @@ export class PluginService {
     if (this.#cancelled) throw new NotSentError(facts, "the run was cancelled", "Run again.");
   }
 
-  async #apply({ urn, inputs, timeoutSeconds }: Change, resource: Resource, act: () => Promise<AppliedTo>) {
+  async #apply(
+    { urn, inputs, timeoutSeconds }: Change,
+    resource: Resource,
+    act: () => Promise<AppliedTo>,
+    { __provider }: Properties = {},
+  ) {
     const limit = timeoutSeconds > 0 ? timeoutSeconds * 1000 : Infinity;
     const { id, outputs: all, notice, warning, unconfirmed, failed } = await callTimeout.run(limit, act);
     if (notice) this.engine.log(notice, urn);
     if (warning) this.engine.log(warning, urn, "warning");
-    const outputs = marked(resource, withConnectionUrl(resource, all, plain(inputs), this.#started), inputs);
+    const applied = withConnectionUrl(resource, all, plain(inputs), this.#started);
+    // The dynamic provider's text stays, so that a moved stack can move back.
+    const outputs = marked(resource, { ...applied, __provider: reveal(__provider) }, inputs);
     const message = failed?.message ?? unconfirmed;
     if (message !== undefined) throw new InitError(message, id, outputs);
     return { id, outputs };

@@ -256,12 +256,28 @@ describe("plugin service", () => {
     assert.match(plugin.said.join(), /^it: The password of database "db-quickstart" was reset, but parts .*port/);
   });
 
-  it("updates with one reset, also a state that the dynamic adapter saved, and keeps what needs none", async () => {
-    const saved = { ...(await create(rotation({ version: 1 }))), __provider: "exports.handler=…" };
+  it("updates with one reset, and keeps what needs none", async () => {
+    const saved = await create(rotation({ version: 1 }));
     const { outputs } = await plugin.change(urn, id, saved, rotation({ version: 2 }));
-    assert.deepEqual([outputs.__provider, outputs.rotationCount], [undefined, 2]);
+    assert.equal(outputs.rotationCount, 2);
     assert.deepEqual((await plugin.change(urn, id, outputs, rotation({ version: 2 }))).outputs, outputs);
     assert.equal(platform.resetCount, 2);
+  });
+
+  it("keeps the text of the dynamic provider in each change and refresh, so that a moved stack can move back", async () => {
+    const __provider = "exports.handler=…";
+    const moved = { ...(await create(rotation({ version: 1 }))), __provider };
+    const { outputs } = await plugin.change(urn, id, moved, rotation({ version: 2 }));
+    assert.deepEqual([outputs.__provider, outputs.rotationCount], [__provider, 2]);
+    assert.equal((await plugin.read(urn, id, outputs, rotation({ version: 2 }))).outputs.__provider, __provider);
+    platform.failNext({ dropConnection: "after-apply" });
+    await assert.rejects(plugin.change(urn, id, outputs, rotation({ version: 3 })), (error: InitError) => {
+      return error.properties.__provider === __provider && error.properties.outcome === "unknown";
+    });
+    const reset = await plugin.make(counters, { flowControlKey: "orders" });
+    const again = { flowControlKey: "orders", version: 2 };
+    const kept = await plugin.change(counters, "orders", { ...reset.outputs, __provider }, again);
+    assert.deepEqual([kept.outputs.__provider, kept.outputs.resetCount], [__provider, 2]);
   });
 
   it("resets counters, and reads keys with few requests", async () => {
