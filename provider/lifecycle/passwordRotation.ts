@@ -46,10 +46,14 @@ export function check(inputs: PasswordRotationInputs, unknown: ReadonlySet<strin
 }
 
 export function diff(saved: PasswordRotationOutputs, inputs: PasswordRotationInputs, session: Session): Difference {
-  if (saved.databaseId !== inputs.databaseId) return { changes: true, replaces: ["databaseId"] };
-  const plan = planRotation(saved, inputs, session.options.now());
+  const isReplaced = saved.databaseId !== inputs.databaseId;
+  const plan = planRotation(isReplaced ? undefined : saved, inputs, session.options.now());
   const notice = noticeOf(plan, inputs, session.options.now());
-  return { changes: plan.do !== "keep", ...(notice !== undefined && { notice }) };
+  return {
+    changes: plan.do !== "keep",
+    ...(isReplaced && { replaces: ["databaseId"] }),
+    ...(notice !== undefined && { notice }),
+  };
 }
 
 /** Creates if nothing is saved, else updates. */
@@ -184,23 +188,27 @@ function appliedMark(saved: PasswordRotationOutputs | undefined, inputs: Passwor
   return marks.find((mark) => mark !== undefined && compareTrigger(mark, {}) !== "same") ?? markTrigger(inputs);
 }
 
-/** Explains a reset that the user did not request by a changed trigger. */
+/** Announces a reset, and why. A resource with saved outputs is only created to be replaced. */
 function noticeOf(
   plan: RotationPlan,
   { databaseId, rotateEvery }: PasswordRotationInputs,
   now: Date,
 ): string | undefined {
-  const database = `database ${JSON.stringify(databaseId)}`;
-  if (plan.do === "refuse") return `The password of ${database} will not be reset: ${plan.why}.`;
+  const password = `The password of database ${JSON.stringify(databaseId)}`;
+  if (plan.do === "refuse") return `${password} will not be reset: ${plan.why}.`;
   if (plan.do !== "reset") return undefined;
-  if (plan.reason === "schedule") {
-    const late = overdueNotice([plan], String(rotateEvery), now);
-    return `The password of ${database} is due for a reset: it was last reset at ${plan.since}, and rotateEvery is ${rotateEvery}.${late}`;
+  switch (plan.reason) {
+    case "created":
+      return `${password} will be reset: databaseId has changed, so the resource is replaced.`;
+    case "trigger":
+      return `${password} will be reset: version or triggers have changed.`;
+    case "schedule": {
+      const late = overdueNotice([plan], String(rotateEvery), now);
+      return `${password} is due for a reset: it was last reset at ${plan.since}, and rotateEvery is ${rotateEvery}.${late}`;
+    }
+    case "unconfirmed":
+      return `${password} will be reset once more: the last reset was not confirmed, so its credentials are unknown.`;
   }
-  if (plan.reason === "unconfirmed") {
-    return `The password of ${database} will be reset once more: the last reset was not confirmed, so its credentials are unknown.`;
-  }
-  return undefined;
 }
 
 function problemsNotice(databaseId: string, problems: readonly string[]): string {

@@ -99,7 +99,7 @@ export function diff(
     // A problem that no longer applies is removed.
     planned.some(({ state }) => state?.problem !== undefined) ||
     [...states.keys()].some((id) => !members.has(id));
-  const notice = shardNotice(planned, inputs, session.options.now());
+  const notice = shardNotice(planned, inputs, session);
   return { changes, ...(notice !== undefined && { notice }) };
 }
 

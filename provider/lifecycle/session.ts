@@ -27,6 +27,8 @@ export class Session {
   readonly #rotations = new Map<string, Promise<Applied<PasswordRotationOutputs>>>();
   readonly #owners = new Map<string, string>();
   readonly #fleets = new Map<string, FleetSession>();
+  /** The planned resets of each shard, by the URN of its fleet. */
+  readonly #planned = new Map<string, Map<string, number>>();
   #resets = 0;
 
   constructor(readonly options: SessionOptions) {}
@@ -79,6 +81,18 @@ export class Session {
     const fleet = new FleetSession(fleetName(urn), queue, maxFailures ?? Infinity, this.options);
     this.#fleets.set(urn, fleet);
     return fleet;
+  }
+
+  /**
+   * Remembers how many resets are planned in a shard.
+   *
+   * @param urn the fleet's URN
+   * @returns those planned in all shards of the fleet so far
+   */
+  countPlanned(urn: string, shard: string, resets: number): number {
+    const shards = (this.#planned.get(urn) ?? new Map<string, number>()).set(shard, resets);
+    this.#planned.set(urn, shards);
+    return [...shards.values()].reduce((sum, count) => sum + count, 0);
   }
 
   /**

@@ -8,7 +8,7 @@ import {
   type PasswordRotationShardOutputs,
   secretPasswordRotationOutputs,
 } from "./resource";
-import { fleetName } from "./session";
+import { fleetName, type Session } from "./session";
 import { type PasswordRotationShardInputs, type PlannedDatabase } from "./passwordRotationShard";
 
 const secretNames: readonly string[] = secretPasswordRotationOutputs;
@@ -69,12 +69,14 @@ export function byId<T extends { readonly databaseId: string }>(list: unknown, o
 /** Databases that are named for one reason; the others are counted. */
 const named = 5;
 
-/** Which databases of a shard a planned change is about, one line for each reason. */
+/** Which databases of a shard a planned change is about, one line for each reason, and the resets in its fleet so far. */
 export function shardNotice(
   planned: readonly PlannedDatabase[],
   { fleet, shard, rotateEvery }: Pick<PasswordRotationShardInputs, "fleet" | "shard" | "rotateEvery">,
-  now: Date,
+  session: Session,
 ): string | undefined {
+  const resets = planned.filter(({ plan }) => plan.do === "reset").length;
+  const inFleet = session.countPlanned(fleet, shard, resets);
   const groups = new Map<string, PlannedDatabase[]>();
   for (const one of planned) {
     const what = whatIsPlanned(one.plan, rotateEvery);
@@ -85,9 +87,10 @@ export function shardNotice(
   const lines = [...groups].map(([what, group]) => {
     const ids = group.map(({ desired }) => desired.databaseId);
     const plans = group.map(({ plan }) => plan);
-    return `${of}: ${ids.length} ${what}: ${listed(ids)}.${overdueNotice(plans, String(rotateEvery), now)}`;
+    return `${of}: ${ids.length} ${what}: ${listed(ids)}.${overdueNotice(plans, String(rotateEvery), session.options.now())}`;
   });
-  return lines.join("\n");
+  const soFar = inFleet > resets ? ` So far, ${inFleet} databases of the fleet are to be reset.` : "";
+  return lines.join("\n") + (resets > 0 ? soFar : "");
 }
 
 function whatIsPlanned(plan: PlannedDatabase["plan"], rotateEvery: unknown): string | undefined {

@@ -63,8 +63,21 @@ describe("lifecycle: PasswordRotation", () => {
 
   it("is replaced by another database, and by nothing else", async () => {
     const saved = await up(v1);
-    assert.deepEqual(diffOf(saved, { databaseId: "other" }), { changes: true, replaces: ["databaseId"] });
+    const { notice, ...found } = diffOf(saved, { databaseId: "other" });
+    assert.deepEqual(found, { changes: true, replaces: ["databaseId"] });
+    assert.equal(
+      notice,
+      'The password of database "other" will be reset: databaseId has changed, so the resource is replaced.',
+    );
+    const adopting = diffOf(saved, { databaseId: "other", initialRotation: false });
+    assert.deepEqual(adopting, { changes: true, replaces: ["databaseId"] }, "nothing is reset");
     assert.equal(diffOf(saved, v2).replaces, undefined);
+  });
+
+  it("announces the reset of a changed trigger", async () => {
+    const saved = await up(v1);
+    const notice = 'The password of database "db" will be reset: version or triggers have changed.';
+    assert.deepEqual(diffOf(saved, v2), { changes: true, notice });
   });
 
   it("succeeds with the fields that it could read, and names the others", async () => {

@@ -96,6 +96,24 @@ describe("lifecycle: PasswordRotationShard", () => {
     ]);
   });
 
+  it("counts the databases of all shards so far that are to be reset, each shard once", async () => {
+    const shards = [
+      { shard: "03", ids: "abc" },
+      { shard: "07", ids: "de" },
+    ];
+    const saved = await Promise.all(shards.map(({ shard, ids }) => up(inputsFor(ids, { shard, version: 1 }))));
+    const run = fake.start();
+    const noticeOf = (nth: number, more: Partial<PasswordRotationShardInputs> = {}) => {
+      const { shard, ids } = shards[nth] ?? assert.fail();
+      return diff(saved[nth] ?? assert.fail(), inputsFor(ids, { shard, version: 2, ...more }), run).notice ?? "";
+    };
+    assert.match(noticeOf(0), /: 3 to be reset because of [^:]*: "a", "b", "c"\.$/);
+    for (let time = 0; time < 2; time++) {
+      assert.match(noticeOf(1), /: 2 to be reset .*: "d", "e"\. So far, 5 databases of the fleet are to be reset\.$/);
+    }
+    assert.match(noticeOf(1, { fleet: `${fleet}2` }), /"d", "e"\.$/, "another fleet");
+  });
+
   it("rotates, adds and removes single databases, and names them", async () => {
     const saved = await up(inputsFor("ab", { version: 1 }));
     const databases = [{ databaseId: "b", version: 7 }, { databaseId: "c" }];
