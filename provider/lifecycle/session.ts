@@ -63,7 +63,9 @@ export class Session {
       this.#owners.set(databaseId, owner);
       return undefined;
     }
-    return `database ${JSON.stringify(databaseId)} is already rotated by ${first}: each reset by one invalidates the password of the other. Remove one of them`;
+    const advice =
+      "Remove one of them. If both have reset it, the saved password of one is stale: set a new version on the one that stays";
+    return `database ${JSON.stringify(databaseId)} is already rotated by ${first}: each reset by one invalidates the password of the other. ${advice}`;
   }
 
   /**

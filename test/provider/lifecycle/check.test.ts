@@ -93,7 +93,7 @@ describe("lifecycle: check of owners", () => {
   const failure = {
     property: "databaseId",
     reason:
-      'database "db" is already rotated by urn:one: each reset by one invalidates the password of the other. Remove one of them',
+      'database "db" is already rotated by urn:one: each reset by one invalidates the password of the other. Remove one of them. If both have reset it, the saved password of one is stale: set a new version on the one that stays',
     code: "REKEY_DUPLICATE_DATABASE",
   };
 

@@ -198,6 +198,22 @@ describe("plugin service", () => {
     assert.equal(sent(), 0);
   });
 
+  it("refuses two owners as soon as it sees both, and says what to do if both have reset the database", async () => {
+    const second = urnOf("PasswordRotation", "second");
+    await create(rotation());
+    const targeted = Plugin.for(platform);
+    assert.deepEqual(await targeted.check(second, rotation()), [], "only the target of `up --target` is checked");
+    await targeted.make(second, rotation());
+    const later = Plugin.for(platform);
+    await later.check(urn, rotation());
+    const [reason = ""] = await later.check(second, rotation());
+    assert.match(
+      reason,
+      /Remove one of them\. If both have reset it, .* is stale: set a new version on the one that stays\. Nothing was sent\./,
+    );
+    assert.equal(platform.resetCount, 2);
+  });
+
   it("checks inputs, and accepts those that are unknown", async () => {
     const wrong = await plugin.check(urn, { databaseId: unknown, rotateEvery: secret("soon"), nonsense: 1 });
     assert.match(
