@@ -23,8 +23,10 @@ import { constructVerification } from "./verification";
 
 /** What the service needs of the engine that started it. */
 export interface EngineLink {
-  /** Shows the user a line, under a resource if its URN is given. Default: as information. */
-  log(line: string, urn?: string, severity?: "warning"): void;
+  /** Shows the user a line, under a resource if its URN is given. Never rejects. */
+  log(line: string, urn?: string): Promise<void>;
+  /** Shows the user a warning under a resource. Never rejects. */
+  warn(line: string, urn: string): Promise<void>;
   /** @throws NotSentError if the engine is gone */
   requireEngine(facts: RequestFacts): Promise<void>;
 }
@@ -55,6 +57,16 @@ const components: ReadonlyMap<string, typeof constructFleet> = new Map([
   [`${typePrefix}PasswordRotationFleet`, constructFleet],
   [`${typePrefix}PasswordVerification`, constructVerification],
 ]);
+
+/** The URN of what `pulumi do --stateless` creates. A resource of a real stack may have it, too. */
+const statelessUrn = `urn:pulumi:dev::default::${typePrefix}PasswordRotation::PasswordRotation`;
+
+const statelessWarning =
+  "`pulumi do --stateless` saves nothing: it resets the password, and prints the new one as [secret]. " +
+  "To keep the password, leave out --stateless. If this is a resource of a stack, ignore this.";
+
+const importNotice =
+  "The database was imported in this run: its version and triggers are adopted, and no password is reset.";
 
 /** What the engine itself adds to the settings of a provider. */
 const ofEngine = ["version", "pluginDownloadURL", "pluginChecksums", "__internal"];
@@ -118,26 +130,31 @@ export class PluginService {
       {
         environment: isDefault ? process.env : environmentOfProvider(read, process.env),
         provider: isDefault ? undefined : name || undefined,
-        log: (line) => this.engine.log(line),
+        log: (line) => void this.engine.log(line),
       },
     );
   }
 
   /** @returns what is wrong with the inputs */
   check(urn: string, news: Properties): Promise<string[]> {
-    return respond(() => {
+    return respond(async () => {
       const resource = resourceOf(urn);
       // A wrong setting is reported before anything is sent.
       if (resource.hasConnectionUrl) this.#started.options.databaseHost();
-      return resource.check(plain(news), unknownNames(news), this.#started, urn);
+      const wrong = resource.check(plain(news), unknownNames(news), this.#started, urn);
+      // Its other commands read, and so adopt, the database first.
+      const isAdopted = this.#imported.has(urn) || reveal(news["initialRotation"]) === false;
+      // Shown before the command asks for a confirmation.
+      if (urn === statelessUrn && !isAdopted && wrong.length === 0) await this.engine.warn(statelessWarning, urn);
+      return wrong;
     });
   }
 
   diff(urn: string, id: string, olds: Properties, news: Properties): Promise<{ changes: boolean; replaces: string[] }> {
-    return respond(() => {
+    return respond(async () => {
       const resource = resourceOf(urn);
       const found = resource.diff(id, plain(olds), plain(news), unknownNames(news), () => this.#started);
-      if (found.notice) this.engine.log(found.notice, urn);
+      if (found.notice) await this.engine.log(this.#imported.has(urn) ? importNotice : found.notice, urn);
       const changes = found.changes || isUrlOutdated(resource, reveal(olds) as Properties, plain(news), this.#started);
       return { changes, replaces: [...(found.replaces ?? [])] };
     });
@@ -244,8 +261,8 @@ export class PluginService {
   ) {
     const limit = timeoutSeconds > 0 ? timeoutSeconds * 1000 : Infinity;
     const { id, outputs: all, notice, warning, unconfirmed, failed } = await callTimeout.run(limit, act);
-    if (notice) this.engine.log(notice, urn);
-    if (warning) this.engine.log(warning, urn, "warning");
+    if (notice) void this.engine.log(notice, urn);
+    if (warning) void this.engine.warn(warning, urn);
     const applied = withConnectionUrl(resource, all, plain(inputs), this.#started);
     // The dynamic provider's text stays, so that a moved stack can move back.
     const outputs = marked(resource, { ...applied, __provider: reveal(__provider) }, inputs);

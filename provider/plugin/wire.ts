@@ -26,14 +26,17 @@ const logTimeoutMs = 5_000;
 export async function servePlugin(engineAddress: string): Promise<{ port: number; close: () => void }> {
   const watch = new EngineWatch(engineAddress);
   const engine = new EngineClient(engineAddress, grpc.credentials.createInsecure());
+  const show = (severity: LogSeverity, line: string, urn = ""): Promise<void> => {
+    const request = new LogRequest().setSeverity(severity).setMessage(line).setUrn(urn);
+    return new Promise((resolve) => {
+      // The line is only information: a failure changes nothing.
+      engine.log(request, new grpc.Metadata(), { deadline: Date.now() + logTimeoutMs }, () => resolve());
+    });
+  };
   const service = new PluginService({
     requireEngine: (facts) => watch.requireEngine(facts),
-    log(line, urn = "", severity) {
-      const level = severity === "warning" ? LogSeverity.WARNING : LogSeverity.INFO;
-      const request = new LogRequest().setSeverity(level).setMessage(line).setUrn(urn);
-      // The line is only information: a failure changes nothing.
-      engine.log(request, new grpc.Metadata(), { deadline: Date.now() + logTimeoutMs }, () => undefined);
-    },
+    log: (line, urn) => show(LogSeverity.INFO, line, urn),
+    warn: (line, urn) => show(LogSeverity.WARNING, line, urn),
   });
   const server = new grpc.Server(unlimited);
   server.addService(ResourceProviderService, callsOf(service));

@@ -21,8 +21,12 @@ export class Plugin extends PluginService {
     const said: string[] = [];
     const killed = { gone: false };
     super({
-      log: (line, urn = "", severity) =>
-        void said.push(`${urn.split("::").at(-1)}: ${severity ? `${severity}: ` : ""}${line}`),
+      async log(line, urn = "") {
+        said.push(`${urn.split("::").at(-1)}: ${line}`);
+      },
+      async warn(line, urn) {
+        said.push(`${urn.split("::").at(-1)}: warning: ${line}`);
+      },
       async requireEngine(facts: RequestFacts) {
         if (killed.gone) throw new NotSentError(facts, "it has ended", "Run again.", undefined, "REKEY_ENGINE_GONE");
       },

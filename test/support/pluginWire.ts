@@ -1,6 +1,6 @@
 import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData, type ServiceError } from "@grpc/grpc-js";
 import { EngineService } from "@pulumi/pulumi/proto/engine_grpc_pb";
-import { type LogRequest } from "@pulumi/pulumi/proto/engine_pb";
+import { type LogRequest, type LogSeverity } from "@pulumi/pulumi/proto/engine_pb";
 import { ResourceProviderService } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { ResourceMonitorService } from "@pulumi/pulumi/proto/resource_grpc_pb";
@@ -17,7 +17,7 @@ import { fromStruct, type Properties, toStruct } from "./wire";
 
 /** The engine as a plugin sees it: it records lines for the user, and creates what a component registers. */
 export class FakeEngine {
-  readonly said: { urn: string; line: string }[] = [];
+  readonly said: { urn: string; line: string; severity: LogSeverity }[] = [];
   readonly registered: RegisterResourceRequest[] = [];
   readonly registeredOutputs: Properties[] = [];
   /** The outputs of resources of the program, by their URNs. */
@@ -33,7 +33,7 @@ export class FakeEngine {
     const engine = new FakeEngine();
     engine.#server.addService(EngineService, {
       log: responding((request: LogRequest) => {
-        engine.said.push({ urn: request.getUrn(), line: request.getMessage() });
+        engine.said.push({ urn: request.getUrn(), line: request.getMessage(), severity: request.getSeverity() });
         return new Empty();
       }),
     });

@@ -124,6 +124,15 @@ describe("plugin service", () => {
     assert.equal(platform.resetCount, 1);
   });
 
+  it("announces no reset for the trigger of a program that imports", async () => {
+    const { outputs } = await plugin.read(urn, id, {}, {});
+    await plugin.diff(urn, id, outputs, rotation({ version: 1 }));
+    assert.match(plugin.said.join(), /^it: The database was imported in this run: .*no password is reset\.$/);
+    const later = Plugin.for(platform);
+    await later.diff(urn, id, outputs, rotation({ version: 1 }));
+    assert.match(later.said.join(), /^it: The password .* will be reset: version or triggers have changed\.$/);
+  });
+
   it("refuses to import a reset of counters", async () => {
     await assert.rejects(plugin.read(counters, "orders", {}, {}), /nothing to import.*REKEY_IMPORT_UNSUPPORTED/s);
     assert.equal(sent(), 0);
@@ -212,6 +221,28 @@ describe("plugin service", () => {
       /Remove one of them\. If both have reset it, .* is stale: set a new version on the one that stays\. Nothing was sent\./,
     );
     assert.equal(platform.resetCount, 2);
+  });
+
+  it("warns of a stateless create, which keeps the new password nowhere, before anything is sent", async () => {
+    // The URN of `pulumi do --stateless`, which has no stack.
+    const stateless = "urn:pulumi:dev::default::rekey:index:PasswordRotation::PasswordRotation";
+    const cases = [
+      { of: stateless, inputs: rotation(), warned: true },
+      { of: stateless, inputs: rotation({ initialRotation: false }), warned: false },
+      { of: stateless, inputs: { databaseId: 7 }, warned: false },
+      { of: stateless.replace("::default::", "::program::"), inputs: rotation(), warned: false },
+      { of: `${stateless}2`, inputs: rotation(), warned: false },
+    ];
+    for (const { of, inputs, warned } of cases) {
+      const fresh = Plugin.for(platform);
+      await fresh.check(of, inputs);
+      assert.equal(fresh.said.length, warned ? 1 : 0, JSON.stringify({ of, inputs }));
+      if (warned) assert.match(fresh.said.join(), /^PasswordRotation: warning: `pulumi do --stateless` saves nothing/);
+    }
+    await plugin.read(stateless, id, {}, {});
+    await plugin.check(stateless, rotation({ version: 2 }));
+    assert.deepEqual(plugin.said, [], "a patch adopts the database");
+    assert.equal(sent(), 0);
   });
 
   it("checks inputs, and accepts those that are unknown", async () => {

@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { type ServiceError, status } from "@grpc/grpc-js";
+import { LogSeverity } from "@pulumi/pulumi/proto/engine_pb";
 import { PluginAttach } from "@pulumi/pulumi/proto/plugin_pb";
 import { ResourceProviderService as calls } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
@@ -118,6 +119,13 @@ describe("plugin over gRPC", () => {
     await until(() => engine.said.length > 0);
     assert.equal(engine.said[0]?.urn, urn);
     assert.match(engine.said[0]?.line ?? "", /is due for a reset/);
+  });
+
+  it("shows the warning of a check before it responds", async () => {
+    const stateless = "urn:pulumi:dev::default::rekey:index:PasswordRotation::PasswordRotation";
+    const request = new messages.CheckRequest().setUrn(stateless).setNews(toStruct({ databaseId: id }));
+    await plugin.call(calls.check, request);
+    assert.deepEqual([engine.said[0]?.urn, engine.said[0]?.severity], [stateless, LogSeverity.WARNING]);
   });
 
   it("sends nothing once the engine is gone", async () => {
