@@ -96,6 +96,44 @@ new PasswordRotation("second", { databaseId: "db-2" }, { provider: second });`);
     assert.equal(platform.resetCount, 1);
   });
 
+  it("refuses a duplicate of a targeted run in the next full run, and says what to do", async () => {
+    const both = ["a", "b"].map((name) => `new PasswordRotation("${name}", { databaseId: "db-2", version: 1 });`);
+    const { platform, project, stack } = await open(native(both[0] ?? ""));
+    await succeeds(stack.up());
+    project.rewrite(native(both.join("\n")));
+    const target = `urn:pulumi:dev::program::rekey:index:PasswordRotation::b`;
+    const command = ["up", "--yes", "--skip-preview", "--stack", "dev", "--target", target];
+    const { code, printed } = await runEngine(engine, command, project.directory);
+    assert.deepEqual([code, platform.resetCount], [0, 2], printed);
+    await fails(
+      stack.preview(),
+      /Remove one of them\. If both have reset it, .*set a new version on the one that stays/,
+    );
+    project.rewrite(native((both[0] ?? "").replace("version: 1", "version: 2")));
+    const preview = await succeeds(stack.preview());
+    assert.match(preview.printed, /The password of database "db-2" will be reset: version or triggers have changed\./);
+    await succeeds(stack.up());
+    assert.equal(platform.resetCount, 3);
+  });
+
+  const helpOfDo = spawnSync("pulumi", ["do", "--help"], { encoding: "utf8" });
+  const hasDo = helpOfDo.stdout.includes("--stateless");
+  (hasDo ? it : it.skip)(`warns of a stateless create${hasDo ? "" : " (skipped: no `pulumi do`)"}`, async () => {
+    const { platform, project } = await open(native(""));
+    const type = ["--package", "./plugin/pulumi-resource-rekey", "rekey:index:PasswordRotation"];
+    const create = ["do", "--stateless", ...type, "create", "--input:database-id", "db-2"];
+    const environment = environmentOf(platform);
+    for (const { last, sent } of [
+      { last: "--dry-run", sent: 0 },
+      { last: "--yes", sent: 1 },
+    ]) {
+      const { code, printed } = await runEngine(engine, [...create, last], project.directory, environment);
+      assert.equal(code, 0, printed);
+      assert.match(printed, /warning: `pulumi do --stateless` saves nothing: .*\n[^]*to create/);
+      assert.equal(platform.resetCount, sent);
+    }
+  });
+
   const host = "pulumi-language-yaml";
   const found = spawnSync("sh", ["-c", `command -v ${host}`]).status === 0;
   (found ? it : it.skip)(`serves a YAML program${found ? "" : ` (skipped: no ${host} on PATH)`}`, async () => {
