@@ -67,6 +67,7 @@ function adapter(resource: Resource): Required<dynamic.ResourceProvider<Properti
       respond(() => {
         const found = resource.diff(id, olds, withoutProvider(news), unknownNames(news), requireSession);
         if (found.notice) console.error(found.notice);
+        if (found.warning) console.error(`warning: ${found.warning}`);
         return { changes: found.changes, replaces: [...(found.replaces ?? [])] };
       }),
     create: (inputs) =>

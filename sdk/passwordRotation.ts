@@ -92,6 +92,8 @@ export class PasswordRotation extends DynamicResource {
   declare readonly appliedTrigger: pulumi.Output<string | undefined>;
   /** Mark of the trigger whose reset was not confirmed, until one is. Secret. */
   declare readonly attemptedTrigger: pulumi.Output<string | undefined>;
+  /** Mark of the platform's address and user name at the last reset or the adoption. Secret. */
+  declare readonly account: pulumi.Output<string | undefined>;
   /** Number of unconfirmed resets in a row; undefined if the last one was confirmed. */
   declare readonly unconfirmedResets: pulumi.Output<number | undefined>;
   /** The next `up` after this time resets the password because of `rotateEvery` (ISO 8601, UTC). */

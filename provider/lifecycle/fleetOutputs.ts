@@ -63,7 +63,7 @@ export function credentialsOf(
   secrets: readonly FleetDatabaseSecrets[],
 ): Record<string, FleetCredentials> {
   const nameOf = new Map(names.map(({ name, databaseId }) => [databaseId, name]));
-  const entries = secrets.map(({ databaseId, appliedTrigger, attemptedTrigger, ...credentials }) => {
+  const entries = secrets.map(({ databaseId, appliedTrigger, attemptedTrigger, account, ...credentials }) => {
     return [nameOf.get(databaseId) ?? databaseId, credentials] as const;
   });
   return Object.fromEntries(entries);

@@ -6,6 +6,7 @@ import {
   type RotationReason,
   type DesiredRotation,
 } from "../rotation/planRotation";
+import { isOtherAccount } from "../rotation/account";
 import { canonicalTrigger, compareTrigger, isNoTrigger, markTrigger } from "../rotation/trigger";
 import { checkConnection, type Connection, withoutConnection } from "./connection";
 import {
@@ -49,10 +50,12 @@ export function diff(saved: PasswordRotationOutputs, inputs: PasswordRotationInp
   const isReplaced = saved.databaseId !== inputs.databaseId;
   const plan = planRotation(isReplaced ? undefined : saved, inputs, session.options.now());
   const notice = noticeOf(plan, inputs, session.options.now());
+  const isStale = plan.do === "keep" && isOtherAccount(saved.account, session.options.account);
   return {
     changes: plan.do !== "keep",
     ...(isReplaced && { replaces: ["databaseId"] }),
     ...(notice !== undefined && { notice }),
+    ...(isStale && { warning: otherAccountWarning(inputs.databaseId) }),
   };
 }
 
@@ -76,7 +79,7 @@ export async function carryOut(
     case "refuse":
       throw new RefusedError(plan.code, inputs.databaseId, plan.why);
     case "adopt":
-      return { outputs: adopted(inputs, session.options.now()) };
+      return { outputs: adopted(inputs, session) };
     case "keep":
       // Only a saved resource is ever kept.
       return { outputs: saved as PasswordRotationOutputs };
@@ -113,6 +116,7 @@ async function reset(
       rotationCount: (saved?.rotationCount ?? 0) + 1,
       rotationReason,
       appliedTrigger: appliedMark(saved, inputs),
+      ...accountOf(session),
     };
     return problems.length === 0 ? { outputs } : { outputs, notice: problemsNotice(databaseId, problems) };
   } catch (error) {
@@ -142,14 +146,20 @@ export class InternalError extends RekeyError {
   }
 }
 
-function adopted(inputs: PasswordRotationInputs, now: Date): PasswordRotationOutputs {
+function adopted(inputs: PasswordRotationInputs, session: Session): PasswordRotationOutputs {
   return {
     databaseId: inputs.databaseId,
     outcome: "adopted",
-    adoptedAt: now.toISOString(),
+    adoptedAt: session.options.now().toISOString(),
     rotationCount: 0,
     appliedTrigger: markTrigger(inputs),
+    ...accountOf(session),
   };
+}
+
+function accountOf(session: Session): Pick<PasswordRotationOutputs, "account"> {
+  const account = session.options.account();
+  return account === undefined ? {} : { account };
 }
 
 /** It is unknown whether the reset was applied: the former outputs are kept, with `outcome: "unknown"`. */
@@ -209,6 +219,11 @@ function noticeOf(
     case "unconfirmed":
       return `${password} will be reset once more: the last reset was not confirmed, so its credentials are unknown.`;
   }
+}
+
+/** The address and the user name are not shown: a setting may hold a secret, by mistake. */
+function otherAccountWarning(databaseId: string): string {
+  return `Database ${JSON.stringify(databaseId)} was last reset or adopted with another baseUrl or username, and is not reset now. If they belong to another account, the saved credentials are not those of this database: set a new version, which resets its password.`;
 }
 
 function problemsNotice(databaseId: string, problems: readonly string[]): string {

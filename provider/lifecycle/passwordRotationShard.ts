@@ -16,7 +16,7 @@ import {
 import { type FleetSession } from "./session";
 import { type Session } from "./session";
 import { carryOut, InternalError, type PasswordRotationInputs } from "./passwordRotation";
-import { closeShard, openShard, shardNotice } from "./shardState";
+import { closeShard, openShard, shardNotice, shardWarning } from "./shardState";
 
 /** An id alone if nothing else is set: an engine takes much longer to pass on a thousand objects. */
 export type ShardDatabase = string | FleetDatabase;
@@ -100,7 +100,8 @@ export function diff(
     planned.some(({ state }) => state?.problem !== undefined) ||
     [...states.keys()].some((id) => !members.has(id));
   const notice = shardNotice(planned, inputs, session);
-  return { changes, ...(notice !== undefined && { notice }) };
+  const warning = shardWarning(planned, inputs, session);
+  return { changes, ...(notice !== undefined && { notice }), ...(warning !== undefined && { warning }) };
 }
 
 /**

@@ -23,6 +23,8 @@ export interface Difference {
   readonly replaces?: readonly string[];
   /** One line for the run's diagnostics that explains the reason. */
   readonly notice?: string;
+  /** What may be wrong with the saved outputs. */
+  readonly warning?: string;
 }
 
 /** An input that cannot be used. */
@@ -42,6 +44,8 @@ export interface PasswordRotationOutputs extends RotationState, Credentials {
   readonly problems?: readonly string[];
   readonly rotationCount: number;
   readonly rotationReason?: RotationReason;
+  /** Mark of the account of the last confirmed reset or the adoption. */
+  readonly account?: string;
 }
 
 /** Outputs that are always secret. */
@@ -52,6 +56,7 @@ export const secretPasswordRotationOutputs = [
   "otherFields",
   "appliedTrigger",
   "attemptedTrigger",
+  "account",
 ] as const satisfies readonly (keyof PasswordRotationOutputs)[];
 
 /** The names of all outputs. */

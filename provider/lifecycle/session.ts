@@ -3,6 +3,7 @@ import { RefusedError } from "../api/errors";
 import { type PlatformClient } from "../api/platformClient";
 import { type RequesterOptions } from "../api/requester";
 import { type RequestQueue } from "../api/requestQueue";
+import { markAccount } from "../rotation/account";
 import { type Settings } from "../settings";
 import { type FoundSetting } from "../settingSources";
 import { type Applied, type PasswordRotationOutputs } from "./resource";
@@ -16,6 +17,8 @@ export interface SessionOptions {
   readonly maxResets: () => number | undefined;
   /** @throws SettingsError if rekey:databaseHost cannot be used */
   readonly databaseHost: () => FoundSetting | undefined;
+  /** The mark of the account; undefined if its settings are missing or cannot be used. */
+  readonly account: () => string | undefined;
   readonly now: () => Date;
   readonly timer: Timer;
   /** Shows the user a line during the run. */
@@ -208,6 +211,13 @@ export function sessionFromSettings(
     databaseHost() {
       const all = getSettings();
       return all.get("databaseHost") === undefined ? undefined : all.find("databaseHost");
+    },
+    account() {
+      try {
+        return markAccount(getSettings().require("baseUrl"), getSettings().require("username"));
+      } catch {
+        return undefined;
+      }
     },
     now: () => new Date(),
     timer: { now: () => performance.now(), sleep },

@@ -1,6 +1,7 @@
 import { StateError } from "../api/errors";
 import { engineCommands } from "../engineCommands";
 import { isObject } from "../records/fields";
+import { isOtherAccount } from "../rotation/account";
 import { overdueNotice } from "../rotation/planRotation";
 import {
   type FleetDatabaseSecrets,
@@ -72,9 +73,10 @@ const named = 5;
 /** Which databases of a shard a planned change is about, one line for each reason, and the resets in its fleet so far. */
 export function shardNotice(
   planned: readonly PlannedDatabase[],
-  { fleet, shard, rotateEvery }: Pick<PasswordRotationShardInputs, "fleet" | "shard" | "rotateEvery">,
+  inputs: PasswordRotationShardInputs,
   session: Session,
 ): string | undefined {
+  const { fleet, shard, rotateEvery } = inputs;
   const resets = planned.filter(({ plan }) => plan.do === "reset").length;
   const inFleet = session.countPlanned(fleet, shard, resets);
   const groups = new Map<string, PlannedDatabase[]>();
@@ -83,7 +85,7 @@ export function shardNotice(
     if (what !== undefined) groups.set(what, [...(groups.get(what) ?? []), one]);
   }
   if (groups.size === 0) return undefined;
-  const of = `PasswordRotationFleet ${JSON.stringify(fleetName(fleet))}, shard ${shard}, ${planned.length} in all`;
+  const of = shardName(planned, inputs);
   const lines = [...groups].map(([what, group]) => {
     const ids = group.map(({ desired }) => desired.databaseId);
     const plans = group.map(({ plan }) => plan);
@@ -91,6 +93,24 @@ export function shardNotice(
   });
   const soFar = inFleet > resets ? ` So far, ${inFleet} databases of the fleet are to be reset.` : "";
   return lines.join("\n") + (resets > 0 ? soFar : "");
+}
+
+/** The warning for databases whose saved state is of another account. */
+export function shardWarning(
+  planned: readonly PlannedDatabase[],
+  inputs: PasswordRotationShardInputs,
+  session: Session,
+): string | undefined {
+  const stale = planned.filter(
+    ({ plan, state }) => plan.do === "keep" && isOtherAccount(state?.account, session.options.account),
+  );
+  if (stale.length === 0) return undefined;
+  const ids = stale.map(({ desired }) => desired.databaseId);
+  return `${shardName(planned, inputs)}: ${ids.length} were last reset or adopted with another baseUrl or username, and are not reset now: ${listed(ids)}. If they belong to another account, the saved credentials are not those of these databases: set a new version, which resets their passwords.`;
+}
+
+function shardName({ length }: readonly PlannedDatabase[], { fleet, shard }: PasswordRotationShardInputs): string {
+  return `PasswordRotationFleet ${JSON.stringify(fleetName(fleet))}, shard ${shard}, ${length} in all`;
 }
 
 function whatIsPlanned(plan: PlannedDatabase["plan"], rotateEvery: unknown): string | undefined {

@@ -155,6 +155,7 @@ export class PluginService {
       const resource = resourceOf(urn);
       const found = resource.diff(id, plain(olds), plain(news), unknownNames(news), () => this.#started);
       if (found.notice) await this.engine.log(this.#imported.has(urn) ? importNotice : found.notice, urn);
+      if (found.warning) await this.engine.warn(found.warning, urn);
       const changes = found.changes || isUrlOutdated(resource, reveal(olds) as Properties, plain(news), this.#started);
       return { changes, replaces: [...(found.replaces ?? [])] };
     });

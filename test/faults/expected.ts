@@ -109,10 +109,10 @@ function holdDone(phase: Phase, result: Result, expected: Expected): void {
   if (phase === "create" || phase === "update") {
     assert.equal(plain.outcome, "reset");
     assert.equal(plain.rotationCount, phase === "create" ? 1 : 4);
-    const secrets = ["appliedTrigger", "connectionUrl", "otherFields", "password", "readOnlyRestToken", "restToken"];
+    const secrets = "account appliedTrigger connectionUrl otherFields password readOnlyRestToken restToken";
     assert.deepEqual(
       secretNames(outs),
-      secrets.filter((name) => name in plain),
+      secrets.split(" ").filter((name) => name in plain),
     );
     const problems = plain.problems as string[];
     if (expected.kind === "succeeds") assert.deepEqual(problems, []);

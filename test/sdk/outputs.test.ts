@@ -24,6 +24,7 @@ const rotated = {
   outcome: "reset",
   appliedTrigger: "1:a:b",
   attemptedTrigger: "1:c:d",
+  account: "1:a",
   unconfirmedResets: 1,
 };
 const reset = {

@@ -35,7 +35,7 @@ const resources = [
     make: (name: string, options?: Options) => new PasswordRotation(name, { databaseId: name }, options),
     isInstance: PasswordRotation.isInstance,
     inputs: ["__provider", "databaseId", "owner"],
-    secrets: "appliedTrigger attemptedTrigger otherFields password readOnlyRestToken restToken".split(" "),
+    secrets: "account appliedTrigger attemptedTrigger otherFields password readOnlyRestToken restToken".split(" "),
   },
   {
     type: "FlowControlReset",

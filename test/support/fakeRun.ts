@@ -31,6 +31,8 @@ export class FakeRun {
   readonly said: string[] = [];
   time = new Date("2026-11-21T12:00:00.000Z");
   maxResets: number | undefined;
+  /** The mark of the account; undefined if the settings are not known. */
+  account: string | undefined;
   /** Credentials that were tried, in order. */
   readonly probes: ProbeRequest[] = [];
   /** Milliseconds that were waited, one entry for each wait; nothing really waits. */
@@ -83,6 +85,7 @@ export class FakeRun {
       },
       maxResets: () => this.maxResets,
       databaseHost: () => undefined,
+      account: () => this.account,
       now: () => this.time,
       timer: {
         now: () => this.elapsedMs,

@@ -37,6 +37,7 @@ export function freshHost(
     },
     maxResets: () => undefined,
     databaseHost: () => undefined,
+    account: () => undefined,
     now: () => new Date(),
     timer: { now: Date.now, sleep: unused },
     log: say,

@@ -44,6 +44,8 @@ const random: readonly (readonly [RegExp, string])[] = [
   [/:[0-9a-f]{32}@127\.0\.0\.1:\d+/g, ":credential@127.0.0.1:1"],
   // Passwords and tokens; neither the salts of triggers nor the marks of secrets.
   [/(?<![0-9a-f:])(?!4dabf18193072939|1b47061264138c4a)[0-9a-f]{32}(?![0-9a-f])/g, "credential"],
+  // The marks of accounts, which contain the platform's port.
+  [/(?<=")1:[\w-]{8}(?=\\?")/g, "1:00000000"],
   // The ids of providers; not the mark of unknown values.
   [/(?!04da6b54-)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "00000000-0000-4000-8000-000000000000"],
   [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z/g, "2026-01-01T00:00:00.000Z"],

@@ -6,7 +6,7 @@ import { expectKind } from "../../support/results";
 import { type Properties, revealed, secretNames, unknown } from "../../support/wire";
 
 const id = "db-quickstart";
-const secrets = ["appliedTrigger", "otherFields", "password", "readOnlyRestToken", "restToken"];
+const secrets = ["account", "appliedTrigger", "otherFields", "password", "readOnlyRestToken", "restToken"];
 const [v1, v2] = [rotation(id, { version: "1" }), rotation(id, { version: "2" })];
 
 describe("provider host", () => {
@@ -64,6 +64,15 @@ describe("provider host", () => {
     }
     assert.deepEqual(await host.diff(id, outs, rotation("another")), { changes: "some", replaces: ["databaseId"] });
     assert.equal(platform.requests.length, before);
+  });
+
+  it("warns of a saved state of another account, and sends nothing", async () => {
+    const outs = revealed(await create(v1));
+    host.stop();
+    host = await Host.start({ config: { ...configurationFor(platform), "rekey:username": "other@example.com" } });
+    assert.deepEqual(await host.diff(id, outs, v1), { changes: "none", replaces: [] });
+    assert.match(host.stderr, /^warning: Database "db-quickstart" was last reset .* another baseUrl or username/m);
+    assert.equal(platform.requests.length, 1);
   });
 
   it("checks, reads and deletes without a request", async () => {

@@ -80,6 +80,42 @@ describe("lifecycle: PasswordRotation", () => {
     assert.deepEqual(diffOf(saved, v2), { changes: true, notice });
   });
 
+  it("warns that the saved state is of another account, until the next reset, and resets nothing", async () => {
+    fake.account = "1:first";
+    for (const inputs of [v1, { ...v1, initialRotation: false }]) {
+      const saved = await up(inputs);
+      const sent = fake.resets.length;
+      assert.equal(saved.account, "1:first");
+      assert.deepEqual(diffOf(saved, inputs), { changes: false });
+      fake.account = "1:second";
+      const { warning, ...found } = diffOf(saved, inputs);
+      assert.deepEqual(found, { changes: false });
+      assert.match(
+        warning ?? "",
+        /^Database "db" was last reset or adopted with another baseUrl or username.* new version/,
+      );
+      assert.equal(diffOf(saved, v2).warning, undefined, "it is reset with the new account");
+      assert.deepEqual(await up(inputs, saved), saved);
+      assert.equal(fake.resets.length, sent);
+      const reset = await up(v2, saved);
+      assert.equal(reset.account, "1:second");
+      assert.equal(diffOf(reset, v2).warning, undefined);
+      fake.account = "1:first";
+      assert.equal(diffOf(saved, inputs).warning, undefined, "it was moved back");
+    }
+  });
+
+  it("does not warn if the account of the state or of the run is not known", async () => {
+    const unmarked = await up(v1);
+    assert.equal(unmarked.account, undefined);
+    fake.account = "1:first";
+    const marked = await up(v1);
+    assert.deepEqual(diffOf(unmarked, v1), { changes: false });
+    assert.deepEqual(diffOf({ ...marked, account: "2:of a newer version" }, v1), { changes: false });
+    fake.account = undefined;
+    assert.deepEqual(diffOf(marked, v1), { changes: false });
+  });
+
   it("succeeds with the fields that it could read, and names the others", async () => {
     fake.answer = () => ({
       record: { port: 1 },
@@ -99,7 +135,7 @@ describe("lifecycle: PasswordRotation", () => {
 
   it("has these deciding inputs and secret outputs", () => {
     assert.deepEqual([...decidingInputs].sort(), ["databaseId", "rotateEvery", "triggers", "version"]);
-    const secrets = "appliedTrigger attemptedTrigger otherFields password readOnlyRestToken restToken";
+    const secrets = "account appliedTrigger attemptedTrigger otherFields password readOnlyRestToken restToken";
     assert.equal([...secretOutputs].sort().join(" "), secrets);
   });
 

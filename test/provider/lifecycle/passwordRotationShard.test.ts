@@ -96,6 +96,25 @@ describe("lifecycle: PasswordRotationShard", () => {
     ]);
   });
 
+  it("warns of the databases whose saved state is of another account", async () => {
+    fake.account = "1:first";
+    const inputs = inputsFor("abc", { version: 1 });
+    const saved = await up(inputs);
+    fake.account = "1:second";
+    const one = inputsFor("", { version: 1, databases: ["a", "b", { databaseId: "c", version: 2 }] });
+    const { changes, warning } = diffOf(saved, one);
+    assert.equal(changes, true);
+    const of = 'PasswordRotationFleet "caches", shard 07, 3 in all';
+    const start = `${of}: 2 were last reset or adopted with another baseUrl or username, and are not reset now: "a", "b".`;
+    assert.ok(warning?.startsWith(start), warning);
+    const next = await up(one, saved);
+    const accounts = Object.fromEntries([...openShard(next)].map(([id, { account }]) => [id, account]));
+    assert.deepEqual(accounts, { a: "1:first", b: "1:first", c: "1:second" });
+    assert.ok(!JSON.stringify(next.rotations).includes("1:"), "the marks are among the secrets");
+    fake.account = "1:first";
+    assert.deepEqual(diffOf(saved, inputs), { changes: false });
+  });
+
   it("counts the databases of all shards so far that are to be reset, each shard once", async () => {
     const shards = [
       { shard: "03", ids: "abc" },

@@ -3,6 +3,7 @@ import { mock } from "node:test";
 import { RefusedError } from "../../../provider/api/errors";
 import { apply } from "../../../provider/lifecycle/passwordRotation";
 import { sessionFromSettings } from "../../../provider/lifecycle/session";
+import { markAccount } from "../../../provider/rotation/account";
 import { FakeRun, notSent, rejected, unconfirmed } from "../../support/fakeRun";
 
 const v1 = { databaseId: "db", version: 1 };
@@ -109,6 +110,16 @@ describe("lifecycle: a session from settings", () => {
     const { databaseHost } = sessionFromSettings(() => "db.example.com", undefined).options;
     assert.deepEqual(databaseHost(), { value: "db.example.com", source: "configuration" });
     assert.throws(sessionFromSettings(() => "a b", undefined).options.databaseHost, /rekey:databaseHost must be/);
+  });
+
+  it("has the mark of the account, if its settings can be used", () => {
+    const accountOf = (settings: Record<string, string>) =>
+      sessionFromSettings((key) => settings[key], undefined, { environment: {} }).options.account();
+    const settings = { "rekey:baseUrl": "https://Api.example.com/", "rekey:username": "you" };
+    assert.equal(accountOf(settings), markAccount("https://api.example.com", "you"));
+    assert.equal(accountOf({ ...settings, "rekey:password": "p" }), accountOf(settings));
+    assert.equal(accountOf({ ...settings, "rekey:baseUrl": "no URL" }), undefined);
+    assert.equal(accountOf({}), undefined);
   });
 
   it("has the time of the machine, and logs to standard error", () => {

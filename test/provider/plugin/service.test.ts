@@ -7,7 +7,15 @@ import { type Properties, revealed, secret, secretNames, unknown } from "../../s
 const id = "db-quickstart";
 const urn = urnOf("PasswordRotation");
 const counters = urnOf("FlowControlReset");
-const secrets = ["appliedTrigger", "connectionUrl", "otherFields", "password", "readOnlyRestToken", "restToken"];
+const secrets = [
+  "account",
+  "appliedTrigger",
+  "connectionUrl",
+  "otherFields",
+  "password",
+  "readOnlyRestToken",
+  "restToken",
+];
 const rotation = (more: Properties = {}): Properties => ({ databaseId: id, ...more });
 
 describe("plugin service", () => {
@@ -103,7 +111,7 @@ describe("plugin service", () => {
     assert.equal(same, id);
     assert.deepEqual(inputs, { databaseId: id, initialRotation: false });
     assert.equal(outputs.outcome, "adopted");
-    assert.deepEqual(secretNames(outputs), ["appliedTrigger"]);
+    assert.deepEqual(secretNames(outputs), ["account", "appliedTrigger"]);
     for (const program of [inputs, rotation()]) {
       assert.deepEqual(await plugin.diff(urn, id, outputs, program), { changes: false, replaces: [] });
     }
@@ -243,6 +251,27 @@ describe("plugin service", () => {
     await plugin.check(stateless, rotation({ version: 2 }));
     assert.deepEqual(plugin.said, [], "a patch adopts the database");
     assert.equal(sent(), 0);
+  });
+
+  it("warns at a resource whose saved state is of another account, and sends nothing", async () => {
+    const second = await startPlatform({ databases: [{ database_id: id }] });
+    const moved = Plugin.for(second);
+    const outputs = await create(rotation({ version: 1 }));
+    const before = sent();
+    assert.deepEqual(await moved.diff(urn, id, outputs, rotation({ version: 1 })), { changes: false, replaces: [] });
+    assert.match(
+      moved.said.join(),
+      /^it: warning: Database "db-quickstart" was last reset .* another baseUrl or username/,
+    );
+    assert.ok(!moved.said.join().includes(second.url) && !moved.said.join().includes(second.username));
+    await plugin.diff(urn, id, outputs, rotation({ version: 1 }));
+    assert.deepEqual(plugin.said, [], "it was moved back");
+    const unset = new Plugin();
+    unset.configure("", {});
+    await unset.diff(urn, id, outputs, rotation({ version: 1 }));
+    assert.deepEqual(unset.said, [], "its settings are not known");
+    assert.deepEqual([sent(), second.requests.length], [before, 0]);
+    await second.close();
   });
 
   it("checks inputs, and accepts those that are unknown", async () => {
