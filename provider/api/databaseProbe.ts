@@ -20,7 +20,7 @@ export type ProbeResult =
   | { readonly is: "accepted" }
   /** @param words the server's own, without secrets */
   | { readonly is: "refused"; readonly words: string }
-  /** It is unknown. @param why may be shown. @param advice what to do, if the reason says it */
+  /** It is unknown. @param why may be shown. @param advice what to do, if that depends on the reason */
   | { readonly is: "unknown"; readonly why: string; readonly advice?: string | undefined };
 
 export interface ProbeRequest {

@@ -39,13 +39,15 @@ export interface PasswordVerificationInputs {
   readonly withinSeconds?: number | null;
 }
 
-/** The saved state of a database. 0.1 saved neither `tried` nor `rotationCount`. */
+/** The saved state of a database. 0.1 saved only `rotatedAt`, `credential`, `former` and `formerRefused`. */
 interface SavedDatabase {
   readonly databaseId: string;
   /** Of the rotation that was verified last, or whose credential is not known. */
   readonly rotatedAt?: string | undefined;
   /** The credential that was verified last; undefined if none is known. */
   readonly credential?: Credential | undefined;
+  /** Whether a later verification failed. */
+  readonly failed?: true | undefined;
   /** Other credentials that were tried as the current one, and were not refused since; the newest first. */
   readonly tried?: readonly FormerCredential[] | undefined;
   /** Written by 0.1 instead of `tried` if no credential was known: the one that was verified before. */
@@ -62,7 +64,7 @@ interface Failure extends VerificationFailure {
   readonly target: VerificationTarget;
 }
 
-/** What came of a database. */
+/** The result for one database. */
 interface Result {
   readonly target: VerificationTarget;
   readonly saved: SavedDatabase;
@@ -89,9 +91,7 @@ export function diff(saved: PasswordVerificationOutputs, inputs: PasswordVerific
   if (saved.subject !== inputs.subject) return { changes: true, replaces: ["subject"] };
   const before = openTargets(saved);
   const targets = targetsOf(inputs);
-  const isSame = targets.length === before.size && !targets.some((target) => isDue(target, before));
-  // A failed verification must be repeated even if its rotation is the saved one again.
-  return { changes: !isSame || saved.verified !== (unverifiedIn(targets).length === 0) };
+  return { changes: targets.length !== before.size || targets.some((target) => isDue(target, before)) };
 }
 
 /** Creates if nothing is saved, else updates. Only databases that were rotated since are contacted. */
@@ -149,7 +149,7 @@ async function verifyDatabase(
   const others = (list: readonly FormerCredential[]) => list.filter((one) => !isSame(one, current));
   if (failure) {
     const tried = [current, ...others(entry ? triedIn(entry) : [])];
-    return { saved: { databaseId, ...entry, rotationCount, ...remembered(tried, forgotten) }, failure };
+    return { saved: { databaseId, ...entry, failed: true, rotationCount, ...remembered(tried, forgotten) }, failure };
   }
   const rest = others(known).filter((one) => !formers.includes(one));
   const formerRefused = forgotten ? false : formers.length > 0 || undefined;
@@ -184,10 +184,12 @@ function unverifiedIn(targets: readonly VerificationTarget[]): VerificationTarge
   return targets.filter(({ access }) => access === undefined);
 }
 
-/** Whether a database was rotated, or has another credential, since it was verified. */
+/** Whether a database was rotated, has another credential, or failed, since it was verified. */
 function isDue({ databaseId, rotatedAt, access }: VerificationTarget, before: Map<string, SavedDatabase>): boolean {
   const entry = before.get(databaseId);
-  return !entry || entry.rotatedAt !== rotatedAt || !isSame(entry.credential, access?.credential);
+  return (
+    !entry || entry.failed === true || entry.rotatedAt !== rotatedAt || !isSame(entry.credential, access?.credential)
+  );
 }
 
 function isSame(a: object | undefined, b: object | undefined): boolean {

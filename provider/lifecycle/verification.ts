@@ -107,23 +107,28 @@ async function attempt(
     const { why, advice = checkAddress } = result;
     return { reason: `the new ${what} could not be tried: ${why} ${at}`, advice };
   }
+  let accepted: FormerCredential | undefined;
   for (const former of formers) {
     const old = await queue.run(() => send(former.credential), false);
-    if (old.is === "accepted") {
-      const which = former.rotatedAt === undefined ? "" : `, the one of ${former.rotatedAt}`;
-      return { reason: `a former ${what} is still accepted${which} ${at}`, advice: checkReset };
-    }
     if (old.is === "unknown") return halfTried(`a former one could not be tried: ${old.why}`);
+    if (old.is === "accepted") {
+      accepted = former;
+      break;
+    }
   }
-  // A refused credential of the same user has shown it already.
-  if (formers.some((former) => userOf(former.credential) === userOf(credential))) return undefined;
+  // A refused credential of the same user has shown already that a wrong one is.
+  const isSameUser = (former: FormerCredential): boolean => userOf(former.credential) === userOf(credential);
+  if (!accepted && formers.some(isSameUser)) return undefined;
   const wrong = await queue.run(() => send(wrongCredential(credential)), false);
-  if (wrong.is === "refused") return undefined;
-  if (wrong.is === "unknown") return halfTried(`a wrong one could not be tried: ${wrong.why}`);
-  return {
-    reason: `the database is open to everyone: it accepts any ${what} ${at}`,
-    advice: `Set at the platform that ${isPassword ? "the user needs a password" : "the REST interface needs a token"}, and check host and port.`,
-  };
+  if (wrong.is === "accepted") {
+    const advice = `Require a ${what} at the platform, and check host and port.`;
+    return { reason: `the database is open to everyone: it accepts any ${what} ${at}`, advice };
+  }
+  if (accepted) {
+    const which = accepted.rotatedAt === undefined ? "" : `, the one of ${accepted.rotatedAt}`;
+    return { reason: `a former ${what} is still accepted${which} ${at}`, advice: checkReset };
+  }
+  return wrong.is === "refused" ? undefined : halfTried(`a wrong one could not be tried: ${wrong.why}`);
 
   function halfTried(why: string): VerificationFailure {
     return { reason: `the new ${what} is accepted, but ${why} ${at}`, advice: checkAddress };

@@ -54,7 +54,9 @@ describe("sdk: PasswordVerification", () => {
   it("passes on where the database is, and its current password", async () => {
     const { registered } = await ofRotation(single, { username: "ops" });
     const access = { host: "cache.example.com", port: 6379, tls: true, credential: { username: "ops", password: "p" } };
-    assert.deepEqual(targetsIn(registered), [{ databaseId: "db", name: "db", rotatedAt: "t1", rotationCount: 3, access }]);
+    assert.deepEqual(targetsIn(registered), [
+      { databaseId: "db", name: "db", rotatedAt: "t1", rotationCount: 3, access },
+    ]);
     assert.equal(verificationIn(registered)?.inputs["subject"], "db");
   });
 

@@ -179,12 +179,9 @@ describe("lifecycle: PasswordVerification", () => {
   describe("of a database that accepts every password", () => {
     beforeEach(() => (fake.probe = () => ({ is: "accepted" })));
 
-    it("fails without a former password, and says so", async () => {
+    it("fails without a former password", async () => {
       const message = await failure([first], undefined, 0.1);
-      assert.match(
-        message,
-        /the database is open to everyone: it accepts any password \(rediss:.*the user needs a password/s,
-      );
+      assert.match(message, /the database is open to everyone: it accepts any password \(rediss:.*Require a password/s);
       const wrong = fake.probes.filter(({ credential }) => isMadeUp(secretOf(credential)));
       assert.equal(
         new Set(wrong.map(({ credential }) => secretOf(credential))).size,
@@ -193,6 +190,13 @@ describe("lifecycle: PasswordVerification", () => {
       );
       assert.ok(wrong.length > 1);
       for (const { credential } of wrong) assert.ok(!message.includes(secretOf(credential)));
+    });
+
+    it("fails for that reason if a former password is accepted, too", async () => {
+      fake.probe = accepting("canary-password-1");
+      const saved = await up([first]);
+      fake.probe = () => ({ is: "accepted" });
+      assert.match(await failure([second], saved, 0.1), /open to everyone/);
     });
 
     it("tries a wrong password as the same user", async () => {
@@ -213,7 +217,7 @@ describe("lifecycle: PasswordVerification", () => {
       assert.match(await failure([asUser("open", second)], saved), /open to everyone/);
     });
 
-    it("says the same of REST tokens", async () => {
+    it("reports the same of REST tokens", async () => {
       const access = { ...endpoint, port: 443, credential: { restToken: "canary-password-1" } };
       const message = await failure([{ ...first, access }], undefined, 0.1);
       assert.match(message, /it accepts any REST token \(https:\/\/db\.example\.com:443\)/);
@@ -295,14 +299,18 @@ describe("lifecycle: PasswordVerification", () => {
       assert.deepEqual(tried(), ["canary-password-2", "canary-password-1"]);
     });
 
-    it("keeps the saved rotation, and verifies nothing if it is the current one again", async () => {
+    it("verifies again if the saved rotation is the current one again", async () => {
       fake.probe = accepting("canary-password-1");
       const saved = await up([first]);
       const { outputs } = await fails([second], saved);
       tried();
       assert.deepEqual(diff(outputs, inputs([first])), { changes: true });
+      fake.probe = accepting("canary-password-1", "canary-password-2");
+      assert.match(await failure([first], outputs), /former password is still accepted, the one of t2/);
+      tried();
+      fake.probe = accepting("canary-password-1");
       const back = await up([first], outputs);
-      assert.deepEqual([back.verified, back.verifiedAt, tried()], [true, saved.verifiedAt, []]);
+      assert.deepEqual([back.verified, tried()], [true, ["canary-password-1", "canary-password-2"]]);
       assert.deepEqual(diff(back, inputs([first])), { changes: false });
     });
 
