@@ -102,6 +102,29 @@ describe("sdk: PasswordVerification", () => {
     await assert.rejects((fleet.connectionUrls as unknown as { promise(): Promise<unknown> }).promise(), rejected);
   });
 
+  for (const { verified, preview, warnings } of [
+    { verified: false, preview: false, warnings: 1 },
+    { verified: false, preview: true, warnings: 0 },
+    { verified: true, preview: false, warnings: 0 },
+  ]) {
+    it(`warns ${warnings} times if verified is ${verified} in ${preview ? "a preview" : "an up"}`, async () => {
+      await startMocks({ preview, outputs: (type) => (type.endsWith("Verification") ? { verified } : {}) });
+      const rotation = new PasswordRotation("sessions", { databaseId: "db" });
+      // Without an engine, Pulumi prints what it logs.
+      const { warn } = console;
+      const printed: string[] = [];
+      console.warn = (line: string) => void printed.push(line);
+      try {
+        const verification = new PasswordVerification("sessions", { rotation });
+        await valueOf(verification.verified);
+        await new Promise((resolve) => setImmediate(resolve));
+      } finally {
+        console.warn = warn;
+      }
+      assert.equal(printed.filter((line) => /no current credential is known: "db"/.test(line)).length, warnings);
+    });
+  }
+
   it("refuses to be made without a rotation or a fleet", async () => {
     await startMocks();
     const none = {} as ConstructorParameters<typeof PasswordVerification>[1];
