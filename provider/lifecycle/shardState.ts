@@ -70,7 +70,7 @@ export function byId<T extends { readonly databaseId: string }>(list: unknown, o
 /** Databases that are named for one reason; the others are counted. */
 const named = 5;
 
-/** Which databases of a shard a planned change is about, one line for each reason, and the resets in its fleet so far. */
+/** Which databases of a shard a planned change is about, one line for each reason, and the fleet's resets so far. */
 export function shardNotice(
   planned: readonly PlannedDatabase[],
   inputs: PasswordRotationShardInputs,
@@ -106,7 +106,7 @@ export function shardWarning(
   );
   if (stale.length === 0) return undefined;
   const ids = stale.map(({ desired }) => desired.databaseId);
-  return `${shardName(planned, inputs)}: ${ids.length} were last reset or adopted with another baseUrl or username, and are not reset now: ${listed(ids)}. If they belong to another account, the saved credentials are not those of these databases: set a new version, which resets their passwords.`;
+  return `${shardName(planned, inputs)}: ${ids.length} last reset or adopted with another baseUrl or username, and not reset now: ${listed(ids)}. If they belong to another account, the saved credentials are not those of these databases: set a new version, which resets their passwords.`;
 }
 
 function shardName({ length }: readonly PlannedDatabase[], { fleet, shard }: PasswordRotationShardInputs): string {

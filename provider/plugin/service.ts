@@ -200,8 +200,9 @@ export class PluginService {
   read(urn: string, id: string, olds: Properties, inputs: Properties): Promise<Saved & { inputs: Properties }> {
     return respond(async () => {
       const resource = resourceOf(urn);
-      if (Object.keys(olds).length > 0)
+      if (Object.keys(olds).length > 0) {
         return { id, outputs: marked(resource, reveal(olds) as Properties, olds), inputs };
+      }
       if (resource.importedInputs === undefined) {
         throw new ReportedError(
           withCode(

@@ -14,7 +14,7 @@ import { environmentOf, Project } from "../support/project";
 import { runAsync } from "../support/runAsync";
 
 const native = (body: string) => `
-const { PasswordRotation, Provider } = require("pulumi-rekey");
+const { PasswordRotation, PasswordRotationFleet, Provider } = require("pulumi-rekey");
 ${body}`;
 
 // The tests of PasswordRotation and of each feature run with the native plugin, too.
@@ -63,6 +63,33 @@ new PasswordRotation("second", { databaseId: "db-2" }, { provider: second });`);
     await first.close();
   });
 
+  it("warns at resources that move to another account, and resets nothing", async () => {
+    const second = await startPlatform(options);
+    const account = { baseUrl: second.url, username: second.username, password: second.password };
+    const program = (option: string) =>
+      native(`const second = new Provider("second", ${JSON.stringify(account)});
+new PasswordRotation("one", { databaseId: "db-2", version: 1 }, ${option});
+new PasswordRotationFleet("fleet", { databases: { three: { databaseId: "db-3" } } }, ${option});`);
+    const { platform, stack, project } = await open(program("{}"));
+    await succeeds(stack.up());
+    const { length } = platform.requests;
+    const warnings = [
+      /warning: Database "db-2" was last reset or adopted with another baseUrl or username/,
+      /warning: PasswordRotationFleet "fleet", shard \d\d, 1 in all: 1 last reset or adopted with another/,
+    ];
+    project.rewrite(program("{ provider: second }"));
+    for (const operation of [stack.preview, stack.up, stack.up]) {
+      const { changes, printed } = await succeeds(operation());
+      assert.deepEqual(Object.keys(changes), ["same"]);
+      for (const warning of warnings) assert.match(printed, warning);
+    }
+    project.rewrite(program("{}"));
+    const { printed } = await succeeds(stack.up());
+    for (const warning of warnings) assert.doesNotMatch(printed, warning);
+    assert.deepEqual([platform.requests.length, second.requests.length], [length, 0]);
+    await second.close();
+  });
+
   it("saves by ^C what was sent, and sends no other reset", async () => {
     let onRequest = (): void => undefined;
     const ids = databases.map(({ database_id }) => database_id);
@@ -96,7 +123,7 @@ new PasswordRotation("second", { databaseId: "db-2" }, { provider: second });`);
     assert.equal(platform.resetCount, 1);
   });
 
-  it("refuses a duplicate of a targeted run in the next full run, and says what to do", async () => {
+  it("refuses a duplicate of a targeted run in the next full run, with advice", async () => {
     const both = ["a", "b"].map((name) => `new PasswordRotation("${name}", { databaseId: "db-2", version: 1 });`);
     const { platform, project, stack } = await open(native(both[0] ?? ""));
     await succeeds(stack.up());

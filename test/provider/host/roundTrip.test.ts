@@ -68,7 +68,7 @@ describe("provider host", () => {
 
   it("warns of a saved state of another account, and sends nothing", async () => {
     const outs = revealed(await create(v1));
-    host.stop();
+    await host.stop();
     host = await Host.start({ config: { ...configurationFor(platform), "rekey:username": "other@example.com" } });
     assert.deepEqual(await host.diff(id, outs, v1), { changes: "none", replaces: [] });
     assert.match(host.stderr, /^warning: Database "db-quickstart" was last reset .* another baseUrl or username/m);

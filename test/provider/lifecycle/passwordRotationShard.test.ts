@@ -105,7 +105,7 @@ describe("lifecycle: PasswordRotationShard", () => {
     const { changes, warning } = diffOf(saved, one);
     assert.equal(changes, true);
     const of = 'PasswordRotationFleet "caches", shard 07, 3 in all';
-    const start = `${of}: 2 were last reset or adopted with another baseUrl or username, and are not reset now: "a", "b".`;
+    const start = `${of}: 2 last reset or adopted with another baseUrl or username, and not reset now: "a", "b".`;
     assert.ok(warning?.startsWith(start), warning);
     const next = await up(one, saved);
     const accounts = Object.fromEntries([...openShard(next)].map(([id, { account }]) => [id, account]));

@@ -215,7 +215,7 @@ describe("plugin service", () => {
     assert.equal(sent(), 0);
   });
 
-  it("refuses two owners as soon as it sees both, and says what to do if both have reset the database", async () => {
+  it("refuses two owners as soon as it sees both, with advice if both have reset the database", async () => {
     const second = urnOf("PasswordRotation", "second");
     await create(rotation());
     const targeted = Plugin.for(platform);
