@@ -31,13 +31,29 @@ export const defaultDatabaseHost = "{endpoint}";
 /**
  * Checks what a program sets, as far as it can be checked without the database.
  *
+ * @param setting returns `rekey:databaseHost`; left out if the host is not known yet
  * @throws InputError
  */
-export function checkGivenEndpoint({ host, port, tls }: GivenEndpoint): void {
+export function checkGivenEndpoint({ host, port, tls }: GivenEndpoint, setting?: () => FoundSetting | undefined): void {
   if (host !== undefined) refuse("host", whatIsWrongWithHostTemplate(host));
   if (port !== undefined) refuse("port", whatIsWrongWithPort(port));
   if (tls !== undefined && typeof tls !== "boolean") refuse("tls", "must be true or false");
-  if (host !== undefined && !host.includes("{")) requireTls(host, tls);
+  if (host !== undefined) requireTls(host, tls);
+  else if (setting && tls === false) requireTls(templateIn(setting()), tls);
+}
+
+/** What a setting makes of the endpoint. A preset completes a short slug, and leaves a full name unchanged. */
+function templateIn(setting: FoundSetting | undefined): string {
+  return setting === undefined || setting.source === "preset" ? defaultDatabaseHost : setting.value;
+}
+
+/** What must be set to find a database whose record is not saved; undefined if nothing is missing. */
+export function missingWithoutRecord(
+  { host, port }: GivenEndpoint,
+  setting: FoundSetting | undefined,
+): "host" | "port" | undefined {
+  if ((host ?? templateIn(setting)).includes("{endpoint}")) return "host";
+  return port === undefined ? "port" : undefined;
 }
 
 /**
@@ -73,8 +89,10 @@ function hostOf(database: LocatedDatabase, given: string | undefined, setting: F
   return template.replaceAll("{endpoint}", endpoint ?? "").replaceAll("{id}", databaseId);
 }
 
-function unknownFor({ databaseId }: LocatedDatabase): string {
-  const why = "its record is not saved (a fleet saves records with includeRecords: true, from the next reset on).";
+function unknownFor({ databaseId, record }: LocatedDatabase): string {
+  const why = record
+    ? "the platform's record has none."
+    : "its record is not saved (a fleet saves records with includeRecords: true, from the next reset on).";
   return `is unknown for database ${JSON.stringify(databaseId)}: ${why}`;
 }
 
@@ -83,9 +101,12 @@ function refuse(property: string, wrong: string | undefined): void {
   if (wrong !== undefined) throw new InputError(property, wrong);
 }
 
-/** @throws InputError if a password would travel in plain text */
+/**
+ * @param host may contain `{endpoint}` and `{id}`
+ * @throws InputError if a password would travel in plain text
+ */
 function requireTls(host: string, tls: boolean | undefined): void {
-  if (tls !== false || isLoopback(host)) return;
+  if (tls !== false || canBeLoopback(host)) return;
   throw new InputError(
     "tls",
     `must not be false for ${host}: the password would be sent in plain text (that is allowed for this machine only)`,
@@ -126,6 +147,11 @@ export function connectionUrl(endpoint: Endpoint, username: string | undefined, 
 
 export function hostInUrl(host: string): string {
   return isIP(host) === 6 ? `[${host}]` : host;
+}
+
+/** Whether a host with `{endpoint}` or `{id}` in it can be this machine. */
+function canBeLoopback(template: string): boolean {
+  return ["localhost", "1"].some((value) => isLoopback(template.replace(/\{(endpoint|id)\}/g, value)));
 }
 
 /** Whether a host is this machine. */

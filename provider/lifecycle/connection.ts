@@ -29,15 +29,19 @@ export const connectionNames = ["host", "port", "tls", "username"] as const sati
 /**
  * The inputs that describe a connection. Null counts as not set.
  *
+ * @param hostSetting returns `rekey:databaseHost`; left out if `host` is not known yet
  * @throws InputError if one cannot be used
  */
-export function connectionIn(inputs: Readonly<Record<string, unknown>>): Connection {
+export function connectionIn(
+  inputs: Readonly<Record<string, unknown>>,
+  hostSetting?: () => FoundSetting | undefined,
+): Connection {
   const given = connectionNames.flatMap((name) => {
     const value = inputs[name] ?? undefined;
     return value === undefined ? [] : [[name, value] as const];
   });
   const connection = Object.fromEntries(given) as Connection;
-  checkGivenEndpoint(connection);
+  checkGivenEndpoint(connection, hostSetting);
   if (!["undefined", "string"].includes(typeof connection.username)) {
     throw new InputError("username", "must be a string");
   }
@@ -48,9 +52,11 @@ export function connectionIn(inputs: Readonly<Record<string, unknown>>): Connect
 export function checkConnection(
   inputs: Readonly<Record<string, unknown>>,
   unknown: ReadonlySet<string>,
+  hostSetting: () => FoundSetting | undefined,
 ): CheckFailure[] {
   try {
-    connectionIn(Object.fromEntries(Object.entries(inputs).filter(([name]) => !unknown.has(name))));
+    const known = Object.entries(inputs).filter(([name]) => !unknown.has(name));
+    connectionIn(Object.fromEntries(known), unknown.has("host") ? undefined : hostSetting);
     return [];
   } catch (error) {
     if (!(error instanceof InputError)) throw error;

@@ -36,7 +36,7 @@ export function check(inputs: PasswordRotationInputs, unknown: ReadonlySet<strin
   const { checkInputs, passwordRotationInputs } = require("./inputs") as typeof import("./inputs");
   const failures = [
     ...checkInputs(passwordRotationInputs, withoutConnection(inputs), unknown),
-    ...checkConnection({ ...inputs }, unknown),
+    ...checkConnection({ ...inputs }, unknown, session.options.databaseHost),
   ];
   const { databaseId, owner, otherOwners } = inputs;
   if (failures.length > 0 || typeof owner !== "string" || unknown.has("databaseId") || unknown.has("owner")) {

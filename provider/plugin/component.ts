@@ -1,5 +1,6 @@
 import { type Properties, reveal, unknownNames } from "../engineValues";
 import { type Connection, connectionIn, connectionNames } from "../lifecycle/connection";
+import { type FoundSetting } from "../settingSources";
 
 /** A component to construct. Secrets are marked; a preview may hold unknown values. */
 export interface ComponentRequest {
@@ -50,10 +51,14 @@ export interface Monitor {
 /**
  * The connection in the inputs of a component; undefined while it is not known.
  *
+ * @param hostSetting returns `rekey:databaseHost`, if it is used unless `host` is set
  * @throws InputError if it cannot be used
  */
-export function readConnection(inputs: Properties): Connection | undefined {
+export function readConnection(
+  inputs: Properties,
+  hostSetting?: () => FoundSetting | undefined,
+): Connection | undefined {
   const unknown = unknownNames(inputs);
   if (connectionNames.some((name) => unknown.has(name))) return undefined;
-  return connectionIn(reveal(inputs) as Properties);
+  return connectionIn(reveal(inputs) as Properties, hostSetting);
 }

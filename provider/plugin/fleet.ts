@@ -49,7 +49,7 @@ export async function constructFleet(
   session: Session,
 ): Promise<Constructed> {
   const { databases, ...settings } = withoutConnection(inputs);
-  const connection = readConnection(inputs);
+  const connection = readConnection(inputs, session.options.databaseHost);
   // A wrong setting is reported before anything is sent.
   session.options.databaseHost();
   const members = readMembers(databases);

@@ -6,6 +6,7 @@ import {
   type Endpoint,
   endpointOf,
   type GivenEndpoint,
+  missingWithoutRecord,
 } from "../../../provider/api/endpoint";
 import { InputError } from "../../../provider/api/errors";
 import { type FoundSetting } from "../../../provider/settingSources";
@@ -17,12 +18,12 @@ const set = (value: string): FoundSetting => ({ value, source: "configuration" }
 const preset: FoundSetting = { value: "{endpoint}.upstash.io", source: "preset" };
 
 interface Case {
-  readonly record?: { endpoint?: string; port?: number; tls?: boolean };
+  readonly record?: { endpoint?: string; port?: number; tls?: boolean } | null;
   readonly given?: GivenEndpoint;
   readonly setting?: FoundSetting;
 }
 const resolve = ({ record: known = record, given = {}, setting }: Case) =>
-  endpointOf({ databaseId: "db-1", record: known }, given, setting);
+  endpointOf({ databaseId: "db-1", ...(known && { record: known }) }, given, setting);
 const ofRecord: Endpoint = { host: "cache.example.com", port: 6379, tls: true };
 
 describe("api: the endpoint of a database", () => {
@@ -62,9 +63,10 @@ describe("api: the endpoint of a database", () => {
   }
 
   const refused: readonly (Case & { reason: RegExp })[] = [
-    { record: { port: 1 }, reason: /^host is unknown for database "db-1".*includeRecords/ },
+    { record: null, reason: /^host is unknown for database "db-1": its record is not saved .*includeRecords/ },
+    { record: { port: 1 }, reason: /^host is unknown for database "db-1": the platform's record has none/ },
     { record: { endpoint: "", port: 1 }, reason: /^host is unknown/ },
-    { record: { endpoint: "h" }, reason: /^port is unknown for database "db-1"/ },
+    { record: { endpoint: "h" }, reason: /^port is unknown for database "db-1": the platform's record has none/ },
     { record: { ...record, port: 0 }, reason: /^port must be a whole number from 1 to 65535/ },
     { record: { ...record, endpoint: "evil/@x" }, reason: /^host must be a host name/ },
     { given: { tls: false }, reason: /^tls must not be false for cache\.example\.com: .*plain text/ },
@@ -102,8 +104,50 @@ describe("api: the endpoint of a database", () => {
     assert.throws(() => checkGivenEndpoint({ tls: "no" as unknown as boolean }), /tls must be true or false/);
     assert.throws(() => checkGivenEndpoint({ host: "db.example.com", tls: false }), /plain text/);
     for (const host of ["localhost", "127.0.0.1", "::1"]) checkGivenEndpoint({ host, tls: false });
-    checkGivenEndpoint({ host: "{endpoint}", tls: false });
     checkGivenEndpoint({});
+  });
+
+  const open: readonly (readonly [
+    template: string | undefined,
+    setting: FoundSetting | undefined,
+    refused: boolean,
+  ])[] = [
+    ["{endpoint}", set("db.example.com"), false],
+    ["{id}", undefined, false],
+    ["127.0.0.{id}", undefined, false],
+    ["{endpoint}.example.com", undefined, true],
+    ["db-{id}", set("localhost"), true],
+    [undefined, undefined, false],
+    [undefined, set("localhost"), false],
+    [undefined, set("{id}.example.com"), true],
+    // A full name is not completed: it may be this machine.
+    [undefined, preset, false],
+  ];
+  for (const [host, setting, refused] of open) {
+    it(`${refused ? "refuses" : "accepts"} plain text to ${host} with the setting ${setting?.value}`, () => {
+      const check = () => checkGivenEndpoint({ host, tls: false }, () => setting);
+      if (refused) assert.throws(check, /^InputError: tls must not be false for .*plain text/);
+      else check();
+    });
+  }
+
+  it("does not know what follows from a setting while the host is not known", () => {
+    checkGivenEndpoint({ tls: false });
+  });
+
+  it("does not read the setting unless it matters", () => {
+    const fail = () => assert.fail();
+    checkGivenEndpoint({ host: "localhost", tls: false }, fail);
+    checkGivenEndpoint({ tls: true }, fail);
+    checkGivenEndpoint({}, fail);
+  });
+
+  it("needs a host without {endpoint} and a port if there is no record", () => {
+    assert.equal(missingWithoutRecord({}, undefined), "host");
+    assert.equal(missingWithoutRecord({ host: "a.{endpoint}", port: 1 }, set("b")), "host");
+    assert.equal(missingWithoutRecord({ port: 1 }, preset), "host");
+    assert.equal(missingWithoutRecord({}, set("{id}.example.com")), "port");
+    assert.equal(missingWithoutRecord({ host: "a", port: 1 }, undefined), undefined);
   });
 
   it("is never without TLS on another machine", () => {
