@@ -3,6 +3,7 @@ import { z } from "zod";
 import { whatIsWrongWithPathPart } from "../api/path";
 import { isObject } from "../records/fields";
 import { readInterval } from "../rotation/interval";
+import { whatIsWrongWithSeconds } from "./arguments";
 import { type CheckFailure } from "./resource";
 
 /** The inputs of a resource: which must be set, and the schema of each that is set. */
@@ -110,7 +111,7 @@ export const passwordVerificationInputs: InputTable = {
   schemas: {
     subject: hidden,
     targets: hidden,
-    withinSeconds: z.number(expected("a number of seconds")).positive("must be above 0"),
+    withinSeconds: z.unknown().superRefine(refuse(whatIsWrongWithSeconds)),
   },
 };
 

@@ -1,6 +1,7 @@
 import { type Credential } from "../api/databaseProbe";
 import { type Endpoint } from "../api/endpoint";
 import { VerificationError } from "../api/errors";
+import { resetsAreSaved } from "./arguments";
 import {
   type Applied,
   type CheckFailure,
@@ -84,7 +85,8 @@ const mostTried = 5;
 
 export function check(inputs: PasswordVerificationInputs, unknown: ReadonlySet<string>): CheckFailure[] {
   const { checkInputs, passwordVerificationInputs } = require("./inputs") as typeof import("./inputs");
-  return checkInputs(passwordVerificationInputs, { ...inputs }, unknown);
+  const failures = checkInputs(passwordVerificationInputs, { ...inputs }, unknown);
+  return failures.map((failure) => ({ ...failure, advice: resetsAreSaved }));
 }
 
 export function diff(saved: PasswordVerificationOutputs, inputs: PasswordVerificationInputs): Difference {

@@ -33,6 +33,8 @@ export interface CheckFailure {
   readonly reason: string;
   /** Default: REKEY_INPUT_INVALID. */
   readonly code?: ErrorCode;
+  /** What was sent, and what to do. Default: nothing was sent for the resource. */
+  readonly advice?: string;
 }
 
 /** What a PasswordRotation saves. */

@@ -164,9 +164,11 @@ function notAnInput(name: string): string {
 }
 
 /** The message of a failed check. */
-function inProgram({ reason, code = "REKEY_INPUT_INVALID" }: CheckFailure): string {
-  return withCode(`${reason}. Nothing was sent. Correct the program, then run again.`, code);
+function inProgram({ reason, code = "REKEY_INPUT_INVALID", advice = nothingSent }: CheckFailure): string {
+  return withCode(`${reason}. ${advice}`, code);
 }
+
+const nothingSent = "Nothing was sent for it. Correct the program, then run again.";
 
 /** Runs a call so that any failure reaches the engine as an error that it can show. */
 export async function respond<T>(call: () => T | Promise<T>): Promise<T> {

@@ -5,6 +5,7 @@ import { callTimeout } from "../api/callTimeout";
 import { type Properties, reveal, secretNames, unknownNames, withoutProvider, wrap } from "../engineValues";
 import { type Session, sessionFromSettings } from "../lifecycle/session";
 import { secret, unknownValue } from "../records/markers";
+import { problemAfterReset, refuseUnknown } from "../lifecycle/arguments";
 import {
   type AppliedTo,
   InitError,
@@ -49,6 +50,8 @@ export interface Saved {
 /** The schema, as far as the service itself needs it. */
 interface Schema {
   readonly provider: { readonly inputProperties: Readonly<Record<string, { readonly secret?: boolean }>> };
+  readonly resources: Readonly<Record<string, { readonly inputProperties: object }>>;
+  readonly functions: Readonly<Record<string, { readonly inputs?: { readonly properties: object } }>>;
 }
 
 const typePrefix = "rekey:index:";
@@ -221,8 +224,10 @@ export class PluginService {
   /** Reads from the platform. Reads that arrive together share their requests. */
   invoke(token: string, args: Properties): Promise<Properties> {
     return respond(async () => {
-      const call = functions[token.replace(typePrefix, "")];
+      const name = token.replace(typePrefix, "");
+      const call = functions[name];
       if (call === undefined) throw new InputError(token, "is not a function of this version of pulumi-rekey");
+      refuseUnknown(`the arguments of ${name}`, args, schema().functions[token]?.inputs?.properties ?? {});
       if (this.#reads === undefined) {
         const { SharedReads } = require("../api/sharedReads") as typeof import("../api/sharedReads");
         this.#reads = new SharedReads(this.#started.options.platform.flowControl);
@@ -233,10 +238,17 @@ export class PluginService {
 
   /** Registers a component and its children. */
   construct(request: ComponentRequest, monitor: Monitor): Promise<Constructed> {
-    return respond(() => {
-      const construct = components.get(request.type);
-      if (construct === undefined) throw unknownType(request.type);
-      return construct(request, monitor, this.#started);
+    const { type, inputs } = request;
+    return respond(async () => {
+      const construct = components.get(type);
+      if (construct === undefined) throw unknownType(type);
+      try {
+        refuseUnknown("its inputs", inputs, schema().resources[type]?.inputProperties ?? {});
+        return await construct(request, monitor, this.#started);
+      } catch (error) {
+        // The engine names the component. Its other resources may be done already.
+        throw error instanceof InputError ? new ReportedError(withCode(problemAfterReset(error), error.code)) : error;
+      }
     });
   }
 

@@ -1,5 +1,6 @@
 import { InputError } from "../api/errors";
 import { type Properties, reveal, unknownNames } from "../engineValues";
+import { verifiedArgument, whatIsWrongWithSeconds } from "../lifecycle/arguments";
 import {
   accessTo,
   type Connection,
@@ -18,6 +19,7 @@ interface Verified extends FleetOutputs {
   readonly connectionUrls?: Readonly<Record<string, string | undefined>>;
 }
 
+const verifiedTypes = { rotation: "PasswordRotation", fleet: "PasswordRotationFleet" };
 const verificationOutputs = ["verified", "verifiedAt", "formerRefused"];
 
 /**
@@ -30,10 +32,10 @@ export async function constructVerification(
   session: Session,
 ): Promise<Constructed> {
   const { rotation, fleet, withinSeconds } = withoutConnection(inputs);
-  const verified = referencedUrn(rotation ?? fleet);
-  if (verified === undefined || (rotation && fleet)) {
-    throw new InputError("rotation", "or fleet must be set to the resource to verify, not both");
-  }
+  const verified = verifiedUrn({ rotation, fleet });
+  const seconds = reveal(withinSeconds) ?? unknownValue;
+  const wrong = seconds === unknownValue ? undefined : whatIsWrongWithSeconds(seconds);
+  if (wrong !== undefined) throw new InputError("withinSeconds", wrong);
   const connection = readConnection(inputs);
   const saved = await monitor.read(verified);
   const isKnown = unknownNames(saved).size === 0;
@@ -56,6 +58,15 @@ export async function constructVerification(
   );
   await monitor.registerOutputs(urn, outputs);
   return { urn, outputs, children: [child.urn] };
+}
+
+/** @throws InputError unless one of the inputs is the resource to verify */
+function verifiedUrn(inputs: Pick<Properties, "rotation" | "fleet">): string {
+  const input = verifiedArgument(inputs);
+  const urn = referencedUrn(inputs[input]);
+  const type = verifiedTypes[input];
+  if (urn?.split("::")[2]?.endsWith(`:${type}`)) return urn;
+  throw new InputError(input, `must be a ${type}, the resource itself`);
 }
 
 /** The input `targets` for the outputs of a rotation or fleet. */

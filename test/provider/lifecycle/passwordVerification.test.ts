@@ -3,6 +3,7 @@ import { type Credential, type ProbeRequest } from "../../../provider/api/databa
 import { NotSentError, StateError, VerificationError } from "../../../provider/api/errors";
 import { apply, check, diff, type VerificationTarget } from "../../../provider/lifecycle/passwordVerification";
 import { type PasswordVerificationOutputs } from "../../../provider/lifecycle/resource";
+import { resources } from "../../../provider/lifecycle/resourceTable";
 import { leaksOf } from "../../support/canaries";
 import { secretOf } from "../../../provider/lifecycle/verification";
 import { FakeRun, isMadeUp } from "../../support/fakeRun";
@@ -407,6 +408,15 @@ describe("lifecycle: PasswordVerification", () => {
     }
     assert.match(reasons({ within: 1 }).join(), /within is not an input/);
     assert.deepEqual(reasons({ withinSeconds: "unknown" }, new Set(["withinSeconds"])), []);
+  });
+
+  it("does not deny the reset of its rotation in the message of a failed check", () => {
+    const { PasswordVerificationTargets } = resources;
+    const check = PasswordVerificationTargets.check({ ...inputs([first]), withinSeconds: 0 }, new Set(), fake.start());
+    assert.match(
+      check.join(),
+      /^withinSeconds must .*A reset that was already sent is saved .*\[REKEY_INPUT_INVALID\]$/,
+    );
   });
 
   describe("of a fleet", () => {

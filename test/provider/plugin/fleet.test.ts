@@ -126,7 +126,7 @@ describe("plugin service: PasswordRotationFleet", () => {
 
   it("refuses databases that are unknown, given twice or not databases, and sends nothing", async () => {
     const refused: [unknown, RegExp][] = [
-      [unknown, /^InputError: databases must be a known map/],
+      [unknown, /^Error: databases must be a known map/],
       [{ a: { databaseId: unknown } }, /databases\["a"\] is unknown.*REKEY_INPUT_UNKNOWN/],
       [
         { a: { databaseId: "db-1" }, b: "db-1" },

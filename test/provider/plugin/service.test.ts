@@ -195,9 +195,13 @@ describe("plugin service", () => {
     const wrong: [Properties, RegExp][] = [
       [{ host: "a b" }, /^host must be a host name/],
       [{ username: 7 }, /^username must be a string/],
+      [{ tls: false, host: "{id}.example.com" }, /^tls must not be false for {id}\.example\.com/],
     ];
     for (const [inputs, reason] of wrong) assert.match((await plugin.check(urn, rotation(inputs))).join(), reason);
-    assert.deepEqual(await plugin.check(urn, rotation({ host: unknown, username: null })), []);
+    const remote = Plugin.for(platform, { databaseHost: "db.example.com" });
+    assert.match((await remote.check(urn, rotation({ tls: false }))).join(), /^tls must not be false for db\.example/);
+    assert.deepEqual(await remote.check(urn, rotation({ tls: false, host: unknown })), []);
+    assert.deepEqual(await plugin.check(urn, rotation({ tls: false, username: null })), []);
     const misconfigured = Plugin.for(platform, { databaseHost: "a b" });
     await assert.rejects(misconfigured.check(urn, rotation()), /rekey:databaseHost must be.*REKEY_SETTING_INVALID/);
     assert.equal(sent(), 0);
@@ -375,5 +379,25 @@ describe("plugin service", () => {
     assert.ok(sent() - before <= keys.length + 3);
     await assert.rejects(plugin.invoke("rekey:index:getFlowControlKey", {}), /flowControlKey must be a string/);
     await assert.rejects(plugin.invoke("rekey:index:nonsense", {}), /nonsense is not a function/);
+  });
+
+  it("refuses arguments that a function does not have, and sends nothing", async () => {
+    const refused: readonly [name: string, args: Properties, reason: RegExp][] = [
+      [
+        "getFlowControlKey",
+        { flowControlKey: "a", key: "b" },
+        /^InputError: key is not one of .* \(known: flowControlKey\)/,
+      ],
+      [
+        "getFlowControlKeys",
+        { serch: "a" },
+        /^InputError: serch is not one of the arguments of getFlowControlKeys \(known: search\)/,
+      ],
+      ["getGlobalParallelism", { search: secret("a") }, /^InputError: search is not one of .* \(known: none\)/],
+    ];
+    for (const [name, args, reason] of refused) {
+      await assert.rejects(plugin.invoke(`rekey:index:${name}`, args), reason);
+    }
+    assert.equal(sent(), 0);
   });
 });

@@ -141,13 +141,37 @@ describe("plugin service: PasswordVerification", () => {
     assert.deepEqual(said, ['proof: warning: Not verified, because no current credential is known: "db-2".']);
   });
 
-  it("refuses anything but a rotation or a fleet, and sends nothing", async () => {
-    const rotation = reference(urnOf("PasswordRotation"));
-    for (const inputs of [{}, { rotation: "db-1" }, { rotation, fleet: rotation }, { rotation: null }]) {
+  const rotation = reference(urnOf("PasswordRotation"));
+  const refused: Readonly<Record<string, { inputs: Properties; says: RegExp }>> = {
+    "nothing to verify": { inputs: { rotation: null }, says: /^rotation or fleet must be set/ },
+    "two resources to verify": { inputs: { rotation, fleet: rotation }, says: /^rotation or fleet must be set/ },
+    "a text": { inputs: { rotation: "db-1" }, says: /^rotation must be a PasswordRotation, the resource itself\./ },
+    "a rotation as a fleet": { inputs: { fleet: rotation }, says: /^fleet must be a PasswordRotationFleet/ },
+    "an unknown input": {
+      inputs: { rotation, withinSecond: 1 },
+      says: /^withinSecond is not one of its inputs \(known: .*withinSeconds/,
+    },
+    "a time that is not one": { inputs: { rotation, withinSeconds: secret(0) }, says: /^withinSeconds must be/ },
+    "plain text": { inputs: { rotation, tls: false, host: "{id}.net" }, says: /^tls must not be false for {id}\.net/ },
+  };
+  for (const [what, { inputs, says }] of Object.entries(refused)) {
+    it(`refuses ${what}, and registers nothing`, async () => {
       const run = new PluginRun(Plugin.for(platform), saved);
-      const refused = /^InputError: rotation or fleet must be set.*Nothing was sent.*REKEY_INPUT_INVALID/s;
-      await assert.rejects(run.construct("PasswordVerification", "proof", inputs), refused);
-    }
-    assert.equal(platform.requests.length, 0);
+      await assert.rejects(run.construct("PasswordVerification", "proof", inputs), ({ message }: Error) => {
+        assert.match(message, says);
+        return true;
+      });
+      assert.deepEqual([run.registered, platform.requests.length], [[], 0]);
+    });
+  }
+
+  it("reports after the reset what it cannot verify, and does not deny the reset", async () => {
+    const withoutPort = { database_id: "db-1", endpoint: "127.0.0.1", password: "p" };
+    platform.failNext({ path: /reset-password/, body: withoutPort });
+    const wrong = { ...single, inputs: { ...single.inputs, version: 1 } };
+    const reported =
+      /^Error: port is unknown for database "db-1": the platform's record has none\. Set port\. Correct this.*already sent is saved.*REKEY_INPUT_INVALID/;
+    await assert.rejects(up(wrong), reported);
+    assert.equal(saved.get(urnOf("PasswordRotation"))?.outcome, "reset");
   });
 });

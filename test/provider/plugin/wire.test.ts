@@ -174,7 +174,8 @@ describe("plugin over gRPC", () => {
       const alias = engine.registered.at(-1)?.getAliasesList()[0]?.getSpec();
       assert.deepEqual([alias?.getNoparent(), alias?.getParenturn()], [parent === "", parent]);
     }
-    await assert.rejects(construct("", "urn:unknown"), /unknown resource urn:unknown/);
+    const unknown = urnOf("PasswordRotation", "unknown");
+    await assert.rejects(construct("", unknown), new RegExp(`unknown resource ${unknown}`));
   });
 
   it("responds to unknown calls with unimplemented", async () => {
