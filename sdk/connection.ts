@@ -1,13 +1,23 @@
 import * as pulumi from "@pulumi/pulumi";
+import { missingWithoutRecord, whatIsWrongWithHostTemplate } from "../provider/api/endpoint";
 import { InputError } from "../provider/api/errors";
-import { type Connection, connectionIn, connectionNames } from "../provider/lifecycle/connection";
+import { resetsAreSaved } from "../provider/lifecycle/arguments";
+import { type Connection, connectionIn } from "../provider/lifecycle/connection";
 import { type FoundSetting, SettingSources } from "../provider/settingSources";
 import { type ConnectionArgs } from "./connectionArgs";
 import { perRun } from "./perRun";
-import { runError } from "./runError";
+import { checked, refusal } from "./refusal";
 
-/** The arguments of each resource, which are not sent to the engine: changing them must not update the resource. */
-const argumentsOf = new WeakMap<pulumi.Resource, ConnectionArgs>();
+/** Where a resource's databases are. It is not sent to the engine: changing it must not update the resource. */
+interface Location {
+  /** The resource, for errors: `PasswordRotation "sessions"`. */
+  readonly of: string;
+  readonly connection: pulumi.Output<Connection>;
+  /** Whether the resource saves records, which have an endpoint and a port. */
+  readonly includeRecords: pulumi.Input<boolean> | undefined;
+}
+
+const locations = new WeakMap<pulumi.Resource, Location>();
 
 /** Separates the `ConnectionArgs` from a resource's inputs. */
 export function splitConnection<Args extends ConnectionArgs>(
@@ -17,36 +27,69 @@ export function splitConnection<Args extends ConnectionArgs>(
   return [{ host, port, tls, username }, inputs];
 }
 
-export function rememberConnection(resource: pulumi.Resource, args: ConnectionArgs): void {
-  argumentsOf.set(resource, args);
+/**
+ * Checks the arguments of a connection as soon as they are known.
+ *
+ * @param of the resource, for errors: `PasswordRotation "sessions"`
+ */
+export function checkConnection(of: string, args: ConnectionArgs): pulumi.Output<Connection> {
+  return pulumi.output(args).apply((known) => checked(of, () => connectionIn({ ...known }, hostSetting)));
+}
+
+export function rememberConnection(resource: pulumi.Resource, location: Location): void {
+  locations.set(resource, location);
+}
+
+/** A resource, for errors. */
+export function labelOf(resource: pulumi.Resource): string {
+  return locations.get(resource)?.of ?? "";
 }
 
 /**
- * The connection that a resource has, and further arguments that override it. They are checked as soon as they are
- * known, even if the database's record is not.
+ * The connection that a resource has, and further arguments that override it.
+ *
+ * @param of the resource that uses it, for errors
+ * @throws RunError if rekey:databaseHost cannot be used
  */
-export function connectionOf(resource: pulumi.Resource, overrides: ConnectionArgs = {}): pulumi.Output<Connection> {
-  const own = argumentsOf.get(resource);
-  const args = Object.fromEntries(connectionNames.map((name) => [name, overrides[name] ?? own?.[name]]));
-  return pulumi.output(args).apply((given) => asRunError(() => connectionIn(given)));
+export function connectionOf(
+  resource: pulumi.Resource,
+  overrides: ConnectionArgs = {},
+  of = labelOf(resource),
+): pulumi.Output<Connection> {
+  const setting = hostSetting();
+  const own = locations.get(resource);
+  return pulumi.all([own?.connection, own?.includeRecords, overrides]).apply(([saved, includeRecords, given]) =>
+    checked(of, () => {
+      const set = Object.fromEntries(Object.entries(given).filter(([, value]) => (value ?? undefined) !== undefined));
+      const connection = connectionIn({ ...saved, ...set }, hostSetting);
+      if (own && includeRecords !== true) requireLocation(connection, setting);
+      return connection;
+    }),
+  );
 }
 
-const hostSetting = perRun(() => {
+/** @throws InputError if only a record could say where the databases of a fleet are */
+function requireLocation(connection: Connection, setting: FoundSetting | undefined): void {
+  const missing = missingWithoutRecord(connection, setting);
+  if (missing === undefined) return;
+  const advice = "Set includeRecords: true on the fleet, or a host without {endpoint} and a port";
+  throw new InputError(missing, `is unknown, because the fleet saves no records. ${advice}`);
+}
+
+const hostSetting = perRun((): FoundSetting | undefined => {
   const config = new pulumi.Config("rekey");
-  return new SettingSources((name) => config.get(name), process.env).find("databaseHost");
+  const setting = new SettingSources((name) => config.get(name), process.env).find("databaseHost");
+  const wrong = setting && whatIsWrongWithHostTemplate(setting.value);
+  if (wrong === undefined) return setting;
+  throw refusal("REKEY_SETTING_INVALID", `rekey:databaseHost ${wrong}. ${resetsAreSaved}`);
 });
 
-/** Calls a function with the setting `rekey:databaseHost`. @throws RunError for an InputError */
-export function withHostSetting<T>(act: (setting: FoundSetting | undefined) => T): T {
-  return asRunError(() => act(hostSetting()));
-}
-
-/** An error of the program's arguments needs no stack trace. */
-function asRunError<T>(act: () => T): T {
-  try {
-    return act();
-  } catch (error) {
-    if (error instanceof InputError) throw runError(error.code, error.text);
-    throw error;
-  }
+/**
+ * Calls a function with the setting `rekey:databaseHost`, after a reset.
+ *
+ * @param of the resource, for errors
+ * @throws RunError for an InputError
+ */
+export function withHostSetting<T>(of: string, act: (setting: FoundSetting | undefined) => T): T {
+  return checked(of, () => act(hostSetting()));
 }

@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { requirePackageForHost } from "./hostPackage";
 import { typeTokenOf } from "./pulumiInternals";
-import { runError } from "./runError";
+import { refusal } from "./refusal";
 
 /** The prefix of the type token of each dynamic resource: the plugin, and this package's module. */
 const typePrefix = "pulumi-nodejs:dynamic/rekey";
@@ -46,7 +46,7 @@ export abstract class DynamicResource extends pulumi.CustomResource {
 function refuseImport(type: string, name: string, options: pulumi.CustomResourceOptions | undefined): void {
   const option = (["import", "id"] as const).find((one) => options?.[one] !== undefined);
   if (option === undefined) return;
-  throw runError(
+  throw refusal(
     "REKEY_IMPORT_UNSUPPORTED",
     `${type} "${name}" does not support the option \`${option}\`: the platform has nothing to import. Nothing was sent. Remove the option; a PasswordRotation with \`initialRotation: false\` adopts its database without a reset.`,
   );

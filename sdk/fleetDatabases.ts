@@ -1,6 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { isKnown } from "./pulumiInternals";
-import { runError } from "./runError";
+import { checked, refusal } from "./refusal";
+import { type NamesOf, refuseUnknown } from "../provider/lifecycle/arguments";
 import { type FleetMember, idIsUnknown, isListedTwice } from "../provider/lifecycle/fleetMembers";
 
 /** A database of a fleet, with a trigger of its own. */
@@ -27,6 +28,8 @@ export interface FleetDatabaseArgs {
 export type FleetDatabases =
   readonly pulumi.Input<string>[] | Readonly<Record<string, pulumi.Input<string | FleetDatabaseArgs>>>;
 
+const argumentNames: NamesOf<FleetDatabaseArgs> = { databaseId: true, version: true, triggers: true };
+
 type Entry = string | FleetDatabaseArgs;
 
 /** A database whose name and id are known. Its other inputs may still be unknown. */
@@ -44,7 +47,7 @@ export async function readFleetDatabases(fleet: string, given: pulumi.Input<Flee
   const argument = `PasswordRotationFleet ${JSON.stringify(fleet)}: databases`;
   const databases = await known(given, argument);
   if (typeof databases !== "object" || databases === null) {
-    throw runError("REKEY_INPUT_INVALID", `${argument} must be a list of ids, or a map of names to ids or databases`);
+    throw refusal("REKEY_INPUT_INVALID", `${argument} must be a list of ids, or a map of names to ids or databases`);
   }
   const isList = Array.isArray(databases);
   const whole = isLate(given) ? (pulumi.output(given) as pulumi.Output<Record<string, Entry>>) : undefined;
@@ -61,16 +64,17 @@ export async function readFleetDatabases(fleet: string, given: pulumi.Input<Flee
     }),
   );
   const twice = isListedTwice(argument, named);
-  if (twice !== undefined) throw runError("REKEY_DUPLICATE_DATABASE", twice);
+  if (twice !== undefined) throw refusal("REKEY_DUPLICATE_DATABASE", twice);
   return named;
 }
 
 async function knownId(given: pulumi.Input<Entry>, field: string): Promise<string> {
   const entry: unknown = await known(given, field);
   const inside = typeof entry === "object" && entry !== null;
+  if (inside) checked(field, () => refuseUnknown("its arguments", entry, argumentNames));
   const id: unknown = inside ? await known((entry as FleetDatabaseArgs).databaseId, `${field}.databaseId`) : entry;
   if (typeof id === "string") return id;
-  throw runError("REKEY_INPUT_INVALID", `${field} must be the id of a database, or an object with its databaseId`);
+  throw refusal("REKEY_INPUT_INVALID", `${field} must be the id of a database, or an object with its databaseId`);
 }
 
 /** The id alone, if nothing else is set. */
@@ -89,5 +93,5 @@ async function known<T>(input: pulumi.Input<T>, field: string): Promise<T> {
   if (await isKnown(output)) {
     return new Promise((resolve) => void output.apply((value) => resolve(value)));
   }
-  throw runError("REKEY_INPUT_UNKNOWN", idIsUnknown(field));
+  throw refusal("REKEY_INPUT_UNKNOWN", idIsUnknown(field));
 }

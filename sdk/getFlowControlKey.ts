@@ -1,7 +1,9 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { type FlowControlKey } from "../provider/records/flowControl";
+import { type NamesOf, refuseUnknown } from "../provider/lifecycle/arguments";
 import { type DataSourceOptions, readAfter } from "./dataSource";
 import { queueReads } from "./queueReads";
+import { checked } from "./refusal";
 
 /** The arguments of `getFlowControlKey`. */
 export interface GetFlowControlKeyArgs {
@@ -14,6 +16,8 @@ export interface GetFlowControlKeyOutputArgs {
   /** The key to read. */
   flowControlKey: pulumi.Input<string>;
 }
+
+const argumentNames: NamesOf<GetFlowControlKeyArgs> = { flowControlKey: true };
 
 /**
  * Reads the state of one flow-control key: waiting and running messages, and its limits. A key without state has
@@ -28,6 +32,7 @@ export interface GetFlowControlKeyOutputArgs {
  * ```
  */
 export async function getFlowControlKey(args: GetFlowControlKeyArgs): Promise<FlowControlKey> {
+  checked("getFlowControlKey", () => refuseUnknown("its arguments", args, argumentNames));
   return queueReads().get(args.flowControlKey);
 }
 
@@ -44,5 +49,5 @@ export function getFlowControlKeyOutput(
   args: GetFlowControlKeyOutputArgs,
   options?: DataSourceOptions,
 ): pulumi.Output<FlowControlKey> {
-  return readAfter(args, options, getFlowControlKey);
+  return readAfter("getFlowControlKeyOutput", args, argumentNames, options, getFlowControlKey);
 }

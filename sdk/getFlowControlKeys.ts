@@ -1,7 +1,9 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { type FlowControlKey } from "../provider/records/flowControl";
+import { type NamesOf, refuseUnknown } from "../provider/lifecycle/arguments";
 import { type DataSourceOptions, readAfter } from "./dataSource";
 import { queueReads } from "./queueReads";
+import { checked } from "./refusal";
 
 /** The arguments of `getFlowControlKeys`. */
 export interface GetFlowControlKeysArgs {
@@ -23,6 +25,8 @@ export interface GetFlowControlKeysOutputArgs {
   search?: pulumi.Input<string> | undefined;
 }
 
+const argumentNames: NamesOf<GetFlowControlKeysArgs> = { search: true };
+
 /**
  * Lists the flow-control keys that have state, with their counters and limits.
  *
@@ -34,6 +38,7 @@ export interface GetFlowControlKeysOutputArgs {
  * ```
  */
 export async function getFlowControlKeys(args: GetFlowControlKeysArgs = {}): Promise<FlowControlKey[]> {
+  checked("getFlowControlKeys", () => refuseUnknown("its arguments", args, argumentNames));
   return queueReads().list(args.search);
 }
 
@@ -49,5 +54,5 @@ export function getFlowControlKeysOutput(
   args: GetFlowControlKeysOutputArgs = {},
   options?: DataSourceOptions,
 ): pulumi.Output<FlowControlKey[]> {
-  return readAfter(args, options, getFlowControlKeys);
+  return readAfter("getFlowControlKeysOutput", args, argumentNames, options, getFlowControlKeys);
 }

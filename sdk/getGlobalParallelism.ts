@@ -1,7 +1,9 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { type GlobalParallelism } from "../provider/records/flowControl";
+import { refuseUnknown } from "../provider/lifecycle/arguments";
 import { type DataSourceOptions, readAfter } from "./dataSource";
 import { queueReads } from "./queueReads";
+import { checked } from "./refusal";
 
 /**
  * Reads how many messages are running, and how many may run, across all keys. Older platforms return `waitListSize`
@@ -14,7 +16,9 @@ import { queueReads } from "./queueReads";
  * const { parallelismCount, parallelismMax } = await getGlobalParallelism();
  * ```
  */
-export async function getGlobalParallelism(): Promise<GlobalParallelism> {
+export function getGlobalParallelism(): Promise<GlobalParallelism>;
+export async function getGlobalParallelism(args: object = {}): Promise<GlobalParallelism> {
+  checked("getGlobalParallelism", () => refuseUnknown("its arguments", args, {}));
   return queueReads().globalParallelism();
 }
 
@@ -27,5 +31,5 @@ export async function getGlobalParallelism(): Promise<GlobalParallelism> {
  * ```
  */
 export function getGlobalParallelismOutput(options?: DataSourceOptions): pulumi.Output<GlobalParallelism> {
-  return readAfter({}, options, getGlobalParallelism);
+  return readAfter("getGlobalParallelismOutput", {}, {}, options, () => getGlobalParallelism());
 }

@@ -1,6 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { typeOf } from "./dynamicResource";
 import { perRun } from "./perRun";
+import { endOfTurn } from "./refusal";
 
 /** The resources of this program that rotate a database, by its id. */
 const ownersOfRun = perRun(() => new Map<string, Set<Owner>>());
@@ -59,7 +60,7 @@ export function shardOwnersFor(
 async function othersFor(databaseIds: readonly string[], self: Owner): Promise<Map<string, string[]>> {
   const ownersOf = ownersOfRun();
   for (const id of databaseIds) ownersOf.set(id, (ownersOf.get(id) ?? new Set()).add(self));
-  await new Promise((resolve) => setImmediate(resolve));
+  await endOfTurn();
   const others = databaseIds.map((id) => {
     const owners = [...(ownersOf.get(id) ?? [])].filter((other) => other !== self);
     return [id, owners.map(({ urn, shortName }) => urn ?? shortName)] as const;

@@ -4,7 +4,14 @@ import { passwordRotationOutputs, secretPasswordRotationOutputs } from "../provi
 import { type Outcome, type RotationReason } from "../provider/rotation/planRotation";
 import { type Fields, type FieldValue } from "../provider/records/fields";
 import { urlFor } from "../provider/lifecycle/connection";
-import { connectionOf, rememberConnection, splitConnection, withHostSetting } from "./connection";
+import {
+  checkConnection,
+  connectionOf,
+  labelOf,
+  rememberConnection,
+  splitConnection,
+  withHostSetting,
+} from "./connection";
 import { type ConnectionArgs } from "./connectionArgs";
 import { DynamicResource, isOfType } from "./dynamicResource";
 import { nextRotation } from "../provider/rotation/nextRotation";
@@ -102,14 +109,16 @@ export class PasswordRotation extends DynamicResource {
   /**
    * @param name unique name of the resource in its stack. Renaming it without `aliases` replaces it, and so resets.
    * @throws RunError if Pulumi's provider host cannot find or configure this package, and for the options `import` and
-   * `id`.
+   * `id`, or if an argument of the connection cannot be used.
    */
   constructor(name: string, args: PasswordRotationArgs, options?: pulumi.CustomResourceOptions) {
+    const [connectionArgs, rotation] = splitConnection(args);
+    const of = `${type} ${JSON.stringify(name)}`;
+    const connection = checkConnection(of, connectionArgs);
     const owners = ownersFor(type, name, args.databaseId, options?.parent);
-    const [connection, rotation] = splitConnection(args);
     const inputs = { ...undefinedOutputs, ...rotation, ...owners };
     super(type, "passwordRotation", name, inputs, secretPasswordRotationOutputs, options);
-    rememberConnection(this, connection);
+    rememberConnection(this, { of, connection, includeRecords: true });
     // The provider fails an unconfirmed reset, unless the former outputs are too large for its error. The run then
     // fails here, and nothing uses the former credentials.
     const known = this.outcome.apply((outcome) => requireKnown(outcome, name));
@@ -133,7 +142,7 @@ export class PasswordRotation extends DynamicResource {
       pulumi
         .all([databaseId, record, password, connectionOf(this)])
         .apply(([id, saved, known, connection]) =>
-          withHostSetting((host) => urlFor({ databaseId: id, record: saved }, connection, known, host)),
+          withHostSetting(labelOf(this), (host) => urlFor({ databaseId: id, record: saved }, connection, known, host)),
         ),
     );
   }

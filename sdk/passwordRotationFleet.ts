@@ -1,8 +1,16 @@
 import * as pulumi from "@pulumi/pulumi";
+import { type NamesOf, refuseUnknown } from "../provider/lifecycle/arguments";
 import { shardOf } from "../provider/rotation/fleets";
 import { nextRotation } from "../provider/rotation/nextRotation";
 import { urlFor, urlsOf } from "../provider/lifecycle/connection";
-import { connectionOf, rememberConnection, splitConnection, withHostSetting } from "./connection";
+import {
+  checkConnection,
+  connectionOf,
+  labelOf,
+  rememberConnection,
+  splitConnection,
+  withHostSetting,
+} from "./connection";
 import { type ConnectionArgs } from "./connectionArgs";
 import { type FleetDatabases, type NamedDatabase, readFleetDatabases } from "./fleetDatabases";
 import {
@@ -23,6 +31,7 @@ import {
 import { requirePackageForHost } from "./hostPackage";
 import { valueOnly } from "./owners";
 import { PasswordRotationShard } from "./passwordRotationShard";
+import { checked } from "./refusal";
 import { withoutStack } from "./runError";
 
 const type = "rekey:index:PasswordRotationFleet";
@@ -81,6 +90,21 @@ export interface PasswordRotationFleetArgs extends ConnectionArgs {
   includeRecords?: pulumi.Input<boolean> | undefined;
 }
 
+const argumentNames: NamesOf<PasswordRotationFleetArgs> = {
+  databases: true,
+  version: true,
+  triggers: true,
+  rotateEvery: true,
+  initialRotation: true,
+  concurrency: true,
+  maxFailures: true,
+  includeRecords: true,
+  host: true,
+  port: true,
+  tls: true,
+  username: true,
+};
+
 /** The sources of the fleet's outputs. */
 interface Made {
   readonly states: pulumi.Output<NamedState[]>;
@@ -115,14 +139,22 @@ export class PasswordRotationFleet extends pulumi.ComponentResource<Made> {
 
   /**
    * @param name unique name of the fleet in its stack. Renaming it without `aliases` replaces it, and so resets all.
-   * @throws RunError if Pulumi's provider host cannot find or configure this package, or an id is unknown.
+   * @throws RunError if Pulumi's provider host cannot find or configure this package, an id is unknown, an argument does
+   * not exist, or one of the connection cannot be used.
    */
   constructor(name: string, args: PasswordRotationFleetArgs, options?: pulumi.ComponentResourceOptions) {
     requirePackageForHost();
-    const [connection, inputs] = splitConnection(args);
+    const of = `PasswordRotationFleet ${JSON.stringify(name)}`;
+    checked(of, () => refuseUnknown("its arguments", args, argumentNames));
+    const [connectionArgs, inputs] = splitConnection(args);
+    const connection = checkConnection(of, connectionArgs);
     // Enumerable properties would be saved once more, as the component's own inputs.
     super(type, name, Object.defineProperty({}, "args", { value: inputs }), options);
-    rememberConnection(this, connection);
+    rememberConnection(this, {
+      of,
+      connection,
+      includeRecords: args.includeRecords,
+    });
     const made = this.getData();
     const states = pulumi.output(made.then((parts) => parts.states));
     this.credentials = pulumi.output(made.then((parts) => parts.credentials));
@@ -147,7 +179,7 @@ export class PasswordRotationFleet extends pulumi.ComponentResource<Made> {
     const { databases, credentials, records } = this;
     return pulumi.secret(
       pulumi.all([databases, credentials, records, connectionOf(this)]).apply(([all, secrets, saved, connection]) =>
-        withHostSetting((host) => {
+        withHostSetting(labelOf(this), (host) => {
           const fleet = { databases: all, credentials: secrets, records: saved };
           return urlsOf(fleet, (database, password) => urlFor(database, connection, password, host));
         }),

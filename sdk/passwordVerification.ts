@@ -1,4 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
+import { InputError } from "../provider/api/errors";
+import { type NamesOf, refuseUnknown, verifiedArgument, whatIsWrongWithSeconds } from "../provider/lifecycle/arguments";
 import { accessTo, targetsOf, targetsText } from "../provider/lifecycle/connection";
 import { unverifiedWarning, type VerificationTarget } from "../provider/lifecycle/passwordVerification";
 import { secretPasswordVerificationOutputs } from "../provider/lifecycle/resource";
@@ -6,9 +8,9 @@ import { connectionOf, splitConnection, withHostSetting } from "./connection";
 import { type ConnectionArgs } from "./connectionArgs";
 import { DynamicResource, isOfType } from "./dynamicResource";
 import { valueOnly } from "./owners";
-import { type PasswordRotation } from "./passwordRotation";
-import { type PasswordRotationFleet } from "./passwordRotationFleet";
-import { runError } from "./runError";
+import { PasswordRotation } from "./passwordRotation";
+import { PasswordRotationFleet } from "./passwordRotationFleet";
+import { checked } from "./refusal";
 
 const type = "PasswordVerification";
 
@@ -42,6 +44,16 @@ export interface PasswordVerificationOptions extends ConnectionArgs {
   withinSeconds?: pulumi.Input<number> | undefined;
 }
 
+const argumentNames: NamesOf<PasswordVerificationArgs> = {
+  rotation: true,
+  fleet: true,
+  withinSeconds: true,
+  host: true,
+  port: true,
+  tls: true,
+  username: true,
+};
+
 /**
  * Verifies after each rotation that the database accepts the new password and refuses the former one. It connects by
  * the Redis protocol and sends `AUTH` and `PING` only, or `PING` over HTTPS if the platform sent a REST token and no
@@ -68,20 +80,18 @@ export class PasswordVerification extends DynamicResource {
 
   /**
    * @param name unique name of the resource in its stack
-   * @throws RunError if Pulumi's provider host cannot find or configure this package, and for the options `import` and
-   * `id`.
+   * @throws RunError if Pulumi's provider host cannot find or configure this package, for the options `import` and `id`,
+   * and for arguments that do not exist or cannot be used.
    */
   constructor(name: string, args: PasswordVerificationArgs, options?: pulumi.CustomResourceOptions) {
-    const [connection, { rotation, fleet, withinSeconds }] = splitConnection(args);
-    const [subject, targets] = rotation
-      ? [rotation.databaseId, targetOf(rotation, connection)]
-      : fleet
-        ? [valueOnly(fleet.urn), targetsOfFleet(fleet, connection)]
-        : [undefined, undefined];
-    if (targets === undefined) {
-      throw runError("REKEY_INPUT_INVALID", `${type} "${name}" needs a rotation or a fleet to verify.`);
-    }
+    const of = `${type} ${JSON.stringify(name)}`;
+    checked(of, () => requireArguments(args));
+    const [connection] = splitConnection(args);
+    const [subject, targets] = args.rotation
+      ? [args.rotation.databaseId, targetOf(of, args.rotation, connection)]
+      : [valueOnly(args.fleet.urn), targetsOfFleet(of, args.fleet, connection)];
     const outputs = { verified: undefined, verifiedAt: undefined, formerRefused: undefined };
+    const withinSeconds = pulumi.output(args.withinSeconds).apply((seconds) => checked(of, () => usable(seconds)));
     const inputs = { ...outputs, subject, targets: pulumi.secret(targets.apply(targetsText)), withinSeconds };
     super(type, "passwordVerification", name, inputs, secretPasswordVerificationOutputs, options);
     if (pulumi.runtime.isDryRun()) return;
@@ -97,13 +107,30 @@ export class PasswordVerification extends DynamicResource {
   }
 }
 
-function targetOf(rotation: PasswordRotation, args: ConnectionArgs): pulumi.Output<VerificationTarget[]> {
+/** @throws InputError if an argument does not exist, or the resource to verify is not one */
+function requireArguments(args: PasswordVerificationArgs): void {
+  refuseUnknown("its arguments", args, argumentNames);
+  if (verifiedArgument(args) === "rotation") {
+    if (!PasswordRotation.isInstance(args.rotation)) throw new InputError("rotation", "must be a PasswordRotation");
+  } else if (!(args.fleet instanceof PasswordRotationFleet)) {
+    throw new InputError("fleet", "must be a PasswordRotationFleet");
+  }
+}
+
+/** @throws InputError if the value of `withinSeconds` is not */
+function usable(seconds: number | undefined): number | undefined {
+  const wrong = (seconds ?? undefined) === undefined ? undefined : whatIsWrongWithSeconds(seconds);
+  if (wrong !== undefined) throw new InputError("withinSeconds", wrong);
+  return seconds;
+}
+
+function targetOf(of: string, rotation: PasswordRotation, args: ConnectionArgs): pulumi.Output<VerificationTarget[]> {
   const { databaseId, record, password, restToken, rotatedAt, rotationCount } = rotation;
-  const connection = connectionOf(rotation, args);
+  const connection = connectionOf(rotation, args, of);
   return pulumi
     .all([databaseId, record, password, restToken, rotatedAt, rotationCount, connection])
     .apply(([id, saved, newPassword, token, at, resets, given]) =>
-      withHostSetting((host) => {
+      withHostSetting(of, (host) => {
         const known = { password: newPassword, restToken: token };
         const access = accessTo({ databaseId: id, record: saved }, given, known, host);
         return [{ databaseId: id, name: id, rotatedAt: at, rotationCount: resets, access }];
@@ -111,12 +138,16 @@ function targetOf(rotation: PasswordRotation, args: ConnectionArgs): pulumi.Outp
     );
 }
 
-function targetsOfFleet(fleet: PasswordRotationFleet, args: ConnectionArgs): pulumi.Output<VerificationTarget[]> {
-  const connection = connectionOf(fleet, args);
+function targetsOfFleet(
+  of: string,
+  fleet: PasswordRotationFleet,
+  args: ConnectionArgs,
+): pulumi.Output<VerificationTarget[]> {
+  const connection = connectionOf(fleet, args, of);
   return pulumi
     .all([fleet.databases, fleet.credentials, fleet.records, connection])
     .apply(([databases, credentials, records, given]) =>
-      withHostSetting((host) =>
+      withHostSetting(of, (host) =>
         targetsOf({ databases, credentials, records }, (_name, database, known) =>
           accessTo(database, given, known, host),
         ),

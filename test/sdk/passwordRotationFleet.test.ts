@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import * as pulumi from "@pulumi/pulumi";
 import { PasswordRotation, PasswordRotationFleet, type PasswordRotationFleetArgs } from "pulumi-rekey";
 import { shardOf } from "../../provider/rotation/fleets";
-import { isKnown, type Registration, startMocks, valueOf } from "../support/pulumiMocks";
+import { errorsOf, isKnown, type Registration, startMocks, valueOf } from "../support/pulumiMocks";
 
 type Entry = string | { databaseId: string };
 
@@ -18,22 +18,6 @@ const rotations = [
 ];
 const secrets = JSON.stringify([{ databaseId: "a", password: "p", otherFields: "{}", appliedTrigger: "1:a:b" }]);
 const outputs = (type: string): object => (type.endsWith("Shard") ? { rotations, secrets } : {});
-
-/** The errors that a program's run would report. */
-async function errorsOf(make: () => unknown): Promise<string[]> {
-  const errors = new Set<string>();
-  const listeners = process.listeners("unhandledRejection");
-  process.removeAllListeners("unhandledRejection");
-  process.on("unhandledRejection", (error) => errors.add(String(error)));
-  try {
-    make();
-    for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
-    return [...errors];
-  } finally {
-    process.removeAllListeners("unhandledRejection");
-    for (const listener of listeners) process.on("unhandledRejection", listener);
-  }
-}
 
 describe("sdk: PasswordRotationFleet", () => {
   const made = async (args: PasswordRotationFleetArgs, options?: pulumi.ComponentResourceOptions) => {

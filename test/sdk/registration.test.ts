@@ -21,6 +21,8 @@ class Documented extends pulumi.dynamic.Resource {
 type Options = pulumi.CustomResourceOptions;
 /** What a verification needs of a rotation. */
 const known = {
+  __pulumiCustomResource: true,
+  __pulumiType: "pulumi-nodejs:dynamic/rekey:PasswordRotation",
   databaseId: pulumi.output("db"),
   record: pulumi.output(undefined),
   password: pulumi.output(undefined),

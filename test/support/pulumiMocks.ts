@@ -71,3 +71,23 @@ export function valueOf<T>(output: pulumi.Output<T>): Promise<pulumi.Unwrap<T>> 
 export function isKnown(output: pulumi.Output<unknown>): Promise<boolean> {
   return (output as unknown as { isKnown: Promise<boolean> }).isKnown;
 }
+
+/** The errors that a program's run would report. */
+export async function errorsOf(make: () => unknown): Promise<string[]> {
+  const errors = new Set<string>();
+  const listeners = process.listeners("unhandledRejection");
+  process.removeAllListeners("unhandledRejection");
+  process.on("unhandledRejection", (error) => errors.add(String(error)));
+  try {
+    try {
+      make();
+    } catch (error) {
+      errors.add(String(error));
+    }
+    for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
+    return [...errors];
+  } finally {
+    process.removeAllListeners("unhandledRejection");
+    for (const listener of listeners) process.on("unhandledRejection", listener);
+  }
+}
