@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Platform, type PlatformOptions, startPlatform } from "../../local/index";
-import { fails, localEngine, type Stack, succeeds, valuesOf } from "../support/engine";
+import { fails, localEngine, pulumiCli, type Stack, succeeds, valuesOf } from "../support/engine";
+import { engineEnvironment } from "../support/engineProcess";
 import { onEngine, onEngines } from "../support/onEngines";
 import { environmentOf, Project, transpileOnly } from "../support/project";
+import { runAsync } from "../support/runAsync";
 
 interface Run {
   readonly project: Project;
@@ -183,4 +186,57 @@ onEngine(localEngine, "If the settings of its triggers are removed, nothing is r
       }
     });
   }
+});
+
+const automation = { example: "automation-api" };
+
+/** Runs the script from another folder, as a scheduler does. */
+async function runAutomation(project: Project, args: readonly string[], environment: Record<string, string> = {}) {
+  mkdirSync(project.path("backend"), { recursive: true });
+  const ownEnvironment = { ...engineEnvironment(project.directory), TS_NODE_PROJECT: project.path("tsconfig.json") };
+  const env = { ...environment, ...ownEnvironment };
+  const loader = require.resolve("ts-node/register/transpile-only");
+  return runAsync(process.execPath, ["-r", loader, project.path("rotate.ts"), ...args], { cwd: tmpdir(), env });
+}
+
+it("The example automation-api prints its usage", async () => {
+  const project = new Project(automation);
+  const { code, output } = await runAutomation(project, ["production"]);
+  project.remove();
+  assert.equal(code, 2);
+  assert.match(output, /^usage: rotate\.ts <stack> <databaseId> /);
+}).timeout(300_000);
+
+onEngine(pulumiCli, "The example automation-api", () => {
+  const args = ["production", "db-sessions", "leak"];
+  let platform: Platform;
+  let project: Project;
+
+  beforeEach(async () => {
+    platform = await startPlatform();
+    project = new Project(automation);
+  });
+  afterEach(async () => {
+    await platform.close();
+    project.remove();
+  });
+
+  it("rotates now, and not again for the same version", async () => {
+    for (const printed of [/in all 1\n$/, /Nothing was reset: .*\n.*in all 1\n$/]) {
+      const { code, output } = await runAutomation(project, args, environmentOf(platform));
+      assert.equal(code, 0, output);
+      assert.match(output, printed);
+      assert.equal(platform.resetCount, 1);
+    }
+  });
+
+  it("needs workDir: without it, the provider host does not find its packages", async () => {
+    const source = readFileSync(project.path("rotate.ts"), "utf8");
+    const settings = '{ projectSettings: { name: "rotate-now", runtime: "nodejs" } }';
+    project.write("rotate.ts", source.replace("{ workDir: __dirname }", settings));
+    const { code, output } = await runAutomation(project, args, environmentOf(platform));
+    assert.equal(code, 1, output);
+    assert.match(output, /Cannot find module '@pulumi\/pulumi\/cmd\/dynamic-provider'/);
+    assert.deepEqual(platform.requests, []);
+  });
 });

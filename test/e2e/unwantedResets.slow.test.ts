@@ -26,7 +26,7 @@ const [guide = "", ...others] = readPage("docs/guide.md")
   .map(({ code }) => ts.transpileModule(code, { compilerOptions: { module: ts.ModuleKind.CommonJS } }).outputText);
 assert.deepEqual(others, []);
 
-// What docs/guide.md says about resets by Pulumi's own options and commands. The local engine refuses them.
+// What docs/guide.md states about resets by Pulumi's own options and commands. The local engine refuses them.
 onEngines(
   "Pulumi's options and commands",
   (engine) => {
