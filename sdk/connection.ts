@@ -49,7 +49,7 @@ export function labelOf(resource: pulumi.Resource): string {
  * The connection that a resource has, and further arguments that override it.
  *
  * @param of the resource that uses it, for errors
- * @throws RunError if rekey:databaseHost cannot be used
+ * @throws RekeyError if rekey:databaseHost cannot be used
  */
 export function connectionOf(
   resource: pulumi.Resource,
@@ -88,7 +88,7 @@ const hostSetting = perRun((): FoundSetting | undefined => {
  * Calls a function with the setting `rekey:databaseHost`, after a reset.
  *
  * @param of the resource, for errors
- * @throws RunError for an InputError
+ * @throws RekeyError for an InputError
  */
 export function withHostSetting<T>(of: string, act: (setting: FoundSetting | undefined) => T): T {
   return checked(of, () => act(hostSetting()));

@@ -20,7 +20,7 @@ const optionNames: NamesOf<DataSourceOptions> = { dependsOn: true };
  * Reads when the arguments are known and the resources are done. If anything is unknown in a preview, nothing is read.
  *
  * @param name of the data source
- * @throws RunError for an argument or option that does not exist
+ * @throws RekeyError for an argument or option that does not exist
  */
 export function readAfter<Args, Result>(
   name: string,

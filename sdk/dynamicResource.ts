@@ -41,7 +41,7 @@ export abstract class DynamicResource extends pulumi.CustomResource {
 /**
  * Pulumi's host cannot import, and a read with `id` would save a resource without a record or credentials.
  *
- * @throws RunError
+ * @throws RekeyError
  */
 function refuseImport(type: string, name: string, options: pulumi.CustomResourceOptions | undefined): void {
   const option = (["import", "id"] as const).find((one) => options?.[one] !== undefined);

@@ -41,7 +41,7 @@ export interface NamedDatabase extends FleetMember {
  * Reads the ids of the databases, which decide which resources exist and must therefore be known. The other values stay
  * Inputs, so that Pulumi still knows which are secret, and their dependencies.
  *
- * @throws RunError that names the argument that is unknown or cannot be used.
+ * @throws RekeyError that names the argument that is unknown or cannot be used.
  */
 export async function readFleetDatabases(fleet: string, given: pulumi.Input<FleetDatabases>): Promise<NamedDatabase[]> {
   const argument = `PasswordRotationFleet ${JSON.stringify(fleet)}: databases`;

@@ -2,7 +2,7 @@ import type * as pulumi from "@pulumi/pulumi";
 import { type FlowControlKey } from "../provider/records/flowControl";
 import { type NamesOf, refuseUnknown } from "../provider/lifecycle/arguments";
 import { type DataSourceOptions, readAfter } from "./dataSource";
-import { queueReads } from "./queueReads";
+import { readQueue } from "./queueReads";
 import { checked } from "./refusal";
 
 /** The arguments of `getFlowControlKey`. */
@@ -33,7 +33,7 @@ const argumentNames: NamesOf<GetFlowControlKeyArgs> = { flowControlKey: true };
  */
 export async function getFlowControlKey(args: GetFlowControlKeyArgs): Promise<FlowControlKey> {
   checked("getFlowControlKey", () => refuseUnknown("its arguments", args, argumentNames));
-  return queueReads().get(args.flowControlKey);
+  return readQueue((queue) => queue.get(args.flowControlKey));
 }
 
 /**

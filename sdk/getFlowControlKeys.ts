@@ -2,7 +2,7 @@ import type * as pulumi from "@pulumi/pulumi";
 import { type FlowControlKey } from "../provider/records/flowControl";
 import { type NamesOf, refuseUnknown } from "../provider/lifecycle/arguments";
 import { type DataSourceOptions, readAfter } from "./dataSource";
-import { queueReads } from "./queueReads";
+import { readQueue } from "./queueReads";
 import { checked } from "./refusal";
 
 /** The arguments of `getFlowControlKeys`. */
@@ -39,7 +39,7 @@ const argumentNames: NamesOf<GetFlowControlKeysArgs> = { search: true };
  */
 export async function getFlowControlKeys(args: GetFlowControlKeysArgs = {}): Promise<FlowControlKey[]> {
   checked("getFlowControlKeys", () => refuseUnknown("its arguments", args, argumentNames));
-  return queueReads().list(args.search);
+  return readQueue((queue) => queue.list(args.search));
 }
 
 /**

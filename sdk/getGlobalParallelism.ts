@@ -2,7 +2,7 @@ import type * as pulumi from "@pulumi/pulumi";
 import { type GlobalParallelism } from "../provider/records/flowControl";
 import { refuseUnknown } from "../provider/lifecycle/arguments";
 import { type DataSourceOptions, readAfter } from "./dataSource";
-import { queueReads } from "./queueReads";
+import { readQueue } from "./queueReads";
 import { checked } from "./refusal";
 
 /**
@@ -19,7 +19,7 @@ import { checked } from "./refusal";
 export function getGlobalParallelism(): Promise<GlobalParallelism>;
 export async function getGlobalParallelism(args: object = {}): Promise<GlobalParallelism> {
   checked("getGlobalParallelism", () => refuseUnknown("its arguments", args, {}));
-  return queueReads().globalParallelism();
+  return readQueue((queue) => queue.globalParallelism());
 }
 
 /**

@@ -10,7 +10,7 @@ let checked = false;
  * Makes sure that Pulumi's provider host, which searches from the program's working directory upwards, finds this copy
  * of the package and configures it.
  *
- * @throws RunError
+ * @throws RekeyError
  */
 export function requirePackageForHost(): void {
   if (checked) return;

@@ -108,7 +108,7 @@ export class PasswordRotation extends DynamicResource {
 
   /**
    * @param name unique name of the resource in its stack. Renaming it without `aliases` replaces it, and so resets.
-   * @throws RunError if Pulumi's provider host cannot find or configure this package, and for the options `import` and
+   * @throws RekeyError if Pulumi's provider host cannot find or configure this package, and for the options `import` and
    * `id`, or if an argument of the connection cannot be used.
    */
   constructor(name: string, args: PasswordRotationArgs, options?: pulumi.CustomResourceOptions) {

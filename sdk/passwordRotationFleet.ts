@@ -139,7 +139,7 @@ export class PasswordRotationFleet extends pulumi.ComponentResource<Made> {
 
   /**
    * @param name unique name of the fleet in its stack. Renaming it without `aliases` replaces it, and so resets all.
-   * @throws RunError if Pulumi's provider host cannot find or configure this package, an id is unknown, an argument does
+   * @throws RekeyError if Pulumi's provider host cannot find or configure this package, an id is unknown, an argument does
    * not exist, or one of the connection cannot be used.
    */
   constructor(name: string, args: PasswordRotationFleetArgs, options?: pulumi.ComponentResourceOptions) {
@@ -223,5 +223,5 @@ export class PasswordRotationFleet extends pulumi.ComponentResource<Made> {
 /** Fails the run after all shards are saved: a shard cannot fail and save its results. */
 function requireAllDone(name: string, states: readonly NamedState[]): void {
   const failure = failureOf(name, states);
-  if (failure !== undefined) throw withoutStack(new pulumi.RunError(failure));
+  if (failure !== undefined) throw withoutStack(new Error(failure));
 }

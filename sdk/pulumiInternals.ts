@@ -21,3 +21,8 @@ export function initializationOf(component: pulumi.Resource): Promise<unknown> |
 export function isKnown(output: pulumi.Output<unknown>): Promise<boolean> {
   return (output as unknown as { isKnown: Promise<boolean> }).isKnown;
 }
+
+/** Makes an error a `RunError` to Pulumi, which ends a program with only its message. */
+export function markRunError<E extends Error>(error: E): E {
+  return Object.defineProperty(error, "__pulumiRunError", { value: true });
+}

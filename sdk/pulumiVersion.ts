@@ -6,7 +6,7 @@ import { runError } from "./runError";
  * Makes sure that Pulumi's provider host passes the stack's configuration on. Otherwise the passwords of another
  * platform could be reset.
  *
- * @throws RunError
+ * @throws RekeyError
  */
 export function requirePulumi(): void {
   if (!isTooOld(version)) return;

@@ -1,9 +1,14 @@
 import * as pulumi from "@pulumi/pulumi";
 import { type SharedReads } from "../provider/api/sharedReads";
 import { perRun } from "./perRun";
+import { endingRun } from "./runError";
 
-/** The queue's reads, with settings from the stack's configuration, else from the environment. */
-export const queueReads = perRun((): SharedReads => {
+/** Reads from the queue, with settings from the stack's configuration, else from the environment. */
+export function readQueue<T>(read: (queue: SharedReads) => Promise<T>): Promise<T> {
+  return endingRun(() => read(queueReads()));
+}
+
+const queueReads = perRun((): SharedReads => {
   // Loaded on first use: axios and zod would slow down every import of this package.
   const { PlatformClient } =
     require("../provider/api/platformClient") as typeof import("../provider/api/platformClient");

@@ -24,7 +24,7 @@ export function refusal(code: ErrorCode, text: string): Refusal {
  * Calls a function that checks arguments.
  *
  * @param of what has them, for errors: `PasswordRotation "sessions"`
- * @throws RunError for an InputError
+ * @throws RekeyError for an InputError
  */
 export function checked<T>(of: string, act: () => T): T {
   try {
@@ -38,7 +38,7 @@ export function checked<T>(of: string, act: () => T): T {
 /**
  * Waits for one turn of the event loop: until the program has constructed all resources of its first turn.
  *
- * @throws RunError if the program has an error
+ * @throws RekeyError if the program has an error
  */
 export async function endOfTurn(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));

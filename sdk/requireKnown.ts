@@ -2,7 +2,7 @@ import { engineCommands } from "../provider/engineCommands";
 import { type Outcome } from "../provider/rotation/planRotation";
 import { runError } from "./runError";
 
-/** @throws RunError if the last reset was not confirmed: a program must not use the former credentials. */
+/** @throws RekeyError if the last reset was not confirmed: a program must not use the former credentials. */
 export function requireKnown(outcome: Outcome, name: string): void {
   if (outcome !== "unknown") return;
   throw runError(

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { inspect } from "node:util";
 import * as pulumi from "@pulumi/pulumi";
 import {
   FlowControlReset,
@@ -8,7 +9,11 @@ import {
   getFlowControlKeysOutput,
   getGlobalParallelism,
   getGlobalParallelismOutput,
+  NotSentError,
   PasswordRotation,
+  RejectedError,
+  RekeyError,
+  SettingsError,
 } from "pulumi-rekey";
 import { type FlowControlRecord } from "../../local/platform/flowControl";
 import { type Platform, startPlatform } from "../../local/platform/index";
@@ -102,10 +107,31 @@ describe("sdk: data sources", () => {
     configure({ url: platform.url, queueToken: "canary-token" });
     await assert.rejects(getFlowControlKeys(), (error: Error) => {
       assert.match(error.message, /responded with 401.*Check rekey:queueToken/);
-      assert.ok(!pulumi.log.hasErrors() && !error.stack?.includes("canary"));
+      assert.ok(!pulumi.log.hasErrors() && !inspect(error).includes("canary"));
       return true;
     });
   });
+
+  const failures = [
+    { what: "a wrong setting", settings: { url: "a", queueToken: "t" }, as: SettingsError, code: "SETTING_INVALID" },
+    {
+      what: "a refused connection",
+      settings: { url: "http://127.0.0.1:1", queueToken: "t" },
+      as: NotSentError,
+      code: "NOT_SENT",
+    },
+    { what: "a refused token", settings: { queueToken: "wrong" }, as: RejectedError, code: "REJECTED" },
+  ];
+  for (const { what, settings, as, code } of failures) {
+    it(`end the program without a stack trace for ${what}, unless it catches the ${as.name}`, async () => {
+      configure({ url: platform.url, ...settings });
+      await assert.rejects(getFlowControlKeys(), (error) => {
+        assert.ok(pulumi.RunError.isInstance(error) && error instanceof RekeyError && error instanceof as);
+        assert.deepEqual({ code: error.code, stack: error.stack }, { code: `REKEY_${code}`, stack: "" });
+        return true;
+      });
+    });
+  }
 
   it("of another run in this process use that run's settings", async () => {
     await getFlowControlKeys();

@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import * as pulumi from "@pulumi/pulumi";
-import { type ConnectionArgs, PasswordRotation, PasswordRotationFleet, PasswordVerification } from "pulumi-rekey";
+import {
+  InputError,
+  type ConnectionArgs,
+  PasswordRotation,
+  PasswordRotationFleet,
+  PasswordVerification,
+} from "pulumi-rekey";
 import { isKnown, type MockOptions, type Registration, startMocks, valueOf } from "../support/pulumiMocks";
 import { unknown } from "../support/wire";
 
@@ -154,7 +160,7 @@ describe("sdk: connectionUrl", () => {
     for (const [args, outputs, says] of bad) {
       const { url } = await urlOf(outputs, args);
       await assert.rejects((url as unknown as { promise(): Promise<unknown> }).promise(), (error) => {
-        return pulumi.RunError.isInstance(error) && says.test(error.message);
+        return pulumi.RunError.isInstance(error) && error instanceof InputError && says.test(error.message);
       });
     }
   });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import * as pulumi from "@pulumi/pulumi";
-import { childrenOf, initializationOf, isKnown, typeTokenOf } from "../../sdk/pulumiInternals";
+import { childrenOf, initializationOf, isKnown, markRunError, typeTokenOf } from "../../sdk/pulumiInternals";
 import { startMocks } from "../support/pulumiMocks";
 
 class Parent extends pulumi.ComponentResource<string> {
@@ -23,5 +23,6 @@ describe("sdk: what it uses of @pulumi/pulumi and no type shows", () => {
     assert.equal(await initializationOf(parent), "made");
     assert.equal(await isKnown(pulumi.output("known")), true);
     assert.equal(await isKnown(pulumi.output(pulumi.unknown as unknown)), false);
+    assert.ok(pulumi.RunError.isInstance(markRunError(new Error("a"))));
   });
 });

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { inspect } from "node:util";
 import * as pulumi from "@pulumi/pulumi";
-import { FlowControlReset, PasswordRotation, PasswordVerification } from "pulumi-rekey";
+import { FlowControlReset, PasswordRotation, PasswordVerification, RekeyError } from "pulumi-rekey";
 import { startMocks, valueOf } from "../support/pulumiMocks";
 
 /** What the provider host of the installed SDK does with a provider's text. */
@@ -100,6 +100,8 @@ for (const { type, text, make, isInstance, inputs, secrets } of resources) {
           () => make("adopted", { [option]: "db" }),
           (error) =>
             pulumi.RunError.isInstance(error) &&
+            error instanceof RekeyError &&
+            error.code === "REKEY_IMPORT_UNSUPPORTED" &&
             // Pulumi would print a stack trace.
             !/ at /.test(inspect(error, { colors: true })) &&
             new RegExp(`${type} "adopted" .*\`${option}\`.*Nothing was sent.*initialRotation: false`).test(
