@@ -1,7 +1,7 @@
 import type * as dynamic from "@pulumi/pulumi/dynamic";
 import { SettingsError } from "./api/errors";
 import { type Properties, unknownNames, withoutProvider, wrap } from "./engineValues";
-import { engineAddress, EngineWatch } from "./engineWatch";
+import { endWhenIdle, engineAddress, EngineWatch } from "./engineWatch";
 import { type Session, sessionFromSettings } from "./lifecycle/session";
 import { type AppliedTo, InitError, type Resource, resources, respond } from "./lifecycle/resourceTable";
 import { oldestPulumi } from "./version";
@@ -14,7 +14,7 @@ let session: Session | undefined;
 
 function startSession(configuration: (key: string) => string | undefined): Session {
   const address = engineAddress();
-  const watch = address === undefined ? undefined : new EngineWatch(address);
+  const watch = address === undefined ? undefined : new EngineWatch(address, endWhenIdle);
   return sessionFromSettings(configuration, watch && ((facts) => watch.requireEngine(facts)));
 }
 

@@ -1,4 +1,6 @@
 import { type ClientHttp2Session, connect } from "node:http2";
+import { Server } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { NotSentError, type RequestFacts } from "./api/errors";
 
 /** Milliseconds to wait for the engine's response: it runs on this machine. */
@@ -9,6 +11,9 @@ const timeoutMs = 5_000;
  * is gone: less than a reset takes on a network. A call for each reset would cost as much as the reset itself.
  */
 export const freshnessMs = 10;
+
+/** Milliseconds until a connection that the engine closed is opened again. */
+const reconnectMs = 100;
 
 /** An empty message as gRPC frames it: not compressed, of length 0. */
 const emptyMessage = Buffer.alloc(5);
@@ -27,11 +32,13 @@ export class EngineWatch {
   /** When the last call that the engine responded to began. */
   #confirmed = -Infinity;
 
-  /** @param address `host:port` of the engine's gRPC server */
-  constructor(address: string) {
-    // The next call sees whether the session failed.
-    this.#session = connect(`http://${address}`).on("error", () => undefined);
-    this.#session.unref();
+  /**
+   * @param address `host:port` of the engine's gRPC server
+   * @param onGone called once the engine has closed its connection and does not respond on a new one
+   */
+  constructor(address: string, onGone?: () => void) {
+    this.#session = openSession(address);
+    if (onGone) void untilGone(address, this.#session).then(onGone);
   }
 
   /** @throws NotSentError if the engine is gone. */
@@ -51,30 +58,58 @@ export class EngineWatch {
   }
 
   async #ask(began: number): Promise<boolean> {
-    const responds = await this.#responds();
+    const responds = await isGrpcServer(this.#session);
     if (responds) this.#confirmed = began;
     return responds;
   }
+}
 
-  #responds(): Promise<boolean> {
-    if (this.#session.closed || this.#session.destroyed) return Promise.resolve(false);
-    return new Promise((resolve) => {
-      // Any gRPC server responds to this call, if only with "unimplemented".
-      const call = this.#session.request({
-        ":method": "POST",
-        ":path": "/grpc.health.v1.Health/Check",
-        "content-type": "application/grpc",
-        te: "trailers",
-      });
-      call.setTimeout(timeoutMs, () => call.close());
-      call.once("response", (headers) => {
-        resolve(String(headers["content-type"]).startsWith("application/grpc"));
-        call.resume();
-      });
-      call.on("error", () => undefined).once("close", () => resolve(false));
-      call.end(emptyMessage);
+function openSession(address: string): ClientHttp2Session {
+  // The next call sees whether the session failed.
+  const session = connect(`http://${address}`).on("error", () => undefined);
+  session.unref();
+  return session;
+}
+
+/** A living engine may close a connection that is not used: only a new one shows whether it is gone. */
+async function untilGone(address: string, session: ClientHttp2Session): Promise<void> {
+  do {
+    const last = session;
+    if (!last.destroyed) await new Promise((resolve) => last.once("close", resolve));
+    await sleep(reconnectMs, undefined, { ref: false });
+    session = openSession(address);
+  } while (await isGrpcServer(session));
+  session.destroy();
+}
+
+function isGrpcServer(session: ClientHttp2Session): Promise<boolean> {
+  if (session.closed || session.destroyed) return Promise.resolve(false);
+  return new Promise((resolve) => {
+    // Any gRPC server responds to this call, if only with "unimplemented".
+    const call = session.request({
+      ":method": "POST",
+      ":path": "/grpc.health.v1.Health/Check",
+      "content-type": "application/grpc",
+      te: "trailers",
     });
-  }
+    call.setTimeout(timeoutMs, () => call.close());
+    call.once("response", (headers) => {
+      resolve(String(headers["content-type"]).startsWith("application/grpc"));
+      call.resume();
+    });
+    call.on("error", () => undefined).once("close", () => resolve(false));
+    call.end(emptyMessage);
+  });
+}
+
+/**
+ * Ends this process as soon as nothing but its servers keeps it running. Its requests in flight finish first, and so
+ * does the work of other providers in Pulumi's dynamic provider host.
+ */
+export function endWhenIdle(): void {
+  // Node does not document it, but nothing else finds the server of Pulumi's host.
+  const { _getActiveHandles: getHandles } = process as { _getActiveHandles?: () => unknown[] };
+  for (const handle of getHandles?.() ?? []) if (handle instanceof Server) handle.unref();
 }
 
 /** The engine's address, the last argument of the host process, after switches for logs; undefined outside a host. */

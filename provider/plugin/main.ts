@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { engineAddress } from "../engineWatch";
+import { endWhenIdle, engineAddress } from "../engineWatch";
 import { servePlugin } from "./wire";
 
 const address = engineAddress();
@@ -8,5 +8,5 @@ if (address === undefined) {
   process.exitCode = 1;
 } else {
   // The engine reads the port from the first line.
-  void servePlugin(address).then(({ port }) => console.log(port));
+  void servePlugin(address, endWhenIdle).then(({ port }) => console.log(port));
 }

@@ -21,10 +21,14 @@ const logTimeoutMs = 5_000;
  * Serves Pulumi's plugin protocol on a free port of this machine.
  *
  * @param engineAddress `host:port` of the engine that started the plugin
+ * @param onGone called when the engine is gone
  * @returns the port, and a function that ends the service
  */
-export async function servePlugin(engineAddress: string): Promise<{ port: number; close: () => void }> {
-  const watch = new EngineWatch(engineAddress);
+export async function servePlugin(
+  engineAddress: string,
+  onGone?: () => void,
+): Promise<{ port: number; close: () => void }> {
+  const watch = new EngineWatch(engineAddress, onGone);
   const engine = new EngineClient(engineAddress, grpc.credentials.createInsecure());
   const show = (severity: LogSeverity, line: string, urn = ""): Promise<void> => {
     const request = new LogRequest().setSeverity(severity).setMessage(line).setUrn(urn);

@@ -9,8 +9,9 @@ import {
 import { type AddressInfo, createServer, type Server } from "node:net";
 import { mock } from "node:test";
 import { NotSentError } from "../../provider/api/errors";
-import { engineAddress, EngineWatch, freshnessMs } from "../../provider/engineWatch";
+import { endWhenIdle, engineAddress, EngineWatch, freshnessMs } from "../../provider/engineWatch";
 import { EngineListener } from "../support/engineListener";
+import { until } from "../support/results";
 
 const consequences = { "not sent": "nothing changed", rejected: "nothing changed", "maybe applied": "it may have" };
 const facts = { purpose: "reset a password", method: "POST", url: "http://127.0.0.1/", consequences } as const;
@@ -85,6 +86,44 @@ describe("the engine watch", () => {
     const watch = new EngineWatch(await addressOf(server));
     for (let call = 0; call < 2; call++) await assert.rejects(requireLater(watch), NotSentError);
     await new Promise((resolve) => server.close(resolve));
+  });
+
+  it("reports that the engine is gone only if it does not respond on a new connection", async () => {
+    const engine = await EngineListener.start();
+    let isGone = false;
+    new EngineWatch(engine.address, () => (isGone = true));
+    for (const connection of [1, 2]) {
+      await until(() => engine.connections === connection && engine.calls === connection - 1);
+      engine.closeIdle();
+    }
+    await until(() => engine.calls === 2);
+    assert.equal(isGone, false);
+    await engine.close();
+    await until(() => isGone);
+  });
+
+  it("reports that the engine is gone if another server has its port, and leaves that server", async () => {
+    const engine = await EngineListener.start();
+    let isGone = false;
+    new EngineWatch(engine.address, () => (isGone = true));
+    await until(() => engine.connections === 1);
+    await engine.close();
+    const sessions = new Set<ServerHttp2Session>();
+    const other = createHttp2Server()
+      .on("session", (session) => sessions.add(session.once("close", () => sessions.delete(session))))
+      .on("stream", (stream) => stream.respond({ ":status": 200 }, { endStream: true }));
+    await once(other.listen(engine.port, "127.0.0.1"), "listening");
+    await until(() => isGone && sessions.size === 0);
+    other.close();
+  });
+
+  it("lets a process end in spite of its servers", async () => {
+    const server = createServer();
+    await addressOf(server);
+    const unref = mock.method(server, "unref");
+    endWhenIdle();
+    assert.equal(unref.mock.callCount(), 1);
+    server.close();
   });
 
   const grpc = { ":status": 200, "grpc-status": "12" };

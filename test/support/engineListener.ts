@@ -1,4 +1,4 @@
-import { createServer, type ServerHttp2Stream } from "node:http2";
+import { createServer, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import { SocketServer } from "./socketServer";
 
 /** What an adapter knows of its engine: a gRPC server that responds to every call with "unimplemented". */
@@ -7,9 +7,11 @@ export class EngineListener extends SocketServer {
   calls = 0;
   /** All bytes of the calls so far: the texts in them are readable. */
   received = "";
+  readonly #sessions: ServerHttp2Session[] = [];
 
   private constructor() {
     super(createServer());
+    this.server.on("session", (session: ServerHttp2Session) => this.#sessions.push(session));
     this.server.on("stream", (stream: ServerHttp2Stream) => {
       this.calls++;
       stream.on("data", (bytes: Buffer) => (this.received += bytes.toString("latin1")));
@@ -19,6 +21,11 @@ export class EngineListener extends SocketServer {
 
   static start(port = 0): Promise<EngineListener> {
     return new EngineListener().listen(port);
+  }
+
+  /** Closes the connections after the calls on them, as a server does with those that are not used. */
+  closeIdle(): void {
+    for (const session of this.#sessions.splice(0)) session.close();
   }
 
   get address(): string {

@@ -74,13 +74,17 @@ process.once("exit", () => running.forEach((child) => child.kill("SIGKILL")));
  */
 export class Host {
   #errors = "";
+  /** Resolves when the process has ended. */
+  readonly ended: Promise<unknown>;
 
   private constructor(
     readonly adapter: Adapter,
     readonly engine: EngineListener,
     private readonly child: ChildProcess,
     private readonly client: ProviderClient,
-  ) {}
+  ) {
+    this.ended = once(child, "exit");
+  }
 
   static async start({
     adapter = "dynamic",
@@ -180,13 +184,15 @@ export class Host {
     await this.client.call(ResourceProviderService.delete, request);
   }
 
-  async stop(): Promise<void> {
+  /** Closes the connection on which the engine calls the provider. */
+  disconnect(): void {
     this.client.close();
-    if (this.child.exitCode === null && this.child.signalCode === null) {
-      const gone = once(this.child, "exit");
-      this.child.kill("SIGKILL");
-      await gone;
-    }
+  }
+
+  async stop(): Promise<void> {
+    this.disconnect();
+    this.child.kill("SIGKILL");
+    await this.ended;
     await this.engine.close();
   }
 
