@@ -1,7 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { missingWithoutRecord, whatIsWrongWithHostTemplate } from "../provider/api/endpoint";
-import { InputError } from "../provider/api/errors";
-import { resetsAreSaved } from "../provider/lifecycle/arguments";
+import { InputError, resetsAreSaved } from "../provider/api/errors";
 import { type Connection, connectionIn } from "../provider/lifecycle/connection";
 import { type FoundSetting, SettingSources } from "../provider/settingSources";
 import { type ConnectionArgs } from "./connectionArgs";
@@ -88,7 +87,7 @@ const hostSetting = perRun((): FoundSetting | undefined => {
  * Calls a function with the setting `rekey:databaseHost`, after a reset.
  *
  * @param of the resource, for errors
- * @throws RekeyError for an InputError
+ * @throws InputError that ends the program
  */
 export function withHostSetting<T>(of: string, act: (setting: FoundSetting | undefined) => T): T {
   return checked(of, () => act(hostSetting()));

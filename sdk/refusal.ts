@@ -1,18 +1,18 @@
-import { type ErrorCode, InputError } from "../provider/api/errors";
-import { problemAfterReset } from "../provider/lifecycle/arguments";
+import { type ErrorCode, InputError, type RekeyError } from "../provider/api/errors";
 import { perRun } from "./perRun";
-import { runError } from "./runError";
+import { runError, withoutStack } from "./runError";
 
-type Refusal = ReturnType<typeof runError>;
-
-const refusalOfRun = perRun((): { error?: Refusal } => ({}));
+const refusalOfRun = perRun((): { error?: RekeyError } => ({}));
 
 /**
  * An error in the program. Throwing it does not keep Pulumi from registering what was constructed before. So this run
  * also resets no password of a rotation that is not registered yet.
  */
-export function refusal(code: ErrorCode, text: string): Refusal {
-  const error = runError(code, text);
+export function refusal(code: ErrorCode, text: string): RekeyError {
+  return refused(runError(code, text));
+}
+
+function refused<E extends RekeyError>(error: E): E {
   const { message } = error;
   // Pulumi would put the name of an internal input in front of it, for each resource that is not registered.
   Object.defineProperty(error, "message", { get: () => message, set: () => undefined });
@@ -24,14 +24,14 @@ export function refusal(code: ErrorCode, text: string): Refusal {
  * Calls a function that checks arguments.
  *
  * @param of what has them, for errors: `PasswordRotation "sessions"`
- * @throws RekeyError for an InputError
+ * @throws InputError that ends the program
  */
 export function checked<T>(of: string, act: () => T): T {
   try {
     return act();
   } catch (error) {
-    if (error instanceof InputError) throw refusal(error.code, `${of}: ${problemAfterReset(error)}`);
-    throw error;
+    if (!(error instanceof InputError)) throw error;
+    throw refused(withoutStack(new InputError(error.property, error.reason, { of, afterReset: true })));
   }
 }
 

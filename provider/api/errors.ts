@@ -60,7 +60,11 @@ export abstract class RekeyError extends Error {
   }
 }
 
-/** An input that cannot be used. Nothing was sent. */
+/** What follows an error that is found when a reset may have been sent already. */
+export const resetsAreSaved =
+  "Correct this, then run again. A reset that was already sent is saved with its new password, and is not repeated.";
+
+/** An input that cannot be used. */
 export class InputError extends RekeyError {
   readonly delivery = "not sent";
 
@@ -69,8 +73,11 @@ export class InputError extends RekeyError {
     readonly property: string,
     /** What is wrong with it. */
     readonly reason: string,
+    /** `of` is what has the input: `PasswordRotation "sessions"`. After a reset, the error does not deny it. */
+    { of, afterReset = false }: { readonly of?: string; readonly afterReset?: boolean } = {},
   ) {
-    super("REKEY_INPUT_INVALID", `${property} ${reason}. Nothing was sent. Correct it, then run again.`);
+    const advice = afterReset ? resetsAreSaved : "Nothing was sent. Correct it, then run again.";
+    super("REKEY_INPUT_INVALID", `${of === undefined ? "" : `${of}: `}${property} ${reason}. ${advice}`);
   }
 }
 

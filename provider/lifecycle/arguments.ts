@@ -37,12 +37,3 @@ export function whatIsWrongWithSeconds(value: unknown): string | undefined {
   const isUsable = typeof value === "number" && Number.isFinite(value) && value > 0;
   return isUsable ? undefined : "must be a number of seconds above 0";
 }
-
-/** What follows an error that is found when a reset may have been sent already. */
-export const resetsAreSaved =
-  "Correct this, then run again. A reset that was already sent is saved with its new password, and is not repeated.";
-
-/** The message for an argument that cannot be used, when a reset may have been sent already. */
-export function problemAfterReset({ property, reason }: InputError): string {
-  return `${property} ${reason}. ${resetsAreSaved}`;
-}

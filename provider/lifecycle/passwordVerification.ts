@@ -1,7 +1,6 @@
 import { type Credential } from "../api/databaseProbe";
 import { type Endpoint } from "../api/endpoint";
-import { VerificationError } from "../api/errors";
-import { resetsAreSaved } from "./arguments";
+import { resetsAreSaved, VerificationError } from "../api/errors";
 import {
   type Applied,
   type CheckFailure,

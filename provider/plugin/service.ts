@@ -5,7 +5,7 @@ import { callTimeout } from "../api/callTimeout";
 import { type Properties, reveal, secretNames, unknownNames, withoutProvider, wrap } from "../engineValues";
 import { type Session, sessionFromSettings } from "../lifecycle/session";
 import { secret, unknownValue } from "../records/markers";
-import { problemAfterReset, refuseUnknown } from "../lifecycle/arguments";
+import { refuseUnknown } from "../lifecycle/arguments";
 import {
   type AppliedTo,
   InitError,
@@ -247,7 +247,7 @@ export class PluginService {
         return await construct(request, monitor, this.#started);
       } catch (error) {
         // The engine names the component. Its other resources may be done already.
-        throw error instanceof InputError ? new ReportedError(withCode(problemAfterReset(error), error.code)) : error;
+        throw error instanceof InputError ? new InputError(error.property, error.reason, { afterReset: true }) : error;
       }
     });
   }

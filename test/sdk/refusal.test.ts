@@ -196,16 +196,16 @@ describe("sdk: a mistake in a program", () => {
     const shown: Readonly<Record<string, { record: object; args?: ConnectionArgs; says: RegExp }>> = {
       "a record without a port": {
         record: { endpoint: "cache.example.com" },
-        says: /^Error: \w+ "\w+": port is unknown for database "db": the platform's record has none\. Set port\. /,
+        says: /^\w+Error: \w+ "\w+": port is unknown for database "db": the platform's record has none\. Set port\. /,
       },
       "a record without an endpoint": {
         record: { port: 6379 },
-        says: /^Error: \w+ "\w+": host is unknown for database "db": the platform's record has none\. Set host or /,
+        says: /^\w+Error: \w+ "\w+": host is unknown for database "db": the platform's record has none\. Set host or /,
       },
       "plain text to the endpoint": {
         record: remote,
         args: { tls: false },
-        says: /^Error: \w+ "\w+": tls must not be false for cache\.example\.com/,
+        says: /^\w+Error: \w+ "\w+": tls must not be false for cache\.example\.com/,
       },
     };
     for (const [what, { record, args = {}, says }] of Object.entries(shown)) {

@@ -230,7 +230,7 @@ describe("plugin service", () => {
     const [reason = ""] = await later.check(second, rotation());
     assert.match(
       reason,
-      /Remove one of them\. If both have reset it, .* is stale: set a new version on the one that stays\. Nothing was sent\./,
+      /Remove one of them\. If both have reset it, .* is stale: set a new version on the one that stays\. Nothing was sent for it\./,
     );
     assert.equal(platform.resetCount, 2);
   });

@@ -170,7 +170,7 @@ describe("plugin service: PasswordVerification", () => {
     platform.failNext({ path: /reset-password/, body: withoutPort });
     const wrong = { ...single, inputs: { ...single.inputs, version: 1 } };
     const reported =
-      /^Error: port is unknown for database "db-1": the platform's record has none\. Set port\. Correct this.*already sent is saved.*REKEY_INPUT_INVALID/;
+      /^InputError: port is unknown for database "db-1": the platform's record has none\. Set port\. Correct this.*already sent is saved.*REKEY_INPUT_INVALID/;
     await assert.rejects(up(wrong), reported);
     assert.equal(saved.get(urnOf("PasswordRotation"))?.outcome, "reset");
   });
