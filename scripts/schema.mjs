@@ -112,7 +112,10 @@ function innerType(node) {
 /** Inputs whose types differ from those in TypeScript. */
 const inputTypes = {
   version: { oneOf: [{ type: "string" }, { type: "number" }] },
-  triggers: { type: "object", additionalProperties: { $ref: "pulumi.json#/Any" } },
+  triggers: {
+    type: "object",
+    additionalProperties: { oneOf: [{ type: "string" }, { type: "number" }, { type: "boolean" }] },
+  },
 };
 
 /** Inputs by the name of their type, among them those of the connection. */

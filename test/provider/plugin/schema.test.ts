@@ -125,6 +125,20 @@ describe("schema.json", () => {
     }
   });
 
+  it("has triggers of the values that the provider accepts", () => {
+    const values = {
+      type: "object",
+      additionalProperties: { oneOf: ["string", "number", "boolean"].map((type) => ({ type })) },
+    };
+    const all = ["PasswordRotation", "PasswordRotationFleet", "FlowControlReset"].map(
+      (name) => of(schema.resources, name).inputProperties,
+    );
+    for (const { triggers } of [...all, of(schema.types, "FleetMember").properties]) {
+      const { description, ...type } = triggers as Type;
+      assert.deepEqual(type, values);
+    }
+  });
+
   it("has each function", () => {
     assert.deepEqual(namesOf(schema.functions), sorted(Object.keys(functions).map((name) => `rekey:index:${name}`)));
   });
@@ -159,9 +173,7 @@ function assertType(type: Type, name: string): void {
   const { $ref, oneOf, items, additionalProperties } = type;
   if ($ref !== undefined) {
     assert.ok(
-      $ref === "pulumi.json#/Any" ||
-        schema.types[$ref.replace("#/types/", "")] ||
-        schema.resources[$ref.replace("#/resources/", "")],
+      schema.types[$ref.replace("#/types/", "")] || schema.resources[$ref.replace("#/resources/", "")],
       `${name}: ${$ref}`,
     );
     return;
