@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { type PlatformOptions } from "../../local/index";
 import { type Engine, fails, plainOutputs, resourceNamed, succeeds, valuesOf } from "../support/engine";
+import { runEngine } from "../support/engineProcess";
 import { onEngines, onEveryEngine, type Scene, scene } from "../support/onEngines";
 import { hasRedis } from "../support/redis";
 import { RedisLine } from "../support/redisLine";
@@ -20,6 +21,11 @@ const rotation = new PasswordRotation("cache", { databaseId: "db-quickstart", ve
 const verification = new PasswordVerification("proof", { rotation, ${args} });
 for (const name of ["verified", "verifiedAt", "formerRefused"]) exports[name] = verification[name];
 ${more}`;
+
+const withArguments = (args: string): string => `
+const { PasswordRotation, PasswordVerification } = require("pulumi-rekey");
+const rotation = new PasswordRotation("cache", { databaseId: "db-quickstart" });
+new PasswordVerification("proof", { ${args} });`;
 
 /** Resources that use the password: at once, and after its verification. */
 const consumers = `
@@ -161,6 +167,45 @@ onEngines("PasswordVerification with the local platform", (engine) => {
     await fails(stack.up(), newRefused, rotationSaved);
     await fails(stack.up(), newRefused, rotationSaved);
     await assertSaved(1);
+    await end();
+  });
+
+  it("keeps the rotation from its reset if its arguments are wrong, and reports each mistake once", async () => {
+    const { platform, project, stack, end } = await scene(engine, "");
+    for (const { args, message } of [
+      { args: "rotation, withinSeconds: 0", message: /"proof": withinSeconds must be a number of seconds above 0/g },
+      { args: "rotation, withinSecond: 1", message: /"proof": withinSecond is not one of its arguments/g },
+      { args: `rotation: "cache"`, message: /"proof": rotation must be a PasswordRotation/g },
+      { args: `rotation, tls: false, host: "db-{id}"`, message: /"proof": tls must not be false for db-{id}/g },
+    ]) {
+      project.rewrite(withArguments(args));
+      const { printed } = await runEngine(
+        engine,
+        ["up", "--yes", "--skip-preview", "--stack", "dev"],
+        project.directory,
+      );
+      const [, diagnostics = ""] = printed.split("Diagnostics:");
+      assert.equal(diagnostics.match(message)?.length, 1, printed);
+      assert.equal(platform.resetCount, 0);
+    }
+    project.rewrite(withArguments("rotation"));
+    await succeeds(stack.up());
+    assert.equal(platform.resetCount, 1);
+    await end();
+  });
+
+  it("saves a reset whose record has no port, reports that, and resets nothing again", async () => {
+    const { platform, project, stack, end } = await scene(engine, withArguments("rotation"));
+    const body = { database_id: "db-quickstart", endpoint: "127.0.0.1", password: "p" };
+    platform.failNext({ path: /reset-password/, body });
+    const { printed } = await fails(stack.up(), /"proof": port is unknown for database "db-quickstart".*is saved with/);
+    assert.doesNotMatch(printed, /[Nn]othing was sent|targets|subject/);
+    const saved = plainOutputs(resourceNamed(await stack.exportState(true), "cache")!);
+    assert.deepEqual([saved["password"], saved["outcome"]], ["p", "reset"]);
+    const sent = platform.requests.length;
+    project.rewrite(withArguments("rotation, port: 1, withinSeconds: 1"));
+    await fails(stack.up(), /could not be tried/);
+    assert.equal(platform.requests.length, sent);
     await end();
   });
 
