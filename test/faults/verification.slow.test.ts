@@ -96,7 +96,7 @@ function assertFails({ host, server }: World, results: readonly Result[], says: 
   for (const result of results) {
     const { message, outs } = expectKind("init error", result);
     assert.deepEqual([outs["verified"], outs["formerRefused"], secretNames(outs)], [false, undefined, ["targets"]]);
-    const usual = [/rotation itself is saved/, /next `up` verifies again/, /(Check|Set|Renew) .*\[REKEY_VERIF/];
+    const usual = [/rotation itself is saved/, /next `up` verifies again/, /(Check|Set|Renew|Require) .*\[REKEY_VERIF/];
     for (const pattern of [says, ...usual]) assert.match(message, pattern);
   }
   assert.deepEqual(
