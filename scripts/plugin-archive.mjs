@@ -33,7 +33,7 @@ console.log(file);
 /** The plugin and its libraries as one module. */
 async function bundled() {
   const bundle = await rolldown({
-    input: join(root, "dist/provider/plugin/main.js"),
+    input: join(root, "dist/provider/engine/plugin/main.js"),
     cwd: root,
     platform: "node",
     plugins: [{ name: "libraries-of-sdk", transform: bundleLibraries }],

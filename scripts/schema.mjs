@@ -9,16 +9,13 @@ import ts from "typescript";
 import { root } from "./lib.mjs";
 
 const require = createRequire(import.meta.url);
-const { resources } = require("../dist/provider/lifecycle/resourceTable.js");
-const {
-  passwordVerificationOutputs,
-  secretPasswordVerificationOutputs,
-} = require("../dist/provider/lifecycle/resource.js");
-const { isSecret } = require("../dist/provider/settingSources.js");
-const { settingDefaults } = require("../dist/provider/settings.js");
+const { resources } = require("../dist/provider/engine/resources.js");
+const { passwordVerificationOutputs, secretPasswordVerificationOutputs } = require("../dist/provider/resource.js");
+const { isSecret } = require("../dist/provider/settings/sources.js");
+const { settingDefaults } = require("../dist/provider/settings/settings.js");
 const about = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 
-const sources = ["sdk/index.ts", "provider/settings.ts", "provider/records/flowControl.ts"].map((path) =>
+const sources = ["sdk/index.ts", "provider/settings/settings.ts", "provider/records/flowControl.ts"].map((path) =>
   join(root, path),
 );
 const { options } = ts.parseJsonConfigFileContent(
@@ -196,7 +193,7 @@ function verification() {
 }
 
 function settings() {
-  const file = program.getSourceFile(join(root, "provider/settings.ts"));
+  const file = program.getSourceFile(join(root, "provider/settings/settings.ts"));
   const table = file.statements
     .filter(ts.isVariableStatement)
     .flatMap(({ declarationList }) => [...declarationList.declarations])

@@ -1,8 +1,8 @@
 import * as pulumi from "@pulumi/pulumi";
-import { missingWithoutRecord, whatIsWrongWithHostTemplate } from "../provider/api/endpoint";
-import { InputError, resetsAreSaved } from "../provider/api/errors";
-import { type Connection, connectionIn } from "../provider/lifecycle/connection";
-import { type FoundSetting, SettingSources } from "../provider/settingSources";
+import { missingWithoutRecord, whatIsWrongWithHostTemplate } from "../provider/verification/clientEndpoint";
+import { InputError, resetsAreSaved } from "../provider/platform/errors";
+import { type Connection, connectionIn } from "../provider/verification/connection";
+import { type FoundSetting, SettingSources } from "../provider/settings/sources";
 import { type ConnectionArgs } from "./connectionArgs";
 import { perRun } from "./perRun";
 import { checked, refusal } from "./refusal";

@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { type NamesOf, refuseUnknown } from "../provider/lifecycle/arguments";
+import { type NamesOf, refuseUnknown } from "../provider/rotation/arguments";
 import { allDone } from "./allDone";
 import { checked } from "./refusal";
 

@@ -1,5 +1,5 @@
 import type * as pulumi from "@pulumi/pulumi";
-import { flowControlResetOutputs, secretFlowControlResetOutputs } from "../provider/lifecycle/resource";
+import { flowControlResetOutputs, secretFlowControlResetOutputs } from "../provider/resource";
 import { type FlowControlKey } from "../provider/records/flowControl";
 import { DynamicResource, isOfType } from "./dynamicResource";
 

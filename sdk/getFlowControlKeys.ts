@@ -1,6 +1,6 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { type FlowControlKey } from "../provider/records/flowControl";
-import { type NamesOf, refuseUnknown } from "../provider/lifecycle/arguments";
+import { type NamesOf, refuseUnknown } from "../provider/rotation/arguments";
 import { type DataSourceOptions, readAfter } from "./dataSource";
 import { readQueue } from "./queueReads";
 import { checked } from "./refusal";

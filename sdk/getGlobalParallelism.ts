@@ -1,6 +1,6 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { type GlobalParallelism } from "../provider/records/flowControl";
-import { refuseUnknown } from "../provider/lifecycle/arguments";
+import { refuseUnknown } from "../provider/rotation/arguments";
 import { type DataSourceOptions, readAfter } from "./dataSource";
 import { readQueue } from "./queueReads";
 import { checked } from "./refusal";

@@ -9,16 +9,16 @@ export {
   SettingsError,
   UnconfirmedError,
   UnreadableError,
-} from "../provider/api/errors";
-export { type Delivery } from "../provider/api/retry";
+} from "../provider/platform/errors";
+export { type Delivery } from "../provider/platform/retry";
 export { type DatabaseRecord } from "../provider/records/database";
 export { type FlowControlKey, type GlobalParallelism } from "../provider/records/flowControl";
-export { type FleetOutcome } from "../provider/lifecycle/resource";
+export { type FleetOutcome } from "../provider/resource";
 export { type Outcome, type RotationReason } from "../provider/rotation/planRotation";
 export { type ConnectionArgs } from "./connectionArgs";
 export { type DataSourceOptions } from "./dataSource";
 export { type FleetDatabaseArgs, type FleetDatabases } from "./fleetDatabases";
-export { type FleetCredentials, type FleetDatabase, type FleetRecord } from "../provider/lifecycle/fleetOutputs";
+export { type FleetCredentials, type FleetDatabase, type FleetRecord } from "../provider/rotation/fleet";
 export { FlowControlReset, type FlowControlResetArgs } from "./flowControlReset";
 export {
   getFlowControlKey,

@@ -1,9 +1,9 @@
 import * as pulumi from "@pulumi/pulumi";
 import { databaseFields, type DatabaseRecord } from "../provider/records/database";
-import { passwordRotationOutputs, secretPasswordRotationOutputs } from "../provider/lifecycle/resource";
+import { passwordRotationOutputs, secretPasswordRotationOutputs } from "../provider/resource";
 import { type Outcome, type RotationReason } from "../provider/rotation/planRotation";
 import { type Fields, type FieldValue } from "../provider/records/fields";
-import { urlFor } from "../provider/lifecycle/connection";
+import { urlFor } from "../provider/verification/connection";
 import {
   checkConnection,
   connectionOf,

@@ -1,8 +1,8 @@
 import * as pulumi from "@pulumi/pulumi";
-import { type NamesOf, refuseUnknown } from "../provider/lifecycle/arguments";
+import { type NamesOf, refuseUnknown } from "../provider/rotation/arguments";
 import { shardOf } from "../provider/rotation/fleets";
 import { nextRotation } from "../provider/rotation/nextRotation";
-import { urlFor, urlsOf } from "../provider/lifecycle/connection";
+import { urlFor, urlsOf } from "../provider/verification/connection";
 import {
   checkConnection,
   connectionOf,
@@ -27,7 +27,7 @@ import {
   oldestOf,
   recordsOf,
   secretsFrom,
-} from "../provider/lifecycle/fleetOutputs";
+} from "../provider/rotation/fleet";
 import { requirePackageForHost } from "./hostPackage";
 import { valueOnly } from "./owners";
 import { PasswordRotationShard } from "./passwordRotationShard";

@@ -1,5 +1,5 @@
 import type * as pulumi from "@pulumi/pulumi";
-import { type FleetDatabaseState, secretPasswordRotationShardOutputs } from "../provider/lifecycle/resource";
+import { type FleetDatabaseState, secretPasswordRotationShardOutputs } from "../provider/resource";
 import { DynamicResource } from "./dynamicResource";
 import { type NamedDatabase } from "./fleetDatabases";
 import { shardOwnersFor } from "./owners";

@@ -1,9 +1,9 @@
 import * as pulumi from "@pulumi/pulumi";
-import { InputError } from "../provider/api/errors";
-import { type NamesOf, refuseUnknown, verifiedArgument, whatIsWrongWithSeconds } from "../provider/lifecycle/arguments";
-import { accessTo, targetsOf, targetsText } from "../provider/lifecycle/connection";
-import { unverifiedWarning, type VerificationTarget } from "../provider/lifecycle/passwordVerification";
-import { secretPasswordVerificationOutputs } from "../provider/lifecycle/resource";
+import { InputError } from "../provider/platform/errors";
+import { type NamesOf, refuseUnknown, verifiedArgument, whatIsWrongWithSeconds } from "../provider/rotation/arguments";
+import { accessTo, targetsOf, targetsText } from "../provider/verification/connection";
+import { unverifiedWarning, type VerificationTarget } from "../provider/verification/passwordVerification";
+import { secretPasswordVerificationOutputs } from "../provider/resource";
 import { connectionOf, splitConnection, withHostSetting } from "./connection";
 import { type ConnectionArgs } from "./connectionArgs";
 import { DynamicResource, isOfType } from "./dynamicResource";

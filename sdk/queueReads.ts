@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { type SharedReads } from "../provider/api/sharedReads";
+import { type SharedReads } from "../provider/flowControl/sharedReads";
 import { perRun } from "./perRun";
 import { endingRun } from "./runError";
 
@@ -11,9 +11,10 @@ export function readQueue<T>(read: (queue: SharedReads) => Promise<T>): Promise<
 const queueReads = perRun((): SharedReads => {
   // Loaded on first use: axios and zod would slow down every import of this package.
   const { PlatformClient } =
-    require("../provider/api/platformClient") as typeof import("../provider/api/platformClient");
-  const { SharedReads } = require("../provider/api/sharedReads") as typeof import("../provider/api/sharedReads");
-  const { Settings } = require("../provider/settings") as typeof import("../provider/settings");
+    require("../provider/engine/platformClient") as typeof import("../provider/engine/platformClient");
+  const { SharedReads } =
+    require("../provider/flowControl/sharedReads") as typeof import("../provider/flowControl/sharedReads");
+  const { Settings } = require("../provider/settings/settings") as typeof import("../provider/settings/settings");
   const settings = new Settings((name) => new pulumi.Config("rekey").get(name), process.env);
   return new SharedReads(new PlatformClient(settings).flowControl);
 });

@@ -1,4 +1,4 @@
-import { type ErrorCode, InputError, type RekeyError } from "../provider/api/errors";
+import { type ErrorCode, InputError, type RekeyError } from "../provider/platform/errors";
 import { perRun } from "./perRun";
 import { runError, withoutStack } from "./runError";
 

@@ -1,4 +1,4 @@
-import { type ErrorCode, RekeyError } from "../provider/api/errors";
+import { type ErrorCode, RekeyError } from "../provider/platform/errors";
 import { markRunError } from "./pulumiInternals";
 
 /** An error of the program or of its installation. */

@@ -1,4 +1,4 @@
-import { type FoundSetting } from "../settings";
+import { type FoundSetting } from "../settings/settings";
 
 /** The result of one check. */
 export interface Check {

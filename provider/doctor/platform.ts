@@ -1,7 +1,7 @@
-import { RequestError, SettingsError } from "../api/errors";
-import { whyNotSent } from "../api/failures";
-import { ConnectionError, openConnection, trusting } from "../api/openConnection";
-import { nameOf, type SettingName, type Settings, type SettingValue } from "../settings";
+import { RequestError, SettingsError } from "../platform/errors";
+import { whyNotSent } from "../platform/failures";
+import { ConnectionError, openConnection, trusting } from "../platform/openConnection";
+import { nameOf, type SettingName, type Settings, type SettingValue } from "../settings/settings";
 import { type Check, ok, unchecked, wrong } from "./check";
 
 const connectTimeoutMs = 10_000;
@@ -49,7 +49,7 @@ async function checkConnection(
 async function checkToken(settings: Settings): Promise<Check> {
   const subject = "the queue's token";
   // Loaded only here: loading an HTTP client is slow.
-  const { PlatformClient } = require("../api/platformClient") as typeof import("../api/platformClient");
+  const { PlatformClient } = require("../engine/platformClient") as typeof import("../engine/platformClient");
   try {
     await new PlatformClient(settings).flowControl.globalParallelism();
     return ok(subject, "The queue accepted rekey:queueToken.");

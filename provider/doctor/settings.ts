@@ -1,4 +1,4 @@
-import { SettingsError } from "../api/errors";
+import { SettingsError } from "../platform/errors";
 import {
   environmentName,
   isSecret,
@@ -7,7 +7,7 @@ import {
   type SettingName,
   settingNames,
   Settings,
-} from "../settings";
+} from "../settings/settings";
 import { type Check, wrong } from "./check";
 import { type StackSetting } from "./stackSettings";
 

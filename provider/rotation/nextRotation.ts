@@ -2,6 +2,6 @@
 export function nextRotation(last: string | undefined, rotateEvery: string | undefined): string | undefined {
   if (last === undefined || !rotateEvery) return undefined;
   // Loaded on first use: most programs do not rotate by time.
-  const { dueAt } = require("./interval") as typeof import("./interval");
+  const { dueAt } = require("./schedule") as typeof import("./schedule");
   return dueAt(last, rotateEvery).toISOString();
 }

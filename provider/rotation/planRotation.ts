@@ -1,5 +1,5 @@
-import { type ErrorCode } from "../api/errors";
-import { dueAt, overdue } from "./interval";
+import { type ErrorCode } from "../platform/errors";
+import { dueAt, overdue } from "./schedule";
 import { compareTrigger, isNoTrigger, type Trigger } from "./trigger";
 
 /** The state of the password: it was reset, it was left unchanged, or the result is unknown. */

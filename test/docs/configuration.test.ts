@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { environmentName, isSecret, nameOf, settingDefaults, settingNames } from "../../provider/settings";
+import { environmentName, isSecret, nameOf, settingDefaults, settingNames } from "../../provider/settings/settings";
 import { readPage } from "./page";
 
 describe("docs/configuration.md", () => {

@@ -172,7 +172,7 @@ describe("The packed packages", function () {
   /** Calls the plugin in a project: its messages are those of the SDK that is installed there. */
   async function usePlugin(folder: Folder, node: string): Promise<void> {
     const engine = await FakeEngine.start();
-    const entry = folder.path("node_modules/pulumi-rekey/dist/provider/plugin/main.js");
+    const entry = folder.path("node_modules/pulumi-rekey/dist/provider/engine/plugin/main.js");
     const child = spawn(node, [entry, engine.address], { cwd: folder.directory, stdio: ["ignore", "pipe", "inherit"] });
     const plugin = await ProviderClient.of(child);
     engine.plugin = plugin;

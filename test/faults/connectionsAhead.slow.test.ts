@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
-import { freshnessMs } from "../../provider/engineWatch";
+import { freshnessMs } from "../../provider/engine/liveness";
 import { type Result } from "../support/host";
 import { rotation } from "../support/resources";
 import { expectKind, until } from "../support/results";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { type Fault } from "../../local/index";
-import { type FleetDatabaseState } from "../../provider/lifecycle/resource";
+import { type FleetDatabaseState } from "../../provider/resource";
 import { type State } from "../support/engine";
 import { onEngines, scene } from "../support/onEngines";
 

@@ -13,7 +13,7 @@ import { testRow, titled } from "./describeFaults";
 const broken = (code: string): string => `
 import { createRequire } from "node:module";
 const require = createRequire(${JSON.stringify(join(realpathSync(projectRoot), "package.json"))});
-const { Databases } = require("./dist/provider/api/databases.js");
+const { Databases } = require("./dist/provider/platform/databases.js");
 const ordinary = Databases.prototype.resetPassword;
 Databases.prototype.resetPassword = async function (id) {
   const response = await ordinary.call(this, id);

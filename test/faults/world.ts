@@ -1,6 +1,6 @@
-import { PlatformClient } from "../../provider/api/platformClient";
-import { type FlowControl } from "../../provider/api/flowControl";
-import { Settings } from "../../provider/settings";
+import { PlatformClient } from "../../provider/engine/platformClient";
+import { type FlowControl } from "../../provider/platform/flowControl";
+import { Settings } from "../../provider/settings/settings";
 import { configuration, Host, type HostOptions, type Result } from "../support/host";
 import { type LookupAnswer, patchLookup, preloadOf } from "./nameService";
 import { bodyOf } from "./platformBodies";

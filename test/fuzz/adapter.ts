@@ -1,4 +1,4 @@
-import { type ApiRequest } from "../../provider/api/requester";
+import { type ApiRequest } from "../../provider/platform/http";
 import { FakeRequester } from "../support/fakeRequester";
 import { freshHost } from "../support/freshHost";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { unknownNames } from "../../provider/engineValues";
+import { unknownNames } from "../../provider/engine/properties";
 import { asTheHostReads, assertCarried, assertNothingPolluted } from "./assertions";
 import { tryParse } from "./answers";
 import { InProcessAdapter } from "./adapter";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import fc from "fast-check";
-import { SettingsError } from "../../provider/api/errors";
-import { PlatformClient } from "../../provider/api/platformClient";
-import { environmentName, nameOf, type SettingName, settingNames, Settings } from "../../provider/settings";
+import { SettingsError } from "../../provider/platform/errors";
+import { PlatformClient } from "../../provider/engine/platformClient";
+import { environmentName, nameOf, type SettingName, settingNames, Settings } from "../../provider/settings/settings";
 import { Folder } from "../support/folder";
 import { assertNothingPolluted } from "./assertions";
 import { hostileNames, hostileValues } from "./hostile";

@@ -1,7 +1,7 @@
 import { databaseRecord } from "../../local/platform/databaseRecord";
-import { decideRetry, deliveryOfResponse, deliveryOfSilence } from "../../provider/api/retry";
-import { errorOf, type FailedAttempt } from "../../provider/api/failures";
-import { type ApiResponse, type ApiRequest, managementService, type Requester } from "../../provider/api/requester";
+import { decideRetry, deliveryOfResponse, deliveryOfSilence } from "../../provider/platform/retry";
+import { errorOf, type FailedAttempt } from "../../provider/platform/failures";
+import { type ApiResponse, type ApiRequest, managementService, type Requester } from "../../provider/platform/http";
 import { type ResetOutcome, type OutcomeName, outcomes } from "./outcomes";
 
 /** A database as the platform has it now. The port in its record is its generation. The record contains credentials. */

@@ -34,7 +34,7 @@ describe("sdk: the types", () => {
       assert.ok(files.includes("sdk/passwordRotationFleet.d.ts"), files.join());
       assert.deepEqual(complaints, []);
       const ofApi = files.filter((file) => file.startsWith("provider/api/"));
-      assert.deepEqual(ofApi.sort(), ["provider/api/errors.d.ts", "provider/api/retry.d.ts"]);
+      assert.deepEqual(ofApi.sort(), ["provider/platform/errors.d.ts", "provider/platform/retry.d.ts"]);
     }).timeout(60_000);
   }
 });

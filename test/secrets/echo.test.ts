@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type ServerResponse } from "node:http";
-import { type FleetDatabaseState } from "../../provider/lifecycle/resource";
+import { type FleetDatabaseState } from "../../provider/resource";
 import { databaseText } from "../support/databaseText";
 import { leaksOf } from "../support/canaries";
 import { encodings } from "../support/encodings";

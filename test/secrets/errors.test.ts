@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import * as errorClasses from "../../provider/api/errors";
-import { DatabaseProbe } from "../../provider/api/databaseProbe";
-import { PlatformClient } from "../../provider/api/platformClient";
-import { apply } from "../../provider/lifecycle/passwordVerification";
-import { Settings } from "../../provider/settings";
+import * as errorClasses from "../../provider/platform/errors";
+import { DatabaseProbe } from "../../provider/verification/probe";
+import { PlatformClient } from "../../provider/engine/platformClient";
+import { apply } from "../../provider/verification/passwordVerification";
+import { Settings } from "../../provider/settings/settings";
 import { allThatShows, leaksOf } from "../support/canaries";
 import { FakeRedis } from "../support/fakeRedis";
 import { FakeRun } from "../support/fakeRun";

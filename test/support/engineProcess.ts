@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { freshnessMs } from "../../provider/engineWatch";
+import { freshnessMs } from "../../provider/engine/liveness";
 import { type Engine } from "./engine";
 import { descendantsOf, ended, type Process } from "./processes";
 
@@ -76,7 +76,7 @@ export class EngineProcess {
   /** Kills now. @returns the processes that end by that; none if the victim did not run */
   kill(victim: Victim): readonly Process[] {
     if (victim === "host" || victim === "program") {
-      const provider = this.engine.native ? "provider/plugin/main.js" : "dynamic-provider";
+      const provider = this.engine.native ? "provider/engine/plugin/main.js" : "dynamic-provider";
       const script = victim === "host" ? provider : "cmd/run";
       this.#left = descendantsOf(this.#child.pid).filter(({ args }) => args.includes(script));
       for (const { pid } of this.#left) process.kill(pid, "SIGKILL");

@@ -1,4 +1,4 @@
-import { type ApiResponse, type ApiRequest, type Requester } from "../../provider/api/requester";
+import { type ApiResponse, type ApiRequest, type Requester } from "../../provider/platform/http";
 
 /** A requester that sends nothing: it records requests, and returns given responses. */
 export class FakeRequester implements Requester {

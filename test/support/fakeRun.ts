@@ -1,10 +1,10 @@
-import { type ProbeRequest, type ProbeResult } from "../../provider/api/databaseProbe";
-import { type Databases } from "../../provider/api/databases";
-import { NotSentError, RejectedError, UnconfirmedError } from "../../provider/api/errors";
-import { type FlowControl } from "../../provider/api/flowControl";
-import { RequestQueue } from "../../provider/api/requestQueue";
-import { Session } from "../../provider/lifecycle/session";
-import { secretOf } from "../../provider/lifecycle/verification";
+import { type ProbeRequest, type ProbeResult } from "../../provider/verification/probe";
+import { type Databases } from "../../provider/platform/databases";
+import { NotSentError, RejectedError, UnconfirmedError } from "../../provider/platform/errors";
+import { type FlowControl } from "../../provider/platform/flowControl";
+import { RequestQueue } from "../../provider/platform/requestQueue";
+import { Session } from "../../provider/engine/session";
+import { secretOf } from "../../provider/verification/attempts";
 import { type DatabaseResponse } from "../../provider/records/databaseResponse";
 import { type FlowControlKey } from "../../provider/records/flowControl";
 

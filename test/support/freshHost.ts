@@ -3,16 +3,16 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { compileFunction } from "node:vm";
 import ts from "typescript";
-import { Databases } from "../../provider/api/databases";
-import { FlowControl } from "../../provider/api/flowControl";
-import { type Requester } from "../../provider/api/requester";
-import { Session, type SessionOptions } from "../../provider/lifecycle/session";
+import { Databases } from "../../provider/platform/databases";
+import { FlowControl } from "../../provider/platform/flowControl";
+import { type Requester } from "../../provider/platform/http";
+import { Session, type SessionOptions } from "../../provider/engine/session";
 
-type Dynamic = typeof import("../../provider/dynamic");
+type Dynamic = typeof import("../../provider/engine/dynamic");
 type Say = (line: string) => void;
 type Body = (exports: object, require: (id: string) => unknown, console: { error: Say }) => void;
 
-const file = require.resolve("../../provider/dynamic");
+const file = require.resolve("../../provider/engine/dynamic");
 const requireThere = createRequire(file);
 let body: Body | undefined;
 
@@ -46,7 +46,7 @@ export function freshHost(
   body ??= compile();
   const exports = {};
   const load = (id: string): unknown =>
-    id === "./lifecycle/session" ? { sessionFromSettings: () => session } : requireThere(id);
+    id === "./session" ? { sessionFromSettings: () => session } : requireThere(id);
   body(exports, load, { error: say });
   const host = exports as Dynamic;
   void host.passwordRotation.configure({ config: { get: () => undefined } as never });

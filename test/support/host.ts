@@ -98,7 +98,7 @@ export class Host {
     const engine = await EngineListener.start();
     const entry =
       adapter === "plugin"
-        ? join(projectRoot, "dist/provider/plugin/main.js")
+        ? join(projectRoot, "dist/provider/engine/plugin/main.js")
         : require.resolve("@pulumi/pulumi/cmd/dynamic-provider/index.js", { paths: [cwd] });
     const loaded = !preload ? [] : ["--import", `data:text/javascript,${encodeURIComponent(preload)}`];
     const child = spawn(process.execPath, [...loaded, entry, engine.address], {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { InitError } from "../../provider/lifecycle/resourceTable";
-import { type Constructed, type Monitor, type Registration } from "../../provider/plugin/component";
+import { InitError } from "../../provider/engine/resources";
+import { type Constructed, type Monitor, type Registration } from "../../provider/engine/plugin/component";
 import { type Plugin, urnOf } from "./pluginService";
 import { type Properties } from "./wire";
 

@@ -1,6 +1,6 @@
 import { type Platform } from "../../local/platform/index";
-import { NotSentError, type RequestFacts } from "../../provider/api/errors";
-import { PluginService } from "../../provider/plugin/service";
+import { NotSentError, type RequestFacts } from "../../provider/platform/errors";
+import { PluginService } from "../../provider/engine/plugin/service";
 import { defaultProvider } from "./urns";
 import { secret, type Properties } from "./wire";
 

@@ -1,0 +1,118 @@
+import { type ClientHttp2Session, connect } from "node:http2";
+import { Server } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { NotSentError, type RequestFacts } from "../platform/errors";
+
+/** Milliseconds to wait for the engine's response: it runs on this machine. */
+const timeoutMs = 5_000;
+
+/**
+ * Milliseconds for which one response of the engine counts, and so for which a reset may still be sent after the engine
+ * is gone: less than a reset takes on a network. A call for each reset would cost as much as the reset itself.
+ */
+export const freshnessMs = 10;
+
+/** Milliseconds until a connection that the engine closed is opened again. */
+const reconnectMs = 100;
+
+/** An empty message as gRPC frames it: not compressed, of length 0. */
+const emptyMessage = Buffer.alloc(5);
+
+/**
+ * Makes sure that the engine that requested a reset is still running and can save its result. A provider host outlives
+ * an engine that was killed, and would continue to send resets.
+ *
+ * It keeps one connection for as long as the host lives. The operating system closes it with the engine's process, and
+ * another process that takes over the port cannot take over the connection. A call on it shows that the other side is a
+ * gRPC server and responds.
+ */
+export class EngineWatch {
+  readonly #session: ClientHttp2Session;
+  #last: { readonly began: number; readonly responds: Promise<boolean> } | undefined;
+  /** When the last call that the engine responded to began. */
+  #confirmed = -Infinity;
+
+  /**
+   * @param address `host:port` of the engine's gRPC server
+   * @param onGone called once the engine has closed its connection and does not respond on a new one
+   */
+  constructor(address: string, onGone?: () => void) {
+    this.#session = openSession(address);
+    if (onGone) void untilGone(address, this.#session).then(onGone);
+  }
+
+  /** @throws NotSentError if the engine is gone. */
+  async requireEngine(facts: RequestFacts): Promise<void> {
+    const now = performance.now();
+    const isFresh = now - this.#confirmed <= freshnessMs;
+    // The next call begins before the last response stops to count, so that few resets wait for one.
+    if (!this.#last || now - this.#last.began > freshnessMs / 2) this.#last = { began: now, responds: this.#ask(now) };
+    if ((isFresh || (await this.#last.responds)) && !this.#session.destroyed) return;
+    throw new NotSentError(
+      facts,
+      "the engine that requested it has ended and could not save the result",
+      "Run again.",
+      undefined,
+      "REKEY_ENGINE_GONE",
+    );
+  }
+
+  async #ask(began: number): Promise<boolean> {
+    const responds = await isGrpcServer(this.#session);
+    if (responds) this.#confirmed = began;
+    return responds;
+  }
+}
+
+function openSession(address: string): ClientHttp2Session {
+  // The next call sees whether the session failed.
+  const session = connect(`http://${address}`).on("error", () => undefined);
+  session.unref();
+  return session;
+}
+
+/** A living engine may close a connection that is not used: only a new one shows whether it is gone. */
+async function untilGone(address: string, session: ClientHttp2Session): Promise<void> {
+  do {
+    const last = session;
+    if (!last.destroyed) await new Promise((resolve) => last.once("close", resolve));
+    await sleep(reconnectMs, undefined, { ref: false });
+    session = openSession(address);
+  } while (await isGrpcServer(session));
+  session.destroy();
+}
+
+function isGrpcServer(session: ClientHttp2Session): Promise<boolean> {
+  if (session.closed || session.destroyed) return Promise.resolve(false);
+  return new Promise((resolve) => {
+    // Any gRPC server responds to this call, if only with "unimplemented".
+    const call = session.request({
+      ":method": "POST",
+      ":path": "/grpc.health.v1.Health/Check",
+      "content-type": "application/grpc",
+      te: "trailers",
+    });
+    call.setTimeout(timeoutMs, () => call.close());
+    call.once("response", (headers) => {
+      resolve(String(headers["content-type"]).startsWith("application/grpc"));
+      call.resume();
+    });
+    call.on("error", () => undefined).once("close", () => resolve(false));
+    call.end(emptyMessage);
+  });
+}
+
+/**
+ * Ends this process as soon as nothing but its servers keeps it running. Its requests in flight finish first, and so
+ * does the work of other providers in Pulumi's dynamic provider host.
+ */
+export function endWhenIdle(): void {
+  // Node does not document it, but nothing else finds the server of Pulumi's host.
+  const { _getActiveHandles: getHandles } = process as { _getActiveHandles?: () => unknown[] };
+  for (const handle of getHandles?.() ?? []) if (handle instanceof Server) handle.unref();
+}
+
+/** The engine's address, the last argument of the host process, after switches for logs; undefined outside a host. */
+export function engineAddress(): string | undefined {
+  return process.argv.slice(-1).find((argument) => /^(\[[0-9a-fA-F:]+\]|[\w.-]+):\d+$/.test(argument));
+}

@@ -1,0 +1,153 @@
+import { InputError, withCode } from "../../platform/errors";
+import { type Properties, reveal, unknownNames, wrap } from "../properties";
+import { type FleetMember, idIsUnknown, isListedTwice } from "../../rotation/fleetMembers";
+import {
+  credentialsOf,
+  databasesOf,
+  failedOf,
+  failureOf,
+  lastRotatedOf,
+  type NamedState,
+  nameStates,
+  oldestOf,
+  recordsOf,
+  secretsFrom,
+} from "../../rotation/fleet";
+import { urlsOf, withoutConnection } from "../../verification/connection";
+import { type FleetDatabaseState } from "../../resource";
+import { isObject } from "../../records/fields";
+import { isSecret, secret, unknownValue } from "../../records/markers";
+import { ReportedError } from "../resources";
+import { shardOf } from "../../rotation/fleets";
+import { nextRotation } from "../../rotation/nextRotation";
+import { type Session } from "../session";
+import { type ComponentRequest, type Constructed, type Monitor, readConnection } from "./component";
+import { knownUrl } from "./connectionUrl";
+
+interface Member extends FleetMember {
+  /** As given, with marks. */
+  readonly input: unknown;
+}
+
+const fleetOutputs = [
+  "databases",
+  "credentials",
+  "records",
+  "connectionUrls",
+  "failed",
+  "lastRotated",
+  "nextRotationAt",
+];
+
+/**
+ * Registers a fleet and its shards. A failed shard could not save the results of its databases, so all shards succeed,
+ * and the fleet then fails with the names of the failed databases.
+ */
+export async function constructFleet(
+  { type, name, parent, inputs, preview }: ComponentRequest,
+  monitor: Monitor,
+  session: Session,
+): Promise<Constructed> {
+  const { databases, ...settings } = withoutConnection(inputs);
+  const connection = readConnection(inputs, session.options.databaseHost);
+  // A wrong setting is reported before anything is sent.
+  session.options.databaseHost();
+  const members = readMembers(databases);
+  const { urn } = await monitor.register({ type, name, parent, custom: false, inputs: {}, aliases: [] });
+  const shards = new Map<string, Member[]>();
+  for (const member of members) {
+    const shard = shardOf(member.databaseId);
+    shards.set(shard, [...(shards.get(shard) ?? []), member]);
+  }
+  const registered = await Promise.all(
+    [...shards].sort().map(([shard, inShard]) =>
+      monitor.register({
+        type: "rekey:index:PasswordRotationShard",
+        name: `${name}-${shard}`,
+        parent: urn,
+        custom: true,
+        // Sorted by id: the names in the program do not matter.
+        inputs: {
+          ...settings,
+          shard,
+          fleet: urn,
+          databases: inShard.sort((a, b) => (a.databaseId < b.databaseId ? -1 : 1)).map(({ input }) => input),
+        },
+        aliases: [{ type: "pulumi-nodejs:dynamic/rekey:PasswordRotationShard" }],
+      }),
+    ),
+  );
+  const saved = registered.map(({ outputs }) => outputs);
+  const states = isKnown(saved)
+    ? nameStates(
+        members,
+        saved.flatMap((one) => rotationsOf(one)),
+      )
+    : undefined;
+  const outputs = wrap(states ? known(states) : unknown(), ["credentials", "connectionUrls"]);
+  await monitor.registerOutputs(urn, outputs);
+  const failure = states && !preview ? failureOf(name, states) : undefined;
+  if (failure !== undefined) throw new ReportedError(failure);
+  return { urn, outputs, children: registered.map((one) => one.urn) };
+
+  function known(all: readonly NamedState[]): Properties {
+    const { includeRecords, rotateEvery } = reveal(settings) as Properties;
+    const databases = databasesOf(all);
+    const credentials = credentialsOf(
+      members,
+      saved.flatMap((one) => secretsFrom(reveal(one["secrets"]) as string)),
+    );
+    const records = includeRecords === true ? recordsOf(all) : undefined;
+    return {
+      databases,
+      credentials,
+      ...(records && { records }),
+      connectionUrls: connection
+        ? urlsOf({ databases, credentials, records }, (database, password) =>
+            knownUrl(database, { ...connection }, password, session),
+          )
+        : unknownValue,
+      failed: failedOf(all),
+      lastRotated: lastRotatedOf(all),
+      nextRotationAt: nextRotation(oldestOf(all), rotateEvery as string | undefined),
+    };
+  }
+}
+
+function unknown(): Properties {
+  return Object.fromEntries(fleetOutputs.map((name) => [name, unknownValue]));
+}
+
+/** In a preview, the outputs of a shard that changes are unknown. */
+function isKnown(outputs: readonly Properties[]): boolean {
+  return outputs.every((one) => one["rotations"] !== undefined && unknownNames(one).size === 0);
+}
+
+function rotationsOf(outputs: Properties): FleetDatabaseState[] {
+  return reveal(outputs["rotations"]) as FleetDatabaseState[];
+}
+
+/** The ids decide which resources exist, so they must be known in a preview too. */
+function readMembers(given: unknown): Member[] {
+  const databases = reveal(given);
+  if (!isObject(databases)) {
+    throw new InputError("databases", "must be a known map of names to ids or objects with a databaseId");
+  }
+  // The marks of secrets stay.
+  const isWholeSecret = isObject(given) && isSecret(given);
+  const inputs = (isWholeSecret ? given.value : given) as Properties;
+  const members = Object.entries(databases).map(([name, database]) => {
+    const databaseId: unknown = isObject(database) ? database["databaseId"] : database;
+    const field = `databases[${JSON.stringify(name)}]`;
+    if (typeof databaseId !== "string") {
+      throw new InputError(field, "must be the id of a database, or an object with its databaseId");
+    }
+    if (databaseId === unknownValue) {
+      throw new ReportedError(withCode(idIsUnknown(field), "REKEY_INPUT_UNKNOWN"));
+    }
+    return { name, databaseId, input: isWholeSecret ? secret(inputs[name]) : inputs[name] };
+  });
+  const twice = isListedTwice("databases", members);
+  if (twice !== undefined) throw new ReportedError(withCode(twice, "REKEY_DUPLICATE_DATABASE"));
+  return members;
+}

@@ -1,0 +1,91 @@
+import { Alias } from "@pulumi/pulumi/proto/alias_pb";
+import type { ConstructRequest } from "@pulumi/pulumi/proto/provider_pb";
+import { ResourceMonitorClient } from "@pulumi/pulumi/proto/resource_grpc_pb";
+import {
+  RegisterResourceOutputsRequest,
+  RegisterResourceRequest,
+  ResourceInvokeRequest,
+} from "@pulumi/pulumi/proto/resource_pb";
+import { type Properties } from "../properties";
+import { packageVersion } from "../../version";
+import { type Monitor } from "./component";
+import { grpc, properties, struct, unlimited } from "./proto";
+
+/**
+ * The engine's resource monitor for the construction of a component: its options also apply to its children.
+ *
+ * @param provider reference to the provider of the component, which also has its children
+ */
+export function monitorFor(construct: ConstructRequest, provider: string): Monitor & { close(): void } {
+  const address = construct.getMonitorendpoint();
+  const client = new ResourceMonitorClient(address, grpc.credentials.createInsecure(), unlimited);
+  const inputDependencies = [...construct.getInputdependenciesMap().entries()] as [
+    string,
+    { getUrnsList(): string[] },
+  ][];
+  const dependencies = new Set([
+    ...construct.getDependenciesList(),
+    ...inputDependencies.flatMap(([, urns]) => urns.getUrnsList()),
+  ]);
+  return {
+    register({ type, name, parent, custom, inputs, aliases: formers }) {
+      const request = new RegisterResourceRequest()
+        .setType(type)
+        .setName(name)
+        .setParent(parent)
+        .setCustom(custom)
+        .setObject(struct(inputs))
+        .setAcceptsecrets(true)
+        .setSupportspartialvalues(true)
+        .setAliasspecs(true)
+        .setVersion(packageVersion())
+        .setDependenciesList([...dependencies]);
+      const retainOnDelete = construct.getRetainondelete();
+      if (retainOnDelete !== undefined) request.setRetainondelete(retainOnDelete);
+      const protect = construct.getProtect();
+      if (protect !== undefined) request.setProtect(protect);
+      const aliases = formers.map(({ type, parent }) => {
+        const spec = new Alias.Spec().setType(type);
+        if (parent === "") spec.setNoparent(true);
+        else if (parent !== undefined) spec.setParenturn(parent);
+        return new Alias().setSpec(spec);
+      });
+      if (custom) {
+        request.setProvider(provider);
+        const timeouts = construct.getCustomtimeouts();
+        if (timeouts) {
+          const own = new RegisterResourceRequest.CustomTimeouts();
+          request.setCustomtimeouts(own.setCreate(timeouts.getCreate()).setUpdate(timeouts.getUpdate()));
+        }
+      } else {
+        aliases.push(...construct.getAliasesList());
+        for (const [name, provider] of construct.getProvidersMap().entries() as Iterable<[string, string]>) {
+          request.getProvidersMap().set(name, provider);
+        }
+      }
+      request.setAliasesList(aliases);
+      return new Promise((resolve, reject) => {
+        client.registerResource(request, (error, response) => {
+          if (error) reject(error);
+          else resolve({ urn: response.getUrn(), outputs: properties(response.getObject()) });
+        });
+      });
+    },
+    registerOutputs(urn, outputs) {
+      const request = new RegisterResourceOutputsRequest().setUrn(urn).setOutputs(struct(outputs));
+      return new Promise((resolve, reject) => {
+        client.registerResourceOutputs(request, (error) => (error ? reject(error) : resolve()));
+      });
+    },
+    read(urn) {
+      const request = new ResourceInvokeRequest().setTok("pulumi:pulumi:getResource").setArgs(struct({ urn }));
+      return new Promise((resolve, reject) => {
+        client.invoke(request, (error, response) => {
+          if (error) reject(error);
+          else resolve((properties(response.getReturn())["state"] ?? {}) as Properties);
+        });
+      });
+    },
+    close: () => client.close(),
+  };
+}

@@ -1,0 +1,321 @@
+import { isDeepStrictEqual } from "node:util";
+import { InputError, NotSentError, type RequestFacts, withCode } from "../../platform/errors";
+import { type SharedReads } from "../../flowControl/sharedReads";
+import { callTimeout } from "../../platform/callTimeout";
+import { type Properties, reveal, secretNames, unknownNames, withoutProvider, wrap } from "../properties";
+import { type Session, sessionFromSettings } from "../session";
+import { secret, unknownValue } from "../../records/markers";
+import { refuseUnknown } from "../../rotation/arguments";
+import { type AppliedTo, InitError, ReportedError, type Resource, resources, respond } from "../resources";
+import { environmentOfProvider } from "../../settings/sources";
+import { packageVersion } from "../../version";
+import { type ComponentRequest, type Constructed, type Monitor } from "./component";
+import { isUrlOutdated, withConnectionUrl } from "./connectionUrl";
+import { constructFleet } from "./fleet";
+import { functions } from "./functions";
+import { constructVerification } from "./verification";
+
+/** What the service needs of the engine that started it. */
+export interface EngineLink {
+  /** Shows the user a line, under a resource if its URN is given. Never rejects. */
+  log(line: string, urn?: string): Promise<void>;
+  /** Shows the user a warning under a resource. Never rejects. */
+  warn(line: string, urn: string): Promise<void>;
+  /** @throws NotSentError if the engine is gone */
+  requireEngine(facts: RequestFacts): Promise<void>;
+}
+
+/** A change of a resource. Secrets are marked; a preview may hold unknown values. */
+interface Change {
+  readonly urn: string;
+  readonly inputs: Properties;
+  /** Seconds that the program allows; 0 if it sets no limit. */
+  readonly timeoutSeconds: number;
+  readonly preview: boolean;
+}
+
+/** What a change saves. Secrets are marked. */
+export interface Saved {
+  readonly id: string;
+  readonly outputs: Properties;
+}
+
+/** The schema, as far as the service itself needs it. */
+interface Schema {
+  readonly provider: { readonly inputProperties: Readonly<Record<string, { readonly secret?: boolean }>> };
+  readonly resources: Readonly<Record<string, { readonly inputProperties: object }>>;
+  readonly functions: Readonly<Record<string, { readonly inputs?: { readonly properties: object } }>>;
+}
+
+const typePrefix = "rekey:index:";
+
+const components: ReadonlyMap<string, typeof constructFleet> = new Map([
+  [`${typePrefix}PasswordRotationFleet`, constructFleet],
+  [`${typePrefix}PasswordVerification`, constructVerification],
+]);
+
+/** The URN of what `pulumi do --stateless` creates. A resource of a real stack may have it, too. */
+const statelessUrn = `urn:pulumi:dev::default::${typePrefix}PasswordRotation::PasswordRotation`;
+
+const statelessWarning =
+  "`pulumi do --stateless` saves nothing: it resets the password, and prints the new one as [secret]. " +
+  "To keep the password, leave out --stateless. If this is a resource of a stack, ignore this.";
+
+const importNotice =
+  "The database was imported in this run: its version and triggers are adopted, and no password is reset.";
+
+/** What the engine itself adds to the settings of a provider. */
+const ofEngine = ["version", "pluginDownloadURL", "pluginChecksums", "__internal"];
+
+/**
+ * The provider that Pulumi's engine calls as a plugin, on plain objects. One process serves one provider instance of a
+ * program, with its own settings, limits and results. Throws only errors whose message the engine can show.
+ */
+export class PluginService {
+  #session: Session | undefined;
+  #reads: SharedReads | undefined;
+  /** URNs of resources imported in this run. */
+  readonly #imported = new Set<string>();
+  #cancelled = false;
+
+  constructor(private readonly engine: EngineLink) {}
+
+  /** The schema of the package, as JSON. */
+  get schema(): string {
+    return JSON.stringify({ ...schema(), version: packageVersion() });
+  }
+
+  /** Refuses settings that do not exist, and marks the secret ones. Their values are checked when they are needed. */
+  checkConfig(news: Properties): { inputs: Properties; failures: string[] } {
+    const known = schema().provider.inputProperties;
+    const inputs = Object.entries(news).map(([name, value]) => {
+      const isPlain = Object.hasOwn(known, name) && known[name]?.secret && secretNames({ value }).length === 0;
+      return [name, isPlain ? secret(value) : value] as const;
+    });
+    const unheardOf = Object.keys(news).filter((name) => !Object.hasOwn(known, name) && !ofEngine.includes(name));
+    return {
+      inputs: Object.fromEntries(inputs),
+      failures: unheardOf.map((name) =>
+        withCode(
+          `${name} is not a setting of rekey. Nothing was sent. Remove it, then run again.`,
+          "REKEY_SETTING_INVALID",
+        ),
+      ),
+    };
+  }
+
+  /** The names of changed settings. None replaces the provider: that would replace, and so reset, its resources. */
+  diffConfig(olds: Properties, news: Properties): string[] {
+    const names = [...new Set([...Object.keys(olds), ...Object.keys(news)])];
+    return names.filter((name) => !isDeepStrictEqual(reveal(olds[name]), reveal(news[name])));
+  }
+
+  /** @param urn of the provider resource; empty if the engine is too old to pass it */
+  configure(urn: string, args: Properties): void {
+    const settings = reveal(args) as Properties;
+    const read = (name: string) => {
+      const value = settings[name] ?? undefined;
+      return value === undefined || typeof value === "string" ? value : JSON.stringify(value);
+    };
+    const name = nameIn(urn);
+    // The engine's own providers are named `default` or `default_0_1_0`; a program may have a `defaultEurope`.
+    const isDefault = /^default(_|$)/.test(name);
+    this.#session = sessionFromSettings(
+      (key) => read(key.slice("rekey:".length)),
+      (facts) => this.#requireRun(facts),
+      {
+        environment: isDefault ? process.env : environmentOfProvider(read, process.env),
+        provider: isDefault ? undefined : name || undefined,
+        log: (line) => void this.engine.log(line),
+      },
+    );
+  }
+
+  /** @returns what is wrong with the inputs */
+  check(urn: string, news: Properties): Promise<string[]> {
+    return respond(async () => {
+      const resource = resourceOf(urn);
+      // A wrong setting is reported before anything is sent.
+      if (resource.hasConnectionUrl) this.#started.options.databaseHost();
+      const wrong = resource.check(plain(news), unknownNames(news), this.#started, urn);
+      // Its other commands read, and so adopt, the database first.
+      const isAdopted = this.#imported.has(urn) || reveal(news["initialRotation"]) === false;
+      // Shown before the command asks for a confirmation.
+      if (urn === statelessUrn && !isAdopted && wrong.length === 0) await this.engine.warn(statelessWarning, urn);
+      return wrong;
+    });
+  }
+
+  diff(urn: string, id: string, olds: Properties, news: Properties): Promise<{ changes: boolean; replaces: string[] }> {
+    return respond(async () => {
+      const resource = resourceOf(urn);
+      const found = resource.diff(id, plain(olds), plain(news), unknownNames(news), () => this.#started);
+      if (found.notice) await this.engine.log(this.#imported.has(urn) ? importNotice : found.notice, urn);
+      if (found.warning) await this.engine.warn(found.warning, urn);
+      const changes = found.changes || isUrlOutdated(resource, reveal(olds) as Properties, plain(news), this.#started);
+      return { changes, replaces: [...(found.replaces ?? [])] };
+    });
+  }
+
+  /** @throws InitError if it is unknown whether the platform did it */
+  create(change: Change): Promise<Saved> {
+    return respond(async () => {
+      const { urn, inputs, preview } = change;
+      const resource = resourceOf(urn);
+      if (preview) return { id: "", outputs: planned(resource, inputs) };
+      return this.#apply(change, resource, () => resource.create(plain(inputs), this.#started));
+    });
+  }
+
+  /** @throws InitError if it is unknown whether the platform did it */
+  update(id: string, olds: Properties, change: Change): Promise<Saved> {
+    return respond(async () => {
+      const { urn, inputs, preview } = change;
+      const resource = resourceOf(urn);
+      const saved = plain(olds);
+      if (this.#imported.has(urn)) {
+        // The import did not know the trigger of the program: it is that of the adoption, and requests no reset.
+        const adopted = { ...plain(inputs), ...resource.importedInputs?.(id) };
+        return this.#apply(change, resource, () => resource.create(adopted, this.#started));
+      }
+      const found = resource.diff(id, saved, plain(inputs), unknownNames(inputs), () => this.#started);
+      if (!found.changes) {
+        // The rest is kept as it is, with the dynamic provider's text.
+        const outputs = withConnectionUrl(resource, reveal(olds) as Properties, plain(inputs), this.#started);
+        return { id, outputs: marked(resource, outputs, olds) };
+      }
+      if (preview) return { id, outputs: planned(resource, inputs) };
+      return this.#apply(change, resource, () => resource.update(id, saved, plain(inputs), this.#started), olds);
+    });
+  }
+
+  /**
+   * The interface has no operation that reads a database: the saved outputs stay. Without any it is an import,
+   * which sends nothing.
+   */
+  read(urn: string, id: string, olds: Properties, inputs: Properties): Promise<Saved & { inputs: Properties }> {
+    return respond(async () => {
+      const resource = resourceOf(urn);
+      if (Object.keys(olds).length > 0) {
+        return { id, outputs: marked(resource, reveal(olds) as Properties, olds), inputs };
+      }
+      if (resource.importedInputs === undefined) {
+        throw new ReportedError(
+          withCode(
+            "The resource cannot be imported or read: the platform has nothing to import. Nothing was sent. Remove the option `import` or `id`, then run again.",
+            "REKEY_IMPORT_UNSUPPORTED",
+          ),
+        );
+      }
+      const imported = resource.importedInputs(id);
+      const { outputs } = await resource.create(imported, this.#started);
+      this.#imported.add(urn);
+      return { id, outputs: marked(resource, outputs, {}), inputs: imported };
+    });
+  }
+
+  /** Reads from the platform. Reads that arrive together share their requests. */
+  invoke(token: string, args: Properties): Promise<Properties> {
+    return respond(async () => {
+      const name = token.replace(typePrefix, "");
+      const call = functions[name];
+      if (call === undefined) throw new InputError(token, "is not a function of this version of pulumi-rekey");
+      refuseUnknown(`the arguments of ${name}`, args, schema().functions[token]?.inputs?.properties ?? {});
+      if (this.#reads === undefined) {
+        const { SharedReads } =
+          require("../../flowControl/sharedReads") as typeof import("../../flowControl/sharedReads");
+        this.#reads = new SharedReads(this.#started.options.platform.flowControl);
+      }
+      return wrap((await call(this.#reads, plain(args))) as Properties, []);
+    });
+  }
+
+  /** Registers a component and its children. */
+  construct(request: ComponentRequest, monitor: Monitor): Promise<Constructed> {
+    const { type, inputs } = request;
+    return respond(async () => {
+      const construct = components.get(type);
+      if (construct === undefined) throw unknownType(type);
+      try {
+        refuseUnknown("its inputs", inputs, schema().resources[type]?.inputProperties ?? {});
+        return await construct(request, monitor, this.#started);
+      } catch (error) {
+        // The engine names the component. Its other resources may be done already.
+        throw error instanceof InputError ? new InputError(error.property, error.reason, { afterReset: true }) : error;
+      }
+    });
+  }
+
+  /** The user stops the run: requests in flight complete and are saved, and no further reset is sent. */
+  cancel(): void {
+    this.#cancelled = true;
+  }
+
+  get #started(): Session {
+    if (this.#session === undefined) throw new Error("the engine did not configure the provider");
+    return this.#session;
+  }
+
+  async #requireRun(facts: RequestFacts): Promise<void> {
+    await this.engine.requireEngine(facts);
+    if (this.#cancelled) throw new NotSentError(facts, "the run was cancelled", "Run again.");
+  }
+
+  async #apply(
+    { urn, inputs, timeoutSeconds }: Change,
+    resource: Resource,
+    act: () => Promise<AppliedTo>,
+    { __provider }: Properties = {},
+  ) {
+    const limit = timeoutSeconds > 0 ? timeoutSeconds * 1000 : Infinity;
+    const { id, outputs: all, notice, warning, unconfirmed, failed } = await callTimeout.run(limit, act);
+    if (notice) void this.engine.log(notice, urn);
+    if (warning) void this.engine.warn(warning, urn);
+    const applied = withConnectionUrl(resource, all, plain(inputs), this.#started);
+    // The dynamic provider's text stays, so that a moved stack can move back.
+    const outputs = marked(resource, { ...applied, __provider: reveal(__provider) }, inputs);
+    const message = failed?.message ?? unconfirmed;
+    if (message !== undefined) throw new InitError(message, id, outputs);
+    return { id, outputs };
+  }
+}
+
+/** Loaded on first use. */
+function schema(): Schema {
+  return require("pulumi-rekey/schema.json") as Schema;
+}
+
+/** The name in a URN: `urn:pulumi:stack::project::parent$type::name`. */
+function nameIn(urn: string): string {
+  return urn.split("::").slice(3).join("::");
+}
+
+function resourceOf(urn: string): Resource {
+  const type = urn.split("::")[2]?.split("$").at(-1) ?? "";
+  const all: Readonly<Record<string, Resource>> = resources;
+  const name = type.startsWith(typePrefix) ? type.slice(typePrefix.length) : "";
+  const resource = Object.hasOwn(all, name) ? all[name] : undefined;
+  if (resource === undefined) throw unknownType(type);
+  return resource;
+}
+
+function unknownType(type: string): InputError {
+  return new InputError(type, "is not a resource of this version of pulumi-rekey");
+}
+
+/** Values without marks. State that the dynamic adapter saved also contains its text. */
+function plain(properties: Properties): Properties {
+  return withoutProvider(reveal(properties) as Properties);
+}
+
+/** Outputs with marks on all secrets, also on those of the inputs or former outputs with the same name. */
+function marked({ secretOutputs }: Resource, outputs: Properties, like: Properties): Properties {
+  return wrap(outputs, [...new Set([...secretOutputs, ...secretNames(like)])]);
+}
+
+/** The outputs of a change in a preview. */
+function planned(resource: Resource, inputs: Properties): Properties {
+  const unknown = Object.fromEntries(resource.outputs.map((name) => [name, unknownValue]));
+  const { idInput } = resource;
+  return marked(resource, { ...unknown, [idInput]: reveal(inputs[idInput]) }, inputs);
+}

@@ -1,0 +1,103 @@
+import { InputError } from "../../platform/errors";
+import { type Properties, reveal, unknownNames } from "../properties";
+import { verifiedArgument, whatIsWrongWithSeconds } from "../../rotation/arguments";
+import {
+  accessTo,
+  type Connection,
+  type FleetOutputs,
+  targetsOf,
+  targetsText,
+  withoutConnection,
+} from "../../verification/connection";
+import { type PasswordRotationOutputs } from "../../resource";
+import { type Session } from "../session";
+import { referencedUrn, secret, unknownValue } from "../../records/markers";
+import { type ComponentRequest, type Constructed, type Monitor, readConnection } from "./component";
+
+/** The databases to verify, as a fleet saves them. */
+interface Verified extends FleetOutputs {
+  readonly connectionUrls?: Readonly<Record<string, string | undefined>>;
+}
+
+const verifiedTypes = { rotation: "PasswordRotation", fleet: "PasswordRotationFleet" };
+const verificationOutputs = ["verified", "verifiedAt", "formerRefused"];
+
+/**
+ * Registers a verification: a component, because only a component can read the outputs of the rotation or fleet that is
+ * its input, and a child that verifies and saves what it verified.
+ */
+export async function constructVerification(
+  { type, name, parent, inputs }: ComponentRequest,
+  monitor: Monitor,
+  session: Session,
+): Promise<Constructed> {
+  const { rotation, fleet, withinSeconds } = withoutConnection(inputs);
+  const verified = verifiedUrn({ rotation, fleet });
+  const seconds = reveal(withinSeconds) ?? unknownValue;
+  const wrong = seconds === unknownValue ? undefined : whatIsWrongWithSeconds(seconds);
+  if (wrong !== undefined) throw new InputError("withinSeconds", wrong);
+  const connection = readConnection(inputs);
+  const saved = await monitor.read(verified);
+  const isKnown = unknownNames(saved).size === 0;
+  const targets = connection && isKnown ? targetsIn(reveal(saved) as Properties, connection, session) : unknownValue;
+  const { urn } = await monitor.register({ type, name, parent, custom: false, inputs: {}, aliases: [] });
+  const child = await monitor.register({
+    type: `${type}Targets`,
+    name,
+    parent: urn,
+    custom: true,
+    inputs: {
+      subject: rotation ? saved["databaseId"] : verified,
+      targets: secret(targets),
+      ...(withinSeconds !== undefined && { withinSeconds }),
+    },
+    aliases: [{ type: "pulumi-nodejs:dynamic/rekey:PasswordVerification", parent }],
+  });
+  const outputs = Object.fromEntries(
+    Object.entries(child.outputs).filter(([output]) => verificationOutputs.includes(output)),
+  );
+  await monitor.registerOutputs(urn, outputs);
+  return { urn, outputs, children: [child.urn] };
+}
+
+/** @throws InputError unless one of the inputs is the resource to verify */
+function verifiedUrn(inputs: Pick<Properties, "rotation" | "fleet">): string {
+  const input = verifiedArgument(inputs);
+  const urn = referencedUrn(inputs[input]);
+  const type = verifiedTypes[input];
+  if (urn?.split("::")[2]?.endsWith(`:${type}`)) return urn;
+  throw new InputError(input, `must be a ${type}, the resource itself`);
+}
+
+/** The input `targets` for the outputs of a rotation or fleet. */
+function targetsIn(outputs: Properties, connection: Connection, session: Session): string {
+  const verified = "databases" in outputs ? (outputs as unknown as Verified) : fleetOfOne(outputs);
+  const targets = targetsOf(verified, (name, database, known) => {
+    const saved = connectionFrom(verified.connectionUrls?.[name], connection);
+    return accessTo(database, { ...saved, ...connection }, known, session.options.databaseHost());
+  });
+  return targetsText(targets);
+}
+
+function fleetOfOne(outputs: Properties): Verified {
+  const { databaseId, rotatedAt, rotationCount, outcome, record, password, restToken, connectionUrl } =
+    outputs as unknown as PasswordRotationOutputs & { readonly connectionUrl?: string };
+  return {
+    databases: { [databaseId]: { databaseId, rotatedAt, rotationCount, outcome } },
+    credentials: { [databaseId]: { password, restToken } },
+    records: { [databaseId]: { record } },
+    connectionUrls: { [databaseId]: connectionUrl },
+  };
+}
+
+/** The connection in a saved URL. Whether it uses TLS is not passed on to another host. */
+function connectionFrom(url: string | undefined, { host }: Connection): Connection {
+  if (url === undefined) return {};
+  const { protocol, hostname, port, username } = new URL(url);
+  return {
+    host: hostname,
+    port: Number(port),
+    ...(host === undefined && { tls: protocol === "rediss:" }),
+    ...(username !== "" && { username: decodeURIComponent(username) }),
+  };
+}

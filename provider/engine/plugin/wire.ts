@@ -1,0 +1,184 @@
+import type { sendUnaryData, ServiceError, UntypedServiceImplementation } from "@grpc/grpc-js";
+import type { Struct } from "google-protobuf/google/protobuf/struct_pb";
+import { EngineClient } from "@pulumi/pulumi/proto/engine_grpc_pb";
+import { LogRequest, LogSeverity } from "@pulumi/pulumi/proto/engine_pb";
+import { PluginInfo } from "@pulumi/pulumi/proto/plugin_pb";
+import { ResourceProviderService } from "@pulumi/pulumi/proto/provider_grpc_pb";
+import * as messages from "@pulumi/pulumi/proto/provider_pb";
+import { Status } from "@pulumi/pulumi/proto/status_pb";
+import { type Properties } from "../properties";
+import { EngineWatch } from "../liveness";
+import { InitError } from "../resources";
+import { packageVersion } from "../../version";
+import { monitorFor } from "./monitor";
+import { Any, Empty, grpc, properties, struct, unlimited } from "./proto";
+import { PluginService } from "./service";
+
+/** Milliseconds that a line for the user may take to be delivered. */
+const logTimeoutMs = 5_000;
+
+/**
+ * Serves Pulumi's plugin protocol on a free port of this machine.
+ *
+ * @param engineAddress `host:port` of the engine that started the plugin
+ * @param onGone called when the engine is gone
+ * @returns the port, and a function that ends the service
+ */
+export async function servePlugin(
+  engineAddress: string,
+  onGone?: () => void,
+): Promise<{ port: number; close: () => void }> {
+  const watch = new EngineWatch(engineAddress, onGone);
+  const engine = new EngineClient(engineAddress, grpc.credentials.createInsecure());
+  const show = (severity: LogSeverity, line: string, urn = ""): Promise<void> => {
+    const request = new LogRequest().setSeverity(severity).setMessage(line).setUrn(urn);
+    return new Promise((resolve) => {
+      // The line is only information: a failure changes nothing.
+      engine.log(request, new grpc.Metadata(), { deadline: Date.now() + logTimeoutMs }, () => resolve());
+    });
+  };
+  const service = new PluginService({
+    requireEngine: (facts) => watch.requireEngine(facts),
+    log: (line, urn) => show(LogSeverity.INFO, line, urn),
+    warn: (line, urn) => show(LogSeverity.WARNING, line, urn),
+  });
+  const server = new grpc.Server(unlimited);
+  server.addService(ResourceProviderService, callsOf(service));
+  const port = await new Promise<number>((resolve, reject) => {
+    server.bindAsync("127.0.0.1:0", grpc.ServerCredentials.createInsecure(), (error, bound) =>
+      error ? reject(error) : resolve(bound),
+    );
+  });
+  const close = () => {
+    server.forceShutdown();
+    engine.close();
+  };
+  return { port, close };
+}
+
+/** The calls of the protocol. The engine gets "unimplemented" for all others. */
+function callsOf(service: PluginService): UntypedServiceImplementation {
+  /** The provider resource that this process serves, as a reference for children of components. */
+  let self = "";
+  return {
+    handshake: unary(() => new messages.ProviderHandshakeResponse().setAcceptSecrets(true).setAcceptResources(true)),
+    getPluginInfo: unary(() => new PluginInfo().setVersion(packageVersion())),
+    getSchema: unary(() => new messages.GetSchemaResponse().setSchema(service.schema)),
+    checkConfig: unary((request: messages.CheckRequest) => {
+      const { inputs, failures } = service.checkConfig(properties(request.getNews()));
+      return checked(inputs, failures);
+    }),
+    diffConfig: unary((request: messages.DiffRequest) => {
+      const diffs = service.diffConfig(properties(request.getOlds()), properties(request.getNews()));
+      return difference(diffs.length > 0).setDiffsList(diffs);
+    }),
+    configure: unary((request: messages.ConfigureRequest) => {
+      // The oldest SDKs do not know these fields.
+      const [urn = "", id = ""] = "getUrn" in request ? [request.getUrn(), request.getId()] : [];
+      if (urn !== "" && id !== "") self = `${urn}::${id}`;
+      service.configure(urn, properties(request.getArgs()));
+      return new messages.ConfigureResponse().setAcceptsecrets(true).setAcceptresources(true).setSupportspreview(true);
+    }),
+    check: unary(async (request: messages.CheckRequest) => {
+      const news = properties(request.getNews());
+      return checked(news, await service.check(request.getUrn(), news));
+    }),
+    diff: unary(async (request: messages.DiffRequest) => {
+      const [olds, news] = [properties(request.getOlds()), properties(request.getNews())];
+      const { changes, replaces } = await service.diff(request.getUrn(), request.getId(), olds, news);
+      return difference(changes).setReplacesList(replaces);
+    }),
+    create: unary(async (request: messages.CreateRequest) => {
+      const { id, outputs } = await service.create(changeIn(request, request.getProperties()));
+      return new messages.CreateResponse().setId(id).setProperties(struct(outputs));
+    }),
+    update: unary(async (request: messages.UpdateRequest) => {
+      const change = changeIn(request, request.getNews());
+      const { outputs } = await service.update(request.getId(), properties(request.getOlds()), change);
+      return new messages.UpdateResponse().setProperties(struct(outputs));
+    }),
+    read: unary(async (request: messages.ReadRequest) => {
+      const [saved, given] = [properties(request.getProperties()), properties(request.getInputs())];
+      const { id, outputs, inputs } = await service.read(request.getUrn(), request.getId(), saved, given);
+      return new messages.ReadResponse().setId(id).setProperties(struct(outputs)).setInputs(struct(inputs));
+    }),
+    // Deleting a resource leaves the database and its password unchanged.
+    delete: unary(() => new Empty()),
+    invoke: unary(async (request: messages.InvokeRequest) => {
+      const result = await service.invoke(request.getTok(), properties(request.getArgs()));
+      return new messages.InvokeResponse().setReturn(struct(result));
+    }),
+    construct: unary(async (request: messages.ConstructRequest) => {
+      // Without the engine's reference, it is that of an explicit provider, or none for the default provider.
+      const provider = self || (request.getProvidersMap().get("rekey") ?? "");
+      const monitor = monitorFor(request, provider);
+      try {
+        const component = {
+          type: request.getType(),
+          name: request.getName(),
+          parent: request.getParent(),
+          inputs: properties(request.getInputs()),
+          preview: request.getDryrun(),
+        };
+        const { urn, outputs, children } = await service.construct(component, monitor);
+        const response = new messages.ConstructResponse().setUrn(urn).setState(struct(outputs));
+        for (const name of Object.keys(outputs)) {
+          const dependencies = new messages.ConstructResponse.PropertyDependencies().setUrnsList([...children]);
+          response.getStatedependenciesMap().set(name, dependencies);
+        }
+        return response;
+      } finally {
+        monitor.close();
+      }
+    }),
+    cancel: unary(() => {
+      service.cancel();
+      return new Empty();
+    }),
+  };
+}
+
+/** A call with one request and one response, which fails with an error of which the engine shows the message. */
+function unary<Request, Response>(respond: (request: Request) => Response | Promise<Response>) {
+  const call = async (request: Request) => respond(request);
+  return ({ request }: { request: Request }, callback: sendUnaryData<Response>): void => {
+    void call(request).then(
+      (response) => callback(null, response),
+      (error: unknown) => callback(rpcError(error)),
+    );
+  };
+}
+
+function rpcError(error: unknown): Pick<ServiceError, "code" | "details" | "metadata"> {
+  const details = error instanceof Error ? error.message : String(error);
+  const metadata = new grpc.Metadata();
+  if (error instanceof InitError) metadata.set("grpc-status-details-bin", initErrorTrailer(error));
+  return { code: grpc.status.UNKNOWN, details, metadata };
+}
+
+/** With it the engine saves the properties, although the call failed. */
+function initErrorTrailer({ id, properties: outputs, reasons, message }: InitError): Buffer {
+  const failed = new messages.ErrorResourceInitFailed().setId(id).setProperties(struct(outputs));
+  failed.setReasonsList([...reasons]);
+  const any = new Any();
+  any.pack(failed.serializeBinary(), "pulumirpc.ErrorResourceInitFailed");
+  const status = new Status().setCode(grpc.status.UNKNOWN).setMessage(message);
+  status.addDetails(any);
+  return Buffer.from(status.serializeBinary());
+}
+
+function changeIn(request: messages.CreateRequest | messages.UpdateRequest, inputs: Struct | undefined) {
+  const [urn, timeoutSeconds, preview] = [request.getUrn(), request.getTimeout(), request.getPreview()];
+  return { urn, timeoutSeconds, preview, inputs: properties(inputs) };
+}
+
+function checked(inputs: Properties, reasons: readonly string[]): messages.CheckResponse {
+  // The engine prints the value of a property that is named here, even of a secret one.
+  const failures = reasons.map((reason) => new messages.CheckFailure().setReason(reason));
+  return new messages.CheckResponse().setInputs(struct(inputs)).setFailuresList(failures);
+}
+
+function difference(changes: boolean): messages.DiffResponse {
+  const { DIFF_SOME, DIFF_NONE } = messages.DiffResponse.DiffChanges;
+  return new messages.DiffResponse().setChanges(changes ? DIFF_SOME : DIFF_NONE);
+}

@@ -1,0 +1,71 @@
+import { type FlowControlKey } from "../records/flowControl";
+import { compareTrigger, isNoTrigger, markTrigger, type Trigger } from "../rotation/trigger";
+import {
+  type Applied,
+  type CheckFailure,
+  type Difference,
+  type FlowControlResetOutputs,
+  secretFlowControlResetOutputs,
+} from "../resource";
+import { type Session } from "../engine/session";
+
+export interface FlowControlResetInputs extends Trigger {
+  readonly flowControlKey: string;
+}
+
+export const secretOutputs = secretFlowControlResetOutputs;
+
+/** Inputs that decide whether a reset is due. */
+export const decidingInputs = ["flowControlKey", "version", "triggers"] as const;
+
+export function check(inputs: FlowControlResetInputs, unknown: ReadonlySet<string>): CheckFailure[] {
+  const { checkInputs, flowControlResetInputs } = require("../rotation/inputs") as typeof import("../rotation/inputs");
+  return checkInputs(flowControlResetInputs, { ...inputs }, unknown);
+}
+
+export function diff(saved: FlowControlResetOutputs, inputs: FlowControlResetInputs): Difference {
+  if (saved.flowControlKey !== inputs.flowControlKey) return { changes: true, replaces: ["flowControlKey"] };
+  return { changes: needsReset(saved, inputs) };
+}
+
+/**
+ * Whether the trigger of a saved resource has changed. An unreadable mark counts as changed, because resetting counters
+ * once more does no harm.
+ */
+export function needsReset(saved: Pick<FlowControlResetOutputs, "appliedTrigger">, desired: Trigger): boolean {
+  return !isNoTrigger(desired) && compareTrigger(saved.appliedTrigger, desired) !== "same";
+}
+
+/** Creates if nothing is saved, else updates. */
+export async function apply(
+  saved: FlowControlResetOutputs | undefined,
+  inputs: FlowControlResetInputs,
+  session: Session,
+): Promise<Applied<FlowControlResetOutputs>> {
+  if (saved && !needsReset(saved, inputs)) return { outputs: saved };
+  const { flowControlKey } = inputs;
+  const { flowControl } = session.options.platform;
+  const before = await readIfPossible();
+  await flowControl.reset(flowControlKey);
+  const resetAt = session.options.now().toISOString();
+  const after = await readIfPossible();
+  return {
+    outputs: {
+      flowControlKey,
+      ...(before && { before }),
+      ...(after && { after }),
+      resetAt,
+      resetCount: (saved?.resetCount ?? 0) + 1,
+      appliedTrigger: markTrigger(inputs),
+    },
+  };
+
+  /** The reads only show the effect of the reset: a read that fails must not fail the reset. */
+  async function readIfPossible(): Promise<FlowControlKey | undefined> {
+    try {
+      return await flowControl.get(flowControlKey);
+    } catch {
+      return undefined;
+    }
+  }
+}

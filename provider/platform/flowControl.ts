@@ -1,0 +1,162 @@
+import { type Fields, isObject, type RecordOf } from "../records/fields";
+import { readJson } from "../records/json";
+import {
+  flowControlFields,
+  type FlowControlKey,
+  flowControlKeyFrom,
+  type GlobalParallelism,
+  globalParallelismFields,
+} from "../records/flowControl";
+import { readRecord } from "../records/read";
+import { settingDefaults } from "../settings/settings";
+import { RejectedError, UnreadableError } from "./errors";
+import { fillPath } from "./path";
+import { type ApiResponse, type Requester } from "./http";
+
+const nothingChanged = {
+  "not sent": "Nothing was changed.",
+  rejected: "Nothing was changed.",
+  "maybe applied": "Nothing was changed: it was only read.",
+};
+
+/** A record of the list, or the error if it cannot be read. */
+export type ListEntry = FlowControlKey | UnreadableError;
+
+/** @throws UnreadableError for the first record that cannot be read. */
+export function allReadable(entries: readonly ListEntry[]): FlowControlKey[] {
+  return entries.map((entry) => {
+    if (entry instanceof UnreadableError) throw entry;
+    return entry;
+  });
+}
+
+/** The message queue's flow-control operations. */
+export class FlowControl {
+  constructor(
+    private readonly requester: Requester,
+    private readonly resetAction: string = settingDefaults.flowControlResetAction,
+  ) {}
+
+  /**
+   * The keys that have state, filtered by `search` if it is set. A record that cannot be read is an error in the list.
+   *
+   * @see docs/interface.md#list-flow-control-keys
+   */
+  async list(search?: string): Promise<ListEntry[]> {
+    const response = await this.#read(
+      "/v2/flowControl",
+      "list the flow-control keys",
+      search === undefined ? {} : { search },
+    );
+    const value = jsonOf(response);
+    const list = isObject(value) ? value["flowControls"] : value;
+    if (!Array.isArray(list)) throw unreadable(response, "is not a list of flow-control keys");
+    return list.map((sent: unknown) => entryOf(response, sent));
+  }
+
+  /**
+   * The state of one key. A key that is unknown to the platform has `exists: false`.
+   *
+   * @see docs/interface.md#read-a-flow-control-key
+   */
+  async get(flowControlKey: string): Promise<FlowControlKey> {
+    const path = fillPath("/v2/flowControl/{flowControlKey}", { flowControlKey });
+    let response: ApiResponse;
+    try {
+      response = await this.#read(path, `read the flow-control key ${JSON.stringify(flowControlKey)}`);
+    } catch (error) {
+      // A 404 from the platform means that the key has no state; one from a proxy or a wrong address does not.
+      if (error instanceof RejectedError && error.status === 404 && error.inJson) {
+        return flowControlKeyFrom(flowControlKey, undefined);
+      }
+      throw error;
+    }
+    const record = recordOf(response, flowControlFields, jsonOf(response));
+    if (record.flowControlKey === undefined) throw unreadable(response, "is a record without flowControlKey");
+    if (record.flowControlKey !== flowControlKey) throw unreadable(response, "is the record of another key");
+    return flowControlKeyFrom(flowControlKey, record);
+  }
+
+  /**
+   * Resets the counters of a key, so that waiting messages can be delivered at once. It is idempotent.
+   *
+   * @see docs/interface.md#reset-a-flow-control-key
+   */
+  async reset(flowControlKey: string): Promise<void> {
+    await this.requester.send({
+      method: "POST",
+      path: fillPath("/v2/flowControl/{flowControlKey}/{action}", { flowControlKey, action: this.resetAction }),
+      idempotent: true,
+      purpose: `reset the counters of the flow-control key ${JSON.stringify(flowControlKey)}`,
+      consequences: {
+        "not sent": "The counters were not reset.",
+        rejected: "The counters were not reset.",
+        "maybe applied": "The counters may have been reset; resetting them again does no harm.",
+      },
+    });
+  }
+
+  /**
+   * How many messages are running, and how many may run, across all keys. Older platforms return `waitListSize` only.
+   *
+   * @see docs/interface.md#read-the-global-parallelism
+   */
+  async globalParallelism(): Promise<GlobalParallelism> {
+    const response = await this.#read("/v2/globalParallelism", "read the global parallelism");
+    const record = recordOf(response, globalParallelismFields, jsonOf(response));
+    if (Object.keys(record).length === 0) throw unreadable(response, "contains neither counts nor a wait list");
+    return record;
+  }
+
+  async #read(path: string, purpose: string, query: Record<string, string> = {}): Promise<ApiResponse> {
+    const response = await this.requester.send({
+      method: "GET",
+      path,
+      query,
+      idempotent: true,
+      purpose,
+      consequences: nothingChanged,
+    });
+    if (response.status !== 200) throw unreadable(response, "does not have status 200");
+    return response;
+  }
+}
+
+function jsonOf(response: ApiResponse): unknown {
+  try {
+    return readJson(response.body).value;
+  } catch {
+    throw unreadable(response, "is not JSON");
+  }
+}
+
+function entryOf(response: ApiResponse, sent: unknown): ListEntry {
+  try {
+    const record = recordOf(response, flowControlFields, sent);
+    if (record.flowControlKey === undefined) throw unreadable(response, "contains a record without flowControlKey");
+    return flowControlKeyFrom(record.flowControlKey, record);
+  } catch (error) {
+    if (error instanceof UnreadableError) return error;
+    throw error;
+  }
+}
+
+/** Reads a record strictly: an unreadable counter must not be shown as a wrong value. */
+function recordOf<F extends Fields>(response: ApiResponse, fields: F, sent: unknown): RecordOf<F> {
+  if (!isObject(sent)) throw unreadable(response, "is not a record");
+  const { record, problems, exactIntegers } = readRecord(fields, inOneSpelling(sent));
+  const inexact = Object.keys(exactIntegers).map((name) => `${name}: larger than a number can represent`);
+  if (problems.length + inexact.length > 0) {
+    throw unreadable(response, `has unreadable fields (${[...problems, ...inexact].join("; ")})`);
+  }
+  return record;
+}
+
+/** Some platforms spell the field differently. */
+function inOneSpelling({ waitlistSize, ...sent }: Record<string, unknown>): Record<string, unknown> {
+  return waitlistSize === undefined ? sent : { waitListSize: waitlistSize, ...sent };
+}
+
+function unreadable({ facts, status }: ApiResponse, what: string): UnreadableError {
+  return new UnreadableError(facts, `the platform's response ${what}`, status);
+}

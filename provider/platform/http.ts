@@ -1,0 +1,238 @@
+import { Axios, type AxiosError } from "axios";
+import { callTimeout } from "./callTimeout";
+import { packageVersion } from "../version";
+import { type AttemptState, type Connections } from "./sockets";
+import { decideRetry, deliveryOfResponse, deliveryOfSilence, readRetryAfter } from "./retry";
+import { NotSentError, type RequestFacts } from "./errors";
+import { errorOf, type FailedAttempt } from "./failures";
+import { type RequestQueue } from "./requestQueue";
+import { ConnectionError } from "./openConnection";
+
+/** One of the platform's two services: its address and credentials. */
+export interface Service {
+  /** Address without a trailing slash. */
+  readonly baseUrl: string;
+  /** The Authorization header. */
+  readonly authorization: string;
+  /** The setting that names the address, for advice. */
+  readonly addressSetting: string;
+  /** The setting for the path of a reset, for advice. */
+  readonly pathSetting: string;
+  /** The settings for the credentials, for advice. */
+  readonly credentialSettings: string;
+}
+
+/**
+ * The management interface.
+ *
+ * @see docs/interface.md#authentication
+ */
+export function managementService(baseUrl: string, username: string, password: string): Service {
+  return {
+    baseUrl,
+    authorization: `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`,
+    addressSetting: "rekey:baseUrl",
+    pathSetting: "rekey:resetPasswordPath",
+    credentialSettings: "rekey:username and rekey:password",
+  };
+}
+
+/**
+ * The message queue's interface.
+ *
+ * @see docs/interface.md#authentication
+ */
+export function queueService(baseUrl: string, token: string): Service {
+  return {
+    baseUrl,
+    authorization: `Bearer ${token}`,
+    addressSetting: "rekey:queueUrl",
+    pathSetting: "rekey:flowControlResetAction",
+    credentialSettings: "rekey:queueToken",
+  };
+}
+
+/** The REST interface of one database. */
+export function restService(baseUrl: string, token: string): Service {
+  return {
+    baseUrl,
+    authorization: `Bearer ${token}`,
+    addressSetting: "host",
+    pathSetting: "rekey:databaseHost",
+    credentialSettings: "host",
+  };
+}
+
+export interface ApiRequest extends Pick<RequestFacts, "purpose" | "consequences"> {
+  readonly method: "GET" | "POST";
+  /** Path below the service's address, its parts already encoded. */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+  /**
+   * Whether the request may be delivered twice without harm. One that may not is never repeated once it may have
+   * arrived.
+   *
+   * @default false
+   */
+  readonly idempotent?: boolean;
+  /** Values to redact from errors in addition to the secret settings, in case the platform's error repeats them. */
+  readonly secrets?: readonly string[];
+}
+
+/** A 2xx response. Its body is unparsed text, which the caller parses. */
+export interface ApiResponse {
+  readonly status: number;
+  readonly body: string;
+  /** Details of the request, for errors about this response. */
+  readonly facts: RequestFacts;
+}
+
+/** Sends requests to one service of the platform. */
+export interface Requester {
+  /** @throws RequestError for any response but 2xx, and for none. */
+  send(request: ApiRequest): Promise<ApiResponse>;
+}
+
+export interface RequesterOptions {
+  /** Milliseconds until a request fails, retries included, from its first attempt. */
+  readonly deadlineMs: number;
+  /** Secrets that errors never show, whichever service repeats them. */
+  readonly secrets: readonly string[];
+  /**
+   * Called immediately before the first byte of a request that must not be repeated, when its connection is ready;
+   * throws a NotSentError if the request must not be sent.
+   */
+  readonly beforeReset?: (facts: RequestFacts) => Promise<void>;
+}
+
+/** An attempt with a 2xx response. */
+interface Answered {
+  readonly delivery: "responded";
+  readonly status: number;
+  readonly body: string;
+}
+
+/** An instance of our own: the defaults and interceptors of the program's axios would see our secrets. */
+const http = new Axios({});
+
+/** Bytes, largest body that is read. */
+const maxBody = 32 * 1024 * 1024;
+/** Milliseconds, longest wait for a connection. */
+const maxConnectMs = 10_000;
+
+/**
+ * The only module that sends HTTP requests. It throws no axios error: those contain the request's headers and so
+ * secrets.
+ */
+export class HttpRequester implements Requester {
+  constructor(
+    private readonly service: Service,
+    private readonly connections: Connections,
+    private readonly queue: RequestQueue,
+    private readonly options: RequesterOptions,
+  ) {}
+
+  async send(request: ApiRequest): Promise<ApiResponse> {
+    const url = this.service.baseUrl + request.path;
+    const facts: RequestFacts = {
+      purpose: request.purpose,
+      method: request.method,
+      // A path from the settings may contain a key in its query.
+      url: url.replace(/[?#].*/s, ""),
+      consequences: request.consequences,
+    };
+    // Read here: the queue runs a request in the context of another one.
+    const deadlineMs = Math.min(this.options.deadlineMs, callTimeout.getStore() ?? Infinity);
+    let deadline: Deadline | undefined;
+    for (let attempt = 1; ; attempt++) {
+      const turn = async () => {
+        deadline ??= startDeadline(deadlineMs);
+        const outcome = await this.#attempt(request, facts, deadline);
+        const remaining = deadline.at - performance.now();
+        const decision = decideRetry({ ...outcome, idempotent: request.idempotent, attempt, remaining }, Math.random());
+        // Before this task ends, because the next one would start.
+        if (decision.do === "wait" && decision.everyone) this.queue.quiet(decision.milliseconds);
+        return { outcome, decision };
+      };
+      const begun = attempt > 1;
+      const { outcome, decision } = await (request.idempotent
+        ? this.queue.run(turn, begun)
+        : this.queue.runReset(turn, begun));
+      if (outcome.delivery === "responded") return { status: outcome.status, body: outcome.body, facts };
+      if (decision.do === "stop") {
+        const secrets = [...this.options.secrets, ...(request.secrets ?? [])];
+        throw errorOf(facts, this.service, secrets, { ...outcome, attempts: attempt });
+      }
+      if (!decision.everyone) await new Promise((resolve) => setTimeout(resolve, decision.milliseconds));
+    }
+  }
+
+  /** @throws NotSentError if the request must not be sent */
+  async #attempt(
+    request: ApiRequest,
+    facts: RequestFacts,
+    { signal, milliseconds }: Deadline,
+  ): Promise<Answered | FailedAttempt> {
+    const { url } = facts;
+    const state: AttemptState = { sent: false };
+    const use = {
+      timeoutMs: Math.min(maxConnectMs, milliseconds / 3),
+      state,
+      beforeSend: request.idempotent ? undefined : async () => this.options.beforeReset?.(facts),
+    };
+    try {
+      const response = await http.request<string>({
+        method: request.method,
+        url,
+        params: request.query,
+        headers: {
+          Authorization: this.service.authorization,
+          Accept: "application/json",
+          // There is no body, but axios would send a content type.
+          "Content-Type": false,
+          "User-Agent": `pulumi-rekey/${packageVersion()}`,
+        },
+        adapter: "http",
+        maxRedirects: 0,
+        proxy: false,
+        transformResponse: [],
+        maxContentLength: maxBody,
+        validateStatus: () => true,
+        signal,
+        transport: this.connections.transportFor(new URL(url), use),
+      });
+      const { status, data: body, headers } = response;
+      const { "retry-after": retryAfter, date } = headers as Partial<Record<string, string>>;
+      return {
+        delivery: deliveryOfResponse(status),
+        status,
+        body,
+        retryAfter: readRetryAfter(retryAfter, date, Date.now()),
+      };
+    } catch (error) {
+      const { cause } = error as AxiosError;
+      if (cause instanceof NotSentError) throw cause;
+      if (cause instanceof ConnectionError) return { delivery: "not sent", code: cause.code, proxy: cause.proxy };
+      return { delivery: deliveryOfSilence(state.sent), code: signal.aborted ? "deadline" : codeOf(error) };
+    }
+  }
+}
+
+interface Deadline {
+  readonly milliseconds: number;
+  readonly at: number;
+  readonly signal: AbortSignal;
+}
+
+function startDeadline(deadlineMs: number): Deadline {
+  // AbortSignal.timeout requires whole milliseconds.
+  const milliseconds = Math.ceil(deadlineMs);
+  return { milliseconds, at: performance.now() + milliseconds, signal: AbortSignal.timeout(milliseconds) };
+}
+
+/** axios uses one code for several failures; only an incomplete body is worth a retry. */
+function codeOf(error: unknown): string | undefined {
+  const { code, message } = error as AxiosError;
+  if (message.startsWith("maxContentLength ")) return "too large";
+  return message === "stream has been aborted" ? "ECONNRESET" : code;
+}

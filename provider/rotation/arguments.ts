@@ -1,0 +1,39 @@
+import { InputError } from "../platform/errors";
+
+/** All names of a type's properties: the compiler compares them with the type. */
+export type NamesOf<T> = Readonly<Record<keyof T, true>>;
+
+/**
+ * Refuses arguments that do not exist, which only a type checker would find. Undefined and null count as not set.
+ *
+ * @param of what they would be: `its arguments`
+ * @param known has each existing name as a property
+ * @throws InputError
+ */
+export function refuseUnknown(of: string, given: object, known: object): void {
+  for (const [name, value] of Object.entries(given)) {
+    if ((value ?? undefined) === undefined || Object.hasOwn(known, name)) continue;
+    const names = Object.keys(known).join(", ") || "none";
+    throw new InputError(name, `is not one of ${of} (known: ${names})`);
+  }
+}
+
+/**
+ * The argument that is the resource to verify.
+ *
+ * @throws InputError unless exactly one is set
+ */
+export function verifiedArgument(args: {
+  readonly rotation?: unknown;
+  readonly fleet?: unknown;
+}): "rotation" | "fleet" {
+  const [name, ...more] = (["rotation", "fleet"] as const).filter((one) => (args[one] ?? undefined) !== undefined);
+  if (name !== undefined && more.length === 0) return name;
+  throw new InputError("rotation", "or fleet must be set to the resource to verify, not both");
+}
+
+/** Why a value of `withinSeconds` cannot be used, if it cannot. */
+export function whatIsWrongWithSeconds(value: unknown): string | undefined {
+  const isUsable = typeof value === "number" && Number.isFinite(value) && value > 0;
+  return isUsable ? undefined : "must be a number of seconds above 0";
+}

@@ -1,0 +1,118 @@
+import { withCode } from "../platform/errors";
+import { type FleetMember } from "./fleetMembers";
+import { engineCommands } from "../engineCommands";
+import { type Credentials, type DatabaseRecord } from "../records/database";
+import { type FleetDatabaseSecrets, type FleetDatabaseState, type FleetOutcome } from "../resource";
+
+/** The state of one database of a fleet. */
+export interface FleetDatabase {
+  /** Id of the database. */
+  readonly databaseId: string;
+  /** Time of the last confirmed reset (ISO 8601, UTC). */
+  readonly rotatedAt?: string | undefined;
+  /** Confirmed resets by this fleet. */
+  readonly rotationCount: number;
+  /**
+   * `reset`, `adopted`, `unknown` if the platform did not confirm the last reset, or `pending` before the first one.
+   */
+  readonly outcome: FleetOutcome;
+  /** Why the last `up` failed for this database, or which parts of the platform's response could not be read. */
+  readonly problem?: string | undefined;
+}
+
+/** The credentials that the platform returned with the last reset of a database. All are secret. */
+export interface FleetCredentials extends Credentials {
+  /** JSON text of the fields that Rekey does not know. */
+  readonly otherFields?: string | undefined;
+}
+
+/** A database's record as the platform returned it with the last reset. */
+export interface FleetRecord {
+  /** The record, each value as the platform returned it. */
+  readonly record: DatabaseRecord;
+  /** Exact digits of the record's integers beyond 2^53, by field. */
+  readonly exactIntegers?: Readonly<Record<string, string>> | undefined;
+}
+
+/** The name of a database in the program, and its saved state. */
+export type NamedState = readonly [name: string, state: FleetDatabaseState];
+
+export function nameStates(names: readonly FleetMember[], states: readonly FleetDatabaseState[]): NamedState[] {
+  const stateOf = new Map(states.map((state) => [state.databaseId, state]));
+  return names.map(({ name, databaseId }) => [
+    name,
+    stateOf.get(databaseId) ?? { databaseId, outcome: "pending", rotationCount: 0 },
+  ]);
+}
+
+export function databasesOf(states: readonly NamedState[]): Record<string, FleetDatabase> {
+  const entries = states.map(([name, { databaseId, rotatedAt, rotationCount, outcome, problem, problems }]) => {
+    const said = problem ?? problems?.join("; ");
+    return [name, { databaseId, rotatedAt, rotationCount, outcome, problem: said }] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
+/** The secrets that a shard saved; none if it does not exist yet. */
+export function secretsFrom(text: string | undefined): FleetDatabaseSecrets[] {
+  return text === undefined ? [] : (JSON.parse(text) as FleetDatabaseSecrets[]);
+}
+
+export function credentialsOf(
+  names: readonly FleetMember[],
+  secrets: readonly FleetDatabaseSecrets[],
+): Record<string, FleetCredentials> {
+  const nameOf = new Map(names.map(({ name, databaseId }) => [databaseId, name]));
+  const entries = secrets.map(({ databaseId, appliedTrigger, attemptedTrigger, account, ...credentials }) => {
+    return [nameOf.get(databaseId) ?? databaseId, credentials] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
+export function recordsOf(states: readonly NamedState[]): Record<string, FleetRecord> {
+  const entries = states.flatMap(([name, { record, exactIntegers }]) =>
+    record === undefined ? [] : [[name, { record, exactIntegers }] as const],
+  );
+  return Object.fromEntries(entries);
+}
+
+export function failedOf(states: readonly NamedState[]): string[] {
+  return states.filter(([, { problem }]) => problem !== undefined).map(([name]) => name);
+}
+
+/** The last confirmed reset of any of them. */
+export function lastRotatedOf(states: readonly NamedState[]): string | undefined {
+  return states
+    .flatMap(([, { rotatedAt }]) => rotatedAt ?? [])
+    .sort()
+    .at(-1);
+}
+
+/** The earliest of the times from which `rotateEvery` counts. */
+export function oldestOf(states: readonly NamedState[]): string | undefined {
+  return states.flatMap(([, { rotatedAt, adoptedAt }]) => rotatedAt ?? adoptedAt ?? []).sort()[0];
+}
+
+/** Databases that are named in an error; the others are counted. */
+const mostNamed = 20;
+
+/** The error for a fleet with failed databases; undefined if there is none. */
+export function failureOf(fleet: string, states: readonly NamedState[]): string | undefined {
+  const failed = states.filter(([, { problem, notTried }]) => problem !== undefined && !notTried);
+  const notTried = states.filter(([, state]) => state.notTried).length;
+  if (failed.length + notTried === 0) return undefined;
+  const lines = failed
+    .slice(0, mostNamed)
+    .map(([name, { problem = "" }]) => `  ${name}: ${problem.replaceAll("\n", " ")}`);
+  if (failed.length > mostNamed) lines.push(`  and ${failed.length - mostNamed} more: see the output \`failed\``);
+  if (notTried > 0) {
+    lines.push(
+      `  ${notTried} were not attempted, because too many others had failed (maxFailures): their passwords are unchanged`,
+    );
+  }
+  return withCode(
+    `PasswordRotationFleet ${JSON.stringify(fleet)}: ${failed.length} of ${states.length} databases failed:\n${lines.join("\n")}\n` +
+      `All others are saved. Run \`${engineCommands.up}\` again: it only processes databases that failed, are unknown or were not attempted.`,
+    "REKEY_FLEET_INCOMPLETE",
+  );
+}

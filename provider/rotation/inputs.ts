@@ -1,0 +1,141 @@
+// Loaded with the first check: loading zod takes about 50 ms, which no other call should wait for.
+import { z } from "zod";
+import { whatIsWrongWithPathPart } from "../platform/path";
+import { isObject } from "../records/fields";
+import { readInterval } from "./schedule";
+import { whatIsWrongWithSeconds } from "./arguments";
+import { type CheckFailure } from "../resource";
+
+/** The inputs of a resource: which must be set, and the schema of each that is set. */
+interface InputTable {
+  readonly required: readonly string[];
+  readonly schemas: Readonly<Record<string, z.ZodType>>;
+}
+
+/**
+ * Checks inputs before anything is sent. Null counts as not set. What is not known yet (in a preview) is let pass.
+ *
+ * @param unknown names of the inputs that are not known yet, or hold something that is not.
+ */
+export function checkInputs(
+  { required, schemas }: InputTable,
+  inputs: Readonly<Record<string, unknown>>,
+  unknown: ReadonlySet<string>,
+): CheckFailure[] {
+  const failures: CheckFailure[] = [];
+  for (const property of required) {
+    if ((inputs[property] ?? undefined) === undefined) failures.push({ property, reason: `${property} is required` });
+  }
+  for (const [property, value] of Object.entries(inputs)) {
+    if (value === null || value === undefined || unknown.has(property)) continue;
+    const schema = Object.hasOwn(schemas, property) ? schemas[property] : notAnInput;
+    const wrong = schema?.safeParse(value).error?.issues[0];
+    if (wrong) failures.push({ property, reason: `${property} ${wrong.message}` });
+  }
+  return failures;
+}
+
+const notAnInput = z.never("is not an input of this resource");
+
+const pathPart = z.string(expected("a string")).superRefine(refuse(whatIsWrongWithPathPart));
+
+const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);
+
+/** What makes a resource act once more. `z.record` would not look at a value named `__proto__`. */
+const trigger = {
+  version: z.union([z.string(), z.number()], expected("a string or a number")),
+  triggers: z.custom<object>(isObject, expected("a map of names to values")).superRefine(
+    refuse((map) => {
+      const wrong = Object.entries(map).find(([, value]) => !scalar.safeParse(value).success);
+      return (
+        wrong && `must hold strings, numbers and booleans only, but ${JSON.stringify(wrong[0])} is ${kindOf(wrong[1])}`
+      );
+    }),
+  ),
+};
+
+const interval = z.string(expected("a duration written as a string")).superRefine(
+  refuse((written) => {
+    try {
+      readInterval(written);
+      return undefined;
+    } catch (error) {
+      return `cannot be used: ${(error as Error).message}`;
+    }
+  }),
+);
+
+const flag = z.boolean(expected("true or false"));
+const count = z.int("must be a whole number, at least 1").min(1, "must be a whole number, at least 1");
+
+const fleetDatabase: InputTable = { required: ["databaseId"], schemas: { databaseId: pathPart, ...trigger } };
+
+const fleetDatabases = z.array(z.unknown(), expected("a list of databases")).superRefine(
+  refuse((databases) => {
+    for (const one of databases) {
+      const database = typeof one === "string" ? { databaseId: one } : one;
+      if (!isObject(database)) return `must hold databases, but one is ${kindOf(one)}`;
+      const [wrong] = checkInputs(fleetDatabase, database, new Set());
+      if (wrong) return `cannot be used: of ${JSON.stringify(database["databaseId"])}, ${wrong.reason}`;
+    }
+    return undefined;
+  }),
+);
+
+const rotation = { ...trigger, rotateEvery: interval, initialRotation: flag };
+/** What the SDK passes along without the user's doing. */
+const hidden = z.unknown();
+
+export const passwordRotationInputs: InputTable = {
+  required: ["databaseId"],
+  schemas: { databaseId: pathPart, ...rotation, owner: hidden, otherOwners: hidden },
+};
+
+export const passwordRotationShardInputs: InputTable = {
+  required: ["databases"],
+  schemas: {
+    databases: fleetDatabases,
+    ...rotation,
+    concurrency: count,
+    maxFailures: count,
+    includeRecords: flag,
+    shard: hidden,
+    fleet: hidden,
+    owner: hidden,
+    otherOwners: hidden,
+  },
+};
+
+export const passwordVerificationInputs: InputTable = {
+  required: ["subject", "targets"],
+  schemas: {
+    subject: hidden,
+    targets: hidden,
+    withinSeconds: z.unknown().superRefine(refuse(whatIsWrongWithSeconds)),
+  },
+};
+
+export const flowControlResetInputs: InputTable = {
+  required: ["flowControlKey"],
+  schemas: { flowControlKey: pathPart, ...trigger },
+};
+
+/** The message for a value of another kind than the expected one. */
+function expected(kind: string) {
+  return { error: ({ input }: { readonly input?: unknown }) => `must be ${kind}, not ${kindOf(input)}` };
+}
+
+/** A refinement by a function that returns what is wrong with a value, if anything is. */
+function refuse<T>(whatIsWrong: (value: T) => string | undefined) {
+  return (value: T, context: z.RefinementCtx) => {
+    const wrong = whatIsWrong(value);
+    if (wrong !== undefined) context.addIssue(wrong);
+  };
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "a list";
+  if (typeof value === "number" && !Number.isFinite(value)) return "a number that is not finite";
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
+}

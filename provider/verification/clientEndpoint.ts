@@ -1,0 +1,160 @@
+import { isIP } from "node:net";
+import { type DatabaseRecord } from "../records/database";
+import { type FoundSetting } from "../settings/sources";
+import { InputError } from "../platform/errors";
+
+/** Where clients connect to a database. */
+export interface Endpoint {
+  /** A host name, or an IP address without brackets. */
+  readonly host: string;
+  readonly port: number;
+  readonly tls: boolean;
+}
+
+/** What a program sets of an endpoint. */
+export interface GivenEndpoint {
+  /** May contain `{endpoint}` and `{id}`. */
+  readonly host?: string | undefined;
+  readonly port?: number | undefined;
+  readonly tls?: boolean | undefined;
+}
+
+/** What is known of a database. */
+export interface LocatedDatabase {
+  readonly databaseId: string;
+  readonly record?: Pick<DatabaseRecord, "endpoint" | "port" | "tls"> | undefined;
+}
+
+/** The value of `rekey:databaseHost` that is used if it is not set. */
+export const defaultDatabaseHost = "{endpoint}";
+
+/**
+ * Checks what a program sets, as far as it can be checked without the database.
+ *
+ * @param setting returns `rekey:databaseHost`; left out if the host is not known yet
+ * @throws InputError
+ */
+export function checkGivenEndpoint({ host, port, tls }: GivenEndpoint, setting?: () => FoundSetting | undefined): void {
+  if (host !== undefined) refuse("host", whatIsWrongWithHostTemplate(host));
+  if (port !== undefined) refuse("port", whatIsWrongWithPort(port));
+  if (tls !== undefined && typeof tls !== "boolean") refuse("tls", "must be true or false");
+  if (host !== undefined) requireTls(host, tls);
+  else if (setting && tls === false) requireTls(templateIn(setting()), tls);
+}
+
+/** What a setting makes of the endpoint. A preset completes a short slug, and leaves a full name unchanged. */
+function templateIn(setting: FoundSetting | undefined): string {
+  return setting === undefined || setting.source === "preset" ? defaultDatabaseHost : setting.value;
+}
+
+/** What must be set to find a database whose record is not saved; undefined if nothing is missing. */
+export function missingWithoutRecord(
+  { host, port }: GivenEndpoint,
+  setting: FoundSetting | undefined,
+): "host" | "port" | undefined {
+  if ((host ?? templateIn(setting)).includes("{endpoint}")) return "host";
+  return port === undefined ? "port" : undefined;
+}
+
+/**
+ * The endpoint of a database: what the program sets, else the setting `rekey:databaseHost` and the database's record.
+ * Only a loopback host is ever used without TLS.
+ *
+ * @param setting `rekey:databaseHost`
+ * @throws InputError if it is unknown or cannot be used
+ */
+export function endpointOf(
+  database: LocatedDatabase,
+  given: GivenEndpoint,
+  setting: FoundSetting | undefined,
+): Endpoint {
+  const { record } = database;
+  const host = hostOf(database, given.host, setting);
+  refuse("host", whatIsWrongWithHost(host));
+  const port = given.port ?? record?.port;
+  refuse("port", port === undefined ? `${unknownFor(database)} Set port` : whatIsWrongWithPort(port));
+  requireTls(host, given.tls);
+  const tls = given.tls ?? (isLoopback(host) ? (record?.tls ?? false) : true);
+  return { host: host.replace(/^\[|\]$/g, ""), port: port as number, tls };
+}
+
+function hostOf(database: LocatedDatabase, given: string | undefined, setting: FoundSetting | undefined): string {
+  const { databaseId, record: { endpoint } = {} } = database;
+  const template = given ?? setting?.value ?? defaultDatabaseHost;
+  if (template.includes("{endpoint}") && !endpoint) {
+    refuse("host", `${unknownFor(database)} Set host or rekey:databaseHost without {endpoint}`);
+  }
+  // A preset completes a short slug. Other templates are used as they are written.
+  if (given === undefined && setting?.source === "preset" && endpoint?.includes(".")) return endpoint;
+  return template.replaceAll("{endpoint}", endpoint ?? "").replaceAll("{id}", databaseId);
+}
+
+function unknownFor({ databaseId, record }: LocatedDatabase): string {
+  const why = record
+    ? "the platform's record has none."
+    : "its record is not saved (a fleet saves records with includeRecords: true, from the next reset on).";
+  return `is unknown for database ${JSON.stringify(databaseId)}: ${why}`;
+}
+
+/** @throws InputError if there is something wrong */
+function refuse(property: string, wrong: string | undefined): void {
+  if (wrong !== undefined) throw new InputError(property, wrong);
+}
+
+/**
+ * @param host may contain `{endpoint}` and `{id}`
+ * @throws InputError if a password would travel in plain text
+ */
+function requireTls(host: string, tls: boolean | undefined): void {
+  if (tls !== false || canBeLoopback(host)) return;
+  throw new InputError(
+    "tls",
+    `must not be false for ${host}: the password would be sent in plain text (that is allowed for this machine only)`,
+  );
+}
+
+/** Why a text cannot be a host with `{endpoint}` or `{id}` in it, if it cannot. */
+export function whatIsWrongWithHostTemplate(template: string): string | undefined {
+  if (typeof template !== "string") return "must be a string";
+  return whatIsWrongWithHost(template.replace(/\{(endpoint|id)\}/g, "x"));
+}
+
+function whatIsWrongWithHost(host: string): string | undefined {
+  const isName = /^[a-z\d_-]+(\.[a-z\d_-]+)*\.?$/i.test(host);
+  const isAddress = isIP(host.replace(/^\[(.*)\]$/, "$1")) !== 0 && !host.includes("%");
+  return isName || isAddress ? undefined : "must be a host name or an IP address, without a port";
+}
+
+function whatIsWrongWithPort(port: number): string | undefined {
+  return Number.isInteger(port) && port >= 1 && port <= 65_535 ? undefined : "must be a whole number from 1 to 65535";
+}
+
+/** The address of an endpoint, which may be shown. */
+export function addressOf({ host, port, tls }: Endpoint): string {
+  return `${tls ? "rediss" : "redis"}://${hostInUrl(host)}:${port}`;
+}
+
+/** The address of the REST interface at an endpoint, which may be shown. */
+export function restAddressOf(endpoint: Endpoint): string {
+  return addressOf(endpoint).replace(/^redis/, "http");
+}
+
+/** The URL with which a client of Redis connects and authenticates. Secret. */
+export function connectionUrl(endpoint: Endpoint, username: string | undefined, password: string): string {
+  const credentials = [username ?? "", password].map(encodeURIComponent).join(":");
+  return addressOf(endpoint).replace("://", () => `://${credentials}@`);
+}
+
+export function hostInUrl(host: string): string {
+  return isIP(host) === 6 ? `[${host}]` : host;
+}
+
+/** Whether a host with `{endpoint}` or `{id}` in it can be this machine. */
+function canBeLoopback(template: string): boolean {
+  return ["localhost", "1"].some((value) => isLoopback(template.replace(/\{(endpoint|id)\}/g, value)));
+}
+
+/** Whether a host is this machine. */
+export function isLoopback(host: string): boolean {
+  return /^(localhost|\[?::1\]?|127(\.\d{1,3}){3})$/i.test(host);
+}

@@ -1,0 +1,186 @@
+import { type Socket } from "node:net";
+import { Connections } from "../platform/sockets";
+import { addressOf, type Endpoint, hostInUrl, isLoopback, restAddressOf } from "./clientEndpoint";
+import { RejectedError, type RequestFacts, RequestError } from "../platform/errors";
+import { certificateFailure, isTlsAlert, whyNotSent } from "../platform/failures";
+import { type ConnectionError, openConnection, trusting } from "../platform/openConnection";
+import { redact } from "../platform/redact";
+import { ask, NoReplyError, notRedis } from "./redisCommands";
+import { RequestQueue } from "../platform/requestQueue";
+import { HttpRequester, type RequesterOptions, restService } from "../platform/http";
+import { readJson } from "../records/json";
+import { isObject } from "../records/fields";
+
+/** What a database authenticates: a password, or a token of its REST interface. */
+export type Credential =
+  { readonly username?: string | undefined; readonly password: string } | { readonly restToken: string };
+
+/** What a database does with a credential. */
+export type ProbeResult =
+  | { readonly is: "accepted" }
+  /** @param words the server's own, without secrets */
+  | { readonly is: "refused"; readonly words: string }
+  /** It is unknown. @param why may be shown. @param advice what to do, if that depends on the reason */
+  | { readonly is: "unknown"; readonly why: string; readonly advice?: string | undefined };
+
+export interface ProbeRequest {
+  readonly databaseId: string;
+  readonly endpoint: Endpoint;
+  readonly credential: Credential;
+  /** Other credentials of the database, which are not shown if the server repeats them. */
+  readonly otherSecrets: readonly string[];
+  /** Milliseconds until the attempt is given up. */
+  readonly timeoutMs: number;
+}
+
+export interface ProbeOptions {
+  readonly proxy?: string | undefined;
+  /** Certificates (PEM) that are trusted in addition to those that Node trusts. */
+  readonly extraCertificates?: string | undefined;
+  /** Secrets that results never show. */
+  readonly secrets: readonly string[];
+  /** Called before each connection. @throws NotSentError if nothing may be sent */
+  readonly beforeProbe?: RequesterOptions["beforeReset"] | undefined;
+}
+
+const accepted: ProbeResult = { is: "accepted" };
+const tooLate = "the server did not respond in time";
+
+/** Tries credentials at databases. It sends nothing but `AUTH` and `PING`, each time on a new connection. */
+export class DatabaseProbe {
+  readonly #secure: Connections;
+  /** To this machine, and so not through a proxy. */
+  readonly #plain = new Connections({});
+  #trust: ReturnType<typeof trusting> | undefined;
+
+  constructor(private readonly options: ProbeOptions) {
+    this.#secure = new Connections(options);
+  }
+
+  /**
+   * Tries a credential once.
+   *
+   * @throws NotSentError if the engine is gone
+   */
+  async probe(request: ProbeRequest): Promise<ProbeResult> {
+    const { databaseId, credential, otherSecrets, timeoutMs } = request;
+    const { host, tls } = request.endpoint;
+    // A credential never leaves this machine in plain text, even if the endpoint has no TLS.
+    const endpoint = { ...request.endpoint, tls: tls || !isLoopback(host) };
+    const isPassword = "password" in credential;
+    const saved = "The rotation itself is saved.";
+    const facts: RequestFacts = {
+      purpose: `verify the ${isPassword ? "password" : "REST token"} of database ${JSON.stringify(databaseId)}`,
+      method: isPassword ? "AUTH" : "PING",
+      url: isPassword ? addressOf(endpoint) : restAddressOf(endpoint),
+      consequences: { "not sent": saved, rejected: saved, "maybe applied": saved },
+    };
+    await this.options.beforeProbe?.(facts);
+    const secret = isPassword ? credential.password : credential.restToken;
+    const secrets = [...this.options.secrets, ...otherSecrets, secret];
+    return isPassword
+      ? this.#askRedis(endpoint, credential, secrets, timeoutMs)
+      : this.#askRest(endpoint, credential.restToken, facts, secrets, timeoutMs);
+  }
+
+  async #askRedis(
+    endpoint: Endpoint,
+    { username, password }: Extract<Credential, { password: string }>,
+    secrets: readonly string[],
+    timeoutMs: number,
+  ): Promise<ProbeResult> {
+    const endsAt = performance.now() + timeoutMs;
+    let socket: Socket | undefined;
+    try {
+      const connection = (socket = await this.#open(endpoint, timeoutMs));
+      const send = (...command: string[]) => ask(connection, command, endsAt - performance.now());
+      const login = await send("AUTH", ...(username ? [username] : []), password);
+      if (login.startsWith("-")) return judgeRefusal(login.slice(1), secrets);
+      if (login !== "+OK") throw notRedis("AUTH");
+      const pong = await send("PING");
+      // A user without the permission is authenticated all the same.
+      if (pong === "+PONG" || pong.startsWith("-NOPERM ")) return accepted;
+      if (pong.startsWith("-")) return unknown(responded("PING", pong.slice(1), secrets));
+      throw notRedis("PING");
+    } catch (error) {
+      return error instanceof NoReplyError ? unknown(error.message) : whyNotConnected(error as ConnectionError);
+    } finally {
+      socket?.destroy();
+    }
+  }
+
+  /** Opens a connection: with TLS, through the proxy if there is one; without it, to this machine. */
+  async #open({ host, port, tls }: Endpoint, timeoutMs: number): Promise<Socket> {
+    const address = `${hostInUrl(host)}:${port}`;
+    if (!tls) return openConnection(new URL(`http://${address}`), { timeoutMs });
+    this.#trust ??= trusting(this.options.extraCertificates);
+    const { proxy } = this.options;
+    return openConnection(new URL(`https://${address}`), { proxy, ...this.#trust, timeoutMs });
+  }
+
+  async #askRest(
+    endpoint: Endpoint,
+    token: string,
+    { purpose, consequences }: RequestFacts,
+    secrets: readonly string[],
+    timeoutMs: number,
+  ): Promise<ProbeResult> {
+    const requester = new HttpRequester(
+      restService(restAddressOf(endpoint), token),
+      endpoint.tls ? this.#secure : this.#plain,
+      new RequestQueue({ maxConcurrency: 1 }),
+      { deadlineMs: timeoutMs, secrets },
+    );
+    try {
+      const { body } = await requester.send({ method: "GET", path: "/PING", idempotent: true, purpose, consequences });
+      return isPong(body) ? accepted : unknown("the server there is not the REST interface of a Redis");
+    } catch (error) {
+      if (!(error instanceof RequestError)) throw error;
+      const { happened, status = 0, networkCode } = error;
+      if (networkCode === "deadline") return unknown(tooLate);
+      const advice = certificateFailure(networkCode, "host")?.advice;
+      if (!(error instanceof RejectedError)) return unknown(happened, advice);
+      // A user without the permission to PING is authenticated all the same.
+      if (/: NOPERM /.test(happened)) return accepted;
+      return [401, 403].includes(status) ? { is: "refused", words: happened } : unknown(happened);
+    }
+  }
+}
+
+function isPong(body: string): boolean {
+  try {
+    const { value } = readJson(body);
+    return isObject(value) && value["result"] === "PONG";
+  } catch {
+    return false;
+  }
+}
+
+/** What an error in response to `AUTH` means. */
+function judgeRefusal(words: string, secrets: readonly string[]): ProbeResult {
+  if (/^(WRONGPASS|ERR invalid password)\b/i.test(words)) return { is: "refused", words: redact(words, secrets) };
+  if (/^ERR unknown command/i.test(words)) return unknown("the server does not know the command AUTH");
+  return unknown(responded("AUTH", words, secrets));
+}
+
+function responded(command: string, words: string, secrets: readonly string[]): string {
+  if (words === "") return `the server responded to ${command} with an empty error`;
+  return `the server responded to ${command} with an error: ${redact(words, secrets)}`;
+}
+
+/** Of the error, only its kind is shown. */
+function whyNotConnected({ code, proxy, inHandshake }: ConnectionError): ProbeResult {
+  const certificate = certificateFailure(code, "host");
+  if (certificate !== undefined) return unknown(certificate.happened, certificate.advice);
+  if (!inHandshake) return unknown(whyNotSent({ addressSetting: "host" }, { code, proxy, attempts: 1 }).happened);
+  const handshake = `the TLS handshake ${code === "ETIMEDOUT" ? "was not finished in time" : `failed (${code})`}`;
+  if (isTlsAlert(code)) return unknown(handshake);
+  return unknown(
+    `${handshake}: the port may not use TLS`,
+    "Check that host and port are those of an endpoint with TLS: only a database on this machine is used without it.",
+  );
+}
+
+function unknown(why: string, advice?: string): ProbeResult {
+  return { is: "unknown", why, ...(advice !== undefined && { advice }) };
+}

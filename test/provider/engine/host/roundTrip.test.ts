@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { type Platform, startPlatform } from "../../../../local/platform/index";
+import { Host } from "../../../support/host";
+import { configurationFor, counterReset, rotation } from "../../../support/resources";
+import { expectKind } from "../../../support/results";
+import { type Properties, revealed, secretNames, unknown } from "../../../support/wire";
+
+const id = "db-quickstart";
+const secrets = ["account", "appliedTrigger", "otherFields", "password", "readOnlyRestToken", "restToken"];
+const [v1, v2] = [rotation(id, { version: "1" }), rotation(id, { version: "2" })];
+
+describe("provider host", () => {
+  let platform: Platform;
+  let host: Host;
+  const start = async () => (host = await Host.start({ config: configurationFor(platform) }));
+  before(async () => {
+    const databases = [{ database_id: id, db_request_limit: 9223372036854775808n, unheard_of: 7 }];
+    platform = await startPlatform({ databases, credentialsInResponse: "always" });
+  });
+  beforeEach(async () => {
+    await platform.reset();
+    await start();
+  });
+  afterEach(() => host.stop());
+  after(() => platform.close());
+
+  const create = async (inputs: Properties) => expectKind("done", await host.create(inputs)).outs;
+  const update = async (outs: Properties, inputs: Properties, of = id) =>
+    expectKind("done", await host.update(of, revealed(outs), inputs)).outs;
+
+  it("creates with one reset, and saves the new state of the platform", async () => {
+    const outs = revealed(await create(v1));
+    assert.equal(platform.resetCount, 1);
+    const { password, restToken } = platform.database(id);
+    assert.deepEqual([outs.password, outs.restToken, outs.__provider], [password, restToken, v1.__provider]);
+    assert.deepEqual([outs.outcome, outs.rotationReason, outs.rotationCount], ["reset", "created", 1]);
+    assert.deepEqual([outs.problems, outs.exactIntegers], [[], { dbRequestLimit: "9223372036854775808" }]);
+    assert.equal((outs.record as Properties).databaseId, id);
+    assert.deepEqual(JSON.parse(outs.otherFields as string), { unheard_of: 7 });
+  });
+
+  it("marks every secret on create, update, an update that keeps the password, and read", async () => {
+    const created = await create(v1);
+    const updated = await update(created, v2);
+    const kept = await update(updated, v2);
+    const read = await host.read(id, revealed(kept));
+    for (const outs of [created, updated, kept, read.outs]) assert.deepEqual(secretNames(outs), secrets);
+    assert.equal(platform.resetCount, 2);
+    assert.deepEqual(revealed(read.outs), revealed(updated));
+  });
+
+  it("finds a change of the trigger or the database, a possible one if they are unknown, and sends nothing", async () => {
+    const outs = revealed(await create(v1));
+    const before = platform.requests.length;
+    const diffs: readonly (readonly [Properties, changes: string])[] = [
+      [v1, "none"],
+      [rotation(id, { version: 1, initialRotation: unknown }), "none"],
+      [v2, "some"],
+      [rotation(id, { version: unknown }), "some"],
+      [rotation(unknown, { version: "1" }), "some"],
+    ];
+    for (const [inputs, changes] of diffs) {
+      assert.deepEqual(await host.diff(id, outs, inputs), { changes, replaces: [] });
+    }
+    assert.deepEqual(await host.diff(id, outs, rotation("another")), { changes: "some", replaces: ["databaseId"] });
+    assert.equal(platform.requests.length, before);
+  });
+
+  it("warns of a saved state of another account, and sends nothing", async () => {
+    const outs = revealed(await create(v1));
+    await host.stop();
+    host = await Host.start({ config: { ...configurationFor(platform), "rekey:username": "other@example.com" } });
+    assert.deepEqual(await host.diff(id, outs, v1), { changes: "none", replaces: [] });
+    assert.match(host.stderr, /^warning: Database "db-quickstart" was last reset .* another baseUrl or username/m);
+    assert.equal(platform.requests.length, 1);
+  });
+
+  it("checks, reads and deletes without a request", async () => {
+    assert.deepEqual(await host.check(v1), { failures: [], inputs: v1 });
+    assert.equal(platform.requests.length, 0);
+    const outs = revealed(await create(rotation(id)));
+    const before = platform.requests.length;
+    const read = await host.read(id, outs);
+    assert.deepEqual({ ...read, outs: revealed(read.outs) }, { id, outs });
+    await host.delete(id, outs);
+    assert.equal(platform.requests.length, before);
+  });
+
+  it("resets the counters of a flow-control key, and saves its state before and after", async () => {
+    const outs = await create(counterReset("orders", { version: "1" }));
+    const { before, after } = outs as Record<string, Properties>;
+    assert.deepEqual([before?.parallelismCount !== 0, after?.parallelismCount], [true, 0]);
+    assert.deepEqual(secretNames(outs), ["appliedTrigger"]);
+    const updated = await update(outs, counterReset("orders", { version: "2" }), "orders");
+    assert.equal(updated.resetCount, 2);
+  });
+
+  it("saves an init error too large for its trailer as done, and prints it", async () => {
+    const outs = { ...(await create(v1)), otherFields: "x".repeat(40_000) };
+    platform.failNext({ dropConnection: "after-apply" });
+    assert.equal((await update(outs, v2)).outcome, "unknown");
+    assert.match(host.stderr, /may have been changed/);
+  });
+
+  it("accepts and returns unknown inputs, and still refuses those that are known and wrong", async () => {
+    for (const inputs of [
+      rotation(unknown, { version: unknown, initialRotation: unknown, owner: unknown }),
+      rotation(id, { triggers: { image: unknown } }),
+      counterReset(unknown, { version: unknown }),
+    ]) {
+      assert.deepEqual(await host.check(inputs), { failures: [], inputs });
+    }
+    const { failures } = await host.check(rotation(unknown, { rotateEvery: "soon" }));
+    assert.match(failures.map(({ reason }) => reason).join("\n"), /^rotateEvery .*$/);
+  });
+});

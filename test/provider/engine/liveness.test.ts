@@ -1,0 +1,162 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import {
+  createServer as createHttp2Server,
+  type IncomingHttpHeaders,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from "node:http2";
+import { type AddressInfo, createServer, type Server } from "node:net";
+import { mock } from "node:test";
+import { NotSentError } from "../../../provider/platform/errors";
+import { endWhenIdle, engineAddress, EngineWatch, freshnessMs } from "../../../provider/engine/liveness";
+import { EngineListener } from "../../support/engineListener";
+import { until } from "../../support/results";
+
+const consequences = { "not sent": "nothing changed", rejected: "nothing changed", "maybe applied": "it may have" };
+const facts = { purpose: "reset a password", method: "POST", url: "http://127.0.0.1/", consequences } as const;
+
+async function addressOf(server: Server): Promise<string> {
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+describe("the engine watch", () => {
+  let time = 0;
+  before(() => void mock.method(performance, "now", () => time));
+  after(() => mock.restoreAll());
+  const requireLater = (watch: EngineWatch) => {
+    time += freshnessMs + 1;
+    return watch.requireEngine(facts);
+  };
+
+  it("finds the engine's address behind the switches of a traced or logged run", () => {
+    const { argv } = process;
+    const engine = "127.0.0.1:4000";
+    const traced = ["--tracing", "127.0.0.1:5000", engine];
+    const found = [[engine], traced, ["--logtostderr", "-v=9", engine], ["[::1]:4000"]];
+    const others = ["test/a.test.ts", "tcp://127.0.0.1:5000", "127.0.0.1:4000/", "[engine]:4000"].map((one) => [one]);
+    try {
+      for (const args of [...found, ...others]) {
+        process.argv = ["node", "dynamic-provider", ...args];
+        assert.equal(engineAddress(), found.includes(args) ? args.at(-1) : undefined, args.join(" "));
+      }
+    } finally {
+      process.argv = argv;
+    }
+  });
+
+  it("makes one call for all that ask while its response is fresh, the next one ahead, and all on one connection", async () => {
+    const engine = await EngineListener.start();
+    const watch = new EngineWatch(engine.address);
+    await Promise.all(Array.from({ length: 8 }, () => watch.requireEngine(facts)));
+    time += freshnessMs / 2;
+    await watch.requireEngine(facts);
+    assert.equal(engine.calls, 1);
+    time += 1;
+    await Promise.all(Array.from({ length: 8 }, () => watch.requireEngine(facts)));
+    // The next call began, and no one waited for it.
+    assert.equal(engine.calls, 1);
+    await requireLater(watch);
+    assert.deepEqual({ calls: engine.calls, connections: engine.connections }, { calls: 3, connections: 1 });
+    await engine.close();
+    await assert.rejects(requireLater(watch), (error) => {
+      assert.ok(error instanceof NotSentError);
+      assert.match(error.message, /the engine that requested it has ended.*Run again\. \[REKEY_ENGINE_GONE\]$/);
+      return true;
+    });
+  });
+
+  it("does not take another gRPC server at the port of the engine for the engine", async () => {
+    const engine = await EngineListener.start();
+    const watch = new EngineWatch(engine.address);
+    await watch.requireEngine(facts);
+    await engine.close();
+    const other = await EngineListener.start(engine.port);
+    await assert.rejects(requireLater(watch), NotSentError);
+    assert.equal(other.connections, 0);
+    await other.close();
+  });
+
+  it("does not take a server that is not a gRPC server for the engine", async () => {
+    const server = createServer((socket) => {
+      socket.on("error", () => undefined).resume();
+      socket.write("HTTP/1.1 200 OK\r\ncontent-type: application/grpc\r\n\r\n");
+    });
+    const watch = new EngineWatch(await addressOf(server));
+    for (let call = 0; call < 2; call++) await assert.rejects(requireLater(watch), NotSentError);
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  it("reports that the engine is gone only if it does not respond on a new connection", async () => {
+    const engine = await EngineListener.start();
+    let isGone = false;
+    new EngineWatch(engine.address, () => (isGone = true));
+    for (const connection of [1, 2]) {
+      await until(() => engine.connections === connection && engine.calls === connection - 1);
+      engine.closeIdle();
+    }
+    await until(() => engine.calls === 2);
+    assert.equal(isGone, false);
+    await engine.close();
+    await until(() => isGone);
+  });
+
+  it("reports that the engine is gone if another server has its port, and leaves that server", async () => {
+    const engine = await EngineListener.start();
+    let isGone = false;
+    new EngineWatch(engine.address, () => (isGone = true));
+    await until(() => engine.connections === 1);
+    await engine.close();
+    const sessions = new Set<ServerHttp2Session>();
+    const other = createHttp2Server()
+      .on("session", (session) => sessions.add(session.once("close", () => sessions.delete(session))))
+      .on("stream", (stream) => stream.respond({ ":status": 200 }, { endStream: true }));
+    await once(other.listen(engine.port, "127.0.0.1"), "listening");
+    await until(() => isGone && sessions.size === 0);
+    other.close();
+  });
+
+  it("lets a process end in spite of its servers", async () => {
+    const server = createServer();
+    await addressOf(server);
+    const unref = mock.method(server, "unref");
+    endWhenIdle();
+    assert.equal(unref.mock.callCount(), 1);
+    server.close();
+  });
+
+  const grpc = { ":status": 200, "grpc-status": "12" };
+  const responses: Readonly<Record<string, readonly [(stream: ServerHttp2Stream) => void, isEngine: boolean]>> = {
+    "a gRPC response of another encoding": [
+      (stream) => stream.respond({ ...grpc, "content-type": "application/grpc+proto" }, { endStream: true }),
+      true,
+    ],
+    "a response that is not gRPC": [
+      (stream) => stream.respond({ ":status": 200, "content-type": "text/html" }, { endStream: true }),
+      false,
+    ],
+    "a call that is closed without a response": [(stream) => stream.close(), false],
+    "a call that fails": [(stream) => stream.close(2), false],
+  };
+  for (const [what, [respond, isEngine]] of Object.entries(responses)) {
+    it(`takes ${what} for ${isEngine ? "the engine" : "no engine"}`, async () => {
+      const received: IncomingHttpHeaders[] = [];
+      const sessions: ServerHttp2Session[] = [];
+      const server = createHttp2Server().on("stream", (stream, headers) => {
+        received.push(headers);
+        respond(stream.on("error", () => undefined));
+      });
+      server.on("session", (session) => sessions.push(session));
+      const watch = new EngineWatch(await addressOf(server));
+      if (isEngine) await watch.requireEngine(facts);
+      else await assert.rejects(watch.requireEngine(facts), NotSentError);
+      assert.deepEqual(
+        received.map((headers) => [headers[":path"], headers["content-type"]]),
+        [["/grpc.health.v1.Health/Check", "application/grpc"]],
+      );
+      server.close();
+      sessions.forEach((session) => session.destroy());
+    });
+  }
+});

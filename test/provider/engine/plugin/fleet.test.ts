@@ -1,0 +1,146 @@
+import assert from "node:assert/strict";
+import { type Platform, startPlatform } from "../../../../local/platform/index";
+import { type Monitor } from "../../../../provider/engine/plugin/component";
+import { PluginRun } from "../../../support/pluginRun";
+import { Plugin, urnOf } from "../../../support/pluginService";
+import { isSecret, type Properties, revealed, secret, secretNames, unknown } from "../../../support/wire";
+
+const type = "rekey:index:PasswordRotationFleet";
+const ids = ["db-1", "db-2", "db-3", "db-4"];
+const all = Object.fromEntries(ids.map((databaseId) => [`of-${databaseId}`, { databaseId }]));
+
+describe("plugin service: PasswordRotationFleet", () => {
+  let platform: Platform;
+  let saved: Map<string, Properties>;
+  before(async () => {
+    const databases = ids.map((database_id) => ({ database_id }));
+    platform = await startPlatform({ databases, credentialsInResponse: "always" });
+  });
+  beforeEach(async () => {
+    await platform.reset();
+    saved = new Map();
+  });
+  after(() => platform.close());
+
+  const up = async (inputs: Properties, preview = false) => {
+    const run = new PluginRun(Plugin.for(platform), saved, preview);
+    return { ...(await run.construct("PasswordRotationFleet", "fleet", inputs)), registered: run.registered };
+  };
+
+  it("registers itself and its shards, and returns the state and the secret credentials of each database", async () => {
+    const { outputs, registered, children } = await up({ databases: all, version: 1 });
+    const [component, ...others] = registered;
+    assert.deepEqual(component, { type, name: "fleet", parent: "", custom: false, inputs: {}, aliases: [] });
+    assert.deepEqual(
+      children,
+      others.map(({ name }) => urnOf("PasswordRotationShard", name)),
+    );
+    for (const shard of others) {
+      assert.equal(shard.parent, urnOf("PasswordRotationFleet", "fleet"));
+      assert.equal(shard.name, `fleet-${String(shard.inputs.shard)}`);
+      assert.deepEqual(shard.aliases, [{ type: "pulumi-nodejs:dynamic/rekey:PasswordRotationShard" }]);
+    }
+    assert.deepEqual(secretNames(outputs).sort(), ["connectionUrls", "credentials"]);
+    const { databases, credentials, failed, records } = revealed(outputs) as Record<string, Record<string, Properties>>;
+    for (const id of ids) {
+      assert.equal(databases?.[`of-${id}`]?.outcome, "reset");
+      assert.equal(credentials?.[`of-${id}`]?.password, platform.database(id).password);
+    }
+    assert.deepEqual([failed, records], [[], undefined]);
+    assert.equal(platform.resetCount, ids.length);
+  });
+
+  it("resets nothing in a second run, and one database whose own version changed", async () => {
+    await up({ databases: all });
+    await up({ databases: Object.fromEntries(Object.entries(all).reverse()) });
+    assert.equal(platform.resetCount, ids.length);
+    const { "of-db-2": renamed, ...others } = all;
+    await up({ databases: { ...others, renamed: { ...renamed, version: 2 } } });
+    assert.equal(platform.resetCount, ids.length + 1);
+  });
+
+  it("registers shards and their databases in the same order for any order in the program", async () => {
+    const many = Array.from({ length: 40 }, (_, index) => `db-${index}`).reverse();
+    const { registered } = await up({ databases: Object.fromEntries(many.map((id) => [id, id])) }, true);
+    const shards = registered.slice(1);
+    assert.ok(shards.length > 1);
+    assert.deepEqual(
+      shards,
+      shards.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+    );
+    for (const { inputs } of shards) assert.deepEqual(inputs.databases, (inputs.databases as string[]).toSorted());
+  });
+
+  it("sends nothing in a preview, with outputs unknown until it is known that nothing changes", async () => {
+    const planned = await up({ databases: all }, true);
+    const names = "connectionUrls credentials databases failed lastRotated nextRotationAt records";
+    assert.equal(Object.keys(planned.outputs).sort().join(" "), names);
+    assert.ok(Object.values(revealed(planned.outputs)).every((value) => value === unknown));
+    assert.ok(isSecret(planned.outputs.credentials));
+    assert.equal(platform.requests.length, 0);
+    const { outputs } = await up({ databases: all, rotateEvery: "30d" });
+    assert.equal(typeof outputs.nextRotationAt, "string");
+    assert.deepEqual((await up({ databases: all, rotateEvery: "30d" }, true)).outputs, outputs);
+    assert.equal(platform.resetCount, ids.length);
+  });
+
+  it("saves all others if some fail, names those, and takes up only them next time", async () => {
+    platform.failNext({ status: 403, path: /db-3/ });
+    await assert.rejects(up({ databases: all }), /1 of 4 databases failed:\n {2}of-db-3: .*REKEY_FLEET_INCOMPLETE/s);
+    assert.equal(platform.resetCount, ids.length - 1);
+    const { outputs } = await up({ databases: all });
+    assert.deepEqual(outputs.failed, []);
+    assert.equal(platform.resetCount, ids.length);
+  });
+
+  it("keeps the marks of secret inputs", async () => {
+    for (const databases of [
+      { a: { databaseId: "db-1", version: secret("v") } },
+      secret({ a: { databaseId: "db-1" } }),
+    ]) {
+      const { registered } = await up({ databases, version: secret("w") });
+      const [, shard] = registered;
+      assert.deepEqual(secretNames(shard?.inputs ?? {}), ["version"]);
+      assert.ok(JSON.stringify(shard?.inputs.databases).includes(JSON.stringify(secret("")).slice(0, 40)));
+    }
+  });
+
+  it("saves records and connection URLs if it is told to", async () => {
+    const { outputs } = await up({ databases: all, includeRecords: true });
+    const { record } = (outputs.records as Record<string, Record<string, Properties>>)["of-db-1"] ?? {};
+    assert.equal(record?.databaseId, "db-1");
+    const { connectionUrls } = revealed(outputs) as Record<string, Properties>;
+    const { password } = platform.database("db-1");
+    assert.match(String(connectionUrls?.["of-db-1"]), new RegExp(`^redis://:${password}@127`));
+  });
+
+  it("refuses a connection or a host setting that cannot be used, and sends nothing", async () => {
+    await assert.rejects(up({ databases: all, port: 0 }), /port must be a whole number.*REKEY_INPUT_INVALID/);
+    const run = new PluginRun(Plugin.for(platform, { databaseHost: "a b" }), saved);
+    const constructed = run.construct("PasswordRotationFleet", "fleet", { databases: all });
+    await assert.rejects(constructed, /rekey:databaseHost must/);
+    const { outputs } = await up({ databases: all, host: unknown }, true);
+    assert.deepEqual(outputs.connectionUrls, secret(unknown));
+    assert.equal(platform.requests.length, 0);
+  });
+
+  it("refuses databases that are unknown, given twice or not databases, and sends nothing", async () => {
+    const refused: [unknown, RegExp][] = [
+      [unknown, /^Error: databases must be a known map/],
+      [{ a: { databaseId: unknown } }, /databases\["a"\] is unknown.*REKEY_INPUT_UNKNOWN/],
+      [
+        { a: { databaseId: "db-1" }, b: "db-1" },
+        /^Error: databases contains the database "db-1" twice: it is both "a" and "b".*REKEY_DUPLICATE_DATABASE/,
+      ],
+      [{ a: { version: 1 } }, /databases\["a"\] must be the id/],
+      [["db-1"], /must be a known map/],
+      [undefined, /must be a known map/],
+    ];
+    for (const [databases, reason] of refused) await assert.rejects(up({ databases }), reason);
+    await assert.rejects(
+      new Plugin().construct({ type: "x", name: "", parent: "", inputs: {}, preview: false }, {} as Monitor),
+      /x is not a resource/,
+    );
+    assert.equal(platform.requests.length, 0);
+  });
+});

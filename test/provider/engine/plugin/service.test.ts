@@ -1,0 +1,403 @@
+import assert from "node:assert/strict";
+import { type Platform, startPlatform } from "../../../../local/platform/index";
+import { InitError, resources } from "../../../../provider/engine/resources";
+import { Plugin, urnOf } from "../../../support/pluginService";
+import { type Properties, revealed, secret, secretNames, unknown } from "../../../support/wire";
+
+const id = "db-quickstart";
+const urn = urnOf("PasswordRotation");
+const counters = urnOf("FlowControlReset");
+const secrets = [
+  "account",
+  "appliedTrigger",
+  "connectionUrl",
+  "otherFields",
+  "password",
+  "readOnlyRestToken",
+  "restToken",
+];
+const rotation = (more: Properties = {}): Properties => ({ databaseId: id, ...more });
+
+describe("plugin service", () => {
+  let platform: Platform;
+  let plugin: Plugin;
+  before(async () => {
+    const databases = [{ database_id: id, unheard_of: 7 }, { database_id: "db-second" }];
+    platform = await startPlatform({ databases, credentialsInResponse: "always" });
+  });
+  beforeEach(async () => {
+    await platform.reset();
+    plugin = Plugin.for(platform);
+  });
+  after(() => platform.close());
+
+  const sent = () => platform.requests.length;
+  const create = async (inputs: Properties) => (await plugin.make(urn, inputs)).outputs;
+
+  it("creates with one reset, and marks every secret", async () => {
+    const { id: created, outputs } = await plugin.make(urn, rotation({ version: secret("1") }));
+    assert.equal(created, id);
+    assert.deepEqual(secretNames(outputs), secrets);
+    assert.equal(revealed(outputs).password, platform.database(id).password);
+    assert.equal(platform.resetCount, 1);
+  });
+
+  it("marks an output like the secret input with its name", async () => {
+    const { outputs } = await plugin.make(urn, rotation({ databaseId: secret(id) }));
+    assert.deepEqual(outputs.databaseId, secret(id));
+    const planned = await plugin.make(urn, rotation({ databaseId: secret(id) }), { preview: true });
+    assert.deepEqual(planned.outputs.databaseId, secret(id));
+  });
+
+  it("sends nothing in a preview, where every output that may change is unknown", async () => {
+    for (const [of, inputs] of [
+      [urn, rotation()],
+      [counters, { flowControlKey: "orders" }],
+    ] as const) {
+      const { id: none, outputs } = await plugin.make(of, inputs, { preview: true });
+      assert.equal(none, "");
+      const resource = of === urn ? resources.PasswordRotation : resources.FlowControlReset;
+      assert.deepEqual(Object.keys(outputs).sort(), [...resource.outputs].sort());
+      assert.deepEqual(secretNames(outputs), [...resource.secretOutputs].sort());
+      const { [resource.idInput]: own, ...others } = revealed(outputs);
+      assert.equal(own, inputs[resource.idInput as never]);
+      assert.ok(Object.values(others).every((value) => value === unknown));
+    }
+    assert.equal(sent(), 0);
+  });
+
+  it("sends nothing for a planned update, and keeps what a planned update does not change", async () => {
+    const outputs = await create(rotation({ version: 1 }));
+    const before = sent();
+    const planned = await plugin.change(urn, id, outputs, rotation({ version: 2 }), true);
+    assert.deepEqual(planned.outputs.password, secret(unknown));
+    const unsure = await plugin.change(urn, id, outputs, rotation({ version: unknown }), true);
+    assert.deepEqual(unsure.outputs, planned.outputs);
+    assert.deepEqual((await plugin.change(urn, id, outputs, rotation({ version: "1" }), true)).outputs, outputs);
+    assert.equal(sent(), before);
+  });
+
+  it("finds a change of the trigger or the database, and of nothing else", async () => {
+    const outputs = await create(rotation({ version: 1 }));
+    const diff = (inputs: Properties) => plugin.diff(urn, id, outputs, inputs);
+    for (const same of [{ version: 1 }, { version: secret("1") }, {}, { version: 1, initialRotation: false }]) {
+      assert.deepEqual(await diff(rotation(same)), { changes: false, replaces: [] });
+    }
+    assert.deepEqual(await diff(rotation({ version: 2 })), { changes: true, replaces: [] });
+    assert.deepEqual(await diff({ databaseId: "db-second" }), { changes: true, replaces: ["databaseId"] });
+    assert.deepEqual(await diff({ databaseId: unknown }), { changes: true, replaces: [] });
+    assert.equal(platform.resetCount, 1);
+  });
+
+  it("refuses a saved id that is not that of the resource", async () => {
+    const outputs = await create(rotation());
+    const damaged = { ...outputs, databaseId: "db-second" };
+    await assert.rejects(plugin.diff(urn, id, damaged, rotation()), /the state is damaged.*REKEY_STATE_UNREADABLE/s);
+    await assert.rejects(plugin.change(urn, id, damaged, rotation()), /the state is damaged/);
+    assert.equal(platform.resetCount, 1);
+  });
+
+  it("returns the saved outputs on refresh, with every mark, and sends nothing", async () => {
+    const outputs = await create(rotation());
+    const before = sent();
+    const inputs = rotation({ version: secret("1") });
+    const read = await plugin.read(urn, id, { ...revealed(outputs), databaseId: secret(id) }, inputs);
+    assert.deepEqual(read, { id, inputs, outputs: { ...outputs, databaseId: secret(id) } });
+    assert.equal(sent(), before);
+  });
+
+  it("imports a database by adopting it, without a request and without a later change", async () => {
+    const { id: same, outputs, inputs } = await plugin.read(urn, id, {}, {});
+    assert.equal(same, id);
+    assert.deepEqual(inputs, { databaseId: id, initialRotation: false });
+    assert.equal(outputs.outcome, "adopted");
+    assert.deepEqual(secretNames(outputs), ["account", "appliedTrigger"]);
+    for (const program of [inputs, rotation()]) {
+      assert.deepEqual(await plugin.diff(urn, id, outputs, program), { changes: false, replaces: [] });
+    }
+    assert.equal(sent(), 0);
+  });
+
+  it("adopts the trigger of a program that imports, without a request, and resets when it changes", async () => {
+    const { outputs } = await plugin.read(urn, id, {}, {});
+    for (const preview of [true, false]) {
+      const adopted = await plugin.change(urn, id, outputs, rotation({ version: 1 }), preview);
+      assert.equal(adopted.outputs.outcome, "adopted");
+      assert.equal((await plugin.diff(urn, id, adopted.outputs, rotation({ version: 1 }))).changes, false);
+      assert.equal((await plugin.diff(urn, id, adopted.outputs, rotation({ version: 2 }))).changes, true);
+    }
+    assert.equal(sent(), 0);
+    const later = Plugin.for(platform);
+    await later.change(urn, id, outputs, rotation({ version: 1 }));
+    assert.equal(platform.resetCount, 1);
+  });
+
+  it("announces no reset for the trigger of a program that imports", async () => {
+    const { outputs } = await plugin.read(urn, id, {}, {});
+    await plugin.diff(urn, id, outputs, rotation({ version: 1 }));
+    assert.match(plugin.said.join(), /^it: The database was imported in this run: .*no password is reset\.$/);
+    const later = Plugin.for(platform);
+    await later.diff(urn, id, outputs, rotation({ version: 1 }));
+    assert.match(later.said.join(), /^it: The password .* will be reset: version or triggers have changed\.$/);
+  });
+
+  it("refuses to import a reset of counters", async () => {
+    await assert.rejects(plugin.read(counters, "orders", {}, {}), /nothing to import.*REKEY_IMPORT_UNSUPPORTED/s);
+    assert.equal(sent(), 0);
+  });
+
+  it("saves a connection URL, and follows its inputs and setting without a request", async () => {
+    const urlIn = ({ outputs }: { outputs: Properties }) => revealed(outputs).connectionUrl;
+    const { record, password } = platform.database(id);
+    assert.ok(password);
+    const made = await plugin.make(urn, rotation());
+    const at = `${platform.database(id).password}@127.0.0.1:${String(record.port)}`;
+    assert.equal(urlIn(made), `redis://:${at}`);
+    const before = sent();
+    const inputs = rotation({ username: "{id}!", port: null });
+    assert.deepEqual(await plugin.diff(urn, id, made.outputs, inputs), { changes: true, replaces: [] });
+    for (const preview of [true, false]) {
+      const changed = await plugin.change(urn, id, made.outputs, inputs, preview);
+      assert.equal(urlIn(changed), `redis://db-quickstart!:${at}`);
+      assert.equal((await plugin.diff(urn, id, changed.outputs, inputs)).changes, false);
+      assert.deepEqual(secretNames(changed.outputs), secrets);
+    }
+    const planned = await plugin.change(urn, id, made.outputs, rotation({ host: unknown }), true);
+    assert.deepEqual([planned.outputs.connectionUrl, revealed(planned.outputs).rotationCount], [secret(unknown), 1]);
+    const elsewhere = Plugin.for(platform, { databaseHost: "{id}.example.com" });
+    assert.equal((await elsewhere.diff(urn, id, made.outputs, rotation())).changes, true);
+    assert.match(
+      String(urlIn(await elsewhere.change(urn, id, made.outputs, rotation()))),
+      /@db-quickstart\.example\.com:/,
+    );
+    assert.equal(sent(), before);
+  });
+
+  it("adds a connection URL to a state without one if it was moved or its inputs are set, else with the next reset", async () => {
+    const { connectionUrl, ...earlier } = await create(rotation({ version: 1 }));
+    assert.ok(connectionUrl);
+    const changes = async (saved: Properties, inputs: Properties) =>
+      (await plugin.diff(urn, id, saved, inputs)).changes;
+    assert.equal(await changes(earlier, rotation({ version: 1 })), false);
+    assert.equal(await changes(earlier, rotation({ version: 1, tls: true })), true);
+    const moved = { ...earlier, __provider: "exports.handler=…" };
+    assert.equal(await changes(moved, rotation({ version: 1 })), true);
+    const { outputs } = await plugin.change(urn, id, moved, rotation({ version: 1 }));
+    assert.deepEqual(outputs, { ...moved, connectionUrl });
+    assert.equal(await changes(outputs, rotation({ version: 1 })), false);
+    const { record, ...withoutRecord } = moved as Properties;
+    assert.ok(record);
+    assert.equal(await changes(withoutRecord, rotation({ version: 1 })), false, "no URL can be built");
+    assert.equal(platform.resetCount, 1);
+  });
+
+  it("refuses a connection or a host setting that cannot be used, and sends nothing", async () => {
+    const wrong: [Properties, RegExp][] = [
+      [{ host: "a b" }, /^host must be a host name/],
+      [{ username: 7 }, /^username must be a string/],
+      [{ tls: false, host: "{id}.example.com" }, /^tls must not be false for {id}\.example\.com/],
+    ];
+    for (const [inputs, reason] of wrong) assert.match((await plugin.check(urn, rotation(inputs))).join(), reason);
+    const remote = Plugin.for(platform, { databaseHost: "db.example.com" });
+    assert.match((await remote.check(urn, rotation({ tls: false }))).join(), /^tls must not be false for db\.example/);
+    assert.deepEqual(await remote.check(urn, rotation({ tls: false, host: unknown })), []);
+    assert.deepEqual(await plugin.check(urn, rotation({ tls: false, username: null })), []);
+    const misconfigured = Plugin.for(platform, { databaseHost: "a b" });
+    await assert.rejects(misconfigured.check(urn, rotation()), /rekey:databaseHost must be.*REKEY_SETTING_INVALID/);
+    assert.equal(sent(), 0);
+  });
+
+  it("refuses two owners of one database, and neither the same one again nor hidden inputs", async () => {
+    const second = urnOf("PasswordRotation", "second");
+    assert.deepEqual(await plugin.check(urn, rotation()), []);
+    assert.deepEqual(await plugin.check(urn, rotation()), [], "a replacement is checked twice");
+    const [reason = ""] = await plugin.check(second, rotation());
+    assert.ok(reason.includes(`is already rotated by ${urn}`) && reason.includes("REKEY_DUPLICATE_DATABASE"), reason);
+    const hidden = await plugin.check(urn, rotation({ owner: "urn", otherOwners: [] }));
+    assert.match(hidden.join(), /^owner is not an input.*otherOwners is not an input/s);
+    assert.match((await plugin.check(counters, { flowControlKey: "a", owner: "x" })).join(), /^owner is not an input/);
+    assert.equal(sent(), 0);
+  });
+
+  it("refuses two owners as soon as it sees both, with advice if both have reset the database", async () => {
+    const second = urnOf("PasswordRotation", "second");
+    await create(rotation());
+    const targeted = Plugin.for(platform);
+    assert.deepEqual(await targeted.check(second, rotation()), [], "only the target of `up --target` is checked");
+    await targeted.make(second, rotation());
+    const later = Plugin.for(platform);
+    await later.check(urn, rotation());
+    const [reason = ""] = await later.check(second, rotation());
+    assert.match(
+      reason,
+      /Remove one of them\. If both have reset it, .* is stale: set a new version on the one that stays\. Nothing was sent for it\./,
+    );
+    assert.equal(platform.resetCount, 2);
+  });
+
+  it("warns of a stateless create, which keeps the new password nowhere, before anything is sent", async () => {
+    // The URN of `pulumi do --stateless`, which has no stack.
+    const stateless = "urn:pulumi:dev::default::rekey:index:PasswordRotation::PasswordRotation";
+    const cases = [
+      { of: stateless, inputs: rotation(), warned: true },
+      { of: stateless, inputs: rotation({ initialRotation: false }), warned: false },
+      { of: stateless, inputs: { databaseId: 7 }, warned: false },
+      { of: stateless.replace("::default::", "::program::"), inputs: rotation(), warned: false },
+      { of: `${stateless}2`, inputs: rotation(), warned: false },
+    ];
+    for (const { of, inputs, warned } of cases) {
+      const fresh = Plugin.for(platform);
+      await fresh.check(of, inputs);
+      assert.equal(fresh.said.length, warned ? 1 : 0, JSON.stringify({ of, inputs }));
+      if (warned) assert.match(fresh.said.join(), /^PasswordRotation: warning: `pulumi do --stateless` saves nothing/);
+    }
+    await plugin.read(stateless, id, {}, {});
+    await plugin.check(stateless, rotation({ version: 2 }));
+    assert.deepEqual(plugin.said, [], "a patch adopts the database");
+    assert.equal(sent(), 0);
+  });
+
+  it("warns at a resource whose saved state is of another account, and sends nothing", async () => {
+    const second = await startPlatform({ databases: [{ database_id: id }] });
+    const moved = Plugin.for(second);
+    const outputs = await create(rotation({ version: 1 }));
+    const before = sent();
+    assert.deepEqual(await moved.diff(urn, id, outputs, rotation({ version: 1 })), { changes: false, replaces: [] });
+    assert.match(
+      moved.said.join(),
+      /^it: warning: Database "db-quickstart" was last reset .* another baseUrl or username/,
+    );
+    assert.ok(!moved.said.join().includes(second.url) && !moved.said.join().includes(second.username));
+    await plugin.diff(urn, id, outputs, rotation({ version: 1 }));
+    assert.deepEqual(plugin.said, [], "it was moved back");
+    const unset = new Plugin();
+    unset.configure("", {});
+    await unset.diff(urn, id, outputs, rotation({ version: 1 }));
+    assert.deepEqual(unset.said, [], "its settings are not known");
+    assert.deepEqual([sent(), second.requests.length], [before, 0]);
+    await second.close();
+  });
+
+  it("checks inputs, and accepts those that are unknown", async () => {
+    const wrong = await plugin.check(urn, { databaseId: unknown, rotateEvery: secret("soon"), nonsense: 1 });
+    assert.match(
+      wrong.join("\n"),
+      /^rotateEvery cannot be used.*\nnonsense is not an input.*\[REKEY_INPUT_INVALID\]$/s,
+    );
+    assert.ok(!wrong.join().includes("unknown value"));
+    assert.deepEqual(await plugin.check(urn, rotation({ triggers: { image: unknown }, version: null })), []);
+    await assert.rejects(plugin.check(urnOf("Nonsense"), {}), /rekey:index:Nonsense is not a resource/);
+  });
+
+  it("saves an unconfirmed reset by an init error, once in a run, whatever its size", async () => {
+    const large = { ...(await create(rotation({ version: 1 }))), otherFields: secret("x".repeat(40_000)) };
+    platform.failNext({ dropConnection: "after-apply" });
+    const failure = async () => {
+      const error: unknown = await plugin.change(urn, id, large, rotation({ version: 2 })).catch((one: unknown) => one);
+      assert.ok(error instanceof InitError);
+      return error;
+    };
+    const error = await failure();
+    assert.equal(error.id, id);
+    assert.deepEqual(secretNames(error.properties), [...secrets, "attemptedTrigger"].sort());
+    assert.equal(error.properties.outcome, "unknown");
+    assert.deepEqual((await failure()).properties, error.properties);
+    assert.equal(platform.resetCount, 2);
+  });
+
+  it("sends no reset after a cancel, or if the engine is gone", async () => {
+    plugin.killed.gone = true;
+    await assert.rejects(create(rotation()), /it has ended.*nothing was sent.*REKEY_ENGINE_GONE/s);
+    plugin.killed.gone = false;
+    plugin.cancel();
+    const cancelled = /the run was cancelled.*nothing was sent\. Run again\. \[REKEY_NOT_SENT\]/s;
+    await assert.rejects(create(rotation()), cancelled);
+    assert.equal(platform.resetCount, 0);
+  });
+
+  it("fails a request after the time that the program allows", async () => {
+    platform.failNext({ delayMs: 60_000 });
+    const slow = plugin.make(urn, rotation(), { timeoutSeconds: 0.2 });
+    await assert.rejects(slow, /within the deadline.*REKEY_UNCONFIRMED/s);
+    assert.equal((await plugin.make(urn, { databaseId: "db-second" }, { timeoutSeconds: 60 })).id, "db-second");
+  });
+
+  it("shows a reset that no trigger requested under its resource", async () => {
+    const outputs = { ...(await create(rotation())), rotatedAt: "2020-01-01T00:00:00.000Z" };
+    assert.equal((await plugin.diff(urn, id, outputs, rotation({ rotateEvery: "30d" }))).changes, true);
+    assert.equal(plugin.said.length, 1);
+    assert.match(plugin.said.join(), /^it: The password of database "db-quickstart" is due for a reset/);
+  });
+
+  it("shows what it could not read of a response under its resource", async () => {
+    platform.failNext({ path: /reset-password/, status: 200, body: { database_id: id, port: "many" } });
+    await create(rotation());
+    assert.equal(plugin.said.length, 1);
+    assert.match(plugin.said.join(), /^it: The password of database "db-quickstart" was reset, but parts .*port/);
+  });
+
+  it("updates with one reset, and keeps what needs none", async () => {
+    const saved = await create(rotation({ version: 1 }));
+    const { outputs } = await plugin.change(urn, id, saved, rotation({ version: 2 }));
+    assert.equal(outputs.rotationCount, 2);
+    assert.deepEqual((await plugin.change(urn, id, outputs, rotation({ version: 2 }))).outputs, outputs);
+    assert.equal(platform.resetCount, 2);
+  });
+
+  it("keeps the text of the dynamic provider in each change and refresh, so that a moved stack can move back", async () => {
+    const __provider = "exports.handler=…";
+    const moved = { ...(await create(rotation({ version: 1 }))), __provider };
+    const { outputs } = await plugin.change(urn, id, moved, rotation({ version: 2 }));
+    assert.deepEqual([outputs.__provider, outputs.rotationCount], [__provider, 2]);
+    assert.equal((await plugin.read(urn, id, outputs, rotation({ version: 2 }))).outputs.__provider, __provider);
+    platform.failNext({ dropConnection: "after-apply" });
+    await assert.rejects(plugin.change(urn, id, outputs, rotation({ version: 3 })), (error: InitError) => {
+      return error.properties.__provider === __provider && error.properties.outcome === "unknown";
+    });
+    const reset = await plugin.make(counters, { flowControlKey: "orders" });
+    const again = { flowControlKey: "orders", version: 2 };
+    const kept = await plugin.change(counters, "orders", { ...reset.outputs, __provider }, again);
+    assert.deepEqual([kept.outputs.__provider, kept.outputs.resetCount], [__provider, 2]);
+  });
+
+  it("resets counters, and reads keys with few requests", async () => {
+    const { outputs } = await plugin.make(counters, { flowControlKey: "orders" });
+    assert.deepEqual(secretNames(outputs), ["appliedTrigger"]);
+    const before = sent();
+    const keys = Array.from({ length: 20 }, (_, index) => `key-${index}`);
+    const read = (flowControlKey: string) => plugin.invoke("rekey:index:getFlowControlKey", { flowControlKey });
+    const [orders, , last] = await Promise.all([read("orders"), ...keys.map(read)]);
+    assert.equal(orders.exists, true);
+    assert.deepEqual([last?.exists, last?.waitListSize], [false, 0]);
+    const list = await plugin.invoke("rekey:index:getFlowControlKeys", { search: "orders" });
+    assert.deepEqual(
+      (list.keys as Properties[]).map((key) => key.flowControlKey),
+      ["orders"],
+    );
+    assert.equal(typeof (await plugin.invoke("rekey:index:getGlobalParallelism", {})).parallelismCount, "number");
+    // A list, the single reads of the keys that it does not have, and the two others.
+    assert.ok(sent() - before <= keys.length + 3);
+    await assert.rejects(plugin.invoke("rekey:index:getFlowControlKey", {}), /flowControlKey must be a string/);
+    await assert.rejects(plugin.invoke("rekey:index:nonsense", {}), /nonsense is not a function/);
+  });
+
+  it("refuses arguments that a function does not have, and sends nothing", async () => {
+    const refused: readonly [name: string, args: Properties, reason: RegExp][] = [
+      [
+        "getFlowControlKey",
+        { flowControlKey: "a", key: "b" },
+        /^InputError: key is not one of .* \(known: flowControlKey\)/,
+      ],
+      [
+        "getFlowControlKeys",
+        { serch: "a" },
+        /^InputError: serch is not one of the arguments of getFlowControlKeys \(known: search\)/,
+      ],
+      ["getGlobalParallelism", { search: secret("a") }, /^InputError: search is not one of .* \(known: none\)/],
+    ];
+    for (const [name, args, reason] of refused) {
+      await assert.rejects(plugin.invoke(`rekey:index:${name}`, args), reason);
+    }
+    assert.equal(sent(), 0);
+  });
+});

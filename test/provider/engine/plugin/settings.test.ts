@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { type Platform, startPlatform } from "../../../../local/platform/index";
+import { environmentOf } from "../../../support/project";
+import { argsFor, explicitProvider, Plugin, urnOf } from "../../../support/pluginService";
+import { type Properties, secret } from "../../../support/wire";
+
+const urn = urnOf("PasswordRotation");
+const counters = urnOf("FlowControlReset");
+const rotation = (): Properties => ({ databaseId: "db-quickstart" });
+
+describe("plugin service: settings", () => {
+  let [first, second]: Platform[] = [];
+  const environment = process.env;
+  const platforms = () => [first, second] as [Platform, Platform];
+  before(async () => {
+    first = await startPlatform();
+    second = await startPlatform();
+  });
+  beforeEach(async () => {
+    process.env = { ...environment };
+    for (const platform of platforms()) await platform.reset();
+  });
+  afterEach(() => (process.env = environment));
+  after(async () => {
+    for (const platform of platforms()) await platform.close();
+  });
+  const make = (plugin: Plugin) => plugin.make(urn, rotation());
+  const configured = (provider: string, args: Properties) => {
+    const plugin = new Plugin();
+    plugin.configure(provider, args);
+    return plugin;
+  };
+  const resets = () => platforms().map(({ resetCount }) => resetCount);
+
+  const ofEngine = { version: "0.1.0", pluginDownloadURL: "u", pluginChecksums: {}, __internal: {} };
+
+  it("are needed before anything else", async () => {
+    await assert.rejects(new Plugin().check(urn, rotation()), /the engine did not configure the provider/);
+  });
+
+  it("that do not exist are refused, and a secret one is marked", () => {
+    const { inputs, failures } = new Plugin().checkConfig({
+      password: "p",
+      username: "u",
+      queueToken: secret("t"),
+      pasword: "x",
+      ...ofEngine,
+    });
+    const marked = { password: secret("p"), queueToken: secret("t") };
+    assert.deepEqual(inputs, { ...marked, username: "u", pasword: "x", ...ofEngine });
+    assert.equal(failures.length, 1);
+    assert.match(failures.join(), /^pasword is not a setting .*REKEY_SETTING_INVALID/);
+  });
+
+  it("that change are named, written with or without a mark", () => {
+    const olds = { username: "u", password: secret("p"), proxy: "a" };
+    assert.deepEqual(new Plugin().diffConfig(olds, { username: "v", password: "p", caFile: "f" }), [
+      "username",
+      "proxy",
+      "caFile",
+    ]);
+  });
+
+  it("come from the configuration, then from the environment, unless the program names an account", async () => {
+    const [platform] = platforms();
+    Object.assign(process.env, environmentOf(platform));
+    const address = { baseUrl: argsFor(platform).baseUrl, deadlineSeconds: 7 };
+    await make(configured("urn:pulumi:test::project::pulumi:providers:rekey::default", address));
+    await make(configured(explicitProvider, { maxConcurrency: "2" }));
+    assert.deepEqual(resets(), [2, 0]);
+  });
+
+  it("of an explicit provider with an account never come from the environment of another", async () => {
+    const [own, other] = platforms();
+    const { url, username, password } = own;
+    Object.assign(process.env, environmentOf(other), {
+      UPSTASH_EMAIL: "u",
+      UPSTASH_API_KEY: "k",
+      REKEY_PLATFORM: "upstash",
+    });
+    const partial: [Properties, string][] = [
+      [{ baseUrl: url, username }, "password"],
+      [{ baseUrl: url, password: secret(password) }, "username"],
+      [{ username, password: secret(password) }, "baseUrl"],
+      [{ platform: "upstash" }, "username"],
+    ];
+    for (const [args, missing] of partial) {
+      const refused = new RegExp(
+        `rekey:${missing} is not set.*Set ${missing} in the arguments of the provider "second"`,
+        "s",
+      );
+      await assert.rejects(make(configured(explicitProvider, args)), refused);
+    }
+    await assert.rejects(
+      configured(explicitProvider, { queueUrl: url }).make(counters, { flowControlKey: "orders" }),
+      /rekey:queueToken is not set/,
+    );
+    assert.deepEqual([own.requests.length, other.requests.length], [0, 0]);
+    const almostDefault = explicitProvider.replace("second", "defaultEurope");
+    await assert.rejects(make(configured(almostDefault, { baseUrl: url, username })), /rekey:password is not set/);
+    await make(configured(explicitProvider, { baseUrl: url, username, password: secret(password) }));
+    assert.deepEqual(resets(), [1, 0]);
+  });
+
+  it("are limits of one provider instance", async () => {
+    const [platform] = platforms();
+    const plugins = [Plugin.for(platform, { maxResetsPerRun: 0 }), Plugin.for(platform, { maxResetsPerRun: "1" })];
+    await assert.rejects(make(plugins[0] as Plugin), /REKEY_RESET_LIMIT/);
+    await make(plugins[1] as Plugin);
+    assert.deepEqual(resets(), [1, 0]);
+  });
+});

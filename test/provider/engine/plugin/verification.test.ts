@@ -1,0 +1,177 @@
+import assert from "node:assert/strict";
+import { type Platform, startPlatform } from "../../../../local/platform/index";
+import { type Registration } from "../../../../provider/engine/plugin/component";
+import { PluginRun } from "../../../support/pluginRun";
+import { Plugin, urnOf } from "../../../support/pluginService";
+import { type Properties, reference, revealed, secret, secretNames, unknown } from "../../../support/wire";
+
+/** A resource that is verified, and the input that takes it. */
+interface Verified {
+  readonly type: string;
+  readonly inputs: Properties;
+  readonly input: "rotation" | "fleet";
+}
+
+const single: Verified = { type: "PasswordRotation", inputs: { databaseId: "db-1" }, input: "rotation" };
+const fleet: Verified = {
+  type: "PasswordRotationFleet",
+  inputs: { databases: { a: "db-1", b: "db-2" }, includeRecords: true },
+  input: "fleet",
+};
+
+describe("plugin service: PasswordVerification", () => {
+  let platform: Platform;
+  let saved: Map<string, Properties>;
+  before(async () => {
+    const databases = ["db-1", "db-2"].map((database_id) => ({ database_id }));
+    platform = await startPlatform({ databases, credentialsInResponse: "always" });
+  });
+  beforeEach(async () => {
+    await platform.reset();
+    saved = new Map();
+  });
+  after(() => platform.close());
+
+  /** What the last run registered, and what it showed. */
+  let registered: Registration[];
+  let said: readonly string[];
+
+  /** One run of a program with a rotation or a fleet, and its verification. */
+  async function up({ type, inputs, input }: Verified, more: Properties = {}, preview = false) {
+    const { version, ...verification } = more;
+    const plugin = Plugin.for(platform);
+    const run = new PluginRun(plugin, saved, preview);
+    ({ registered } = run);
+    ({ said } = plugin);
+    const all = { ...inputs, ...(version !== undefined && { version }) };
+    const custom = { type: `rekey:index:${type}`, name: "it", parent: "", custom: true, inputs: all, aliases: [] };
+    const { urn } = input === "fleet" ? await run.construct(type, "it", all) : await run.register(custom);
+    const given = { [input]: reference(urn), withinSeconds: 0.1, ...verification };
+    return { verified: urn, ...(await run.construct("PasswordVerification", "proof", given)) };
+  }
+
+  const child = () => registered.at(-1) ?? assert.fail();
+  const accessOf = () => {
+    const [target] = JSON.parse(revealed(child().inputs).targets as string) as { access: Properties }[];
+    return target?.access ?? assert.fail();
+  };
+
+  for (const verified of [single, fleet]) {
+    it(`verifies a ${verified.input}: the new password, and later that the former one is refused`, async () => {
+      const { outputs, children, verified: urn } = await up(verified, { version: 1, withinSeconds: undefined });
+      assert.deepEqual(Object.keys(outputs).sort(), ["verified", "verifiedAt"]);
+      const component = registered.at(-2);
+      assert.deepEqual([component?.type, component?.aliases], ["rekey:index:PasswordVerification", []]);
+      assert.deepEqual(children, [urnOf("PasswordVerificationTargets", "proof")]);
+      const { inputs, aliases } = child();
+      assert.deepEqual(Object.keys(inputs).sort(), ["subject", "targets"]);
+      assert.deepEqual(secretNames(inputs), ["targets"]);
+      assert.equal(inputs.subject, verified === fleet ? urn : "db-1");
+      assert.deepEqual(aliases, [{ type: "pulumi-nodejs:dynamic/rekey:PasswordVerification", parent: "" }]);
+      assert.deepEqual((await up(verified, { version: 1 })).outputs, outputs);
+      assert.equal((await up(verified, { version: 2 })).outputs.formerRefused, true);
+    });
+
+    it(`contacts nothing in the preview of a ${verified.input}`, async () => {
+      const { outputs } = await up(verified, {}, true);
+      assert.ok(Object.values(outputs).every((value) => value === unknown));
+      assert.deepEqual(child().inputs.targets, secret(unknown));
+      const later = await up(verified);
+      assert.deepEqual((await up(verified, {}, true)).outputs, later.outputs);
+      await up(verified, { host: unknown }, true);
+      assert.deepEqual(child().inputs.targets, secret(unknown));
+    });
+  }
+
+  it("fails if the former password is still accepted, and verifies again without a reset", async () => {
+    await up(single, { version: 1 });
+    platform.failNext({ path: /reset-password/, keepFormerPassword: true });
+    const refused = /former password is still accepted.*REKEY_VERIFICATION_FAILED/s;
+    await assert.rejects(up(single, { version: 2 }), refused);
+    await assert.rejects(up(single, { version: 2 }), refused);
+    assert.equal(platform.resetCount, 2);
+  });
+
+  for (const verified of [single, fleet]) {
+    it(`saves what was tried of a ${verified.input}, and finds a former password that is accepted later`, async () => {
+      await up(verified, { version: 1 });
+      const first = platform.database("db-1").password;
+      platform.failNext({ path: /reset-password.db-1/, keepFormerPassword: true });
+      await assert.rejects(up(verified, { version: 2 }), /former password is still accepted/);
+      const child = saved.get(urnOf("PasswordVerificationTargets", "proof")) ?? {};
+      assert.deepEqual([child.verified, child.formerRefused, secretNames(child)], [false, undefined, ["targets"]]);
+      const second = platform.database("db-1").password;
+      for (const one of [first, second]) assert.ok(String(revealed(child).targets).includes(one));
+      // The platform keeps only the last former one: the first password is refused now, and the second one is not.
+      platform.failNext({ path: /reset-password.db-1/, keepFormerPassword: true });
+      await assert.rejects(up(verified, { version: 3 }), /former password is still accepted/);
+      const { outputs } = await up(verified, { version: 4 });
+      assert.deepEqual([outputs.verified, outputs.formerRefused], [true, true]);
+      assert.equal(platform.database("db-1").resets, 4);
+    });
+  }
+
+  it("connects as the rotation does, unless its own inputs say otherwise", async () => {
+    await up(single);
+    const first = accessOf();
+    const { password, record } = platform.database("db-1");
+    assert.deepEqual(first, { host: "127.0.0.1", port: record.port, tls: false, credential: { password } });
+    const named = { ...single, inputs: { ...single.inputs, username: "{id}:", port: record.port } };
+    await assert.rejects(up(named), /the new password is refused/);
+    await up(named, { username: "default", tls: false, port: null });
+    assert.deepEqual(accessOf(), { ...first, credential: { username: "default", password } });
+    await assert.rejects(up({ ...single, inputs: { ...single.inputs, tls: true } }), /could not be tried/);
+    assert.equal(accessOf().tls, true);
+    await assert.rejects(up(single, { host: "db.invalid" }), /could not be tried: .*\(rediss:\/\/db\.invalid:/s);
+  });
+
+  it("finds a database whose URL was not saved by its record", async () => {
+    await up(single);
+    const urn = urnOf("PasswordRotation", "it");
+    const { connectionUrl, ...earlier } = saved.get(urn) ?? {};
+    assert.ok(connectionUrl);
+    saved.set(urn, earlier);
+    await up(single);
+    assert.equal(accessOf().port, platform.database("db-1").record.port);
+  });
+
+  it("verifies none of the credentials of an unconfirmed or adopted database", async () => {
+    const adopted = { ...single, inputs: { databaseId: "db-2", initialRotation: false } };
+    assert.deepEqual((await up(adopted)).outputs, { verified: false });
+    assert.deepEqual(said, ['proof: warning: Not verified, because no current credential is known: "db-2".']);
+  });
+
+  const rotation = reference(urnOf("PasswordRotation"));
+  const refused: Readonly<Record<string, { inputs: Properties; says: RegExp }>> = {
+    "nothing to verify": { inputs: { rotation: null }, says: /^rotation or fleet must be set/ },
+    "two resources to verify": { inputs: { rotation, fleet: rotation }, says: /^rotation or fleet must be set/ },
+    "a text": { inputs: { rotation: "db-1" }, says: /^rotation must be a PasswordRotation, the resource itself\./ },
+    "a rotation as a fleet": { inputs: { fleet: rotation }, says: /^fleet must be a PasswordRotationFleet/ },
+    "an unknown input": {
+      inputs: { rotation, withinSecond: 1 },
+      says: /^withinSecond is not one of its inputs \(known: .*withinSeconds/,
+    },
+    "a time that is not one": { inputs: { rotation, withinSeconds: secret(0) }, says: /^withinSeconds must be/ },
+    "plain text": { inputs: { rotation, tls: false, host: "{id}.net" }, says: /^tls must not be false for {id}\.net/ },
+  };
+  for (const [what, { inputs, says }] of Object.entries(refused)) {
+    it(`refuses ${what}, and registers nothing`, async () => {
+      const run = new PluginRun(Plugin.for(platform), saved);
+      await assert.rejects(run.construct("PasswordVerification", "proof", inputs), ({ message }: Error) => {
+        assert.match(message, says);
+        return true;
+      });
+      assert.deepEqual([run.registered, platform.requests.length], [[], 0]);
+    });
+  }
+
+  it("reports after the reset what it cannot verify, and does not deny the reset", async () => {
+    const withoutPort = { database_id: "db-1", endpoint: "127.0.0.1", password: "p" };
+    platform.failNext({ path: /reset-password/, body: withoutPort });
+    const wrong = { ...single, inputs: { ...single.inputs, version: 1 } };
+    const reported =
+      /^InputError: port is unknown for database "db-1": the platform's record has none\. Set port\. Correct this.*already sent is saved.*REKEY_INPUT_INVALID/;
+    await assert.rejects(up(wrong), reported);
+    assert.equal(saved.get(urnOf("PasswordRotation"))?.outcome, "reset");
+  });
+});

@@ -1,0 +1,208 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { type ServiceError, status } from "@grpc/grpc-js";
+import { LogSeverity } from "@pulumi/pulumi/proto/engine_pb";
+import { PluginAttach } from "@pulumi/pulumi/proto/plugin_pb";
+import { ResourceProviderService as calls } from "@pulumi/pulumi/proto/provider_grpc_pb";
+import * as messages from "@pulumi/pulumi/proto/provider_pb";
+import { Status } from "@pulumi/pulumi/proto/status_pb";
+import { Empty } from "../../../../local/engine/proto";
+import { type Platform, startPlatform } from "../../../../local/platform/index";
+import { servePlugin } from "../../../../provider/engine/plugin/wire";
+import { packageVersion } from "../../../../provider/version";
+import { projectRoot } from "../../../support/host";
+import { argsFor, defaultProvider, urnOf } from "../../../support/pluginService";
+import { FakeEngine } from "../../../support/pluginWire";
+import { ProviderClient } from "../../../support/providerClient";
+import { until } from "../../../support/results";
+import { fromStruct, type Properties, reference, secret, secretNames, toStruct, unknown } from "../../../support/wire";
+
+const id = "db-quickstart";
+const urn = urnOf("PasswordRotation");
+const { DIFF_SOME } = messages.DiffResponse.DiffChanges;
+
+describe("plugin over gRPC", () => {
+  let platform: Platform;
+  let engine: FakeEngine;
+  let plugin: ProviderClient;
+  let service: Awaited<ReturnType<typeof servePlugin>>;
+  before(async () => {
+    const databases = [{ database_id: id }, { database_id: "db-second" }];
+    platform = await startPlatform({ databases, credentialsInResponse: "always" });
+  });
+  beforeEach(async () => {
+    await platform.reset();
+    engine = await FakeEngine.start();
+    service = await servePlugin(engine.address);
+    plugin = new ProviderClient(service.port);
+    engine.plugin = plugin;
+    await plugin.configure(defaultProvider, argsFor(platform));
+  });
+  afterEach(() => {
+    plugin.close();
+    service.close();
+    engine.stop();
+  });
+  after(() => platform.close());
+
+  const creation = (inputs: Properties) => new messages.CreateRequest().setUrn(urn).setProperties(toStruct(inputs));
+  const create = (inputs: Properties) => plugin.call(calls.create, creation(inputs));
+  const diff = (olds: Properties, news: Properties) =>
+    plugin.call(
+      calls.diff,
+      new messages.DiffRequest().setUrn(urn).setId(id).setOlds(toStruct(olds)).setNews(toStruct(news)),
+    );
+  const failureOf = (call: Promise<unknown>) =>
+    call.then(
+      () => assert.fail("succeeded"),
+      (error: unknown) => error as ServiceError,
+    );
+
+  it("returns its schema", async () => {
+    const schema = await plugin.call(calls.getSchema, new messages.GetSchemaRequest());
+    const { name, version } = JSON.parse(schema.getSchema()) as Properties;
+    assert.deepEqual([name, version], ["rekey", packageVersion()]);
+  });
+
+  it("refuses settings and inputs without naming a property, whose value the engine would print", async () => {
+    const refused = async (call: typeof calls.check | typeof calls.checkConfig, of: string, news: Properties) => {
+      const request = new messages.CheckRequest().setUrn(of).setNews(toStruct(news));
+      return (await plugin.call<messages.CheckRequest, messages.CheckResponse>(call, request))
+        .getFailuresList()
+        .map((one) => [one.getProperty(), one.getReason()]);
+    };
+    const [[property, reason = ""] = [], ...more] = await refused(calls.check, urn, { databaseId: 7 });
+    assert.deepEqual([property, more], ["", []]);
+    assert.match(reason, /^databaseId must be a string/);
+    const [[setting, unknownSetting = ""] = []] = await refused(calls.checkConfig, defaultProvider, { nonsense: "x" });
+    assert.equal(setting, "");
+    assert.match(unknownSetting, /^nonsense is not a setting/);
+  });
+
+  it("names what replaces a resource, and sends nothing for a planned update", async () => {
+    const outputs = fromStruct((await create({ databaseId: id })).getProperties());
+    const replaced = await diff(outputs, { databaseId: "db-second" });
+    assert.deepEqual([replaced.getChanges(), replaced.getReplacesList()], [DIFF_SOME, ["databaseId"]]);
+    const news = toStruct({ databaseId: id, version: secret(unknown) });
+    const update = new messages.UpdateRequest().setUrn(urn).setId(id).setOlds(toStruct(outputs)).setNews(news);
+    const planned = await plugin.call(calls.update, update.setPreview(true));
+    assert.deepEqual(fromStruct(planned.getProperties()).password, secret(unknown));
+    assert.equal(platform.resetCount, 1);
+  });
+
+  it("saves an unconfirmed reset by a trailer", async () => {
+    platform.failNext({ dropConnection: "after-apply" });
+    const error = await failureOf(create({ databaseId: id }));
+    const [trailer] = error.metadata.get("grpc-status-details-bin");
+    const [any] = Status.deserializeBinary(Buffer.from(trailer as Buffer)).getDetailsList();
+    assert.equal(error.code, status.UNKNOWN);
+    assert.equal(any?.getTypeName(), "pulumirpc.ErrorResourceInitFailed");
+    const failed = messages.ErrorResourceInitFailed.deserializeBinary(any?.getValue_asU8() ?? new Uint8Array());
+    assert.equal(failed.getId(), id);
+    assert.deepEqual(failed.getReasonsList(), [error.details]);
+    const outputs = fromStruct(failed.getProperties());
+    assert.equal(outputs.outcome, "unknown");
+    assert.deepEqual(secretNames(outputs), ["attemptedTrigger"]);
+  });
+
+  it("passes on the time that the program allows", async () => {
+    platform.failNext({ delayMs: 60_000 });
+    const { details } = await failureOf(plugin.call(calls.create, creation({ databaseId: id }).setTimeout(0.2)));
+    assert.match(details, /within the deadline/);
+  });
+
+  it("shows lines for the user under their resource", async () => {
+    const outputs = fromStruct((await create({ databaseId: id })).getProperties());
+    await diff({ ...outputs, rotatedAt: "2020-01-01T00:00:00.000Z" }, { databaseId: id, rotateEvery: "30d" });
+    await until(() => engine.said.length > 0);
+    assert.equal(engine.said[0]?.urn, urn);
+    assert.match(engine.said[0]?.line ?? "", /is due for a reset/);
+  });
+
+  it("shows the warning of a check before it responds", async () => {
+    const stateless = "urn:pulumi:dev::default::rekey:index:PasswordRotation::PasswordRotation";
+    const request = new messages.CheckRequest().setUrn(stateless).setNews(toStruct({ databaseId: id }));
+    await plugin.call(calls.check, request);
+    assert.deepEqual([engine.said[0]?.urn, engine.said[0]?.severity], [stateless, LogSeverity.WARNING]);
+  });
+
+  it("sends nothing once the engine is gone", async () => {
+    engine.stop();
+    const { details } = await failureOf(create({ databaseId: id }));
+    assert.match(details, /the engine that requested it has ended.*REKEY_ENGINE_GONE/);
+    assert.equal(platform.resetCount, 0);
+  });
+
+  it("passes the options of a component on to its children", async () => {
+    const inputs = new messages.ConstructRequest.PropertyDependencies().setUrnsList(["urn:in-an-input"]);
+    const request = new messages.ConstructRequest()
+      .setType("rekey:index:PasswordRotationFleet")
+      .setName("fleet")
+      .setProtect(true)
+      .setRetainondelete(true)
+      .setDependenciesList(["urn:before"])
+      .setMonitorendpoint(engine.address)
+      .setInputs(toStruct({ databases: { first: { databaseId: id } } }))
+      .setCustomtimeouts(new messages.ConstructRequest.CustomTimeouts().setCreate("30s").setUpdate("20s"));
+    request.getInputdependenciesMap().set("databases", inputs);
+    await plugin.call(calls.construct, request);
+    const [component, shard] = engine.registered;
+    for (const one of [component, shard]) {
+      assert.deepEqual([one?.getRetainondelete(), one?.getProtect()], [true, true]);
+      assert.deepEqual(one?.getDependenciesList(), ["urn:before", "urn:in-an-input"]);
+    }
+    const timeouts = shard?.getCustomtimeouts();
+    assert.deepEqual([timeouts?.getCreate(), timeouts?.getUpdate()], ["30s", "20s"]);
+  });
+
+  it("constructs a verification, which reads the outputs of its rotation from the engine", async () => {
+    engine.states.set(urn, fromStruct((await create({ databaseId: id })).getProperties()));
+    const construct = (parent: string, rotation: string) => {
+      const request = new messages.ConstructRequest()
+        .setType("rekey:index:PasswordVerification")
+        .setName("proof")
+        .setParent(parent)
+        .setMonitorendpoint(engine.address)
+        .setInputs(toStruct({ rotation: reference(rotation) }));
+      return plugin.call(calls.construct, request);
+    };
+    for (const parent of ["", "urn:parent"]) {
+      const response = await construct(parent, urn);
+      assert.equal(fromStruct(response.getState()).verified, true);
+      const alias = engine.registered.at(-1)?.getAliasesList()[0]?.getSpec();
+      assert.deepEqual([alias?.getNoparent(), alias?.getParenturn()], [parent === "", parent]);
+    }
+    const unknown = urnOf("PasswordRotation", "unknown");
+    await assert.rejects(construct("", unknown), new RegExp(`unknown resource ${unknown}`));
+  });
+
+  it("responds to unknown calls with unimplemented", async () => {
+    assert.equal((await failureOf(plugin.call(calls.attach, new PluginAttach()))).code, status.UNIMPLEMENTED);
+  });
+});
+
+describe("pulumi-resource-rekey", () => {
+  const entry = join(projectRoot, "dist", "provider", "plugin", "main.js");
+  const start = (...args: string[]) => spawn(process.execPath, [entry, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+
+  it("prints its port, and serves until it is interrupted", async () => {
+    const engine = await FakeEngine.start();
+    const child = start("--logtostderr", "-v=9", "--tracing", "file:x", engine.address);
+    const ended = once(child, "exit");
+    const plugin = await ProviderClient.of(child);
+    assert.equal((await plugin.call(calls.getPluginInfo, new Empty())).getVersion(), packageVersion());
+    plugin.close();
+    child.kill("SIGINT");
+    assert.deepEqual(await ended, [null, "SIGINT"]);
+    engine.stop();
+  });
+
+  it("explains itself to a person who starts it", async () => {
+    const child = start();
+    const [said] = (await once(child.stderr, "data")) as [Buffer];
+    assert.match(said.toString(), /the pulumi CLI starts it/);
+    assert.deepEqual(await once(child, "exit"), [1, null]);
+  });
+});

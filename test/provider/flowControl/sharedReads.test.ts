@@ -1,0 +1,158 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { UnreadableError } from "../../../provider/platform/errors";
+import { FlowControl } from "../../../provider/platform/flowControl";
+import { PlatformClient } from "../../../provider/engine/platformClient";
+import { maxSingleReads, SharedReads } from "../../../provider/flowControl/sharedReads";
+import { Settings } from "../../../provider/settings/settings";
+import { type FlowControlRecord } from "../../../local/platform/flowControl";
+import { type Platform, startPlatform } from "../../../local/platform/index";
+import { FakeRequester } from "../../support/fakeRequester";
+
+const list = "/v2/flowControl";
+const names = (count: number): string[] => Array.from({ length: count }, (_, index) => `key-${index}`);
+
+/** The client of a platform, over real sockets. */
+function clientOf({ url, queueToken }: Platform): FlowControl {
+  const given: Record<string, string> = { queueUrl: url, queueToken };
+  return new PlatformClient(new Settings((name) => given[name])).flowControl;
+}
+
+/** A value, or an error as text. */
+async function outcomeOf(reading: Promise<unknown>): Promise<unknown> {
+  return reading.catch((error: Error) => `${error.name}: ${error.message}`);
+}
+
+describe("api: reads that share their requests", () => {
+  let platform: Platform;
+  const start = async (flowControlKeys: readonly string[]): Promise<SharedReads> => {
+    platform = await startPlatform({ flowControlKeys });
+    return new SharedReads(clientOf(platform));
+  };
+  const paths = (): string[] => platform.requests.map(({ path }) => path);
+  afterEach(() => platform.close());
+
+  it("read 1,000 keys, each twice, and all keys with one request", async () => {
+    const keys = names(1000);
+    const reads = await start(keys);
+    const [all, ...each] = await Promise.all([reads.list(), ...[...keys, ...keys].map((key) => reads.get(key))]);
+    assert.deepEqual(each, [...all, ...all]);
+    assert.deepEqual(paths(), [list]);
+  });
+
+  it(`read ${maxSingleReads} keys singly, and one more by a list`, async () => {
+    const keys = names(maxSingleReads + 1);
+    const reads = await start(keys);
+    const [, ...all] = keys;
+    await Promise.all(all.map((key) => reads.get(key)));
+    assert.deepEqual(
+      paths().sort(),
+      all.map((key) => `${list}/${key}`),
+    );
+    await Promise.all(keys.map((key) => reads.get(key)));
+    assert.deepEqual(paths().slice(maxSingleReads), [list]);
+  });
+
+  it("read the same key, and the global parallelism, once per turn of the event loop", async () => {
+    const reads = await start(["a"]);
+    const twice = () =>
+      Promise.all([reads.get("a"), reads.get("a"), reads.globalParallelism(), reads.globalParallelism()]);
+    const [before, same] = await twice();
+    assert.equal(before, same);
+    platform.setFlowControlKey({ flowControlKey: "a", waitListSize: 77 });
+    assert.equal((await twice())[0].waitListSize, 77);
+    assert.equal(platform.requests.length, 4);
+  });
+
+  it("send a search of its own, which single keys do not use", async () => {
+    const reads = await start(["a", "b"]);
+    const found = await Promise.all([reads.list("a"), reads.list("a"), reads.list(""), reads.get("b")]);
+    const keys = found.flat().map(({ flowControlKey }) => flowControlKey);
+    assert.deepEqual(keys, ["a", "a", "a", "b", "b"]);
+    assert.equal(platform.requests.length, 3);
+    assert.notEqual(found[0], found[1], "a program may sort its own list");
+  });
+
+  /** Reads twelve keys at once; the list and each key are what a fake platform sends. */
+  async function readTwelve(sent: (key: string | undefined) => unknown) {
+    const requester = new FakeRequester(({ path }) => ({
+      body: JSON.stringify(sent(path === list ? undefined : path.slice(list.length + 1))),
+    }));
+    const reads = new SharedReads(new FlowControl(requester));
+    const results = await Promise.allSettled([...names(12).map((key) => reads.get(key)), reads.list()]);
+    return { results, paths: requester.sent.map(({ path }) => path) };
+  }
+
+  it("read singly only what the list does not have, or has twice", async () => {
+    const records = [...names(12).slice(2), "key-3"].map((flowControlKey) => ({ flowControlKey }));
+    const { results, paths } = await readTwelve((key) => (key ? { flowControlKey: key, waitListSize: 9 } : records));
+    assert.deepEqual(paths, [list, `${list}/key-0`, `${list}/key-1`, `${list}/key-3`]);
+    const sizes = results
+      .slice(0, 12)
+      .map((one) => one.status === "fulfilled" && "waitListSize" in one.value && one.value.waitListSize);
+    assert.deepEqual(sizes, [9, 9, 0, 9, 0, 0, 0, 0, 0, 0, 0, 0]);
+  });
+
+  it("name the key in the error of its own record, whatever the list holds", async () => {
+    const sick = { flowControlKey: "key-5", rateCount: "many" };
+    const records = names(12).map((flowControlKey) => (flowControlKey === "key-5" ? sick : { flowControlKey }));
+    const { results, paths } = await readTwelve((key) => (key ? sick : records));
+    const errors = results.flatMap((one) => (one.status === "rejected" ? [one.reason as Error] : []));
+    assert.ok(errors.every((error) => error instanceof UnreadableError));
+    assert.deepEqual(
+      errors.map(({ message }) => /key "key-5"|list the .*keys/.exec(message)?.[0]),
+      ['key "key-5"', "list the flow-control keys"],
+    );
+    for (const { message } of errors) assert.match(message, /rateCount/);
+    assert.equal(paths.length, 2);
+  });
+
+  it("have the results of single reads, for any keys and any response to the list", async function () {
+    this.timeout(120_000);
+    const strange = ["a/b", "ü%", "a b", "?x=1#y", "%2F", "emoji 🙂", "__proto__", "constructor"];
+    const key = fc.oneof(
+      { weight: 3, arbitrary: fc.constantFrom(...strange) },
+      { weight: 3, arbitrary: fc.integer({ min: 0, max: 30 }).map((index) => `key-${index}`) },
+      { weight: 1, arbitrary: fc.constantFrom("", ".", "..", " ", "\ud800") },
+      { weight: 1, arbitrary: fc.string({ maxLength: 6, unit: "binary" }) },
+    );
+    const record = { flowControlKey: key, waitListSize: fc.nat(), rateMax: fc.nat() };
+    const held = fc.uniqueArray(fc.record(record, { requiredKeys: ["flowControlKey"] }), {
+      selector: ({ flowControlKey }) => flowControlKey,
+      maxLength: 25,
+    });
+    const response = fc.constantFrom<object | undefined>(
+      undefined,
+      { status: 403, body: { error: "not yours" } },
+      { status: 404 },
+      { status: 204 },
+      { body: "<html>" },
+      { body: { flowControls: 1 } },
+      { body: [{ flowControlKey: "key-1", rateCount: "1" }, { rateMax: 1 }, 7, null] },
+    );
+    const shape = fc.constantFrom("array" as const, "object" as const);
+    const listed = fc.boolean();
+    await fc.assert(
+      fc.asyncProperty(
+        fc.record({ held, asked: fc.array(key, { maxLength: 25 }), shape, response, listed }),
+        async (given) => {
+          const flowControlKeys = given.held.filter(
+            ({ flowControlKey }) => flowControlKey !== "",
+          ) as FlowControlRecord[];
+          const platform = await startPlatform({ flowControlKeys, flowControlListShape: given.shape });
+          try {
+            const flowControl = clientOf(platform);
+            const singly = await Promise.all(given.asked.map((one) => outcomeOf(flowControl.get(one))));
+            if (given.response) platform.failNext({ path: list, ...given.response });
+            const reads = new SharedReads(flowControl);
+            if (given.listed) void outcomeOf(reads.list());
+            assert.deepEqual(await Promise.all(given.asked.map((one) => outcomeOf(reads.get(one)))), singly);
+          } finally {
+            await platform.close();
+          }
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+});

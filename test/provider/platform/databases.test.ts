@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { Databases } from "../../../provider/platform/databases";
+import { UnconfirmedError } from "../../../provider/platform/errors";
+import { databaseText } from "../../support/databaseText";
+import { FakeRequester } from "../../support/fakeRequester";
+
+const canary = "canary-new-password";
+const recordText = databaseText({ password: canary });
+
+describe("api: databases", () => {
+  it("resets with one POST that must not be repeated", async () => {
+    const requester = new FakeRequester(() => ({ body: recordText }));
+    await new Databases(requester).resetPassword("db");
+    assert.deepEqual(requester.sent, [
+      {
+        method: "POST",
+        path: "/v2/keyvalue/reset-password/db",
+        idempotent: false,
+        purpose: 'reset the password of database "db"',
+        consequences: {
+          "not sent": "The password was not changed: nothing was sent.",
+          rejected: "The password was not changed.",
+          "maybe applied": "The password may have been changed, and the new one is unknown.",
+        },
+        secrets: [],
+      },
+    ]);
+  });
+
+  it("uses the path of the settings, and encodes the id", async () => {
+    const requester = new FakeRequester(() => ({ body: '{"password":"p"}' }));
+    await new Databases(requester, "/v2/redis/{id}/reset").resetPassword("a/../b ü");
+    assert.equal(requester.sent[0]?.path, "/v2/redis/a%2F..%2Fb%20%C3%BC/reset");
+  });
+
+  const unusable: readonly (readonly [title: string, status: number, body: string])[] = [
+    ["without a body", 201, ""],
+    ["whatever its body", 202, recordText],
+    ["whatever its body", 204, ""],
+    ["whatever its body", 206, recordText],
+    ["without a body", 200, ""],
+    ["with HTML", 200, `<html>${canary}</html>`],
+    ["with half a record", 200, recordText.slice(0, -1)],
+    ["without a known field", 200, `{"ok":true,"new":"${canary}"}`],
+    ["with a list", 200, `[${recordText}]`],
+    ["with the record of another database", 200, databaseText({ database_id: "other", password: canary })],
+  ];
+  for (const [title, status, body] of unusable) {
+    it(`is unconfirmed by a ${status} ${title}; the error contains nothing of it`, async () => {
+      await assert.rejects(new Databases(new FakeRequester(() => ({ status, body }))).resetPassword("db"), (error) => {
+        assert.ok(error instanceof UnconfirmedError);
+        assert.deepEqual({ status: error.status, delivery: error.delivery }, { status, delivery: "maybe applied" });
+        assert.equal(/record of another database/.test(error.message), body.includes("other"));
+        assert.match(error.message, new RegExp(` ${status}, .* may have been changed.*rekey:baseUrl`));
+        assert.ok(!error.message.includes(canary));
+        return true;
+      });
+    });
+  }
+
+  for (const status of [200, 201]) {
+    it(`is confirmed by a ${status} with a record`, async () => {
+      const requester = new FakeRequester(() => ({ status, body: recordText }));
+      const { credentials, record } = await new Databases(requester).resetPassword("db");
+      assert.deepEqual({ ...credentials, id: record.databaseId }, { password: canary, id: "db" });
+    });
+  }
+
+  it("is confirmed by a record whose own id cannot be read", async () => {
+    const requester = new FakeRequester(() => ({ body: recordText.replace(`"db"`, "7") }));
+    const { credentials, problems } = await new Databases(requester).resetPassword("db");
+    assert.equal(credentials.password, canary);
+    assert.deepEqual(problems, ["databaseId: expected a string"]);
+  });
+});

@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  errorCodes,
+  InputError,
+  RefusedError,
+  RekeyError,
+  SettingsError,
+  StateError,
+  VerificationError,
+} from "../../../provider/platform/errors";
+
+/** One error of each class without a request, by its message. */
+const errors: Readonly<Record<string, RekeyError>> = {
+  "id must not be empty. Nothing was sent. Correct it, then run again. [REKEY_INPUT_INVALID]": new InputError(
+    "id",
+    "must not be empty",
+  ),
+  "The saved output id is odd: the state is damaged. Nothing was sent. Restore it. [REKEY_STATE_UNREADABLE]":
+    new StateError("id", "is odd", "Restore it."),
+  "a is not set. Nothing was sent, and nothing was changed. Set a. [REKEY_SETTING_MISSING]": new SettingsError(
+    "REKEY_SETTING_MISSING",
+    "a is not set",
+    "Set a.",
+  ),
+  'The password of database "a\\"b" was not reset, and nothing was sent: it is late. [REKEY_RESET_LIMIT]':
+    new RefusedError("REKEY_RESET_LIMIT", 'a"b', "it is late"),
+  "It is not verified.\nThe rotation itself is saved. The next `up` verifies again, and resets nothing. Check it. [REKEY_VERIFICATION_FAILED]":
+    new VerificationError("It is not verified.", "Check it."),
+};
+
+describe("api: errors", () => {
+  for (const [message, error] of Object.entries(errors)) {
+    it(`${error.name} reports what happened, what may have changed, what to do, and its code`, () => {
+      assert.deepEqual({ message: error.message, delivery: error.delivery }, { message, delivery: "not sent" });
+      assert.ok(message.endsWith(` [${error.code}]`));
+      assert.ok(error instanceof RekeyError && error.name === error.constructor.name);
+    });
+  }
+
+  it("has a section for each code in docs/errors.md, and no others", () => {
+    const page = readFileSync(join(__dirname, "../../../docs/errors.md"), "utf8");
+    const sections = [...page.matchAll(/^### (REKEY_\w+)$/gm)].map(([, code]) => code);
+    assert.deepEqual(sections.sort(), [...errorCodes].sort());
+  });
+});

@@ -1,0 +1,146 @@
+import assert from "node:assert/strict";
+import { RejectedError, UnreadableError } from "../../../provider/platform/errors";
+import { allReadable, FlowControl } from "../../../provider/platform/flowControl";
+import { FakeRequester } from "../../support/fakeRequester";
+
+const zeros = { waitListSize: 0, parallelismCount: 0, rateCount: 0 };
+const full = {
+  flowControlKey: "orders",
+  waitListSize: 42,
+  parallelismMax: 10,
+  parallelismCount: 9,
+  rateMax: 3,
+  rateCount: 2,
+  ratePeriod: 604_800,
+  ratePeriodStart: 1_752_451_200,
+};
+
+function answering(sent: unknown, status = 200) {
+  const requester = new FakeRequester(() => ({ status, body: typeof sent === "string" ? sent : JSON.stringify(sent) }));
+  return { requester, flowControl: new FlowControl(requester) };
+}
+
+/** The fields of sent requests that tests compare. */
+const sentBy = ({ sent }: FakeRequester) =>
+  sent.map(({ method, path, idempotent, query }) => ({ method, path, idempotent, query }));
+
+describe("api: flow control, one key", () => {
+  const read: Readonly<Record<string, { sent: object; expected: object }>> = {
+    "all fields": { sent: full, expected: full },
+    "no counters: they are 0": { sent: { rateMax: 3 }, expected: { ...zeros, rateMax: 3 } },
+    "another spelling": { sent: { waitlistSize: 7 }, expected: { ...zeros, waitListSize: 7 } },
+    "fields of other platforms": { sent: { isPaused: true, later: [1] }, expected: { ...zeros, isPaused: true } },
+  };
+  for (const [title, { sent, expected }] of Object.entries(read)) {
+    it(`reads ${title}`, async () => {
+      const { flowControl, requester } = answering({ flowControlKey: "orders", ...sent });
+      assert.deepEqual(await flowControl.get("orders"), { flowControlKey: "orders", ...expected, exists: true });
+      const request = { method: "GET", path: "/v2/flowControl/orders", idempotent: true, query: {} };
+      assert.deepEqual(sentBy(requester), [request]);
+    });
+  }
+
+  const unreadable: readonly (readonly [string, sent: unknown, RegExp, status?: number])[] = [
+    ["a counter that is text", { ...full, rateCount: "2" }, /rateCount: expected an integer/],
+    ["a counter that is not exact", '{"rateCount":9007199254740993}', /rateCount: larger than a number can represent/],
+    ["a counter that is null", { ...full, rateCount: null }, /rateCount: expected an integer/],
+    ["a record without a key", {}, /without flowControlKey/],
+    ["another key", { ...full, flowControlKey: "emails" }, /record of another key/],
+    ["a list", [full], /is not a record/],
+    ["HTML", "<html>", /is not JSON/],
+    ["nothing", "", /is not JSON/],
+    ["a 204", "", /not have status 200/, 204],
+    ["a 202 with a record", full, /not have status 200/, 202],
+  ];
+  for (const [title, sent, message, status] of unreadable) {
+    it(`refuses ${title}`, async () => {
+      await assert.rejects(answering(sent, status).flowControl.get("orders"), (error) => {
+        assert.ok(error instanceof UnreadableError);
+        assert.match(error.message, message);
+        assert.match(error.message, /flow-control key "orders".*GET https:\/\/platform\.test/);
+        assert.match(error.message, /\. Nothing was changed\. Check rekey:queueUrl\. \[REKEY_UNREADABLE_RESPONSE\]$/);
+        assert.deepEqual([error.name, error.delivery, error.status], ["UnreadableError", "responded", status ?? 200]);
+        return true;
+      });
+    });
+  }
+
+  const rejecting = (status: number, inJson: boolean) => {
+    const consequences = { "not sent": "", rejected: "", "maybe applied": "" };
+    const error = new RejectedError({ purpose: "p", method: "GET", url: "u", consequences }, "h", "a", status, inJson);
+    return { error, flowControl: new FlowControl(new FakeRequester(() => error)) };
+  };
+  it("reads that a key does not exist if the platform responds 404 in JSON", async () => {
+    const { flowControl } = rejecting(404, true);
+    assert.deepEqual(await flowControl.get("gone"), { ...zeros, flowControlKey: "gone", exists: false });
+  });
+
+  it("fails for any other refusal", async () => {
+    for (const { flowControl, error } of [rejecting(404, false), rejecting(403, true), rejecting(400, true)]) {
+      await assert.rejects(flowControl.get("orders"), error);
+    }
+  });
+
+  it("encodes the key, and refuses one that cannot be in a path", async () => {
+    const { flowControl, requester } = answering({ flowControlKey: "a/b ü%" });
+    await flowControl.get("a/b ü%");
+    for (const key of ["", "..", "\ud800"]) await assert.rejects(flowControl.get(key), /flowControlKey must/);
+    assert.deepEqual(
+      requester.sent.map(({ path }) => path),
+      ["/v2/flowControl/a%2Fb%20%C3%BC%25"],
+    );
+  });
+});
+
+describe("api: flow control, the other operations", () => {
+  it("reads both forms of the list", async () => {
+    const records = [full, { flowControlKey: "emails" }];
+    const emails = { ...zeros, flowControlKey: "emails", exists: true };
+    for (const sent of [records, { flowControls: records }]) {
+      assert.deepEqual(await answering(sent).flowControl.list(), [{ ...full, exists: true }, emails]);
+    }
+    assert.deepEqual(await answering([]).flowControl.list(), []);
+  });
+
+  it("sends the search only if there is one", async () => {
+    const { flowControl, requester } = answering([]);
+    for (const search of [undefined, "or", ""]) await flowControl.list(search);
+    const request = { method: "GET", path: "/v2/flowControl", idempotent: true };
+    assert.deepEqual(
+      sentBy(requester),
+      [{}, { search: "or" }, { search: "" }].map((query) => ({ ...request, query })),
+    );
+  });
+
+  for (const sent of [{}, { flowControls: {} }, null, "<html>", [{ rateMax: 1 }], [1], [{ ...full, rateMax: "3" }]]) {
+    it(`refuses the list ${JSON.stringify(sent).slice(0, 30)}`, async () => {
+      await assert.rejects(async () => allReadable(await answering(sent).flowControl.list()), UnreadableError);
+    });
+  }
+
+  it("reads all forms of global parallelism", async () => {
+    const counts = { parallelismMax: 100, parallelismCount: 0 };
+    assert.deepEqual(await answering(counts).flowControl.globalParallelism(), counts);
+    for (const sent of [{ waitListSize: 3 }, { waitlistSize: 3 }]) {
+      assert.deepEqual(await answering(sent).flowControl.globalParallelism(), { waitListSize: 3 });
+    }
+    for (const sent of [{}, [], { later: 1 }, { parallelismMax: "1" }, "<html>"]) {
+      await assert.rejects(answering(sent).flowControl.globalParallelism(), UnreadableError);
+    }
+  });
+
+  for (const status of [200, 202, 204]) {
+    it(`resets with a POST that may be repeated, and accepts ${status}`, async () => {
+      const { flowControl, requester } = answering("", status);
+      assert.equal(await flowControl.reset("a/b"), undefined);
+      const request = { method: "POST", path: "/v2/flowControl/a%2Fb/reset", idempotent: true, query: undefined };
+      assert.deepEqual(sentBy(requester), [request]);
+    });
+  }
+
+  it("resets with the action of the settings", async () => {
+    const requester = new FakeRequester(() => ({}));
+    await new FlowControl(requester, "resetRate").reset("orders");
+    assert.equal(requester.sent[0]?.path, "/v2/flowControl/orders/resetRate");
+  });
+});

@@ -1,0 +1,199 @@
+import assert from "node:assert/strict";
+import { callTimeout } from "../../../provider/platform/callTimeout";
+import { Connections } from "../../../provider/platform/sockets";
+import { NotSentError, RequestError } from "../../../provider/platform/errors";
+import { leftOut } from "../../../provider/platform/redact";
+import { RequestQueue } from "../../../provider/platform/requestQueue";
+import {
+  type ApiRequest,
+  HttpRequester,
+  managementService,
+  queueService,
+  type RequesterOptions,
+} from "../../../provider/platform/http";
+import { version } from "../../../package.json";
+import { type HttpServer, type Scripted, startServer } from "../../support/httpServer";
+import { allThatShows, leaksOf } from "../../support/canaries";
+
+const password = 'canary "pass/wörd:"';
+const token = "canary-token";
+const secrets = [password, `ops:${password}`, token];
+const consequences = { "not sent": "Unsent.", rejected: "Unchanged.", "maybe applied": "Perhaps changed." };
+/** Not idempotent, because it does not say that it is. */
+const reset: ApiRequest = { method: "POST", path: "/v2/reset/db%2F1", purpose: "reset it", consequences };
+const reading: ApiRequest = { ...reset, method: "GET", path: "/v2/keys", idempotent: true };
+
+function requester(
+  url: string,
+  { maxConcurrency = 8, ...options }: Partial<RequesterOptions> & { maxConcurrency?: number } = {},
+  service = managementService(url, "ops", password),
+): HttpRequester {
+  const queue = new RequestQueue({ maxConcurrency });
+  return new HttpRequester(service, new Connections({}), queue, { deadlineMs: 5000, secrets, ...options });
+}
+
+async function failureOf(sending: Promise<unknown>): Promise<RequestError> {
+  const [result] = await Promise.allSettled([sending]);
+  assert.ok(result.status === "rejected", "the request did not fail");
+  assert.ok(result.reason instanceof RequestError, String(result.reason));
+  return result.reason;
+}
+
+describe("api: requester, over a real socket", () => {
+  const { random } = Math;
+  let server: HttpServer;
+  const start = async (...script: Scripted[]): Promise<string> => (server = await startServer(...script)).url;
+  before(() => (Math.random = () => 0));
+  after(() => (Math.random = random));
+  afterEach(() => server.close());
+
+  it("sends a POST with Basic in UTF-8, its own name and no body, once", async () => {
+    const url = await start({ body: '{"é":1}' });
+    const { status, body, facts } = await requester(url).send(reset);
+    assert.deepEqual({ status, body, url: facts.url }, { status: 200, body: '{"é":1}', url: url + reset.path });
+    const [{ headers, ...request } = assert.fail(), ...more] = server.received;
+    assert.deepEqual([request, ...more], [{ method: "POST", target: "/v2/reset/db%2F1", body: "" }]);
+    assert.notEqual(headers["transfer-encoding"], "chunked");
+    const { authorization, connection, accept, "user-agent": agent, "content-type": type } = headers;
+    assert.deepEqual(
+      { authorization, connection, accept, agent, type },
+      {
+        authorization: `Basic ${Buffer.from(`ops:${password}`).toString("base64")}`,
+        // A reset has a connection of its own.
+        connection: "close",
+        accept: "application/json",
+        agent: `pulumi-rekey/${version}`,
+        type: undefined,
+      },
+    );
+  });
+
+  it("sends a GET with Bearer, and its query encoded; errors have the queue's settings, and no query", async () => {
+    const url = await start({}, { status: 404 }, { status: 401 });
+    const queue = requester(url, {}, queueService(url, token));
+    await queue.send({ ...reading, query: { search: "a b&c=d/ü+" } });
+    const { target = "", headers } = server.received[0] ?? {};
+    assert.equal(new URLSearchParams(target.split("?")[1]).get("search"), "a b&c=d/ü+");
+    assert.equal(headers?.["authorization"], `Bearer ${token}`);
+    const error = await failureOf(queue.send({ ...reading, query: { search: "x" } }));
+    assert.equal(error.url, `${url}/v2/keys`);
+    assert.match(error.advice, /rekey:queueUrl/);
+    const own = await failureOf(queue.send({ ...reading, path: "/v2/keys?key=canary\n#canary" }));
+    assert.equal(own.url, `${url}/v2/keys`);
+    assert.match(own.advice, /rekey:queueToken/);
+    assert.ok(!allThatShows(own).includes("canary"));
+  });
+
+  const echo = (status: number, headers: Record<string, string> = {}): Scripted => {
+    const base64 = Buffer.from(`ops:${password}`).toString("base64");
+    const said = `you sent Basic ${base64}, that is ${password} or ${encodeURIComponent(password)}; ${token}`;
+    return { status, headers, body: JSON.stringify({ error: said }) };
+  };
+  const cut: Scripted = (request) => void request.socket.destroy();
+  /** @param times how often the request is sent */
+  const failures: readonly (readonly [
+    title: string,
+    ApiRequest,
+    Scripted,
+    expected: { delivery: string; status?: number },
+    times?: number,
+  ])[] = [
+    ...[301, 302, 307, 308, 401].map(
+      (status) =>
+        [`${status}`, reset, echo(status, { location: "/elsewhere" }), { delivery: "rejected", status }] as const,
+    ),
+    ["303", reset, echo(303, { location: "/elsewhere" }), { delivery: "maybe applied", status: 303 }],
+    ["422", reading, echo(422), { delivery: "rejected", status: 422 }],
+    ["429 for an hour", reset, echo(429, { "retry-after": "3600" }), { delivery: "rejected", status: 429 }],
+    ["429 for too long", reset, echo(429, { "retry-after": "6" }), { delivery: "rejected", status: 429 }],
+    ["429 each time", reset, echo(429), { delivery: "rejected", status: 429 }, 3],
+    ["500 to a reset", reset, echo(500), { delivery: "maybe applied", status: 500 }],
+    ["503 to a reset", reset, echo(503, { "retry-after": "0" }), { delivery: "maybe applied", status: 503 }],
+    ["500 to a read", reading, echo(500), { delivery: "maybe applied", status: 500 }, 3],
+    ["a cut, to a reset", reset, cut, { delivery: "maybe applied" }],
+    ["a cut, to a read", reading, cut, { delivery: "maybe applied" }, 3],
+  ];
+  for (const [title, request, script, { delivery, status }, times = 1] of failures) {
+    it(`after ${title}: ${delivery}, sent ${times} times, and no secret in the error`, async () => {
+      const url = await start(script);
+      const error = await failureOf(requester(url).send(request));
+      assert.deepEqual(
+        { delivery: error.delivery, status: error.status, method: error.method, url: error.url },
+        { delivery, status, method: request.method, url: url + request.path },
+      );
+      assert.equal(server.received.length, times);
+      assert.deepEqual(leaksOf(allThatShows(error), { password, token }), []);
+      assert.doesNotMatch(allThatShows(error), /axios|authorization/i);
+      assert.equal(error.message.includes(leftOut), status !== undefined);
+    });
+  }
+
+  it("retries, and returns the response; a date to wait for is by the platform's own clock", async () => {
+    const there = new Date(Date.now() + 86_400_000).toUTCString();
+    for (const headers of [{}, { date: there, "retry-after": there }]) {
+      const url = await start({ status: 429, headers }, { body: "ok" });
+      assert.equal((await requester(url).send(reset)).body, "ok");
+      assert.equal(server.received.length, 2);
+      await server.close();
+    }
+  });
+
+  for (const { title, headers, order, leastMs } of [
+    {
+      title: "makes all requests wait for the time in Retry-After",
+      headers: { "retry-after": "1" },
+      order: "PPG",
+      leastMs: 950,
+    },
+    { title: "lets others run while a request waits to be repeated", headers: {}, order: "PGP", leastMs: 95 },
+  ]) {
+    it(title, async () => {
+      Math.random = () => 0.2;
+      const url = await start({ status: 429, headers: { ...headers } }, {});
+      const one = requester(url, { maxConcurrency: 1 });
+      const before = performance.now();
+      await Promise.all([one.send(reset), one.send(reading)]);
+      assert.ok(performance.now() - before > leastMs);
+      assert.equal(server.received.map(({ method }) => method.charAt(0)).join(""), order);
+    });
+  }
+
+  it("asks before each attempt of a reset, and sends nothing if it must not", async () => {
+    const url = await start({ status: 429 }, {});
+    const asked: string[] = [];
+    const asking = requester(url, { beforeReset: async ({ purpose }) => void asked.push(purpose) });
+    await asking.send(reset);
+    await asking.send(reading);
+    assert.deepEqual(asked, ["reset it", "reset it"]);
+    const refusing = requester(url, {
+      beforeReset: (facts) => Promise.reject(new NotSentError(facts, "the engine is gone", "Run again.")),
+    });
+    await assert.rejects(refusing.send(reset), /the engine is gone/);
+    assert.equal(server.received.length, 3);
+  });
+
+  const silences: Readonly<Record<string, readonly [Scripted, deadlineMs: number, networkCode: RegExp]>> = {
+    "at the deadline": [() => undefined, 100.5, /^deadline$/],
+    "after a closed connection": [cut, 5000, /^ECONNRESET$/],
+    "after a response that is not HTTP": [({ socket }) => void socket.write("no HTTP\r\n\r\n"), 5000, /^HPE_/],
+  };
+  for (const [when, [script, deadlineMs, code]] of Object.entries(silences)) {
+    it(`gives up ${when}: a request that the server has read may have been applied`, async () => {
+      const url = await start(script);
+      const error = await failureOf(requester(url, { deadlineMs }).send(reset));
+      assert.equal(error.delivery, "maybe applied");
+      assert.match(error.networkCode ?? "", code);
+      assert.equal(server.received.length, 1);
+    });
+  }
+
+  it("gives up earlier if the call of the engine allows less time, also for a request that waits in the queue", async () => {
+    const url = await start({}, () => undefined, {});
+    const slow = requester(url, { maxConcurrency: 1, deadlineMs: 600_000 });
+    const before = slow.send(reset);
+    const late = callTimeout.run(100, () => failureOf(slow.send(reset)));
+    const after = callTimeout.run(Infinity, () => slow.send(reset));
+    assert.equal((await late).networkCode, "deadline");
+    assert.deepEqual([(await before).status, (await after).status], [200, 200]);
+  });
+});

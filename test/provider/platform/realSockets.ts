@@ -1,0 +1,40 @@
+import { PlatformClient } from "../../../provider/engine/platformClient";
+import { type RequesterOptions } from "../../../provider/platform/http";
+import { type SettingName, Settings } from "../../../provider/settings/settings";
+import { bodyOf } from "../../faults/platformBodies";
+import { Proxy, type ProxyBehaviour } from "../../faults/proxy";
+import { RawServer, type ServerOptions } from "../../faults/rawServer";
+
+/** For a suite that retries over real sockets: no backoff, and each test closes what it opened. */
+export function withRealSockets() {
+  const { random } = Math;
+  before(() => (Math.random = () => 0));
+  after(() => (Math.random = random));
+  const opened: { close(): Promise<unknown> }[] = [];
+  afterEach(async () => {
+    for (const one of opened.splice(0)) await one.close();
+  });
+
+  function closes<T extends { close(): Promise<unknown> }>(one: T): T {
+    opened.push(one);
+    return one;
+  }
+  return {
+    closes,
+    startServer: async (options: Partial<ServerOptions> = {}) => closes(await RawServer.start({ bodyOf, ...options })),
+    startProxy: async (behaviour?: ProxyBehaviour) => closes(await Proxy.start(behaviour)),
+  };
+}
+
+/** A client of a platform with both interfaces at that address. */
+export function clientOf(
+  url: string,
+  settings: Partial<Record<SettingName, string>> = {},
+  beforeReset?: RequesterOptions["beforeReset"],
+): PlatformClient {
+  const values = { baseUrl: url, queueUrl: url, username: "ops", password: "pw", queueToken: "token", ...settings };
+  return new PlatformClient(new Settings((name) => (values as typeof settings)[name]), beforeReset);
+}
+
+export const plain = ({ port }: { port: number }) => `http://127.0.0.1:${port}`;
+export const secure = ({ port }: { port: number }) => `https://127.0.0.1:${port}`;

@@ -1,0 +1,190 @@
+import assert from "node:assert/strict";
+import { RefusedError } from "../../../provider/platform/errors";
+import { type PasswordRotationOutputs } from "../../../provider/resource";
+import { apply, decidingInputs, diff, secretOutputs } from "../../../provider/rotation/passwordRotation";
+import { compareTrigger } from "../../../provider/rotation/trigger";
+import { FakeRun, unconfirmed } from "../../support/fakeRun";
+
+const db = { databaseId: "db" };
+const v1 = { ...db, version: 1 };
+const v2 = { ...db, version: 2 };
+
+describe("lifecycle: PasswordRotation", () => {
+  let fake: FakeRun;
+  beforeEach(() => (fake = new FakeRun()));
+
+  type Inputs = Parameters<typeof apply>[1];
+  const up = async (inputs: Inputs, saved?: PasswordRotationOutputs) =>
+    (await apply(saved, inputs, fake.start())).outputs;
+  const diffOf = (saved: PasswordRotationOutputs, inputs: Inputs) => diff(saved, inputs, fake.start());
+
+  it("creates with one reset, and saves the result", async () => {
+    const answer = { exactIntegers: { budget: "9" }, otherFields: '{"a":1}' };
+    fake.answer = () => ({ record: { port: 1 }, credentials: { restToken: "t" }, ...answer });
+    const { outputs, ...rest } = await apply(undefined, v1, fake.start());
+    const { appliedTrigger, ...plain } = outputs;
+    assert.deepEqual(plain, {
+      databaseId: "db",
+      record: { port: 1 },
+      restToken: "t",
+      ...answer,
+      problems: [],
+      outcome: "reset",
+      rotatedAt: "2026-11-21T12:00:00.000Z",
+      rotationCount: 1,
+      rotationReason: "created",
+    });
+    assert.equal(compareTrigger(appliedTrigger, v1), "same");
+    assert.deepEqual(rest, {});
+    assert.deepEqual(fake.resets, ["db"]);
+  });
+
+  it("adopts without a reset", async () => {
+    const { appliedTrigger, ...plain } = await up({ ...v1, initialRotation: false });
+    const adoptedAt = "2026-11-21T12:00:00.000Z";
+    assert.deepEqual(plain, { databaseId: "db", outcome: "adopted", adoptedAt, rotationCount: 0 });
+    assert.equal(compareTrigger(appliedTrigger, v1), "same");
+    assert.deepEqual(fake.resets, []);
+  });
+
+  it("resets once when it is due, and explains why, and how late it is", async () => {
+    const daily = { ...v1, rotateEvery: "1d" };
+    const saved = await up(daily);
+    fake.time = new Date("2026-11-26T12:00:00.000Z");
+    assert.match(diffOf(saved, daily).notice ?? "", /is due .* rotateEvery is 1d\. The rotation is 4 days late\.$/);
+    fake.time = new Date("2026-11-22T12:00:00.000Z");
+    const { changes, notice } = diffOf(saved, daily);
+    assert.equal(changes, true);
+    assert.match(notice ?? "", /"db" is due.*2026-11-21T12:00:00\.000Z.*1d\.$/);
+    const outputs = await up(daily, saved);
+    assert.deepEqual([outputs.rotationReason, outputs.rotatedAt], ["schedule", "2026-11-22T12:00:00.000Z"]);
+    assert.deepEqual(diffOf(outputs, daily), { changes: false });
+  });
+
+  it("is replaced by another database, and by nothing else", async () => {
+    const saved = await up(v1);
+    const { notice, ...found } = diffOf(saved, { databaseId: "other" });
+    assert.deepEqual(found, { changes: true, replaces: ["databaseId"] });
+    assert.equal(
+      notice,
+      'The password of database "other" will be reset: databaseId has changed, so the resource is replaced.',
+    );
+    const adopting = diffOf(saved, { databaseId: "other", initialRotation: false });
+    assert.deepEqual(adopting, { changes: true, replaces: ["databaseId"] }, "nothing is reset");
+    assert.equal(diffOf(saved, v2).replaces, undefined);
+  });
+
+  it("announces the reset of a changed trigger", async () => {
+    const saved = await up(v1);
+    const notice = 'The password of database "db" will be reset: version or triggers have changed.';
+    assert.deepEqual(diffOf(saved, v2), { changes: true, notice });
+  });
+
+  it("warns that the saved state is of another account, until the next reset, and resets nothing", async () => {
+    fake.account = "1:first";
+    for (const inputs of [v1, { ...v1, initialRotation: false }]) {
+      const saved = await up(inputs);
+      const sent = fake.resets.length;
+      assert.equal(saved.account, "1:first");
+      assert.deepEqual(diffOf(saved, inputs), { changes: false });
+      fake.account = "1:second";
+      const { warning, ...found } = diffOf(saved, inputs);
+      assert.deepEqual(found, { changes: false });
+      assert.match(
+        warning ?? "",
+        /^Database "db" was last reset or adopted with another baseUrl or username.* new version/,
+      );
+      assert.equal(diffOf(saved, v2).warning, undefined, "it is reset with the new account");
+      assert.deepEqual(await up(inputs, saved), saved);
+      assert.equal(fake.resets.length, sent);
+      const reset = await up(v2, saved);
+      assert.equal(reset.account, "1:second");
+      assert.equal(diffOf(reset, v2).warning, undefined);
+      fake.account = "1:first";
+      assert.equal(diffOf(saved, inputs).warning, undefined, "it was moved back");
+    }
+  });
+
+  it("does not warn if the account of the state or of the run is not known", async () => {
+    const unmarked = await up(v1);
+    assert.equal(unmarked.account, undefined);
+    fake.account = "1:first";
+    const marked = await up(v1);
+    assert.deepEqual(diffOf(unmarked, v1), { changes: false });
+    assert.deepEqual(diffOf({ ...marked, account: "2:of a newer version" }, v1), { changes: false });
+    fake.account = undefined;
+    assert.deepEqual(diffOf(marked, v1), { changes: false });
+  });
+
+  it("succeeds with the fields that it could read, and names the others", async () => {
+    fake.answer = () => ({
+      record: { port: 1 },
+      problems: ["tls: expected true or false", "state: expected a string"],
+    });
+    const { outputs, notice, unconfirmed } = await apply(undefined, v1, fake.start());
+    assert.deepEqual([outputs.outcome, outputs.problems?.length, unconfirmed], ["reset", 2, undefined]);
+    assert.match(notice ?? "", /could not be read.*: tls: expected true or false; state: expected a string\.$/);
+  });
+
+  it("forgets credentials that the platform no longer sends", async () => {
+    const saved = await up(v1);
+    fake.answer = () => ({ record: { port: 2 } });
+    const outputs = await up(v2, saved);
+    assert.deepEqual([saved.password, outputs.password], ["password-1", undefined]);
+  });
+
+  it("has these deciding inputs and secret outputs", () => {
+    assert.deepEqual([...decidingInputs].sort(), ["databaseId", "rotateEvery", "triggers", "version"]);
+    const secrets = "account appliedTrigger attemptedTrigger otherFields password readOnlyRestToken restToken";
+    assert.equal([...secretOutputs].sort().join(" "), secrets);
+  });
+
+  describe("an unconfirmed reset", () => {
+    const ok: FakeRun["answer"] = () => ({ record: { port: 1 }, credentials: { password: "new" } });
+    /** Applies in a new run, which gets that response. */
+    const run = (saved: PasswordRotationOutputs | undefined, inputs: Inputs, answer: FakeRun["answer"]) => {
+      fake.answer = answer;
+      return apply(saved, inputs, fake.start());
+    };
+
+    it("is saved as unknown if it was the first", async () => {
+      const { outputs, unconfirmed: reason } = await run(undefined, v1, unconfirmed);
+      const { attemptedTrigger, ...plain } = outputs;
+      assert.deepEqual(plain, { databaseId: "db", outcome: "unknown", rotationCount: 0, unconfirmedResets: 1 });
+      assert.equal(compareTrigger(attemptedTrigger, v1), "same");
+      assert.match(reason ?? "", /it broke .* Perhaps changed\..*\n.*`up` sends one more/);
+    });
+
+    it("is followed by one more reset, which leaves no trace of it", async () => {
+      const { outputs: unsure } = await run(undefined, v1, unconfirmed);
+      const { changes, notice } = diffOf(unsure, v1);
+      assert.equal(changes, true);
+      assert.match(notice ?? "", /"db" will be reset once more.* not confirmed/);
+      const { outputs } = await run(unsure, v1, ok);
+      assert.deepEqual([outputs.outcome, outputs.rotationReason, outputs.rotationCount], ["reset", "unconfirmed", 1]);
+      assert.deepEqual([outputs.attemptedTrigger, outputs.unconfirmedResets], [undefined, undefined]);
+      assert.equal(compareTrigger(outputs.appliedTrigger, v1), "same");
+      assert.deepEqual(diffOf(outputs, v1), { changes: false });
+    });
+
+    it("is refused, without a request, after three in a row, also without a trigger, until the version changes", async () => {
+      let { outputs } = await run(undefined, v1, unconfirmed);
+      for (let time = 2; time <= 3; time++) {
+        ({ outputs } = await run(outputs, db, unconfirmed));
+        assert.equal(outputs.unconfirmedResets, time);
+      }
+      for (const inputs of [v1, db]) {
+        const difference = diffOf(outputs, inputs);
+        assert.equal(difference.changes, true);
+        assert.match(difference.notice ?? "", /"db" will not be reset.* last 3 resets.*new version/);
+        await assert.rejects(run(outputs, inputs, ok), RefusedError);
+      }
+      assert.equal(fake.resets.length, 3);
+
+      const changed = await run(outputs, v2, unconfirmed);
+      assert.equal(changed.outputs.unconfirmedResets, 1);
+      assert.equal((await run(changed.outputs, v2, ok)).outputs.outcome, "reset");
+      assert.equal(fake.resets.length, 5);
+    });
+  });
+});

@@ -1,0 +1,311 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import {
+  type FleetDatabaseSecrets,
+  type PasswordRotationOutputs,
+  type PasswordRotationShardOutputs,
+} from "../../../provider/resource";
+import * as single from "../../../provider/rotation/passwordRotation";
+import { apply, check, diff, type PasswordRotationShardInputs } from "../../../provider/rotation/passwordRotationShard";
+import { openShard } from "../../../provider/rotation/shardState";
+import { combineTriggers } from "../../../provider/rotation/fleets";
+import { FakeRun, notSent, rejected, unconfirmed } from "../../support/fakeRun";
+
+const fleet = "urn:pulumi:dev::program::rekey:index:PasswordRotationFleet::caches";
+
+/** Inputs for databases that are named by one letter each. */
+function inputsFor(ids: string, more: Partial<PasswordRotationShardInputs> = {}): PasswordRotationShardInputs {
+  return { shard: "07", fleet, databases: [...ids].map((databaseId) => ({ databaseId })), ...more };
+}
+
+/** The outcome of each database, and how often it was reset. */
+const summary = ({ rotations }: PasswordRotationShardOutputs) =>
+  Object.fromEntries(
+    rotations.map(({ databaseId, outcome, rotationCount }) => [databaseId, `${outcome} ${rotationCount}`]),
+  );
+const problemsOf = ({ rotations }: PasswordRotationShardOutputs) =>
+  Object.fromEntries(rotations.flatMap(({ databaseId, problem }) => (problem ? [[databaseId, problem]] : [])));
+const notTriedOf = ({ rotations }: PasswordRotationShardOutputs) =>
+  rotations.flatMap(({ databaseId, notTried }) => (notTried ? [databaseId] : [])).join("");
+
+describe("lifecycle: PasswordRotationShard", () => {
+  let fake: FakeRun;
+  beforeEach(() => (fake = new FakeRun()));
+
+  const up = async (inputs: PasswordRotationShardInputs, saved?: PasswordRotationShardOutputs, run = fake.start()) =>
+    (await apply(saved, inputs, run)).outputs;
+  const diffOf = (saved: PasswordRotationShardOutputs, inputs: PasswordRotationShardInputs) =>
+    diff(saved, inputs, fake.start());
+  const succeed: FakeRun["answer"] = () => ({ record: { port: 1 } });
+
+  it("resets each database, and saves the results, secrets apart from the rest", async () => {
+    const outputs = await up(inputsFor("ab", { version: 1 }));
+    const rotation = { outcome: "reset", rotatedAt: "2026-11-21T12:00:00.000Z", rotationCount: 1 };
+    assert.equal(outputs.shard, "07");
+    assert.deepEqual(
+      outputs.rotations,
+      ["a", "b"].map((databaseId) => ({ databaseId, ...rotation })),
+    );
+    const secrets = JSON.parse(outputs.secrets) as FleetDatabaseSecrets[];
+    const passwords = Object.fromEntries(secrets.map(({ databaseId, password }) => [databaseId, password]));
+    assert.deepEqual(passwords, { a: "password-1", b: "password-2" });
+    for (const { appliedTrigger } of secrets) assert.match(appliedTrigger ?? "", /^1:/);
+  });
+
+  it("saves records only on request, from the next reset on", async () => {
+    const inputs = inputsFor("a", { version: 1 });
+    const without = await up(inputs);
+    assert.equal(without.rotations[0]?.record, undefined);
+    const more = { ...inputs, includeRecords: true };
+    assert.deepEqual(diffOf(without, more), { changes: false });
+    assert.deepEqual((await up({ ...more, version: 2 }, without)).rotations[0]?.record, { databaseId: "a", port: 2 });
+  });
+
+  it("is not changed by its limits", async () => {
+    const inputs = inputsFor("ab", { version: 1 });
+    const saved = await up(inputs);
+    for (const limits of [{ concurrency: 1 }, { maxFailures: 1 }]) {
+      assert.deepEqual(diffOf(saved, { ...inputs, ...limits }), { changes: false });
+      assert.deepEqual(await up({ ...inputs, ...limits }, saved), saved);
+    }
+    assert.equal(fake.resets.length, 2);
+  });
+
+  it("names five databases per reason, and counts the others", async () => {
+    const saved = await up(inputsFor("abcdefg", { version: 1 }));
+    const { notice } = diffOf(saved, inputsFor("abcdefg", { version: 2 }));
+    assert.match(notice ?? "", /: 7 .*: "a", "b", "c", "d", "e" and 2 more\.$/);
+  });
+
+  it("reports how late the oldest scheduled rotation is, with its reason", async () => {
+    const daily = { version: 1, rotateEvery: "10d" };
+    const saved = await up(inputsFor("a", daily));
+    fake.time = new Date("2026-11-22T12:00:00.000Z");
+    const both = await up(inputsFor("ab", daily), saved);
+    fake.time = new Date("2026-12-04T12:00:00.000Z");
+    const { notice } = diffOf(both, inputsFor("abc", daily));
+    const of = 'PasswordRotationFleet "caches", shard 07, 3 in all';
+    assert.deepEqual(notice?.split("\n"), [
+      `${of}: 2 due to be reset by rotateEvery (10d): "a", "b". The oldest rotation is 3 days late.`,
+      `${of}: 1 to be reset for the first time: "c".`,
+    ]);
+  });
+
+  it("warns of the databases whose saved state is of another account", async () => {
+    fake.account = "1:first";
+    const inputs = inputsFor("abc", { version: 1 });
+    const saved = await up(inputs);
+    fake.account = "1:second";
+    const one = inputsFor("", { version: 1, databases: ["a", "b", { databaseId: "c", version: 2 }] });
+    const { changes, warning } = diffOf(saved, one);
+    assert.equal(changes, true);
+    const of = 'PasswordRotationFleet "caches", shard 07, 3 in all';
+    const start = `${of}: 2 last reset or adopted with another baseUrl or username, and not reset now: "a", "b".`;
+    assert.ok(warning?.startsWith(start), warning);
+    const next = await up(one, saved);
+    const accounts = Object.fromEntries([...openShard(next)].map(([id, { account }]) => [id, account]));
+    assert.deepEqual(accounts, { a: "1:first", b: "1:first", c: "1:second" });
+    assert.ok(!JSON.stringify(next.rotations).includes("1:"), "the marks are among the secrets");
+    fake.account = "1:first";
+    assert.deepEqual(diffOf(saved, inputs), { changes: false });
+  });
+
+  it("counts the databases of all shards so far that are to be reset, each shard once", async () => {
+    const shards = [
+      { shard: "03", ids: "abc" },
+      { shard: "07", ids: "de" },
+    ];
+    const saved = await Promise.all(shards.map(({ shard, ids }) => up(inputsFor(ids, { shard, version: 1 }))));
+    const run = fake.start();
+    const noticeOf = (nth: number, more: Partial<PasswordRotationShardInputs> = {}) => {
+      const { shard, ids } = shards[nth] ?? assert.fail();
+      return diff(saved[nth] ?? assert.fail(), inputsFor(ids, { shard, version: 2, ...more }), run).notice ?? "";
+    };
+    assert.match(noticeOf(0), /: 3 to be reset because of [^:]*: "a", "b", "c"\.$/);
+    for (let time = 0; time < 2; time++) {
+      assert.match(noticeOf(1), /: 2 to be reset .*: "d", "e"\. So far, 5 databases of the fleet are to be reset\.$/);
+    }
+    assert.match(noticeOf(1, { fleet: `${fleet}2` }), /"d", "e"\.$/, "another fleet");
+  });
+
+  it("rotates, adds and removes single databases, and names them", async () => {
+    const saved = await up(inputsFor("ab", { version: 1 }));
+    const databases = [{ databaseId: "b", version: 7 }, { databaseId: "c" }];
+    const desired = inputsFor("", { version: 1, databases });
+    const { changes, notice } = diffOf(saved, desired);
+    const of = 'PasswordRotationFleet "caches", shard 07, 2 in all';
+    assert.equal(changes, true);
+    assert.deepEqual(notice?.split("\n"), [
+      `${of}: 1 to be reset because of a changed version or trigger: "b".`,
+      `${of}: 1 to be reset for the first time: "c".`,
+    ]);
+    const next = await up(desired, saved);
+    assert.deepEqual(fake.resets, ["a", "b", "b", "c"]);
+    assert.deepEqual([...openShard(next).keys()], ["b", "c"]);
+    assert.equal(diffOf(next, desired).changes, false);
+    assert.equal(diffOf(next, inputsFor("b", { version: 1 })).changes, true, "removing is an update");
+  });
+
+  it("saves a failure with the state before it, and retries only what failed", async () => {
+    const first = await up(inputsFor("abcd", { version: 1 }));
+    fake.answer = (id) => ({ a: rejected(), b: notSent(), c: unconfirmed() })[id] ?? { record: { port: 1 } };
+    const desired = inputsFor("abcd", { version: 2 });
+    const { outputs, notice } = await apply(first, desired, fake.start());
+    assert.equal(notice, undefined);
+    assert.deepEqual(Object.keys(problemsOf(outputs)), ["a", "b", "c"]);
+    assert.match(problemsOf(outputs)["a"] ?? "", /Unchanged/);
+    assert.deepEqual(summary(outputs), { a: "reset 1", b: "reset 1", c: "unknown 1", d: "reset 2" });
+    assert.equal(openShard(outputs).get("a")?.password, openShard(first).get("a")?.password);
+    assert.equal(diffOf(outputs, desired).changes, true);
+    fake.answer = succeed;
+    const sent = fake.resets.length;
+    const repaired = await up(desired, outputs);
+    assert.deepEqual([fake.resets.slice(sent), problemsOf(repaired)], [["a", "b", "c"], {}]);
+    assert.equal(diffOf(repaired, desired).changes, false);
+  });
+
+  it("removes, without a reset, the problem of a trigger that was taken back", async () => {
+    const first = await up(inputsFor("a", { version: 1 }));
+    fake.answer = rejected;
+    const failed = await up(inputsFor("a", { version: 2 }), first);
+    assert.equal(diffOf(failed, inputsFor("a", { version: 1 })).changes, true);
+    assert.deepEqual(await up(inputsFor("a", { version: 1 }), failed), first);
+    assert.equal(fake.resets.length, 2);
+  });
+
+  it("treats a database that was never reset as new", async () => {
+    fake.answer = rejected;
+    const failed = await up(inputsFor("a"));
+    assert.deepEqual(summary(failed), { a: "pending 0" });
+    assert.deepEqual(summary(await up(inputsFor("a", { initialRotation: false }), failed)), { a: "adopted 0" });
+    assert.equal(fake.resets.length, 1);
+  });
+
+  it("stops after maxFailures in all shards, and reports what was not tried", async () => {
+    fake.answer = rejected;
+    const run = fake.start();
+    const limits = { maxFailures: 3, concurrency: 1 };
+    const [one, two] = await Promise.all([
+      up(inputsFor("abcde", limits), undefined, run),
+      up(inputsFor("xyz", { ...limits, shard: "08" }), undefined, run),
+    ]);
+    assert.deepEqual(fake.resets, ["a", "b", "c"]);
+    assert.equal(notTriedOf(one) + notTriedOf(two), "dexyz");
+    for (const id of "de") assert.match(problemsOf(one)[id] ?? "", /^Not attempted.*maxFailures/);
+    for (const id of "xyz") assert.match(problemsOf(two)[id] ?? "", /^Not attempted.*maxFailures/);
+    fake.answer = succeed;
+    assert.deepEqual(problemsOf(await up(inputsFor("abcde", limits), one)), {});
+  });
+
+  it("completes, after maxFailures, the resets that have begun", async () => {
+    fake.answer = (id) => (id === "a" ? rejected() : { record: { port: 1 } });
+    const outputs = await up(inputsFor("abcd", { maxFailures: 1, concurrency: 2 }));
+    assert.deepEqual(summary(outputs), { a: "pending 0", b: "reset 1", c: "pending 0", d: "pending 0" });
+    assert.equal(notTriedOf(outputs), "cd");
+    assert.deepEqual(fake.resets, ["a", "b"]);
+  });
+
+  it("does not count its own refusals as failures of the platform", async () => {
+    fake.maxResets = 1;
+    const outputs = await up(inputsFor("abc", { maxFailures: 1 }));
+    assert.deepEqual(fake.resets, ["a"]);
+    for (const problem of Object.values(problemsOf(outputs))) assert.match(problem, /rekey:maxResetsPerRun/);
+    assert.equal(notTriedOf(outputs), "");
+  });
+
+  it("reports its progress at most every five seconds", async () => {
+    fake.answer = (id) => {
+      fake.time = new Date(fake.time.getTime() + 2_000);
+      return id === "b" ? rejected() : { record: { port: 1 } };
+    };
+    await up(inputsFor("abcdefg", { concurrency: 1 }));
+    const progress = (tried: number) => `PasswordRotationFleet "caches": ${tried} of 7 tried, 1 failed.`;
+    assert.deepEqual(fake.said, [progress(3), progress(6)]);
+  });
+
+  it("refuses a damaged state, and sends nothing", async () => {
+    const saved = await up(inputsFor("ab"));
+    const damages: readonly object[] = [
+      { rotations: undefined },
+      { rotations: [...saved.rotations, saved.rotations[0]] },
+      { rotations: [null] },
+      { secrets: "[secret]" },
+      { secrets: "{}" },
+      { secrets: undefined },
+    ];
+    for (const damage of damages) {
+      const damaged = { ...saved, ...damage };
+      assert.throws(() => diffOf(damaged, inputsFor("ab")), /state is damaged/);
+      await assert.rejects(up(inputsFor("ab"), damaged), /state is damaged/);
+    }
+    const lost = await up(inputsFor("ab", { version: 1 }), { ...saved, secrets: "[]" });
+    assert.match(problemsOf(lost)["a"] ?? "", /saved output appliedTrigger/);
+    assert.equal(fake.resets.length, 2);
+  });
+
+  it("checks its inputs, and who else rotates its databases", () => {
+    const run = fake.start();
+    const reasons = (inputs: object, unknown: string[] = []) =>
+      check({ ...inputsFor("a"), owner: "me", ...inputs }, new Set(unknown), run).map(({ reason }) => reason);
+    const bad: readonly (readonly [object, RegExp])[] = [
+      [{ databases: "a" }, /^databases must be a list of databases, not a string$/],
+      [{ databases: [7] }, /^databases must hold databases, but one is a number$/],
+      [{ databases: [{ databaseId: ".." }] }, /^databases .* of "..", databaseId must not be ".."/],
+      [{ databases: [{ databaseId: "a", version: true }] }, /of "a", version must be a string or a number/],
+      [{ databases: [{ databaseId: "a", verison: 1 }] }, /of "a", verison is not an input/],
+      [{ concurrency: 0 }, /^concurrency must be a whole number, at least 1$/],
+      [{ maxFailures: 1.5 }, /^maxFailures must be a whole number/],
+      [{ includeRecords: "yes" }, /^includeRecords must be true or false/],
+      [{ rotateEvery: "soon" }, /^rotateEvery cannot be used/],
+      [{ otherOwners: { a: ["them"] } }, /^database "a" is already rotated by them/],
+    ];
+    for (const [inputs, reason] of bad) assert.match(reasons(inputs).join(), reason);
+    assert.deepEqual(reasons({}), []);
+    assert.match(reasons({ owner: "other" }, ["databases"]).join(), /already rotated by me/);
+  });
+
+  it("resets exactly what single resources would, as every diff reports", async () => {
+    const result = fc.constantFrom("ok", "ok", "unconfirmed", "rejected");
+    const step = fc.record({
+      version: fc.option(fc.integer({ min: 1, max: 2 })),
+      ownVersion: fc.option(fc.integer({ min: 1, max: 2 })),
+      rotateEvery: fc.constantFrom(null, "1d", "P1M"),
+      days: fc.integer({ min: 0, max: 40 }),
+      results: fc.record({ a: result, b: result, c: result }),
+    });
+    const steps = fc.array(step, { minLength: 1, maxLength: 8 });
+    const property = fc.asyncProperty(fc.boolean(), steps, async (initialRotation, steps) => {
+      const [ours, theirs] = [new FakeRun(), new FakeRun()];
+      let saved: PasswordRotationShardOutputs | undefined;
+      const singles = new Map<string, PasswordRotationOutputs>();
+      for (const { version, ownVersion, rotateEvery, days, results } of steps) {
+        for (const one of [ours, theirs]) {
+          one.time = new Date(one.time.getTime() + days * 86_400_000);
+          one.answer = (id) => {
+            const result = results[id as keyof typeof results];
+            return result === "ok" ? { record: {} } : result === "rejected" ? rejected() : unconfirmed();
+          };
+        }
+        const databases = [{ databaseId: "a", version: ownVersion }, { databaseId: "b" }, { databaseId: "c" }];
+        const inputs = { ...inputsFor(""), databases, version, rotateEvery, initialRotation };
+        const before = { saved, sent: ours.resets.length };
+        const isPlanned = saved ? diff(saved, inputs, ours.start()).changes : true;
+        saved = await up(inputs, saved, ours.start());
+        if (!isPlanned) assert.deepEqual({ saved, sent: ours.resets.length }, before);
+        for (const { databaseId, ...own } of databases) {
+          const desired = { databaseId, ...combineTriggers({ version }, own), rotateEvery, initialRotation };
+          const result = await single.apply(singles.get(databaseId), desired, theirs.start()).catch(() => undefined);
+          if (result) singles.set(databaseId, result.outputs);
+        }
+        assert.deepEqual([...ours.resets].sort(), [...theirs.resets].sort());
+        for (const [id, one] of singles) {
+          const state = openShard(saved).get(id);
+          for (const key of ["outcome", "rotationCount", "unconfirmedResets"] as const) {
+            assert.equal(state?.[key], one[key]);
+          }
+        }
+      }
+    });
+    await fc.assert(property);
+  });
+});

@@ -1,0 +1,155 @@
+import assert from "node:assert/strict";
+import { SettingsError } from "../../../provider/platform/errors";
+import { type SettingName, Settings } from "../../../provider/settings/settings";
+
+type Written = Partial<Record<SettingName, string>>;
+
+const credentials = { UPSTASH_EMAIL: "ops@example.com", UPSTASH_API_KEY: "canary-key", QSTASH_TOKEN: "canary-token" };
+
+/** Settings of a stack with the given configuration, and the preset unless the configuration has another. */
+const upstash = (configuration: Written = {}, environment: NodeJS.ProcessEnv = credentials) =>
+  new Settings((name) => ({ platform: "upstash", ...configuration })[name], environment);
+
+const valuesOf = (settings: Settings, ...names: SettingName[]) => names.map((name) => settings.get(name));
+
+function assertMissing(settings: Settings, name: SettingName, ...says: string[]): void {
+  assert.equal(settings.get(name), undefined);
+  assert.throws(
+    () => settings.require(name),
+    (error: unknown) => {
+      assert.ok(error instanceof SettingsError);
+      assert.equal(error.code, "REKEY_SETTING_MISSING");
+      assert.ok(!error.message.includes("canary"), error.message);
+      for (const text of [`rekey:${name} is not set`, ...says]) assert.ok(error.message.includes(text), error.message);
+      return true;
+    },
+  );
+}
+
+describe("rekey:platform", () => {
+  it("sets the addresses and paths of upstash, from the configuration and from the environment", () => {
+    for (const settings of [upstash(), new Settings(() => undefined, { REKEY_PLATFORM: "upstash" })]) {
+      assert.deepEqual(valuesOf(settings, "baseUrl", "queueUrl", "resetPasswordPath", "flowControlResetAction"), [
+        "https://api.upstash.com",
+        "https://qstash.upstash.io",
+        "/v2/redis/reset-password/{id}",
+        "resetRate",
+      ]);
+    }
+  });
+
+  it("leaves each of them to be set separately", () => {
+    const configured = {
+      baseUrl: "https://a.test",
+      queueUrl: "https://q.test",
+      flowControlResetAction: "reset",
+    } as const;
+    const names = Object.keys(configured) as (keyof typeof configured)[];
+    for (const name of names) {
+      const settings = upstash({ [name]: configured[name] });
+      assert.equal(settings.get(name), configured[name]);
+      for (const one of names) assert.equal(settings.find(one)?.source, one === name ? "configuration" : "preset", one);
+    }
+  });
+
+  it("reads the usual variables after Rekey's own, and the preset last", () => {
+    const names = ["username", "password", "queueToken", "queueUrl"] as const;
+    const usual = { ...credentials, QSTASH_URL: "https://qstash-us-east-1.upstash.io" };
+    assert.deepEqual(valuesOf(upstash({}, usual), ...names), [
+      "ops@example.com",
+      "canary-key",
+      "canary-token",
+      "https://qstash-us-east-1.upstash.io",
+    ]);
+    const own = { REKEY_USERNAME: "u", REKEY_PASSWORD: "p", REKEY_QUEUE_TOKEN: "t", REKEY_QUEUE_URL: "https://q.test" };
+    assert.deepEqual(valuesOf(upstash({}, { ...usual, ...own }), ...names), ["u", "p", "t", "https://q.test"]);
+    const configured = { username: "v", password: "w", queueToken: "x", queueUrl: "https://r.test" };
+    assert.deepEqual(valuesOf(upstash(configured, { ...usual, ...own }), ...names), Object.values(configured));
+  });
+
+  it("takes an empty variable as unset", () => {
+    const settings = upstash({}, { UPSTASH_API_KEY: "", QSTASH_URL: "" });
+    assert.deepEqual(valuesOf(settings, "password", "queueUrl"), [undefined, "https://qstash.upstash.io"]);
+  });
+
+  it("is needed to read those variables, and to redact them", () => {
+    const settings = new Settings(() => undefined, { ...credentials, QSTASH_URL: "https://qstash.upstash.io" });
+    assert.deepEqual(
+      valuesOf(settings, "username", "password", "queueToken", "queueUrl"),
+      Array.from({ length: 4 }, () => undefined),
+    );
+    assert.deepEqual(settings.secrets, []);
+  });
+
+  const otherAddresses = [
+    "https://platform.test",
+    "http://127.0.0.1:8080",
+    "http://api.upstash.com",
+    "http://qstash.upstash.io",
+    "https://api.upstash.com.evil.test",
+    "https://qstash.upstash.io.evil.test",
+    "https://api.upstash.com:8443",
+    "https://qstash.upstash.io:8443",
+    "https://api.upstash.com@evil.test",
+    "https://evil.test/https://api.upstash.com",
+    "not a URL",
+    "",
+  ];
+  for (const address of otherAddresses) {
+    it(`keeps the usual credentials from ${JSON.stringify(address)}`, () => {
+      const given = [
+        upstash({ baseUrl: address, queueUrl: address }),
+        ...(address ? [upstash({}, { ...credentials, REKEY_BASE_URL: address, REKEY_QUEUE_URL: address })] : []),
+      ];
+      for (const settings of given) {
+        for (const [name, variable] of [
+          ["username", "UPSTASH_EMAIL"],
+          ["password", "UPSTASH_API_KEY"],
+        ] as const) {
+          const why = `${variable} is used only if rekey:baseUrl is https://api.upstash.com`;
+          assertMissing(settings, name, why, `REKEY_${name.toUpperCase()}`);
+        }
+        const why = "QSTASH_TOKEN is used only if rekey:queueUrl is https://qstash.upstash.io or comes from QSTASH_URL";
+        assertMissing(settings, "queueToken", why, "REKEY_QUEUE_TOKEN");
+      }
+    });
+  }
+
+  it("uses QSTASH_TOKEN for any address in QSTASH_URL, and not if another one overrides that", () => {
+    const usual = { ...credentials, QSTASH_URL: "https://qstash.test" };
+    assert.equal(upstash({}, usual).get("queueToken"), "canary-token");
+    assertMissing(upstash({ queueUrl: "https://q.test" }, usual), "queueToken", "QSTASH_TOKEN");
+    assertMissing(upstash({}, { ...usual, REKEY_QUEUE_URL: "https://qstash.test" }), "queueToken", "QSTASH_TOKEN");
+  });
+
+  it("recognizes the preset's addresses in another spelling", () => {
+    const settings = upstash({ baseUrl: "https://API.upstash.com:443/", queueUrl: "HTTPS://qstash.upstash.io/x" });
+    assert.deepEqual(valuesOf(settings, "password", "queueToken"), ["canary-key", "canary-token"]);
+  });
+
+  it("names the usual variable if it is missing or cannot be used", () => {
+    assertMissing(upstash({}, {}), "password", "set UPSTASH_API_KEY in the environment");
+    const settings = upstash({}, { QSTASH_URL: "ftp://queue.test" });
+    assert.throws(() => settings.get("queueUrl"), /REKEY_SETTING_INVALID/);
+    assert.throws(() => settings.get("queueUrl"), /set QSTASH_URL in the environment/);
+  });
+
+  for (const platform of ["upstahs", "Upstash", "", "constructor"]) {
+    it(`must not be ${JSON.stringify(platform)}: the error names the known platforms, whichever setting is read`, () => {
+      const settings = upstash({ platform });
+      for (const name of ["platform", "baseUrl", "password", "resetPasswordPath"] as const) {
+        assert.throws(
+          () => settings.get(name),
+          ({ code, message }: SettingsError) =>
+            code === "REKEY_SETTING_INVALID" && /^rekey:platform .*\bupstash\b/.test(message),
+        );
+      }
+    });
+  }
+
+  it("redacts the usual secrets even if they are not used", () => {
+    const own = { password: "own", queueToken: "own-token" };
+    assert.deepEqual([...upstash(own).secrets].sort(), ["canary-key", "canary-token", "own", "own-token"]);
+    assert.deepEqual([...upstash({ baseUrl: "https://a.test" }).secrets].sort(), ["canary-key", "canary-token"]);
+  });
+});

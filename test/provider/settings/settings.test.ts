@@ -1,0 +1,191 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { SettingsError } from "../../../provider/platform/errors";
+import { environmentName, nameOf, type SettingName, settingNames, Settings } from "../../../provider/settings/settings";
+import { caFile } from "../../faults/certificates";
+
+/** Settings whose errors may show their value; any other may hold a credential. */
+const numbers: readonly string[] = ["deadlineSeconds", "maxConcurrency", "requestsPerSecond", "maxResetsPerRun"];
+const settings = (given: Partial<Record<SettingName, string>>) => new Settings((name) => given[name]);
+const directory = mkdtempSync(join(tmpdir(), "rekey-settings-"));
+const noCertificate = join(directory, "key.pem");
+writeFileSync(noCertificate, "-----BEGIN PRIVATE KEY-----\n");
+
+/** What may be written for each setting, and the value that is read. */
+const valid: Readonly<Record<SettingName, Readonly<Record<string, unknown>>>> = {
+  platform: { upstash: "upstash" },
+  baseUrl: {
+    "https://platform.test": "https://platform.test",
+    "https://platform.test/": "https://platform.test",
+    "https://platform.test:8443/a/b//": "https://platform.test:8443/a/b",
+    " HTTPS://Platform.test/x \n": "https://platform.test/x",
+    "https://platform.test?": "https://platform.test",
+    "http://localhost:8080": "http://localhost:8080",
+    "http://127.0.0.1": "http://127.0.0.1",
+    "http://127.1.2.3:1": "http://127.1.2.3:1",
+    "http://[::1]:8080/": "http://[::1]:8080",
+  },
+  queueUrl: { "https://queue.test/": "https://queue.test" },
+  username: { "ops@example.com": "ops@example.com", "ö p": "ö p" },
+  password: { "p:ä ß": "p:ä ß" },
+  queueToken: { "ey.J-_~+/=": "ey.J-_~+/=" },
+  resetPasswordPath: { "/v2/redis/reset-password/{id}": "/v2/redis/reset-password/{id}", "/{id}/x": "/{id}/x" },
+  flowControlResetAction: { reset: "reset", resetRate: "resetRate" },
+  databaseHost: {
+    "{endpoint}": "{endpoint}",
+    "{endpoint}.example.com": "{endpoint}.example.com",
+    "db-{id}.internal": "db-{id}.internal",
+    "10.0.0.1": "10.0.0.1",
+    "::1": "::1",
+    "[2001:db8::1]": "[2001:db8::1]",
+  },
+  deadlineSeconds: { "60": 60, "0.5": 0.5, "86400": 86_400 },
+  maxConcurrency: { "1": 1, "100": 100 },
+  requestsPerSecond: { "10": 10, "0.1": 0.1 },
+  maxResetsPerRun: { "0": 0, "3": 3 },
+  proxy: { "http://user:word@proxy.test:3128": "http://user:word@proxy.test:3128", "https://p.test": "https://p.test" },
+  caFile: { [caFile]: readFileSync(caFile, "utf8") },
+};
+
+const environment: Readonly<Record<SettingName, string>> = {
+  platform: "REKEY_PLATFORM",
+  baseUrl: "REKEY_BASE_URL",
+  queueUrl: "REKEY_QUEUE_URL",
+  username: "REKEY_USERNAME",
+  password: "REKEY_PASSWORD",
+  queueToken: "REKEY_QUEUE_TOKEN",
+  resetPasswordPath: "REKEY_RESET_PASSWORD_PATH",
+  flowControlResetAction: "REKEY_FLOW_CONTROL_RESET_ACTION",
+  databaseHost: "REKEY_DATABASE_HOST",
+  deadlineSeconds: "REKEY_DEADLINE_SECONDS",
+  maxConcurrency: "REKEY_MAX_CONCURRENCY",
+  requestsPerSecond: "REKEY_REQUESTS_PER_SECOND",
+  maxResetsPerRun: "REKEY_MAX_RESETS_PER_RUN",
+  proxy: "REKEY_PROXY",
+  caFile: "REKEY_CA_FILE",
+};
+
+/** What may not be written, after what the error must say. */
+const invalid: readonly (readonly [name: SettingName, reason: RegExp, ...written: string[]])[] = [
+  ["baseUrl", /is not a URL/, "", "platform.test", "http://user:canary", "https//user:canary"],
+  ["baseUrl", /begin with https:/, "ftp://platform.test", "user:canary"],
+  ["baseUrl", /plain text/, "http://platform.test/canary", "http://10.0.0.1", "http://127.0.0.1.evil.test"],
+  ["baseUrl", /contain credentials/, "https://user:canary@platform.test"],
+  ["baseUrl", /query or a fragment/, "https://platform.test/?a=canary", "https://platform.test/#canary"],
+  ["queueUrl", /plain text/, "http://queue.test"],
+  ["databaseHost", /host name or an IP/, "", "a b", "a:1", "user:canary@h", "{name}.x", "a\nb", "a..b", "fe80::1%eth0"],
+  ["username", /empty/, ""],
+  ["username", /colon/, "ops:canary"],
+  ["username", /line breaks/, "a\nb"],
+  ["password", /empty/, ""],
+  ["password", /line breaks/, "canary\r\nX-Evil: 1"],
+  ["queueToken", /empty/, ""],
+  ["queueToken", /line breaks/, "canary\n"],
+  ["queueToken", /visible ASCII/, "canary €"],
+  ["resetPasswordPath", /begin with \//, "v2/{id}", "https://user:canary/{id}"],
+  ["resetPasswordPath", /\{id\} once/, "/{id}/{id}?key=canary", "/v2/", "/{id}/{id}"],
+  ["flowControlResetAction", /one word/, "", "reset-with:canary", "../x", "a/b"],
+  ["deadlineSeconds", /above 0/, "0", "-1"],
+  ["deadlineSeconds", /number of seconds/, "soon", "60s"],
+  ["deadlineSeconds", /at most 86400/, "86401"],
+  ["maxConcurrency", /at least 1/, "0"],
+  ["maxConcurrency", /whole number/, "1.5"],
+  ["maxConcurrency", /be a number/, ""],
+  ["requestsPerSecond", /above 0/, "0"],
+  ["requestsPerSecond", /be a number/, "Infinity"],
+  ["maxResetsPerRun", /negative/, "-1"],
+  ["maxResetsPerRun", /whole number/, "2.5"],
+  ["maxResetsPerRun", /be a number/, "", " "],
+  ["proxy", /http or https URL/, "proxy:3128", "u:canary", "http://u:canary", "socks5://user:canary@proxy.test"],
+  ["caFile", /empty/, ""],
+  ["caFile", /ENOENT/, "-----BEGIN PRIVATE KEY-----\ncanary", join(directory, "none.pem")],
+  ["caFile", /ERR_INVALID_ARG_VALUE/, "canary\0"],
+  ["caFile", /EISDIR/, directory],
+  ["caFile", /no PEM certificate/, noCertificate],
+];
+
+describe("settings", () => {
+  after(() => rmSync(directory, { recursive: true }));
+
+  for (const name of settingNames) {
+    for (const [written, value] of Object.entries(valid[name])) {
+      it(`${name} may be ${JSON.stringify(written)}`, () => {
+        assert.equal(settings({ [name]: written }).get(name), value);
+        assert.equal(settings({ [name]: written }).require(name), value);
+      });
+    }
+  }
+
+  for (const [name, reason, ...values] of invalid) {
+    for (const written of values) {
+      it(`${name} may not be ${JSON.stringify(written)}`, () => {
+        for (const read of ["get", "require"] as const) {
+          assert.throws(
+            () => settings({ [name]: written })[read](name),
+            (error) => {
+              assert.ok(error instanceof SettingsError);
+              assert.match(error.message, reason);
+              assert.ok(error.message.startsWith(`rekey:${name} `) && error.message.includes(environment[name]));
+              assert.ok(!error.message.includes("canary"), error.message);
+              assert.equal(error.message.includes(` (it is ${JSON.stringify(written)})`), numbers.includes(name));
+              return true;
+            },
+          );
+        }
+      });
+    }
+  }
+
+  it("have a name in the configuration and in the environment", () => {
+    assert.deepEqual([...settingNames].sort(), Object.keys(environment).sort());
+    for (const name of settingNames) {
+      assert.equal(nameOf(name), `rekey:${name}`);
+      assert.equal(environmentName(name), environment[name]);
+    }
+  });
+
+  it("that are missing fail only the calls that require them, and the error names both ways to set them", () => {
+    const none = settings({});
+    for (const name of settingNames) {
+      assert.equal(none.get(name), undefined);
+      const secret = name === "password" || name === "queueToken" ? "--secret " : "";
+      assert.throws(() => none.require(name), {
+        message: new RegExp(`^rekey:${name} is not set.*Nothing.*set ${secret}rekey:${name} .*${environment[name]}`),
+      });
+    }
+  });
+
+  it("are read from the configuration, else from the environment, if the variable is not empty", () => {
+    const configuration: Readonly<Record<string, string>> = { baseUrl: "a", username: "" };
+    const variables = { REKEY_BASE_URL: "b", REKEY_QUEUE_URL: "c", REKEY_PROXY: "", REKEY_USERNAME: "d" };
+    const found = new Settings((name) => configuration[name], variables);
+    const names = ["baseUrl", "queueUrl", "proxy", "username", "caFile"] as const;
+    const values = names.map((name) => found.find(name)?.value);
+    assert.deepEqual(values, ["a", "c", undefined, "", undefined]);
+  });
+
+  it("list what must never be shown, valid or not", () => {
+    const { secrets } = settings({ username: "ops", password: "bad\nword", queueToken: "tök" });
+    assert.deepEqual([...secrets].sort(), ["bad\nword", "tök"]);
+    assert.deepEqual(settings({ username: "ops" }).secrets, []);
+    assert.deepEqual(settings({ proxy: "http://u:p%40ss@proxy.test" }).secrets, ["p%40ss"]);
+    assert.deepEqual(settings({ proxy: "http://token@proxy.test" }).secrets, []);
+    assert.deepEqual(settings({ proxy: "u:word" }).secrets, []);
+  });
+
+  for (const [address, proxy, refused] of [
+    ["http://127.0.0.1:8080", "http://proxy.test:3128", true],
+    ["http://[::1]:8080", "https://10.0.0.1:3128", true],
+    ["http://127.0.0.1:8080", "http://127.0.0.2:3128", false],
+    ["http://localhost:8080", "http://[::1]:3128", false],
+    ["https://api.example.com", "http://proxy.test:3128", false],
+  ] as const) {
+    it(`${refused ? "refuses" : "allows"} ${address} through ${proxy}`, () => {
+      const one = settings({ proxy });
+      if (!refused) return assert.equal(one.proxyFor(address), proxy);
+      assert.throws(() => one.proxyFor(address), /rekey:proxy is not on this machine.*in plain text.*Nothing was sent/);
+    });
+  }
+});

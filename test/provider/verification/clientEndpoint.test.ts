@@ -1,0 +1,187 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import {
+  checkGivenEndpoint,
+  connectionUrl,
+  type Endpoint,
+  endpointOf,
+  type GivenEndpoint,
+  missingWithoutRecord,
+} from "../../../provider/verification/clientEndpoint";
+import { InputError } from "../../../provider/platform/errors";
+import { type FoundSetting } from "../../../provider/settings/sources";
+
+const record = { endpoint: "cache.example.com", port: 6379, tls: true };
+const local = { endpoint: "127.0.0.1", port: 6379, tls: false };
+const slug = { endpoint: "merry-cat-1", port: 6379, tls: true };
+const set = (value: string): FoundSetting => ({ value, source: "configuration" });
+const preset: FoundSetting = { value: "{endpoint}.upstash.io", source: "preset" };
+
+interface Case {
+  readonly record?: { endpoint?: string; port?: number; tls?: boolean } | null;
+  readonly given?: GivenEndpoint;
+  readonly setting?: FoundSetting;
+}
+const resolve = ({ record: known = record, given = {}, setting }: Case) =>
+  endpointOf({ databaseId: "db-1", ...(known && { record: known }) }, given, setting);
+const ofRecord: Endpoint = { host: "cache.example.com", port: 6379, tls: true };
+
+describe("api: the endpoint of a database", () => {
+  const endpoints: Readonly<Record<string, Case & { expected: Partial<Endpoint> }>> = {
+    "is that of the record": { expected: {} },
+    "has the given host and port": { given: { host: "h", port: 1 }, expected: { host: "h", port: 1 } },
+    "uses TLS even if the record does not": { record: { ...record, tls: false }, expected: { tls: true } },
+    "has no TLS on a loopback host if the record has none": {
+      record: local,
+      expected: { host: "127.0.0.1", tls: false },
+    },
+    "has TLS on a loopback host if that is asked for": {
+      record: local,
+      given: { tls: true },
+      expected: { host: "127.0.0.1" },
+    },
+    "is not encrypted on a loopback host by default": {
+      given: { host: "[::1]" },
+      record: { port: 1 },
+      expected: { host: "::1", port: 1, tls: false },
+    },
+    "has the host of rekey:databaseHost": {
+      setting: set("{id}.{endpoint}"),
+      expected: { host: "db-1.cache.example.com" },
+    },
+    "prefers the given host": { given: { host: "x-{id}" }, setting: set("y"), expected: { host: "x-db-1" } },
+    "is completed by the preset": { record: slug, setting: preset, expected: { host: "merry-cat-1.upstash.io" } },
+    "is not completed if it is a full name": { setting: preset, expected: {} },
+    "needs no record if host and port are given": {
+      record: {},
+      given: { host: "h", port: 2 },
+      expected: { host: "h", port: 2 },
+    },
+  };
+  for (const [title, { expected, ...one }] of Object.entries(endpoints)) {
+    it(title, () => assert.deepEqual(resolve(one), { ...ofRecord, ...expected }));
+  }
+
+  const refused: readonly (Case & { reason: RegExp })[] = [
+    { record: null, reason: /^host is unknown for database "db-1": its record is not saved .*includeRecords/ },
+    { record: { port: 1 }, reason: /^host is unknown for database "db-1": the platform's record has none/ },
+    { record: { endpoint: "", port: 1 }, reason: /^host is unknown/ },
+    { record: { endpoint: "h" }, reason: /^port is unknown for database "db-1": the platform's record has none/ },
+    { record: { ...record, port: 0 }, reason: /^port must be a whole number from 1 to 65535/ },
+    { record: { ...record, endpoint: "evil/@x" }, reason: /^host must be a host name/ },
+    { given: { tls: false }, reason: /^tls must not be false for cache\.example\.com: .*plain text/ },
+  ];
+  for (const { reason, ...one } of refused) {
+    it(`refuses ${JSON.stringify(one)}`, () => {
+      assert.throws(
+        () => resolve(one),
+        (error: unknown) => error instanceof InputError && reason.test(error.message),
+      );
+    });
+  }
+
+  it("refuses what a program gives as soon as it is known", () => {
+    const hosts = [
+      "",
+      " ",
+      "a b",
+      "a/b",
+      "a@b",
+      "a:1",
+      "a\nb",
+      "a\0",
+      "rediss://a",
+      "{name}",
+      "[a]",
+      "a?b",
+      "a%41",
+      "ä",
+    ];
+    for (const host of hosts) assert.throws(() => checkGivenEndpoint({ host }), /host must be a host name/, host);
+    for (const port of [0, -1, 65_536, 1.5, NaN, "1" as unknown as number]) {
+      assert.throws(() => checkGivenEndpoint({ port }), /port must be a whole number/);
+    }
+    assert.throws(() => checkGivenEndpoint({ tls: "no" as unknown as boolean }), /tls must be true or false/);
+    assert.throws(() => checkGivenEndpoint({ host: "db.example.com", tls: false }), /plain text/);
+    for (const host of ["localhost", "127.0.0.1", "::1"]) checkGivenEndpoint({ host, tls: false });
+    checkGivenEndpoint({});
+  });
+
+  const open: readonly (readonly [
+    template: string | undefined,
+    setting: FoundSetting | undefined,
+    refused: boolean,
+  ])[] = [
+    ["{endpoint}", set("db.example.com"), false],
+    ["{id}", undefined, false],
+    ["127.0.0.{id}", undefined, false],
+    ["{endpoint}.example.com", undefined, true],
+    ["db-{id}", set("localhost"), true],
+    [undefined, undefined, false],
+    [undefined, set("localhost"), false],
+    [undefined, set("{id}.example.com"), true],
+    // A full name is not completed: it may be this machine.
+    [undefined, preset, false],
+  ];
+  for (const [host, setting, refused] of open) {
+    it(`${refused ? "refuses" : "accepts"} plain text to ${host} with the setting ${setting?.value}`, () => {
+      const check = () => checkGivenEndpoint({ host, tls: false }, () => setting);
+      if (refused) assert.throws(check, /^InputError: tls must not be false for .*plain text/);
+      else check();
+    });
+  }
+
+  it("does not know what follows from a setting while the host is not known", () => {
+    checkGivenEndpoint({ tls: false });
+  });
+
+  it("does not read the setting unless it matters", () => {
+    const fail = () => assert.fail();
+    checkGivenEndpoint({ host: "localhost", tls: false }, fail);
+    checkGivenEndpoint({ tls: true }, fail);
+    checkGivenEndpoint({}, fail);
+  });
+
+  it("needs a host without {endpoint} and a port if there is no record", () => {
+    assert.equal(missingWithoutRecord({}, undefined), "host");
+    assert.equal(missingWithoutRecord({ host: "a.{endpoint}", port: 1 }, set("b")), "host");
+    assert.equal(missingWithoutRecord({ port: 1 }, preset), "host");
+    assert.equal(missingWithoutRecord({}, set("{id}.example.com")), "port");
+    assert.equal(missingWithoutRecord({ host: "a", port: 1 }, undefined), undefined);
+  });
+
+  it("is never without TLS on another machine", () => {
+    const remote = ["10.0.0.1", "127.evil.test", "127.0.0.1.evil.test", "localhost.evil.test", "db"];
+    const bit = fc.option(fc.boolean(), { nil: undefined });
+    const text = fc.constantFrom("localhost", "127.0.0.1", "::1", "LOCALHOST", ...remote);
+    fc.assert(
+      fc.property(text, bit, bit, (host, given, recorded) => {
+        const tls = recorded === undefined ? {} : { tls: recorded };
+        try {
+          const made = resolve({ record: { endpoint: host, port: 1, ...tls }, given: { tls: given } });
+          assert.ok(made.tls || ["localhost", "127.0.0.1", "::1"].includes(made.host.toLowerCase()));
+        } catch (error) {
+          assert.ok(error instanceof InputError);
+        }
+      }),
+    );
+  });
+
+  it("gives a URL from which a client reads the same credentials", () => {
+    const endpoint = { host: "db.example.com", port: 6380, tls: true };
+    assert.equal(connectionUrl(endpoint, undefined, "p"), "rediss://:p@db.example.com:6380");
+    assert.equal(connectionUrl({ ...endpoint, tls: false }, "u", "p"), "redis://u:p@db.example.com:6380");
+    assert.equal(connectionUrl({ ...endpoint, host: "::1" }, undefined, "p"), "rediss://:p@[::1]:6380");
+    const words = fc.string({ unit: "binary", minLength: 1 });
+    fc.assert(
+      fc.property(words, words, (username, password) => {
+        const url = new URL(connectionUrl(endpoint, username, password));
+        assert.deepEqual([url.username, url.password].map(decodeURIComponent), [username, password]);
+        assert.deepEqual(
+          [url.hostname, url.port, url.pathname, url.search, url.hash],
+          [endpoint.host, "6380", "", "", ""],
+        );
+      }),
+    );
+  });
+});

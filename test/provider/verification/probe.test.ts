@@ -1,0 +1,305 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createServer, type Socket } from "node:net";
+import { freePort, startRedisServer } from "../../../local/platform/redisServer";
+import {
+  type Credential,
+  DatabaseProbe,
+  type ProbeOptions,
+  type ProbeRequest,
+  type ProbeResult,
+} from "../../../provider/verification/probe";
+import { NotSentError } from "../../../provider/platform/errors";
+import { caFile, certificate } from "../../faults/certificates";
+import { FakeRedis, type RedisReply } from "../../support/fakeRedis";
+import { leaksOf } from "../../support/canaries";
+import { startServer } from "../../support/httpServer";
+import { session, withRedis } from "../../support/redis";
+import { SocketServer } from "../../support/socketServer";
+import { until } from "../../support/results";
+import { withRealSockets } from "../platform/realSockets";
+
+/** Replies to the first bytes with a text, then with a filling without end, and counts what the client's side took. */
+class RawServer extends SocketServer {
+  taken = 0;
+
+  static start(text = "", filling?: string): Promise<RawServer> {
+    const raw = new RawServer(createServer((socket) => raw.#serve(socket, text, filling)));
+    return raw.listen();
+  }
+
+  #serve(socket: Socket, text: string, filling: string | undefined): void {
+    const pour = (): void => {
+      const chunk = Buffer.alloc(64 * 1024, filling);
+      do this.taken += chunk.length;
+      while (socket.write(chunk));
+    };
+    socket.once("data", () => {
+      socket.write(text);
+      if (filling !== undefined) pour();
+    });
+    if (filling !== undefined) socket.on("drain", pour);
+  }
+}
+
+const password = "canary-password-3f1a";
+const extraCertificates = readFileSync(caFile, "utf8");
+const local = (port: number, tls = false) => ({ host: "127.0.0.1", port, tls });
+
+function probe(
+  endpoint: { host: string; port: number; tls: boolean },
+  credential: Credential = { password },
+  { timeoutMs = 5_000, ...options }: Partial<ProbeOptions & Pick<ProbeRequest, "timeoutMs">> = {},
+): Promise<ProbeResult> {
+  const tool = new DatabaseProbe({ secrets: [], ...options });
+  return tool.probe({ databaseId: "db", endpoint, credential, otherSecrets: [], timeoutMs });
+}
+
+const why = (result: ProbeResult): string => {
+  assert.equal(result.is, "unknown", JSON.stringify(result));
+  return result.is === "unknown" ? result.why : "";
+};
+
+/** What is unknown, and what to do. */
+const describedBy = (result: ProbeResult): { result: string; says: string } => {
+  return { result: why(result), says: (result.is === "unknown" && result.advice) || "" };
+};
+
+describe("api: the probe of a database", () => {
+  const { closes, startProxy } = withRealSockets();
+  const fake = async (reply: RedisReply, tls?: Parameters<typeof certificate>[0]) =>
+    closes(await FakeRedis.start(reply, tls && certificate(tls)));
+  const pong: RedisReply = ([name]) => (name === "PING" ? "+PONG" : "+OK");
+
+  it("sends AUTH and PING on its own connection, and nothing else", async () => {
+    const server = await fake(pong);
+    for (const username of [undefined, "ops"]) {
+      const credential = { ...(username && { username }), password };
+      assert.deepEqual(await probe(local(server.port), credential), { is: "accepted" });
+    }
+    const ping = ["PING"];
+    assert.deepEqual(server.commands, [["AUTH", password], ping, ["AUTH", "ops", password], ping]);
+    assert.equal(server.connections, 2);
+  });
+
+  it("sends any password unchanged", async () => {
+    const server = await fake(pong);
+    for (const odd of [" a b ", `'"\\`, "pässwörd-✓-🔑", "a\r\nPING\r\n", "%41+&", "\0"]) {
+      assert.deepEqual(await probe(local(server.port), { password: odd }), { is: "accepted" });
+      assert.deepEqual(server.commands.splice(0), [["AUTH", odd], ["PING"]]);
+    }
+  });
+
+  it("knows a refused password by the words of old and new servers", async () => {
+    for (const words of ["WRONGPASS invalid username-password pair or user is disabled.", "ERR invalid password"]) {
+      const server = await fake(() => `-${words}`);
+      assert.deepEqual(await probe(local(server.port)), { is: "refused", words });
+      assert.deepEqual(server.commands, [["AUTH", password]]);
+    }
+  });
+
+  const unknownCommand = `-ERR unknown command 'AUTH', with args beginning with: '${password}'`;
+  const noPassword = "-ERR AUTH <password> called without any password configured";
+  const toPing =
+    (line: string): RedisReply =>
+    ([name]) =>
+      name === "PING" ? line : "+OK";
+  const replies: Readonly<Record<string, { reply: RedisReply; greeting?: string; says: RegExp }>> = {
+    "does not know AUTH": { reply: () => unknownCommand, says: /not know .* AUTH/ },
+    "has no password": { reply: () => noPassword, says: /responded to AUTH.*without any/ },
+    "is suspended": {
+      reply: () => "-ERR database is suspended",
+      says: /AUTH with an error: ERR database is suspended/,
+    },
+    "responds with an error without words": { reply: () => "-", says: /responded to AUTH with an empty error/ },
+    "responds to PING with an error without words": {
+      reply: toPing("-"),
+      says: /responded to PING with an empty error/,
+    },
+    "is not a Redis": { reply: () => "HTTP/1.1 400 Bad Request", says: /reply to AUTH is not that of a Redis/ },
+    "responds to AUTH with something else": { reply: () => "+HELLO", says: /reply to AUTH is not that of a Redis/ },
+    "responds to AUTH as to PING": { reply: () => "+PONG", says: /reply to AUTH is not that of a Redis/ },
+    "responds to AUTH with two lines": { reply: () => "+OK\r\n+PONG", says: /reply to AUTH is not that of a Redis/ },
+    "responds to PING with something else": { reply: toPing("+HELLO"), says: /reply to PING is not that of a Redis/ },
+    "responds to PING as to AUTH": { reply: () => "+OK", says: /reply to PING is not that of a Redis/ },
+    "responds with a list": { reply: () => "*2", says: /reply to AUTH is not that of a Redis/ },
+    "responds with a number": { reply: () => ":1", says: /reply to AUTH is not that of a Redis/ },
+    "announces half a gigabyte": { reply: () => "$536870000", says: /reply to AUTH is not that of a Redis/ },
+    "refuses PING for another reason than a missing permission": {
+      reply: toPing("-LOADING Redis is loading"),
+      says: /responded to PING.*LOADING/,
+    },
+    "closes the connection": { reply: () => "close", says: /closed the connection|ECONNRESET/ },
+    "never responds": { reply: () => undefined, says: /did not respond in time|timed out/ },
+    "repeats the password": {
+      reply: () => `-ERR you sent ${password}`,
+      says: /AUTH with an error: \[message not shown/,
+    },
+    "speaks first, as other protocols do": {
+      reply: () => undefined,
+      greeting: "220 mail ESMTP",
+      says: /not that of a Redis/,
+    },
+  };
+  for (const [what, { reply, greeting, says }] of Object.entries(replies)) {
+    it(`reports a server that ${what}`, async () => {
+      const server = await fake(reply);
+      server.greeting = greeting;
+      const result = await probe(
+        local(server.port),
+        { password },
+        { timeoutMs: what === "never responds" ? 300 : 5_000 },
+      );
+      assert.match(why(result), says);
+      assert.deepEqual(leaksOf(JSON.stringify(result), { password }), []);
+    });
+  }
+
+  for (const [what, first, filling, says] of [
+    ["line", "+", "a", /reply to AUTH is longer than 64 KiB/],
+    ["error", "-", "a", /reply to AUTH is longer than 64 KiB/],
+    ["value of a huge length", "$536870000\r\n", "a", /reply to AUTH is not that of a Redis/],
+    ["list", "*", "2\r\n", /reply to AUTH is not that of a Redis/],
+  ] as const) {
+    it(`reads no endless ${what}`, async () => {
+      const server = closes(await RawServer.start(first, filling));
+      assert.match(why(await probe(local(server.port))), says);
+      await until(() => server.open === 0);
+      // The buffers of two sockets take some megabytes.
+      assert.ok(server.taken < 32 * 1024 * 1024, `${server.taken} bytes`);
+    });
+  }
+
+  it("takes a user that may not PING for authenticated", async () => {
+    const server = await fake(toPing("-NOPERM User ops has no permissions to run the 'ping' command"));
+    assert.deepEqual(await probe(local(server.port)), { is: "accepted" });
+  });
+
+  it("reports a refused connection and an unknown host", async () => {
+    assert.match(why(await probe(local(await freePort()))), /refused \(ECONNREFUSED\)/);
+    assert.match(why(await probe({ host: "db.invalid", port: 6379, tls: true })), /host was not found/);
+  });
+
+  describe("with TLS", () => {
+    it("trusts the authority in rekey:caFile, and no other", async () => {
+      const server = await fake(pong, "good");
+      const endpoint = local(server.port, true);
+      assert.deepEqual(await probe(endpoint, undefined, { extraCertificates }), { is: "accepted" });
+      const { result, says } = describedBy(await probe(endpoint));
+      assert.match(result, /certificate is self-signed or of an authority that is not trusted \(UNABLE_TO/);
+      assert.match(says, /^Set rekey:caFile to the certificate of that authority\.$/);
+    });
+
+    it("reports a certificate that has expired, or is for another host", async () => {
+      const expired = await fake(pong, "expired");
+      const tooLate = describedBy(await probe(local(expired.port, true), undefined, { extraCertificates }));
+      assert.match(tooLate.result, /certificate has expired \(CERT_HAS_EXPIRED\)/);
+      assert.match(tooLate.says, /^Renew the certificate/);
+      const other = await fake(pong, "otherHost");
+      const elsewhere = describedBy(await probe(local(other.port, true), undefined, { extraCertificates }));
+      assert.match(elsewhere.result, /certificate is for another host \(ERR_TLS_CERT_ALTNAME_INVALID\)/);
+      assert.match(elsewhere.says, /^Set host to the host that the certificate is for\.$/);
+      assert.deepEqual([...expired.commands, ...other.commands], []);
+    });
+
+    it("never sends a password to another machine in plain text, even if the endpoint has no TLS", async () => {
+      const server = await fake(pong);
+      const proxy = await startProxy();
+      const through = { proxy: `http://127.0.0.1:${proxy.port}` };
+      // The proxy connects this name to the plain server.
+      const result = await probe({ host: "platform.test", port: server.port, tls: false }, undefined, through);
+      assert.match(why(result), /TLS handshake failed/);
+      assert.equal(proxy.heads.length, 1);
+      assert.ok(!server.received.includes(password));
+    });
+
+    it("goes through the proxy, which sees no credential", async () => {
+      const server = await fake(pong, "good");
+      const proxy = await startProxy();
+      const through = { extraCertificates, proxy: `http://127.0.0.1:${proxy.port}` };
+      assert.deepEqual(await probe(local(server.port, true), undefined, through), { is: "accepted" });
+      assert.equal(proxy.heads.length, 1);
+      assert.deepEqual(leaksOf(proxy.heads.join(), { password }), []);
+      const refusing = await startProxy({ answers: 407 });
+      const refused = { extraCertificates, proxy: `http://127.0.0.1:${refusing.port}` };
+      assert.match(why(await probe(local(server.port, true), undefined, refused)), /proxy responded with 407/);
+    });
+
+    it("reports a server without TLS, and one that does not finish the handshake", async () => {
+      const server = await fake(pong);
+      const noTls = describedBy(await probe(local(server.port, true)));
+      assert.match(noTls.result, /the TLS handshake failed \(.*\): the port may not use TLS/);
+      assert.match(noTls.says, /^Check that host and port are those of an endpoint with TLS/);
+      const silent = closes(await RawServer.start());
+      const waiting = describedBy(await probe(local(silent.port, true), undefined, { timeoutMs: 300 }));
+      assert.match(waiting.result, /the TLS handshake was not finished in time: the port may not use TLS/);
+      assert.equal(waiting.says, noTls.says);
+    });
+  });
+
+  it("waits no longer for the end of a line than for its beginning", async () => {
+    const server = closes(await RawServer.start("+O"));
+    assert.match(why(await probe(local(server.port), undefined, { timeoutMs: 300 })), /did not respond in time/);
+  });
+
+  it("connects to nothing if the engine is gone", async () => {
+    const server = await fake(() => "+OK");
+    const beforeProbe: ProbeOptions["beforeProbe"] = async (facts) => {
+      throw new NotSentError(facts, "the engine has ended", "Run again.", undefined, "REKEY_ENGINE_GONE");
+    };
+    await assert.rejects(
+      probe(local(server.port), undefined, { beforeProbe }),
+      /verify the password of database "db".*\(AUTH redis:\/\/127.*The rotation itself is saved/,
+    );
+    assert.equal(server.connections, 0);
+  });
+
+  describe("with a REST token", () => {
+    const restToken = "canary-rest-token-77";
+    const rest = async (status: number, body: string, timeoutMs?: number) => {
+      const seen: string[] = [];
+      const server = closes(
+        await startServer((request, response) => {
+          seen.push(`${request.method} ${request.url} ${request.headers.authorization}`);
+          if (timeoutMs === undefined) response.writeHead(status).end(body);
+        }),
+      );
+      const options = timeoutMs === undefined ? {} : { timeoutMs };
+      const result = await probe(local(Number(new URL(server.url).port)), { restToken }, options);
+      return { seen, result };
+    };
+
+    it("sends PING with the token", async () => {
+      const { seen, result } = await rest(200, '{"result":"PONG"}');
+      assert.deepEqual(result, { is: "accepted" });
+      assert.deepEqual(seen, [`GET /PING Bearer ${restToken}`]);
+    });
+
+    it("knows a refused token, and a server that is something else", async () => {
+      assert.equal((await rest(401, '{"error":"Unauthorized"}')).result.is, "refused");
+      assert.match(why((await rest(200, "<html>")).result), /not the REST interface/);
+      const noPing = '{"error":"NOPERM this user has no permissions to run the \'ping\' command"}';
+      assert.equal((await rest(403, noPing)).result.is, "accepted");
+      assert.match(why((await rest(200, "", 300)).result), /^the server did not respond in time$/);
+      assert.match(why((await rest(400, `{"error":"you sent ${restToken}"}`)).result), /400: \[message not shown/);
+    });
+  });
+
+  withRedis("with a real Redis", () => {
+    it("accepts the current password of a user, and refuses the former one", async () => {
+      const redis = closes(await startRedisServer());
+      const { port, password: admin } = new URL(redis.url);
+      assert.deepEqual(await probe(local(Number(port)), { password: admin }), { is: "accepted" });
+      assert.equal((await probe(local(Number(port)), { password: "former" })).is, "refused");
+      const client = await session(redis.url);
+      await client.call("acl", "setuser", "ops", "on", ">é 'x'", "+ping");
+      client.disconnect();
+      assert.deepEqual(await probe(local(Number(port)), { username: "ops", password: "é 'x'" }), { is: "accepted" });
+      assert.equal((await probe(local(Number(port)), { username: "nobody", password: "é 'x'" })).is, "refused");
+      const other = await session(redis.url);
+      await other.call("acl", "setuser", "mute", "on", ">x", "-@all");
+      other.disconnect();
+      assert.deepEqual(await probe(local(Number(port)), { username: "mute", password: "x" }), { is: "accepted" });
+    });
+  });
+});
