@@ -1,6 +1,6 @@
-// npm run schema: writes schema.json, the schema of the native plugin, or the file that is named. Names, types and
-// descriptions come from the TypeScript types of the SDK and their doc comments, and from the tables of records and
-// settings. It needs the built package.
+// npm run schema: writes schema.json, the schema of the native plugin, or the file that is named, and the table of
+// settings in docs/configuration.md. Names, types and descriptions come from the TypeScript types of the SDK and their
+// doc comments, and from the tables of records and settings. It needs the built package.
 import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -11,13 +11,10 @@ import { root } from "./lib.mjs";
 const require = createRequire(import.meta.url);
 const { resources } = require("../dist/provider/engine/resources.js");
 const { passwordVerificationOutputs, secretPasswordVerificationOutputs } = require("../dist/provider/resource.js");
-const { isSecret } = require("../dist/provider/settings/sources.js");
-const { settingDefaults } = require("../dist/provider/settings/settings.js");
+const { environmentName, nameOf, settingTable } = require("../dist/provider/settings/table.js");
 const about = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 
-const sources = ["sdk/index.ts", "provider/settings/settings.ts", "provider/records/flowControl.ts"].map((path) =>
-  join(root, path),
-);
+const sources = ["sdk/index.ts", "provider/records/flowControl.ts"].map((path) => join(root, path));
 const { options } = ts.parseJsonConfigFileContent(
   ts.readConfigFile(join(root, "tsconfig.json"), ts.sys.readFile).config,
   ts.sys,
@@ -192,24 +189,16 @@ function verification() {
   };
 }
 
-function settings() {
-  const file = program.getSourceFile(join(root, "provider/settings/settings.ts"));
-  const table = file.statements
-    .filter(ts.isVariableStatement)
-    .flatMap(({ declarationList }) => [...declarationList.declarations])
-    .find((declaration) => declaration.name.getText() === "schemas");
-  const entries = table.initializer.properties.map((property) => {
-    const name = property.name.getText();
-    const type = property.initializer.getText().startsWith("number(") ? "number" : "string";
+const settings = Object.entries(settingTable);
+const variables = Object.fromEntries(
+  settings.map(([name, setting]) => {
     // The URL of a proxy may contain a password.
-    const secret = isSecret(name) || name === "proxy" ? { secret: true } : {};
-    const description = docOf(checker.getSymbolAtLocation(property.name));
-    return [name, { type, description, ...secret }];
-  });
-  const undocumented = Object.keys(settingDefaults).filter((name) => !entries.some(([one]) => one === name));
-  if (undocumented.length > 0) throw new Error(`settings without an entry: ${undocumented.join()}`);
-  return Object.fromEntries(entries);
-}
+    const secret = setting.secret || name === "proxy" ? { secret: true } : {};
+    const byDefault = setting.default === undefined ? "" : `\n\nDefault: \`${setting.default}\`.`;
+    const type = setting.kind === "number" ? "number" : "string";
+    return [name, { type, description: setting.description + byDefault, ...secret }];
+  }),
+);
 
 const tables = exportsOf("provider/records/flowControl.ts");
 const flowControlDocs = new Map(
@@ -226,7 +215,6 @@ function argumentsOf(name) {
   return { inputs: { type: "object", ...propertiesOf(type) } };
 }
 
-const variables = settings();
 const schema = {
   name: about.name.replace("pulumi-", ""),
   displayName: "Rekey",
@@ -279,6 +267,19 @@ const schema = {
     ["nodejs", "python", "go", "csharp"].map((name) => [name, { respectSchemaVersion: true }]),
   ),
 };
-const target = process.argv[2] ?? join(root, "schema.json");
 const style = await resolveConfig(join(root, "schema.json"));
-writeFileSync(target, await format(JSON.stringify(schema), { ...style, parser: "json" }));
+const target = process.argv[2];
+writeFileSync(target ?? join(root, "schema.json"), await format(JSON.stringify(schema), { ...style, parser: "json" }));
+
+if (target === undefined) {
+  const page = join(root, "docs/configuration.md");
+  const rows = settings.map(([name, { description, default: value }]) => {
+    const cells = [nameOf(name), environmentName(name)].map((one) => `\`${one}\``);
+    return `| ${[...cells, description, value === undefined ? "none" : `\`${value}\``].join(" | ")} |`;
+  });
+  const text = readFileSync(page, "utf8").replace(
+    /(\n\| -.*\n)(?:\| `rekey:.*\n)+/,
+    (_, head) => `${head}${rows.join("\n")}\n`,
+  );
+  writeFileSync(page, await format(text, { ...(await resolveConfig(page)), parser: "markdown" }));
+}

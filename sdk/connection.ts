@@ -1,8 +1,8 @@
 import * as pulumi from "@pulumi/pulumi";
-import { missingWithoutRecord, whatIsWrongWithHostTemplate } from "../provider/verification/clientEndpoint";
+import { missingWithoutRecord, hostTemplateProblem } from "../provider/verification/clientEndpoint";
 import { InputError, resetsAreSaved } from "../provider/platform/errors";
 import { type Connection, connectionIn } from "../provider/verification/connection";
-import { type FoundSetting, SettingSources } from "../provider/settings/sources";
+import { type FoundSetting, Settings } from "../provider/settings/settings";
 import { type ConnectionArgs } from "./connectionArgs";
 import { perRun } from "./perRun";
 import { checked, refusal } from "./refusal";
@@ -77,8 +77,8 @@ function requireLocation(connection: Connection, setting: FoundSetting | undefin
 
 const hostSetting = perRun((): FoundSetting | undefined => {
   const config = new pulumi.Config("rekey");
-  const setting = new SettingSources((name) => config.get(name), process.env).find("databaseHost");
-  const wrong = setting && whatIsWrongWithHostTemplate(setting.value);
+  const setting = new Settings((name) => config.get(name), process.env).find("databaseHost");
+  const wrong = setting && hostTemplateProblem(setting.value);
   if (wrong === undefined) return setting;
   throw refusal("REKEY_SETTING_INVALID", `rekey:databaseHost ${wrong}. ${resetsAreSaved}`);
 });

@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { InputError } from "../provider/platform/errors";
-import { type NamesOf, refuseUnknown, verifiedArgument, whatIsWrongWithSeconds } from "../provider/rotation/arguments";
+import { type NamesOf, refuseUnknown, verifiedArgument, secondsProblem } from "../provider/rotation/arguments";
 import { accessTo, targetsOf, targetsText } from "../provider/verification/connection";
 import { unverifiedWarning, type VerificationTarget } from "../provider/verification/passwordVerification";
 import { secretPasswordVerificationOutputs } from "../provider/resource";
@@ -119,7 +119,7 @@ function requireArguments(args: PasswordVerificationArgs): void {
 
 /** @throws InputError if the value of `withinSeconds` is not */
 function usable(seconds: number | undefined): number | undefined {
-  const wrong = (seconds ?? undefined) === undefined ? undefined : whatIsWrongWithSeconds(seconds);
+  const wrong = (seconds ?? undefined) === undefined ? undefined : secondsProblem(seconds);
   if (wrong !== undefined) throw new InputError("withinSeconds", wrong);
   return seconds;
 }

@@ -1,7 +1,8 @@
 import { RequestError, SettingsError } from "../platform/errors";
 import { whyNotSent } from "../platform/failures";
 import { ConnectionError, openConnection, trusting } from "../platform/openConnection";
-import { nameOf, type SettingName, type Settings, type SettingValue } from "../settings/settings";
+import { type Settings } from "../settings/settings";
+import { nameOf, type SettingName, type SettingValue } from "../settings/table";
 import { type Check, ok, unchecked, wrong } from "./check";
 
 const connectTimeoutMs = 10_000;

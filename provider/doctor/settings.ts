@@ -1,24 +1,17 @@
 import { SettingsError } from "../platform/errors";
-import {
-  environmentName,
-  isSecret,
-  nameOf,
-  settingDefaults,
-  type SettingName,
-  settingNames,
-  Settings,
-} from "../settings/settings";
+import { accounts, Settings } from "../settings/settings";
+import { environmentName, nameOf, type SettingName, settingNames, settingOf } from "../settings/table";
 import { type Check, wrong } from "./check";
 import { type StackSetting } from "./stackSettings";
 
 type StackSettings = ReadonlyMap<string, StackSetting>;
 type Judgement = Pick<Check, "state" | "message" | "fix">;
 
-/** The settings that each of the platform's interfaces needs, and who uses it. */
-const interfaces: readonly { readonly settings: readonly SettingName[]; readonly users: string }[] = [
-  { settings: ["baseUrl", "username", "password"], users: "PasswordRotation needs" },
-  { settings: ["queueUrl", "queueToken"], users: "FlowControlReset and the data sources need" },
-];
+/** What needs the settings of an account. */
+const users = {
+  baseUrl: "PasswordRotation needs",
+  queueUrl: "FlowControlReset and the data sources need",
+} as const;
 
 /** Where the settings are that `pulumi config` prints. */
 const configuration = "the stack's configuration";
@@ -39,7 +32,7 @@ export function settingsOf(stack: StackSettings, environment: NodeJS.ProcessEnv)
 export function checkSettings(stack: StackSettings, environment: NodeJS.ProcessEnv, wasRead: boolean): Check[] {
   const settings = settingsOf(stack, environment);
   const known = settingNames.map((name): Check => {
-    const source = settings.find(name)?.source ?? (name in settingDefaults ? "default" : "not set");
+    const source = settings.find(name)?.source ?? (settingOf(name).default === undefined ? "not set" : "default");
     const judgement =
       source === "not set" ? judgeMissing(name, settings, wasRead) : judge(name, settings, stack.get(nameOf(name)));
     return { subject: nameOf(name), source, ...judgement };
@@ -50,10 +43,10 @@ export function checkSettings(stack: StackSettings, environment: NodeJS.ProcessE
 function judgeMissing(name: SettingName, settings: Settings, wasRead: boolean): Judgement {
   const isSet = (one: SettingName): boolean => ![undefined, "preset"].includes(settings.find(one)?.source);
   const missing = `${nameOf(name)} is not set`;
-  const needed = interfaces.find((one) => one.settings.includes(name));
+  const needed = accounts.find((one) => one.settings.includes(name));
   if (needed === undefined) return { state: "ok", message: `${missing}.` };
-  if (!needed.settings.some(isSet) && interfaces.some((one) => one.settings.some(isSet))) {
-    return { state: "unchecked", message: `${missing}; only ${needed.users} it.` };
+  if (!needed.settings.some(isSet) && accounts.some((one) => one.settings.some(isSet))) {
+    return { state: "unchecked", message: `${missing}; only ${users[needed.address]} it.` };
   }
   if (errorOf("platform", settings)) {
     return { state: "unchecked", message: `${missing}; a known platform may set it.` };
@@ -68,7 +61,7 @@ function judge(name: SettingName, settings: Settings, stored: StackSetting | und
   const key = nameOf(name);
   const found = settings.find(name);
   if (found === undefined) {
-    return { state: "ok", message: `${key} is ${settingDefaults[name as keyof typeof settingDefaults]} (default).` };
+    return { state: "ok", message: `${key} is ${settingOf(name).default} (default).` };
   }
   const { value, source, variable } = found;
   const from = source === "configuration" ? configuration : (variable ?? `the preset ${settings.get("platform")}`);
@@ -77,7 +70,7 @@ function judge(name: SettingName, settings: Settings, stored: StackSetting | und
   }
   const error = errorOf(name, settings);
   if (error) return { state: "wrong", message: `${error.problem} (from ${from}).`, fix: error.advice };
-  const hides = isSecret(name) || (name === "proxy" && /[@?#]/.test(value));
+  const hides = settingOf(name).secret || (name === "proxy" && /[@?#]/.test(value));
   if (hides && stored && !stored.secret) {
     return {
       state: "wrong",

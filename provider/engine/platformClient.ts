@@ -1,4 +1,4 @@
-import { settingDefaults, type Settings } from "../settings/settings";
+import { type Settings } from "../settings/settings";
 import { Connections } from "../platform/sockets";
 import { DatabaseProbe, type ProbeRequest, type ProbeResult } from "../verification/probe";
 import { Databases } from "../platform/databases";
@@ -29,7 +29,7 @@ export class PlatformClient {
           this.settings.require("password"),
         ),
       ),
-      this.settings.get("resetPasswordPath"),
+      this.settings.getOrDefault("resetPasswordPath"),
     ));
   }
 
@@ -37,7 +37,7 @@ export class PlatformClient {
   get flowControl(): FlowControl {
     return (this.#flowControl ??= new FlowControl(
       this.#requester(queueService(this.settings.require("queueUrl"), this.settings.require("queueToken"))),
-      this.settings.get("flowControlResetAction"),
+      this.settings.getOrDefault("flowControlResetAction"),
     ));
   }
 
@@ -67,7 +67,7 @@ export class PlatformClient {
   };
 
   get #maxConcurrency(): number {
-    return this.settings.get("maxConcurrency") ?? settingDefaults.maxConcurrency;
+    return this.settings.getOrDefault("maxConcurrency");
   }
 
   #requester(service: Service): HttpRequester {
@@ -79,7 +79,7 @@ export class PlatformClient {
       connections: new Connections({ proxy, extraCertificates: settings.get("caFile"), maxConcurrency }, this.#resets),
     };
     return new HttpRequester(service, this.#shared.connections, this.#shared.queue, {
-      deadlineMs: (settings.get("deadlineSeconds") ?? settingDefaults.deadlineSeconds) * 1000,
+      deadlineMs: settings.getOrDefault("deadlineSeconds") * 1000,
       secrets: settings.secrets,
       ...(this.beforeReset && { beforeReset: this.beforeReset }),
     });

@@ -5,7 +5,7 @@ import { type RequesterOptions } from "../platform/http";
 import { type RequestQueue } from "../platform/requestQueue";
 import { markAccount } from "../rotation/account";
 import { type Settings } from "../settings/settings";
-import { type FoundSetting } from "../settings/sources";
+import { type FoundSetting } from "../settings/settings";
 import { type Applied, type PasswordRotationOutputs } from "../resource";
 import { type Timer } from "../verification/attempts";
 
@@ -198,8 +198,8 @@ export function sessionFromSettings(
   let client: PlatformClient | undefined;
   const getSettings = (): Settings => {
     if (settings) return settings;
-    const { Settings, nameOf } = require("../settings/settings") as typeof import("../settings/settings");
-    return (settings = new Settings((name) => configuration(nameOf(name)), environment, provider));
+    const { Settings } = require("../settings/settings") as typeof import("../settings/settings");
+    return (settings = new Settings((name) => configuration(`rekey:${name}`), environment, provider));
   };
   return new Session({
     get platform() {

@@ -1,7 +1,7 @@
 import { type FlowControlKey, type GlobalParallelism } from "../records/flowControl";
 import { RequestError, UnreadableError } from "../platform/errors";
 import { allReadable, type FlowControl, type ListEntry } from "../platform/flowControl";
-import { whatIsWrongWithPathPart } from "../platform/path";
+import { pathPartProblem } from "../platform/path";
 
 /**
  * Keys that are read one by one; more are read by one list. By default this many requests run at once, so they take no
@@ -92,7 +92,7 @@ function byKey(entries: readonly ListEntry[]): ReadonlyMap<string, FlowControlKe
   for (const entry of entries) {
     if (entry instanceof UnreadableError) continue;
     const { flowControlKey: key } = entry;
-    const usable = !found.has(key) && whatIsWrongWithPathPart(key) === undefined;
+    const usable = !found.has(key) && pathPartProblem(key) === undefined;
     found.set(key, usable ? entry : undefined);
   }
   return found;

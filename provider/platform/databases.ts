@@ -1,5 +1,4 @@
 import { type DatabaseResponse, readDatabaseResponse } from "../records/databaseResponse";
-import { settingDefaults } from "../settings/settings";
 import { UnconfirmedError } from "./errors";
 import { fillPath } from "./path";
 import { type ApiResponse, type Requester } from "./http";
@@ -9,9 +8,10 @@ const confirming: readonly number[] = [200, 201];
 
 /** The management interface's operations on databases. */
 export class Databases {
+  /** @param resetPasswordPath contains `{id}` once */
   constructor(
     private readonly requester: Requester,
-    private readonly resetPasswordPath: string = settingDefaults.resetPasswordPath,
+    private readonly resetPasswordPath: string,
   ) {}
 
   /**

@@ -8,7 +8,6 @@ import {
   globalParallelismFields,
 } from "../records/flowControl";
 import { readRecord } from "../records/read";
-import { settingDefaults } from "../settings/settings";
 import { RejectedError, UnreadableError } from "./errors";
 import { fillPath } from "./path";
 import { type ApiResponse, type Requester } from "./http";
@@ -32,9 +31,10 @@ export function allReadable(entries: readonly ListEntry[]): FlowControlKey[] {
 
 /** The message queue's flow-control operations. */
 export class FlowControl {
+  /** @param resetAction the last part of the path of a reset */
   constructor(
     private readonly requester: Requester,
-    private readonly resetAction: string = settingDefaults.flowControlResetAction,
+    private readonly resetAction: string,
   ) {}
 
   /**

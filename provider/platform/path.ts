@@ -10,13 +10,13 @@ export function fillPath(template: string, parts: Readonly<Record<string, string
 }
 
 function encodePart(name: string, part: string): string {
-  const wrong = whatIsWrongWithPathPart(part);
+  const wrong = pathPartProblem(part);
   if (wrong) throw new InputError(name, wrong);
   return encodeURIComponent(part);
 }
 
 /** Why a text cannot be a part of a path, if it cannot. */
-export function whatIsWrongWithPathPart(part: string): string | undefined {
+export function pathPartProblem(part: string): string | undefined {
   if (part.trim() === "") return "must not be empty";
   if (part === "." || part === "..") return `must not be ${JSON.stringify(part)}, which a path cannot contain`;
   if (!part.isWellFormed()) return "must be well-formed Unicode";

@@ -2,7 +2,6 @@ import * as http from "node:http";
 import * as https from "node:https";
 import { type Socket } from "node:net";
 import { TLSSocket } from "node:tls";
-import { settingDefaults } from "../settings/settings";
 import { ConnectionsAhead } from "./preconnect";
 import { openConnection, trusting } from "./openConnection";
 import { ResetCount } from "./requestQueue";
@@ -13,7 +12,7 @@ export interface ConnectionSettings {
   /** Certificates (PEM) that are trusted in addition to those that Node trusts. */
   readonly extraCertificates?: string | undefined;
   /** Requests under way at the same time. */
-  readonly maxConcurrency?: number;
+  readonly maxConcurrency: number;
 }
 
 /** What is known of one attempt to send a request. */
@@ -82,7 +81,7 @@ export class Connections {
   #aheadOf(url: URL, timeoutMs: number): ConnectionsAhead {
     const known = this.#ahead.get(url.origin);
     if (known) return known;
-    const { maxConcurrency = settingDefaults.maxConcurrency } = this.#settings;
+    const { maxConcurrency } = this.#settings;
     const ahead = new ConnectionsAhead({
       open: (signal) => this.#connect(url, timeoutMs, signal),
       waiting: () => this.resets.waiting,

@@ -33,7 +33,7 @@ export function verifiedArgument(args: {
 }
 
 /** Why a value of `withinSeconds` cannot be used, if it cannot. */
-export function whatIsWrongWithSeconds(value: unknown): string | undefined {
+export function secondsProblem(value: unknown): string | undefined {
   const isUsable = typeof value === "number" && Number.isFinite(value) && value > 0;
   return isUsable ? undefined : "must be a number of seconds above 0";
 }

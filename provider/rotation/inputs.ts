@@ -1,9 +1,9 @@
 // Loaded with the first check: loading zod takes about 50 ms, which no other call should wait for.
 import { z } from "zod";
-import { whatIsWrongWithPathPart } from "../platform/path";
+import { pathPartProblem } from "../platform/path";
 import { isObject } from "../records/fields";
 import { readInterval } from "./schedule";
-import { whatIsWrongWithSeconds } from "./arguments";
+import { secondsProblem } from "./arguments";
 import { type CheckFailure } from "../resource";
 
 /** The inputs of a resource: which must be set, and the schema of each that is set. */
@@ -37,7 +37,7 @@ export function checkInputs(
 
 const notAnInput = z.never("is not an input of this resource");
 
-const pathPart = z.string(expected("a string")).superRefine(refuse(whatIsWrongWithPathPart));
+const pathPart = z.string(expected("a string")).superRefine(refuse(pathPartProblem));
 
 const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 
@@ -111,7 +111,7 @@ export const passwordVerificationInputs: InputTable = {
   schemas: {
     subject: hidden,
     targets: hidden,
-    withinSeconds: z.unknown().superRefine(refuse(whatIsWrongWithSeconds)),
+    withinSeconds: z.unknown().superRefine(refuse(secondsProblem)),
   },
 };
 

@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { type DatabaseRecord } from "../records/database";
-import { type FoundSetting } from "../settings/sources";
+import { type FoundSetting } from "../settings/settings";
 import { InputError } from "../platform/errors";
 
 /** Where clients connect to a database. */
@@ -35,8 +35,8 @@ export const defaultDatabaseHost = "{endpoint}";
  * @throws InputError
  */
 export function checkGivenEndpoint({ host, port, tls }: GivenEndpoint, setting?: () => FoundSetting | undefined): void {
-  if (host !== undefined) refuse("host", whatIsWrongWithHostTemplate(host));
-  if (port !== undefined) refuse("port", whatIsWrongWithPort(port));
+  if (host !== undefined) refuse("host", hostTemplateProblem(host));
+  if (port !== undefined) refuse("port", portProblem(port));
   if (tls !== undefined && typeof tls !== "boolean") refuse("tls", "must be true or false");
   if (host !== undefined) requireTls(host, tls);
   else if (setting && tls === false) requireTls(templateIn(setting()), tls);
@@ -70,9 +70,9 @@ export function endpointOf(
 ): Endpoint {
   const { record } = database;
   const host = hostOf(database, given.host, setting);
-  refuse("host", whatIsWrongWithHost(host));
+  refuse("host", hostProblem(host));
   const port = given.port ?? record?.port;
-  refuse("port", port === undefined ? `${unknownFor(database)} Set port` : whatIsWrongWithPort(port));
+  refuse("port", port === undefined ? `${unknownFor(database)} Set port` : portProblem(port));
   requireTls(host, given.tls);
   const tls = given.tls ?? (isLoopback(host) ? (record?.tls ?? false) : true);
   return { host: host.replace(/^\[|\]$/g, ""), port: port as number, tls };
@@ -114,18 +114,18 @@ function requireTls(host: string, tls: boolean | undefined): void {
 }
 
 /** Why a text cannot be a host with `{endpoint}` or `{id}` in it, if it cannot. */
-export function whatIsWrongWithHostTemplate(template: string): string | undefined {
+export function hostTemplateProblem(template: string): string | undefined {
   if (typeof template !== "string") return "must be a string";
-  return whatIsWrongWithHost(template.replace(/\{(endpoint|id)\}/g, "x"));
+  return hostProblem(template.replace(/\{(endpoint|id)\}/g, "x"));
 }
 
-function whatIsWrongWithHost(host: string): string | undefined {
+function hostProblem(host: string): string | undefined {
   const isName = /^[a-z\d_-]+(\.[a-z\d_-]+)*\.?$/i.test(host);
   const isAddress = isIP(host.replace(/^\[(.*)\]$/, "$1")) !== 0 && !host.includes("%");
   return isName || isAddress ? undefined : "must be a host name or an IP address, without a port";
 }
 
-function whatIsWrongWithPort(port: number): string | undefined {
+function portProblem(port: number): string | undefined {
   return Number.isInteger(port) && port >= 1 && port <= 65_535 ? undefined : "must be a whole number from 1 to 65535";
 }
 

@@ -7,7 +7,7 @@ import {
   type LocatedDatabase,
 } from "./clientEndpoint";
 import { InputError } from "../platform/errors";
-import { type FoundSetting } from "../settings/sources";
+import { type FoundSetting } from "../settings/settings";
 import { type FleetDatabase } from "../rotation/fleet";
 import { type CheckFailure } from "../resource";
 import { type VerificationTarget } from "./passwordVerification";

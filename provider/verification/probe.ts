@@ -50,11 +50,11 @@ const tooLate = "the server did not respond in time";
 export class DatabaseProbe {
   readonly #secure: Connections;
   /** To this machine, and so not through a proxy. */
-  readonly #plain = new Connections({});
+  readonly #plain = new Connections({ maxConcurrency: 1 });
   #trust: ReturnType<typeof trusting> | undefined;
 
   constructor(private readonly options: ProbeOptions) {
-    this.#secure = new Connections(options);
+    this.#secure = new Connections({ ...options, maxConcurrency: 1 });
   }
 
   /**

@@ -1,25 +1,16 @@
 import assert from "node:assert/strict";
-import { environmentName, isSecret, nameOf, settingDefaults, settingNames } from "../../provider/settings/settings";
+import { environmentName, nameOf, settingNames, settingOf } from "../../provider/settings/table";
 import { readPage } from "./page";
 
 describe("docs/configuration.md", () => {
-  it("has each setting with its environment variable, its default, and whether it is secret", () => {
-    const rows = [...readPage("docs/configuration.md").text.matchAll(/^\| `(rekey:\w+)`(.*)$/gm)].map(
-      ([, name, rest = ""]) => {
-        const [environment, meaning = "", byDefault] = rest
-          .split("|")
-          .slice(1)
-          .map((cell) => cell.trim());
-        return { name, environment, secret: meaning.includes("Secret"), byDefault };
-      },
+  it("has the table of settings; if this fails, run `npm run schema`", () => {
+    const rows = [...readPage("docs/configuration.md").text.matchAll(/^\| (`rekey:.*) \|$/gm)].map(([, row = ""]) =>
+      row.split("|").map((cell) => cell.trim()),
     );
-    const defaults: Readonly<Record<string, unknown>> = settingDefaults;
-    const expected = settingNames.map((name) => ({
-      name: nameOf(name),
-      environment: `\`${environmentName(name)}\``,
-      secret: isSecret(name),
-      byDefault: name in defaults ? `\`${String(defaults[name])}\`` : "none",
-    }));
+    const expected = settingNames.map((name) => {
+      const { description, default: value } = settingOf(name);
+      return [`\`${nameOf(name)}\``, `\`${environmentName(name)}\``, description, value ? `\`${value}\`` : "none"];
+    });
     assert.deepEqual(rows, expected);
   });
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { settingNames } from "../../provider/settings/settings";
+import { settingNames } from "../../provider/settings/table";
 import schema from "../../schema.json";
 import { projectRoot } from "../support/host";
 import { readPage } from "./page";

@@ -30,8 +30,8 @@ export function freshHost(
   const unused = (): never => assert.fail("there are no fleets or verifications here");
   const session = new Session({
     platform: {
-      databases: new Databases(requester),
-      flowControl: new FlowControl(requester),
+      databases: new Databases(requester, "/v2/keyvalue/reset-password/{id}"),
+      flowControl: new FlowControl(requester, "reset"),
       queueWithin: unused,
       probe: unused,
     },

@@ -1,6 +1,6 @@
 import { type Properties, reveal, unknownNames } from "../properties";
 import { type Connection, connectionIn, connectionNames } from "../../verification/connection";
-import { type FoundSetting } from "../../settings/sources";
+import { type FoundSetting } from "../../settings/settings";
 
 /** A component to construct. Secrets are marked; a preview may hold unknown values. */
 export interface ComponentRequest {

@@ -7,7 +7,7 @@ import { type Session, sessionFromSettings } from "../session";
 import { secret, unknownValue } from "../../records/markers";
 import { refuseUnknown } from "../../rotation/arguments";
 import { type AppliedTo, InitError, ReportedError, type Resource, resources, respond } from "../resources";
-import { environmentOfProvider } from "../../settings/sources";
+import { environmentOfProvider } from "../../settings/settings";
 import { packageVersion } from "../../version";
 import { type ComponentRequest, type Constructed, type Monitor } from "./component";
 import { isUrlOutdated, withConnectionUrl } from "./connectionUrl";

@@ -1,6 +1,6 @@
 import { InputError } from "../../platform/errors";
 import { type Properties, reveal, unknownNames } from "../properties";
-import { verifiedArgument, whatIsWrongWithSeconds } from "../../rotation/arguments";
+import { verifiedArgument, secondsProblem } from "../../rotation/arguments";
 import {
   accessTo,
   type Connection,
@@ -34,7 +34,7 @@ export async function constructVerification(
   const { rotation, fleet, withinSeconds } = withoutConnection(inputs);
   const verified = verifiedUrn({ rotation, fleet });
   const seconds = reveal(withinSeconds) ?? unknownValue;
-  const wrong = seconds === unknownValue ? undefined : whatIsWrongWithSeconds(seconds);
+  const wrong = seconds === unknownValue ? undefined : secondsProblem(seconds);
   if (wrong !== undefined) throw new InputError("withinSeconds", wrong);
   const connection = readConnection(inputs);
   const saved = await monitor.read(verified);

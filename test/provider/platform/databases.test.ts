@@ -4,13 +4,14 @@ import { UnconfirmedError } from "../../../provider/platform/errors";
 import { databaseText } from "../../support/databaseText";
 import { FakeRequester } from "../../support/fakeRequester";
 
+const path = "/v2/keyvalue/reset-password/{id}";
 const canary = "canary-new-password";
 const recordText = databaseText({ password: canary });
 
 describe("api: databases", () => {
   it("resets with one POST that must not be repeated", async () => {
     const requester = new FakeRequester(() => ({ body: recordText }));
-    await new Databases(requester).resetPassword("db");
+    await new Databases(requester, path).resetPassword("db");
     assert.deepEqual(requester.sent, [
       {
         method: "POST",
@@ -47,28 +48,31 @@ describe("api: databases", () => {
   ];
   for (const [title, status, body] of unusable) {
     it(`is unconfirmed by a ${status} ${title}; the error contains nothing of it`, async () => {
-      await assert.rejects(new Databases(new FakeRequester(() => ({ status, body }))).resetPassword("db"), (error) => {
-        assert.ok(error instanceof UnconfirmedError);
-        assert.deepEqual({ status: error.status, delivery: error.delivery }, { status, delivery: "maybe applied" });
-        assert.equal(/record of another database/.test(error.message), body.includes("other"));
-        assert.match(error.message, new RegExp(` ${status}, .* may have been changed.*rekey:baseUrl`));
-        assert.ok(!error.message.includes(canary));
-        return true;
-      });
+      await assert.rejects(
+        new Databases(new FakeRequester(() => ({ status, body })), path).resetPassword("db"),
+        (error) => {
+          assert.ok(error instanceof UnconfirmedError);
+          assert.deepEqual({ status: error.status, delivery: error.delivery }, { status, delivery: "maybe applied" });
+          assert.equal(/record of another database/.test(error.message), body.includes("other"));
+          assert.match(error.message, new RegExp(` ${status}, .* may have been changed.*rekey:baseUrl`));
+          assert.ok(!error.message.includes(canary));
+          return true;
+        },
+      );
     });
   }
 
   for (const status of [200, 201]) {
     it(`is confirmed by a ${status} with a record`, async () => {
       const requester = new FakeRequester(() => ({ status, body: recordText }));
-      const { credentials, record } = await new Databases(requester).resetPassword("db");
+      const { credentials, record } = await new Databases(requester, path).resetPassword("db");
       assert.deepEqual({ ...credentials, id: record.databaseId }, { password: canary, id: "db" });
     });
   }
 
   it("is confirmed by a record whose own id cannot be read", async () => {
     const requester = new FakeRequester(() => ({ body: recordText.replace(`"db"`, "7") }));
-    const { credentials, problems } = await new Databases(requester).resetPassword("db");
+    const { credentials, problems } = await new Databases(requester, path).resetPassword("db");
     assert.equal(credentials.password, canary);
     assert.deepEqual(problems, ["databaseId: expected a string"]);
   });

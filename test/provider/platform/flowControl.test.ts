@@ -17,7 +17,7 @@ const full = {
 
 function answering(sent: unknown, status = 200) {
   const requester = new FakeRequester(() => ({ status, body: typeof sent === "string" ? sent : JSON.stringify(sent) }));
-  return { requester, flowControl: new FlowControl(requester) };
+  return { requester, flowControl: new FlowControl(requester, "reset") };
 }
 
 /** The fields of sent requests that tests compare. */
@@ -68,7 +68,7 @@ describe("api: flow control, one key", () => {
   const rejecting = (status: number, inJson: boolean) => {
     const consequences = { "not sent": "", rejected: "", "maybe applied": "" };
     const error = new RejectedError({ purpose: "p", method: "GET", url: "u", consequences }, "h", "a", status, inJson);
-    return { error, flowControl: new FlowControl(new FakeRequester(() => error)) };
+    return { error, flowControl: new FlowControl(new FakeRequester(() => error), "reset") };
   };
   it("reads that a key does not exist if the platform responds 404 in JSON", async () => {
     const { flowControl } = rejecting(404, true);

@@ -29,7 +29,11 @@ function requester(
   service = managementService(url, "ops", password),
 ): HttpRequester {
   const queue = new RequestQueue({ maxConcurrency });
-  return new HttpRequester(service, new Connections({}), queue, { deadlineMs: 5000, secrets, ...options });
+  return new HttpRequester(service, new Connections({ maxConcurrency: 8 }), queue, {
+    deadlineMs: 5000,
+    secrets,
+    ...options,
+  });
 }
 
 async function failureOf(sending: Promise<unknown>): Promise<RequestError> {

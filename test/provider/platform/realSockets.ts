@@ -1,6 +1,7 @@
 import { PlatformClient } from "../../../provider/engine/platformClient";
 import { type RequesterOptions } from "../../../provider/platform/http";
-import { type SettingName, Settings } from "../../../provider/settings/settings";
+import { Settings } from "../../../provider/settings/settings";
+import { type SettingName } from "../../../provider/settings/table";
 import { bodyOf } from "../../faults/platformBodies";
 import { Proxy, type ProxyBehaviour } from "../../faults/proxy";
 import { RawServer, type ServerOptions } from "../../faults/rawServer";

@@ -35,7 +35,7 @@ describe("TLS with rekey:caFile", () => {
   it("trusts it in addition to the well-known certificates, which are read once for all connections", async () => {
     const url = new URL(`https://127.0.0.1:${port}`);
     const made = mock.method(tls, "createSecureContext");
-    const connections = new Connections({ extraCertificates: foreign });
+    const connections = new Connections({ extraCertificates: foreign, maxConcurrency: 8 });
     for (let request = 0; request < 3; request++) {
       const use = { timeoutMs: 5_000, state: { sent: false }, beforeSend: async () => undefined };
       const sending = connections.transportFor(url, use).request({ host: url.hostname }, () => undefined);

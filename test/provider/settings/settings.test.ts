@@ -3,7 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SettingsError } from "../../../provider/platform/errors";
-import { environmentName, nameOf, type SettingName, settingNames, Settings } from "../../../provider/settings/settings";
+import { Settings } from "../../../provider/settings/settings";
+import { environmentName, nameOf, type SettingName, settingNames } from "../../../provider/settings/table";
 import { caFile } from "../../faults/certificates";
 
 /** Settings whose errors may show their value; any other may hold a credential. */

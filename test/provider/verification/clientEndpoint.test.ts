@@ -9,7 +9,7 @@ import {
   missingWithoutRecord,
 } from "../../../provider/verification/clientEndpoint";
 import { InputError } from "../../../provider/platform/errors";
-import { type FoundSetting } from "../../../provider/settings/sources";
+import { type FoundSetting } from "../../../provider/settings/settings";
 
 const record = { endpoint: "cache.example.com", port: 6379, tls: true };
 const local = { endpoint: "127.0.0.1", port: 6379, tls: false };

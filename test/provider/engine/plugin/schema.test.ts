@@ -13,7 +13,7 @@ import {
   passwordRotationShardInputs,
 } from "../../../../provider/rotation/inputs";
 import { resources } from "../../../../provider/engine/resources";
-import { isSecret, settingNames } from "../../../../provider/settings/settings";
+import { settingNames, settingOf } from "../../../../provider/settings/table";
 import { Folder } from "../../../support/folder";
 import { projectRoot } from "../../../support/host";
 
@@ -87,7 +87,7 @@ describe("schema.json", () => {
     assert.deepEqual(namesOf(inputProperties), sorted(settingNames));
     assert.deepEqual(schema.config.variables, inputProperties);
     const secrets = Object.keys(inputProperties).filter((name) => inputProperties[name]?.secret);
-    assert.deepEqual(sorted(secrets), sorted([...settingNames.filter(isSecret), "proxy"]));
+    assert.deepEqual(sorted(secrets), sorted([...settingNames.filter((name) => settingOf(name).secret), "proxy"]));
   });
 
   it("has each output of a resource, the secret ones marked, and an alias to the dynamic type", () => {

@@ -1,0 +1,215 @@
+import { X509Certificate } from "node:crypto";
+import { readFileSync, statSync } from "node:fs";
+import type * as zod from "zod";
+import { defaultDatabaseHost, hostTemplateProblem, isLoopback } from "../verification/clientEndpoint";
+
+/** One setting. Its checks, the schema, docs/configuration.md and the doctor derive from this. */
+interface Setting {
+  /** Markdown. */
+  readonly description: string;
+  readonly kind: "number" | "text";
+  /** Reads the text that is set. */
+  readonly schema: () => zod.ZodType;
+  readonly default?: string | number;
+  /** Whether its value must never be shown. */
+  readonly secret?: true;
+  /** For a credential: the address that it is sent to. */
+  readonly sentTo?: "baseUrl" | "queueUrl";
+}
+
+/** Loaded on first use: most runs of a program read no setting. */
+const z = (): typeof zod => require("zod") as typeof zod;
+
+/** The values of `rekey:platform`. */
+export const presetNames = ["upstash"] as const;
+
+/** Every setting, by its short name. */
+export const settingTable = {
+  platform: {
+    description: "Preset of a public platform: `upstash`. It sets addresses and paths unless they are set separately.",
+    kind: "text",
+    schema: () => z().enum(presetNames, `is not a known platform (known: ${presetNames.join(", ")})`),
+  },
+  baseUrl: {
+    description: "Address of the management interface: https, or http on a loopback address.",
+    kind: "text",
+    schema: () => address(),
+  },
+  queueUrl: {
+    description: "Address of the message queue: https, or http on a loopback address.",
+    kind: "text",
+    schema: () => address(),
+  },
+  username: {
+    description: "User name for the management interface, without a colon.",
+    kind: "text",
+    schema: () =>
+      headerSafe().refine((name) => !name.includes(":"), "must not contain a colon: HTTP Basic does not allow it"),
+    sentTo: "baseUrl",
+  },
+  password: {
+    description: "Password or API key for the management interface. Secret.",
+    kind: "text",
+    schema: () => headerSafe(),
+    secret: true,
+    sentTo: "baseUrl",
+  },
+  queueToken: {
+    description: "Token for the message queue. Secret.",
+    kind: "text",
+    schema: () => headerSafe().regex(/^[\x21-\x7e]*$/, "must be visible ASCII without spaces"),
+    secret: true,
+    sentTo: "queueUrl",
+  },
+  resetPasswordPath: {
+    description: "Path of a password reset, which contains `{id}` once.",
+    kind: "text",
+    schema: () =>
+      filled()
+        .startsWith("/", "must begin with /")
+        .refine((path) => path.split("{id}").length === 2, "must contain {id} once"),
+    default: "/v2/keyvalue/reset-password/{id}",
+  },
+  flowControlResetAction: {
+    description: "Last part of the path of a flow-control reset.",
+    kind: "text",
+    schema: () =>
+      z()
+        .string()
+        .regex(/^[A-Za-z][\w-]*$/, "must be one word"),
+    default: "reset",
+  },
+  databaseHost: {
+    description: "Host of a database; may contain `{endpoint}` of its record and `{id}`.",
+    kind: "text",
+    schema: () =>
+      z()
+        .string()
+        .superRefine((host, context) => {
+          const problem = hostTemplateProblem(host);
+          if (problem) context.addIssue(problem);
+        }),
+    default: defaultDatabaseHost,
+  },
+  deadlineSeconds: {
+    description: "Seconds that one request may take, including its retries; at most 86400.",
+    kind: "number",
+    schema: () => {
+      const seconds = z().number().positive("must be above 0").max(86_400, "must be at most 86400 (a day)");
+      return number(seconds, "must be a number of seconds");
+    },
+    default: 60,
+  },
+  maxConcurrency: {
+    description: "Maximum number of concurrent requests.",
+    kind: "number",
+    schema: () => number(z().int("must be a whole number").min(1, "must be at least 1")),
+    default: 8,
+  },
+  requestsPerSecond: {
+    description: "Maximum number of requests started per second; may be below 1.",
+    kind: "number",
+    schema: () => {
+      const rate = z().number().positive("must be above 0");
+      return number(rate.min(1 / 86_400, "must be at least one a day"));
+    },
+  },
+  maxResetsPerRun: {
+    description: "Maximum number of password resets in one run; further resets are refused and not sent.",
+    kind: "number",
+    schema: () => number(z().int("must be a whole number").min(0, "must not be negative")),
+  },
+  proxy: {
+    description:
+      "URL of an HTTP proxy, on a loopback address if the platform uses http; use `--secret` if it contains a password.",
+    kind: "text",
+    schema: () =>
+      z()
+        .string()
+        .refine((written) => /^https?:$/.test(protocolOf(written)), "must be an http or https URL"),
+  },
+  caFile: {
+    description: "File with certificates (PEM) to trust in addition to those that Node trusts.",
+    kind: "text",
+    schema: () => filled().transform(certificatesIn),
+  },
+} as const satisfies Readonly<Record<string, Setting>>;
+
+export type SettingName = keyof typeof settingTable;
+export type SettingValue<N extends SettingName> = zod.infer<ReturnType<(typeof settingTable)[N]["schema"]>>;
+
+export const settingNames = Object.keys(settingTable) as SettingName[];
+
+/** An entry of the table. */
+export function settingOf(name: SettingName): Setting {
+  return settingTable[name];
+}
+
+/** The name in the stack's configuration. */
+export function nameOf(name: SettingName): string {
+  return `rekey:${name}`;
+}
+
+export function environmentName(name: SettingName): string {
+  return `REKEY_${name.replace(/[A-Z]/g, "_$&").toUpperCase()}`;
+}
+
+const filled = () => z().string().min(1, "must not be empty");
+const headerSafe = () => filled().regex(/^[^\r\n\0]*$/, "must not contain line breaks");
+
+/** A number of some kind. JavaScript reads an empty text as 0. */
+function number<T extends zod.ZodNumber>(kind: T, message = "must be a number") {
+  return z().string().regex(/\S/, message).pipe(z().coerce.number(message)).pipe(kind);
+}
+
+function address() {
+  return z()
+    .string()
+    .transform((written, context) => {
+      if (!URL.canParse(written)) return fail(context, "is not a URL");
+      const url = new URL(written);
+      const problem = addressProblem(url);
+      if (problem) return fail(context, problem);
+      // Normalized: as written, it may contain spaces or end in a question mark.
+      return `${url.origin}${url.pathname}`.replace(/\/+$/, "");
+    });
+}
+
+function addressProblem(url: URL): string | undefined {
+  if (url.protocol !== "https:" && url.protocol !== "http:") return "must begin with https://";
+  if (url.protocol === "http:" && !isLoopback(url.hostname)) {
+    return "must begin with https://, because credentials would be sent in plain text (http is allowed for this machine only)";
+  }
+  if (url.username || url.password) return "must not contain credentials";
+  if (url.search || url.hash) return "must not contain a query or a fragment";
+  return undefined;
+}
+
+function protocolOf(written: string): string {
+  return URL.canParse(written) ? new URL(written).protocol : "";
+}
+
+function certificatesIn(file: string, context: zod.RefinementCtx): string {
+  try {
+    // Reading a pipe or a device may never end.
+    const found = statSync(file);
+    if (!found.isFile() && !found.isDirectory()) return fail(context, "is not a file");
+    const text = readFileSync(file, "utf8");
+    return isCertificate(text) ? text : fail(context, "contains no PEM certificate");
+  } catch (error) {
+    return fail(context, `cannot be read (${(error as NodeJS.ErrnoException).code})`);
+  }
+}
+
+function isCertificate(text: string): boolean {
+  try {
+    return Boolean(new X509Certificate(text));
+  } catch {
+    return false;
+  }
+}
+
+function fail(context: zod.RefinementCtx, message: string): never {
+  context.addIssue({ code: "custom", message });
+  return z().NEVER;
+}
