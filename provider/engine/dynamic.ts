@@ -1,10 +1,10 @@
 import type * as dynamic from "@pulumi/pulumi/dynamic";
 import { SettingsError } from "../platform/errors";
-import { type Properties, unknownNames, withoutProvider, wrap } from "./properties";
 import { endWhenIdle, engineAddress, EngineWatch } from "./liveness";
 import { type Session, sessionFromSettings } from "./session";
 import { type AppliedTo, InitError, type Resource, resources, respond } from "./resources";
 import { oldestPulumi } from "../version";
+import { type Properties, unknownNames, withoutProvider, wrap } from "../records/properties";
 
 /** Bytes of an init error's properties. A trailer of 60 kB hangs the call permanently, and the response is lost. */
 const maxInitErrorProperties = 32 * 1024;

@@ -1,6 +1,5 @@
 import { RekeyError, StateError, withCode } from "../platform/errors";
 import { engineCommands } from "../engineCommands";
-import { engineMessage, type Properties } from "./properties";
 import * as flowControlResetHandler from "../flowControl/flowControlReset";
 import * as passwordRotationHandler from "../rotation/passwordRotation";
 import * as passwordRotationShardHandler from "../rotation/passwordRotationShard";
@@ -15,6 +14,7 @@ import {
   passwordVerificationOutputs,
 } from "../resource";
 import { type Session } from "./session";
+import { engineMessage, type Properties } from "../records/properties";
 
 /** Checks, compares and changes a resource, in plain objects. */
 interface ResourceHandler<Inputs, Outputs> {

@@ -1,7 +1,7 @@
-import { type DatabaseResponse, readDatabaseResponse } from "../records/databaseResponse";
 import { UnconfirmedError } from "./errors";
 import { fillPath } from "./path";
 import { type ApiResponse, type Requester } from "./http";
+import { type DatabaseResponse, readDatabaseResponse } from "../records/response";
 
 /** Statuses that confirm a reset. 202 only means that it was accepted. */
 const confirming: readonly number[] = [200, 201];

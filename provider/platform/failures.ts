@@ -1,9 +1,9 @@
 import { type Delivery, type Failure } from "./retry";
 import { NotSentError, RejectedError, type RequestError, type RequestFacts, UnconfirmedError } from "./errors";
-import { isObject } from "../records/fields";
-import { readJson } from "../records/json";
 import { redact } from "./redact";
 import { type Service } from "./http";
+import { isObject } from "../records/values";
+import { readJson } from "../records/response";
 
 /** What is known of an attempt that failed. */
 export interface FailedAttempt extends Pick<Failure, "code" | "status" | "retryAfter"> {

@@ -1,5 +1,4 @@
-import { type Fields, isObject, type RecordOf } from "../records/fields";
-import { readJson } from "../records/json";
+import { type Fields, type RecordOf, readRecord } from "../records/fields";
 import {
   flowControlFields,
   type FlowControlKey,
@@ -7,10 +6,11 @@ import {
   type GlobalParallelism,
   globalParallelismFields,
 } from "../records/flowControl";
-import { readRecord } from "../records/read";
 import { RejectedError, UnreadableError } from "./errors";
 import { fillPath } from "./path";
 import { type ApiResponse, type Requester } from "./http";
+import { isObject } from "../records/values";
+import { readJson } from "../records/response";
 
 const nothingChanged = {
   "not sent": "Nothing was changed.",

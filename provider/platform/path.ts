@@ -1,3 +1,4 @@
+import { pathPartProblem } from "../records/values";
 import { InputError } from "./errors";
 
 /**
@@ -13,12 +14,4 @@ function encodePart(name: string, part: string): string {
   const wrong = pathPartProblem(part);
   if (wrong) throw new InputError(name, wrong);
   return encodeURIComponent(part);
-}
-
-/** Why a text cannot be a part of a path, if it cannot. */
-export function pathPartProblem(part: string): string | undefined {
-  if (part.trim() === "") return "must not be empty";
-  if (part === "." || part === "..") return `must not be ${JSON.stringify(part)}, which a path cannot contain`;
-  if (!part.isWellFormed()) return "must be well-formed Unicode";
-  return undefined;
 }

@@ -1,3 +1,6 @@
+import { isReserved } from "./properties";
+import { isObject } from "./values";
+
 /** The kinds of values in the platform's records. */
 export type Kind = "integer" | "text" | "flag" | "texts" | "object";
 
@@ -37,7 +40,100 @@ export function camelCase(wireName: string): string {
   return wireName.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** Whether a value is a JSON object (neither null nor an array). */
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+/**
+ * The readable part of a record. Nothing here throws: a reset that was applied must be saved.
+ */
+export interface Reading<F extends Fields> {
+  readonly record: RecordOf<F>;
+  /** The digits of integers that a number cannot represent exactly, by field. */
+  readonly exactIntegers: Readonly<Record<string, string>>;
+  /** Known fields that were sent and could not be read, one line each. Never contains a value. */
+  readonly problems: readonly string[];
+  /** Fields that are not in the table, by their names in JSON. */
+  readonly others: Readonly<Record<string, unknown>>;
+}
+
+const isText = (value: unknown): value is string => typeof value === "string";
+
+/** Not zod, for speed: a record has forty fields, and a fleet a thousand records. */
+const kinds: Record<Exclude<Kind, "object">, { is: (value: unknown) => boolean; expected: string }> = {
+  integer: { is: (value) => Number.isSafeInteger(value) || typeof value === "bigint", expected: "an integer" },
+  text: { is: isText, expected: "a string" },
+  flag: { is: (value) => typeof value === "boolean", expected: "true or false" },
+  texts: { is: (value) => Array.isArray(value) && value.every(isText), expected: "a list of strings" },
+};
+
+export function sentTwice(name: string): string {
+  return `${name}: sent twice, the last value counts`;
+}
+
+/** The names of known fields by their names in JSON, cached. */
+const spellings = new WeakMap<Fields, Map<string, string>>();
+
+/** The field with a name in JSON; undefined if it is not in the table. */
+function nameIn(fields: Fields, wireName: string): string | undefined {
+  const known = spellings.get(fields) ?? new Map<string, string>();
+  const name = known.get(wireName) ?? camelCase(wireName);
+  if (!Object.hasOwn(fields, name)) return undefined;
+  spellings.set(fields, known.set(wireName, name));
+  return name;
+}
+
+/** Reads the fields of the table from a JSON object, and reports those that could not be read. */
+export function readRecord<F extends Fields>(fields: F, sent: Record<string, unknown>): Reading<F> {
+  const record: Record<string, unknown> = {};
+  const exactIntegers: Record<string, string> = {};
+  const problems: string[] = [];
+  const others: [string, unknown][] = [];
+  const wire = new Map<string, unknown>();
+  for (const [wireName, value] of Object.entries(sent)) {
+    const name = nameIn(fields, wireName);
+    if (name === undefined) others.push([wireName, value]);
+    else {
+      // Sent under two spellings of its name.
+      if ((wire.get(name) ?? value) !== value) problems.push(sentTwice(name));
+      wire.set(name, value);
+    }
+  }
+  for (const [name, field] of Object.entries(fields)) {
+    const value = wire.get(name);
+    if (value === undefined) continue;
+    if (field.kind === "object") readObject(name, field, value);
+    else readValue(name, field.kind, value);
+  }
+  return { record: record as RecordOf<F>, exactIntegers, problems, others: Object.fromEntries(others) };
+
+  function readObject(name: string, field: Field<unknown>, value: unknown): void {
+    if (!isObject(value)) return void problems.push(`${name}: expected an object`);
+    const inner = readRecord(field.fields ?? {}, value);
+    record[name] = inner.record;
+    problems.push(...inner.problems.map((problem) => `${name}.${problem}`));
+    if (Object.keys(inner.others).length > 0) others.push([name, inner.others]);
+  }
+
+  function readValue(name: string, kind: Exclude<Kind, "object">, value: unknown): void {
+    const { is, expected } = kinds[kind];
+    if (!is(value)) return void problems.push(`${name}: expected ${expected}`);
+    if (typeof value === "bigint") readBigInteger(name, value);
+    else if (isText(value)) readTexts(name, [value], ([only]) => only);
+    else if (Array.isArray(value)) readTexts(name, value as string[], (all) => all);
+    else record[name] = value;
+  }
+
+  function readBigInteger(name: string, integer: bigint): void {
+    const nearest = Number(integer);
+    if (!Number.isFinite(nearest)) return void problems.push(`${name}: too large`);
+    record[name] = nearest;
+    exactIntegers[name] = integer.toString();
+  }
+
+  function readTexts(name: string, sentTexts: string[], shape: (cleaned: string[]) => unknown): void {
+    if (sentTexts.some(isReserved)) {
+      return void problems.push(`${name}: a value that Pulumi reserves`);
+    }
+    if (!sentTexts.every((one) => one.isWellFormed())) {
+      problems.push(`${name}: not well-formed Unicode; the invalid characters were replaced`);
+    }
+    record[name] = shape(sentTexts.map((one) => one.toWellFormed()));
+  }
 }

@@ -1,10 +1,9 @@
 // Loaded with the first check: loading zod takes about 50 ms, which no other call should wait for.
 import { z } from "zod";
-import { pathPartProblem } from "../platform/path";
-import { isObject } from "../records/fields";
 import { readInterval } from "./schedule";
 import { secondsProblem } from "./arguments";
 import { type CheckFailure } from "../resource";
+import { pathPartProblem, isObject } from "../records/values";
 
 /** The inputs of a resource: which must be set, and the schema of each that is set. */
 interface InputTable {

@@ -1,6 +1,6 @@
+import { engineMessage } from "../records/properties";
+import { isObject } from "../records/values";
 import { RefusedError, RekeyError } from "../platform/errors";
-import { engineMessage } from "../engine/properties";
-import { isObject } from "../records/fields";
 import { combineTriggers } from "./fleets";
 import { planRotation, type RotationPlan, type DesiredRotation } from "./planRotation";
 import { type Trigger } from "./trigger";

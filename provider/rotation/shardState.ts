@@ -1,6 +1,5 @@
 import { StateError } from "../platform/errors";
 import { engineCommands } from "../engineCommands";
-import { isObject } from "../records/fields";
 import { isOtherAccount } from "./account";
 import { overdueNotice } from "./planRotation";
 import {
@@ -11,6 +10,7 @@ import {
 } from "../resource";
 import { fleetName, type Session } from "../engine/session";
 import { type PasswordRotationShardInputs, type PlannedDatabase } from "./passwordRotationShard";
+import { isObject } from "../records/values";
 
 const secretNames: readonly string[] = secretPasswordRotationOutputs;
 

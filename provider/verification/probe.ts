@@ -8,8 +8,8 @@ import { redact } from "../platform/redact";
 import { ask, NoReplyError, notRedis } from "./redisCommands";
 import { RequestQueue } from "../platform/requestQueue";
 import { HttpRequester, type RequesterOptions, restService } from "../platform/http";
-import { readJson } from "../records/json";
-import { isObject } from "../records/fields";
+import { readJson } from "../records/response";
+import { isObject } from "../records/values";
 
 /** What a database authenticates: a password, or a token of its REST interface. */
 export type Credential =

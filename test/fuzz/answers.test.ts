@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { readDatabaseResponse } from "../../provider/records/databaseResponse";
 import { providerTexts } from "../support/host";
 import { isSecret, type Properties } from "../support/wire";
 import { type Answer, answer, databaseId } from "./answers";
@@ -8,6 +7,7 @@ import { assertCarried, assertCredentialsKept, assertNothingPolluted } from "./a
 import { assertNothingShown, isUsable } from "./assertions";
 import { InProcessAdapter } from "./adapter";
 import { fuzz, patience } from "./settings";
+import { readDatabaseResponse } from "../../provider/records/response";
 
 const __provider = providerTexts.passwordRotation;
 const former: Properties = { password: "former-password", restToken: "former-token" };

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { unknownNames } from "../../provider/engine/properties";
 import { asTheHostReads, assertCarried, assertNothingPolluted } from "./assertions";
 import { tryParse } from "./answers";
 import { InProcessAdapter } from "./adapter";
 import { hostileNames, smallValue } from "./hostile";
 import { fuzz, patience } from "./settings";
+import { unknownNames } from "../../provider/records/properties";
 
 const names = ["version", "triggers", "rotateEvery", "initialRotation"];
 const rare = ["databaseId", "flowControlKey", "owner", "otherOwners", "__provider", ...hostileNames];

@@ -5,8 +5,8 @@ import { type FlowControl } from "../../provider/platform/flowControl";
 import { RequestQueue } from "../../provider/platform/requestQueue";
 import { Session } from "../../provider/engine/session";
 import { secretOf } from "../../provider/verification/attempts";
-import { type DatabaseResponse } from "../../provider/records/databaseResponse";
 import { type FlowControlKey } from "../../provider/records/flowControl";
+import { type DatabaseResponse } from "../../provider/records/response";
 
 const facts = {
   purpose: "do it",

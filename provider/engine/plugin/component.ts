@@ -1,4 +1,4 @@
-import { type Properties, reveal, unknownNames } from "../properties";
+import { type Properties, reveal, unknownNames } from "../../records/properties";
 import { type Connection, connectionIn, connectionNames } from "../../verification/connection";
 import { type FoundSetting } from "../../settings/settings";
 

@@ -1,9 +1,8 @@
 import { type LocatedDatabase } from "../../verification/clientEndpoint";
-import { type Properties, unknownNames } from "../properties";
 import { connectionIn, connectionNames, urlFor } from "../../verification/connection";
 import { type Resource } from "../resources";
 import { type Session } from "../session";
-import { unknownValue } from "../../records/markers";
+import { type Properties, unknownNames, unknownValue } from "../../records/properties";
 
 /**
  * The URL of a database; undefined if its password or its endpoint is not known. It never throws: a reset must not be

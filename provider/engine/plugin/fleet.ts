@@ -1,5 +1,4 @@
 import { InputError, withCode } from "../../platform/errors";
-import { type Properties, reveal, unknownNames, wrap } from "../properties";
 import { type FleetMember, idIsUnknown, isListedTwice } from "../../rotation/fleetMembers";
 import {
   credentialsOf,
@@ -15,14 +14,14 @@ import {
 } from "../../rotation/fleet";
 import { urlsOf, withoutConnection } from "../../verification/connection";
 import { type FleetDatabaseState } from "../../resource";
-import { isObject } from "../../records/fields";
-import { isSecret, secret, unknownValue } from "../../records/markers";
 import { ReportedError } from "../resources";
 import { shardOf } from "../../rotation/fleets";
 import { nextRotation } from "../../rotation/nextRotation";
 import { type Session } from "../session";
 import { type ComponentRequest, type Constructed, type Monitor, readConnection } from "./component";
 import { knownUrl } from "./connectionUrl";
+import { type Properties, reveal, unknownNames, wrap, isSecret, secret, unknownValue } from "../../records/properties";
+import { isObject } from "../../records/values";
 
 interface Member extends FleetMember {
   /** As given, with marks. */

@@ -1,6 +1,6 @@
 import { InputError } from "../../platform/errors";
 import { type SharedReads } from "../../flowControl/sharedReads";
-import { type Properties } from "../properties";
+import { type Properties } from "../../records/properties";
 
 /** The functions of the package, by name. Each returns an object. */
 export const functions: Readonly<Record<string, (reads: SharedReads, args: Properties) => Promise<object>>> = {

@@ -6,10 +6,10 @@ import {
   RegisterResourceRequest,
   ResourceInvokeRequest,
 } from "@pulumi/pulumi/proto/resource_pb";
-import { type Properties } from "../properties";
 import { packageVersion } from "../../version";
 import { type Monitor } from "./component";
 import { grpc, properties, struct, unlimited } from "./proto";
+import { type Properties } from "../../records/properties";
 
 /**
  * The engine's resource monitor for the construction of a component: its options also apply to its children.

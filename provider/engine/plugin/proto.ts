@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 import type { JavaScriptValue, Struct } from "google-protobuf/google/protobuf/struct_pb";
-import { type Properties } from "../properties";
+import { type Properties } from "../../records/properties";
 
 type StructModule = typeof import("google-protobuf/google/protobuf/struct_pb");
 type EmptyModule = typeof import("google-protobuf/google/protobuf/empty_pb");

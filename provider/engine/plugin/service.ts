@@ -2,9 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { InputError, NotSentError, type RequestFacts, withCode } from "../../platform/errors";
 import { type SharedReads } from "../../flowControl/sharedReads";
 import { callTimeout } from "../../platform/callTimeout";
-import { type Properties, reveal, secretNames, unknownNames, withoutProvider, wrap } from "../properties";
 import { type Session, sessionFromSettings } from "../session";
-import { secret, unknownValue } from "../../records/markers";
 import { refuseUnknown } from "../../rotation/arguments";
 import { type AppliedTo, InitError, ReportedError, type Resource, resources, respond } from "../resources";
 import { environmentOfProvider } from "../../settings/settings";
@@ -14,6 +12,16 @@ import { isUrlOutdated, withConnectionUrl } from "./connectionUrl";
 import { constructFleet } from "./fleet";
 import { functions } from "./functions";
 import { constructVerification } from "./verification";
+import {
+  type Properties,
+  reveal,
+  secretNames,
+  unknownNames,
+  withoutProvider,
+  wrap,
+  secret,
+  unknownValue,
+} from "../../records/properties";
 
 /** What the service needs of the engine that started it. */
 export interface EngineLink {

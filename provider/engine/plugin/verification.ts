@@ -1,5 +1,4 @@
 import { InputError } from "../../platform/errors";
-import { type Properties, reveal, unknownNames } from "../properties";
 import { verifiedArgument, secondsProblem } from "../../rotation/arguments";
 import {
   accessTo,
@@ -11,8 +10,8 @@ import {
 } from "../../verification/connection";
 import { type PasswordRotationOutputs } from "../../resource";
 import { type Session } from "../session";
-import { referencedUrn, secret, unknownValue } from "../../records/markers";
 import { type ComponentRequest, type Constructed, type Monitor, readConnection } from "./component";
+import { type Properties, reveal, unknownNames, referencedUrn, secret, unknownValue } from "../../records/properties";
 
 /** The databases to verify, as a fleet saves them. */
 interface Verified extends FleetOutputs {

@@ -6,13 +6,13 @@ import { PluginInfo } from "@pulumi/pulumi/proto/plugin_pb";
 import { ResourceProviderService } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { Status } from "@pulumi/pulumi/proto/status_pb";
-import { type Properties } from "../properties";
 import { EngineWatch } from "../liveness";
 import { InitError } from "../resources";
 import { packageVersion } from "../../version";
 import { monitorFor } from "./monitor";
 import { Any, Empty, grpc, properties, struct, unlimited } from "./proto";
 import { PluginService } from "./service";
+import { type Properties } from "../../records/properties";
 
 /** Milliseconds that a line for the user may take to be delivered. */
 const logTimeoutMs = 5_000;

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { LosslessNumber } from "lossless-json";
-import { readDatabaseResponse } from "../../../provider/records/databaseResponse";
-import { readJson } from "../../../provider/records/json";
+import { readDatabaseResponse, readJson } from "../../../provider/records/response";
 
 const names = fc.oneof(
   fc.constantFrom("__proto__", "constructor", "toString", "toJSON", "hasOwnProperty", "valueOf", "isLosslessNumber"),

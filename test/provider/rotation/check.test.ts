@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import * as flowControlReset from "../../../provider/flowControl/flowControlReset";
 import * as passwordRotation from "../../../provider/rotation/passwordRotation";
-import { unknownValue } from "../../../provider/records/markers";
 import { FakeRun } from "../../support/fakeRun";
+import { unknownValue } from "../../../provider/records/properties";
 
 type Inputs = Record<string, unknown>;
 const none: ReadonlySet<string> = new Set();

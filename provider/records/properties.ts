@@ -1,4 +1,50 @@
-import { isSecret, secret, unknownValue } from "../records/markers";
+/** Pulumi's marker for an unknown value. */
+export const unknownValue = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
+
+/** The markers for each type of value. As a real value, any of them makes the engine fail after the reset. */
+const reserved: ReadonlySet<string> = new Set([
+  unknownValue,
+  "1c4a061d-8072-4f0a-a4cb-0ff528b18fe7",
+  "3eeb2bf0-c639-47a8-9e75-3b44932eb421",
+  "6a19a0b0-7e62-4c92-b797-7f8e31da9cc2",
+  "030794c1-ac77-496b-92df-f27374a8bd58",
+  "e48ece36-62e2-4504-bad9-02848725956a",
+  "dd056dcd-154b-4c76-9bd3-c8f88648b5ff",
+]);
+
+/** Whether a text is one of Pulumi's markers for unknown values. */
+export function isReserved(text: string): boolean {
+  return reserved.has(text);
+}
+
+const signature = "4dabf18193072939515e22adb298388d";
+const secretSignature = "1b47061264138c4ac30d75fd1eb44270";
+const referenceSignature = "5cf8f73096256a8f31e491e813e4eb8e";
+
+/** Wraps a value so that the engine treats it as a secret. */
+export function secret(value: unknown): Record<string, unknown> {
+  return { [signature]: secretSignature, value };
+}
+
+/** Whether a value is wrapped like that. */
+export function isSecret(value: object): value is { readonly value: unknown } {
+  return signature in value && value[signature] === secretSignature;
+}
+
+/** The URN in a reference to a resource; undefined if the value is something else. */
+export function referencedUrn(value: unknown): string | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const { [signature]: kind, urn } = value as Readonly<Record<string, unknown>>;
+  return kind === referenceSignature && typeof urn === "string" ? urn : undefined;
+}
+
+/**
+ * Whether Pulumi saves a text unchanged: it has no unpaired surrogate, lost no character when the response was decoded,
+ * and is not a marker for an unknown value.
+ */
+export function isFaithful(text: string): boolean {
+  return text.isWellFormed() && !text.includes("\uFFFD") && !isReserved(text);
+}
 
 /** Values between the engine and the host. */
 export type Properties = Record<string, unknown>;

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { type databaseFields } from "../../../provider/records/database";
-import { type DatabaseResponse, readDatabaseResponse } from "../../../provider/records/databaseResponse";
-import { unknownValue } from "../../../provider/records/markers";
 import { camelCase } from "../../../provider/records/fields";
 import { databaseRecord } from "../../../local/platform/databaseRecord";
 import tables from "../../fixtures/interface-fields.json";
 import { databaseText, databaseTextAnd } from "../../support/databaseText";
+import { type DatabaseResponse, readDatabaseResponse } from "../../../provider/records/response";
+import { unknownValue } from "../../../provider/records/properties";
 
 function read(jsonText: string): DatabaseResponse {
   return readDatabaseResponse(jsonText) ?? assert.fail("the response has no record");
