@@ -6,7 +6,7 @@ import { isObject } from "../records/values";
 import { readJson } from "../records/response";
 
 /** What is known of an attempt that failed. */
-export interface FailedAttempt extends Pick<Failure, "code" | "status" | "retryAfter"> {
+export interface FailedAttempt extends Pick<Failure, "code" | "status" | "retryAfterMs"> {
   readonly delivery: Exclude<Delivery, "responded">;
   readonly body?: string;
   /** The proxy's status, if the proxy is what failed. */
@@ -124,11 +124,11 @@ function tryReadObject(body: string): Record<string, unknown> | undefined {
   }
 }
 
-function adviceFor(service: Service, { status, retryAfter, delivery }: FailedAttempt): string {
+function adviceFor(service: Service, { status, retryAfterMs, delivery }: FailedAttempt): string {
   if (status === 401 || status === 403) return `Check ${service.credentialSettings}.`;
   if (status === 404) return `Check the id or key, ${service.addressSetting} and ${service.pathSetting}.`;
   if (status === 429) {
-    return `Wait${typeof retryAfter === "number" ? ` ${Math.ceil(retryAfter / 1000)} s` : ""}, then run again; rekey:requestsPerSecond limits the rate.`;
+    return `Wait${typeof retryAfterMs === "number" ? ` ${Math.ceil(retryAfterMs / 1000)} s` : ""}, then run again; rekey:requestsPerSecond limits the rate.`;
   }
   if (status !== undefined && status < 400 && delivery === "rejected") {
     return `Redirects are not followed: set ${service.addressSetting} to the address that the platform itself uses.`;

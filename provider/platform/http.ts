@@ -148,22 +148,25 @@ export class HttpRequester implements Requester {
       const turn = async () => {
         deadline ??= startDeadline(deadlineMs);
         const outcome = await this.#attempt(request, facts, deadline);
-        const remaining = deadline.at - performance.now();
-        const decision = decideRetry({ ...outcome, idempotent: request.idempotent, attempt, remaining }, Math.random());
+        const remainingMs = deadline.endsAtMs - performance.now();
+        const decision = decideRetry(
+          { ...outcome, idempotent: request.idempotent, attempt, remainingMs },
+          Math.random(),
+        );
         // Before this task ends, because the next one would start.
-        if (decision.do === "wait" && decision.everyone) this.queue.quiet(decision.milliseconds);
+        if (decision.do === "wait" && decision.appliesToAll) this.queue.pauseFor(decision.waitMs);
         return { outcome, decision };
       };
-      const begun = attempt > 1;
+      const isRetry = attempt > 1;
       const { outcome, decision } = await (request.idempotent
-        ? this.queue.run(turn, begun)
-        : this.queue.runReset(turn, begun));
+        ? this.queue.run(turn, isRetry)
+        : this.queue.runReset(turn, isRetry));
       if (outcome.delivery === "responded") return { status: outcome.status, body: outcome.body, facts };
       if (decision.do === "stop") {
         const secrets = [...this.options.secrets, ...(request.secrets ?? [])];
         throw errorOf(facts, this.service, secrets, { ...outcome, attempts: attempt });
       }
-      if (!decision.everyone) await new Promise((resolve) => setTimeout(resolve, decision.milliseconds));
+      if (!decision.appliesToAll) await new Promise((resolve) => setTimeout(resolve, decision.waitMs));
     }
   }
 
@@ -171,12 +174,12 @@ export class HttpRequester implements Requester {
   async #attempt(
     request: ApiRequest,
     facts: RequestFacts,
-    { signal, milliseconds }: Deadline,
+    { signal, durationMs }: Deadline,
   ): Promise<Answered | FailedAttempt> {
     const { url } = facts;
     const state: AttemptState = { sent: false };
     const use = {
-      timeoutMs: Math.min(maxConnectMs, milliseconds / 3),
+      timeoutMs: Math.min(maxConnectMs, durationMs / 3),
       state,
       beforeSend: request.idempotent ? undefined : async () => this.options.beforeReset?.(facts),
     };
@@ -207,7 +210,7 @@ export class HttpRequester implements Requester {
         delivery: deliveryOfResponse(status),
         status,
         body,
-        retryAfter: readRetryAfter(retryAfter, date, Date.now()),
+        retryAfterMs: readRetryAfter(retryAfter, date, Date.now()),
       };
     } catch (error) {
       const { cause } = error as AxiosError;
@@ -219,15 +222,15 @@ export class HttpRequester implements Requester {
 }
 
 interface Deadline {
-  readonly milliseconds: number;
-  readonly at: number;
+  readonly durationMs: number;
+  readonly endsAtMs: number;
   readonly signal: AbortSignal;
 }
 
 function startDeadline(deadlineMs: number): Deadline {
   // AbortSignal.timeout requires whole milliseconds.
-  const milliseconds = Math.ceil(deadlineMs);
-  return { milliseconds, at: performance.now() + milliseconds, signal: AbortSignal.timeout(milliseconds) };
+  const durationMs = Math.ceil(deadlineMs);
+  return { durationMs, endsAtMs: performance.now() + durationMs, signal: AbortSignal.timeout(durationMs) };
 }
 
 /** axios uses one code for several failures; only an incomplete body is worth a retry. */

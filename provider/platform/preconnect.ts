@@ -8,13 +8,13 @@ import { ConnectionError } from "./openConnection";
  */
 const maxAgeMs = 800;
 
-export interface AheadOptions {
+export interface PreconnectOptions {
   /** Opens a connection on which a request can be sent at once. */
   readonly open: (signal: AbortSignal) => Promise<Socket>;
   /** Resets that wait for their turn. */
   readonly waiting: () => number;
   /** Connections that are ready or being opened ahead, at most. */
-  readonly most: number;
+  readonly maxIdle: number;
   /** Whether one more connection may be opened ahead. */
   readonly hasRoom: () => boolean;
 }
@@ -24,12 +24,12 @@ interface Opening {
   readonly abort: () => void;
   /** Whether it was not opened for a reset whose turn had come. */
   readonly ahead: boolean;
-  /** Whether no reset counts on it any more. */
+  /** Whether opening it took so long that a reset no longer waits for it. */
   late: boolean;
 }
 
 /** A reset whose turn has come, and that waits for a connection. */
-interface Taker {
+interface Waiter {
   readonly resolve: (opened: readonly [socket: Socket, beganAt: number]) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -39,18 +39,18 @@ interface Taker {
  * does not wait for handshakes. Each connection carries one reset. One that closes or grows old before is thrown away:
  * nothing was sent on it.
  */
-export class ConnectionsAhead {
+export class Preconnector {
   /** When each began to be opened. */
   readonly #ready = new Map<Socket, number>();
   readonly #opening = new Set<Opening>();
-  readonly #takers: Taker[] = [];
-  #most: number;
+  readonly #waiters: Waiter[] = [];
+  #maxIdle: number;
   /** How many are opened ahead at the moment: as many as were lately used in time. */
   #target: number;
 
-  constructor(private readonly options: AheadOptions) {
-    this.#most = options.most;
-    this.#target = options.most;
+  constructor(private readonly options: PreconnectOptions) {
+    this.#maxIdle = options.maxIdle;
+    this.#target = options.maxIdle;
   }
 
   /**
@@ -67,9 +67,9 @@ export class ConnectionsAhead {
       if (isUsable(socket, beganAt)) return socket;
       socket.destroy();
     }
-    this.#target = Math.min(this.#target + 1, this.#most);
+    this.#target = Math.min(this.#target + 1, this.#maxIdle);
     const [socket, beganAt] = await new Promise<readonly [Socket, number]>((resolve, reject) => {
-      this.#takers.push({ resolve, reject });
+      this.#waiters.push({ resolve, reject });
       this.fill();
     });
     await orClose(socket, beforeSend);
@@ -89,8 +89,8 @@ export class ConnectionsAhead {
   /** Opens the connections that are missing. */
   fill(): void {
     const { waiting, hasRoom } = this.options;
-    while (this.#expected < this.#takers.length) void this.#open(false);
-    const wanted = Math.min(waiting(), this.#target) + this.#takers.length;
+    while (this.#expected < this.#waiters.length) void this.#open(false);
+    const wanted = Math.min(waiting(), this.#target) + this.#waiters.length;
     while (this.#ready.size + this.#opening.size < wanted && hasRoom()) void this.#open(true);
   }
 
@@ -98,13 +98,13 @@ export class ConnectionsAhead {
   close(): void {
     for (const { abort } of this.#opening) abort();
     for (const socket of this.#ready.keys()) socket.destroy();
-    for (const { reject } of this.#takers) reject(new ConnectionError("ECONNABORTED"));
+    for (const { reject } of this.#waiters) reject(new ConnectionError("ECONNABORTED"));
     this.#opening.clear();
     this.#ready.clear();
-    this.#takers.length = 0;
+    this.#waiters.length = 0;
   }
 
-  /** Connections on their way that a reset can count on. */
+  /** Connections that are being opened and that are not late. */
   get #expected(): number {
     return [...this.#opening].filter(({ late }) => !late).length;
   }
@@ -130,8 +130,8 @@ export class ConnectionsAhead {
   }
 
   #serve(socket: Socket, beganAt: number): void {
-    const taker = this.#takers.shift();
-    if (taker) taker.resolve([socket, beganAt]);
+    const waiter = this.#waiters.shift();
+    if (waiter) waiter.resolve([socket, beganAt]);
     else this.#keep(socket, beganAt);
   }
 
@@ -140,8 +140,8 @@ export class ConnectionsAhead {
     if (ahead) {
       this.#refused();
       this.fill();
-    } else if (this.#expected < this.#takers.length) {
-      this.#takers.shift()?.reject(error);
+    } else if (this.#expected < this.#waiters.length) {
+      this.#waiters.shift()?.reject(error);
     }
   }
 
@@ -162,8 +162,8 @@ export class ConnectionsAhead {
 
   /** The platform, or something in front of it, may limit connections: it gets fewer of them from now on. */
   #refused(): void {
-    this.#most = Math.floor(this.#most / 2);
-    this.#target = Math.min(this.#target, this.#most);
+    this.#maxIdle = Math.floor(this.#maxIdle / 2);
+    this.#target = Math.min(this.#target, this.#maxIdle);
   }
 }
 

@@ -1,13 +1,13 @@
 /** Shown in place of words that may contain a secret. */
 export const leftOut = "[message not shown: it may contain a secret]";
 
-const longestShown = 300;
+const maxShownChars = 300;
 /** Characters. Longer words are not searched, and so not shown: a huge response must not cost time. */
-const longestSearched = 10_000;
+const maxSearchedChars = 10_000;
 /** Rounds of unescaping. Words that need more are not shown. */
-const mostRounds = 6;
+const maxRounds = 6;
 /** Layers of base64 that are opened. */
-const mostLayers = 2;
+const maxLayers = 2;
 
 /**
  * The platform's message as one short line, or `leftOut` if it contains a secret or anything that decodes to one:
@@ -16,17 +16,17 @@ const mostLayers = 2;
 export function redact(words: string, secrets: readonly string[]): string {
   const forms = secrets.filter((secret) => secret !== "").flatMap(unescapings);
   const compared = forms.map((form) => comparable(form.replace(openEnd, "")));
-  if (words.length > longestSearched || holdsUnknownEntity(words) || mayContain(words, compared, mostLayers)) {
+  if (words.length > maxSearchedChars || holdsUnknownEntity(words) || mayContain(words, compared, maxLayers)) {
     return leftOut;
   }
   const line = words.replace(/[\u0000-\u001f\u007f-\u009f\s]+/g, " ").trim();
-  return line.length > longestShown ? `${line.slice(0, longestShown)}…` : line;
+  return line.length > maxShownChars ? `${line.slice(0, maxShownChars)}…` : line;
 }
 
 /** Compares after each round on both sides, because a secret may itself look escaped. */
 function mayContain(text: string, forms: readonly string[], layers: number): boolean {
   const views = unescapings(text);
-  if (views.length > mostRounds) return true;
+  if (views.length > maxRounds) return true;
   return views.some((view) => {
     const compared = comparable(view);
     if (forms.some((form) => compared.includes(form))) return true;
@@ -42,7 +42,7 @@ function holdsUnknownEntity(words: string): boolean {
 /** A text, and the results of unescaping it until nothing changes. */
 function unescapings(text: string): string[] {
   const views = [text];
-  for (let next = unescaped(text); next !== views.at(-1) && views.length <= mostRounds; next = unescaped(next)) {
+  for (let next = unescaped(text); next !== views.at(-1) && views.length <= maxRounds; next = unescaped(next)) {
     views.push(next);
   }
   return views;

@@ -22,7 +22,7 @@ export class ResetCount {
 export class RequestQueue {
   readonly #queue: PQueue;
   /** Measured with the monotonic clock: setting the system clock back must not stop the queue. */
-  #quietUntil = 0;
+  #pausedUntilMs = 0;
 
   constructor(
     { maxConcurrency, requestsPerSecond }: QueueLimits,
@@ -35,12 +35,12 @@ export class RequestQueue {
   }
 
   /** Runs a task when its turn has come; one that already began goes before those that have not. */
-  run<T>(task: () => Promise<T>, begun: boolean): Promise<T> {
-    return this.#queue.add(task, { priority: begun ? 1 : 0 });
+  run<T>(task: () => Promise<T>, isRetry: boolean): Promise<T> {
+    return this.#queue.add(task, { priority: isRetry ? 1 : 0 });
   }
 
   /** Runs a task that sends a password reset. */
-  async runReset<T>(task: () => Promise<T>, begun: boolean): Promise<T> {
+  async runReset<T>(task: () => Promise<T>, isRetry: boolean): Promise<T> {
     const { resets } = this;
     resets.waiting++;
     resets.unfinished++;
@@ -50,7 +50,7 @@ export class RequestQueue {
       return task();
     };
     try {
-      return await this.run(begin, begun);
+      return await this.run(begin, isRetry);
     } finally {
       resets.unfinished--;
       resets.onChange();
@@ -58,11 +58,11 @@ export class RequestQueue {
   }
 
   /** Starts no request for a time, because the platform asked clients to wait. */
-  quiet(milliseconds: number): void {
-    this.#quietUntil = Math.max(this.#quietUntil, performance.now() + milliseconds);
+  pauseFor(durationMs: number): void {
+    this.#pausedUntilMs = Math.max(this.#pausedUntilMs, performance.now() + durationMs);
     this.#queue.pause();
     setTimeout(() => {
-      if (performance.now() >= this.#quietUntil) this.#queue.start();
-    }, milliseconds + 1);
+      if (performance.now() >= this.#pausedUntilMs) this.#queue.start();
+    }, durationMs + 1);
   }
 }

@@ -32,22 +32,22 @@ export interface Failure {
   readonly code?: string | undefined;
   readonly status?: number | undefined;
   /** The response's `Retry-After`, in milliseconds; `unusable` if it cannot be read. */
-  readonly retryAfter?: number | "unusable" | undefined;
+  readonly retryAfterMs?: number | "unusable" | undefined;
   /** Number of the attempt, from 1. */
   readonly attempt: number;
   /** Milliseconds until the request's deadline. */
-  readonly remaining: number;
+  readonly remainingMs: number;
 }
 
-/** `everyone`: the platform sent `Retry-After`, so all requests wait, not only this one. */
+/** `appliesToAll`: the platform sent `Retry-After`, so all requests wait, not only this one. */
 export type RetryDecision =
-  { readonly do: "wait"; readonly milliseconds: number; readonly everyone: boolean } | { readonly do: "stop" };
+  { readonly do: "wait"; readonly waitMs: number; readonly appliesToAll: boolean } | { readonly do: "stop" };
 
 const maxAttempts = 3;
-const firstBackoff = 500;
+const firstBackoffMs = 500;
 
 /** Connection failures that may be temporary, unlike a wrong name or certificate. */
-const passing = new Set([
+const transientCodes = new Set([
   "ECONNREFUSED",
   "ECONNRESET",
   "ECONNABORTED",
@@ -57,21 +57,21 @@ const passing = new Set([
   "EHOSTUNREACH",
   "ENETUNREACH",
 ]);
-const passingStatuses = new Set([408, 429, 500, 502, 503, 504]);
+const transientStatuses = new Set([408, 429, 500, 502, 503, 504]);
 const stop: RetryDecision = { do: "stop" };
 
 /** Whether to retry, and when: exponential backoff with full jitter, within the deadline. */
 export function decideRetry(failure: Failure, random: number): RetryDecision {
-  const { retryAfter, remaining, attempt } = failure;
-  if (attempt >= maxAttempts || !mayRepeat(failure) || retryAfter === "unusable") return stop;
-  const milliseconds = retryAfter ?? random * firstBackoff * 2 ** (attempt - 1);
-  if (milliseconds >= remaining) return stop;
-  return { do: "wait", milliseconds, everyone: retryAfter !== undefined };
+  const { retryAfterMs, remainingMs, attempt } = failure;
+  if (attempt >= maxAttempts || !mayRepeat(failure) || retryAfterMs === "unusable") return stop;
+  const waitMs = retryAfterMs ?? random * firstBackoffMs * 2 ** (attempt - 1);
+  if (waitMs >= remainingMs) return stop;
+  return { do: "wait", waitMs, appliesToAll: retryAfterMs !== undefined };
 }
 
 function mayRepeat({ idempotent, delivery, status, code = "" }: Failure): boolean {
   if (!idempotent && delivery === "maybe applied") return false;
-  return status === undefined ? passing.has(code) : passingStatuses.has(status);
+  return status === undefined ? transientCodes.has(code) : transientStatuses.has(status);
 }
 
 /**
@@ -81,14 +81,14 @@ function mayRepeat({ idempotent, delivery, status, code = "" }: Failure): boolea
  * @returns milliseconds from now, `unusable` for anything else, undefined if there is none.
  */
 export function readRetryAfter(
-  retryAfter: string | undefined,
+  written: string | undefined,
   date: string | undefined,
   now: number,
-): Failure["retryAfter"] {
-  if (retryAfter === undefined) return undefined;
-  if (/^\d+$/.test(retryAfter.trim())) return Number(retryAfter) * 1000;
+): Failure["retryAfterMs"] {
+  if (written === undefined) return undefined;
+  if (/^\d+$/.test(written.trim())) return Number(written) * 1000;
   // The parser reads "-5" as a year; a date contains a letter.
-  const until = /[a-z]/i.test(retryAfter) ? Date.parse(retryAfter) : NaN;
+  const until = /[a-z]/i.test(written) ? Date.parse(written) : NaN;
   if (Number.isNaN(until)) return "unusable";
   const from = Date.parse(date ?? "");
   return Math.max(0, until - (Number.isNaN(from) ? now : from));

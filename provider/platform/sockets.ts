@@ -2,7 +2,7 @@ import * as http from "node:http";
 import * as https from "node:https";
 import { type Socket } from "node:net";
 import { TLSSocket } from "node:tls";
-import { ConnectionsAhead } from "./preconnect";
+import { Preconnector } from "./preconnect";
 import { openConnection, trusting } from "./openConnection";
 import { ResetCount } from "./requestQueue";
 
@@ -39,7 +39,7 @@ type Created = (error: Error | null, socket?: Socket) => void;
 export class Connections {
   readonly #settings: ConnectionSettings;
   readonly #agents = new Map<string, http.Agent>();
-  readonly #ahead = new Map<string, ConnectionsAhead>();
+  readonly #preconnectors = new Map<string, Preconnector>();
   /** Connections that are open or being opened. */
   #open = 0;
   /** TLS sessions to resume, by origin. */
@@ -53,9 +53,9 @@ export class Connections {
   ) {
     this.#settings = settings;
     resets.onChange = () => {
-      for (const ahead of this.#ahead.values()) {
-        if (resets.unfinished === 0) ahead.close();
-        else ahead.fill();
+      for (const preconnector of this.#preconnectors.values()) {
+        if (resets.unfinished === 0) preconnector.close();
+        else preconnector.fill();
       }
     };
   }
@@ -66,7 +66,10 @@ export class Connections {
       request: (options: https.RequestOptions, onResponse: (response: http.IncomingMessage) => void) => {
         const { beforeSend, timeoutMs } = use;
         const connection = beforeSend
-          ? { agent: undefined, createConnection: creating(() => this.#aheadOf(url, timeoutMs).take(beforeSend)) }
+          ? {
+              agent: undefined,
+              createConnection: creating(() => this.#preconnectorOf(url, timeoutMs).take(beforeSend)),
+            }
           : { agent: this.#keptAlive(url, timeoutMs) };
         const { request } = url.protocol === "https:" ? https : http;
         // The types know no connection that is made later; Node does.
@@ -78,18 +81,18 @@ export class Connections {
   }
 
   /** The connections of an origin's resets: at most three ahead of each request that may be under way. */
-  #aheadOf(url: URL, timeoutMs: number): ConnectionsAhead {
-    const known = this.#ahead.get(url.origin);
+  #preconnectorOf(url: URL, timeoutMs: number): Preconnector {
+    const known = this.#preconnectors.get(url.origin);
     if (known) return known;
     const { maxConcurrency } = this.#settings;
-    const ahead = new ConnectionsAhead({
+    const preconnector = new Preconnector({
       open: (signal) => this.#connect(url, timeoutMs, signal),
       waiting: () => this.resets.waiting,
-      most: 3 * maxConcurrency,
+      maxIdle: 3 * maxConcurrency,
       hasRoom: () => this.#open < 4 * maxConcurrency,
     });
-    this.#ahead.set(url.origin, ahead);
-    return ahead;
+    this.#preconnectors.set(url.origin, preconnector);
+    return preconnector;
   }
 
   async #connect(url: URL, timeoutMs: number, signal?: AbortSignal): Promise<Socket> {
@@ -120,7 +123,7 @@ export class Connections {
   }
 }
 
-/** Lets Node create a connection that takes its time. */
+/** Lets Node create a connection asynchronously. */
 function creating(open: () => Promise<Socket>) {
   return (_options: unknown, created: Created): void => {
     open().then(

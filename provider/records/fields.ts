@@ -43,7 +43,7 @@ export function camelCase(wireName: string): string {
 /**
  * The readable part of a record. Nothing here throws: a reset that was applied must be saved.
  */
-export interface Reading<F extends Fields> {
+export interface ReadResult<F extends Fields> {
   readonly record: RecordOf<F>;
   /** The digits of integers that a number cannot represent exactly, by field. */
   readonly exactIntegers: Readonly<Record<string, string>>;
@@ -80,7 +80,7 @@ function nameIn(fields: Fields, wireName: string): string | undefined {
 }
 
 /** Reads the fields of the table from a JSON object, and reports those that could not be read. */
-export function readRecord<F extends Fields>(fields: F, sent: Record<string, unknown>): Reading<F> {
+export function readRecord<F extends Fields>(fields: F, sent: Record<string, unknown>): ReadResult<F> {
   const record: Record<string, unknown> = {};
   const exactIntegers: Record<string, string> = {};
   const problems: string[] = [];

@@ -57,11 +57,11 @@ export class FakePlatform implements Requester {
         return new Promise(() => undefined);
       }
       const body = outcome.body?.(database) ?? `{"error":"it broke"}`;
-      const { status, code, retryAfter } = outcome;
+      const { status, code, retryAfterMs } = outcome;
       const delivery = status !== undefined ? deliveryOfResponse(status) : deliveryOfSilence(outcome.arrives !== false);
       if (delivery === "responded") return { status: status ?? 200, body, facts };
-      const failed: FailedAttempt = { delivery, body, ...defined({ status, code, retryAfter }) };
-      const decision = decideRetry({ ...failed, idempotent, attempt, remaining: 60_000 }, 0.5);
+      const failed: FailedAttempt = { delivery, body, ...defined({ status, code, retryAfterMs }) };
+      const decision = decideRetry({ ...failed, idempotent, attempt, remainingMs: 60_000 }, 0.5);
       if (decision.do === "stop") throw errorOf(facts, service, [], { ...failed, attempts: attempt });
     }
   }

@@ -15,7 +15,7 @@ export interface ResetOutcome {
   readonly body?: (database: DatabaseState) => string;
   /** Code of the failure if there is no response. */
   readonly code?: string;
-  readonly retryAfter?: number | "unusable";
+  readonly retryAfterMs?: number | "unusable";
   /** When the engine ends, whatever the response: before the state is written, or right after. */
   readonly engineEnds?: "unsaved" | "saved";
 }
@@ -54,7 +54,7 @@ export const outcomes = {
   // It is unknown whether it was applied: once if it was, once if it was not.
   "500, done": { ...unknown, status: 500 },
   "500, not done": { ...unknown, applies: false, status: 500 },
-  "503 that asks to wait": { ...unknown, applies: false, status: 503, retryAfter: 1 },
+  "503 that asks to wait": { ...unknown, applies: false, status: 503, retryAfterMs: 1 },
   "303, done": { ...unknown, status: 303 },
   "408, not done": { ...unknown, applies: false, status: 408 },
   "cut, done": { ...unknown, code: "ECONNRESET" },
@@ -75,7 +75,7 @@ export const outcomes = {
   "401": { ...refused, status: 401 },
   "404": { ...refused, status: 404 },
   "307": { ...refused, status: 307 },
-  "429 without a usable Retry-After": { ...refused, status: 429, retryAfter: "unusable" },
+  "429 without a usable Retry-After": { ...refused, status: 429, retryAfterMs: "unusable" },
   "429": { verdict: "again", applies: false, status: 429 },
   "no such host": { ...notSent, code: "ENOTFOUND" },
   "connection refused": { ...notSent, verdict: "again", code: "ECONNREFUSED" },

@@ -77,8 +77,8 @@ describe("api: request queue", () => {
   it("starts no task during a pause; the longest pause counts", async () => {
     const queue = new RequestQueue({ maxConcurrency: 8 });
     const before = performance.now();
-    queue.quiet(80);
-    queue.quiet(10);
+    queue.pauseFor(80);
+    queue.pauseFor(10);
     const started = await queue.run(async () => performance.now(), true);
     assert.ok(started - before >= 79, `${started - before}`);
   });
@@ -87,7 +87,7 @@ describe("api: request queue", () => {
     const queue = new RequestQueue({ maxConcurrency: 8 });
     const { now } = Date;
     try {
-      queue.quiet(10);
+      queue.pauseFor(10);
       Date.now = () => now() - 3_600_000;
       assert.equal(await Promise.race([queue.run(async () => "ran", false), wait(500, "hangs")]), "ran");
     } finally {

@@ -14,13 +14,15 @@ const failure = (given: Partial<Failure>): Failure => ({
   idempotent: false,
   delivery: "not sent",
   attempt: 1,
-  remaining: 60_000,
+  remainingMs: 60_000,
   ...given,
 });
-const waits = (milliseconds: number, everyone = false): RetryDecision => ({ do: "wait", milliseconds, everyone });
+const waits = (waitMs: number, appliesToAll = false): RetryDecision => ({ do: "wait", waitMs, appliesToAll });
 const stop: RetryDecision = { do: "stop" };
 
-const passing = "ECONNREFUSED ECONNRESET ECONNABORTED EAI_AGAIN ETIMEDOUT EPIPE EHOSTUNREACH ENETUNREACH".split(" ");
+const transientCodes = "ECONNREFUSED ECONNRESET ECONNABORTED EAI_AGAIN ETIMEDOUT EPIPE EHOSTUNREACH ENETUNREACH".split(
+  " ",
+);
 const lasting = ["ENOTFOUND", "CERT_HAS_EXPIRED", "ERR_BAD_RESPONSE", "HPE_INVALID_CONSTANT", "deadline", undefined];
 const limited: Partial<Failure> = { delivery: "rejected", status: 429 };
 const lost: Partial<Failure> = { delivery: "maybe applied" };
@@ -28,42 +30,44 @@ const busy: Partial<Failure> = { idempotent: true, delivery: "maybe applied", st
 
 const rows: readonly (readonly [string, Partial<Failure>, RetryDecision])[] = [
   // A second delivery could destroy the result of the first one.
-  ...passing.map((code) => [`not sent, ${code}`, { code }, waits(250)] as const),
+  ...transientCodes.map((code) => [`not sent, ${code}`, { code }, waits(250)] as const),
   ...lasting.map((code) => [`not sent, ${code}`, { code }, stop] as const),
-  ...passing.map((code) => [`maybe applied, not idempotent, ${code}`, { ...lost, code }, stop] as const),
+  ...transientCodes.map((code) => [`maybe applied, not idempotent, ${code}`, { ...lost, code }, stop] as const),
   ...[303, 408, 500, 502, 503, 504].map(
     (status) => [`maybe applied, not idempotent, ${status}`, { ...lost, status }, stop] as const,
   ),
-  ["not idempotent, 503 with Retry-After", { ...lost, status: 503, retryAfter: 10 }, stop],
+  ["not idempotent, 503 with Retry-After", { ...lost, status: 503, retryAfterMs: 10 }, stop],
   ["429", limited, waits(250)],
   ...[301, 400, 401, 403, 404, 409, 422].map(
     (status) => [`rejected, ${status}`, { ...limited, status }, stop] as const,
   ),
 
   // Idempotent requests.
-  ...passing.map((code) => [`maybe applied, ${code}`, { ...busy, status: undefined, code }, waits(250)] as const),
+  ...transientCodes.map(
+    (code) => [`maybe applied, ${code}`, { ...busy, status: undefined, code }, waits(250)] as const,
+  ),
   ...lasting.map((code) => [`maybe applied, ${code}`, { ...busy, status: undefined, code }, stop] as const),
   ...[408, 500, 502, 503, 504].map((status) => [`${status}`, { ...busy, status }, waits(250)] as const),
   ...[303, 501, 599].map((status) => [`${status}`, { ...busy, status }, stop] as const),
   ["404", { ...limited, idempotent: true, status: 404 }, stop],
 
   // Retry-After makes every request wait.
-  ["429 with a time", { ...limited, retryAfter: 2000 }, waits(2000, true)],
-  ["429 with Retry-After: 0", { ...limited, retryAfter: 0 }, waits(0, true)],
-  ["429 with an unusable Retry-After", { ...limited, retryAfter: "unusable" }, stop],
-  ["503 with a time", { ...busy, retryAfter: 2000 }, waits(2000, true)],
-  ["404 with a time", { ...limited, status: 404, retryAfter: 1 }, stop],
-  ["429 with a time at the deadline", { ...limited, retryAfter: 60_000 }, stop],
-  ["429 with a time just before the deadline", { ...limited, retryAfter: 59_999 }, waits(59_999, true)],
-  ["429 with an infinite time", { ...limited, retryAfter: Infinity }, stop],
+  ["429 with a time", { ...limited, retryAfterMs: 2000 }, waits(2000, true)],
+  ["429 with Retry-After: 0", { ...limited, retryAfterMs: 0 }, waits(0, true)],
+  ["429 with an unusable Retry-After", { ...limited, retryAfterMs: "unusable" }, stop],
+  ["503 with a time", { ...busy, retryAfterMs: 2000 }, waits(2000, true)],
+  ["404 with a time", { ...limited, status: 404, retryAfterMs: 1 }, stop],
+  ["429 with a time at the deadline", { ...limited, retryAfterMs: 60_000 }, stop],
+  ["429 with a time just before the deadline", { ...limited, retryAfterMs: 59_999 }, waits(59_999, true)],
+  ["429 with an infinite time", { ...limited, retryAfterMs: Infinity }, stop],
 
   // At most three attempts, each later than the one before, within the deadline.
   ["the second attempt", { code: "EPIPE", attempt: 2 }, waits(500)],
   ["the third attempt", { code: "EPIPE", attempt: 3 }, stop],
-  ["the third 429", { ...limited, attempt: 3, retryAfter: 1 }, stop],
-  ["no time left", { code: "EPIPE", remaining: 250 }, stop],
-  ["a little time left", { code: "EPIPE", remaining: 251 }, waits(250)],
-  ["the deadline passed", { code: "EPIPE", remaining: -1 }, stop],
+  ["the third 429", { ...limited, attempt: 3, retryAfterMs: 1 }, stop],
+  ["no time left", { code: "EPIPE", remainingMs: 250 }, stop],
+  ["a little time left", { code: "EPIPE", remainingMs: 251 }, waits(250)],
+  ["the deadline passed", { code: "EPIPE", remainingMs: -1 }, stop],
 ];
 
 describe("api: retry", () => {
@@ -74,19 +78,19 @@ describe("api: retry", () => {
   it("never repeats a request that is not idempotent, unless it was not sent or was rejected with 429", () => {
     const any = fc.record({
       delivery: fc.constantFrom<Delivery>("not sent", "rejected", "maybe applied"),
-      code: fc.option(fc.constantFrom(...passing, "ENOTFOUND"), { nil: undefined }),
+      code: fc.option(fc.constantFrom(...transientCodes, "ENOTFOUND"), { nil: undefined }),
       status: fc.option(fc.integer({ min: 300, max: 599 }), { nil: undefined }),
-      retryAfter: fc.option(fc.oneof(fc.nat(), fc.constant("unusable" as const)), { nil: undefined }),
+      retryAfterMs: fc.option(fc.oneof(fc.nat(), fc.constant("unusable" as const)), { nil: undefined }),
       attempt: fc.integer({ min: 1, max: 4 }),
-      remaining: fc.integer(),
+      remainingMs: fc.integer(),
     });
     fc.assert(
       fc.property(any, fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), (given, random) => {
         const decision = decideRetry({ ...given, idempotent: false }, random);
         if (decision.do === "stop") return;
         assert.notEqual(given.delivery, "maybe applied");
-        assert.ok(given.attempt < 3 && decision.milliseconds < given.remaining);
-        assert.ok(decision.everyone || decision.milliseconds < 500 * 2 ** (given.attempt - 1));
+        assert.ok(given.attempt < 3 && decision.waitMs < given.remainingMs);
+        assert.ok(decision.appliesToAll || decision.waitMs < 500 * 2 ** (given.attempt - 1));
       }),
     );
   });
@@ -96,7 +100,7 @@ describe("api: Retry-After", () => {
   const now = Date.parse("2026-11-21T12:00:00Z");
   const serverTime = "Sat, 21 Nov 2026 18:00:00 GMT";
   /** The header and the Date header of the same response. */
-  const forms: readonly (readonly [header: string | undefined, date: string | undefined, Failure["retryAfter"]])[] = [
+  const forms: readonly (readonly [header: string | undefined, date: string | undefined, Failure["retryAfterMs"]])[] = [
     [undefined, serverTime, undefined],
     ["0", undefined, 0],
     ["7", serverTime, 7000],
