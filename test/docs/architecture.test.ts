@@ -1,49 +1,83 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { basename, dirname, join, relative } from "node:path";
+import { dirname, join, posix } from "node:path";
 import { sourcesIn } from "../support/files";
 import { projectRoot } from "../support/host";
 import { readPage } from "./page";
 
-/** The modules, each with the paths of its files; the first match counts. */
-const modules = {
-  sdk: /^sdk\//,
-  doctor: /^provider\/doctor\//,
-  plugin: /^provider\/plugin\//,
-  cli: /^local\/cli\//,
-  engine: /^local\/engine\//,
-  platform: /^local\/platform\//,
-  lifecycle: /^provider\/lifecycle\//,
-  rotation: /^provider\/rotation\//,
-  api: /^provider\/(api\/|setting|platforms|version|engineCommands|engineValues|engineWatch)/,
-  records: /^provider\/records\//,
-  dynamic: /^provider\//,
-};
-const moduleOf = (path: string) => Object.entries(modules).find(([, begins]) => begins.test(path))?.[0];
+const sources = sourcesIn("sdk", "local", "provider").map((path) => path.replaceAll("\\", "/"));
 
-const sources = sourcesIn("sdk", "local", "provider")
-  .filter((path) => basename(path) !== "index.ts")
-  .map((path) => path.replaceAll("\\", "/"));
+/** The folder of a file, as the picture names it: `local/engine`, or `engine` for `provider/engine/plugin`. */
+function folderOf(path: string): string {
+  const [top = "", folder = "", file] = path.split("/");
+  if (top === "sdk") return top;
+  if (file === undefined) return "shared";
+  return top === "local" ? `local_${folder}` : folder;
+}
 
-/** `from --> to` for each module that a file of another module imports, or loads when used. */
-function imports(): string[] {
-  const found = sources.flatMap((path) => {
-    const text = readFileSync(join(projectRoot, path), "utf8");
-    return [...text.matchAll(/(?:from |require\(|import\()"(\.[^"]+)"/g)].map(([, target = ""]) => {
-      const file = relative(projectRoot, join(projectRoot, dirname(path), target)).replaceAll("\\", "/");
-      return [moduleOf(path), moduleOf(/^local\/(engine|platform)$/.test(file) ? `${file}/` : file)] as const;
-    });
+/** The files that a file imports, or loads when used. */
+function importsOf(path: string): string[] {
+  const text = readFileSync(join(projectRoot, path), "utf8");
+  return [...text.matchAll(/(?:from |require\(|import\()"(\.[^"]+)"/g)].flatMap(([, target = ""]) => {
+    const file = posix.join(dirname(path), target);
+    return [`${file}.ts`, `${file}/index.ts`].filter((one) => sources.includes(one));
   });
-  const between = found.filter(([from, to]) => from !== undefined && to !== undefined && from !== to);
-  return [...new Set(between.map(([from, to]) => `${from} --> ${to}`))].sort();
+}
+
+const imports = new Map(sources.map((path) => [path, importsOf(path)]));
+
+/** The files of the first cycle of imports that a search from each file meets. */
+function findCycle(): string[] | undefined {
+  const done = new Set<string>();
+  const search = (path: string, trail: readonly string[]): string[] | undefined => {
+    if (trail.includes(path)) return [...trail.slice(trail.indexOf(path)), path];
+    if (done.has(path)) return undefined;
+    for (const target of imports.get(path) ?? []) {
+      const cycle = search(target, [...trail, path]);
+      if (cycle) return cycle;
+    }
+    done.add(path);
+    return undefined;
+  };
+  for (const path of sources) {
+    const cycle = search(path, []);
+    if (cycle) return cycle;
+  }
+  return undefined;
 }
 
 describe("docs/architecture.md", () => {
-  it("draws an arrow for each import between two modules, and no other", () => {
-    const picture = readPage("docs/architecture.md").blocks.find(({ language }) => language === "mermaid")?.code ?? "";
+  const picture = readPage("docs/architecture.md").blocks.find(({ language }) => language === "mermaid")?.code ?? "";
+
+  it("draws each folder", () => {
+    const drawn = [...picture.matchAll(/^ *(\w+)\["((?:sdk|provider|local)[^"]*)"\]$/gm)].map(([, name]) => name);
+    assert.deepEqual(drawn.sort(), [...new Set(sources.map(folderOf))].sort());
+  });
+
+  it("draws an arrow for each import between two folders, and no other", () => {
     const arrows = [...picture.matchAll(/^ *(\w+) --> (.+)$/gm)].flatMap(([, from, to = ""]) =>
       to.split(" & ").map((one) => `${from} --> ${one.trim()}`),
     );
-    assert.deepEqual(arrows.sort(), imports());
+    const found = sources.flatMap((path) =>
+      (imports.get(path) ?? []).map((target) => [folderOf(path), folderOf(target)] as const),
+    );
+    const between = found.filter(([from, to]) => from !== to).map(([from, to]) => `${from} --> ${to}`);
+    assert.deepEqual(arrows.sort(), [...new Set(between)].sort());
+  });
+});
+
+describe("the layout", () => {
+  it("has no cycle of imports, not even of types", () => assert.equal(findCycle()?.join(" → "), undefined));
+
+  it("has files of 25 to 350 lines in provider/ and sdk/", () => {
+    /** Entry points, and what must stand alone. */
+    const exceptions = ["provider/engine/plugin/main.ts", "provider/version.ts", "sdk/pulumiInternals.ts"];
+    const lengths = sources
+      .filter((path) => !path.startsWith("local/") && !exceptions.includes(path))
+      .map((path) => ({ path, lines: readFileSync(join(projectRoot, path), "utf8").split("\n").length - 1 }));
+    assert.deepEqual(
+      lengths.filter(({ lines }) => lines < 25 || lines > 350),
+      [],
+    );
   });
 });
