@@ -33,24 +33,19 @@ export function ownersFor(
   return { owner, otherOwners };
 }
 
-/** The inputs that tell the provider which other resources rotate a shard's databases, by their ids. */
-export interface ShardOwners {
-  readonly owner: Promise<string>;
-  readonly otherOwners: Promise<Record<string, string[]> | undefined>;
-}
-
-/** Registers a shard as the owner of databases. */
-export function shardOwnersFor(
-  type: string,
-  name: string,
+/**
+ * Registers a fleet as the owner of databases.
+ *
+ * @param urn the fleet's URN
+ * @returns the provider's input for the other resources that rotate them, by their ids
+ */
+export async function otherOwnersFor(
+  fleet: string,
+  urn: Promise<string>,
   databaseIds: readonly string[],
-  parent: pulumi.Resource,
-): ShardOwners {
-  const owner = valueOnly(pulumi.createUrn(name, typeOf(type), parent));
-  const otherOwners = othersFor(databaseIds, ownerOf(type, name, owner)).then((others) =>
-    others.size > 0 ? Object.fromEntries(others) : undefined,
-  );
-  return { owner, otherOwners };
+): Promise<Record<string, string[]> | undefined> {
+  const others = await othersFor(databaseIds, ownerOf("PasswordRotationFleet", fleet, urn));
+  return others.size > 0 ? Object.fromEntries(others) : undefined;
 }
 
 /**

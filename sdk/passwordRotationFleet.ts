@@ -204,7 +204,7 @@ export class PasswordRotationFleet extends pulumi.ComponentResource<Made> {
     const more = { ...(dependsOn && { dependsOn }), ...(retainOnDelete !== undefined && { retainOnDelete }) };
     const made = [...shards].sort().map(([shard, members]) => {
       const inputs = { ...fleet, fleet: valueOnly(this.urn) };
-      return new PasswordRotationShard(`${name}-${shard}`, shard, members, inputs, { ...more, parent: this });
+      return new PasswordRotationShard(name, shard, members, inputs, { ...more, parent: this });
     });
     return {
       states: pulumi.all(made.map(({ rotations }) => rotations)).apply((lists) => {

@@ -2,7 +2,7 @@ import type * as pulumi from "@pulumi/pulumi";
 import { type FleetDatabaseState, secretPasswordRotationShardOutputs } from "../provider/resource";
 import { DynamicResource } from "./dynamicResource";
 import { type NamedDatabase } from "./fleetDatabases";
-import { shardOwnersFor } from "./owners";
+import { otherOwnersFor } from "./owners";
 
 const type = "PasswordRotationShard";
 
@@ -13,12 +13,15 @@ export class PasswordRotationShard extends DynamicResource {
   /** JSON text of the secrets of each database. */
   declare readonly secrets: pulumi.Output<string | undefined>;
 
-  /** @param fleet the inputs of the whole fleet */
+  /**
+   * @param fleet the fleet's name
+   * @param settings the inputs of the whole fleet, and its URN
+   */
   constructor(
-    name: string,
+    fleet: string,
     shard: string,
     databases: readonly NamedDatabase[],
-    fleet: pulumi.Inputs,
+    settings: pulumi.Inputs & { fleet: Promise<string> },
     options: pulumi.CustomResourceOptions & { parent: pulumi.Resource },
   ) {
     // Sorted by id: the order in the program does not matter.
@@ -27,13 +30,13 @@ export class PasswordRotationShard extends DynamicResource {
     const inputs = {
       rotations: undefined,
       secrets: undefined,
-      ...fleet,
+      ...settings,
       shard,
       databases: sorted.map(({ input }) => input),
-      ...shardOwnersFor(type, name, ids, options.parent),
+      otherOwners: otherOwnersFor(fleet, settings.fleet, ids),
     };
     // A fleet that the native plugin managed keeps its shards, and so is not reset.
-    const aliases = [{ type: `rekey:index:${type}` }];
-    super(type, "passwordRotationShard", name, inputs, secretPasswordRotationShardOutputs, { ...options, aliases });
+    const all = { ...options, aliases: [{ type: `rekey:index:${type}` }] };
+    super(type, "passwordRotationShard", `${fleet}-${shard}`, inputs, secretPasswordRotationShardOutputs, all);
   }
 }

@@ -95,10 +95,10 @@ function resource<Inputs, Outputs>(handler: ResourceHandler<Inputs, Outputs>, fa
     secretOutputs: [...handler.secretOutputs, ...pluginOutputs],
     check(inputs, unknown, session, urn) {
       const check = (all: Properties) => handler.check(all as Inputs, unknown, session);
-      if (urn === undefined) return check(inputs).map(inProgram);
+      if (urn === undefined) return check(inputs).map(failedCheck);
       const wrong = hiddenInputs.filter((name) => inputs[name] !== undefined);
-      if (wrong.length > 0) return wrong.map((name) => inProgram({ property: name, reason: notAnInput(name) }));
-      return check(hiddenInputs.includes("owner") ? { ...inputs, owner: urn } : inputs).map(inProgram);
+      if (wrong.length > 0) return wrong.map((name) => failedCheck({ property: name, reason: notAnInput(name) }));
+      return check(hiddenInputs.includes("owner") ? { ...inputs, owner: urn } : inputs).map(failedCheck);
     },
     diff(id, saved, inputs, unknown, session) {
       requireSound(id, saved);
@@ -113,21 +113,19 @@ function resource<Inputs, Outputs>(handler: ResourceHandler<Inputs, Outputs>, fa
   };
 }
 
-const owners = ["owner", "otherOwners"];
-
 /** Every resource, by the name of its type. */
 export const resources = {
   PasswordRotation: resource(passwordRotationHandler, {
     idInput: "databaseId",
     outputs: passwordRotationOutputs,
-    hiddenInputs: owners,
+    hiddenInputs: ["owner", "otherOwners"],
     importedInputs: (databaseId) => ({ databaseId, initialRotation: false }),
     hasConnectionUrl: true,
   }),
   PasswordRotationShard: resource(passwordRotationShardHandler, {
     idInput: "shard",
     outputs: passwordRotationShardOutputs,
-    hiddenInputs: owners,
+    hiddenInputs: ["otherOwners"],
   }),
   /** The dynamic type is PasswordVerification. In the plugin, that is a component with this child. */
   PasswordVerificationTargets: resource(passwordVerificationHandler, {
@@ -164,7 +162,7 @@ function notAnInput(name: string): string {
 }
 
 /** The message of a failed check. */
-function inProgram({ reason, code = "REKEY_INPUT_INVALID", advice = nothingSent }: CheckFailure): string {
+export function failedCheck({ reason, code = "REKEY_INPUT_INVALID", advice = nothingSent }: CheckFailure): string {
   return withCode(`${reason}. ${advice}`, code);
 }
 

@@ -28,3 +28,14 @@ export function isListedTwice(argument: string, members: readonly FleetMember[])
   }
   return undefined;
 }
+
+/** Inputs of a fleet that all of its resources get. */
+export const fleetSettings = [
+  "version",
+  "triggers",
+  "rotateEvery",
+  "initialRotation",
+  "concurrency",
+  "maxFailures",
+  "includeRecords",
+] as const;

@@ -4,6 +4,7 @@ import { readInterval } from "./schedule";
 import { secondsProblem } from "./arguments";
 import { type CheckFailure } from "../resource";
 import { pathPartProblem, isObject } from "../records/values";
+import { type fleetSettings } from "./fleetMembers";
 
 /** The inputs of a resource: which must be set, and the schema of each that is set. */
 interface InputTable {
@@ -67,17 +68,16 @@ const interval = z.string(expected("a duration written as a string")).superRefin
 const flag = z.boolean(expected("true or false"));
 const count = z.int("must be a whole number, at least 1").min(1, "must be a whole number, at least 1");
 
-const fleetDatabase: InputTable = { required: ["databaseId"], schemas: { databaseId: pathPart, ...trigger } };
+/** A database of a fleet. */
+export const fleetDatabaseInputs: InputTable = {
+  required: ["databaseId"],
+  schemas: { databaseId: pathPart, ...trigger },
+};
 
 const fleetDatabases = z.array(z.unknown(), expected("a list of databases")).superRefine(
   refuse((databases) => {
-    for (const one of databases) {
-      const database = typeof one === "string" ? { databaseId: one } : one;
-      if (!isObject(database)) return `must hold databases, but one is ${kindOf(one)}`;
-      const [wrong] = checkInputs(fleetDatabase, database, new Set());
-      if (wrong) return `cannot be used: of ${JSON.stringify(database["databaseId"])}, ${wrong.reason}`;
-    }
-    return undefined;
+    const wrong = databases.find((one) => typeof one !== "string" && !isObject(one));
+    return wrong === undefined ? undefined : `must hold databases, but one is ${kindOf(wrong)}`;
   }),
 );
 
@@ -90,28 +90,35 @@ export const passwordRotationInputs: InputTable = {
   schemas: { databaseId: pathPart, ...rotation, owner: hidden, otherOwners: hidden },
 };
 
+/** A fleet without its databases. */
+export const passwordRotationFleetInputs: InputTable = {
+  required: [],
+  schemas: { ...rotation, concurrency: count, maxFailures: count, includeRecords: flag } satisfies Record<
+    (typeof fleetSettings)[number],
+    z.ZodType
+  >,
+};
+
 export const passwordRotationShardInputs: InputTable = {
   required: ["databases"],
   schemas: {
     databases: fleetDatabases,
-    ...rotation,
-    concurrency: count,
-    maxFailures: count,
-    includeRecords: flag,
+    ...passwordRotationFleetInputs.schemas,
     shard: hidden,
     fleet: hidden,
-    owner: hidden,
     otherOwners: hidden,
   },
 };
 
+/** A verification without what is verified. */
+export const verificationInputs: InputTable = {
+  required: [],
+  schemas: { withinSeconds: z.unknown().superRefine(refuse(secondsProblem)) },
+};
+
 export const passwordVerificationInputs: InputTable = {
   required: ["subject", "targets"],
-  schemas: {
-    subject: hidden,
-    targets: hidden,
-    withinSeconds: z.unknown().superRefine(refuse(secondsProblem)),
-  },
+  schemas: { subject: hidden, targets: hidden, ...verificationInputs.schemas },
 };
 
 export const flowControlResetInputs: InputTable = {

@@ -1,5 +1,4 @@
-import { engineMessage } from "../records/properties";
-import { isObject } from "../records/values";
+import { engineMessage, unknownNames } from "../records/properties";
 import { RefusedError, RekeyError } from "../platform/errors";
 import { combineTriggers } from "./fleets";
 import { planRotation, type RotationPlan, type DesiredRotation } from "./planRotation";
@@ -13,8 +12,7 @@ import {
   type PasswordRotationShardOutputs,
   secretPasswordRotationShardOutputs,
 } from "../resource";
-import { type FleetSession } from "../engine/session";
-import { type Session } from "../engine/session";
+import { fleetName, type FleetSession, type Session } from "../engine/session";
 import { carryOut, InternalError, type PasswordRotationInputs } from "./passwordRotation";
 import { closeShard, openShard, shardNotice, shardWarning } from "./shardState";
 
@@ -32,10 +30,8 @@ export interface PasswordRotationShardInputs extends DesiredRotation {
   readonly includeRecords?: boolean | null;
   /** The fleet's full name. */
   readonly fleet: string;
-  /** The shard's full name. */
-  readonly owner?: string;
   /** Full names of other resources of the program for the same databases, by the databases' ids. */
-  readonly otherOwners?: Readonly<Record<string, readonly string[]>>;
+  readonly otherOwners?: Readonly<Record<string, readonly string[]>> | undefined;
 }
 
 /** One database of a shard: its saved state, its desired inputs, and the plan made from both. */
@@ -61,25 +57,42 @@ export function check(
   session: Session,
 ): CheckFailure[] {
   const { checkInputs, passwordRotationShardInputs } = require("./inputs") as typeof import("./inputs");
+  const { fleet, databases, otherOwners } = inputs;
   const failures = checkInputs(passwordRotationShardInputs, { ...inputs }, unknown);
-  const { owner, otherOwners, databases } = inputs;
   // The ids are known even if `databases` contains an unknown version.
-  if (failures.length > 0 || typeof owner !== "string" || unknown.has("owner") || !areDatabases(databases)) {
-    return failures;
+  if (failures.length === 0 && Array.isArray(databases) && !unknown.has("fleet")) {
+    failures.push(...checkDatabases(fleet, databases, session, { otherOwners }));
   }
-  const contested = databases.flatMap((database) => {
-    const { databaseId } = asObject(database);
-    return session.claim(databaseId, owner, otherOwners?.[databaseId]) ?? [];
-  });
-  return contested
-    .slice(0, mostNamed)
-    .map((reason) => ({ property: "databases", reason, code: "REKEY_DUPLICATE_DATABASE" }));
+  // The engine names the shard, which is not in the program.
+  const of = `PasswordRotationFleet ${JSON.stringify(fleetName(String(fleet)))}`;
+  return failures.map((failure) => ({ ...failure, reason: `${of}: ${failure.reason}` }));
 }
 
-function areDatabases(databases: unknown): databases is PasswordRotationShardInputs["databases"] {
-  const isDatabase = (one: unknown) =>
-    typeof one === "string" || (isObject(one) && typeof one["databaseId"] === "string");
-  return Array.isArray(databases) && databases.every(isDatabase);
+/**
+ * What is wrong with databases of a fleet, or who else rotates them.
+ *
+ * @param fleet its URN
+ * @param names of the databases in a message; by default, their ids
+ */
+export function checkDatabases(
+  fleet: string,
+  databases: readonly ShardDatabase[],
+  session: Session,
+  { names, otherOwners }: Pick<PasswordRotationShardInputs, "otherOwners"> & { names?: readonly string[] },
+): CheckFailure[] {
+  const { checkInputs, fleetDatabaseInputs } = require("./inputs") as typeof import("./inputs");
+  const failures = databases.flatMap((given, index): CheckFailure[] => {
+    const database = { ...asObject(given) };
+    const { databaseId } = database;
+    const unknown = unknownNames(database);
+    const [wrong] = checkInputs(fleetDatabaseInputs, database, unknown);
+    const name = names?.[index] ?? `database ${JSON.stringify(databaseId)}`;
+    if (wrong) return [{ property: "databases", reason: `${name}: ${wrong.reason}` }];
+    if (unknown.has("databaseId")) return [];
+    const reason = session.claim(databaseId, fleet, otherOwners?.[databaseId]);
+    return reason === undefined ? [] : [{ property: "databases", reason, code: "REKEY_DUPLICATE_DATABASE" }];
+  });
+  return failures.slice(0, mostNamed);
 }
 
 function asObject(database: ShardDatabase): FleetDatabase {

@@ -70,7 +70,10 @@ export function byId<T extends { readonly databaseId: string }>(list: unknown, o
 /** Databases that are named for one reason; the others are counted. */
 const named = 5;
 
-/** Which databases of a shard a planned change is about, one line for each reason, and the fleet's resets so far. */
+/**
+ * Which databases a planned change is about, one line for each reason, and the fleet's resets so far. The program has no
+ * shards, so none is named.
+ */
 export function shardNotice(
   planned: readonly PlannedDatabase[],
   inputs: PasswordRotationShardInputs,
@@ -85,7 +88,7 @@ export function shardNotice(
     if (what !== undefined) groups.set(what, [...(groups.get(what) ?? []), one]);
   }
   if (groups.size === 0) return undefined;
-  const of = shardName(planned, inputs);
+  const of = fleetLabel(fleet);
   const lines = [...groups].map(([what, group]) => {
     const ids = group.map(({ desired }) => desired.databaseId);
     const plans = group.map(({ plan }) => plan);
@@ -106,11 +109,11 @@ export function shardWarning(
   );
   if (stale.length === 0) return undefined;
   const ids = stale.map(({ desired }) => desired.databaseId);
-  return `${shardName(planned, inputs)}: ${ids.length} last reset or adopted with another baseUrl or username, and not reset now: ${listed(ids)}. If they belong to another account, the saved credentials are not those of these databases: set a new version, which resets their passwords.`;
+  return `${fleetLabel(inputs.fleet)}: ${ids.length} last reset or adopted with another baseUrl or username, and not reset now: ${listed(ids)}. If they belong to another account, the saved credentials are not those of these databases: set a new version, which resets their passwords.`;
 }
 
-function shardName({ length }: readonly PlannedDatabase[], { fleet, shard }: PasswordRotationShardInputs): string {
-  return `PasswordRotationFleet ${JSON.stringify(fleetName(fleet))}, shard ${shard}, ${length} in all`;
+function fleetLabel(fleet: string): string {
+  return `PasswordRotationFleet ${JSON.stringify(fleetName(fleet))}`;
 }
 
 function whatIsPlanned(plan: PlannedDatabase["plan"], rotateEvery: unknown): string | undefined {

@@ -119,7 +119,7 @@ onEngines("PasswordRotationFleet", (engine) => {
     assert.equal((await stack.up()).changes["update"], undefined);
     assertSent(0);
     project.rewrite(source(2));
-    assert.match((await stack.preview()).printed, /"caches", shard \d\d, .* 1 to be reset.*: "single"/);
+    assert.match((await stack.preview()).printed, /"caches": 1 to be reset.*: "single"/);
     assert.equal((await succeeds(stack.up())).changes["update"], 1);
     assertSent(1);
     const { resources = [] } = (await stack.exportState()).deployment;
@@ -193,7 +193,7 @@ onEngines("PasswordRotationFleet", (engine) => {
       new PasswordRotationFleet("others", { databases: ["db-2"] });`;
     project.rewrite(fleetOf("databases: ids(3)", { more }));
     for (const operation of [stack.preview, stack.up]) {
-      await fails(operation(), /"db-[12]" is already rotated by (urn:pulumi:|PasswordRotationShard )/);
+      await fails(operation(), /"db-[12]" is already rotated by (urn:pulumi:|PasswordRotationFleet )/);
     }
     for (const id of ["db-1", "db-2"]) assert.equal(platform.database(id).resets, 0, id);
     project.rewrite(fleetOf(`databases: { a: "x", b: { databaseId: pulumi.output("x") } }`));

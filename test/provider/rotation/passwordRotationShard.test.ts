@@ -84,7 +84,7 @@ describe("lifecycle: PasswordRotationShard", () => {
     const both = await up(inputsFor("ab", daily), saved);
     fake.time = new Date("2026-12-04T12:00:00.000Z");
     const { notice } = diffOf(both, inputsFor("abc", daily));
-    const of = 'PasswordRotationFleet "caches", shard 07, 3 in all';
+    const of = 'PasswordRotationFleet "caches"';
     assert.deepEqual(notice?.split("\n"), [
       `${of}: 2 due to be reset by rotateEvery (10d): "a", "b". The oldest rotation is 3 days late.`,
       `${of}: 1 to be reset for the first time: "c".`,
@@ -133,7 +133,7 @@ describe("lifecycle: PasswordRotationShard", () => {
     const databases = [{ databaseId: "b", version: 7 }, { databaseId: "c" }];
     const desired = inputsFor("", { version: 1, databases });
     const { changes, notice } = diffOf(saved, desired);
-    const of = 'PasswordRotationFleet "caches", shard 07, 2 in all';
+    const of = 'PasswordRotationFleet "caches"';
     assert.equal(changes, true);
     assert.deepEqual(notice?.split("\n"), [
       `${of}: 1 to be reset because of a changed version or trigger: "b".`,
@@ -246,22 +246,27 @@ describe("lifecycle: PasswordRotationShard", () => {
   it("checks its inputs, and who else rotates its databases", () => {
     const run = fake.start();
     const reasons = (inputs: object, unknown: string[] = []) =>
-      check({ ...inputsFor("a"), owner: "me", ...inputs }, new Set(unknown), run).map(({ reason }) => reason);
+      check({ ...inputsFor("a"), ...inputs }, new Set(unknown), run).map(({ reason }) => reason);
     const bad: readonly (readonly [object, RegExp])[] = [
-      [{ databases: "a" }, /^databases must be a list of databases, not a string$/],
-      [{ databases: [7] }, /^databases must hold databases, but one is a number$/],
-      [{ databases: [{ databaseId: ".." }] }, /^databases .* of "..", databaseId must not be ".."/],
-      [{ databases: [{ databaseId: "a", version: true }] }, /of "a", version must be a string or a number/],
-      [{ databases: [{ databaseId: "a", verison: 1 }] }, /of "a", verison is not an input/],
-      [{ concurrency: 0 }, /^concurrency must be a whole number, at least 1$/],
-      [{ maxFailures: 1.5 }, /^maxFailures must be a whole number/],
-      [{ includeRecords: "yes" }, /^includeRecords must be true or false/],
-      [{ rotateEvery: "soon" }, /^rotateEvery cannot be used/],
-      [{ otherOwners: { a: ["them"] } }, /^database "a" is already rotated by them/],
+      [{ databases: "a" }, /: databases must be a list of databases, not a string$/],
+      [{ databases: [7] }, /: databases must hold databases, but one is a number$/],
+      [{ databases: [{ version: 1 }] }, /: databaseId is required$/],
+      [{ databases: [{ databaseId: ".." }] }, /: database "..": databaseId must not be ".."/],
+      [{ databases: [{ databaseId: "a", version: true }] }, /: database "a": version must be a string or a number/],
+      [{ databases: [{ databaseId: "a", verison: 1 }] }, /: database "a": verison is not an input/],
+      [{ concurrency: 0 }, /: concurrency must be a whole number, at least 1$/],
+      [{ maxFailures: 1.5 }, /: maxFailures must be a whole number/],
+      [{ includeRecords: "yes" }, /: includeRecords must be true or false/],
+      [{ rotateEvery: "soon" }, /: rotateEvery cannot be used/],
+      [{ otherOwners: { a: ["them"] } }, /: database "a" is already rotated by them/],
     ];
-    for (const [inputs, reason] of bad) assert.match(reasons(inputs).join(), reason);
+    for (const [inputs, reason] of bad) {
+      assert.match(reasons(inputs).join(), reason);
+      assert.match(reasons(inputs).join(), /^PasswordRotationFleet "caches": /);
+    }
     assert.deepEqual(reasons({}), []);
-    assert.match(reasons({ owner: "other" }, ["databases"]).join(), /already rotated by me/);
+    const other = fleet.replace("caches", "others");
+    assert.match(reasons({ fleet: other }, ["databases"]).join(), /"others": .* already rotated by urn:\S+::caches:/);
   });
 
   it("resets exactly what single resources would, as every diff reports", async () => {
