@@ -12,7 +12,7 @@ import { openBenchStack } from "./support/stack";
 
 const starts = 9;
 const [count, runs] = [300, 3];
-const plugin = join(projectRoot, "dist", "provider", "plugin", "main.js");
+const plugin = join(projectRoot, "dist", "provider", "engine", "plugin", "main.js");
 const dynamicHost = require.resolve("@pulumi/pulumi/cmd/dynamic-provider/index.js");
 
 /** The native plugin, compared with Pulumi's host of dynamic providers. */

@@ -43,7 +43,7 @@ export abstract class DynamicResource extends pulumi.CustomResource {
  *
  * @throws RekeyError
  */
-function refuseImport(type: string, name: string, options: pulumi.CustomResourceOptions | undefined): void {
+export function refuseImport(type: string, name: string, options: pulumi.CustomResourceOptions | undefined): void {
   const option = (["import", "id"] as const).find((one) => options?.[one] !== undefined);
   if (option === undefined) return;
   throw refusal(

@@ -28,11 +28,15 @@ import {
   recordsOf,
   secretsFrom,
 } from "../provider/rotation/fleet";
+import { refuseImport } from "./dynamicResource";
 import { requirePackageForHost } from "./hostPackage";
 import { valueOnly } from "./owners";
 import { PasswordRotationShard } from "./passwordRotationShard";
 import { checked } from "./refusal";
 import { withoutStack } from "./runError";
+import { type InputError } from "../provider/platform/errors";
+import { checkOptions } from "../provider/engine/plugin/componentOptions";
+import { fleetSettings } from "../provider/rotation/fleetMembers";
 
 const type = "rekey:index:PasswordRotationFleet";
 
@@ -139,22 +143,23 @@ export class PasswordRotationFleet extends pulumi.ComponentResource<Made> {
 
   /**
    * @param name unique name of the fleet in its stack. Renaming it without `aliases` replaces it, and so resets all.
+   * @param options `ignoreChanges` can contain all arguments except `databases` and those of the connection
    * @throws RekeyError if Pulumi's provider host cannot find or configure this package, an id is unknown, an argument does
-   * not exist, or one of the connection cannot be used.
+   * not exist, one of the connection cannot be used, or an option cannot be applied (docs/fleets.md#options-of-pulumi).
    */
-  constructor(name: string, args: PasswordRotationFleetArgs, options?: pulumi.ComponentResourceOptions) {
+  constructor(name: string, args: PasswordRotationFleetArgs, options: pulumi.ComponentResourceOptions = {}) {
     requirePackageForHost();
+    refuseImport("PasswordRotationFleet", name, options);
+    refuseOptions(name, options);
     const of = `PasswordRotationFleet ${JSON.stringify(name)}`;
     checked(of, () => refuseUnknown("its arguments", args, argumentNames));
     const [connectionArgs, inputs] = splitConnection(args);
     const connection = checkConnection(of, connectionArgs);
+    // Nothing happens to the component itself, so hooks run for its resources only.
+    const { hooks, ...own } = options;
     // Enumerable properties would be saved once more, as the component's own inputs.
-    super(type, name, Object.defineProperty({}, "args", { value: inputs }), options);
-    rememberConnection(this, {
-      of,
-      connection,
-      includeRecords: args.includeRecords,
-    });
+    super(type, name, Object.defineProperty({}, "given", { value: { args: inputs, options } }), own);
+    rememberConnection(this, { of, connection, includeRecords: args.includeRecords });
     const made = this.getData();
     const states = pulumi.output(made.then((parts) => parts.states));
     this.credentials = pulumi.output(made.then((parts) => parts.credentials));
@@ -166,7 +171,10 @@ export class PasswordRotationFleet extends pulumi.ComponentResource<Made> {
     this.lastRotated = states.apply(lastRotatedOf);
     this.nextRotationAt = pulumi
       .all([states, args.rotateEvery])
-      .apply(([all, every]) => nextRotation(oldestOf(all), every));
+      // If changes of it are ignored, only the engine knows which one applies.
+      .apply(([all, every]) =>
+        options.ignoreChanges?.includes("rotateEvery") ? undefined : nextRotation(oldestOf(all), every),
+      );
     if (!pulumi.runtime.isDryRun()) states.apply((all) => requireAllDone(name, all));
   }
 
@@ -189,8 +197,8 @@ export class PasswordRotationFleet extends pulumi.ComponentResource<Made> {
 
   /** Creates the shards. Called by the base class before this constructor continues. */
   protected override async initialize(
-    { args }: { args: PasswordRotationFleetArgs },
-    options: pulumi.ComponentResourceOptions | undefined,
+    { given: { args, options } }: { given: { args: PasswordRotationFleetArgs; options: pulumi.CustomResourceOptions } },
+    _own: unknown,
     name: string,
   ): Promise<Made> {
     const { databases, ...fleet } = args;
@@ -200,8 +208,8 @@ export class PasswordRotationFleet extends pulumi.ComponentResource<Made> {
       const shard = shardOf(database.databaseId);
       shards.set(shard, [...(shards.get(shard) ?? []), database]);
     }
-    const { dependsOn, retainOnDelete } = options ?? {};
-    const more = { ...(dependsOn && { dependsOn }), ...(retainOnDelete !== undefined && { retainOnDelete }) };
+    const given = passedOn.flatMap((option) => (options[option] === undefined ? [] : [[option, options[option]]]));
+    const more = Object.fromEntries(given) as pulumi.CustomResourceOptions;
     const made = [...shards].sort().map(([shard, members]) => {
       const inputs = { ...fleet, fleet: valueOnly(this.urn) };
       return new PasswordRotationShard(name, shard, members, inputs, { ...more, parent: this });
@@ -217,6 +225,27 @@ export class PasswordRotationFleet extends pulumi.ComponentResource<Made> {
         .all(made.map(({ secrets }) => secrets))
         .apply((texts) => credentialsOf(named, texts.flatMap(secretsFrom))),
     };
+  }
+}
+
+/** Options that Pulumi does not pass on to the resources of a component. */
+const passedOn = [
+  "customTimeouts",
+  "deleteBeforeReplace",
+  "dependsOn",
+  "hideDiffs",
+  "hooks",
+  "ignoreChanges",
+  "retainOnDelete",
+] as const;
+
+/** @throws RunError for an option that cannot be applied */
+function refuseOptions(name: string, options: pulumi.ComponentResourceOptions): void {
+  try {
+    checkOptions({ ...options }, fleetSettings);
+  } catch (error) {
+    const { message } = error as InputError;
+    throw withoutStack(new pulumi.RunError(`PasswordRotationFleet ${JSON.stringify(name)}: ${message}`));
   }
 }
 

@@ -55,7 +55,9 @@ export function wrap(outputs: Properties, secretNames: readonly string[]): Prope
     JSON.stringify(outputs, (_, value: unknown) => (typeof value === "bigint" ? value.toString() : value)),
   ) as Properties;
   for (const name of secretNames) {
-    if (plain[name] !== undefined) plain[name] = secret(plain[name]);
+    const value = plain[name];
+    const isMarked = typeof value === "object" && value !== null && isSecret(value);
+    if (value !== undefined && !isMarked) plain[name] = secret(value);
   }
   return plain;
 }

@@ -1,4 +1,4 @@
-// Records what the engine and the native plugin send each other. The recording that test/provider/plugin plays must
+// Records what the engine and the native plugin send each other. The recording that test/provider/engine/plugin plays must
 // have all of it; with REKEY_RECORD=1, it is written again.
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";

@@ -141,10 +141,66 @@ describe("sdk: PasswordRotationFleet", () => {
       databases: ["a"],
       fleet: `${urn}::caches`,
       maxFailures: 2,
-      owner: `${urn}$pulumi-nodejs:dynamic/rekey:PasswordRotationShard::caches-${shard}`,
       shard,
       version: 1,
     });
+  });
+
+  const applied: readonly { options: object; field: string; expected: unknown }[] = [
+    { options: { ignoreChanges: ["version"] }, field: "ignorechangesList", expected: ["version"] },
+    { options: { hideDiffs: ["version"] }, field: "hidediffsList", expected: ["version"] },
+    { options: { deleteBeforeReplace: true }, field: "deletebeforereplace", expected: true },
+    { options: { protect: true }, field: "protect", expected: true },
+    {
+      options: { customTimeouts: { create: "4s" } },
+      field: "customtimeouts",
+      expected: { create: "4s", update: "", pb_delete: "", read: "" },
+    },
+  ];
+  for (const { options, field, expected } of applied) {
+    it(`applies ${Object.keys(options).join()} to its resources`, async () => {
+      const { shards } = await made({ databases: ["a"] }, options);
+      assert.deepEqual(shards[0]?.request[field], expected);
+    });
+  }
+
+  const another = { urn: "urn:another" };
+  const refused = [
+    { ignoreChanges: ["databases"] },
+    { ignoreChanges: ["version", 'databases["a"].version'] },
+    { ignoreChanges: ["*"] },
+    { replaceOnChanges: ["version"] },
+    { replaceWith: [another] },
+    { replacementTrigger: 1 },
+    { additionalSecretOutputs: ["failed"] },
+    { version: "1.0.0" },
+    { pluginDownloadURL: "https://example.com" },
+    { import: "a" },
+    { id: "a" },
+    { urn: "urn:another" },
+  ];
+  for (const options of refused) {
+    it(`refuses the option ${JSON.stringify(options)}, and registers nothing`, async () => {
+      const registered = await startMocks();
+      const make = () => new PasswordRotationFleet("caches", { databases: ["a"] }, options as object);
+      assert.throws(make, (error: Error) => {
+        assert.ok(pulumi.RunError.isInstance(error));
+        const [option = ""] = Object.keys(options);
+        assert.match(
+          error.message,
+          new RegExp(`^PasswordRotationFleet "caches".* ${"`?"}${option}\\b.*Nothing was sent`),
+        );
+        return true;
+      });
+      assert.equal(registered.length, 0);
+    });
+  }
+
+  it("does not say when the next rotation is due if changes of rotateEvery are ignored", async () => {
+    await startMocks({ outputs });
+    const args = { databases: { one: "a" }, rotateEvery: "1d" };
+    const fleet = new PasswordRotationFleet("caches", args, { ignoreChanges: ["rotateEvery"] });
+    assert.equal(await valueOf(fleet.nextRotationAt), undefined);
   });
 
   it("sends its owners to a single resource and another fleet, and theirs to it", async () => {
@@ -153,7 +209,8 @@ describe("sdk: PasswordRotationFleet", () => {
     const fleets = ["x", "y"].map((name) => new PasswordRotationFleet(name, { databases: ["a", name] }));
     await Promise.all([valueOf(one.urn), ...fleets.map(({ failed }) => valueOf(failed))]);
     const named = Object.fromEntries(registered.map(({ name, inputs }) => [name, inputs["otherOwners"]]));
-    assert.equal((named["single"] as string[]).length, 2);
+    const urns = ["x", "y"].map((name) => `urn:pulumi:stack::project::rekey:index:PasswordRotationFleet::${name}`);
+    assert.deepEqual((named["single"] as string[]).sort(), urns);
     for (const fleet of ["x", "y"]) {
       const { a = [], ...more } = named[`${fleet}-${shardOf("a")}`] as Record<string, string[]>;
       assert.deepEqual({ owners: a.length, more }, { owners: 2, more: {} });

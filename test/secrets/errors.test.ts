@@ -113,7 +113,7 @@ describe("secrets: errors", () => {
     const users = sourcesIn("provider", "sdk", "local").filter((path) =>
       /["']axios["'/]/.test(readFileSync(join(projectRoot, path), "utf8")),
     );
-    assert.deepEqual(users, [join("provider", "api", "requester.ts")]);
+    assert.deepEqual(users, [join("provider", "platform", "http.ts")]);
   });
 });
 

@@ -16,8 +16,16 @@ export class PluginRun implements Monitor {
     private readonly preview = false,
   ) {}
 
-  async construct(type: string, name: string, inputs: Properties): Promise<Constructed> {
-    const request = { type: `rekey:index:${type}`, name, parent: "", inputs, preview: this.preview };
+  async construct(type: string, name: string, inputs: Properties, options = {}): Promise<Constructed> {
+    const request = {
+      type: `rekey:index:${type}`,
+      name,
+      parent: "",
+      inputs,
+      options,
+      secretOutputs: [],
+      preview: this.preview,
+    };
     const constructed = await this.plugin.construct(request, this);
     assert.deepEqual(this.#outputs.get(constructed.urn), constructed.outputs);
     return constructed;

@@ -57,7 +57,7 @@ export class Project extends Folder {
   #installPlugin(): void {
     this.uninstall("pulumi-rekey");
     symlinkSync(join(__dirname, "../fixtures/nativeSdk"), this.path("node_modules", "pulumi-rekey"), "junction");
-    const main = join(root, "dist", "provider", "plugin", "main.js");
+    const main = join(root, "dist", "provider", "engine", "plugin", "main.js");
     this.write("plugin/pulumi-resource-rekey", `#!/bin/sh\nexec "${process.execPath}" "${main}" "$@"\n`, 0o755);
   }
 

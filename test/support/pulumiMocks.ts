@@ -7,6 +7,8 @@ export interface Registration {
   readonly inputs: Readonly<Record<string, unknown>>;
   readonly additionalSecretOutputs: readonly string[];
   readonly retainOnDelete: boolean | undefined;
+  /** The whole request, with the names of the protocol. */
+  readonly request: Readonly<Record<string, unknown>>;
 }
 
 export interface MockOptions {
@@ -24,6 +26,7 @@ interface Request {
   getAdditionalsecretoutputsList(): string[];
   hasRetainondelete(): boolean;
   getRetainondelete(): boolean;
+  toObject(): Record<string, unknown>;
 }
 interface Monitor {
   registerResource(request: Request, callback: unknown): unknown;
@@ -56,6 +59,7 @@ export async function startMocks({ preview = false, stack = "stack", outputs }: 
       inputs: request.getObject().toJavaScript(),
       additionalSecretOutputs: request.getAdditionalsecretoutputsList(),
       retainOnDelete: request.hasRetainondelete() ? request.getRetainondelete() : undefined,
+      request: request.toObject(),
     });
     return register(request, callback);
   };

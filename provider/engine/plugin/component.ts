@@ -1,6 +1,9 @@
 import { type Properties, reveal, unknownNames } from "../../records/properties";
 import { type Connection, connectionIn, connectionNames } from "../../verification/connection";
 import { type FoundSetting } from "../../settings/settings";
+import { type ErrorCode } from "../../platform/errors";
+import { type ComponentOptions } from "./componentOptions";
+import { type Session } from "../session";
 
 /** A component to construct. Secrets are marked; a preview may hold unknown values. */
 export interface ComponentRequest {
@@ -9,7 +12,20 @@ export interface ComponentRequest {
   /** URN of the parent; empty for the stack. */
   readonly parent: string;
   readonly inputs: Properties;
+  /** Those that need a check. The monitor applies all. */
+  readonly options: ComponentOptions;
+  /** Names of outputs to mark as secrets, in addition to those that always are. */
+  readonly secretOutputs: readonly string[];
   readonly preview: boolean;
+}
+
+/** What the service needs to know of a component. */
+export interface Component {
+  readonly construct: (request: ComponentRequest, monitor: Monitor, session: Session) => Promise<Constructed>;
+  /** The code of the error if the component cannot be completed for a reason of its own. */
+  readonly incomplete: ErrorCode;
+  /** Inputs that its children have under the same name, so that `ignoreChanges` can be applied to them. */
+  readonly childInputs: readonly string[];
 }
 
 /** A component that is constructed. Secrets are marked. */
@@ -39,9 +55,15 @@ interface Former {
   readonly parent?: string;
 }
 
+/** A resource that the engine did not register, or that failed. The engine reports the reason there. */
+export class NotRegistered extends Error {}
+
 /** Registers and reads resources of the program on behalf of a component. */
 export interface Monitor {
-  /** @returns the outputs, secrets marked; in a preview they may be unknown */
+  /**
+   * @returns the outputs, secrets marked; in a preview they may be unknown
+   * @throws NotRegistered
+   */
   register(resource: Registration): Promise<{ urn: string; outputs: Properties }>;
   registerOutputs(urn: string, outputs: Properties): Promise<void>;
   /** The outputs of a resource that is registered already, secrets marked; in a preview they may be unknown. */

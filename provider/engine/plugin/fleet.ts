@@ -1,5 +1,5 @@
 import { InputError, withCode } from "../../platform/errors";
-import { type FleetMember, idIsUnknown, isListedTwice } from "../../rotation/fleetMembers";
+import { type FleetMember, idIsUnknown, isListedTwice, fleetSettings } from "../../rotation/fleetMembers";
 import {
   credentialsOf,
   databasesOf,
@@ -13,15 +13,16 @@ import {
   secretsFrom,
 } from "../../rotation/fleet";
 import { urlsOf, withoutConnection } from "../../verification/connection";
-import { type FleetDatabaseState } from "../../resource";
-import { ReportedError } from "../resources";
+import { type FleetDatabaseState, type CheckFailure } from "../../resource";
+import { ReportedError, failedCheck } from "../resources";
 import { shardOf } from "../../rotation/fleets";
 import { nextRotation } from "../../rotation/nextRotation";
 import { type Session } from "../session";
-import { type ComponentRequest, type Constructed, type Monitor, readConnection } from "./component";
+import { type ComponentRequest, type Constructed, type Monitor, readConnection, type Component } from "./component";
 import { knownUrl } from "./connectionUrl";
 import { type Properties, reveal, unknownNames, wrap, isSecret, secret, unknownValue } from "../../records/properties";
 import { isObject } from "../../records/values";
+import { checkDatabases, type ShardDatabase } from "../../rotation/passwordRotationShard";
 
 interface Member extends FleetMember {
   /** As given, with marks. */
@@ -42,8 +43,8 @@ const fleetOutputs = [
  * Registers a fleet and its shards. A failed shard could not save the results of its databases, so all shards succeed,
  * and the fleet then fails with the names of the failed databases.
  */
-export async function constructFleet(
-  { type, name, parent, inputs, preview }: ComponentRequest,
+async function constructFleet(
+  { type, name, parent, inputs, options, secretOutputs, preview }: ComponentRequest,
   monitor: Monitor,
   session: Session,
 ): Promise<Constructed> {
@@ -52,7 +53,12 @@ export async function constructFleet(
   // A wrong setting is reported before anything is sent.
   session.options.databaseHost();
   const members = readMembers(databases);
+  const { checkInputs, passwordRotationFleetInputs } =
+    require("../../rotation/inputs") as typeof import("../../rotation/inputs");
+  refuse(checkInputs(passwordRotationFleetInputs, reveal(settings) as Properties, unknownNames(settings)));
   const { urn } = await monitor.register({ type, name, parent, custom: false, inputs: {}, aliases: [] });
+  const plain = members.map(({ input }) => reveal(input) as ShardDatabase);
+  refuse(checkDatabases(urn, plain, session, { names: members.map(({ name }) => fieldOf(name)) }));
   const shards = new Map<string, Member[]>();
   for (const member of members) {
     const shard = shardOf(member.databaseId);
@@ -83,7 +89,7 @@ export async function constructFleet(
         saved.flatMap((one) => rotationsOf(one)),
       )
     : undefined;
-  const outputs = wrap(states ? known(states) : unknown(), ["credentials", "connectionUrls"]);
+  const outputs = wrap(states ? known(states) : unknown(), ["credentials", "connectionUrls", ...secretOutputs]);
   await monitor.registerOutputs(urn, outputs);
   const failure = states && !preview ? failureOf(name, states) : undefined;
   if (failure !== undefined) throw new ReportedError(failure);
@@ -108,7 +114,10 @@ export async function constructFleet(
         : unknownValue,
       failed: failedOf(all),
       lastRotated: lastRotatedOf(all),
-      nextRotationAt: nextRotation(oldestOf(all), rotateEvery as string | undefined),
+      // If changes of it are ignored, only the engine knows which one applies.
+      nextRotationAt: options.ignoreChanges?.includes("rotateEvery")
+        ? undefined
+        : nextRotation(oldestOf(all), rotateEvery as string | undefined),
     };
   }
 }
@@ -116,6 +125,21 @@ export async function constructFleet(
 function unknown(): Properties {
   return Object.fromEntries(fleetOutputs.map((name) => [name, unknownValue]));
 }
+
+/** In the fleet, because an error of a shard has the name of the shard, which is not in the program. */
+function refuse(failures: readonly CheckFailure[]): void {
+  if (failures.length > 0) throw new ReportedError(failures.map(failedCheck).join("\n"));
+}
+
+function fieldOf(name: string): string {
+  return `databases[${JSON.stringify(name)}]`;
+}
+
+export const fleetComponent: Component = {
+  construct: constructFleet,
+  incomplete: "REKEY_FLEET_INCOMPLETE",
+  childInputs: fleetSettings,
+};
 
 /** In a preview, the outputs of a shard that changes are unknown. */
 function isKnown(outputs: readonly Properties[]): boolean {
@@ -137,7 +161,7 @@ function readMembers(given: unknown): Member[] {
   const inputs = (isWholeSecret ? given.value : given) as Properties;
   const members = Object.entries(databases).map(([name, database]) => {
     const databaseId: unknown = isObject(database) ? database["databaseId"] : database;
-    const field = `databases[${JSON.stringify(name)}]`;
+    const field = fieldOf(name);
     if (typeof databaseId !== "string") {
       throw new InputError(field, "must be the id of a database, or an object with its databaseId");
     }

@@ -7,9 +7,10 @@ import {
   ResourceInvokeRequest,
 } from "@pulumi/pulumi/proto/resource_pb";
 import { packageVersion } from "../../version";
-import { type Monitor } from "./component";
+import { type Monitor, NotRegistered } from "./component";
 import { grpc, properties, struct, unlimited } from "./proto";
 import { type Properties } from "../../records/properties";
+import { type ComponentOptions } from "./componentOptions";
 
 /**
  * The engine's resource monitor for the construction of a component: its options also apply to its children.
@@ -40,9 +41,10 @@ export function monitorFor(construct: ConstructRequest, provider: string): Monit
         .setAliasspecs(true)
         .setVersion(packageVersion())
         .setDependenciesList([...dependencies]);
-      const retainOnDelete = construct.getRetainondelete();
+      request.setDeletedwith(construct.getDeletedwith());
+      // An option that is not set is inherited.
+      const [retainOnDelete, protect] = [flagOf(construct, "Retainondelete"), flagOf(construct, "Protect")];
       if (retainOnDelete !== undefined) request.setRetainondelete(retainOnDelete);
-      const protect = construct.getProtect();
       if (protect !== undefined) request.setProtect(protect);
       const aliases = formers.map(({ type, parent }) => {
         const spec = new Alias.Spec().setType(type);
@@ -51,12 +53,16 @@ export function monitorFor(construct: ConstructRequest, provider: string): Monit
         return new Alias().setSpec(spec);
       });
       if (custom) {
-        request.setProvider(provider);
-        const timeouts = construct.getCustomtimeouts();
-        if (timeouts) {
-          const own = new RegisterResourceRequest.CustomTimeouts();
-          request.setCustomtimeouts(own.setCreate(timeouts.getCreate()).setUpdate(timeouts.getUpdate()));
-        }
+        request.setProvider(provider).setIgnorechangesList(construct.getIgnorechangesList());
+        const deleteBeforeReplace = flagOf(construct, "Deletebeforereplace");
+        request.setDeletebeforereplacedefined(deleteBeforeReplace !== undefined);
+        request.setDeletebeforereplace(deleteBeforeReplace ?? false);
+        // Both requests write these two in the same way.
+        const { CustomTimeouts, ResourceHooksBinding } = RegisterResourceRequest;
+        const timeouts = construct.getCustomtimeouts()?.serializeBinary();
+        if (timeouts) request.setCustomtimeouts(CustomTimeouts.deserializeBinary(timeouts));
+        const hooks = (construct as Partial<ConstructRequest>).getResourceHooks?.()?.serializeBinary();
+        if (hooks) request.setHooks(ResourceHooksBinding.deserializeBinary(hooks));
       } else {
         aliases.push(...construct.getAliasesList());
         for (const [name, provider] of construct.getProvidersMap().entries() as Iterable<[string, string]>) {
@@ -66,7 +72,7 @@ export function monitorFor(construct: ConstructRequest, provider: string): Monit
       request.setAliasesList(aliases);
       return new Promise((resolve, reject) => {
         client.registerResource(request, (error, response) => {
-          if (error) reject(error);
+          if (error) reject(new NotRegistered(`its resource ${JSON.stringify(name)} failed (${error.details})`));
           else resolve({ urn: response.getUrn(), outputs: properties(response.getObject()) });
         });
       });
@@ -88,4 +94,22 @@ export function monitorFor(construct: ConstructRequest, provider: string): Monit
     },
     close: () => client.close(),
   };
+}
+
+/** The options of a component that need a check. */
+export function optionsOf(construct: ConstructRequest): ComponentOptions {
+  const older: Partial<ConstructRequest> = construct;
+  return {
+    ignoreChanges: construct.getIgnorechangesList(),
+    replaceOnChanges: construct.getReplaceonchangesList(),
+    replaceWith: older.getReplaceWithList?.(),
+    replacementTrigger: older.getReplacementTrigger?.(),
+  };
+}
+
+/** A flag of the program; undefined if it is not set. The oldest SDKs do not pass on a false one. */
+function flagOf(construct: ConstructRequest, option: "Deletebeforereplace" | "Protect" | "Retainondelete") {
+  const older: Partial<ConstructRequest> = construct;
+  const value = construct[`get${option}`]();
+  return (older[`has${option}`]?.() ?? value) ? value : undefined;
 }

@@ -7,11 +7,11 @@ import { refuseUnknown } from "../../rotation/arguments";
 import { type AppliedTo, InitError, ReportedError, type Resource, resources, respond } from "../resources";
 import { environmentOfProvider } from "../../settings/settings";
 import { packageVersion } from "../../version";
-import { type ComponentRequest, type Constructed, type Monitor } from "./component";
+import { type ComponentRequest, type Constructed, type Monitor, type Component, NotRegistered } from "./component";
 import { isUrlOutdated, withConnectionUrl } from "./connectionUrl";
-import { constructFleet } from "./fleet";
+import { fleetComponent } from "./fleet";
+import { verificationComponent } from "./verification";
 import { functions } from "./functions";
-import { constructVerification } from "./verification";
 import {
   type Properties,
   reveal,
@@ -22,6 +22,7 @@ import {
   secret,
   unknownValue,
 } from "../../records/properties";
+import { checkOptions } from "./componentOptions";
 
 /** What the service needs of the engine that started it. */
 export interface EngineLink {
@@ -57,9 +58,9 @@ interface Schema {
 
 const typePrefix = "rekey:index:";
 
-const components: ReadonlyMap<string, typeof constructFleet> = new Map([
-  [`${typePrefix}PasswordRotationFleet`, constructFleet],
-  [`${typePrefix}PasswordVerification`, constructVerification],
+const components: ReadonlyMap<string, Component> = new Map([
+  [`${typePrefix}PasswordRotationFleet`, fleetComponent],
+  [`${typePrefix}PasswordVerification`, verificationComponent],
 ]);
 
 /** The URN of what `pulumi do --stateless` creates. A resource of a real stack may have it, too. */
@@ -71,6 +72,8 @@ const statelessWarning =
 
 const importNotice =
   "The database was imported in this run: its version and triggers are adopted, and no password is reset.";
+
+const runEnded = "the run ended first, because another resource failed or the run was cancelled";
 
 /** What the engine itself adds to the settings of a provider. */
 const ofEngine = ["version", "pluginDownloadURL", "pluginChecksums", "__internal"];
@@ -85,6 +88,8 @@ export class PluginService {
   /** URNs of resources imported in this run. */
   readonly #imported = new Set<string>();
   #cancelled = false;
+  #end: () => void = () => undefined;
+  readonly #ended = new Promise<void>((resolve) => (this.#end = resolve));
 
   constructor(private readonly engine: EngineLink) {}
 
@@ -240,23 +245,30 @@ export class PluginService {
 
   /** Registers a component and its children. */
   construct(request: ComponentRequest, monitor: Monitor): Promise<Constructed> {
-    const { type, inputs } = request;
-    return respond(async () => {
-      const construct = components.get(type);
-      if (construct === undefined) throw unknownType(type);
-      try {
-        refuseUnknown("its inputs", inputs, schema().resources[type]?.inputProperties ?? {});
-        return await construct(request, monitor, this.#started);
-      } catch (error) {
+    const { type, inputs, options } = request;
+    return respond(() => {
+      const component = components.get(type);
+      if (component === undefined) throw unknownType(type);
+      checkOptions(options, component.childInputs);
+      refuseUnknown("its inputs", inputs, schema().resources[type]?.inputProperties ?? {});
+      const incomplete = (reason: string): never => {
+        const message = `It is not complete: ${reason}. What was sent is saved. Fix the other error, then run again.`;
+        throw new ReportedError(withCode(message, component.incomplete));
+      };
+      const constructed = component.construct(request, monitor, this.#started).catch((error: unknown) => {
+        if (error instanceof NotRegistered) return incomplete(error.message);
         // The engine names the component. Its other resources may be done already.
         throw error instanceof InputError ? new InputError(error.property, error.reason, { afterReset: true }) : error;
-      }
+      });
+      // The engine does not respond to registrations once the run ends, and would report a closed connection.
+      return Promise.race([constructed, this.#ended.then(() => incomplete(runEnded))]);
     });
   }
 
-  /** The user stops the run: requests in flight complete and are saved, and no further reset is sent. */
+  /** The run ends, or the user stops it: requests in flight complete and are saved, and no further reset is sent. */
   cancel(): void {
     this.#cancelled = true;
+    this.#end();
   }
 
   get #started(): Session {

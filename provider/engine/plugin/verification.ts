@@ -1,5 +1,5 @@
 import { InputError } from "../../platform/errors";
-import { verifiedArgument, secondsProblem } from "../../rotation/arguments";
+import { verifiedArgument } from "../../rotation/arguments";
 import {
   accessTo,
   type Connection,
@@ -10,8 +10,16 @@ import {
 } from "../../verification/connection";
 import { type PasswordRotationOutputs } from "../../resource";
 import { type Session } from "../session";
-import { type ComponentRequest, type Constructed, type Monitor, readConnection } from "./component";
-import { type Properties, reveal, unknownNames, referencedUrn, secret, unknownValue } from "../../records/properties";
+import { type ComponentRequest, type Constructed, type Monitor, readConnection, type Component } from "./component";
+import {
+  type Properties,
+  reveal,
+  unknownNames,
+  referencedUrn,
+  secret,
+  unknownValue,
+  wrap,
+} from "../../records/properties";
 
 /** The databases to verify, as a fleet saves them. */
 interface Verified extends FleetOutputs {
@@ -25,16 +33,17 @@ const verificationOutputs = ["verified", "verifiedAt", "formerRefused"];
  * Registers a verification: a component, because only a component can read the outputs of the rotation or fleet that is
  * its input, and a child that verifies and saves what it verified.
  */
-export async function constructVerification(
-  { type, name, parent, inputs }: ComponentRequest,
+async function constructVerification(
+  { type, name, parent, inputs, secretOutputs }: ComponentRequest,
   monitor: Monitor,
   session: Session,
 ): Promise<Constructed> {
-  const { rotation, fleet, withinSeconds } = withoutConnection(inputs);
+  const { rotation, fleet, ...others } = withoutConnection(inputs);
   const verified = verifiedUrn({ rotation, fleet });
-  const seconds = reveal(withinSeconds) ?? unknownValue;
-  const wrong = seconds === unknownValue ? undefined : secondsProblem(seconds);
-  if (wrong !== undefined) throw new InputError("withinSeconds", wrong);
+  const { checkInputs, verificationInputs } =
+    require("../../rotation/inputs") as typeof import("../../rotation/inputs");
+  const [wrong] = checkInputs(verificationInputs, reveal(others) as Properties, unknownNames(others));
+  if (wrong) throw new InputError(wrong.property, wrong.reason.slice(wrong.property.length + 1));
   const connection = readConnection(inputs);
   const saved = await monitor.read(verified);
   const isKnown = unknownNames(saved).size === 0;
@@ -48,13 +57,12 @@ export async function constructVerification(
     inputs: {
       subject: rotation ? saved["databaseId"] : verified,
       targets: secret(targets),
-      ...(withinSeconds !== undefined && { withinSeconds }),
+      ...(others["withinSeconds"] !== undefined && { withinSeconds: others["withinSeconds"] }),
     },
     aliases: [{ type: "pulumi-nodejs:dynamic/rekey:PasswordVerification", parent }],
   });
-  const outputs = Object.fromEntries(
-    Object.entries(child.outputs).filter(([output]) => verificationOutputs.includes(output)),
-  );
+  const shown = Object.entries(child.outputs).filter(([output]) => verificationOutputs.includes(output));
+  const outputs = wrap(Object.fromEntries(shown), secretOutputs);
   await monitor.registerOutputs(urn, outputs);
   return { urn, outputs, children: [child.urn] };
 }
@@ -67,6 +75,12 @@ function verifiedUrn(inputs: Pick<Properties, "rotation" | "fleet">): string {
   if (urn?.split("::")[2]?.endsWith(`:${type}`)) return urn;
   throw new InputError(input, `must be a ${type}, the resource itself`);
 }
+
+export const verificationComponent: Component = {
+  construct: constructVerification,
+  incomplete: "REKEY_VERIFICATION_FAILED",
+  childInputs: ["withinSeconds"],
+};
 
 /** The input `targets` for the outputs of a rotation or fleet. */
 function targetsIn(outputs: Properties, connection: Connection, session: Session): string {

@@ -9,7 +9,7 @@ import { Status } from "@pulumi/pulumi/proto/status_pb";
 import { EngineWatch } from "../liveness";
 import { InitError } from "../resources";
 import { packageVersion } from "../../version";
-import { monitorFor } from "./monitor";
+import { monitorFor, optionsOf } from "./monitor";
 import { Any, Empty, grpc, properties, struct, unlimited } from "./proto";
 import { PluginService } from "./service";
 import { type Properties } from "../../records/properties";
@@ -118,6 +118,8 @@ function callsOf(service: PluginService): UntypedServiceImplementation {
           name: request.getName(),
           parent: request.getParent(),
           inputs: properties(request.getInputs()),
+          options: optionsOf(request),
+          secretOutputs: request.getAdditionalsecretoutputsList(),
           preview: request.getDryrun(),
         };
         const { urn, outputs, children } = await service.construct(component, monitor);
@@ -131,8 +133,10 @@ function callsOf(service: PluginService): UntypedServiceImplementation {
         monitor.close();
       }
     }),
-    cancel: unary(() => {
+    cancel: unary(async () => {
       service.cancel();
+      // The engine closes the connection after this response, so those of constructions must be sent before it.
+      await new Promise((resolve) => setImmediate(resolve));
       return new Empty();
     }),
   };

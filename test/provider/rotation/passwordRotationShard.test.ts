@@ -99,7 +99,7 @@ describe("lifecycle: PasswordRotationShard", () => {
     const one = inputsFor("", { version: 1, databases: ["a", "b", { databaseId: "c", version: 2 }] });
     const { changes, warning } = diffOf(saved, one);
     assert.equal(changes, true);
-    const of = 'PasswordRotationFleet "caches", shard 07, 3 in all';
+    const of = 'PasswordRotationFleet "caches"';
     const start = `${of}: 2 last reset or adopted with another baseUrl or username, and not reset now: "a", "b".`;
     assert.ok(warning?.startsWith(start), warning);
     const next = await up(one, saved);

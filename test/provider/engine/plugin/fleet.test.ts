@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { type Platform, startPlatform } from "../../../../local/platform/index";
-import { type Monitor } from "../../../../provider/engine/plugin/component";
 import { PluginRun } from "../../../support/pluginRun";
 import { Plugin, urnOf } from "../../../support/pluginService";
 import { isSecret, type Properties, revealed, secret, secretNames, unknown } from "../../../support/wire";
@@ -22,9 +21,9 @@ describe("plugin service: PasswordRotationFleet", () => {
   });
   after(() => platform.close());
 
-  const up = async (inputs: Properties, preview = false) => {
+  const up = async (inputs: Properties, preview = false, options = {}) => {
     const run = new PluginRun(Plugin.for(platform), saved, preview);
-    return { ...(await run.construct("PasswordRotationFleet", "fleet", inputs)), registered: run.registered };
+    return { ...(await run.construct("PasswordRotationFleet", "fleet", inputs, options)), registered: run.registered };
   };
 
   it("registers itself and its shards, and returns the state and the secret credentials of each database", async () => {
@@ -84,6 +83,11 @@ describe("plugin service: PasswordRotationFleet", () => {
     assert.equal(platform.resetCount, ids.length);
   });
 
+  it("does not say when the next rotation is due if changes of rotateEvery are ignored", async () => {
+    const { outputs } = await up({ databases: all, rotateEvery: "30d" }, false, { ignoreChanges: ["rotateEvery"] });
+    assert.equal(outputs.nextRotationAt, undefined);
+  });
+
   it("saves all others if some fail, names those, and takes up only them next time", async () => {
     platform.failNext({ status: 403, path: /db-3/ });
     await assert.rejects(up({ databases: all }), /1 of 4 databases failed:\n {2}of-db-3: .*REKEY_FLEET_INCOMPLETE/s);
@@ -124,9 +128,73 @@ describe("plugin service: PasswordRotationFleet", () => {
     assert.equal(platform.requests.length, 0);
   });
 
+  it("refuses inputs that cannot be used by their names in the program, and registers no shard", async () => {
+    const refused = [
+      { inputs: { databases: { a: "db-1" }, rotateEvery: "soon" }, message: /^Error: rotateEvery cannot be used/ },
+      { inputs: { databases: { a: "db-1" }, concurency: 2 }, message: /^Error: concurency is not an input/ },
+      { inputs: { databases: { a: "db-1" }, shard: "00" }, message: /^Error: shard is not an input/ },
+      { inputs: { databases: { a: ".." } }, message: /^Error: databases\["a"\]: databaseId must/ },
+      {
+        inputs: { databases: { a: { databaseId: "db-1", version: true } } },
+        message: /^Error: databases\["a"\]: version must be a string or a number/,
+      },
+      {
+        inputs: { databases: { a: { databaseId: "db-1", version: unknown, verison: 1 } } },
+        message: /^Error: databases\["a"\]: verison is not an input/,
+      },
+    ];
+    for (const { inputs, message } of refused) {
+      const run = new PluginRun(Plugin.for(platform), saved, true);
+      const failed = assert.rejects(run.construct("PasswordRotationFleet", "fleet", inputs), (error: Error) => {
+        assert.match(String(error), message);
+        assert.match(error.message, /Nothing was sent for it\. .*\[REKEY_INPUT_INVALID\]$/);
+        return true;
+      });
+      await failed;
+      assert.ok(run.registered.every(({ custom }) => !custom));
+    }
+  });
+
+  it("names the first wrong databases of many", async () => {
+    const names = Array.from({ length: 9 }, (_, nth) => `of-${nth}`);
+    const databases = Object.fromEntries(names.map((name) => [name, { databaseId: `db-${name}`, version: true }]));
+    await assert.rejects(up({ databases }), (error: Error) => {
+      assert.deepEqual(
+        error.message.split("\n").map((line) => line.split(":")[0]),
+        names.slice(0, 5).map((name) => `databases["${name}"]`),
+      );
+      return true;
+    });
+  });
+
+  it("refuses a database that another resource or fleet rotates, and names the fleet, not its shard", async () => {
+    const plugin = Plugin.for(platform);
+    const run = new PluginRun(plugin, saved);
+    const duplicate = (by: string) =>
+      new RegExp(`^Error: database "db-1" is already rotated by ${by}:.*Nothing was sent.*REKEY_DUPLICATE_DATABASE`);
+    await run.construct("PasswordRotationFleet", "first", { databases: { a: "db-1" } });
+    const second = run.construct("PasswordRotationFleet", "second", { databases: { b: "db-1" } });
+    await assert.rejects(second, duplicate(urnOf("PasswordRotationFleet", "first")));
+    const [reason = ""] = await plugin.check(urnOf("PasswordRotation"), { databaseId: "db-1" });
+    assert.match(`Error: ${reason}`, duplicate(urnOf("PasswordRotationFleet", "first")));
+    assert.equal(platform.resetCount, 1);
+  });
+
+  it("ends with an error of its own if the run ends first", async () => {
+    const plugin = Plugin.for(platform);
+    const run = new PluginRun(plugin, saved);
+    const ended = /^Error: It is not complete: the run ended first.* What was sent is saved.*REKEY_FLEET_INCOMPLETE/;
+    // As an engine does once another resource has failed.
+    run.register = () => new Promise(() => undefined);
+    const constructing = run.construct("PasswordRotationFleet", "fleet", { databases: all });
+    plugin.cancel();
+    await assert.rejects(constructing, ended);
+    await assert.rejects(run.construct("PasswordRotationFleet", "late", { databases: all }), ended);
+  });
+
   it("refuses databases that are unknown, given twice or not databases, and sends nothing", async () => {
     const refused: [unknown, RegExp][] = [
-      [unknown, /^Error: databases must be a known map/],
+      [unknown, /^InputError: databases must be a known map/],
       [{ a: { databaseId: unknown } }, /databases\["a"\] is unknown.*REKEY_INPUT_UNKNOWN/],
       [
         { a: { databaseId: "db-1" }, b: "db-1" },
@@ -137,10 +205,7 @@ describe("plugin service: PasswordRotationFleet", () => {
       [undefined, /must be a known map/],
     ];
     for (const [databases, reason] of refused) await assert.rejects(up({ databases }), reason);
-    await assert.rejects(
-      new Plugin().construct({ type: "x", name: "", parent: "", inputs: {}, preview: false }, {} as Monitor),
-      /x is not a resource/,
-    );
+    await assert.rejects(new PluginRun(new Plugin(), saved).construct("x", "", {}), /x is not a resource/);
     assert.equal(platform.requests.length, 0);
   });
 });

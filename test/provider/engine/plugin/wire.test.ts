@@ -135,26 +135,17 @@ describe("plugin over gRPC", () => {
     assert.equal(platform.resetCount, 0);
   });
 
-  it("passes the options of a component on to its children", async () => {
-    const inputs = new messages.ConstructRequest.PropertyDependencies().setUrnsList(["urn:in-an-input"]);
+  it("reports a resource of a fleet that the engine did not register, and its name", async () => {
+    await plugin.configure(defaultProvider, { baseUrl: platform.url });
     const request = new messages.ConstructRequest()
       .setType("rekey:index:PasswordRotationFleet")
       .setName("fleet")
-      .setProtect(true)
-      .setRetainondelete(true)
-      .setDependenciesList(["urn:before"])
       .setMonitorendpoint(engine.address)
-      .setInputs(toStruct({ databases: { first: { databaseId: id } } }))
-      .setCustomtimeouts(new messages.ConstructRequest.CustomTimeouts().setCreate("30s").setUpdate("20s"));
-    request.getInputdependenciesMap().set("databases", inputs);
-    await plugin.call(calls.construct, request);
-    const [component, shard] = engine.registered;
-    for (const one of [component, shard]) {
-      assert.deepEqual([one?.getRetainondelete(), one?.getProtect()], [true, true]);
-      assert.deepEqual(one?.getDependenciesList(), ["urn:before", "urn:in-an-input"]);
-    }
-    const timeouts = shard?.getCustomtimeouts();
-    assert.deepEqual([timeouts?.getCreate(), timeouts?.getUpdate()], ["30s", "20s"]);
+      .setInputs(toStruct({ databases: { first: { databaseId: id } } }));
+    const { details } = await failureOf(plugin.call(calls.construct, request));
+    const message =
+      /^It is not complete: its resource "fleet-\d\d" failed \(rekey:username is not set.*REKEY_FLEET_INCOM/;
+    assert.match(details, message);
   });
 
   it("constructs a verification, which reads the outputs of its rotation from the engine", async () => {
@@ -184,7 +175,7 @@ describe("plugin over gRPC", () => {
 });
 
 describe("pulumi-resource-rekey", () => {
-  const entry = join(projectRoot, "dist", "provider", "plugin", "main.js");
+  const entry = join(projectRoot, "dist", "provider", "engine", "plugin", "main.js");
   const start = (...args: string[]) => spawn(process.execPath, [entry, ...args], { stdio: ["ignore", "pipe", "pipe"] });
 
   it("prints its port, and serves until it is interrupted", async () => {
