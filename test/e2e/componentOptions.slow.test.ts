@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { fails, pluginOnCli, pulumiCli, succeeds } from "../support/engine";
+import { EngineProcess } from "../support/engineProcess";
 import { onEngine, onEngines, onEveryEngine, scene } from "../support/onEngines";
 
 const databases = ["db-1", "db-2", "db-3"];
@@ -77,9 +78,25 @@ onEngine(pluginOnCli, `Errors of a fleet in the native plugin, on the ${pulumiCl
     await stack.setConfig("rekey:maxConcurrency", "2");
     const { printed } = await fails(stack.up(), /REKEY_REJECTED/);
     assert.doesNotMatch(printed, /grpc/);
-    assert.match(printed, /'caches' has a problem: It is not complete: the run ended first.*REKEY_FLEET_INCOMPLETE/);
+    assert.match(printed, notComplete);
+  });
+
+  it("say so after ^C, and what was sent is saved", async () => {
+    let onRequest = (): void => undefined;
+    const { platform, project, stack } = await scene(engine, fleetOf(1), { databases, onRequest: () => onRequest() });
+    await stack.setConfig("rekey:maxConcurrency", "1");
+    platform.failNext({ delayMs: 1_000, times: databases.length });
+    const up = new EngineProcess(engine, ["up", "--yes", "--skip-preview", "--stack", "dev"], project.directory);
+    onRequest = () => void up.interrupt();
+    assert.match((await up.ended).printed, notComplete);
+    onRequest = () => undefined;
+    assert.ok(platform.resetCount < databases.length, `${platform.resetCount} were sent`);
+    await succeeds(stack.up());
+    assert.equal(platform.resetCount, databases.length);
   });
 });
+
+const notComplete = /'caches' has a problem: It is not complete: the run ended first.*REKEY_FLEET_INCOMPLETE/;
 
 function sorted(texts: ReadonlySet<string>): string[] {
   return [...texts].sort();

@@ -238,7 +238,7 @@ describe("options of components in the plugin", () => {
   }
 });
 
-/** Each of Pulumi's options: a new one must be added to the table in the documentation. */
+/** Pulumi's options, without the one for providers only: a new one must be added to the table in the documentation. */
 const allOptions: Record<
   Exclude<keyof (pulumi.ComponentResourceOptions & pulumi.CustomResourceOptions), "envVarMappings">,
   true
