@@ -52,7 +52,7 @@ export class FlowControlReset extends DynamicResource {
 
   /**
    * @param name unique name of the resource in its stack. Renaming it without `aliases` replaces it, and so resets.
-   * @throws RekeyError if Pulumi's provider host cannot find or configure this package, and for the options `import` and
+   * @throws RekeyError if Pulumi's provider host cannot find or configure this package, or for the option `import` or
    * `id`.
    */
   constructor(name: string, args: FlowControlResetArgs, options?: pulumi.CustomResourceOptions) {

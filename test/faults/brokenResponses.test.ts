@@ -85,6 +85,6 @@ const stalls: readonly Fault[] = [
 ];
 describeFaults(
   "faults: stalls",
-  { deadlineSeconds: 2 },
+  { deadlineSeconds: 3 },
   stalls.map((fault) => ({ ...fault, ...stalled })),
 );

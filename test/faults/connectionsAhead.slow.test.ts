@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { type Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
-import { freshnessMs } from "../../provider/engine/liveness";
 import { type Result } from "../support/host";
 import { rotation } from "../support/resources";
 import { expectKind, until } from "../support/results";
@@ -90,9 +89,7 @@ describe("faults: connections opened ahead of resets", function () {
       async ({ start }) => {
         const world = await start(optionsOf(platform));
         const { results, release } = await heldResets(world, 40);
-        await world.host.engine.close();
-        // As long as the engine's last response counts, and the least that a timer can add.
-        await wait(freshnessMs + 1);
+        await world.host.engine.kill();
         release();
         const all = await results;
         assert.equal(all.filter(({ kind }) => kind === "done").length, maxConcurrency);

@@ -34,7 +34,7 @@ describe("faults: the engine is gone when a connection is ready", () => {
         const results = Array.from({ length: count }, (_, nth) => host.create(rotation(`db-${nth}`)));
         // The connections of those under way, and those opened ahead of the others.
         await until(() => proxy.heads.length === count);
-        await host.engine.close();
+        await host.engine.kill();
         if (successor) closes(await EngineListener.start(host.engine.port));
         connect();
         for (const result of await Promise.all(results)) {

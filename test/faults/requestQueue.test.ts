@@ -58,7 +58,7 @@ describe("faults: the request queue", () => {
   );
 
   testRow([25, "429 with 1 second", "all requests", "the whole queue waits"], async ({ start }) => {
-    const world = await start({ deadlineSeconds: 8, settings: () => ({ maxConcurrency: 1 }) });
+    const world = await start({ settings: () => ({ maxConcurrency: 1 }) });
     let limitedAt = 0;
     const times: number[] = [];
     const limited = once(({ answer }) => {
@@ -80,16 +80,15 @@ describe("faults: the request queue", () => {
   testRow([25, "429 again and again", "create", "at most 3 tries, within one deadline"], async ({ start }) => {
     const world = await start({ deadlineSeconds: 2 });
     meet(world, ["db"], failing(429, "slow down", { "retry-after": "1" }));
-    const begin = performance.now();
     expectKind("failed", await reset(world, "db"));
-    assert.ok(performance.now() - begin < 12_000);
+    // A third one would be sent after the deadline.
     assert.ok(posts(world) <= 2);
   });
 
   testRow([10, "slow responses", "queued", "a deadline starts when a request is first sent"], async ({ start }) => {
-    const world = await start({ deadlineSeconds: 3, settings: () => ({ maxConcurrency: 1 }) });
+    const world = await start({ deadlineSeconds: 4, settings: () => ({ maxConcurrency: 1 }) });
     const ids = ["a", "b", "c"];
-    meet(world, ids, ({ answer }) => void setTimeout(() => answer(200), 1_500));
+    meet(world, ids, ({ answer }) => void setTimeout(() => answer(200), 2_000));
     await succeeds(world, ids);
   });
 
@@ -102,7 +101,7 @@ describe("faults: the request queue", () => {
       meet(world, ids, ({ answer }) => void held.push(() => answer(200)));
       const results = ids.map((id) => reset(world, id));
       await until(() => held.length === 2);
-      await world.host.engine.close();
+      await world.host.engine.kill();
       for (const release of held) release();
       const failed = (await Promise.all(results)).flatMap((result) =>
         result.kind === "failed" ? [result.message] : [],

@@ -29,7 +29,7 @@ export interface WorldOptions extends Pick<HostOptions, "adapter" | "preload"> {
   readonly settings?: (server: RawServer) => SettingValues | Promise<SettingValues>;
   /** The lookup result for every host name that ends in `.test`. */
   readonly lookup?: LookupAnswer;
-  /** Default: 4, time enough for three tries. */
+  /** Default: 60, which no fault uses up, however busy the machine is. */
   readonly deadlineSeconds?: number;
   /** What to end with the world. */
   readonly close?: () => Promise<void>;
@@ -45,7 +45,7 @@ export class World {
     private readonly closeMore: () => Promise<void>,
   ) {}
 
-  static async start({ adapter, deadlineSeconds = 4, ...options }: WorldOptions = {}): Promise<World> {
+  static async start({ adapter, deadlineSeconds = 60, ...options }: WorldOptions = {}): Promise<World> {
     const server = await RawServer.start({ bodyOf, ...options.server });
     const url = `${options.server?.tls ? "https" : "http"}://127.0.0.1:${server.port}`;
     const settings: SettingValues = {

@@ -25,7 +25,7 @@ describe("fuzz: the real host, over a socket", () => {
   before(async () => {
     server = await startServer((_, response) => reply(response));
     const config = configurationFor({ url: server.url, ...credentials }, { deadlineSeconds: 5 });
-    host = await Host.start({ config, timeoutMs: 10_000 });
+    host = await Host.start({ config });
   });
   after(async () => {
     await host.stop();
@@ -109,7 +109,7 @@ describe("fuzz: the real host, over a socket", () => {
   it("shows the error of a setting that is far too long", async () => {
     for (const written of ["1".repeat(70_000), "é".repeat(20_000)]) {
       const config = configurationFor({ url: server.url, ...credentials }, { maxConcurrency: written });
-      const other = await Host.start({ config, timeoutMs: 10_000 });
+      const other = await Host.start({ config });
       const result = await other.create(rotation(databaseId)).finally(() => other.stop());
       assert.match(expectKind("failed", result).message, /^rekey:maxConcurrency .*REKEY_MAX_CONC/);
     }

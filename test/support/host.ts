@@ -36,7 +36,7 @@ export interface HostOptions {
   readonly cwd?: string;
   /** JavaScript (a module) that runs in the host process before anything else. */
   readonly preload?: string;
-  /** Milliseconds until a call without a response fails. Default: 30,000. */
+  /** Milliseconds until a call without a response fails. Default: 60,000. */
   readonly timeoutMs?: number;
 }
 

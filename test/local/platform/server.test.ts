@@ -138,20 +138,18 @@ describe("local platform: the server", () => {
     await assert.rejects(startPlatform({ host: "192.0.2.1" }), { name: "PlatformOptionError", option: "host" });
   });
 
-  it("closes at once, however many connections are open, and may be closed again", async () => {
+  it("closes without waiting for a response, however many connections are open, and may be closed again", async () => {
     const idle = connect(portOf(platform), "127.0.0.1");
     await once(idle, "connect");
-    platform.failNext({ delayMs: 60_000 });
+    platform.failNext({ delayMs: 2 ** 31 - 1 });
     const waiting = assert.rejects(resetPassword(platform));
     await requestArrived(platform);
-    const started = Date.now();
     await Promise.all([platform.close(), platform.close()]);
     await platform.close();
     await waiting;
-    assert.ok(Date.now() - started < 5_000);
     assert.equal(platform.resetCount, 0);
     const next = createServer().listen(portOf(platform), "127.0.0.1");
-    await once(next, "listening", { signal: AbortSignal.timeout(5_000) });
+    await once(next, "listening");
     next.close();
   });
 

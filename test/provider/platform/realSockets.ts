@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn, setTimeout as wait } from "node:timers/promises";
 import { PlatformClient } from "../../../provider/engine/platformClient";
 import { type RequesterOptions } from "../../../provider/platform/http";
 import { Settings } from "../../../provider/settings/settings";
@@ -35,6 +36,13 @@ export function clientOf(
 ): PlatformClient {
   const values = { baseUrl: url, queueUrl: url, username: "ops", password: "pw", queueToken: "token", ...settings };
   return new PlatformClient(new Settings((name) => (values as typeof settings)[name]), beforeReset);
+}
+
+/** Resolves when this process has seen what was sent on a connection, or that it was cut. */
+export async function seen(): Promise<void> {
+  await wait(50);
+  // After a long pause of this process, its timers come before its sockets.
+  await nextTurn();
 }
 
 export const plain = ({ port }: { port: number }) => `http://127.0.0.1:${port}`;

@@ -6,7 +6,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
 import { NotSentError, type RequestError } from "../../../provider/platform/errors";
 import { caFile, certificate } from "../../faults/certificates";
-import { clientOf, plain, secure, withRealSockets } from "./realSockets";
+import { clientOf, plain, secure, seen, withRealSockets } from "./realSockets";
 
 const hasIPv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === "::1"));
 
@@ -96,7 +96,7 @@ describe("api: connections, over real sockets", () => {
     const { reset } = requestsOf(plain(server), {}, async () => {
       while (sockets.length === 0) await wait(1);
       sockets.shift()?.resetAndDestroy();
-      await wait(50);
+      await seen();
     });
     await holdNotSent(reset(), "ECONNRESET", /the connection failed \(ECONNRESET\), after 3 attempts/);
     assert.equal(server.connections, 3);

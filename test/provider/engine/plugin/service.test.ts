@@ -317,7 +317,7 @@ describe("plugin service", () => {
 
   it("fails a request after the time that the program allows", async () => {
     platform.failNext({ delayMs: 60_000 });
-    const slow = plugin.make(urn, rotation(), { timeoutSeconds: 0.2 });
+    const slow = plugin.make(urn, rotation(), { timeoutSeconds: 1 });
     await assert.rejects(slow, /within the deadline.*REKEY_UNCONFIRMED/s);
     assert.equal((await plugin.make(urn, { databaseId: "db-second" }, { timeoutSeconds: 60 })).id, "db-second");
   });
