@@ -1,6 +1,6 @@
 import { createServer, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import { setTimeout as wait } from "node:timers/promises";
-import { freshnessMs } from "../../provider/engineWatch";
+import { freshnessMs } from "../../provider/engine/liveness";
 import { SocketServer } from "./socketServer";
 
 /** What an adapter knows of its engine: a gRPC server that responds to every call with "unimplemented". */
