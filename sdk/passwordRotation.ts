@@ -108,8 +108,8 @@ export class PasswordRotation extends DynamicResource {
 
   /**
    * @param name unique name of the resource in its stack. Renaming it without `aliases` replaces it, and so resets.
-   * @throws RekeyError if Pulumi's provider host cannot find or configure this package, and for the options `import` and
-   * `id`, or if an argument of the connection cannot be used.
+   * @throws RekeyError if Pulumi's provider host cannot find or configure this package, for the options `import` and
+   * `id`, and if an argument of the connection cannot be used.
    */
   constructor(name: string, args: PasswordRotationArgs, options?: pulumi.CustomResourceOptions) {
     const [connectionArgs, rotation] = splitConnection(args);

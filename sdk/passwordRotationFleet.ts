@@ -144,8 +144,9 @@ export class PasswordRotationFleet extends pulumi.ComponentResource<Made> {
   /**
    * @param name unique name of the fleet in its stack. Renaming it without `aliases` replaces it, and so resets all.
    * @param options `ignoreChanges` can contain all arguments except `databases` and those of the connection
-   * @throws RekeyError if Pulumi's provider host cannot find or configure this package, an id is unknown, an argument does
-   * not exist, one of the connection cannot be used, or an option cannot be applied (docs/fleets.md#options-of-pulumi).
+   * @throws RekeyError if Pulumi's provider host cannot find or configure this package, an id is unknown, an argument
+   * does not exist, one of the connection cannot be used, or an option cannot be applied
+   * (docs/fleets.md#options-of-pulumi).
    */
   constructor(name: string, args: PasswordRotationFleetArgs, options: pulumi.ComponentResourceOptions = {}) {
     requirePackageForHost();

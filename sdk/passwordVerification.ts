@@ -80,8 +80,8 @@ export class PasswordVerification extends DynamicResource {
 
   /**
    * @param name unique name of the resource in its stack
-   * @throws RekeyError if Pulumi's provider host cannot find or configure this package, for the options `import` and `id`,
-   * and for arguments that do not exist or cannot be used.
+   * @throws RekeyError if Pulumi's provider host cannot find or configure this package, for the options `import` and
+   * `id`, and for arguments that do not exist or cannot be used.
    */
   constructor(name: string, args: PasswordVerificationArgs, options?: pulumi.CustomResourceOptions) {
     const of = `${type} ${JSON.stringify(name)}`;

@@ -1,5 +1,5 @@
-// Records what the engine and the native plugin send each other. The recording that test/provider/engine/plugin plays must
-// have all of it; with REKEY_RECORD=1, it is written again.
+// Records what the engine and the native plugin send each other. The recording that test/provider/engine/plugin plays
+// must have all of it; with REKEY_RECORD=1, it is written again.
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
