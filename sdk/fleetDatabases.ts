@@ -2,7 +2,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { isKnown } from "./pulumiInternals";
 import { checked, refusal } from "./refusal";
 import { type NamesOf, refuseUnknown } from "../provider/rotation/arguments";
-import { type FleetMember, idIsUnknown, isListedTwice } from "../provider/rotation/fleetMembers";
+import { type FleetMember, idIsUnknown, isListedTwice } from "../provider/rotation/fleet";
 
 /** A database of a fleet, with a trigger of its own. */
 export interface FleetDatabaseArgs {

@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { databaseFields, type DatabaseRecord } from "../provider/records/database";
 import { passwordRotationOutputs, secretPasswordRotationOutputs } from "../provider/resource";
-import { type Outcome, type RotationReason } from "../provider/rotation/planRotation";
+import { type Outcome, type RotationReason, nextRotation } from "../provider/rotation/planRotation";
 import { type Fields, type FieldValue } from "../provider/records/fields";
 import { urlFor } from "../provider/verification/connection";
 import {
@@ -14,7 +14,6 @@ import {
 } from "./connection";
 import { type ConnectionArgs } from "./connectionArgs";
 import { DynamicResource, isOfType } from "./dynamicResource";
-import { nextRotation } from "../provider/rotation/nextRotation";
 import { ownersFor } from "./owners";
 import { requireKnown } from "./requireKnown";
 

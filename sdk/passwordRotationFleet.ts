@@ -1,7 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
 import { type NamesOf, refuseUnknown } from "../provider/rotation/arguments";
-import { shardOf } from "../provider/rotation/fleets";
-import { nextRotation } from "../provider/rotation/nextRotation";
 import { urlFor, urlsOf } from "../provider/verification/connection";
 import {
   checkConnection,
@@ -13,21 +11,7 @@ import {
 } from "./connection";
 import { type ConnectionArgs } from "./connectionArgs";
 import { type FleetDatabases, type NamedDatabase, readFleetDatabases } from "./fleetDatabases";
-import {
-  credentialsOf,
-  databasesOf,
-  failedOf,
-  failureOf,
-  type FleetCredentials,
-  type FleetDatabase,
-  type FleetRecord,
-  lastRotatedOf,
-  type NamedState,
-  nameStates,
-  oldestOf,
-  recordsOf,
-  secretsFrom,
-} from "../provider/rotation/fleet";
+import { credentialsOf, databasesOf, failedOf, failureOf, type FleetCredentials, type FleetDatabase, type FleetRecord, lastRotatedOf, type NamedState, nameStates, oldestOf, recordsOf, secretsFrom, shardOf, fleetSettings } from "../provider/rotation/fleet";
 import { refuseImport } from "./dynamicResource";
 import { requirePackageForHost } from "./hostPackage";
 import { valueOnly } from "./owners";
@@ -36,7 +20,7 @@ import { checked } from "./refusal";
 import { withoutStack } from "./runError";
 import { type InputError } from "../provider/platform/errors";
 import { checkOptions } from "../provider/engine/plugin/componentOptions";
-import { fleetSettings } from "../provider/rotation/fleetMembers";
+import { nextRotation } from "../provider/rotation/planRotation";
 
 const type = "rekey:index:PasswordRotationFleet";
 

@@ -1,6 +1,6 @@
 import { version } from "@pulumi/pulumi/version";
-import { isTooOld, oldestPulumi } from "../provider/version";
 import { runError } from "./runError";
+import { isTooOld, oldestPulumi } from "../provider/runtime";
 
 /**
  * Makes sure that Pulumi's provider host passes the stack's configuration on. Otherwise the passwords of another

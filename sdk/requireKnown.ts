@@ -1,6 +1,6 @@
-import { engineCommands } from "../provider/engineCommands";
 import { type Outcome } from "../provider/rotation/planRotation";
 import { runError } from "./runError";
+import { engineCommands } from "../provider/runtime";
 
 /** @throws RekeyError if the last reset was not confirmed: a program must not use the former credentials. */
 export function requireKnown(outcome: Outcome, name: string): void {

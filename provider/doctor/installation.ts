@@ -4,9 +4,9 @@ import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
 import { howToHaveOne, howToInstall, installedFrom } from "../../sdk/installed";
 import { addCommand, howToLeavePlugAndPlay } from "../../sdk/packageManager";
-import { isTooOld, oldestPulumi } from "../version";
 import { type Check, ok, unchecked, wrong } from "./check";
 import { type Project } from "./project";
+import { isTooOld, oldestPulumi } from "../runtime";
 
 /** Checks which of the packages that a project needs are installed, and where. */
 export function checkInstallation(project: Project): Check[] {

@@ -3,8 +3,8 @@ import { SettingsError } from "../platform/errors";
 import { endWhenIdle, engineAddress, EngineWatch } from "./liveness";
 import { type Session, sessionFromSettings } from "./session";
 import { type AppliedTo, InitError, type Resource, resources, respond } from "./resources";
-import { oldestPulumi } from "../version";
 import { type Properties, unknownNames, withoutProvider, wrap } from "../records/properties";
+import { oldestPulumi } from "../runtime";
 
 /** Bytes of an init error's properties. A trailer of 60 kB hangs the call permanently, and the response is lost. */
 const maxInitErrorProperties = 32 * 1024;

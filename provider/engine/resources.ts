@@ -1,5 +1,4 @@
 import { RekeyError, StateError, withCode } from "../platform/errors";
-import { engineCommands } from "../engineCommands";
 import * as flowControlResetHandler from "../flowControl/flowControlReset";
 import * as passwordRotationHandler from "../rotation/passwordRotation";
 import * as passwordRotationShardHandler from "../rotation/passwordRotationShard";
@@ -15,6 +14,7 @@ import {
 } from "../resource";
 import { type Session } from "./session";
 import { engineMessage, type Properties } from "../records/properties";
+import { engineCommands } from "../runtime";
 
 /** Checks, compares and changes a resource, in plain objects. */
 interface ResourceHandler<Inputs, Outputs> {

@@ -1,6 +1,5 @@
 import { UnconfirmedError } from "./errors";
-import { fillPath } from "./path";
-import { type ApiResponse, type Requester } from "./http";
+import { type ApiResponse, type Requester, fillPath } from "./http";
 import { type DatabaseResponse, readDatabaseResponse } from "../records/response";
 
 /** Statuses that confirm a reset. 202 only means that it was accepted. */

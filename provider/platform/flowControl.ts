@@ -7,8 +7,7 @@ import {
   globalParallelismFields,
 } from "../records/flowControl";
 import { RejectedError, UnreadableError } from "./errors";
-import { fillPath } from "./path";
-import { type ApiResponse, type Requester } from "./http";
+import { type ApiResponse, type Requester, fillPath } from "./http";
 import { isObject } from "../records/values";
 import { readJson } from "../records/response";
 

@@ -1,12 +1,12 @@
 import { Axios, type AxiosError } from "axios";
-import { callTimeout } from "./callTimeout";
-import { packageVersion } from "../version";
-import { type AttemptState, type Connections } from "./sockets";
+import { type AttemptState, type Connections, ConnectionError } from "./sockets";
 import { decideRetry, deliveryOfResponse, deliveryOfSilence, readRetryAfter } from "./retry";
-import { NotSentError, type RequestFacts } from "./errors";
+import { NotSentError, type RequestFacts, InputError } from "./errors";
 import { errorOf, type FailedAttempt } from "./failures";
 import { type RequestQueue } from "./requestQueue";
-import { ConnectionError } from "./openConnection";
+import { pathPartProblem } from "../records/values";
+import { AsyncLocalStorage } from "node:async_hooks";
+import { packageVersion } from "../runtime";
 
 /** One of the platform's two services: its address and credentials. */
 export interface Service {
@@ -239,3 +239,21 @@ function codeOf(error: unknown): string | undefined {
   if (message.startsWith("maxContentLength ")) return "too large";
   return message === "stream has been aborted" ? "ECONNRESET" : code;
 }
+
+/**
+ * Fills the `{name}` parts of a path, each checked and percent-encoded.
+ *
+ * @throws InputError for a part that is empty, a dot segment (which clients resolve) or malformed Unicode.
+ */
+export function fillPath(template: string, parts: Readonly<Record<string, string>>): string {
+  return template.replace(/\{(\w+)\}/g, (_, name: string) => encodePart(name, parts[name] ?? ""));
+}
+
+function encodePart(name: string, part: string): string {
+  const wrong = pathPartProblem(part);
+  if (wrong) throw new InputError(name, wrong);
+  return encodeURIComponent(part);
+}
+
+/** Milliseconds that one call of the engine allows for each of its requests, in addition to the deadline setting. */
+export const callTimeout = new AsyncLocalStorage<number>();

@@ -1,6 +1,6 @@
 import { type Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { ConnectionError } from "./openConnection";
+import { ConnectionError } from "./sockets";
 
 /**
  * Milliseconds from the moment at which a connection begins to be opened until it is thrown away unused. Strict servers

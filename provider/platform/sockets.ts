@@ -1,10 +1,11 @@
 import * as http from "node:http";
 import * as https from "node:https";
-import { type Socket } from "node:net";
-import { TLSSocket } from "node:tls";
+import { type Socket, connect, isIP } from "node:net";
+import { TLSSocket, connect as connectSecurely, createSecureContext, rootCertificates, type SecureContext } from "node:tls";
 import { Preconnector } from "./preconnect";
-import { openConnection, trusting } from "./openConnection";
 import { ResetCount } from "./requestQueue";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
 
 export interface ConnectionSettings {
   /** Address of an HTTP proxy through which every request is tunnelled (CONNECT). */
@@ -131,4 +132,135 @@ function creating(open: () => Promise<Socket>) {
       (error: Error) => created(error),
     );
   };
+}
+
+export interface ConnectionOptions {
+  /** Address of an HTTP proxy that opens a tunnel to the platform (CONNECT). */
+  readonly proxy?: string | undefined;
+  /** Which certificates are trusted; undefined for Node's own choice. */
+  readonly secureContext?: SecureContext | undefined;
+  /** A TLS session to resume. */
+  readonly session?: Buffer | undefined;
+  /** Milliseconds until the connection must be ready. */
+  readonly timeoutMs: number;
+  /** Gives up opening it. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A connection that could not be opened: nothing was sent to the platform. */
+export class ConnectionError extends Error {
+  constructor(
+    readonly code?: string,
+    /** The proxy's status, if the proxy is what failed. */
+    readonly proxy?: number | "unreachable",
+    /** Whether it was open, but without TLS. */
+    readonly inHandshake?: boolean,
+  ) {
+    super(`no connection (${code ?? proxy})`);
+  }
+}
+
+/**
+ * Opens a connection on which a request can be sent at once: for https, the TLS handshake is complete.
+ *
+ * @throws ConnectionError
+ */
+export async function openConnection(url: URL, options: ConnectionOptions): Promise<Socket> {
+  const endsAt = performance.now() + options.timeoutMs;
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
+  const socket = options.proxy === undefined ? connect({ host, port }) : await openTunnel(url, port, options);
+  let inHandshake = false;
+  try {
+    if (socket.connecting) await ready(socket, "connect", endsAt, options.signal);
+    if (url.protocol !== "https:") return guarded(socket);
+    inHandshake = true;
+    const { secureContext, session } = options;
+    const servername = isIP(host) ? undefined : host;
+    const secure = connectSecurely({
+      socket,
+      host,
+      ...(servername !== undefined && { servername }),
+      ...(secureContext && { secureContext }),
+      ...(session && { session }),
+    });
+    await ready(secure, "secureConnect", endsAt, options.signal);
+    return guarded(secure);
+  } catch (error) {
+    socket.destroy();
+    throw new ConnectionError((error as NodeJS.ErrnoException).code, undefined, inHandshake);
+  }
+}
+
+async function openTunnel(url: URL, port: number, options: ConnectionOptions): Promise<Socket> {
+  const { proxy = "", secureContext, timeoutMs, signal } = options;
+  const { protocol, hostname, port: proxyPort, username, password } = new URL(proxy);
+  const target = `${url.hostname}:${port}`;
+  const credentials = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString("base64");
+  const request = (protocol === "https:" ? https : http).request({
+    host: hostname.replace(/^\[|\]$/g, ""),
+    ...(proxyPort && { port: proxyPort }),
+    method: "CONNECT",
+    path: target,
+    headers: { Host: target, ...(username && { "Proxy-Authorization": `Basic ${credentials}` }) },
+    agent: false,
+    ...(secureContext && { secureContext }),
+  });
+  request.end();
+  let opened: [response: http.IncomingMessage, socket: Socket];
+  try {
+    opened = (await ready(request, "connect", performance.now() + timeoutMs, signal)) as typeof opened;
+  } catch {
+    throw new ConnectionError(undefined, "unreachable");
+  }
+  const [{ statusCode = 0 }, socket] = opened;
+  if (statusCode === 200) return guarded(socket);
+  socket.destroy();
+  throw new ConnectionError(undefined, statusCode);
+}
+
+/** Waits for an event. What fails, takes too long or is given up is destroyed. */
+async function ready(
+  opening: Socket | http.ClientRequest,
+  event: string,
+  endsAt: number,
+  signal: AbortSignal | undefined,
+): Promise<unknown[]> {
+  const giveUp = (): void => {
+    opening.destroy(Object.assign(new Error("no connection in time"), { code: "ETIMEDOUT" }));
+  };
+  const timer = setTimeout(giveUp, endsAt - performance.now());
+  signal?.addEventListener("abort", giveUp);
+  if (signal?.aborted) giveUp();
+  try {
+    return (await once(opening, event)) as unknown[];
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", giveUp);
+  }
+}
+
+/** A ready connection may fail while it waits for its request: that must not end the process. */
+function guarded(socket: Socket): Socket {
+  return socket.on("error", () => undefined);
+}
+
+/**
+ * TLS options that trust these certificates (PEM) in addition to the well-known ones and to those in
+ * `NODE_EXTRA_CA_CERTS`, which Node itself trusts.
+ */
+export function trusting(certificates: string | undefined): { readonly secureContext?: SecureContext } {
+  if (certificates === undefined) return {};
+  return { secureContext: createSecureContext({ ca: [...rootCertificates, ...namedToNode(), certificates] }) };
+}
+
+/** Certificates in `NODE_EXTRA_CA_CERTS`; if they cannot be read, Node printed a warning when it started. */
+function namedToNode(): string[] {
+  const file = process.env["NODE_EXTRA_CA_CERTS"];
+  if (!file) return [];
+  try {
+    return [readFileSync(file, "utf8")];
+  } catch {
+    return [];
+  }
 }

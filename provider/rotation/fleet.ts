@@ -1,8 +1,9 @@
 import { withCode } from "../platform/errors";
-import { type FleetMember } from "./fleetMembers";
-import { engineCommands } from "../engineCommands";
 import { type Credentials, type DatabaseRecord } from "../records/database";
 import { type FleetDatabaseSecrets, type FleetDatabaseState, type FleetOutcome } from "../resource";
+import { createHash } from "node:crypto";
+import { type Trigger } from "./trigger";
+import { engineCommands } from "../runtime";
 
 /** The state of one database of a fleet. */
 export interface FleetDatabase {
@@ -115,4 +116,67 @@ export function failureOf(fleet: string, states: readonly NamedState[]): string 
       `All others are saved. Run \`${engineCommands.up}\` again: it only processes databases that failed, are unknown or were not attempted.`,
     "REKEY_FLEET_INCOMPLETE",
   );
+}
+
+/** A database of a fleet, and its name in the program. */
+export interface FleetMember {
+  readonly name: string;
+  readonly databaseId: string;
+}
+
+/** The message for an id that is unknown in a preview. */
+export function idIsUnknown(field: string): string {
+  return (
+    `${field} is unknown. The ids of a fleet's databases decide which resources exist, so they must be known in previews too: ` +
+    `read them from the configuration, or create the databases in another stack or in an earlier \`${engineCommands.up}\`.`
+  );
+}
+
+/** The message for a fleet that contains a database twice; undefined if it does not. */
+export function isListedTwice(argument: string, members: readonly FleetMember[]): string | undefined {
+  const names = new Map<string, string>();
+  for (const { name, databaseId } of members) {
+    const other = names.get(databaseId);
+    if (other !== undefined) {
+      const both =
+        other === name ? "it is listed twice" : `it is both ${JSON.stringify(other)} and ${JSON.stringify(name)}`;
+      return `${argument} contains the database ${JSON.stringify(databaseId)} twice: ${both}. Remove one of them.`;
+    }
+    names.set(databaseId, name);
+  }
+  return undefined;
+}
+
+/** Inputs of a fleet that all of its resources get. */
+export const fleetSettings = [
+  "version",
+  "triggers",
+  "rotateEvery",
+  "initialRotation",
+  "concurrency",
+  "maxFailures",
+  "includeRecords",
+] as const;
+
+/**
+ * The trigger of one database of a fleet: the fleet's and its own. The prefixes keep the two apart. Frozen by test
+ * vectors, like the canonical form of a trigger.
+ */
+export function combineTriggers(fleet: Trigger, own: Trigger): Trigger {
+  const of = (prefix: string, { triggers }: Trigger) =>
+    Object.entries(triggers ?? {}).map(([name, value]) => [`${prefix}.${name}`, value] as const);
+  const triggers = Object.fromEntries([...of("fleet", fleet), ...of("own", own), ["version", own.version]]);
+  return { version: fleet.version, triggers };
+}
+
+/** Shards of a fleet. Each is one resource: the engine writes its whole state for each resource it changes. */
+const shardCount = 16;
+
+/**
+ * The shard of a database, `00` to `15`, which depends on its id only. Frozen by test vectors: a database in another
+ * shard would be a new one there, and so be reset.
+ */
+export function shardOf(databaseId: string): string {
+  const [first = 0] = createHash("sha256").update(databaseId).digest();
+  return String(first % shardCount).padStart(2, "0");
 }

@@ -4,7 +4,7 @@ import { readInterval } from "./schedule";
 import { secondsProblem } from "./arguments";
 import { type CheckFailure } from "../resource";
 import { pathPartProblem, isObject } from "../records/values";
-import { type fleetSettings } from "./fleetMembers";
+import { type fleetSettings } from "./fleet";
 
 /** The inputs of a resource: which must be set, and the schema of each that is set. */
 interface InputTable {

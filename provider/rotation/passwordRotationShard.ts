@@ -1,6 +1,5 @@
 import { engineMessage, unknownNames } from "../records/properties";
 import { RefusedError, RekeyError } from "../platform/errors";
-import { combineTriggers } from "./fleets";
 import { planRotation, type RotationPlan, type DesiredRotation } from "./planRotation";
 import { type Trigger } from "./trigger";
 import {
@@ -15,6 +14,7 @@ import {
 import { fleetName, type FleetSession, type Session } from "../engine/session";
 import { carryOut, InternalError, type PasswordRotationInputs } from "./passwordRotation";
 import { closeShard, openShard, shardNotice, shardWarning } from "./shardState";
+import { combineTriggers } from "./fleet";
 
 /** An id alone if nothing else is set: an engine takes much longer to pass on a thousand objects. */
 export type ShardDatabase = string | FleetDatabase;

@@ -100,3 +100,9 @@ function refuseUnreadable(output: string): RotationPlan {
     why: `this version of pulumi-rekey cannot read its saved output ${output}. Use the version that wrote it, or a newer one`,
   };
 }
+
+/** The time at which the next rotation is due (ISO 8601, UTC), if one is scheduled. */
+export function nextRotation(last: string | undefined, rotateEvery: string | undefined): string | undefined {
+  if (last === undefined || !rotateEvery) return undefined;
+  return dueAt(last, rotateEvery).toISOString();
+}

@@ -1,5 +1,4 @@
 import { StateError } from "../platform/errors";
-import { engineCommands } from "../engineCommands";
 import { isOtherAccount } from "./account";
 import { overdueNotice } from "./planRotation";
 import {
@@ -11,6 +10,7 @@ import {
 import { fleetName, type Session } from "../engine/session";
 import { type PasswordRotationShardInputs, type PlannedDatabase } from "./passwordRotationShard";
 import { isObject } from "../records/values";
+import { engineCommands } from "../runtime";
 
 const secretNames: readonly string[] = secretPasswordRotationOutputs;
 

@@ -1,5 +1,5 @@
-import { engineCommands } from "../engineCommands";
 import { nameOf, type SettingName, settingOf } from "./table";
+import { engineCommands } from "../runtime";
 
 /**
  * How to set a setting.

@@ -1,9 +1,8 @@
 import { type Socket } from "node:net";
-import { Connections } from "../platform/sockets";
+import { Connections, type ConnectionError, openConnection, trusting } from "../platform/sockets";
 import { addressOf, type Endpoint, hostInUrl, isLoopback, restAddressOf } from "./clientEndpoint";
 import { RejectedError, type RequestFacts, RequestError } from "../platform/errors";
 import { certificateFailure, isTlsAlert, whyNotSent } from "../platform/failures";
-import { type ConnectionError, openConnection, trusting } from "../platform/openConnection";
 import { redact } from "../platform/redact";
 import { ask, NoReplyError, notRedis } from "./redisCommands";
 import { RequestQueue } from "../platform/requestQueue";

@@ -71,7 +71,7 @@ describe("the layout", () => {
 
   it("has files of 25 to 350 lines in provider/ and sdk/", () => {
     /** Entry points, and what must stand alone. */
-    const exceptions = ["provider/engine/plugin/main.ts", "provider/version.ts", "sdk/pulumiInternals.ts"];
+    const exceptions = ["provider/engine/plugin/main.ts", "provider/runtime.ts", "sdk/pulumiInternals.ts"];
     const lengths = sources
       .filter((path) => !path.startsWith("local/") && !exceptions.includes(path))
       .map((path) => ({ path, lines: readFileSync(join(projectRoot, path), "utf8").split("\n").length - 1 }));

@@ -6,7 +6,6 @@ import { type ServiceError, status } from "@grpc/grpc-js";
 import { ResourceProviderService as calls } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { type Platform, startPlatform } from "../../local/index";
-import { oldestPulumi } from "../../provider/version";
 import { Folder } from "../support/folder";
 import { Host, projectRoot } from "../support/host";
 import { argsFor, explicitProvider, urnOf } from "../support/pluginService";
@@ -17,6 +16,7 @@ import { rotation } from "../support/resources";
 import { expectKind } from "../support/results";
 import { runAsync } from "../support/runAsync";
 import { toStruct } from "../support/wire";
+import { oldestPulumi } from "../../provider/runtime";
 
 interface Manifest {
   readonly devDependencies: Record<string, string>;

@@ -3,7 +3,6 @@ import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startPlatform } from "../../local/platform/index";
-import { packageVersion } from "../../provider/version";
 import { readPage } from "../docs/page";
 import { fails, pluginOnCli, pulumiCli, resourceNamed, succeeds, valuesOf } from "../support/engine";
 import { EngineProcess, runEngine } from "../support/engineProcess";
@@ -12,6 +11,7 @@ import { findOnPath } from "../support/path";
 import { HomeWithPlugin, whyNoPrograms } from "../support/pluginArchive";
 import { environmentOf, Project } from "../support/project";
 import { runAsync } from "../support/runAsync";
+import { packageVersion } from "../../provider/runtime";
 
 const native = (body: string) => `
 const { PasswordRotation, PasswordRotationFleet, Provider } = require("pulumi-rekey");

@@ -1,6 +1,6 @@
-import { shardOf } from "../../provider/rotation/fleets";
 import { type Engine, localEngine, pluginOnCli } from "../support/engine";
 import { type Victim } from "../support/engineProcess";
+import { shardOf } from "../../provider/rotation/fleet";
 
 /** What a state contains of a database. */
 interface SavedDatabase {

@@ -7,7 +7,6 @@ import { CreateRequest, GetSchemaRequest } from "@pulumi/pulumi/proto/provider_p
 import { extract, list } from "tar";
 import { Empty } from "../../local/engine/proto";
 import { startPlatform } from "../../local/platform/index";
-import { packageVersion } from "../../provider/version";
 import { Folder } from "../support/folder";
 import { projectRoot } from "../support/host";
 import { writePluginArchive } from "../support/pluginArchive";
@@ -15,6 +14,7 @@ import { argsFor, defaultProvider, urnOf } from "../support/pluginService";
 import { FakeEngine } from "../support/pluginWire";
 import { ProviderClient } from "../support/providerClient";
 import { fromStruct, toStruct } from "../support/wire";
+import { packageVersion } from "../../provider/runtime";
 
 const maxBytes = 5 * 1024 * 1024;
 

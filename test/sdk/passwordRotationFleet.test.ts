@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import * as pulumi from "@pulumi/pulumi";
 import { PasswordRotation, PasswordRotationFleet, type PasswordRotationFleetArgs } from "pulumi-rekey";
-import { shardOf } from "../../provider/rotation/fleets";
 import { errorsOf, isKnown, type Registration, startMocks, valueOf } from "../support/pulumiMocks";
+import { shardOf } from "../../provider/rotation/fleet";
 
 type Entry = string | { databaseId: string };
 

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { type Fault } from "../../local/platform/index";
-import { packageVersion } from "../../provider/version";
 import { projectRoot } from "./host";
+import { packageVersion } from "../../provider/runtime";
 
 /** A call between the engine and the plugin, as the engine logs it. */
 export interface RecordedCall {

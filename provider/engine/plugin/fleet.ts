@@ -1,28 +1,15 @@
 import { InputError, withCode } from "../../platform/errors";
-import { type FleetMember, idIsUnknown, isListedTwice, fleetSettings } from "../../rotation/fleetMembers";
-import {
-  credentialsOf,
-  databasesOf,
-  failedOf,
-  failureOf,
-  lastRotatedOf,
-  type NamedState,
-  nameStates,
-  oldestOf,
-  recordsOf,
-  secretsFrom,
-} from "../../rotation/fleet";
+import { credentialsOf, databasesOf, failedOf, failureOf, lastRotatedOf, type NamedState, nameStates, oldestOf, recordsOf, secretsFrom, type FleetMember, idIsUnknown, isListedTwice, fleetSettings, shardOf } from "../../rotation/fleet";
 import { urlsOf, withoutConnection } from "../../verification/connection";
 import { type FleetDatabaseState, type CheckFailure } from "../../resource";
 import { ReportedError, failedCheck } from "../resources";
-import { shardOf } from "../../rotation/fleets";
-import { nextRotation } from "../../rotation/nextRotation";
 import { type Session } from "../session";
 import { type ComponentRequest, type Constructed, type Monitor, readConnection, type Component } from "./component";
 import { knownUrl } from "./connectionUrl";
 import { type Properties, reveal, unknownNames, wrap, isSecret, secret, unknownValue } from "../../records/properties";
 import { isObject } from "../../records/values";
 import { checkDatabases, type ShardDatabase } from "../../rotation/passwordRotationShard";
+import { nextRotation } from "../../rotation/planRotation";
 
 interface Member extends FleetMember {
   /** As given, with marks. */

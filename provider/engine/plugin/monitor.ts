@@ -6,11 +6,11 @@ import {
   RegisterResourceRequest,
   ResourceInvokeRequest,
 } from "@pulumi/pulumi/proto/resource_pb";
-import { packageVersion } from "../../version";
 import { type Monitor, NotRegistered } from "./component";
 import { grpc, properties, struct, unlimited } from "./proto";
 import { type Properties } from "../../records/properties";
 import { type ComponentOptions } from "./componentOptions";
+import { packageVersion } from "../../runtime";
 
 /**
  * The engine's resource monitor for the construction of a component: its options also apply to its children.

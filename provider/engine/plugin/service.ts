@@ -1,12 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import { InputError, NotSentError, type RequestFacts, withCode } from "../../platform/errors";
 import { type SharedReads } from "../../flowControl/sharedReads";
-import { callTimeout } from "../../platform/callTimeout";
 import { type Session, sessionFromSettings } from "../session";
 import { refuseUnknown } from "../../rotation/arguments";
 import { type AppliedTo, InitError, ReportedError, type Resource, resources, respond } from "../resources";
 import { environmentOfProvider } from "../../settings/settings";
-import { packageVersion } from "../../version";
 import { type ComponentRequest, type Constructed, type Monitor, type Component, NotRegistered } from "./component";
 import { isUrlOutdated, withConnectionUrl } from "./connectionUrl";
 import { fleetComponent } from "./fleet";
@@ -23,6 +21,8 @@ import {
   unknownValue,
 } from "../../records/properties";
 import { checkOptions } from "./componentOptions";
+import { callTimeout } from "../../platform/http";
+import { packageVersion } from "../../runtime";
 
 /** What the service needs of the engine that started it. */
 export interface EngineLink {

@@ -8,11 +8,11 @@ import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { Status } from "@pulumi/pulumi/proto/status_pb";
 import { EngineWatch } from "../liveness";
 import { InitError } from "../resources";
-import { packageVersion } from "../../version";
 import { monitorFor, optionsOf } from "./monitor";
 import { Any, Empty, grpc, properties, struct, unlimited } from "./proto";
 import { PluginService } from "./service";
 import { type Properties } from "../../records/properties";
+import { packageVersion } from "../../runtime";
 
 /** Milliseconds that a line for the user may take to be delivered. */
 const logTimeoutMs = 5_000;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { InputError } from "../../../provider/platform/errors";
-import { fillPath } from "../../../provider/platform/path";
+import { fillPath } from "../../../provider/platform/http";
 
 const refused: Readonly<Record<string, RegExp>> = {
   "": /^id must not be empty/,

@@ -6,8 +6,7 @@ import { type AddressInfo } from "node:net";
 import { mock } from "node:test";
 import tls from "node:tls";
 import { isDeepStrictEqual } from "node:util";
-import { Connections } from "../../../provider/platform/sockets";
-import { type ConnectionError, trusting } from "../../../provider/platform/openConnection";
+import { Connections, type ConnectionError, trusting } from "../../../provider/platform/sockets";
 import { caFile, certificate } from "../../faults/certificates";
 
 const foreign = String(certificate("foreign").cert);

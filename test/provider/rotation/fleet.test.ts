@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { combineTriggers, shardOf } from "../../../provider/rotation/fleets";
 import { canonicalTrigger, isNoTrigger, type Trigger } from "../../../provider/rotation/trigger";
+import { combineTriggers, shardOf } from "../../../provider/rotation/fleet";
 
 describe("rotation: the shard of a database", () => {
   /** Frozen: with another shard, a database would be reset on an upgrade. */

@@ -8,8 +8,8 @@ import {
 import * as single from "../../../provider/rotation/passwordRotation";
 import { apply, check, diff, type PasswordRotationShardInputs } from "../../../provider/rotation/passwordRotationShard";
 import { openShard } from "../../../provider/rotation/shardState";
-import { combineTriggers } from "../../../provider/rotation/fleets";
 import { FakeRun, notSent, rejected, unconfirmed } from "../../support/fakeRun";
+import { combineTriggers } from "../../../provider/rotation/fleet";
 
 const fleet = "urn:pulumi:dev::program::rekey:index:PasswordRotationFleet::caches";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { dueAt, overdue, readInterval } from "../../../provider/rotation/schedule";
-import { nextRotation } from "../../../provider/rotation/nextRotation";
+import { nextRotation } from "../../../provider/rotation/planRotation";
 
 const newYear = "2026-01-01T00:00:00.000Z";
 const due: readonly (readonly [last: string, every: string, due: string])[] = [

@@ -11,13 +11,13 @@ import { Status } from "@pulumi/pulumi/proto/status_pb";
 import { Empty } from "../../../../local/engine/proto";
 import { type Platform, startPlatform } from "../../../../local/platform/index";
 import { servePlugin } from "../../../../provider/engine/plugin/wire";
-import { packageVersion } from "../../../../provider/version";
 import { projectRoot } from "../../../support/host";
 import { argsFor, defaultProvider, urnOf } from "../../../support/pluginService";
 import { FakeEngine } from "../../../support/pluginWire";
 import { ProviderClient } from "../../../support/providerClient";
 import { until } from "../../../support/results";
 import { fromStruct, type Properties, reference, secret, secretNames, toStruct, unknown } from "../../../support/wire";
+import { packageVersion } from "../../../../provider/runtime";
 
 const id = "db-quickstart";
 const urn = urnOf("PasswordRotation");
