@@ -1,5 +1,5 @@
-// npm run schema: writes schema.json, the schema of the native plugin, or the file that is named, and the table of
-// settings in docs/configuration.md. Names, types and descriptions come from the TypeScript types of the SDK and their
+// npm run schema: writes schema.json, the schema of the native plugin, or the file that is named, and the tables of
+// settings in docs/. Names, types and descriptions come from the TypeScript types of the SDK and their
 // doc comments, and from the tables of records and settings. It needs the built package.
 import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -194,7 +194,7 @@ const variables = Object.fromEntries(
   settings.map(([name, setting]) => {
     // The URL of a proxy may contain a password.
     const secret = setting.secret || name === "proxy" ? { secret: true } : {};
-    const byDefault = setting.default === undefined ? "" : `\n\nDefault: \`${setting.default}\`.`;
+    const byDefault = setting.default === undefined ? "" : ` Default: \`${setting.default}\`.`;
     const type = setting.kind === "number" ? "number" : "string";
     return [name, { type, description: setting.description + byDefault, ...secret }];
   }),
@@ -271,15 +271,19 @@ const style = await resolveConfig(join(root, "schema.json"));
 const target = process.argv[2];
 writeFileSync(target ?? join(root, "schema.json"), await format(JSON.stringify(schema), { ...style, parser: "json" }));
 
+/** Writes the rows of a table that begin with a setting. */
+async function writeRows(path, rows) {
+  const page = join(root, path);
+  const text = readFileSync(page, "utf8").replace(/(\n\| -.*\n)(?:\| `rekey:.*\n)+/, (_, head) => head + rows.join(""));
+  writeFileSync(page, await format(text, { ...(await resolveConfig(page)), parser: "markdown" }));
+}
+
 if (target === undefined) {
-  const page = join(root, "docs/configuration.md");
   const rows = settings.map(([name, { description, default: value }]) => {
     const cells = [nameOf(name), environmentName(name)].map((one) => `\`${one}\``);
-    return `| ${[...cells, description, value === undefined ? "none" : `\`${value}\``].join(" | ")} |`;
+    return `| ${[...cells, description, value === undefined ? "none" : `\`${value}\``].join(" | ")} |\n`;
   });
-  const text = readFileSync(page, "utf8").replace(
-    /(\n\| -.*\n)(?:\| `rekey:.*\n)+/,
-    (_, head) => `${head}${rows.join("\n")}\n`,
-  );
-  writeFileSync(page, await format(text, { ...(await resolveConfig(page)), parser: "markdown" }));
+  await writeRows("docs/configuration.md", rows);
+  const described = settings.map(([name]) => `| \`${nameOf(name)}\` | ${variables[name].description} |\n`);
+  await writeRows("docs/registry/installation-configuration.md", described);
 }

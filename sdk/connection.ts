@@ -1,11 +1,12 @@
 import * as pulumi from "@pulumi/pulumi";
-import { missingWithoutRecord, hostTemplateProblem } from "../provider/verification/clientEndpoint";
+import { missingWithoutRecord } from "../provider/verification/clientEndpoint";
 import { InputError, resetsAreSaved } from "../provider/platform/errors";
 import { type Connection, connectionIn } from "../provider/verification/connection";
 import { type FoundSetting, Settings } from "../provider/settings/settings";
 import { type ConnectionArgs } from "./connectionArgs";
 import { perRun } from "./perRun";
 import { checked, refusal } from "./refusal";
+import { hostTemplateProblem } from "../provider/records/values";
 
 /** Where a resource's databases are. It is not sent to the engine: changing it must not update the resource. */
 interface Location {

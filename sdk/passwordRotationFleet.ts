@@ -11,7 +11,23 @@ import {
 } from "./connection";
 import { type ConnectionArgs } from "./connectionArgs";
 import { type FleetDatabases, type NamedDatabase, readFleetDatabases } from "./fleetDatabases";
-import { credentialsOf, databasesOf, failedOf, failureOf, type FleetCredentials, type FleetDatabase, type FleetRecord, lastRotatedOf, type NamedState, nameStates, oldestOf, recordsOf, secretsFrom, shardOf, fleetSettings } from "../provider/rotation/fleet";
+import {
+  credentialsOf,
+  databasesOf,
+  failedOf,
+  failureOf,
+  type FleetCredentials,
+  type FleetDatabase,
+  type FleetRecord,
+  lastRotatedOf,
+  type NamedState,
+  nameStates,
+  oldestOf,
+  recordsOf,
+  secretsFrom,
+  shardOf,
+  fleetSettings,
+} from "../provider/rotation/fleet";
 import { refuseImport } from "./dynamicResource";
 import { requirePackageForHost } from "./hostPackage";
 import { valueOnly } from "./owners";

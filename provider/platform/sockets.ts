@@ -1,7 +1,13 @@
 import * as http from "node:http";
 import * as https from "node:https";
 import { type Socket, connect, isIP } from "node:net";
-import { TLSSocket, connect as connectSecurely, createSecureContext, rootCertificates, type SecureContext } from "node:tls";
+import {
+  TLSSocket,
+  connect as connectSecurely,
+  createSecureContext,
+  rootCertificates,
+  type SecureContext,
+} from "node:tls";
 import { Preconnector } from "./preconnect";
 import { ResetCount } from "./requestQueue";
 import { once } from "node:events";

@@ -1,8 +1,8 @@
-import { isLoopback } from "../verification/clientEndpoint";
 import { SettingsError } from "../platform/errors";
 import { howToSet } from "./advice";
 import { type Preset, presets } from "./presets";
 import { environmentName, nameOf, type SettingName, settingNames, settingOf, type SettingValue } from "./table";
+import { isLoopback } from "../records/values";
 
 /** Returns a setting of the configuration by its short name (`baseUrl`), or undefined if it is not set. */
 export type Lookup = (name: SettingName) => string | undefined;

@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import type * as zod from "zod";
-import { defaultDatabaseHost, hostTemplateProblem, isLoopback } from "../verification/clientEndpoint";
+import { hostTemplateProblem, isLoopback } from "../records/values";
 
 /** One setting. Its checks, the schema, docs/configuration.md and the doctor derive from this. */
 interface Setting {
@@ -89,7 +89,7 @@ export const settingTable = {
           const problem = hostTemplateProblem(host);
           if (problem) context.addIssue(problem);
         }),
-    default: defaultDatabaseHost,
+    default: "{endpoint}",
   },
   deadlineSeconds: {
     description: "Seconds that one request may take, including its retries; at most 86400.",

@@ -1,7 +1,10 @@
-import { isIP } from "node:net";
+import { hostInUrl, hostProblem, hostTemplateProblem, isLoopback, portProblem } from "../records/values";
 import { type DatabaseRecord } from "../records/database";
 import { type FoundSetting } from "../settings/settings";
 import { InputError } from "../platform/errors";
+
+/** The host if nothing else is set. */
+const defaultDatabaseHost = "{endpoint}";
 
 /** Where clients connect to a database. */
 export interface Endpoint {
@@ -24,9 +27,6 @@ export interface LocatedDatabase {
   readonly databaseId: string;
   readonly record?: Pick<DatabaseRecord, "endpoint" | "port" | "tls"> | undefined;
 }
-
-/** The value of `rekey:databaseHost` that is used if it is not set. */
-export const defaultDatabaseHost = "{endpoint}";
 
 /**
  * Checks what a program sets, as far as it can be checked without the database.
@@ -113,22 +113,6 @@ function requireTls(host: string, tls: boolean | undefined): void {
   );
 }
 
-/** Why a text cannot be a host with `{endpoint}` or `{id}` in it, if it cannot. */
-export function hostTemplateProblem(template: string): string | undefined {
-  if (typeof template !== "string") return "must be a string";
-  return hostProblem(template.replace(/\{(endpoint|id)\}/g, "x"));
-}
-
-function hostProblem(host: string): string | undefined {
-  const isName = /^[a-z\d_-]+(\.[a-z\d_-]+)*\.?$/i.test(host);
-  const isAddress = isIP(host.replace(/^\[(.*)\]$/, "$1")) !== 0 && !host.includes("%");
-  return isName || isAddress ? undefined : "must be a host name or an IP address, without a port";
-}
-
-function portProblem(port: number): string | undefined {
-  return Number.isInteger(port) && port >= 1 && port <= 65_535 ? undefined : "must be a whole number from 1 to 65535";
-}
-
 /** The address of an endpoint, which may be shown. */
 export function addressOf({ host, port, tls }: Endpoint): string {
   return `${tls ? "rediss" : "redis"}://${hostInUrl(host)}:${port}`;
@@ -145,16 +129,7 @@ export function connectionUrl(endpoint: Endpoint, username: string | undefined, 
   return addressOf(endpoint).replace("://", () => `://${credentials}@`);
 }
 
-export function hostInUrl(host: string): string {
-  return isIP(host) === 6 ? `[${host}]` : host;
-}
-
 /** Whether a host with `{endpoint}` or `{id}` in it can be this machine. */
 function canBeLoopback(template: string): boolean {
   return ["localhost", "1"].some((value) => isLoopback(template.replace(/\{(endpoint|id)\}/g, value)));
-}
-
-/** Whether a host is this machine. */
-export function isLoopback(host: string): boolean {
-  return /^(localhost|\[?::1\]?|127(\.\d{1,3}){3})$/i.test(host);
 }

@@ -1,6 +1,6 @@
 import { type Socket } from "node:net";
 import { Connections, type ConnectionError, openConnection, trusting } from "../platform/sockets";
-import { addressOf, type Endpoint, hostInUrl, isLoopback, restAddressOf } from "./clientEndpoint";
+import { addressOf, type Endpoint, restAddressOf } from "./clientEndpoint";
 import { RejectedError, type RequestFacts, RequestError } from "../platform/errors";
 import { certificateFailure, isTlsAlert, whyNotSent } from "../platform/failures";
 import { redact } from "../platform/redact";
@@ -8,7 +8,7 @@ import { ask, NoReplyError, notRedis } from "./redisCommands";
 import { RequestQueue } from "../platform/requestQueue";
 import { HttpRequester, type RequesterOptions, restService } from "../platform/http";
 import { readJson } from "../records/response";
-import { isObject } from "../records/values";
+import { isObject, hostInUrl, isLoopback } from "../records/values";
 
 /** What a database authenticates: a password, or a token of its REST interface. */
 export type Credential =

@@ -69,7 +69,7 @@ describe("fuzz: settings", () => {
     spawnSync("mkfifo", [pipe]);
     for (const caFile of [pipe, "/dev/zero", folder.directory, folder.path("none")]) {
       // In a process of its own: it could not be interrupted here.
-      const source = `new (require("./provider/settings").Settings)(() => ${JSON.stringify(caFile)}).get("caFile")`;
+      const source = `new (require("./provider/settings/settings").Settings)(() => ${JSON.stringify(caFile)}).get("caFile")`;
       const args = ["-r", "ts-node/register/transpile-only", "-e", source];
       const { stderr } = spawnSync(process.execPath, args, { timeout: 20_000, encoding: "utf8" });
       assert.match(stderr, /SettingsError: rekey:caFile /, caFile);

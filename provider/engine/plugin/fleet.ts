@@ -1,5 +1,21 @@
 import { InputError, withCode } from "../../platform/errors";
-import { credentialsOf, databasesOf, failedOf, failureOf, lastRotatedOf, type NamedState, nameStates, oldestOf, recordsOf, secretsFrom, type FleetMember, idIsUnknown, isListedTwice, fleetSettings, shardOf } from "../../rotation/fleet";
+import {
+  credentialsOf,
+  databasesOf,
+  failedOf,
+  failureOf,
+  lastRotatedOf,
+  type NamedState,
+  nameStates,
+  oldestOf,
+  recordsOf,
+  secretsFrom,
+  type FleetMember,
+  idIsUnknown,
+  isListedTwice,
+  fleetSettings,
+  shardOf,
+} from "../../rotation/fleet";
 import { urlsOf, withoutConnection } from "../../verification/connection";
 import { type FleetDatabaseState, type CheckFailure } from "../../resource";
 import { ReportedError, failedCheck } from "../resources";

@@ -3,7 +3,14 @@ import { Connections } from "../../../provider/platform/sockets";
 import { NotSentError, RequestError } from "../../../provider/platform/errors";
 import { leftOut } from "../../../provider/platform/redact";
 import { RequestQueue } from "../../../provider/platform/requestQueue";
-import { type ApiRequest, HttpRequester, managementService, queueService, type RequesterOptions, callTimeout } from "../../../provider/platform/http";
+import {
+  type ApiRequest,
+  HttpRequester,
+  managementService,
+  queueService,
+  type RequesterOptions,
+  callTimeout,
+} from "../../../provider/platform/http";
 import { version } from "../../../package.json";
 import { type HttpServer, type Scripted, startServer } from "../../support/httpServer";
 import { allThatShows, leaksOf } from "../../support/canaries";
