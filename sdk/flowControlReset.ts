@@ -1,7 +1,8 @@
-import type * as pulumi from "@pulumi/pulumi";
+import * as pulumi from "@pulumi/pulumi";
 import { flowControlResetOutputs, secretFlowControlResetOutputs } from "../provider/resource";
 import { type FlowControlKey } from "../provider/records/flowControl";
 import { DynamicResource, isOfType } from "./dynamicResource";
+import { endOfTurn } from "./refusal";
 
 const type = "FlowControlReset";
 
@@ -57,7 +58,12 @@ export class FlowControlReset extends DynamicResource {
    */
   constructor(name: string, args: FlowControlResetArgs, options?: pulumi.CustomResourceOptions) {
     const outputs = Object.fromEntries(flowControlResetOutputs.map((name) => [name, undefined]));
-    super(type, "flowControlReset", name, { ...outputs, ...args }, secretFlowControlResetOutputs, options);
+    const flowControlKey = pulumi.output(args.flowControlKey).apply(async (key) => {
+      await endOfTurn();
+      return key;
+    });
+    const inputs = { ...outputs, ...args, flowControlKey };
+    super(type, "flowControlReset", name, inputs, secretFlowControlResetOutputs, options);
   }
 
   /** Whether an object is a FlowControlReset, even from another copy of this package. */

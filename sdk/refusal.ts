@@ -5,8 +5,8 @@ import { runError, withoutStack } from "./runError";
 const refusalOfRun = perRun((): { error?: RekeyError } => ({}));
 
 /**
- * An error in the program. Throwing it does not keep Pulumi from registering what was constructed before. So this run
- * also resets no password of a rotation that is not registered yet.
+ * An error in the program. Throwing it does not keep Pulumi from registering what was constructed before, so this run
+ * also registers no further resource that resets anything.
  */
 export function refusal(code: ErrorCode, text: string): RekeyError {
   return refused(runError(code, text));

@@ -157,13 +157,14 @@ describe("sdk: a mistake in a program", () => {
       const errors = await errorsOf(() => {
         new PasswordRotation("first", { databaseId: "first" });
         new PasswordRotationFleet("others", { databases: ["other"] });
+        new FlowControlReset("counters", { flowControlKey: "a" });
         make();
         new PasswordRotation("last", { databaseId: "last" });
       });
       assert.equal(errors.length, 1, errors.join("\n"));
       assert.match(errors.join(), says);
-      const rotations = registered.filter(({ type }) => /PasswordRotation(Shard)?$/.test(type));
-      assert.deepEqual(rotations, []);
+      const resets = registered.filter(({ type }) => /(PasswordRotation|Shard|FlowControlReset)$/.test(type));
+      assert.deepEqual(resets, []);
     });
   }
 
