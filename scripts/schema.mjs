@@ -11,7 +11,7 @@ import { root } from "./lib.mjs";
 const require = createRequire(import.meta.url);
 const { resources } = require("../dist/provider/engine/resources.js");
 const { passwordVerificationOutputs, secretPasswordVerificationOutputs } = require("../dist/provider/resource.js");
-const { environmentName, nameOf, settingTable } = require("../dist/provider/settings/table.js");
+const { environmentName, nameOf, settingNames, settingOf } = require("../dist/provider/settings/table.js");
 const about = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 
 const sources = ["sdk/index.ts", "provider/records/flowControl.ts"].map((path) => join(root, path));
@@ -189,7 +189,7 @@ function verification() {
   };
 }
 
-const settings = Object.entries(settingTable);
+const settings = settingNames.map((name) => [name, settingOf(name)]);
 const variables = Object.fromEntries(
   settings.map(([name, setting]) => {
     // The URL of a proxy may contain a password.

@@ -71,8 +71,8 @@ export function byId<T extends { readonly databaseId: string }>(list: unknown, o
 const named = 5;
 
 /**
- * Which databases a planned change is about, one line for each reason, and the fleet's resets so far. The program has no
- * shards, so none is named.
+ * Which databases a planned change is about, one line for each reason, and the resets of the fleet so far. The program
+ * has no shards, so none is named.
  */
 export function shardNotice(
   planned: readonly PlannedDatabase[],

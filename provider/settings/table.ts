@@ -24,7 +24,7 @@ const z = (): typeof zod => require("zod") as typeof zod;
 export const presetNames = ["upstash"] as const;
 
 /** Every setting, by its short name. */
-export const settingTable = {
+const settingTable = {
   platform: {
     description: "Preset of a public platform: `upstash`. It sets addresses and paths unless they are set separately.",
     kind: "text",

@@ -10,9 +10,9 @@ export function expectKind<K extends Kind>(kind: K, result: Result): Extract<Res
   return result as Extract<Result, { kind: K }>;
 }
 
-/** Waits until a condition holds. @param patience milliseconds, less than a test may take */
-export async function until(isSo: () => boolean, patience = 45_000): Promise<void> {
-  for (const end = Date.now() + patience; !isSo();) {
+/** Waits until a condition holds. @param timeoutMs less than a test may take */
+export async function until(isSo: () => boolean, timeoutMs = 45_000): Promise<void> {
+  for (const end = Date.now() + timeoutMs; !isSo();) {
     if (Date.now() > end) throw new Error(`in vain: ${isSo.toString()}`);
     await wait(5);
   }

@@ -250,12 +250,15 @@ export class PluginService {
       const component = components.get(type);
       if (component === undefined) throw unknownType(type);
       checkOptions(options, component.childInputs);
-      refuseUnknown("its inputs", inputs, schema().resources[type]?.inputProperties ?? {});
       const incomplete = (reason: string): never => {
         const message = `It is not complete: ${reason}. What was sent is saved. Fix the other error, then run again.`;
         throw new ReportedError(withCode(message, component.incomplete));
       };
-      const constructed = component.construct(request, monitor, this.#started).catch((error: unknown) => {
+      const construct = async (): Promise<Constructed> => {
+        refuseUnknown("its inputs", inputs, schema().resources[type]?.inputProperties ?? {});
+        return component.construct(request, monitor, this.#started);
+      };
+      const constructed = construct().catch((error: unknown) => {
         if (error instanceof NotRegistered) return incomplete(error.message);
         // The engine names the component. Its other resources may be done already.
         throw error instanceof InputError ? new InputError(error.property, error.reason, { afterReset: true }) : error;
