@@ -135,7 +135,7 @@ describe("plugin service: PasswordRotationFleet", () => {
         inputs: { databases: { a: "db-1" }, concurency: 2 },
         message: /^InputError: concurency is not one of its inputs/,
       },
-      { inputs: { databases: { a: "db-1" }, shard: "00" }, message: /^Error: shard is not an input/ },
+      { inputs: { databases: { a: "db-1" }, shard: "00" }, message: /^InputError: shard is not one of its inputs/ },
       { inputs: { databases: { a: ".." } }, message: /^Error: databases\["a"\]: databaseId must/ },
       {
         inputs: { databases: { a: { databaseId: "db-1", version: true } } },
