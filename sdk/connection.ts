@@ -1,12 +1,9 @@
 import * as pulumi from "@pulumi/pulumi";
-import { missingWithoutRecord } from "../provider/verification/clientEndpoint";
 import { InputError, resetsAreSaved } from "../provider/platform/errors";
-import { type Connection, connectionIn } from "../provider/verification/connection";
 import { type FoundSetting, Settings } from "../provider/settings/settings";
-import { type ConnectionArgs } from "./connectionArgs";
-import { perRun } from "./perRun";
-import { checked, refusal } from "./refusal";
 import { hostTemplateProblem } from "../provider/records/values";
+import { missingWithoutRecord, type Connection, connectionIn } from "../provider/rotation/clientEndpoint";
+import { perRun, checked, refusal } from "./program";
 
 /** Where a resource's databases are. It is not sent to the engine: changing it must not update the resource. */
 interface Location {
@@ -92,4 +89,32 @@ const hostSetting = perRun((): FoundSetting | undefined => {
  */
 export function withHostSetting<T>(of: string, act: (setting: FoundSetting | undefined) => T): T {
   return checked(of, () => act(hostSetting()));
+}
+
+/** Where and as which user clients connect to a database. Changing any of them resets nothing. */
+export interface ConnectionArgs {
+  /**
+   * Host name or IP address, in which `{endpoint}` and `{id}` are replaced by the endpoint and the id of the database.
+   *
+   * @default `rekey:databaseHost`
+   */
+  host?: pulumi.Input<string> | undefined;
+  /**
+   * Port.
+   *
+   * @default that of the database's record
+   */
+  port?: pulumi.Input<number> | undefined;
+  /**
+   * Whether to use TLS. It can be switched off for loopback hosts only: a password never travels in plain text.
+   *
+   * @default true; for loopback hosts that of the database's record
+   */
+  tls?: pulumi.Input<boolean> | undefined;
+  /**
+   * Name of the user, in which `{id}` is replaced by the id of the database.
+   *
+   * @default none: the default user
+   */
+  username?: pulumi.Input<string> | undefined;
 }

@@ -1,7 +1,11 @@
 import * as pulumi from "@pulumi/pulumi";
-import { requirePackageForHost } from "./hostPackage";
 import { typeTokenOf } from "./pulumiInternals";
-import { refusal } from "./refusal";
+import { refusal, runError, perRun, endOfTurn } from "./program";
+import { realpathSync } from "node:fs";
+import { join } from "node:path";
+import { version } from "@pulumi/pulumi/version";
+import { isTooOld, oldestPulumi } from "../provider/runtime";
+import { howToHaveOne, howToInstall, installedFrom } from "../provider/engine/installation";
 
 /** The prefix of the type token of each dynamic resource: the plugin, and this package's module. */
 const typePrefix = "pulumi-nodejs:dynamic/rekey";
@@ -53,11 +57,130 @@ export function refuseImport(type: string, name: string, options: pulumi.CustomR
 }
 
 /** The full type token of a resource of this package. */
-export function typeOf(type: string): string {
+function typeOf(type: string): string {
   return `${typePrefix}:${type}`;
 }
 
 /** Whether an object is a resource of this package and of the given type, even from another copy of the package. */
 export function isOfType(type: string, object: unknown): boolean {
   return pulumi.CustomResource.isInstance(object) && typeTokenOf(object) === typeOf(type);
+}
+
+let checked = false;
+
+/**
+ * Makes sure that Pulumi's provider host, which searches from the program's working directory upwards, finds this copy
+ * of the package and configures it.
+ *
+ * @throws RekeyError
+ */
+export function requirePackageForHost(): void {
+  if (checked) return;
+  requirePulumi();
+  const directory = process.cwd();
+  const found = installedFrom(directory);
+  if (found === undefined) {
+    throw runError(
+      "REKEY_NOT_INSTALLED",
+      `Pulumi's provider host cannot find pulumi-rekey from ${directory}. Nothing was sent.\n` +
+        howToInstall(directory),
+    );
+  }
+  const own = realpathSync(join(__dirname, "..", ".."));
+  if (found !== own) {
+    throw runError(
+      "REKEY_INSTALLED_TWICE",
+      `Two copies of pulumi-rekey are installed: the program uses ${own}, and Pulumi's provider host would use ${found}. Nothing was sent.\n` +
+        howToHaveOne(directory),
+    );
+  }
+  checked = true;
+}
+
+/**
+ * Makes sure that Pulumi's provider host passes the stack's configuration on. Otherwise the passwords of another
+ * platform could be reset.
+ *
+ * @throws RekeyError
+ */
+function requirePulumi(): void {
+  if (!isTooOld(version)) return;
+  throw runError(
+    "REKEY_PULUMI_TOO_OLD",
+    `The program uses @pulumi/pulumi ${version}, but pulumi-rekey needs ${oldestPulumi} or later: older versions do not pass the stack's configuration to the provider. Nothing was sent. Update @pulumi/pulumi in the package.json of the program, then run again.`,
+  );
+}
+
+/** The resources of this program that rotate a database, by its id. */
+const ownersOfRun = perRun(() => new Map<string, Set<Owner>>());
+
+/**
+ * A resource that rotates a database. The URN of a component's child is known late; until then it has a short name.
+ */
+interface Owner {
+  readonly shortName: string;
+  urn?: string;
+}
+
+/** The inputs that tell the provider which other resources rotate a database. */
+export interface Owners {
+  readonly owner: Promise<string>;
+  readonly otherOwners: pulumi.Output<string[] | undefined>;
+}
+
+/** Registers a resource as the owner of a database. */
+export function ownersFor(
+  type: string,
+  name: string,
+  databaseId: pulumi.Input<string>,
+  parent: pulumi.Resource | undefined,
+): Owners {
+  const owner = valueOnly(pulumi.createUrn(name, typeOf(type), parent));
+  const self = ownerOf(type, name, owner);
+  const otherOwners = pulumi.output(databaseId).apply(async (id) => (await othersFor([id], self)).get(id));
+  return { owner, otherOwners };
+}
+
+/**
+ * Registers a fleet as the owner of databases.
+ *
+ * @param urn the fleet's URN
+ * @returns the provider's input for the other resources that rotate them, by their ids
+ */
+export async function otherOwnersFor(
+  fleet: string,
+  urn: Promise<string>,
+  databaseIds: readonly string[],
+): Promise<Record<string, string[]> | undefined> {
+  const others = await othersFor(databaseIds, ownerOf("PasswordRotationFleet", fleet, urn));
+  return others.size > 0 ? Object.fromEntries(others) : undefined;
+}
+
+/**
+ * Registers the owner of databases, and returns the other owners. It waits for one turn of the event loop, so that all
+ * resources of the program's first turn are registered before the first one is sent to the engine.
+ */
+async function othersFor(databaseIds: readonly string[], self: Owner): Promise<Map<string, string[]>> {
+  const ownersOf = ownersOfRun();
+  for (const id of databaseIds) ownersOf.set(id, (ownersOf.get(id) ?? new Set()).add(self));
+  await endOfTurn();
+  const others = databaseIds.map((id) => {
+    const owners = [...(ownersOf.get(id) ?? [])].filter((other) => other !== self);
+    return [id, owners.map(({ urn, shortName }) => urn ?? shortName)] as const;
+  });
+  return new Map(others.filter(([, owners]) => owners.length > 0));
+}
+
+function ownerOf(type: string, name: string, urn: Promise<string>): Owner {
+  const owner: Owner = { shortName: `${type} ${JSON.stringify(name)}` };
+  void urn.then((known) => (owner.urn = known));
+  return owner;
+}
+
+/**
+ * A URN without its dependencies. A URN depends on that of the parent, and an output of a component waits for all of
+ * its children: two children would wait for each other permanently.
+ */
+export function valueOnly(urn: pulumi.Output<string>): Promise<string> {
+  return new Promise((resolve) => void urn.apply(resolve));
 }

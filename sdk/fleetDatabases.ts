@@ -1,8 +1,8 @@
 import * as pulumi from "@pulumi/pulumi";
 import { isKnown } from "./pulumiInternals";
-import { checked, refusal } from "./refusal";
 import { type NamesOf, refuseUnknown } from "../provider/rotation/arguments";
 import { type FleetMember, idIsUnknown, isListedTwice } from "../provider/rotation/fleet";
+import { checked, refusal } from "./program";
 
 /** A database of a fleet, with a trigger of its own. */
 export interface FleetDatabaseArgs {

@@ -1,8 +1,8 @@
 import * as pulumi from "@pulumi/pulumi";
-import { flowControlResetOutputs, secretFlowControlResetOutputs } from "../provider/resource";
 import { type FlowControlKey } from "../provider/records/flowControl";
 import { DynamicResource, isOfType } from "./dynamicResource";
-import { endOfTurn } from "./refusal";
+import { flowControlResetOutputs, secretFlowControlResetOutputs } from "../provider/flowControl/flowControlReset";
+import { endOfTurn } from "./program";
 
 const type = "FlowControlReset";
 

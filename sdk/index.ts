@@ -13,9 +13,9 @@ export {
 export { type Delivery } from "../provider/platform/retry";
 export { type DatabaseRecord } from "../provider/records/database";
 export { type FlowControlKey, type GlobalParallelism } from "../provider/records/flowControl";
-export { type FleetOutcome } from "../provider/resource";
+export { type FleetOutcome } from "../provider/rotation/fleet";
 export { type Outcome, type RotationReason } from "../provider/rotation/planRotation";
-export { type ConnectionArgs } from "./connectionArgs";
+export { type ConnectionArgs } from "./connection";
 export { type DataSourceOptions } from "./dataSource";
 export { type FleetDatabaseArgs, type FleetDatabases } from "./fleetDatabases";
 export { type FleetCredentials, type FleetDatabase, type FleetRecord } from "../provider/rotation/fleet";
@@ -25,14 +25,13 @@ export {
   type GetFlowControlKeyArgs,
   getFlowControlKeyOutput,
   type GetFlowControlKeyOutputArgs,
-} from "./getFlowControlKey";
-export {
   getFlowControlKeys,
   type GetFlowControlKeysArgs,
   getFlowControlKeysOutput,
   type GetFlowControlKeysOutputArgs,
-} from "./getFlowControlKeys";
-export { getGlobalParallelism, getGlobalParallelismOutput } from "./getGlobalParallelism";
+  getGlobalParallelism,
+  getGlobalParallelismOutput,
+} from "./flowControlReads";
 export { type OutputsOf, PasswordRotation, type PasswordRotationArgs } from "./passwordRotation";
 export { PasswordRotationFleet, type PasswordRotationFleetArgs } from "./passwordRotationFleet";
 export {

@@ -1,9 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { databaseFields, type DatabaseRecord } from "../provider/records/database";
-import { passwordRotationOutputs, secretPasswordRotationOutputs } from "../provider/resource";
 import { type Outcome, type RotationReason, nextRotation } from "../provider/rotation/planRotation";
 import { type Fields, type FieldValue } from "../provider/records/fields";
-import { urlFor } from "../provider/verification/connection";
 import {
   checkConnection,
   connectionOf,
@@ -11,11 +9,13 @@ import {
   rememberConnection,
   splitConnection,
   withHostSetting,
+  type ConnectionArgs,
 } from "./connection";
-import { type ConnectionArgs } from "./connectionArgs";
-import { DynamicResource, isOfType } from "./dynamicResource";
-import { ownersFor } from "./owners";
-import { requireKnown } from "./requireKnown";
+import { DynamicResource, isOfType, ownersFor } from "./dynamicResource";
+import { passwordRotationOutputs, secretPasswordRotationOutputs } from "../provider/rotation/passwordRotation";
+import { urlFor } from "../provider/rotation/clientEndpoint";
+import { engineCommands } from "../provider/runtime";
+import { runError } from "./program";
 
 const type = "PasswordRotation";
 
@@ -170,4 +170,14 @@ for (const name of Object.keys(databaseFields) as (keyof typeof databaseFields)[
       return this.record.apply((record) => record?.[name]);
     },
   });
+}
+
+/** @throws RekeyError if the last reset was not confirmed: a program must not use the former credentials. */
+function requireKnown(outcome: Outcome, name: string): void {
+  if (outcome !== "unknown") return;
+  throw runError(
+    "REKEY_UNCONFIRMED",
+    `PasswordRotation ${JSON.stringify(name)}: the last reset was not confirmed. The password may have been changed, and the new one is unknown. ` +
+      `The credentials in this stack are the former ones. Run \`${engineCommands.up}\` again: it sends one more reset.`,
+  );
 }

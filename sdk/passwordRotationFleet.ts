@@ -1,6 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { type NamesOf, refuseUnknown } from "../provider/rotation/arguments";
-import { urlFor, urlsOf } from "../provider/verification/connection";
+import { type NamesOf, refuseUnknown, fleetSettings } from "../provider/rotation/arguments";
 import {
   checkConnection,
   connectionOf,
@@ -8,8 +7,8 @@ import {
   rememberConnection,
   splitConnection,
   withHostSetting,
+  type ConnectionArgs,
 } from "./connection";
-import { type ConnectionArgs } from "./connectionArgs";
 import { type FleetDatabases, type NamedDatabase, readFleetDatabases } from "./fleetDatabases";
 import {
   credentialsOf,
@@ -26,17 +25,15 @@ import {
   recordsOf,
   secretsFrom,
   shardOf,
-  fleetSettings,
+  urlsOf,
 } from "../provider/rotation/fleet";
-import { refuseImport } from "./dynamicResource";
-import { requirePackageForHost } from "./hostPackage";
-import { valueOnly } from "./owners";
+import { refuseImport, requirePackageForHost, valueOnly } from "./dynamicResource";
 import { PasswordRotationShard } from "./passwordRotationShard";
-import { checked } from "./refusal";
-import { withoutStack } from "./runError";
 import { type InputError } from "../provider/platform/errors";
-import { checkOptions } from "../provider/engine/plugin/componentOptions";
 import { nextRotation } from "../provider/rotation/planRotation";
+import { urlFor } from "../provider/rotation/clientEndpoint";
+import { checked, withoutStack } from "./program";
+import { checkOptions } from "../provider/rotation/componentOptions";
 
 const type = "rekey:index:PasswordRotationFleet";
 

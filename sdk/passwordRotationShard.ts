@@ -1,8 +1,8 @@
 import type * as pulumi from "@pulumi/pulumi";
-import { type FleetDatabaseState, secretPasswordRotationShardOutputs } from "../provider/resource";
-import { DynamicResource } from "./dynamicResource";
+import { DynamicResource, otherOwnersFor } from "./dynamicResource";
 import { type NamedDatabase } from "./fleetDatabases";
-import { otherOwnersFor } from "./owners";
+import { type FleetDatabaseState } from "../provider/rotation/fleet";
+import { secretPasswordRotationShardOutputs } from "../provider/rotation/shardState";
 
 const type = "PasswordRotationShard";
 

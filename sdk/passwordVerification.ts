@@ -1,16 +1,13 @@
 import * as pulumi from "@pulumi/pulumi";
 import { InputError } from "../provider/platform/errors";
 import { type NamesOf, refuseUnknown, verifiedArgument, secondsProblem } from "../provider/rotation/arguments";
-import { accessTo, targetsOf, targetsText } from "../provider/verification/connection";
-import { unverifiedWarning, type VerificationTarget } from "../provider/verification/passwordVerification";
-import { secretPasswordVerificationOutputs } from "../provider/resource";
-import { connectionOf, splitConnection, withHostSetting } from "./connection";
-import { type ConnectionArgs } from "./connectionArgs";
-import { DynamicResource, isOfType } from "./dynamicResource";
-import { valueOnly } from "./owners";
+import { unverifiedWarning, secretPasswordVerificationOutputs } from "../provider/verification/passwordVerification";
+import { connectionOf, splitConnection, withHostSetting, type ConnectionArgs } from "./connection";
+import { DynamicResource, isOfType, valueOnly } from "./dynamicResource";
 import { PasswordRotation } from "./passwordRotation";
 import { PasswordRotationFleet } from "./passwordRotationFleet";
-import { checked } from "./refusal";
+import { accessTo, targetsOf, targetsText, type VerificationTarget } from "../provider/verification/targets";
+import { checked } from "./program";
 
 const type = "PasswordVerification";
 

@@ -1,6 +1,5 @@
-import { type Check, ok, wrong } from "./check";
+import { type Check, ok, wrong, checkNode } from "./check";
 import type * as installation from "./installation";
-import { checkNode } from "./node";
 import type * as platform from "./platform";
 import { findProject } from "./project";
 import type * as settings from "./settings";

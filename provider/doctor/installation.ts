@@ -2,11 +2,10 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
-import { howToHaveOne, howToInstall, installedFrom } from "../../sdk/installed";
-import { addCommand, howToLeavePlugAndPlay } from "../../sdk/packageManager";
 import { type Check, ok, unchecked, wrong } from "./check";
 import { type Project } from "./project";
 import { isTooOld, oldestPulumi } from "../runtime";
+import { howToHaveOne, howToInstall, installedFrom, addCommand, howToLeavePlugAndPlay } from "../engine/installation";
 
 /** Checks which of the packages that a project needs are installed, and where. */
 export function checkInstallation(project: Project): Check[] {

@@ -1,9 +1,9 @@
-import { RequestError, SettingsError } from "../platform/errors";
+import { RequestError, SettingsError, ConnectionError } from "../platform/errors";
 import { whyNotSent } from "../platform/failures";
 import { type Settings } from "../settings/settings";
 import { nameOf, type SettingName, type SettingValue } from "../settings/table";
 import { type Check, ok, unchecked, wrong } from "./check";
-import { ConnectionError, openConnection, trusting } from "../platform/sockets";
+import { openConnection, trusting } from "../platform/sockets";
 
 const connectTimeoutMs = 10_000;
 

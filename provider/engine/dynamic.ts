@@ -1,18 +1,19 @@
 import type * as dynamic from "@pulumi/pulumi/dynamic";
 import { SettingsError } from "../platform/errors";
 import { endWhenIdle, engineAddress, EngineWatch } from "./liveness";
-import { type Session, sessionFromSettings } from "./session";
+import { sessionFromSettings } from "./session";
 import { type AppliedTo, InitError, type Resource, resources, respond } from "./resources";
 import { type Properties, unknownNames, withoutProvider, wrap } from "../records/properties";
 import { oldestPulumi } from "../runtime";
+import { type RunSession } from "./session";
 
 /** Bytes of an init error's properties. A trailer of 60 kB hangs the call permanently, and the response is lost. */
 const maxInitErrorProperties = 32 * 1024;
 
 /** The session of this process. All resources share its limits and results. */
-let session: Session | undefined;
+let session: RunSession | undefined;
 
-function startSession(configuration: (key: string) => string | undefined): Session {
+function startSession(configuration: (key: string) => string | undefined): RunSession {
   const address = engineAddress();
   const watch = address === undefined ? undefined : new EngineWatch(address, endWhenIdle);
   return sessionFromSettings(configuration, watch && ((facts) => watch.requireEngine(facts)));
@@ -28,7 +29,7 @@ function notConfigured(): SettingsError {
 }
 
 /** @throws SettingsError if the host did not call `configure` */
-function requireSession(): Session {
+function requireSession(): RunSession {
   if (session === undefined) throw notConfigured();
   return session;
 }

@@ -73,13 +73,18 @@ function openSession(address: string): ClientHttp2Session {
 
 /** A living engine may close a connection that is not used: only a new one shows whether it is gone. */
 async function untilGone(address: string, session: ClientHttp2Session): Promise<void> {
+  let closed = closeOf(session);
   do {
-    const last = session;
-    if (!last.destroyed) await new Promise((resolve) => last.once("close", resolve));
-    await sleep(reconnectMs, undefined, { ref: false });
+    await closed;
+    await sleep(reconnectMs);
     session = openSession(address);
+    closed = closeOf(session);
   } while (await isGrpcServer(session));
   session.destroy();
+}
+
+function closeOf(session: ClientHttp2Session): Promise<unknown> {
+  return new Promise((resolve) => session.once("close", resolve));
 }
 
 function isGrpcServer(session: ClientHttp2Session): Promise<boolean> {

@@ -4,7 +4,8 @@ import { DatabaseProbe, type ProbeRequest, type ProbeResult } from "../verificat
 import { Databases } from "../platform/databases";
 import { FlowControl } from "../platform/flowControl";
 import { RequestQueue, ResetCount } from "../platform/requestQueue";
-import { HttpRequester, managementService, queueService, type RequesterOptions, type Service } from "../platform/http";
+import { HttpRequester, managementService, queueService, type RequesterOptions } from "../platform/http";
+import { type Service } from "../platform/failures";
 
 /** The platform's operations, configured by the settings. Each setting is read when it is first needed. */
 export class PlatformClient {

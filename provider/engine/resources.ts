@@ -1,29 +1,25 @@
-import { RekeyError, StateError, withCode } from "../platform/errors";
 import * as flowControlResetHandler from "../flowControl/flowControlReset";
 import * as passwordRotationHandler from "../rotation/passwordRotation";
 import * as passwordRotationShardHandler from "../rotation/passwordRotationShard";
 import * as passwordVerificationHandler from "../verification/passwordVerification";
-import {
-  type Applied,
-  type CheckFailure,
-  type Difference,
-  flowControlResetOutputs,
-  passwordRotationOutputs,
-  passwordRotationShardOutputs,
-  passwordVerificationOutputs,
-} from "../resource";
-import { type Session } from "./session";
+import { RekeyError, StateError, withCode, InputError } from "../platform/errors";
 import { engineMessage, type Properties } from "../records/properties";
 import { engineCommands } from "../runtime";
+import { type Applied, type CheckFailure, type Difference } from "../rotation/resource";
+import { flowControlResetOutputs, secretFlowControlResetOutputs } from "../flowControl/flowControlReset";
+import { passwordRotationOutputs, secretPasswordRotationOutputs } from "../rotation/passwordRotation";
+import { passwordRotationShardOutputs, secretPasswordRotationShardOutputs } from "../rotation/shardState";
+import { passwordVerificationOutputs, secretPasswordVerificationOutputs } from "../verification/passwordVerification";
+import { type RunSession } from "./session";
+import { type SharedReads } from "../flowControl/sharedReads";
 
 /** Checks, compares and changes a resource, in plain objects. */
 interface ResourceHandler<Inputs, Outputs> {
-  readonly secretOutputs: readonly string[];
   /** Inputs that decide whether a reset is due. While one is unknown, so is the decision. */
   readonly decidingInputs: readonly string[];
-  check(inputs: Inputs, unknown: ReadonlySet<string>, session: Session): CheckFailure[];
-  diff(saved: Outputs, inputs: Inputs, session: Session): Difference;
-  apply(saved: Outputs | undefined, inputs: Inputs, session: Session): Promise<Applied<Outputs>>;
+  check(inputs: Inputs, unknown: ReadonlySet<string>, session: RunSession): CheckFailure[];
+  diff(saved: Outputs, inputs: Inputs, session: RunSession): Difference;
+  apply(saved: Outputs | undefined, inputs: Inputs, session: RunSession): Promise<Applied<Outputs>>;
 }
 
 /** What the adapters need to know of a resource in addition to its handler. */
@@ -32,6 +28,8 @@ interface ResourceFacts {
   readonly idInput: string;
   /** The names of all outputs. */
   readonly outputs: readonly string[];
+  /** The names of outputs that are always secret. */
+  readonly secretOutputs: readonly string[];
   /** Inputs that only an adapter sets; `owner` is the resource's URN. */
   readonly hiddenInputs: readonly string[];
   /** The inputs with which an object is imported without a request; undefined if there is nothing to import. */
@@ -42,24 +40,22 @@ interface ResourceFacts {
 
 /** A resource as the adapters handle it. Values are plain; unknown inputs are named. */
 export interface Resource extends ResourceFacts {
-  /** The names of outputs that are always secret. */
-  readonly secretOutputs: readonly string[];
   /**
    * @param urn the resource's URN, if the engine passes it; otherwise the SDK passes it in the hidden inputs
    * @returns what is wrong with the inputs
    */
-  check(inputs: Properties, unknown: ReadonlySet<string>, session: Session, urn?: string): string[];
+  check(inputs: Properties, unknown: ReadonlySet<string>, session: RunSession, urn?: string): string[];
   /** @throws StateError if the saved outputs are those of another resource */
   diff(
     id: string,
     saved: Properties,
     inputs: Properties,
     unknown: ReadonlySet<string>,
-    session: () => Session,
+    session: () => RunSession,
   ): Difference;
-  create(inputs: Properties, session: Session): Promise<AppliedTo>;
+  create(inputs: Properties, session: RunSession): Promise<AppliedTo>;
   /** @throws StateError if the saved outputs are those of another resource */
-  update(id: string, saved: Properties, inputs: Properties, session: Session): Promise<AppliedTo>;
+  update(id: string, saved: Properties, inputs: Properties, session: RunSession): Promise<AppliedTo>;
 }
 
 /** What create or update did, and the id of the resource. */
@@ -72,7 +68,7 @@ function resource<Inputs, Outputs>(handler: ResourceHandler<Inputs, Outputs>, fa
   const { idInput, hiddenInputs } = facts;
   const pluginOutputs = facts.hasConnectionUrl ? ["connectionUrl"] : [];
 
-  async function apply(saved: Properties | undefined, inputs: Properties, session: Session): Promise<AppliedTo> {
+  async function apply(saved: Properties | undefined, inputs: Properties, session: RunSession): Promise<AppliedTo> {
     const applied = await handler.apply(saved as Outputs | undefined, inputs as Inputs, session);
     return { ...(applied as Applied<Properties>), id: String(inputs[idInput]) };
   }
@@ -92,7 +88,7 @@ function resource<Inputs, Outputs>(handler: ResourceHandler<Inputs, Outputs>, fa
   return {
     ...facts,
     outputs: [...facts.outputs, ...pluginOutputs],
-    secretOutputs: [...handler.secretOutputs, ...pluginOutputs],
+    secretOutputs: [...facts.secretOutputs, ...pluginOutputs],
     check(inputs, unknown, session, urn) {
       const check = (all: Properties) => handler.check(all as Inputs, unknown, session);
       if (urn === undefined) return check(inputs).map(failedCheck);
@@ -118,6 +114,7 @@ export const resources = {
   PasswordRotation: resource(passwordRotationHandler, {
     idInput: "databaseId",
     outputs: passwordRotationOutputs,
+    secretOutputs: secretPasswordRotationOutputs,
     hiddenInputs: ["owner", "otherOwners"],
     importedInputs: (databaseId) => ({ databaseId, initialRotation: false }),
     hasConnectionUrl: true,
@@ -125,17 +122,20 @@ export const resources = {
   PasswordRotationShard: resource(passwordRotationShardHandler, {
     idInput: "shard",
     outputs: passwordRotationShardOutputs,
+    secretOutputs: secretPasswordRotationShardOutputs,
     hiddenInputs: ["otherOwners"],
   }),
   /** The dynamic type is PasswordVerification. In the plugin, that is a component with this child. */
   PasswordVerificationTargets: resource(passwordVerificationHandler, {
     idInput: "subject",
     outputs: passwordVerificationOutputs,
+    secretOutputs: secretPasswordVerificationOutputs,
     hiddenInputs: [],
   }),
   FlowControlReset: resource(flowControlResetHandler, {
     idInput: "flowControlKey",
     outputs: flowControlResetOutputs,
+    secretOutputs: secretFlowControlResetOutputs,
     hiddenInputs: [],
   }),
 };
@@ -182,4 +182,18 @@ export async function respond<T>(call: () => T | Promise<T>): Promise<T> {
 
 function internalError(message: string): string {
   return withCode(`pulumi-rekey failed unexpectedly: ${message}. This is a bug: please report it.`, "REKEY_INTERNAL");
+}
+
+/** The functions of the package, by name. Each returns an object. */
+export const functions: Readonly<Record<string, (reads: SharedReads, args: Properties) => Promise<object>>> = {
+  getFlowControlKey: async (reads, { flowControlKey }) => reads.get(requireText("flowControlKey", flowControlKey)),
+  getFlowControlKeys: async (reads, { search }) => ({
+    keys: await reads.list((search ?? undefined) === undefined ? undefined : requireText("search", search)),
+  }),
+  getGlobalParallelism: (reads) => reads.globalParallelism(),
+};
+
+function requireText(name: string, value: unknown): string {
+  if (typeof value === "string") return value;
+  throw new InputError(name, "must be a string");
 }

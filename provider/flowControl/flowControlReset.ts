@@ -1,19 +1,44 @@
 import { type FlowControlKey } from "../records/flowControl";
 import { compareTrigger, isNoTrigger, markTrigger, type Trigger } from "../rotation/trigger";
-import {
-  type Applied,
-  type CheckFailure,
-  type Difference,
-  type FlowControlResetOutputs,
-  secretFlowControlResetOutputs,
-} from "../resource";
-import { type Session } from "../engine/session";
+import { type FlowControl } from "../platform/flowControl";
+import { type Applied, type CheckFailure, type Difference } from "../rotation/resource";
+
+/** What a FlowControlReset saves. */
+export interface FlowControlResetOutputs {
+  readonly flowControlKey: string;
+  readonly before?: FlowControlKey;
+  readonly after?: FlowControlKey;
+  readonly resetAt: string;
+  readonly resetCount: number;
+  readonly appliedTrigger: string;
+}
+
+/** Outputs that are always secret. */
+export const secretFlowControlResetOutputs = [
+  "appliedTrigger",
+] as const satisfies readonly (keyof FlowControlResetOutputs)[];
+
+/** The names of all outputs. */
+export const flowControlResetOutputs = [
+  "flowControlKey",
+  "before",
+  "after",
+  "resetAt",
+  "resetCount",
+  ...secretFlowControlResetOutputs,
+] as const satisfies readonly (keyof FlowControlResetOutputs)[];
 
 export interface FlowControlResetInputs extends Trigger {
   readonly flowControlKey: string;
 }
 
-export const secretOutputs = secretFlowControlResetOutputs;
+/** What a reset of counters needs of the run. */
+export interface FlowControlSession {
+  readonly options: {
+    readonly platform: { readonly flowControl: FlowControl };
+    readonly now: () => Date;
+  };
+}
 
 /** Inputs that decide whether a reset is due. */
 export const decidingInputs = ["flowControlKey", "version", "triggers"] as const;
@@ -40,7 +65,7 @@ export function needsReset(saved: Pick<FlowControlResetOutputs, "appliedTrigger"
 export async function apply(
   saved: FlowControlResetOutputs | undefined,
   inputs: FlowControlResetInputs,
-  session: Session,
+  session: FlowControlSession,
 ): Promise<Applied<FlowControlResetOutputs>> {
   if (saved && !needsReset(saved, inputs)) return { outputs: saved };
   const { flowControlKey } = inputs;

@@ -1,9 +1,22 @@
 import { type Delivery, type Failure } from "./retry";
 import { NotSentError, RejectedError, type RequestError, type RequestFacts, UnconfirmedError } from "./errors";
 import { redact } from "./redact";
-import { type Service } from "./http";
 import { isObject } from "../records/values";
 import { readJson } from "../records/response";
+
+/** One of the platform's two services: its address and credentials. */
+export interface Service {
+  /** Address without a trailing slash. */
+  readonly baseUrl: string;
+  /** The Authorization header. */
+  readonly authorization: string;
+  /** The setting that names the address, for advice. */
+  readonly addressSetting: string;
+  /** The setting for the path of a reset, for advice. */
+  readonly pathSetting: string;
+  /** The settings for the credentials, for advice. */
+  readonly credentialSettings: string;
+}
 
 /** What is known of an attempt that failed. */
 export interface FailedAttempt extends Pick<Failure, "code" | "status" | "retryAfterMs"> {
@@ -80,17 +93,20 @@ export function certificateFailure(
   // An alert of the server (ERR_SSL_…_ALERT_…) is about the client's certificate.
   if (code === undefined || isTlsAlert(code) || !/CERT|UNABLE_TO|HOSTNAME_MISMATCH/.test(code)) return undefined;
   if (/ALTNAME_INVALID|HOSTNAME_MISMATCH/.test(code)) {
-    const advice = `Set ${address} to the host that the certificate is for.`;
+    const advice = `Set ${address} to the host that the certificate is for, then run again.`;
     return { happened: `the server's certificate is for another host (${code})`, advice };
   }
   if (/SELF_SIGNED|UNABLE_TO|UNTRUSTED/.test(code)) {
     const happened = `the server's certificate is self-signed or of an authority that is not trusted (${code})`;
-    return { happened, advice: "Set rekey:caFile to the certificate of that authority." };
+    return { happened, advice: "Set rekey:caFile to the certificate of that authority, then run again." };
   }
-  const advice = "Renew the certificate, and check the clock of this machine.";
+  const advice = "Renew the certificate, check the clock of this machine, then run again.";
   if (code === "CERT_HAS_EXPIRED") return { happened: `the server's certificate has expired (${code})`, advice };
   if (code === "CERT_NOT_YET_VALID") return { happened: `the server's certificate is not valid yet (${code})`, advice };
-  return { happened: `the server's certificate is not accepted (${code})`, advice: `Check ${address}.` };
+  return {
+    happened: `the server's certificate is not accepted (${code})`,
+    advice: `Check ${address}, then run again.`,
+  };
 }
 
 function whatHappened(secrets: readonly string[], failed: FailedAttempt): string {

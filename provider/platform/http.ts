@@ -1,26 +1,12 @@
 import { Axios, type AxiosError } from "axios";
-import { type AttemptState, type Connections, ConnectionError } from "./sockets";
+import { type AttemptState, type Connections } from "./sockets";
 import { decideRetry, deliveryOfResponse, deliveryOfSilence, readRetryAfter } from "./retry";
-import { NotSentError, type RequestFacts, InputError } from "./errors";
-import { errorOf, type FailedAttempt } from "./failures";
+import { NotSentError, type RequestFacts, InputError, ConnectionError } from "./errors";
+import { errorOf, type FailedAttempt, type Service } from "./failures";
 import { type RequestQueue } from "./requestQueue";
 import { pathPartProblem } from "../records/values";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { packageVersion } from "../runtime";
-
-/** One of the platform's two services: its address and credentials. */
-export interface Service {
-  /** Address without a trailing slash. */
-  readonly baseUrl: string;
-  /** The Authorization header. */
-  readonly authorization: string;
-  /** The setting that names the address, for advice. */
-  readonly addressSetting: string;
-  /** The setting for the path of a reset, for advice. */
-  readonly pathSetting: string;
-  /** The settings for the credentials, for advice. */
-  readonly credentialSettings: string;
-}
 
 /**
  * The management interface.

@@ -1,6 +1,6 @@
 import { type Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { ConnectionError } from "./sockets";
+import { ConnectionError } from "./errors";
 
 /**
  * Milliseconds from the moment at which a connection begins to be opened until it is thrown away unused. Strict servers

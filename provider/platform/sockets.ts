@@ -1,3 +1,4 @@
+import { ConnectionError } from "./errors";
 import * as http from "node:http";
 import * as https from "node:https";
 import { type Socket, connect, isIP } from "node:net";
@@ -151,19 +152,6 @@ export interface ConnectionOptions {
   readonly timeoutMs: number;
   /** Gives up opening it. */
   readonly signal?: AbortSignal | undefined;
-}
-
-/** A connection that could not be opened: nothing was sent to the platform. */
-export class ConnectionError extends Error {
-  constructor(
-    readonly code?: string,
-    /** The proxy's status, if the proxy is what failed. */
-    readonly proxy?: number | "unreachable",
-    /** Whether it was open, but without TLS. */
-    readonly inHandshake?: boolean,
-  ) {
-    super(`no connection (${code ?? proxy})`);
-  }
 }
 
 /**

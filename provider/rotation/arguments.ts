@@ -37,3 +37,14 @@ export function secondsProblem(value: unknown): string | undefined {
   const isUsable = typeof value === "number" && Number.isFinite(value) && value > 0;
   return isUsable ? undefined : "must be a number of seconds above 0";
 }
+
+/** Inputs of a fleet that all of its resources get. */
+export const fleetSettings = [
+  "version",
+  "triggers",
+  "rotateEvery",
+  "initialRotation",
+  "concurrency",
+  "maxFailures",
+  "includeRecords",
+] as const;

@@ -1,9 +1,32 @@
+import { type PasswordRotationOutputs, type secretPasswordRotationOutputs } from "./passwordRotation";
+import { type Outcome } from "./planRotation";
+import { type LocatedDatabase } from "./clientEndpoint";
 import { withCode } from "../platform/errors";
 import { type Credentials, type DatabaseRecord } from "../records/database";
-import { type FleetDatabaseSecrets, type FleetDatabaseState, type FleetOutcome } from "../resource";
 import { createHash } from "node:crypto";
 import { type Trigger } from "./trigger";
 import { engineCommands } from "../runtime";
+
+/** The outcome of a database of a fleet: that of a single one, or `pending` before it was reset or adopted. */
+export type FleetOutcome = Outcome | "pending";
+
+/**
+ * What a fleet saves of one of its databases: the outputs of a single one, without the reason of the last reset, which
+ * no output of a fleet shows, and what is left to do.
+ */
+export interface FleetDatabaseState extends Omit<PasswordRotationOutputs, "outcome" | "rotationReason"> {
+  readonly outcome: FleetOutcome;
+  /** Why the last `up` did not bring the database to its desired state; undefined if it did. */
+  readonly problem?: string;
+  /** Whether it was not attempted, because the fleet had stopped. */
+  readonly notTried?: true;
+}
+
+/** The part of it that is always secret. */
+export type FleetDatabaseSecrets = Pick<
+  FleetDatabaseState,
+  "databaseId" | (typeof secretPasswordRotationOutputs)[number]
+>;
 
 /** The state of one database of a fleet. */
 export interface FleetDatabase {
@@ -147,17 +170,6 @@ export function isListedTwice(argument: string, members: readonly FleetMember[])
   return undefined;
 }
 
-/** Inputs of a fleet that all of its resources get. */
-export const fleetSettings = [
-  "version",
-  "triggers",
-  "rotateEvery",
-  "initialRotation",
-  "concurrency",
-  "maxFailures",
-  "includeRecords",
-] as const;
-
 /**
  * The trigger of one database of a fleet: the fleet's and its own. The prefixes keep the two apart. Frozen by test
  * vectors, like the canonical form of a trigger.
@@ -179,4 +191,35 @@ const shardCount = 16;
 export function shardOf(databaseId: string): string {
   const [first = 0] = createHash("sha256").update(databaseId).digest();
   return String(first % shardCount).padStart(2, "0");
+}
+
+/** The credentials that the platform may have returned. */
+export interface KnownCredentials {
+  readonly password?: string | undefined;
+  readonly restToken?: string | undefined;
+}
+
+/** The outputs of a fleet that say where its databases are. */
+export interface FleetOutputs {
+  readonly databases: Readonly<
+    Record<string, Pick<FleetDatabase, "databaseId" | "rotatedAt" | "rotationCount" | "outcome">>
+  >;
+  readonly credentials: Readonly<Record<string, KnownCredentials>>;
+  readonly records?: Readonly<Record<string, Pick<LocatedDatabase, "record">>> | undefined;
+}
+
+/**
+ * The URL of each database of a fleet, by its name. Databases without a known password are left out.
+ *
+ * @param urlOf returns the URL of a database
+ */
+export function urlsOf(
+  { databases, credentials, records }: FleetOutputs,
+  urlOf: (database: LocatedDatabase, password: string | undefined) => string | undefined,
+): Record<string, string> {
+  const entries = Object.entries(databases).flatMap(([name, { databaseId }]) => {
+    const url = urlOf({ databaseId, record: records?.[name]?.record }, credentials[name]?.password);
+    return url === undefined ? [] : [[name, url] as const];
+  });
+  return Object.fromEntries(entries);
 }

@@ -1,10 +1,9 @@
 // Loaded with the first check: loading zod takes about 50 ms, which no other call should wait for.
 import { z } from "zod";
 import { readInterval } from "./schedule";
-import { secondsProblem } from "./arguments";
-import { type CheckFailure } from "../resource";
+import { secondsProblem, type fleetSettings } from "./arguments";
 import { pathPartProblem, isObject } from "../records/values";
-import { type fleetSettings } from "./fleet";
+import { type CheckFailure } from "./resource";
 
 /** The inputs of a resource: which must be set, and the schema of each that is set. */
 interface InputTable {

@@ -1,3 +1,4 @@
+import { type Credentials, type DatabaseRecord } from "../records/database";
 import { RefusedError, RekeyError, UnconfirmedError, withCode } from "../platform/errors";
 import {
   overdueNotice,
@@ -5,18 +6,52 @@ import {
   type RotationPlan,
   type RotationReason,
   type DesiredRotation,
+  type RotationState,
 } from "./planRotation";
-import { isOtherAccount } from "./account";
 import { canonicalTrigger, compareTrigger, isNoTrigger, markTrigger } from "./trigger";
-import { checkConnection, type Connection, withoutConnection } from "../verification/connection";
-import {
-  type Applied,
-  type CheckFailure,
-  type Difference,
-  type PasswordRotationOutputs,
-  secretPasswordRotationOutputs,
-} from "../resource";
-import { type Session } from "../engine/session";
+import { checkConnection, type Connection, withoutConnection } from "./clientEndpoint";
+import { type Applied, type CheckFailure, type Difference } from "./resource";
+import { type Session } from "./session";
+import { createHash } from "node:crypto";
+
+/** What a PasswordRotation saves. */
+export interface PasswordRotationOutputs extends RotationState, Credentials {
+  readonly databaseId: string;
+  readonly record?: DatabaseRecord;
+  readonly exactIntegers?: Readonly<Record<string, string>>;
+  readonly otherFields?: string;
+  readonly problems?: readonly string[];
+  readonly rotationCount: number;
+  readonly rotationReason?: RotationReason;
+  /** Mark of the account of the last confirmed reset or the adoption. */
+  readonly account?: string;
+}
+
+/** Outputs that are always secret. */
+export const secretPasswordRotationOutputs = [
+  "password",
+  "restToken",
+  "readOnlyRestToken",
+  "otherFields",
+  "appliedTrigger",
+  "attemptedTrigger",
+  "account",
+] as const satisfies readonly (keyof PasswordRotationOutputs)[];
+
+/** The names of all outputs. */
+export const passwordRotationOutputs = [
+  "databaseId",
+  "record",
+  "exactIntegers",
+  "problems",
+  "outcome",
+  "rotatedAt",
+  "adoptedAt",
+  "rotationCount",
+  "rotationReason",
+  "unconfirmedResets",
+  ...secretPasswordRotationOutputs,
+] as const satisfies readonly (keyof PasswordRotationOutputs)[];
 
 /** Only the plugin passes on those of the connection. */
 export interface PasswordRotationInputs extends DesiredRotation, Connection {
@@ -26,8 +61,6 @@ export interface PasswordRotationInputs extends DesiredRotation, Connection {
   /** Full names of other resources of the program for the same database. */
   readonly otherOwners?: readonly string[];
 }
-
-export const secretOutputs = secretPasswordRotationOutputs;
 
 /** Inputs that decide whether a reset is due. */
 export const decidingInputs = ["databaseId", "version", "triggers", "rotateEvery"] as const;
@@ -228,4 +261,25 @@ function otherAccountWarning(databaseId: string): string {
 
 function problemsNotice(databaseId: string, problems: readonly string[]): string {
   return `The password of database ${JSON.stringify(databaseId)} was reset, but parts of the platform's response could not be read (see its output problems): ${problems.join("; ")}.`;
+}
+
+/**
+ * The mark that is saved for an account: `1:` and 48 bits of a hash, because a fleet saves one for each database.
+ * Frozen by a test vector: another form would warn of another account after an upgrade.
+ */
+export function markAccount(baseUrl: string, username: string): string {
+  const hash = createHash("sha256").update(JSON.stringify([baseUrl, username]));
+  return `1:${hash.digest("base64url").slice(0, 8)}`;
+}
+
+/**
+ * Whether a saved mark is that of another account. A state of an earlier version has none, and a newer version may have
+ * another form: neither is known to be of another account.
+ *
+ * @param current returns the mark of this run; undefined if its settings are not known
+ */
+export function isOtherAccount(saved: unknown, current: () => string | undefined): boolean {
+  if (typeof saved !== "string" || !saved.startsWith("1:")) return false;
+  const mark = current();
+  return mark !== undefined && mark !== saved;
 }

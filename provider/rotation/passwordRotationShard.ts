@@ -1,20 +1,18 @@
 import { engineMessage, unknownNames } from "../records/properties";
 import { RefusedError, RekeyError } from "../platform/errors";
-import { planRotation, type RotationPlan, type DesiredRotation } from "./planRotation";
+import { planRotation, type RotationPlan, type DesiredRotation, overdueNotice } from "./planRotation";
 import { type Trigger } from "./trigger";
 import {
-  type Applied,
-  type CheckFailure,
-  type Difference,
-  type FleetDatabaseState,
+  carryOut,
+  InternalError,
+  type PasswordRotationInputs,
   type PasswordRotationOutputs,
-  type PasswordRotationShardOutputs,
-  secretPasswordRotationShardOutputs,
-} from "../resource";
-import { fleetName, type FleetSession, type Session } from "../engine/session";
-import { carryOut, InternalError, type PasswordRotationInputs } from "./passwordRotation";
-import { closeShard, openShard, shardNotice, shardWarning } from "./shardState";
-import { combineTriggers } from "./fleet";
+  isOtherAccount,
+} from "./passwordRotation";
+import { closeShard, openShard, type PasswordRotationShardOutputs } from "./shardState";
+import { combineTriggers, type FleetDatabaseState } from "./fleet";
+import { type Applied, type CheckFailure, type Difference } from "./resource";
+import { fleetName, type FleetSession, type Session } from "./session";
 
 /** An id alone if nothing else is set: an engine takes much longer to pass on a thousand objects. */
 export type ShardDatabase = string | FleetDatabase;
@@ -40,8 +38,6 @@ export interface PlannedDatabase {
   readonly desired: PasswordRotationInputs;
   readonly plan: RotationPlan;
 }
-
-export const secretOutputs = secretPasswordRotationShardOutputs;
 
 /** Inputs that decide whether a reset is due. */
 export const decidingInputs = ["databases", "version", "triggers", "rotateEvery"] as const;
@@ -199,4 +195,77 @@ function asSingle(state: FleetDatabaseState | undefined): PasswordRotationOutput
 /** Records would be most of the state. Problems are kept: one of them may report a lost credential. */
 function withoutRecord({ record, exactIntegers, problems, ...state }: FleetDatabaseState): FleetDatabaseState {
   return problems && problems.length > 0 ? { ...state, problems } : state;
+}
+
+/** Databases that are named for one reason; the others are counted. */
+const maxNamedIds = 5;
+
+/**
+ * Which databases a planned change is about, one line for each reason, and the resets of the fleet so far. The program
+ * has no shards, so none is named.
+ */
+function shardNotice(
+  planned: readonly PlannedDatabase[],
+  inputs: PasswordRotationShardInputs,
+  session: Session,
+): string | undefined {
+  const { fleet, shard, rotateEvery } = inputs;
+  const resets = planned.filter(({ plan }) => plan.do === "reset").length;
+  const inFleet = session.countPlanned(fleet, shard, resets);
+  const groups = new Map<string, PlannedDatabase[]>();
+  for (const one of planned) {
+    const what = whatIsPlanned(one.plan, rotateEvery);
+    if (what !== undefined) groups.set(what, [...(groups.get(what) ?? []), one]);
+  }
+  if (groups.size === 0) return undefined;
+  const of = fleetLabel(fleet);
+  const lines = [...groups].map(([what, group]) => {
+    const ids = group.map(({ desired }) => desired.databaseId);
+    const plans = group.map(({ plan }) => plan);
+    return `${of}: ${ids.length} ${what}: ${listed(ids)}.${overdueNotice(plans, String(rotateEvery), session.options.now())}`;
+  });
+  const soFar = inFleet > resets ? ` So far, ${inFleet} databases of the fleet are to be reset.` : "";
+  return lines.join("\n") + (resets > 0 ? soFar : "");
+}
+
+/** The warning for databases whose saved state is of another account. */
+function shardWarning(
+  planned: readonly PlannedDatabase[],
+  inputs: PasswordRotationShardInputs,
+  session: Session,
+): string | undefined {
+  const stale = planned.filter(
+    ({ plan, state }) => plan.do === "keep" && isOtherAccount(state?.account, session.options.account),
+  );
+  if (stale.length === 0) return undefined;
+  const ids = stale.map(({ desired }) => desired.databaseId);
+  return `${fleetLabel(inputs.fleet)}: ${ids.length} last reset or adopted with another baseUrl or username, and not reset now: ${listed(ids)}. If they belong to another account, the saved credentials are not those of these databases: set a new version, which resets their passwords.`;
+}
+
+function fleetLabel(fleet: string): string {
+  return `PasswordRotationFleet ${JSON.stringify(fleetName(fleet))}`;
+}
+
+function whatIsPlanned(plan: PlannedDatabase["plan"], rotateEvery: unknown): string | undefined {
+  if (plan.do === "refuse") return `will not be reset, because ${plan.why}`;
+  if (plan.do === "adopt") return "to be adopted without a reset";
+  if (plan.do === "keep") return undefined;
+  switch (plan.reason) {
+    case "created":
+      return "to be reset for the first time";
+    case "trigger":
+      return "to be reset because of a changed version or trigger";
+    case "schedule":
+      return `due to be reset by rotateEvery (${String(rotateEvery)})`;
+    case "unconfirmed":
+      return "to be reset once more, because the last reset was not confirmed";
+  }
+}
+
+function listed(ids: readonly string[]): string {
+  const shown = ids
+    .slice(0, maxNamedIds)
+    .map((id) => JSON.stringify(id))
+    .join(", ");
+  return ids.length > maxNamedIds ? `${shown} and ${ids.length - maxNamedIds} more` : shown;
 }

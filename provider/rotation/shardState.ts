@@ -1,16 +1,32 @@
 import { StateError } from "../platform/errors";
-import { isOtherAccount } from "./account";
-import { overdueNotice } from "./planRotation";
-import {
-  type FleetDatabaseSecrets,
-  type FleetDatabaseState,
-  type PasswordRotationShardOutputs,
-  secretPasswordRotationOutputs,
-} from "../resource";
-import { fleetName, type Session } from "../engine/session";
-import { type PasswordRotationShardInputs, type PlannedDatabase } from "./passwordRotationShard";
 import { isObject } from "../records/values";
 import { engineCommands } from "../runtime";
+import { type FleetDatabaseSecrets, type FleetDatabaseState } from "./fleet";
+import { secretPasswordRotationOutputs } from "./passwordRotation";
+
+/**
+ * What a shard of a fleet saves: its databases in the order of their ids, and their secrets separately.
+ */
+export interface PasswordRotationShardOutputs {
+  readonly shard: string;
+  readonly rotations: readonly FleetDatabaseState[];
+  /**
+   * JSON text of a list of `FleetDatabaseSecrets`: an engine passes on one text faster than a thousand.
+   */
+  readonly secrets: string;
+}
+
+/** Outputs that are always secret. */
+export const secretPasswordRotationShardOutputs = [
+  "secrets",
+] as const satisfies readonly (keyof PasswordRotationShardOutputs)[];
+
+/** The names of all outputs. */
+export const passwordRotationShardOutputs = [
+  "shard",
+  "rotations",
+  ...secretPasswordRotationShardOutputs,
+] as const satisfies readonly (keyof PasswordRotationShardOutputs)[];
 
 const secretNames: readonly string[] = secretPasswordRotationOutputs;
 
@@ -65,77 +81,4 @@ export function byId<T extends { readonly databaseId: string }>(list: unknown, o
     );
   }
   return states;
-}
-
-/** Databases that are named for one reason; the others are counted. */
-const named = 5;
-
-/**
- * Which databases a planned change is about, one line for each reason, and the resets of the fleet so far. The program
- * has no shards, so none is named.
- */
-export function shardNotice(
-  planned: readonly PlannedDatabase[],
-  inputs: PasswordRotationShardInputs,
-  session: Session,
-): string | undefined {
-  const { fleet, shard, rotateEvery } = inputs;
-  const resets = planned.filter(({ plan }) => plan.do === "reset").length;
-  const inFleet = session.countPlanned(fleet, shard, resets);
-  const groups = new Map<string, PlannedDatabase[]>();
-  for (const one of planned) {
-    const what = whatIsPlanned(one.plan, rotateEvery);
-    if (what !== undefined) groups.set(what, [...(groups.get(what) ?? []), one]);
-  }
-  if (groups.size === 0) return undefined;
-  const of = fleetLabel(fleet);
-  const lines = [...groups].map(([what, group]) => {
-    const ids = group.map(({ desired }) => desired.databaseId);
-    const plans = group.map(({ plan }) => plan);
-    return `${of}: ${ids.length} ${what}: ${listed(ids)}.${overdueNotice(plans, String(rotateEvery), session.options.now())}`;
-  });
-  const soFar = inFleet > resets ? ` So far, ${inFleet} databases of the fleet are to be reset.` : "";
-  return lines.join("\n") + (resets > 0 ? soFar : "");
-}
-
-/** The warning for databases whose saved state is of another account. */
-export function shardWarning(
-  planned: readonly PlannedDatabase[],
-  inputs: PasswordRotationShardInputs,
-  session: Session,
-): string | undefined {
-  const stale = planned.filter(
-    ({ plan, state }) => plan.do === "keep" && isOtherAccount(state?.account, session.options.account),
-  );
-  if (stale.length === 0) return undefined;
-  const ids = stale.map(({ desired }) => desired.databaseId);
-  return `${fleetLabel(inputs.fleet)}: ${ids.length} last reset or adopted with another baseUrl or username, and not reset now: ${listed(ids)}. If they belong to another account, the saved credentials are not those of these databases: set a new version, which resets their passwords.`;
-}
-
-function fleetLabel(fleet: string): string {
-  return `PasswordRotationFleet ${JSON.stringify(fleetName(fleet))}`;
-}
-
-function whatIsPlanned(plan: PlannedDatabase["plan"], rotateEvery: unknown): string | undefined {
-  if (plan.do === "refuse") return `will not be reset, because ${plan.why}`;
-  if (plan.do === "adopt") return "to be adopted without a reset";
-  if (plan.do === "keep") return undefined;
-  switch (plan.reason) {
-    case "created":
-      return "to be reset for the first time";
-    case "trigger":
-      return "to be reset because of a changed version or trigger";
-    case "schedule":
-      return `due to be reset by rotateEvery (${String(rotateEvery)})`;
-    case "unconfirmed":
-      return "to be reset once more, because the last reset was not confirmed";
-  }
-}
-
-function listed(ids: readonly string[]): string {
-  const shown = ids
-    .slice(0, named)
-    .map((id) => JSON.stringify(id))
-    .join(", ");
-  return ids.length > named ? `${shown} and ${ids.length - named} more` : shown;
 }

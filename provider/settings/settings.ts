@@ -1,8 +1,8 @@
 import { SettingsError } from "../platform/errors";
-import { howToSet } from "./advice";
 import { type Preset, presets } from "./presets";
 import { environmentName, nameOf, type SettingName, settingNames, settingOf, type SettingValue } from "./table";
 import { isLoopback } from "../records/values";
+import { engineCommands } from "../runtime";
 
 /** Returns a setting of the configuration by its short name (`baseUrl`), or undefined if it is not set. */
 export type Lookup = (name: SettingName) => string | undefined;
@@ -163,4 +163,16 @@ function originOf(url = ""): string | undefined {
 function passwordIn(url: string): string[] {
   const password = URL.canParse(url) ? new URL(url).password : "";
   return password === "" ? [] : [password];
+}
+
+/**
+ * How to set a setting.
+ *
+ * @param variable the environment variable to name
+ * @param provider the explicit provider whose arguments are the settings; undefined for a stack's configuration
+ */
+function howToSet(name: SettingName, variable: string, provider: string | undefined): string {
+  if (provider !== undefined) return `Set ${name} in the arguments of the provider ${JSON.stringify(provider)}.`;
+  const secret = settingOf(name).secret ? "--secret " : "";
+  return `Run \`${engineCommands.setConfig} ${secret}${nameOf(name)} …\`, or set ${variable} in the environment.`;
 }

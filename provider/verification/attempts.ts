@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { type Credential, type ProbeRequest, type ProbeResult } from "./probe";
-import { addressOf, type Endpoint, restAddressOf } from "./clientEndpoint";
 import { type RequestQueue } from "../platform/requestQueue";
+import { addressOf, type Endpoint, restAddressOf } from "../rotation/clientEndpoint";
 
 /** What the databases of a call are verified with. */
 export interface VerificationTools {
@@ -13,7 +13,7 @@ export interface VerificationTools {
 }
 
 /** A clock that is never set, in milliseconds. */
-export interface Timer {
+interface Timer {
   now(): number;
   sleep(milliseconds: number): Promise<void>;
 }

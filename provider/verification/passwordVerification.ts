@@ -1,29 +1,34 @@
+import { type VerificationTarget } from "./targets";
 import { type Credential } from "./probe";
-import { type Endpoint } from "./clientEndpoint";
 import { resetsAreSaved, VerificationError } from "../platform/errors";
-import {
-  type Applied,
-  type CheckFailure,
-  type Difference,
-  type PasswordVerificationOutputs,
-  secretPasswordVerificationOutputs,
-} from "../resource";
-import { type Session } from "../engine/session";
+import { type RequestQueue } from "../platform/requestQueue";
 import { byId, parsed } from "../rotation/shardState";
 import { type FormerCredential, secretOf, verify, type VerificationFailure, type VerificationTools } from "./attempts";
+import { type Applied, type CheckFailure, type Difference } from "../rotation/resource";
 
-/** A database after its rotation. */
-export interface VerificationTarget {
-  readonly databaseId: string;
-  /** Its name in the program. */
-  readonly name: string;
-  /** Time of the last confirmed reset. */
-  readonly rotatedAt?: string | undefined;
-  /** Confirmed resets so far. */
-  readonly rotationCount?: number | undefined;
-  /** Undefined if no credential is known. */
-  readonly access?: (Endpoint & { readonly credential: Credential }) | undefined;
+/** What a PasswordVerification saves. */
+export interface PasswordVerificationOutputs {
+  readonly subject: string;
+  readonly verified: boolean;
+  readonly verifiedAt?: string;
+  readonly formerRefused?: boolean;
+  /** JSON text of the databases with the credentials that were tried. */
+  readonly targets: string;
 }
+
+/** Outputs that are always secret. */
+export const secretPasswordVerificationOutputs = [
+  "targets",
+] as const satisfies readonly (keyof PasswordVerificationOutputs)[];
+
+/** The names of all outputs. */
+export const passwordVerificationOutputs = [
+  "subject",
+  "verified",
+  "verifiedAt",
+  "formerRefused",
+  ...secretPasswordVerificationOutputs,
+] as const satisfies readonly (keyof PasswordVerificationOutputs)[];
 
 export interface PasswordVerificationInputs {
   /** The id of the database, or the URN of the fleet. */
@@ -65,7 +70,14 @@ interface Result {
   readonly failure?: VerificationFailure | undefined;
 }
 
-export const secretOutputs = secretPasswordVerificationOutputs;
+/** What a verification needs of the run. */
+export interface VerificationSession {
+  readonly options: {
+    readonly platform: Pick<VerificationTools, "probe"> & { queueWithin(concurrency?: number): RequestQueue };
+    readonly timer: VerificationTools["timer"];
+    readonly now: () => Date;
+  };
+}
 
 /** Inputs that decide whether anything is verified. */
 export const decidingInputs = ["subject", "targets"] as const;
@@ -94,7 +106,7 @@ export function diff(saved: PasswordVerificationOutputs, inputs: PasswordVerific
 export async function apply(
   saved: PasswordVerificationOutputs | undefined,
   inputs: PasswordVerificationInputs,
-  session: Session,
+  session: VerificationSession,
 ): Promise<Applied<PasswordVerificationOutputs>> {
   const { platform, timer, now } = session.options;
   const before = saved ? openTargets(saved) : new Map<string, SavedDatabase>();

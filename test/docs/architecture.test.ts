@@ -24,6 +24,28 @@ function importsOf(path: string): string[] {
   });
 }
 
+const imports = new Map(sources.map((path) => [path, importsOf(path)]));
+
+/** The files of the first cycle of imports that a search from each file meets. */
+function findCycle(): string[] | undefined {
+  const done = new Set<string>();
+  const search = (path: string, trail: readonly string[]): string[] | undefined => {
+    if (trail.includes(path)) return [...trail.slice(trail.indexOf(path)), path];
+    if (done.has(path)) return undefined;
+    for (const target of imports.get(path) ?? []) {
+      const cycle = search(target, [...trail, path]);
+      if (cycle) return cycle;
+    }
+    done.add(path);
+    return undefined;
+  };
+  for (const path of sources.filter((one) => !one.startsWith("local/"))) {
+    const cycle = search(path, []);
+    if (cycle) return cycle;
+  }
+  return undefined;
+}
+
 describe("docs/architecture.md", () => {
   const picture = readPage("docs/architecture.md").blocks.find(({ language }) => language === "mermaid")?.code ?? "";
 
@@ -37,9 +59,26 @@ describe("docs/architecture.md", () => {
       to.split(" & ").map((one) => `${from} --> ${one.trim()}`),
     );
     const found = sources.flatMap((path) =>
-      importsOf(path).map((target) => [folderOf(path), folderOf(target)] as const),
+      (imports.get(path) ?? []).map((target) => [folderOf(path), folderOf(target)] as const),
     );
     const between = found.filter(([from, to]) => from !== to).map(([from, to]) => `${from} --> ${to}`);
     assert.deepEqual(arrows.sort(), [...new Set(between)].sort());
+  });
+});
+
+describe("the layout", () => {
+  it("has no cycle of imports in provider/ and sdk/, not even of types", () =>
+    assert.equal(findCycle()?.join(" → "), undefined));
+
+  it("has files of 25 to 350 lines in provider/ and sdk/", () => {
+    /** Entry points. */
+    const exceptions = ["provider/engine/plugin/main.ts"];
+    const lengths = sources
+      .filter((path) => !path.startsWith("local/") && !exceptions.includes(path))
+      .map((path) => ({ path, lines: readFileSync(join(projectRoot, path), "utf8").split("\n").length - 1 }));
+    assert.deepEqual(
+      lengths.filter(({ lines }) => lines < 25 || lines > 350),
+      [],
+    );
   });
 });

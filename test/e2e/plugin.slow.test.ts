@@ -47,7 +47,7 @@ new PasswordRotation("second", { databaseId: "db-3" }, { provider: second });`),
   });
 
   // docs/plugin.md warns of the mapping, which the engine applies before the plugin starts.
-  it("takes the account of envVarMappings without their variables from REKEY_…, and that of arguments never", async () => {
+  it("falls back to the variables of the process with envVarMappings, and not with arguments", async () => {
     const first = await startPlatform(options);
     const program = (args: string, providerOptions: string) =>
       native(`const second = new Provider("second", ${args}, ${providerOptions});

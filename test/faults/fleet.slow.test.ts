@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { type Fault } from "../../local/index";
-import { type FleetDatabaseState } from "../../provider/resource";
 import { type State } from "../support/engine";
 import { onEngines, scene } from "../support/onEngines";
+import { type FleetDatabaseState } from "../../provider/rotation/fleet";
 
 const count = 1_000;
 const ids = Array.from({ length: count }, (_, nth) => `db-${nth}`);

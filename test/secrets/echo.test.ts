@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { type ServerResponse } from "node:http";
-import { type FleetDatabaseState } from "../../provider/resource";
 import { databaseText } from "../support/databaseText";
 import { leaksOf } from "../support/canaries";
 import { encodings } from "../support/encodings";
@@ -9,6 +8,7 @@ import { type HttpServer, startServer } from "../support/httpServer";
 import { configurationFor, counterReset, rotation } from "../support/resources";
 import { expectKind } from "../support/results";
 import { type Properties, revealed, withoutSecrets } from "../support/wire";
+import { type FleetDatabaseState } from "../../provider/rotation/fleet";
 
 const canaries = {
   "management password": 'canary management-7c1f/"ä+',

@@ -1,12 +1,13 @@
+import { type RunSession } from "../../provider/engine/session";
 import { type ProbeRequest, type ProbeResult } from "../../provider/verification/probe";
 import { type Databases } from "../../provider/platform/databases";
 import { NotSentError, RejectedError, UnconfirmedError } from "../../provider/platform/errors";
 import { type FlowControl } from "../../provider/platform/flowControl";
 import { RequestQueue } from "../../provider/platform/requestQueue";
-import { Session } from "../../provider/engine/session";
 import { secretOf } from "../../provider/verification/attempts";
 import { type FlowControlKey } from "../../provider/records/flowControl";
 import { type DatabaseResponse } from "../../provider/records/response";
+import { Session } from "../../provider/rotation/session";
 
 const facts = {
   purpose: "do it",
@@ -51,7 +52,7 @@ export class FakeRun {
   resetKey: () => Error | undefined = () => undefined;
 
   /** A run as a host process has it: it remembers what was done in it. */
-  start(): Session {
+  start(): RunSession {
     const databases = {
       resetPassword: async (id: string): Promise<DatabaseResponse> => {
         this.resets.push(id);

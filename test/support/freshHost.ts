@@ -6,7 +6,7 @@ import ts from "typescript";
 import { Databases } from "../../provider/platform/databases";
 import { FlowControl } from "../../provider/platform/flowControl";
 import { type Requester } from "../../provider/platform/http";
-import { Session, type SessionOptions } from "../../provider/engine/session";
+import { Session, type SessionOptions } from "../../provider/rotation/session";
 
 type Dynamic = typeof import("../../provider/engine/dynamic");
 type Say = (line: string) => void;

@@ -1,9 +1,9 @@
 import { type Properties, reveal, unknownNames } from "../../records/properties";
-import { type Connection, connectionIn, connectionNames } from "../../verification/connection";
 import { type FoundSetting } from "../../settings/settings";
 import { type ErrorCode } from "../../platform/errors";
-import { type ComponentOptions } from "./componentOptions";
-import { type Session } from "../session";
+import { type Connection, connectionIn, connectionNames } from "../../rotation/clientEndpoint";
+import { type RunSession } from "../session";
+import { type ComponentOptions } from "../../rotation/componentOptions";
 
 /** A component to construct. Secrets are marked; a preview may hold unknown values. */
 export interface ComponentRequest {
@@ -21,7 +21,7 @@ export interface ComponentRequest {
 
 /** What the service needs to know of a component. */
 export interface Component {
-  readonly construct: (request: ComponentRequest, monitor: Monitor, session: Session) => Promise<Constructed>;
+  readonly construct: (request: ComponentRequest, monitor: Monitor, session: RunSession) => Promise<Constructed>;
   /** The code of the error if the component cannot be completed for a reason of its own. */
   readonly incomplete: ErrorCode;
   /** Inputs that its children have under the same name, so that `ignoreChanges` can be applied to them. */

@@ -1,8 +1,7 @@
-import { type LocatedDatabase } from "../../verification/clientEndpoint";
-import { connectionIn, connectionNames, urlFor } from "../../verification/connection";
 import { type Resource } from "../resources";
-import { type Session } from "../session";
 import { type Properties, unknownNames, unknownValue } from "../../records/properties";
+import { type LocatedDatabase, connectionIn, connectionNames, urlFor } from "../../rotation/clientEndpoint";
+import { type RunSession } from "../session";
 
 /**
  * The URL of a database; undefined if its password or its endpoint is not known. It never throws: a reset must not be
@@ -12,7 +11,7 @@ export function knownUrl(
   database: LocatedDatabase,
   inputs: Properties,
   password: string | undefined,
-  session: Session,
+  session: RunSession,
 ): string | undefined {
   try {
     return urlFor(database, connectionIn(inputs), password, session.options.databaseHost());
@@ -26,7 +25,7 @@ export function withConnectionUrl(
   { hasConnectionUrl }: Resource,
   { connectionUrl: _former, ...outputs }: Properties,
   inputs: Properties,
-  session: Session,
+  session: RunSession,
 ): Properties {
   if (!hasConnectionUrl) return outputs;
   const unknown = unknownNames(inputs);
@@ -41,7 +40,7 @@ export function withConnectionUrl(
  * stays unchanged until its next reset. One that was moved from the SDK gets it at once, because its program can no
  * longer derive it.
  */
-export function isUrlOutdated(resource: Resource, saved: Properties, inputs: Properties, session: Session): boolean {
+export function isUrlOutdated(resource: Resource, saved: Properties, inputs: Properties, session: RunSession): boolean {
   const isMoved = saved["__provider"] !== undefined;
   const isGiven = connectionNames.some((name) => (inputs[name] ?? undefined) !== undefined);
   if (saved["connectionUrl"] === undefined && !isMoved && !isGiven) return false;

@@ -13,19 +13,21 @@ import {
   type FleetMember,
   idIsUnknown,
   isListedTwice,
-  fleetSettings,
   shardOf,
+  urlsOf,
+  type FleetDatabaseState,
 } from "../../rotation/fleet";
-import { urlsOf, withoutConnection } from "../../verification/connection";
-import { type FleetDatabaseState, type CheckFailure } from "../../resource";
 import { ReportedError, failedCheck } from "../resources";
-import { type Session } from "../session";
 import { type ComponentRequest, type Constructed, type Monitor, readConnection, type Component } from "./component";
 import { knownUrl } from "./connectionUrl";
 import { type Properties, reveal, unknownNames, wrap, isSecret, secret, unknownValue } from "../../records/properties";
 import { isObject } from "../../records/values";
 import { checkDatabases, type ShardDatabase } from "../../rotation/passwordRotationShard";
 import { nextRotation } from "../../rotation/planRotation";
+import { withoutConnection } from "../../rotation/clientEndpoint";
+import { type CheckFailure } from "../../rotation/resource";
+import { type RunSession } from "../session";
+import { fleetSettings } from "../../rotation/arguments";
 
 interface Member extends FleetMember {
   /** As given, with marks. */
@@ -49,7 +51,7 @@ const fleetOutputs = [
 async function constructFleet(
   { type, name, parent, inputs, options, secretOutputs, preview }: ComponentRequest,
   monitor: Monitor,
-  session: Session,
+  session: RunSession,
 ): Promise<Constructed> {
   const { databases, ...settings } = withoutConnection(inputs);
   const connection = readConnection(inputs, session.options.databaseHost);

@@ -9,8 +9,8 @@ import {
 import { type Monitor, NotRegistered } from "./component";
 import { grpc, properties, struct, unlimited } from "./proto";
 import { type Properties } from "../../records/properties";
-import { type ComponentOptions } from "./componentOptions";
 import { packageVersion } from "../../runtime";
+import { type ComponentOptions } from "../../rotation/componentOptions";
 
 /**
  * The engine's resource monitor for the construction of a component: its options also apply to its children.

@@ -1,15 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
 import { InputError, NotSentError, type RequestFacts, withCode } from "../../platform/errors";
 import { type SharedReads } from "../../flowControl/sharedReads";
-import { type Session, sessionFromSettings } from "../session";
+import { sessionFromSettings } from "../session";
 import { refuseUnknown } from "../../rotation/arguments";
-import { type AppliedTo, InitError, ReportedError, type Resource, resources, respond } from "../resources";
+import { type AppliedTo, InitError, ReportedError, type Resource, resources, respond, functions } from "../resources";
 import { environmentOfProvider } from "../../settings/settings";
 import { type ComponentRequest, type Constructed, type Monitor, type Component, NotRegistered } from "./component";
 import { isUrlOutdated, withConnectionUrl } from "./connectionUrl";
 import { fleetComponent } from "./fleet";
 import { verificationComponent } from "./verification";
-import { functions } from "./functions";
 import {
   type Properties,
   reveal,
@@ -20,9 +19,10 @@ import {
   secret,
   unknownValue,
 } from "../../records/properties";
-import { checkOptions } from "./componentOptions";
 import { callTimeout } from "../../platform/http";
 import { packageVersion } from "../../runtime";
+import { type RunSession } from "../session";
+import { checkOptions } from "../../rotation/componentOptions";
 
 /** What the service needs of the engine that started it. */
 export interface EngineLink {
@@ -83,7 +83,7 @@ const ofEngine = ["version", "pluginDownloadURL", "pluginChecksums", "__internal
  * program, with its own settings, limits and results. Throws only errors whose message the engine can show.
  */
 export class PluginService {
-  #session: Session | undefined;
+  #session: RunSession | undefined;
   #reads: SharedReads | undefined;
   /** URNs of resources imported in this run. */
   readonly #imported = new Set<string>();
@@ -274,7 +274,7 @@ export class PluginService {
     this.#end();
   }
 
-  get #started(): Session {
+  get #started(): RunSession {
     if (this.#session === undefined) throw new Error("the engine did not configure the provider");
     return this.#session;
   }

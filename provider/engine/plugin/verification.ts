@@ -1,15 +1,5 @@
 import { InputError } from "../../platform/errors";
 import { verifiedArgument } from "../../rotation/arguments";
-import {
-  accessTo,
-  type Connection,
-  type FleetOutputs,
-  targetsOf,
-  targetsText,
-  withoutConnection,
-} from "../../verification/connection";
-import { type PasswordRotationOutputs } from "../../resource";
-import { type Session } from "../session";
 import { type ComponentRequest, type Constructed, type Monitor, readConnection, type Component } from "./component";
 import {
   type Properties,
@@ -20,6 +10,11 @@ import {
   unknownValue,
   wrap,
 } from "../../records/properties";
+import { accessTo, targetsOf, targetsText } from "../../verification/targets";
+import { type Connection, withoutConnection } from "../../rotation/clientEndpoint";
+import { type FleetOutputs } from "../../rotation/fleet";
+import { type PasswordRotationOutputs } from "../../rotation/passwordRotation";
+import { type RunSession } from "../session";
 
 /** The databases to verify, as a fleet saves them. */
 interface Verified extends FleetOutputs {
@@ -36,7 +31,7 @@ const verificationOutputs = ["verified", "verifiedAt", "formerRefused"];
 async function constructVerification(
   { type, name, parent, inputs, secretOutputs }: ComponentRequest,
   monitor: Monitor,
-  session: Session,
+  session: RunSession,
 ): Promise<Constructed> {
   const { rotation, fleet, ...others } = withoutConnection(inputs);
   const verified = verifiedUrn({ rotation, fleet });
@@ -83,7 +78,7 @@ export const verificationComponent: Component = {
 };
 
 /** The input `targets` for the outputs of a rotation or fleet. */
-function targetsIn(outputs: Properties, connection: Connection, session: Session): string {
+function targetsIn(outputs: Properties, connection: Connection, session: RunSession): string {
   const verified = "databases" in outputs ? (outputs as unknown as Verified) : fleetOfOne(outputs);
   const targets = targetsOf(verified, (name, database, known) => {
     const saved = connectionFrom(verified.connectionUrls?.[name], connection);

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { type Check } from "../../../provider/doctor/check";
-import { checkNode } from "../../../provider/doctor/node";
+import { type Check, checkNode } from "../../../provider/doctor/check";
 import { Folder } from "../../support/folder";
 import { projectRoot } from "../../support/host";
 import { runAsync } from "../../support/runAsync";

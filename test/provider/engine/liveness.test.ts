@@ -6,8 +6,9 @@ import {
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from "node:http2";
-import { type AddressInfo, createServer, type Server } from "node:net";
+import { type AddressInfo, connect, createServer, type Server } from "node:net";
 import { mock } from "node:test";
+import { setTimeout as wait } from "node:timers/promises";
 import { NotSentError } from "../../../provider/platform/errors";
 import { endWhenIdle, engineAddress, EngineWatch, freshnessMs } from "../../../provider/engine/liveness";
 import { EngineListener } from "../../support/engineListener";
@@ -94,6 +95,9 @@ describe("the engine watch", () => {
     new EngineWatch(engine.address, () => (isGone = true));
     for (const connection of [1, 2]) {
       await until(() => engine.connections === connection && engine.calls === connection - 1);
+      // Longer than it takes to connect again, which it must not do before.
+      await wait(200);
+      assert.equal(engine.connections, connection);
       engine.closeIdle();
     }
     await until(() => engine.calls === 2);
@@ -117,12 +121,14 @@ describe("the engine watch", () => {
     other.close();
   });
 
-  it("lets a process end in spite of its servers", async () => {
+  it("lets a process end in spite of its servers, but not of its connections", async () => {
     const server = createServer();
-    await addressOf(server);
-    const unref = mock.method(server, "unref");
+    const client = connect(Number((await addressOf(server)).split(":")[1]), "127.0.0.1");
+    await once(client, "connect");
+    const unref = [server, client].map((handle) => mock.method(handle, "unref").mock);
     endWhenIdle();
-    assert.equal(unref.mock.callCount(), 1);
+    assert.deepEqual([unref[0]?.callCount(), unref[1]?.callCount()], [1, 0]);
+    client.destroy();
     server.close();
   });
 

@@ -1,5 +1,11 @@
 import assert from "node:assert/strict";
-import { apply, decidingInputs, diff, needsReset, secretOutputs } from "../../../provider/flowControl/flowControlReset";
+import {
+  apply,
+  decidingInputs,
+  diff,
+  needsReset,
+  secretFlowControlResetOutputs,
+} from "../../../provider/flowControl/flowControlReset";
 import { compareTrigger, markTrigger, type Trigger } from "../../../provider/rotation/trigger";
 import { FakeRun, notSent, unconfirmed } from "../../support/fakeRun";
 
@@ -55,7 +61,7 @@ describe("lifecycle: FlowControlReset", () => {
 
   it("has these deciding inputs and secret outputs", () => {
     assert.deepEqual([...decidingInputs].sort(), ["flowControlKey", "triggers", "version"]);
-    assert.deepEqual([...secretOutputs], ["appliedTrigger"]);
+    assert.deepEqual([...secretFlowControlResetOutputs], ["appliedTrigger"]);
   });
 
   const saved = (trigger: Trigger) => ({ appliedTrigger: markTrigger(trigger) });

@@ -6,8 +6,9 @@ import { type AddressInfo } from "node:net";
 import { mock } from "node:test";
 import tls from "node:tls";
 import { isDeepStrictEqual } from "node:util";
-import { Connections, type ConnectionError, trusting } from "../../../provider/platform/sockets";
+import { Connections, trusting } from "../../../provider/platform/sockets";
 import { caFile, certificate } from "../../faults/certificates";
+import { type ConnectionError } from "../../../provider/platform/errors";
 
 const foreign = String(certificate("foreign").cert);
 const unverified = "UNABLE_TO_VERIFY_LEAF_SIGNATURE";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { isOtherAccount, markAccount } from "../../../provider/rotation/account";
+import { isOtherAccount, markAccount } from "../../../provider/rotation/passwordRotation";
 
 describe("rotation: the mark of an account", () => {
   it("has this form, in each version", () => {

@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { RefusedError } from "../../../provider/platform/errors";
-import { type PasswordRotationOutputs } from "../../../provider/resource";
-import { apply, decidingInputs, diff, secretOutputs } from "../../../provider/rotation/passwordRotation";
+import {
+  apply,
+  decidingInputs,
+  diff,
+  secretPasswordRotationOutputs,
+  type PasswordRotationOutputs,
+} from "../../../provider/rotation/passwordRotation";
 import { compareTrigger } from "../../../provider/rotation/trigger";
 import { FakeRun, unconfirmed } from "../../support/fakeRun";
 
@@ -136,7 +141,7 @@ describe("lifecycle: PasswordRotation", () => {
   it("has these deciding inputs and secret outputs", () => {
     assert.deepEqual([...decidingInputs].sort(), ["databaseId", "rotateEvery", "triggers", "version"]);
     const secrets = "account appliedTrigger attemptedTrigger otherFields password readOnlyRestToken restToken";
-    assert.equal([...secretOutputs].sort().join(" "), secrets);
+    assert.equal([...secretPasswordRotationOutputs].sort().join(" "), secrets);
   });
 
   describe("an unconfirmed reset", () => {

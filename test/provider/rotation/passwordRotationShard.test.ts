@@ -1,15 +1,11 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import {
-  type FleetDatabaseSecrets,
-  type PasswordRotationOutputs,
-  type PasswordRotationShardOutputs,
-} from "../../../provider/resource";
 import * as single from "../../../provider/rotation/passwordRotation";
 import { apply, check, diff, type PasswordRotationShardInputs } from "../../../provider/rotation/passwordRotationShard";
-import { openShard } from "../../../provider/rotation/shardState";
+import { openShard, type PasswordRotationShardOutputs } from "../../../provider/rotation/shardState";
 import { FakeRun, notSent, rejected, unconfirmed } from "../../support/fakeRun";
-import { combineTriggers } from "../../../provider/rotation/fleet";
+import { combineTriggers, type FleetDatabaseSecrets } from "../../../provider/rotation/fleet";
+import { type PasswordRotationOutputs } from "../../../provider/rotation/passwordRotation";
 
 const fleet = "urn:pulumi:dev::program::rekey:index:PasswordRotationFleet::caches";
 

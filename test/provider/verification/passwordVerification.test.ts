@@ -1,12 +1,17 @@
 import assert from "node:assert/strict";
 import { type Credential, type ProbeRequest } from "../../../provider/verification/probe";
 import { NotSentError, StateError, VerificationError } from "../../../provider/platform/errors";
-import { apply, check, diff, type VerificationTarget } from "../../../provider/verification/passwordVerification";
-import { type PasswordVerificationOutputs } from "../../../provider/resource";
+import {
+  apply,
+  check,
+  diff,
+  type PasswordVerificationOutputs,
+} from "../../../provider/verification/passwordVerification";
 import { resources } from "../../../provider/engine/resources";
 import { leaksOf } from "../../support/canaries";
 import { secretOf } from "../../../provider/verification/attempts";
 import { FakeRun, isMadeUp } from "../../support/fakeRun";
+import { type VerificationTarget } from "../../../provider/verification/targets";
 
 const endpoint = { host: "db.example.com", port: 6379, tls: true };
 const withPassword = (password: string, rotatedAt: string, databaseId = "db"): VerificationTarget => {

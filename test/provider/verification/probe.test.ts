@@ -187,7 +187,7 @@ describe("api: the probe of a database", () => {
       assert.deepEqual(await probe(endpoint, undefined, { extraCertificates }), { is: "accepted" });
       const { result, says } = describedBy(await probe(endpoint));
       assert.match(result, /certificate is self-signed or of an authority that is not trusted \(UNABLE_TO/);
-      assert.match(says, /^Set rekey:caFile to the certificate of that authority\.$/);
+      assert.match(says, /^Set rekey:caFile to the certificate of that authority, then run again\.$/);
     });
 
     it("reports a certificate that has expired, or is for another host", async () => {
@@ -198,7 +198,7 @@ describe("api: the probe of a database", () => {
       const other = await fake(pong, "otherHost");
       const elsewhere = describedBy(await probe(local(other.port, true), undefined, { extraCertificates }));
       assert.match(elsewhere.result, /certificate is for another host \(ERR_TLS_CERT_ALTNAME_INVALID\)/);
-      assert.match(elsewhere.says, /^Set host to the host that the certificate is for\.$/);
+      assert.match(elsewhere.says, /^Set host to the host that the certificate is for, then run again\.$/);
       assert.deepEqual([...expired.commands, ...other.commands], []);
     });
 

@@ -2,20 +2,19 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { functions } from "../../../../provider/engine/plugin/functions";
 import { credentialFields, databaseFields } from "../../../../provider/records/database";
 import { flowControlFields, globalParallelismFields } from "../../../../provider/records/flowControl";
 import { type Fields } from "../../../../provider/records/fields";
-import { connectionNames } from "../../../../provider/verification/connection";
 import {
   flowControlResetInputs,
   passwordRotationInputs,
   passwordRotationShardInputs,
 } from "../../../../provider/rotation/inputs";
-import { resources } from "../../../../provider/engine/resources";
+import { resources, functions } from "../../../../provider/engine/resources";
 import { settingNames, settingOf } from "../../../../provider/settings/table";
 import { Folder } from "../../../support/folder";
 import { projectRoot } from "../../../support/host";
+import { connectionNames } from "../../../../provider/rotation/clientEndpoint";
 
 interface Type {
   readonly type?: string;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
-import { howToHaveOne, howToInstall } from "../../sdk/installed";
-import { Folder } from "../support/folder";
+import { howToHaveOne, howToInstall } from "../../../provider/engine/installation";
+import { Folder } from "../../support/folder";
 
 describe("sdk: advice about packages", () => {
   let folder: Folder;

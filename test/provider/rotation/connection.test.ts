@@ -1,12 +1,7 @@
 import assert from "node:assert/strict";
-import {
-  accessTo,
-  checkConnection,
-  targetsOf,
-  targetsText,
-  urlFor,
-  urlsOf,
-} from "../../../provider/verification/connection";
+import { accessTo, targetsOf, targetsText } from "../../../provider/verification/targets";
+import { checkConnection, urlFor } from "../../../provider/rotation/clientEndpoint";
+import { urlsOf } from "../../../provider/rotation/fleet";
 
 const record = { endpoint: "db.example.com", port: 6400, tls: true };
 const database = { databaseId: "db-1", record };

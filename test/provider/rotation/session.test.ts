@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { mock } from "node:test";
 import { RefusedError } from "../../../provider/platform/errors";
-import { apply } from "../../../provider/rotation/passwordRotation";
+import { apply, markAccount } from "../../../provider/rotation/passwordRotation";
 import { sessionFromSettings } from "../../../provider/engine/session";
-import { markAccount } from "../../../provider/rotation/account";
 import { FakeRun, notSent, rejected, unconfirmed } from "../../support/fakeRun";
 
 const v1 = { databaseId: "db", version: 1 };

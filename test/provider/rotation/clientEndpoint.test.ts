@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import { InputError } from "../../../provider/platform/errors";
+import { type FoundSetting } from "../../../provider/settings/settings";
 import {
   checkGivenEndpoint,
   connectionUrl,
@@ -7,9 +9,7 @@ import {
   endpointOf,
   type GivenEndpoint,
   missingWithoutRecord,
-} from "../../../provider/verification/clientEndpoint";
-import { InputError } from "../../../provider/platform/errors";
-import { type FoundSetting } from "../../../provider/settings/settings";
+} from "../../../provider/rotation/clientEndpoint";
 
 const record = { endpoint: "cache.example.com", port: 6379, tls: true };
 const local = { endpoint: "127.0.0.1", port: 6379, tls: false };

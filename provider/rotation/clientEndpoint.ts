@@ -1,6 +1,6 @@
+import { type CheckFailure } from "./resource";
 import { hostInUrl, hostProblem, hostTemplateProblem, isLoopback, portProblem } from "../records/values";
 import { type DatabaseRecord } from "../records/database";
-import { type FoundSetting } from "../settings/settings";
 import { InputError } from "../platform/errors";
 
 /** The host if nothing else is set. */
@@ -12,6 +12,12 @@ export interface Endpoint {
   readonly host: string;
   readonly port: number;
   readonly tls: boolean;
+}
+
+/** The setting `rekey:databaseHost`. A preset completes a short slug. */
+export interface HostSetting {
+  readonly value: string;
+  readonly source: "configuration" | "environment" | "preset";
 }
 
 /** What a program sets of an endpoint. */
@@ -34,7 +40,7 @@ export interface LocatedDatabase {
  * @param setting returns `rekey:databaseHost`; left out if the host is not known yet
  * @throws InputError
  */
-export function checkGivenEndpoint({ host, port, tls }: GivenEndpoint, setting?: () => FoundSetting | undefined): void {
+export function checkGivenEndpoint({ host, port, tls }: GivenEndpoint, setting?: () => HostSetting | undefined): void {
   if (host !== undefined) refuse("host", hostTemplateProblem(host));
   if (port !== undefined) refuse("port", portProblem(port));
   if (tls !== undefined && typeof tls !== "boolean") refuse("tls", "must be true or false");
@@ -43,14 +49,14 @@ export function checkGivenEndpoint({ host, port, tls }: GivenEndpoint, setting?:
 }
 
 /** What a setting makes of the endpoint. A preset completes a short slug, and leaves a full name unchanged. */
-function templateIn(setting: FoundSetting | undefined): string {
+function templateIn(setting: HostSetting | undefined): string {
   return setting === undefined || setting.source === "preset" ? defaultDatabaseHost : setting.value;
 }
 
 /** What must be set to find a database whose record is not saved; undefined if nothing is missing. */
 export function missingWithoutRecord(
   { host, port }: GivenEndpoint,
-  setting: FoundSetting | undefined,
+  setting: HostSetting | undefined,
 ): "host" | "port" | undefined {
   if ((host ?? templateIn(setting)).includes("{endpoint}")) return "host";
   return port === undefined ? "port" : undefined;
@@ -66,7 +72,7 @@ export function missingWithoutRecord(
 export function endpointOf(
   database: LocatedDatabase,
   given: GivenEndpoint,
-  setting: FoundSetting | undefined,
+  setting: HostSetting | undefined,
 ): Endpoint {
   const { record } = database;
   const host = hostOf(database, given.host, setting);
@@ -78,7 +84,7 @@ export function endpointOf(
   return { host: host.replace(/^\[|\]$/g, ""), port: port as number, tls };
 }
 
-function hostOf(database: LocatedDatabase, given: string | undefined, setting: FoundSetting | undefined): string {
+function hostOf(database: LocatedDatabase, given: string | undefined, setting: HostSetting | undefined): string {
   const { databaseId, record: { endpoint } = {} } = database;
   const template = given ?? setting?.value ?? defaultDatabaseHost;
   if (template.includes("{endpoint}") && !endpoint) {
@@ -132,4 +138,77 @@ export function connectionUrl(endpoint: Endpoint, username: string | undefined, 
 /** Whether a host with `{endpoint}` or `{id}` in it can be this machine. */
 function canBeLoopback(template: string): boolean {
   return ["localhost", "1"].some((value) => isLoopback(template.replace(/\{(endpoint|id)\}/g, value)));
+}
+
+/** Where and as which user clients connect, as a program sets it. */
+export interface Connection extends GivenEndpoint {
+  /** May contain `{id}`. */
+  readonly username?: string | undefined;
+}
+
+export const connectionNames = ["host", "port", "tls", "username"] as const satisfies readonly (keyof Connection)[];
+
+/**
+ * The inputs that describe a connection. Null counts as not set.
+ *
+ * @param hostSetting returns `rekey:databaseHost`; left out if `host` is not known yet
+ * @throws InputError if one cannot be used
+ */
+export function connectionIn(
+  inputs: Readonly<Record<string, unknown>>,
+  hostSetting?: () => HostSetting | undefined,
+): Connection {
+  const given = connectionNames.flatMap((name) => {
+    const value = inputs[name] ?? undefined;
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  const connection = Object.fromEntries(given) as Connection;
+  checkGivenEndpoint(connection, hostSetting);
+  if (!["undefined", "string"].includes(typeof connection.username)) {
+    throw new InputError("username", "must be a string");
+  }
+  return connection;
+}
+
+/** What is wrong with the inputs that describe a connection. Unknown inputs pass. */
+export function checkConnection(
+  inputs: Readonly<Record<string, unknown>>,
+  unknown: ReadonlySet<string>,
+  hostSetting: () => HostSetting | undefined,
+): CheckFailure[] {
+  try {
+    const known = Object.entries(inputs).filter(([name]) => !unknown.has(name));
+    connectionIn(Object.fromEntries(known), unknown.has("host") ? undefined : hostSetting);
+    return [];
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    return [{ property: error.property, reason: `${error.property} ${error.reason}` }];
+  }
+}
+
+/** Inputs without those that describe a connection. */
+export function withoutConnection<T extends object>(inputs: T & Connection): Omit<T, keyof Connection> {
+  const { host, port, tls, username, ...others } = inputs;
+  return others;
+}
+
+/**
+ * The URL with which clients connect; undefined if the password is.
+ *
+ * @param hostSetting `rekey:databaseHost`
+ * @throws InputError if the endpoint is unknown or cannot be used
+ */
+export function urlFor(
+  database: LocatedDatabase,
+  connection: Connection,
+  password: string | undefined,
+  hostSetting: HostSetting | undefined,
+): string | undefined {
+  if (password === undefined) return undefined;
+  return connectionUrl(endpointOf(database, connection, hostSetting), usernameFor(database, connection), password);
+}
+
+/** The name of the user at a database, if there is one. */
+export function usernameFor({ databaseId }: LocatedDatabase, { username }: Connection): string | undefined {
+  return username?.replaceAll("{id}", databaseId);
 }

@@ -1,4 +1,4 @@
-import { InputError } from "../../platform/errors";
+import { InputError } from "../platform/errors";
 
 const replaces =
   "a replacement would lose the saved results, and a fleet would reset all its databases. To reset them, change version or triggers";

@@ -1,5 +1,27 @@
-import { existsSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
+
+/**
+ * Where Pulumi's provider host finds the package, searching from the program's working directory upwards.
+ * `require.resolve` differs: it also lets a package find itself.
+ */
+export function installedFrom(directory: string): string | undefined {
+  const candidate = join(directory, "node_modules", "pulumi-rekey");
+  if (existsSync(join(candidate, "package.json"))) return realpathSync(candidate);
+  const parent = dirname(directory);
+  return parent === directory ? undefined : installedFrom(parent);
+}
+
+/** Advice if the host cannot find the package. */
+export function howToInstall(directory: string): string {
+  const add = `Add it to the dependencies of the package.json there (or above): ${addCommand(directory, "pulumi-rekey")}`;
+  return howToLeavePlugAndPlay(directory) ?? add;
+}
+
+/** Advice if two copies are installed. */
+export function howToHaveOne(directory: string): string {
+  return `Keep one: remove the other from its package.json, and run ${packageManagerOf(directory)} install again.`;
+}
 
 const lockFiles = {
   "package-lock.json": "npm",
@@ -10,7 +32,7 @@ const lockFiles = {
 } as const;
 
 /** The package manager of a folder, by the nearest lock file upwards; npm if there is none. */
-export function packageManagerOf(directory: string): (typeof lockFiles)[keyof typeof lockFiles] {
+function packageManagerOf(directory: string): (typeof lockFiles)[keyof typeof lockFiles] {
   const folder = nearest(directory, Object.keys(lockFiles));
   const found = Object.entries(lockFiles).find(([file]) => folder !== undefined && existsSync(join(folder, file)));
   return found?.[1] ?? "npm";

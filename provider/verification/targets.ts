@@ -1,0 +1,68 @@
+import { type Credential } from "./probe";
+import {
+  type Connection,
+  type Endpoint,
+  endpointOf,
+  type HostSetting,
+  type LocatedDatabase,
+  usernameFor,
+} from "../rotation/clientEndpoint";
+import { type FleetOutputs, type KnownCredentials } from "../rotation/fleet";
+
+/** A database after its rotation. */
+export interface VerificationTarget {
+  readonly databaseId: string;
+  /** Its name in the program. */
+  readonly name: string;
+  /** Time of the last confirmed reset. */
+  readonly rotatedAt?: string | undefined;
+  /** Confirmed resets so far. */
+  readonly rotationCount?: number | undefined;
+  /** Undefined if no credential is known. */
+  readonly access?: (Endpoint & { readonly credential: Credential }) | undefined;
+}
+
+/**
+ * How the current credential of a database is tried; undefined if none is known. The REST interface has the port of
+ * HTTPS.
+ *
+ * @param hostSetting `rekey:databaseHost`
+ * @throws InputError if the endpoint is unknown or cannot be used
+ */
+export function accessTo(
+  database: LocatedDatabase,
+  connection: Connection,
+  { password, restToken }: KnownCredentials,
+  hostSetting: HostSetting | undefined,
+): VerificationTarget["access"] {
+  if (password !== undefined) {
+    const username = usernameFor(database, connection);
+    const credential: Credential = { ...(username !== undefined && { username }), password };
+    return { ...endpointOf(database, connection, hostSetting), credential };
+  }
+  if (restToken === undefined) return undefined;
+  const { port = 443, tls = true } = connection;
+  return { ...endpointOf(database, { ...connection, port, tls }, hostSetting), credential: { restToken } };
+}
+
+/**
+ * What a verification needs to know of each database of a fleet.
+ *
+ * @param accessOf returns how the current credential of a database is tried
+ */
+export function targetsOf(
+  { databases, credentials, records }: FleetOutputs,
+  accessOf: (name: string, database: LocatedDatabase, known: KnownCredentials) => VerificationTarget["access"],
+): VerificationTarget[] {
+  return Object.entries(databases).map(([name, { databaseId, rotatedAt, rotationCount, outcome }]) => {
+    const database = { databaseId, record: records?.[name]?.record };
+    // The credentials of an unconfirmed reset are the former ones, which may be invalid.
+    const known = outcome === "reset" ? credentials[name] : undefined;
+    return { databaseId, name, rotatedAt, rotationCount, access: accessOf(name, database, known ?? {}) };
+  });
+}
+
+/** The input `targets`. Sorted by id: the order in the program does not matter. */
+export function targetsText(targets: readonly VerificationTarget[]): string {
+  return JSON.stringify(targets.toSorted((a, b) => (a.databaseId < b.databaseId ? -1 : 1)));
+}

@@ -1,0 +1,150 @@
+import * as pulumi from "@pulumi/pulumi";
+import { type FlowControlKey, type GlobalParallelism } from "../provider/records/flowControl";
+import { type NamesOf, refuseUnknown } from "../provider/rotation/arguments";
+import { type DataSourceOptions, readAfter } from "./dataSource";
+import { type SharedReads } from "../provider/flowControl/sharedReads";
+import { checked, endingRun, perRun } from "./program";
+
+/** The arguments of `getFlowControlKey`. */
+export interface GetFlowControlKeyArgs {
+  /** The key to read. */
+  flowControlKey: string;
+}
+
+/** The arguments of `getFlowControlKeyOutput`. */
+export interface GetFlowControlKeyOutputArgs {
+  /** The key to read. */
+  flowControlKey: pulumi.Input<string>;
+}
+
+const keyArgumentNames: NamesOf<GetFlowControlKeyArgs> = { flowControlKey: true };
+
+/**
+ * Reads the state of one flow-control key: waiting and running messages, and its limits. A key without state has
+ * `exists: false` and counters of 0. Reads that are started together share their requests: the same key is read once,
+ * and more than 8 keys are read by one list request.
+ *
+ * @throws SettingsError, InputError, NotSentError, RejectedError, UnconfirmedError or UnreadableError
+ * @see docs/interface.md#read-a-flow-control-key
+ * @example
+ * ```ts
+ * const { waitListSize } = await getFlowControlKey({ flowControlKey: "orders" });
+ * ```
+ */
+export async function getFlowControlKey(args: GetFlowControlKeyArgs): Promise<FlowControlKey> {
+  checked("getFlowControlKey", () => refuseUnknown("its arguments", args, keyArgumentNames));
+  return readQueue((queue) => queue.get(args.flowControlKey));
+}
+
+/**
+ * `getFlowControlKey` for Inputs. It reads after `dependsOn`, and not while an input is unknown.
+ *
+ * @example
+ * ```ts
+ * const key = getFlowControlKeyOutput({ flowControlKey: "orders" }, { dependsOn: reset });
+ * export const waiting = key.waitListSize;
+ * ```
+ */
+export function getFlowControlKeyOutput(
+  args: GetFlowControlKeyOutputArgs,
+  options?: DataSourceOptions,
+): pulumi.Output<FlowControlKey> {
+  return readAfter("getFlowControlKeyOutput", args, keyArgumentNames, options, getFlowControlKey);
+}
+
+/** The arguments of `getFlowControlKeys`. */
+export interface GetFlowControlKeysArgs {
+  /**
+   * Filters the keys by name. The platform decides whether it matches any part or the beginning of the name.
+   *
+   * @default none: all keys
+   */
+  search?: string | undefined;
+}
+
+/** The arguments of `getFlowControlKeysOutput`. */
+export interface GetFlowControlKeysOutputArgs {
+  /**
+   * Filters the keys by name.
+   *
+   * @default none: all keys
+   */
+  search?: pulumi.Input<string> | undefined;
+}
+
+const keysArgumentNames: NamesOf<GetFlowControlKeysArgs> = { search: true };
+
+/**
+ * Lists the flow-control keys that have state, with their counters and limits.
+ *
+ * @throws SettingsError, NotSentError, RejectedError, UnconfirmedError or UnreadableError
+ * @see docs/interface.md#list-flow-control-keys
+ * @example
+ * ```ts
+ * const keys = await getFlowControlKeys({ search: "orders" });
+ * ```
+ */
+export async function getFlowControlKeys(args: GetFlowControlKeysArgs = {}): Promise<FlowControlKey[]> {
+  checked("getFlowControlKeys", () => refuseUnknown("its arguments", args, keysArgumentNames));
+  return readQueue((queue) => queue.list(args.search));
+}
+
+/**
+ * `getFlowControlKeys` for Inputs. It reads after `dependsOn`, and not while an input is unknown.
+ *
+ * @example
+ * ```ts
+ * const keys = getFlowControlKeysOutput({}, { dependsOn: reset });
+ * ```
+ */
+export function getFlowControlKeysOutput(
+  args: GetFlowControlKeysOutputArgs = {},
+  options?: DataSourceOptions,
+): pulumi.Output<FlowControlKey[]> {
+  return readAfter("getFlowControlKeysOutput", args, keysArgumentNames, options, getFlowControlKeys);
+}
+
+/**
+ * Reads how many messages are running, and how many may run, across all keys. Older platforms return `waitListSize`
+ * only.
+ *
+ * @throws SettingsError, NotSentError, RejectedError, UnconfirmedError or UnreadableError
+ * @see docs/interface.md#read-the-global-parallelism
+ * @example
+ * ```ts
+ * const { parallelismCount, parallelismMax } = await getGlobalParallelism();
+ * ```
+ */
+export function getGlobalParallelism(): Promise<GlobalParallelism>;
+export async function getGlobalParallelism(args: object = {}): Promise<GlobalParallelism> {
+  checked("getGlobalParallelism", () => refuseUnknown("its arguments", args, {}));
+  return readQueue((queue) => queue.globalParallelism());
+}
+
+/**
+ * `getGlobalParallelism` after `dependsOn`. It does not read while one of these resources is unknown.
+ *
+ * @example
+ * ```ts
+ * const parallelism = getGlobalParallelismOutput({ dependsOn: reset });
+ * ```
+ */
+export function getGlobalParallelismOutput(options?: DataSourceOptions): pulumi.Output<GlobalParallelism> {
+  return readAfter("getGlobalParallelismOutput", {}, {}, options, () => getGlobalParallelism());
+}
+
+/** Reads from the queue, with settings from the stack's configuration, else from the environment. */
+function readQueue<T>(read: (queue: SharedReads) => Promise<T>): Promise<T> {
+  return endingRun(() => read(queueReads()));
+}
+
+const queueReads = perRun((): SharedReads => {
+  // Loaded on first use: axios and zod would slow down every import of this package.
+  const { PlatformClient } =
+    require("../provider/engine/platformClient") as typeof import("../provider/engine/platformClient");
+  const { SharedReads } =
+    require("../provider/flowControl/sharedReads") as typeof import("../provider/flowControl/sharedReads");
+  const { Settings } = require("../provider/settings/settings") as typeof import("../provider/settings/settings");
+  const settings = new Settings((name) => new pulumi.Config("rekey").get(name), process.env);
+  return new SharedReads(new PlatformClient(settings).flowControl);
+});
