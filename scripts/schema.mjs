@@ -10,7 +10,10 @@ import { root } from "./lib.mjs";
 
 const require = createRequire(import.meta.url);
 const { resources } = require("../dist/provider/engine/resources.js");
-const { passwordVerificationOutputs, secretPasswordVerificationOutputs } = require("../dist/provider/verification/passwordVerification.js");
+const {
+  passwordVerificationOutputs,
+  secretPasswordVerificationOutputs,
+} = require("../dist/provider/verification/passwordVerification.js");
 const { environmentName, nameOf, settingNames, settingOf } = require("../dist/provider/settings/table.js");
 const about = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 
