@@ -1,9 +1,10 @@
-import { RequestError, SettingsError, ConnectionError } from "../platform/errors";
+import { RequestError, SettingsError } from "../platform/errors";
 import { whyNotSent } from "../platform/failures";
 import { type Settings } from "../settings/settings";
 import { nameOf, type SettingName, type SettingValue } from "../settings/table";
 import { type Check, ok, unchecked, wrong } from "./check";
 import { openConnection, trusting } from "../platform/sockets";
+import { ConnectionError } from "../platform/preconnect";
 
 const connectTimeoutMs = 10_000;
 

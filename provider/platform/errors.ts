@@ -222,16 +222,3 @@ export class UnreadableError extends RequestError {
     super("REKEY_UNREADABLE_RESPONSE", request, happened, "Nothing was changed.", "Check rekey:queueUrl.", status);
   }
 }
-
-/** A connection that could not be opened: nothing was sent to the platform. */
-export class ConnectionError extends Error {
-  constructor(
-    readonly code?: string,
-    /** The proxy's status, if the proxy is what failed. */
-    readonly proxy?: number | "unreachable",
-    /** Whether it was open, but without TLS. */
-    readonly inHandshake?: boolean,
-  ) {
-    super(`no connection (${code ?? proxy})`);
-  }
-}

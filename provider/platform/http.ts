@@ -1,12 +1,13 @@
 import { Axios, type AxiosError } from "axios";
 import { type AttemptState, type Connections } from "./sockets";
 import { decideRetry, deliveryOfResponse, deliveryOfSilence, readRetryAfter } from "./retry";
-import { NotSentError, type RequestFacts, InputError, ConnectionError } from "./errors";
+import { NotSentError, type RequestFacts, InputError } from "./errors";
 import { errorOf, type FailedAttempt, type Service } from "./failures";
 import { type RequestQueue } from "./requestQueue";
 import { pathPartProblem } from "../records/values";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { packageVersion } from "../runtime";
+import { ConnectionError } from "./preconnect";
 
 /**
  * The management interface.

@@ -1,6 +1,18 @@
 import { type Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { ConnectionError } from "./errors";
+
+/** A connection that could not be opened: nothing was sent to the platform. */
+export class ConnectionError extends Error {
+  constructor(
+    readonly code?: string,
+    /** The proxy's status, if the proxy is what failed. */
+    readonly proxy?: number | "unreachable",
+    /** Whether it was open, but without TLS. */
+    readonly inHandshake?: boolean,
+  ) {
+    super(`no connection (${code ?? proxy})`);
+  }
+}
 
 /**
  * Milliseconds from the moment at which a connection begins to be opened until it is thrown away unused. Strict servers

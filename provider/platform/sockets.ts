@@ -1,4 +1,3 @@
-import { ConnectionError } from "./errors";
 import * as http from "node:http";
 import * as https from "node:https";
 import { type Socket, connect, isIP } from "node:net";
@@ -9,7 +8,7 @@ import {
   rootCertificates,
   type SecureContext,
 } from "node:tls";
-import { Preconnector } from "./preconnect";
+import { Preconnector, ConnectionError } from "./preconnect";
 import { ResetCount } from "./requestQueue";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";

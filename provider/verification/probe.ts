@@ -1,6 +1,6 @@
 import { type Socket } from "node:net";
 import { Connections, openConnection, trusting } from "../platform/sockets";
-import { RejectedError, type RequestFacts, RequestError, type ConnectionError } from "../platform/errors";
+import { RejectedError, type RequestFacts, RequestError } from "../platform/errors";
 import { certificateFailure, isTlsAlert, whyNotSent } from "../platform/failures";
 import { redact } from "../platform/redact";
 import { ask, NoReplyError, notRedis } from "./redisCommands";
@@ -9,6 +9,7 @@ import { HttpRequester, type RequesterOptions, restService } from "../platform/h
 import { readJson } from "../records/response";
 import { isObject, hostInUrl, isLoopback } from "../records/values";
 import { addressOf, type Endpoint, restAddressOf } from "../rotation/clientEndpoint";
+import { type ConnectionError } from "../platform/preconnect";
 
 /** What a database authenticates: a password, or a token of its REST interface. */
 export type Credential =

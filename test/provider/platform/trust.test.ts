@@ -8,7 +8,7 @@ import tls from "node:tls";
 import { isDeepStrictEqual } from "node:util";
 import { Connections, trusting } from "../../../provider/platform/sockets";
 import { caFile, certificate } from "../../faults/certificates";
-import { type ConnectionError } from "../../../provider/platform/errors";
+import { type ConnectionError } from "../../../provider/platform/preconnect";
 
 const foreign = String(certificate("foreign").cert);
 const unverified = "UNABLE_TO_VERIFY_LEAF_SIGNATURE";
