@@ -75,7 +75,7 @@ new PasswordRotationFleet("fleet", { databases: { three: { databaseId: "db-3" } 
     const { length } = platform.requests;
     const warnings = [
       /warning: Database "db-2" was last reset or adopted with another baseUrl or username/,
-      /warning: PasswordRotationFleet "fleet", shard \d\d, 1 in all: 1 last reset or adopted with another/,
+      /warning: PasswordRotationFleet "fleet": 1 last reset or adopted with another/,
     ];
     project.rewrite(program("{ provider: second }"));
     for (const operation of [stack.preview, stack.up, stack.up]) {
