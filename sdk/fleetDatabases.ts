@@ -4,7 +4,7 @@ import { type NamesOf, refuseUnknown } from "../provider/rotation/arguments";
 import { type FleetMember, idIsUnknown, isListedTwice } from "../provider/rotation/fleet";
 import { checked, refusal } from "./program";
 
-/** A database of a fleet, with a trigger of its own. */
+/** A database of a fleet, with its own trigger. */
 export interface FleetDatabaseArgs {
   /** Id of the database. It must be known in a preview. */
   databaseId: pulumi.Input<string>;

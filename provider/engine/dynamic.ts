@@ -1,11 +1,10 @@
 import type * as dynamic from "@pulumi/pulumi/dynamic";
 import { SettingsError } from "../platform/errors";
 import { endWhenIdle, engineAddress, EngineWatch } from "./liveness";
-import { sessionFromSettings } from "./session";
+import { type RunSession, sessionFromSettings } from "./session";
 import { type AppliedTo, InitError, type Resource, resources, respond } from "./resources";
 import { type Properties, unknownNames, withoutProvider, wrap } from "../records/properties";
 import { oldestPulumi } from "../runtime";
-import { type RunSession } from "./session";
 
 /** Bytes of an init error's properties. A trailer of 60 kB hangs the call permanently, and the response is lost. */
 const maxInitErrorProperties = 32 * 1024;

@@ -22,7 +22,7 @@ export interface ComponentRequest {
 /** What the service needs to know of a component. */
 export interface Component {
   readonly construct: (request: ComponentRequest, monitor: Monitor, session: RunSession) => Promise<Constructed>;
-  /** The code of the error if the component cannot be completed for a reason of its own. */
+  /** The code of the error if the component cannot be completed although none of its inputs is wrong. */
   readonly incomplete: ErrorCode;
   /** Inputs that its children have under the same name, so that `ignoreChanges` can be applied to them. */
   readonly childInputs: readonly string[];
