@@ -1,8 +1,8 @@
 import * as pulumi from "@pulumi/pulumi";
 import { InputError, resetsAreSaved } from "../provider/platform/errors";
 import { type FoundSetting, Settings } from "../provider/settings/settings";
-import { hostTemplateProblem } from "../provider/records/values";
 import { missingWithoutRecord, type Connection, connectionIn } from "../provider/rotation/clientEndpoint";
+import { hostTemplateProblem } from "../provider/records/fields";
 import { perRun, checked, refusal } from "./program";
 
 /** Where a resource's databases are. It is not sent to the engine: changing it must not update the resource. */
@@ -95,24 +95,26 @@ export function withHostSetting<T>(of: string, act: (setting: FoundSetting | und
 export interface ConnectionArgs {
   /**
    * Host name or IP address, in which `{endpoint}` and `{id}` are replaced by the endpoint and the id of the database.
+   * Changing it resets nothing.
    *
    * @default `rekey:databaseHost`
    */
   host?: pulumi.Input<string> | undefined;
   /**
-   * Port.
+   * Port. Changing it resets nothing.
    *
    * @default that of the database's record
    */
   port?: pulumi.Input<number> | undefined;
   /**
    * Whether to use TLS. It can be switched off for loopback hosts only: a password never travels in plain text.
+   * Changing it resets nothing.
    *
    * @default true; for loopback hosts that of the database's record
    */
   tls?: pulumi.Input<boolean> | undefined;
   /**
-   * Name of the user, in which `{id}` is replaced by the id of the database.
+   * Name of the user, in which `{id}` is replaced by the id of the database. Changing it resets nothing.
    *
    * @default none: the default user
    */

@@ -1,8 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { type FlowControlKey } from "../provider/records/flowControl";
-import { DynamicResource, isOfType } from "./dynamicResource";
+import { DynamicResource, isOfType, endOfTurn } from "./program";
 import { flowControlResetOutputs, secretFlowControlResetOutputs } from "../provider/flowControl/flowControlReset";
-import { endOfTurn } from "./program";
 
 const type = "FlowControlReset";
 
@@ -26,7 +25,9 @@ export interface FlowControlResetArgs {
 
 /**
  * Resets the counters of a flow-control key, so that waiting messages can be delivered at once: when it is created, and
- * when its trigger changes. Previews, refresh and destroy never reset anything.
+ * when its trigger changes. Previews, refresh and destroy never reset anything. The platform's `reset` clears the
+ * parallelism counter and the rate counter; `resetRate`, which the preset `upstash` uses, only the rate counter. If
+ * messages still wait because the parallelism is used up, a notice reports it.
  *
  * @see docs/interface.md#reset-a-flow-control-key
  * @example

@@ -1,7 +1,9 @@
 export {
   type ErrorCode,
   InputError,
+  NotReadError,
   NotSentError,
+  NotShownError,
   RejectedError,
   RekeyError,
   RequestError,
@@ -19,6 +21,7 @@ export { type ConnectionArgs } from "./connection";
 export { type DataSourceOptions } from "./dataSource";
 export { type FleetDatabaseArgs, type FleetDatabases } from "./fleetDatabases";
 export { type FleetCredentials, type FleetDatabase, type FleetRecord } from "../provider/rotation/fleet";
+export { FlowControlLimits, type FlowControlLimitsArgs } from "./flowControlLimits";
 export { FlowControlReset, type FlowControlResetArgs } from "./flowControlReset";
 export {
   getFlowControlKey,

@@ -11,11 +11,10 @@ import {
   withHostSetting,
   type ConnectionArgs,
 } from "./connection";
-import { DynamicResource, isOfType, ownersFor } from "./dynamicResource";
-import { passwordRotationOutputs, secretPasswordRotationOutputs } from "../provider/rotation/passwordRotation";
-import { urlFor } from "../provider/rotation/clientEndpoint";
+import { DynamicResource, isOfType, ownersFor, runError } from "./program";
+import { restUrlFor, urlFor } from "../provider/rotation/clientEndpoint";
 import { engineCommands } from "../provider/runtime";
-import { runError } from "./program";
+import { passwordRotationOutputs, secretPasswordRotationOutputs } from "../provider/rotation/execute";
 
 const type = "PasswordRotation";
 
@@ -40,14 +39,16 @@ export interface PasswordRotationArgs extends ConnectionArgs {
   triggers?: pulumi.Input<Record<string, pulumi.Input<string | number | boolean>>> | undefined;
   /**
    * The first `up` after this time resets the password: an ISO 8601 duration (`P30D`, `PT12H`), or `30d`, `12h`. It
-   * counts from the last confirmed reset, or from the adoption of an adopted database.
+   * counts from the last confirmed reset, or from the adoption of an adopted database. Changing it only moves the time
+   * of the next reset.
    *
    * @default none: only a changed trigger resets
    */
   rotateEvery?: pulumi.Input<string> | undefined;
   /**
    * Whether creating the resource resets the password. `false` adopts the database unchanged: the record and the
-   * credentials are undefined until the first reset.
+   * credentials are read if `rekey:databasePath` is set, and are undefined until the first reset otherwise. It counts
+   * only when the resource is created.
    *
    * @default true
    */
@@ -70,15 +71,20 @@ export interface PasswordRotationArgs extends ConnectionArgs {
 export class PasswordRotation extends DynamicResource {
   /** Id of the database. */
   declare readonly databaseId: pulumi.Output<string>;
-  /** The database's record as the platform returned it with the last reset; undefined before the first one. */
+  /**
+   * The database's record as the platform returned it with the last reset, or with a later read at an adoption or a
+   * refresh, if `rekey:databasePath` is set. Undefined before the first of them.
+   */
   declare readonly record: pulumi.Output<DatabaseRecord | undefined>;
   /** Exact digits of the record's integers beyond 2^53, by field. */
   declare readonly exactIntegers: pulumi.Output<Record<string, string> | undefined>;
-  /** The new password, if the platform returns it. Secret. */
+  /** The password, if the platform returned it with the last reset or a later read. Secret. */
   declare readonly password: pulumi.Output<string | undefined>;
-  /** Token of the REST interface, if the platform returns it. Secret. */
+  /** Token of the REST interface, if the platform returned it with the last reset or a later read. Secret. */
   declare readonly restToken: pulumi.Output<string | undefined>;
-  /** Read-only token of the REST interface, if the platform returns it. Secret. */
+  /**
+   * Read-only token of the REST interface, if the platform returned it with the last reset or a later read. Secret.
+   */
   declare readonly readOnlyRestToken: pulumi.Output<string | undefined>;
   /** JSON text of the fields that Rekey does not know. Secret. */
   declare readonly otherFields: pulumi.Output<string | undefined>;
@@ -90,7 +96,7 @@ export class PasswordRotation extends DynamicResource {
   declare readonly adoptedAt: pulumi.Output<string | undefined>;
   /** Number of confirmed resets by this resource. */
   declare readonly rotationCount: pulumi.Output<number>;
-  /** Why the last confirmed reset was made. */
+  /** Why the last confirmed reset was made; undefined if a later `up` or refresh found that it was applied. */
   declare readonly rotationReason: pulumi.Output<RotationReason | undefined>;
   /** `reset`, `adopted`, or `unknown` if the platform did not confirm the last reset. */
   declare readonly outcome: pulumi.Output<Outcome>;
@@ -100,6 +106,11 @@ export class PasswordRotation extends DynamicResource {
   declare readonly attemptedTrigger: pulumi.Output<string | undefined>;
   /** Mark of the platform's address and user name at the last reset or the adoption. Secret. */
   declare readonly account: pulumi.Output<string | undefined>;
+  /**
+   * The credentials that the platform showed before the last reset, while the new ones are still to be read. They are
+   * compared with what a later read shows. Secret.
+   */
+  declare readonly baseline: pulumi.Output<Record<string, string> | undefined>;
   /** Number of unconfirmed resets in a row; undefined if the last one was confirmed. */
   declare readonly unconfirmedResets: pulumi.Output<number | undefined>;
   /** The next `up` after this time resets the password because of `rotateEvery` (ISO 8601, UTC). */
@@ -132,16 +143,30 @@ export class PasswordRotation extends DynamicResource {
 
   /**
    * The URL with which clients of Redis connect: `rediss://user:password@host:port`, or `redis://` without TLS.
-   * Undefined if the platform sent no password. Secret, and not saved: it is derived from the saved outputs and the
-   * arguments `host`, `port`, `tls` and `username`.
+   * Undefined if the password is not known. Secret.
+   *
+   * @remarks Not saved, but derived from the saved outputs and the arguments `host`, `port`, `tls` and `username`.
    */
   get connectionUrl(): pulumi.Output<string | undefined> {
-    const { databaseId, record, password } = this;
+    return this.#urlFrom(this.password, urlFor);
+  }
+
+  /**
+   * The URL of the REST interface: `https://` and the host. Undefined if `restToken` is not known. Secret.
+   *
+   * @remarks Not saved, but derived from the saved outputs and the argument `host`.
+   */
+  get restUrl(): pulumi.Output<string | undefined> {
+    return this.#urlFrom(this.restToken, restUrlFor);
+  }
+
+  #urlFrom(credential: pulumi.Output<string | undefined>, urlOf: typeof urlFor): pulumi.Output<string | undefined> {
+    const { databaseId, record } = this;
     return pulumi.secret(
       pulumi
-        .all([databaseId, record, password, connectionOf(this)])
+        .all([databaseId, record, credential, connectionOf(this)])
         .apply(([id, saved, known, connection]) =>
-          withHostSetting(labelOf(this), (host) => urlFor({ databaseId: id, record: saved }, connection, known, host)),
+          withHostSetting(labelOf(this), (host) => urlOf({ databaseId: id, record: saved }, connection, known, host)),
         ),
     );
   }
@@ -178,6 +203,6 @@ function requireKnown(outcome: Outcome, name: string): void {
   throw runError(
     "REKEY_UNCONFIRMED",
     `PasswordRotation ${JSON.stringify(name)}: the last reset was not confirmed. The password may have been changed, and the new one is unknown. ` +
-      `The credentials in this stack are the former ones. Run \`${engineCommands.up}\` again: it sends one more reset.`,
+      `The credentials in this stack are the former ones. Run \`${engineCommands.up}\` again: it sends one more reset, unless the platform shows that the last one was applied.`,
   );
 }

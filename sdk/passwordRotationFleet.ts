@@ -9,7 +9,7 @@ import {
   withHostSetting,
   type ConnectionArgs,
 } from "./connection";
-import { type FleetDatabases, type NamedDatabase, readFleetDatabases } from "./fleetDatabases";
+import { type FleetDatabases, readFleetDatabases } from "./fleetDatabases";
 import {
   credentialsOf,
   databasesOf,
@@ -24,15 +24,14 @@ import {
   oldestOf,
   recordsOf,
   secretsFrom,
-  shardOf,
+  shardsOf,
   urlsOf,
 } from "../provider/rotation/fleet";
-import { refuseImport, requirePackageForHost, valueOnly } from "./dynamicResource";
+import { refuseImport, requirePackageForHost, valueOnly, checked, withoutStack } from "./program";
 import { PasswordRotationShard } from "./passwordRotationShard";
 import { type InputError } from "../provider/platform/errors";
 import { nextRotation } from "../provider/rotation/planRotation";
 import { urlFor } from "../provider/rotation/clientEndpoint";
-import { checked, withoutStack } from "./program";
 import { checkOptions } from "../provider/rotation/componentOptions";
 
 const type = "rekey:index:PasswordRotationFleet";
@@ -51,33 +50,36 @@ export interface PasswordRotationFleetArgs extends ConnectionArgs {
    */
   version?: pulumi.Input<string | number> | undefined;
   /**
-   * Further values whose change resets all passwords, in addition to `version`.
+   * Further values whose change resets all passwords, in addition to `version`. Removing all of them resets nothing.
    *
    * @default none
    */
   triggers?: pulumi.Input<Record<string, pulumi.Input<string | number | boolean>>> | undefined;
   /**
    * The first `up` after this time resets a password: an ISO 8601 duration (`P30D`, `PT12H`), or `30d`, `12h`. It
-   * counts from each database's last confirmed reset, or from its adoption.
+   * counts from each database's last confirmed reset, or from its adoption. Changing it only moves the time of the next
+   * reset.
    *
    * @default none: only a changed trigger resets
    */
   rotateEvery?: pulumi.Input<string> | undefined;
   /**
-   * Whether adding a database to the fleet resets its password. `false` adopts it unchanged.
+   * Whether adding a database to the fleet resets its password. `false` adopts it unchanged, and reads its credentials
+   * if `rekey:databasePath` is set. It counts only when a database is added.
    *
    * @default true
    */
   initialRotation?: pulumi.Input<boolean> | undefined;
   /**
    * Databases of this fleet that are reset at the same time. `rekey:maxConcurrency` limits all fleets and resources
-   * together.
+   * together. Changing it sends nothing.
    *
    * @default `rekey:maxConcurrency`
    */
   concurrency?: pulumi.Input<number> | undefined;
   /**
    * Failures after which no further database of the fleet is started in this run. The next `up` continues.
+   * Changing it sends nothing.
    *
    * @default none: all are attempted
    */
@@ -125,7 +127,11 @@ interface Made {
  * ```
  */
 export class PasswordRotationFleet extends pulumi.ComponentResource<Made> {
-  /** The state of each database, by its name (in a list: its id). */
+  /**
+   * The state of each database, by its name.
+   *
+   * @remarks In a list, the id is the name.
+   */
   readonly databases: pulumi.Output<Record<string, FleetDatabase>>;
   /** The credentials of each database, by its name. Secret. */
   readonly credentials: pulumi.Output<Record<string, FleetCredentials>>;
@@ -178,8 +184,10 @@ export class PasswordRotationFleet extends pulumi.ComponentResource<Made> {
 
   /**
    * The URL with which clients of Redis connect to each database, by its name. Databases without a known password are
-   * left out. Secret, and not saved: it is derived from the saved outputs and the arguments `host`, `port`, `tls` and
-   * `username`. It needs `includeRecords: true`, or a `host` without `{endpoint}` and a `port`.
+   * left out. Secret. It needs `includeRecords: true`; otherwise set `port`, and a `host` that does not contain
+   * `{endpoint}`.
+   *
+   * @remarks Not saved, but derived from the saved outputs and the arguments `host`, `port`, `tls` and `username`.
    */
   get connectionUrls(): pulumi.Output<Record<string, string>> {
     const { databases, credentials, records } = this;
@@ -201,14 +209,9 @@ export class PasswordRotationFleet extends pulumi.ComponentResource<Made> {
   ): Promise<Made> {
     const { databases, ...fleet } = args;
     const named = await readFleetDatabases(name, databases);
-    const shards = new Map<string, NamedDatabase[]>();
-    for (const database of named) {
-      const shard = shardOf(database.databaseId);
-      shards.set(shard, [...(shards.get(shard) ?? []), database]);
-    }
     const given = passedOn.flatMap((option) => (options[option] === undefined ? [] : [[option, options[option]]]));
     const more = Object.fromEntries(given) as pulumi.CustomResourceOptions;
-    const made = [...shards].sort().map(([shard, members]) => {
+    const made = shardsOf(named).map(([shard, members]) => {
       const inputs = { ...fleet, fleet: valueOnly(this.urn) };
       return new PasswordRotationShard(name, shard, members, inputs, { ...more, parent: this });
     });

@@ -1,5 +1,5 @@
 import type * as pulumi from "@pulumi/pulumi";
-import { DynamicResource, otherOwnersFor } from "./dynamicResource";
+import { DynamicResource, otherOwnersFor } from "./program";
 import { type NamedDatabase } from "./fleetDatabases";
 import { type FleetDatabaseState } from "../provider/rotation/fleet";
 import { secretPasswordRotationShardOutputs } from "../provider/rotation/shardState";
@@ -24,15 +24,13 @@ export class PasswordRotationShard extends DynamicResource {
     settings: pulumi.Inputs & { fleet: Promise<string> },
     options: pulumi.CustomResourceOptions & { parent: pulumi.Resource },
   ) {
-    // Sorted by id: the order in the program does not matter.
-    const sorted = [...databases].sort((a, b) => (a.databaseId < b.databaseId ? -1 : 1));
-    const ids = sorted.map(({ databaseId }) => databaseId);
+    const ids = databases.map(({ databaseId }) => databaseId);
     const inputs = {
       rotations: undefined,
       secrets: undefined,
       ...settings,
       shard,
-      databases: sorted.map(({ input }) => input),
+      databases: databases.map(({ input }) => input),
       otherOwners: otherOwnersFor(fleet, settings.fleet, ids),
     };
     // A fleet that the native plugin managed keeps its shards, and so is not reset.

@@ -1,13 +1,16 @@
 import * as pulumi from "@pulumi/pulumi";
 import { InputError } from "../provider/platform/errors";
 import { type NamesOf, refuseUnknown, verifiedArgument, secondsProblem } from "../provider/rotation/arguments";
-import { unverifiedWarning, secretPasswordVerificationOutputs } from "../provider/verification/passwordVerification";
+import {
+  secretPasswordVerificationOutputs,
+  shownVerificationOutputs,
+  unverifiedWarning,
+} from "../provider/verification/passwordVerification";
 import { connectionOf, splitConnection, withHostSetting, type ConnectionArgs } from "./connection";
-import { DynamicResource, isOfType, valueOnly } from "./dynamicResource";
+import { DynamicResource, isOfType, valueOnly, checked } from "./program";
 import { PasswordRotation } from "./passwordRotation";
 import { PasswordRotationFleet } from "./passwordRotationFleet";
 import { accessTo, targetsOf, targetsText, type VerificationTarget } from "../provider/verification/targets";
-import { checked } from "./program";
 
 const type = "PasswordVerification";
 
@@ -22,7 +25,8 @@ export type PasswordVerificationArgs = PasswordVerificationOptions &
       }
     | {
         /**
-         * The fleet to verify. It needs `includeRecords: true`, or a `host` without `{endpoint}` and a `port`.
+         * The fleet to verify. It needs `includeRecords: true`; otherwise set `port`, and a `host` that does not
+         * contain `{endpoint}`.
          */
         fleet: PasswordRotationFleet;
         /** Not together with `fleet`. */
@@ -34,7 +38,7 @@ export type PasswordVerificationArgs = PasswordVerificationOptions &
 export interface PasswordVerificationOptions extends ConnectionArgs {
   /**
    * Seconds for which the verification is repeated, for all databases together, because platforms apply a reset with a
-   * delay. Each database gets at least one attempt.
+   * delay. Each database gets at least one attempt. Changing it verifies nothing again.
    *
    * @default 30
    */
@@ -52,10 +56,10 @@ const argumentNames: NamesOf<PasswordVerificationArgs> = {
 };
 
 /**
- * Verifies after each rotation that the database accepts the new password and refuses the former one. It connects by
- * the Redis protocol and sends `AUTH` and `PING` only, or `PING` over HTTPS if the platform sent a REST token and no
- * password. A failed verification fails the run; the next `up` verifies again and resets nothing. Previews, refresh and
- * destroy contact nothing.
+ * Verifies after each rotation that the database accepts the new password, and refuses the former ones that earlier
+ * verifications tried. It connects by the Redis protocol and sends `AUTH` and `PING` only, or `PING` over HTTPS if a
+ * REST token is known and no password. A failed verification fails the run; the next `up` verifies again and resets
+ * nothing. Previews, refresh and destroy contact nothing.
  *
  * @example
  * ```ts
@@ -65,7 +69,7 @@ const argumentNames: NamesOf<PasswordVerificationArgs> = {
  * ```
  */
 export class PasswordVerification extends DynamicResource {
-  /** Whether the current password of each database was verified; false if the platform sent no credential. */
+  /** Whether the current password of each database was verified; false if no credential is known. */
   declare readonly verified: pulumi.Output<boolean>;
   /** Time of the last verification (ISO 8601, UTC). */
   declare readonly verifiedAt: pulumi.Output<string | undefined>;
@@ -87,7 +91,7 @@ export class PasswordVerification extends DynamicResource {
     const [subject, targets] = args.rotation
       ? [args.rotation.databaseId, targetOf(of, args.rotation, connection)]
       : [valueOnly(args.fleet.urn), targetsOfFleet(of, args.fleet, connection)];
-    const outputs = { verified: undefined, verifiedAt: undefined, formerRefused: undefined };
+    const outputs = Object.fromEntries(shownVerificationOutputs.map((output) => [output, undefined]));
     const withinSeconds = pulumi.output(args.withinSeconds).apply((seconds) => checked(of, () => usable(seconds)));
     const inputs = { ...outputs, subject, targets: pulumi.secret(targets.apply(targetsText)), withinSeconds };
     super(type, "passwordVerification", name, inputs, secretPasswordVerificationOutputs, options);

@@ -3,12 +3,25 @@ import type * as installation from "./installation";
 import type * as platform from "./platform";
 import { findProject } from "./project";
 import type * as settings from "./settings";
-import { readStackSettings, type StackSetting } from "./stackSettings";
+import { readStackSettings, selectedStack, type StackSetting } from "./stackSettings";
+
+/** What the command is asked to check. */
+export interface Examined {
+  /** The project's folder, or a folder in it. */
+  readonly cwd: string;
+  /** Undefined: the one that is selected in the project, otherwise `dev`. */
+  readonly stack?: string | undefined;
+  /** Id of a database to read; none if undefined. */
+  readonly database?: string | undefined;
+}
 
 /**
  * Checks everything that a project needs, and changes nothing. A check that depends on one that failed is left out.
  */
-export async function examine(cwd: string, stack: string, environment: NodeJS.ProcessEnv): Promise<Check[]> {
+export async function examine(
+  { cwd, stack: given, database }: Examined,
+  environment: NodeJS.ProcessEnv,
+): Promise<Check[]> {
   const node = checkNode(process.versions.node);
   if (node.state === "wrong") return [node];
   const project = findProject(cwd);
@@ -20,6 +33,7 @@ export async function examine(cwd: string, stack: string, environment: NodeJS.Pr
   const { checkInstallation } = require("./installation") as typeof installation;
   const { checkSettings, settingsOf } = require("./settings") as typeof settings;
   const { checkPlatform } = require("./platform") as typeof platform;
+  const stack = given ?? selectedStack(project) ?? "dev";
   const { settings: stored, problems } = readStackSettings(project, stack);
   const configured = stored ?? new Map<string, StackSetting>();
   return [
@@ -28,6 +42,6 @@ export async function examine(cwd: string, stack: string, environment: NodeJS.Pr
     ...checkInstallation(project),
     ...problems,
     ...checkSettings(configured, environment, stored !== undefined),
-    ...(await checkPlatform(settingsOf(configured, environment))),
+    ...(await checkPlatform(settingsOf(configured, environment), database)),
   ];
 }

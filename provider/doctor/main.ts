@@ -7,13 +7,14 @@ const help = `Usage: pulumi-rekey doctor [options]
 
 Checks the settings and the installation of a project, and its connection to the platform. Changes nothing.
 
-  -s, --stack <name>  the stack (default: PULUMI_STACK, or dev if that is not set)
+  -s, --stack <name>  the stack (default: PULUMI_STACK, else the one that is selected, else dev)
   -C, --cwd <path>    the project folder, or a folder in it (default: the current folder)
+  -d, --database <id> also read this database, without its credentials
   -j, --json          print one JSON object
   -h, --help          print this help
 
 Example:
-  npx --no pulumi-rekey doctor --stack production
+  npx --no pulumi-rekey doctor --stack production --database db-sessions
 
 Exit codes:
   0  no check found a problem
@@ -21,8 +22,9 @@ Exit codes:
 `;
 
 const options = {
-  stack: { type: "string", short: "s", default: process.env.PULUMI_STACK ?? "dev" },
+  stack: { type: "string", short: "s", default: process.env.PULUMI_STACK },
   cwd: { type: "string", short: "C", default: "." },
+  database: { type: "string", short: "d" },
   json: { type: "boolean", short: "j", default: false },
   help: { type: "boolean", short: "h", default: false },
 } as const;
@@ -31,7 +33,7 @@ async function main(): Promise<void> {
   const { values, positionals } = parseArgs({ options, allowPositionals: true });
   if (values.help) return void process.stdout.write(help);
   if (positionals.join(" ") !== "doctor") throw new Error("the only command is `pulumi-rekey doctor`");
-  const checks = await examine(values.cwd, values.stack, process.env);
+  const checks = await examine(values, process.env);
   const healthy = checks.every(({ state }) => state !== "wrong");
   process.stdout.write(values.json ? `${JSON.stringify({ healthy, checks }, undefined, 2)}\n` : asText(checks));
   process.exitCode = healthy ? 0 : 1;

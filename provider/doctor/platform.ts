@@ -1,5 +1,7 @@
 import { RequestError, SettingsError } from "../platform/errors";
 import { whyNotSent } from "../platform/failures";
+import { advise } from "../settings/advice";
+import { type PlatformClient } from "../engine/platformClient";
 import { type Settings } from "../settings/settings";
 import { nameOf, type SettingName, type SettingValue } from "../settings/table";
 import { type Check, ok, unchecked, wrong } from "./check";
@@ -8,17 +10,20 @@ import { ConnectionError } from "../platform/preconnect";
 
 const connectTimeoutMs = 10_000;
 
-/** Checks the connections to the platform. The only request that is sent is one read of the queue. */
-export async function checkPlatform(settings: Settings): Promise<Check[]> {
+/**
+ * Checks the connections to the platform. The only requests that are sent are reads: one of the queue, and one of a
+ * database.
+ *
+ * @param databaseId the database to read, without its credentials; none if undefined
+ */
+export async function checkPlatform(settings: Settings, databaseId?: string): Promise<Check[]> {
   const management = await checkConnection("baseUrl", "password", settings);
   const queue = await checkConnection("queueUrl", "queueToken", settings);
-  const credentials =
-    "rekey:username and rekey:password cannot be checked: only a reset needs them, and it would change the password.";
+  const hasCredentials = usable(settings, "username") !== undefined && usable(settings, "password") !== undefined;
+  const isReachable = management?.state === "ok";
   return [
     ...(management ? [management] : []),
-    ...(usable(settings, "username") && usable(settings, "password")
-      ? [unchecked("management credentials", credentials)]
-      : []),
+    ...(hasCredentials && (isReachable || databaseId === undefined) ? [await checkDatabase(settings, databaseId)] : []),
     ...(queue ? [queue] : []),
     ...(queue?.state === "ok" && usable(settings, "queueToken") ? [await checkToken(settings)] : []),
   ];
@@ -43,22 +48,57 @@ async function checkConnection(
   } catch (error) {
     if (error instanceof SettingsError) return wrong(subject, `${error.problem}.`, error.advice);
     if (!(error instanceof ConnectionError)) throw error;
-    const { happened, advice } = whyNotSent({ addressSetting: nameOf(name) }, { ...error, attempts: 1 });
-    return wrong(subject, `Could not connect to ${address}: ${happened}.`, advice);
+    const service = name === "baseUrl" ? "management" : "queue";
+    const { happened, kind } = whyNotSent(error);
+    return wrong(subject, `Could not connect to ${address}: ${happened}.`, advise({ service, kind }));
   }
 }
 
-async function checkToken(settings: Settings): Promise<Check> {
-  const subject = "the queue's token";
+async function checkDatabase(settings: Settings, databaseId: string | undefined): Promise<Check> {
+  const credentials = "rekey:username and rekey:password";
+  const canRead = isUnusable(settings, "databasePath") || settings.getOrDefault("databasePath") !== "none";
+  if (databaseId === undefined) {
+    const why = canRead
+      ? "were not tried: with --database <id>, a database is read with them"
+      : "cannot be checked: only a reset needs them, and it would change the password";
+    return unchecked("management credentials", `${credentials} ${why}.`);
+  }
+  const subject = `database ${JSON.stringify(databaseId)}`;
+  if (!canRead) {
+    const problem = `rekey:databasePath is not set or is none, so ${subject} cannot be read, and ${credentials} cannot be checked.`;
+    return unchecked(subject, problem);
+  }
+  return checkRead(settings, {
+    subject,
+    what: `of ${subject}`,
+    read: ({ databases }) => databases.read(databaseId, { hideCredentials: true }),
+    succeeded: `The platform accepted ${credentials}, and has ${subject}.`,
+  });
+}
+
+function checkToken(settings: Settings): Promise<Check> {
+  return checkRead(settings, {
+    subject: "the queue's token",
+    what: "with rekey:queueToken",
+    read: ({ flowControl }) => flowControl.globalParallelism(),
+    succeeded: "The queue accepted rekey:queueToken.",
+  });
+}
+
+interface Read extends Readonly<Record<"subject" | "what" | "succeeded", string>> {
+  readonly read: (client: PlatformClient) => Promise<unknown>;
+}
+
+async function checkRead(settings: Settings, { subject, what, read, succeeded }: Read): Promise<Check> {
   // Loaded only here: loading an HTTP client is slow.
   const { PlatformClient } = require("../engine/platformClient") as typeof import("../engine/platformClient");
   try {
-    await new PlatformClient(settings).flowControl.globalParallelism();
-    return ok(subject, "The queue accepted rekey:queueToken.");
+    await read(new PlatformClient(settings));
+    return ok(subject, succeeded);
   } catch (error) {
-    if (error instanceof SettingsError) return unchecked(subject, `rekey:queueToken was not tried: ${error.problem}.`);
+    if (error instanceof SettingsError) return unchecked(subject, `A read ${what} was not tried: ${error.problem}.`);
     if (!(error instanceof RequestError)) throw error;
-    return wrong(subject, `A read with rekey:queueToken failed: ${error.happened}.`, error.advice);
+    return wrong(subject, `A read ${what} failed: ${error.happened}.`, error.advice);
   }
 }
 

@@ -1,4 +1,4 @@
-import { spawnSync } from "node:child_process";
+import { spawnSync, type SpawnSyncReturns } from "node:child_process";
 import { type Check, unchecked, wrong } from "./check";
 import { type Project } from "./project";
 
@@ -41,18 +41,19 @@ export function readStackSettings(project: Project, stack: string): StackSetting
   return { settings: undefined, problems: [wrong(subject, message, fix)] };
 }
 
+/** The stack that `pulumi stack select` has chosen for a project; undefined if there is none, or no CLI. */
+export function selectedStack({ directory }: Project): string | undefined {
+  const { status, stdout } = runPulumi(directory, "stack", "--show-name");
+  return status === 0 ? stdout.trim() : undefined;
+}
+
 /** @returns the settings, or the error that the CLI printed, or undefined if there is no CLI */
 function runPulumiConfig(
   { directory }: Project,
   stack: string,
   ...flags: readonly string[]
 ): Map<string, StackSetting> | string | undefined {
-  const { status, stdout, stderr, error } = spawnSync("pulumi", ["config", "--json", ...flags, "--stack", stack], {
-    cwd: directory,
-    encoding: "utf8",
-    stdio: ["ignore", "pipe", "pipe"],
-    timeout: timeoutMs,
-  });
+  const { status, stdout, stderr, error } = runPulumi(directory, "config", "--json", ...flags, "--stack", stack);
   if ((error as NodeJS.ErrnoException | undefined)?.code === "ENOENT") return undefined;
   if (error) return error.message;
   // Only the first line: the lines after it may show parts of the settings file, and so a secret in plain text.
@@ -60,4 +61,9 @@ function runPulumiConfig(
   const printed = JSON.parse(stdout) as Record<string, { value?: string; secret: boolean }>;
   const settings = Object.entries(printed).filter(([key]) => key.startsWith("rekey:"));
   return new Map(settings.map(([key, { value, secret }]) => [key, { value, secret }]));
+}
+
+/** Without input, so the CLI asks for nothing. */
+function runPulumi(cwd: string, ...args: readonly string[]): SpawnSyncReturns<string> {
+  return spawnSync("pulumi", args, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"], timeout: timeoutMs });
 }

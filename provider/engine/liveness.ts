@@ -48,13 +48,11 @@ export class EngineWatch {
     // The next call begins before the last response stops to count, so that few resets wait for one.
     if (!this.#last || now - this.#last.began > freshnessMs / 2) this.#last = { began: now, responds: this.#ask(now) };
     if ((isFresh || (await this.#last.responds)) && !this.#session.destroyed) return;
-    throw new NotSentError(
-      facts,
-      "the engine that requested it has ended and could not save the result",
-      "Run again.",
-      undefined,
-      "REKEY_ENGINE_GONE",
-    );
+    throw new NotSentError(facts, {
+      happened: "the engine that requested it has ended and could not save the result",
+      advice: "Run again.",
+      code: "REKEY_ENGINE_GONE",
+    });
   }
 
   async #ask(began: number): Promise<boolean> {

@@ -1,10 +1,11 @@
+import { advise, deadlineName } from "../settings/advice";
 import { type Settings } from "../settings/settings";
 import { Connections } from "../platform/sockets";
 import { DatabaseProbe, type ProbeRequest, type ProbeResult } from "../verification/probe";
 import { Databases } from "../platform/databases";
 import { FlowControl } from "../platform/flowControl";
 import { RequestQueue, ResetCount } from "../platform/requestQueue";
-import { HttpRequester, managementService, queueService, type RequesterOptions } from "../platform/http";
+import { HttpRequester, managementService, type RequesterOptions, tokenService } from "../platform/http";
 import { type Service } from "../platform/failures";
 
 /** The platform's operations, configured by the settings. Each setting is read when it is first needed. */
@@ -31,13 +32,14 @@ export class PlatformClient {
         ),
       ),
       this.settings.getOrDefault("resetPasswordPath"),
+      this.settings.getOrDefault("databasePath"),
     ));
   }
 
   /** @throws SettingsError if a setting is missing or cannot be used. */
   get flowControl(): FlowControl {
     return (this.#flowControl ??= new FlowControl(
-      this.#requester(queueService(this.settings.require("queueUrl"), this.settings.require("queueToken"))),
+      this.#requester(tokenService("queue", this.settings.require("queueUrl"), this.settings.require("queueToken"))),
       this.settings.getOrDefault("flowControlResetAction"),
     ));
   }
@@ -62,6 +64,7 @@ export class PlatformClient {
       proxy: this.settings.get("proxy"),
       extraCertificates: this.settings.get("caFile"),
       secrets: this.settings.secrets,
+      advise,
       beforeProbe: this.beforeReset,
     });
     return this.#probe.probe(request);
@@ -81,6 +84,8 @@ export class PlatformClient {
     };
     return new HttpRequester(service, this.#shared.connections, this.#shared.queue, {
       deadlineMs: settings.getOrDefault("deadlineSeconds") * 1000,
+      deadlineName,
+      advise,
       secrets: settings.secrets,
       ...(this.beforeReset && { beforeReset: this.beforeReset }),
     });

@@ -1,144 +1,114 @@
-import * as flowControlResetHandler from "../flowControl/flowControlReset";
-import * as passwordRotationHandler from "../rotation/passwordRotation";
-import * as passwordRotationShardHandler from "../rotation/passwordRotationShard";
-import * as passwordVerificationHandler from "../verification/passwordVerification";
-import { RekeyError, StateError, withCode, InputError } from "../platform/errors";
-import { engineMessage, type Properties } from "../records/properties";
-import { engineCommands } from "../runtime";
-import { type Applied, type CheckFailure, type Difference } from "../rotation/resource";
-import { flowControlResetOutputs, secretFlowControlResetOutputs } from "../flowControl/flowControlReset";
-import { passwordRotationOutputs, secretPasswordRotationOutputs } from "../rotation/passwordRotation";
-import { passwordRotationShardOutputs, secretPasswordRotationShardOutputs } from "../rotation/shardState";
-import { passwordVerificationOutputs, secretPasswordVerificationOutputs } from "../verification/passwordVerification";
-import { type RunSession } from "./session";
+import { flowControlLimits } from "../flowControl/flowControlLimits";
+import { flowControlReset } from "../flowControl/flowControlReset";
 import { type SharedReads } from "../flowControl/sharedReads";
+import { InputError, RekeyError, StateError, withCode } from "../platform/errors";
+import { engineMessage, type Properties, withoutProvider } from "../records/properties";
+import { passwordRotation } from "../rotation/passwordRotation";
+import { passwordRotationShard } from "../rotation/passwordRotationShard";
+import { type Applied, type CheckFailure, type Difference, type Resource } from "../rotation/resource";
+import { engineCommands } from "../runtime";
+import { passwordVerification } from "../verification/passwordVerification";
+import { type RunSession } from "./session";
 
-/** Checks, compares and changes a resource, in plain objects. */
-interface ResourceHandler<Inputs, Outputs> {
-  /** Inputs that decide whether a reset is due. While one is unknown, so is the decision. */
-  readonly decidingInputs: readonly string[];
-  check(inputs: Inputs, unknown: ReadonlySet<string>, session: RunSession): CheckFailure[];
-  diff(saved: Outputs, inputs: Inputs, session: RunSession): Difference;
-  apply(saved: Outputs | undefined, inputs: Inputs, session: RunSession): Promise<Applied<Outputs>>;
-}
+/** A resource as the adapters handle it. */
+export type AnyResource = Resource<object, object, RunSession>;
 
-/** What the adapters need to know of a resource in addition to its handler. */
-interface ResourceFacts {
-  /** The input that is the id. */
-  readonly idInput: string;
-  /** The names of all outputs. */
-  readonly outputs: readonly string[];
-  /** The names of outputs that are always secret. */
-  readonly secretOutputs: readonly string[];
-  /** Inputs that only an adapter sets; `owner` is the resource's URN. */
-  readonly hiddenInputs: readonly string[];
-  /** The inputs with which an object is imported without a request; undefined if there is nothing to import. */
-  readonly importedInputs?: (id: string) => Properties;
-  /** Whether the plugin also saves `connectionUrl`, a secret. The SDK derives it in the program. */
-  readonly hasConnectionUrl?: true;
-}
-
-/** A resource as the adapters handle it. Values are plain; unknown inputs are named. */
-export interface Resource extends ResourceFacts {
-  /**
-   * @param urn the resource's URN, if the engine passes it; otherwise the SDK passes it in the hidden inputs
-   * @returns what is wrong with the inputs
-   */
-  check(inputs: Properties, unknown: ReadonlySet<string>, session: RunSession, urn?: string): string[];
-  /** @throws StateError if the saved outputs are those of another resource */
-  diff(
-    id: string,
-    saved: Properties,
-    inputs: Properties,
-    unknown: ReadonlySet<string>,
-    session: () => RunSession,
-  ): Difference;
-  create(inputs: Properties, session: RunSession): Promise<AppliedTo>;
-  /** @throws StateError if the saved outputs are those of another resource */
-  update(id: string, saved: Properties, inputs: Properties, session: RunSession): Promise<AppliedTo>;
-}
+/** Every resource, by the name of its type. */
+export const resources = {
+  PasswordRotation: passwordRotation,
+  PasswordRotationShard: passwordRotationShard,
+  /** The dynamic type is PasswordVerification. In the plugin, that is a component with this child. */
+  PasswordVerificationTargets: passwordVerification,
+  FlowControlReset: flowControlReset,
+  FlowControlLimits: flowControlLimits,
+} satisfies Readonly<Record<string, AnyResource>>;
 
 /** What create or update did, and the id of the resource. */
 export interface AppliedTo extends Applied<Properties> {
   readonly id: string;
 }
 
-function resource<Inputs, Outputs>(handler: ResourceHandler<Inputs, Outputs>, facts: ResourceFacts): Resource {
-  const { decidingInputs } = handler;
-  const { idInput, hiddenInputs } = facts;
-  const pluginOutputs = facts.hasConnectionUrl ? ["connectionUrl"] : [];
-
-  async function apply(saved: Properties | undefined, inputs: Properties, session: RunSession): Promise<AppliedTo> {
-    const applied = await handler.apply(saved as Outputs | undefined, inputs as Inputs, session);
-    return { ...(applied as Applied<Properties>), id: String(inputs[idInput]) };
-  }
-
-  /**
-   * A saved id that differs from the resource's own is damaged: replacing the resource would be an unrequested reset.
-   */
-  function requireSound(id: string, saved: Properties): void {
-    if (saved[idInput] === id) return;
-    throw new StateError(
-      idInput,
-      `is not ${JSON.stringify(id)}, the id of the resource`,
-      `Restore it from an earlier \`${engineCommands.exportState}\`, or ${engineCommands.removeFromState}: creating it again resets the password once more.`,
-    );
-  }
-
-  return {
-    ...facts,
-    outputs: [...facts.outputs, ...pluginOutputs],
-    secretOutputs: [...facts.secretOutputs, ...pluginOutputs],
-    check(inputs, unknown, session, urn) {
-      const check = (all: Properties) => handler.check(all as Inputs, unknown, session);
-      if (urn === undefined) return check(inputs).map(failedCheck);
-      const wrong = hiddenInputs.filter((name) => inputs[name] !== undefined);
-      if (wrong.length > 0) return wrong.map((name) => failedCheck({ property: name, reason: notAnInput(name) }));
-      return check(hiddenInputs.includes("owner") ? { ...inputs, owner: urn } : inputs).map(failedCheck);
-    },
-    diff(id, saved, inputs, unknown, session) {
-      requireSound(id, saved);
-      if (decidingInputs.some((name) => unknown.has(name))) return { changes: true };
-      return handler.diff(saved as Outputs, inputs as Inputs, session());
-    },
-    create: (inputs, session) => apply(undefined, inputs, session),
-    async update(id, saved, inputs, session) {
-      requireSound(id, saved);
-      return apply(saved, inputs, session);
-    },
-  };
+/** What the engine saved of a resource. */
+export interface SavedResource {
+  readonly id: string;
+  readonly outputs: Properties;
 }
 
-/** Every resource, by the name of its type. */
-export const resources = {
-  PasswordRotation: resource(passwordRotationHandler, {
-    idInput: "databaseId",
-    outputs: passwordRotationOutputs,
-    secretOutputs: secretPasswordRotationOutputs,
-    hiddenInputs: ["owner", "otherOwners"],
-    importedInputs: (databaseId) => ({ databaseId, initialRotation: false }),
-    hasConnectionUrl: true,
-  }),
-  PasswordRotationShard: resource(passwordRotationShardHandler, {
-    idInput: "shard",
-    outputs: passwordRotationShardOutputs,
-    secretOutputs: secretPasswordRotationShardOutputs,
-    hiddenInputs: ["otherOwners"],
-  }),
-  /** The dynamic type is PasswordVerification. In the plugin, that is a component with this child. */
-  PasswordVerificationTargets: resource(passwordVerificationHandler, {
-    idInput: "subject",
-    outputs: passwordVerificationOutputs,
-    secretOutputs: secretPasswordVerificationOutputs,
-    hiddenInputs: [],
-  }),
-  FlowControlReset: resource(flowControlResetHandler, {
-    idInput: "flowControlKey",
-    outputs: flowControlResetOutputs,
-    secretOutputs: secretFlowControlResetOutputs,
-    hiddenInputs: [],
-  }),
-};
+/**
+ * @param urn the resource's URN, if the engine passes it; otherwise the SDK passes it in the hidden inputs
+ * @returns what is wrong with the inputs
+ */
+export function checkResource(
+  resource: AnyResource,
+  inputs: Properties,
+  unknown: ReadonlySet<string>,
+  session: RunSession,
+  urn?: string,
+): string[] {
+  const check = (all: Properties) => resource.check(all, unknown, session).map(failedCheck);
+  if (urn === undefined) return check(inputs);
+  const { hiddenInputs } = resource;
+  const wrong = hiddenInputs.filter((name) => inputs[name] !== undefined);
+  if (wrong.length > 0) return wrong.map((name) => failedCheck({ property: name, reason: notAnInput(name) }));
+  return check(hiddenInputs.includes("owner") ? { ...inputs, owner: urn } : inputs);
+}
+
+/** @throws StateError if the saved outputs are those of another resource */
+export function diffResource(
+  resource: AnyResource,
+  saved: SavedResource,
+  inputs: Properties,
+  unknown: ReadonlySet<string>,
+  session: () => RunSession,
+): Difference {
+  requireSound(resource, saved);
+  if (resource.decidingInputs.some((name) => unknown.has(name))) return { changes: true };
+  return resource.diff(saved.outputs, inputs, session());
+}
+
+/**
+ * Creates if nothing is saved, else updates.
+ *
+ * @throws StateError if the saved outputs are those of another resource
+ */
+export async function applyResource(
+  resource: AnyResource,
+  saved: SavedResource | undefined,
+  inputs: Properties,
+  session: RunSession,
+): Promise<AppliedTo> {
+  if (saved) requireSound(resource, saved);
+  const applied = (await resource.apply(saved?.outputs, inputs, session)) as Applied<Properties>;
+  return { ...applied, id: String(inputs[resource.idInput]) };
+}
+
+/**
+ * Reads what may have been changed elsewhere.
+ *
+ * @returns undefined if the saved outputs stay unchanged: there is nothing to read, or they are damaged.
+ */
+export async function refreshResource(
+  resource: AnyResource,
+  { id, outputs }: SavedResource,
+  session: RunSession,
+): Promise<Applied<Properties> | undefined> {
+  if (!resource.refresh || outputs[resource.idInput] !== id) return undefined;
+  const { __provider } = outputs;
+  const refreshed = (await resource.refresh(withoutProvider(outputs), session)) as Applied<Properties>;
+  return { ...refreshed, outputs: __provider === undefined ? refreshed.outputs : { ...refreshed.outputs, __provider } };
+}
+
+/**
+ * A saved id that differs from the resource's own is damaged: replacing the resource would be an unrequested reset.
+ */
+function requireSound({ idInput }: AnyResource, { id, outputs }: SavedResource): void {
+  if (outputs[idInput] === id) return;
+  throw new StateError({
+    output: idInput,
+    reason: `is not ${JSON.stringify(id)}, the id of the resource`,
+    advice: `Restore it from an earlier \`${engineCommands.exportState}\`, or ${engineCommands.removeFromState}: creating it again resets the password once more.`,
+  });
+}
 
 /** An error whose message is already complete. */
 export class ReportedError extends Error {}
@@ -169,7 +139,7 @@ export function failedCheck({ reason, code = "REKEY_INPUT_INVALID", advice = not
 const nothingSent = "Nothing was sent for it. Correct the program, then run again.";
 
 /** Runs a call so that any failure reaches the engine as an error that it can show. */
-export async function respond<T>(call: () => T | Promise<T>): Promise<T> {
+export async function withEngineErrors<T>(call: () => T | Promise<T>): Promise<T> {
   try {
     return await call();
   } catch (error) {

@@ -1,7 +1,7 @@
 import { type FlowControlKey } from "../records/flowControl";
 import { compareTrigger, isNoTrigger, markTrigger, type Trigger } from "../rotation/trigger";
 import { type FlowControl } from "../platform/flowControl";
-import { type Applied, type CheckFailure, type Difference } from "../rotation/resource";
+import { type Applied, type CheckFailure, type Difference, type Resource } from "../rotation/resource";
 
 /** What a FlowControlReset saves. */
 export interface FlowControlResetOutputs {
@@ -40,8 +40,16 @@ export interface FlowControlSession {
   };
 }
 
-/** Inputs that decide whether a reset is due. */
-export const decidingInputs = ["flowControlKey", "version", "triggers"] as const;
+export const flowControlReset: Resource<FlowControlResetInputs, FlowControlResetOutputs, FlowControlSession> = {
+  idInput: "flowControlKey",
+  outputs: flowControlResetOutputs,
+  secretOutputs: secretFlowControlResetOutputs,
+  hiddenInputs: [],
+  decidingInputs: ["flowControlKey", "version", "triggers"],
+  check,
+  diff,
+  apply,
+};
 
 export function check(inputs: FlowControlResetInputs, unknown: ReadonlySet<string>): CheckFailure[] {
   const { checkInputs, flowControlResetInputs } = require("../rotation/inputs") as typeof import("../rotation/inputs");
@@ -61,7 +69,6 @@ export function needsReset(saved: Pick<FlowControlResetOutputs, "appliedTrigger"
   return !isNoTrigger(desired) && compareTrigger(saved.appliedTrigger, desired) !== "same";
 }
 
-/** Creates if nothing is saved, else updates. */
 export async function apply(
   saved: FlowControlResetOutputs | undefined,
   inputs: FlowControlResetInputs,
@@ -74,7 +81,9 @@ export async function apply(
   await flowControl.reset(flowControlKey);
   const resetAt = session.options.now().toISOString();
   const after = await readIfPossible();
+  const notice = before && after && noEffect(before, after);
   return {
+    ...(notice !== undefined && { notice }),
     outputs: {
       flowControlKey,
       ...(before && { before }),
@@ -93,4 +102,12 @@ export async function apply(
       return undefined;
     }
   }
+}
+
+/** What to do if a reset released nothing, because the platform clears the rate counter only. */
+function noEffect(before: FlowControlKey, after: FlowControlKey): string | undefined {
+  const { flowControlKey, waitListSize, parallelismCount, parallelismMax = Infinity } = after;
+  const isFull = [before, after].every((key) => key.parallelismCount >= parallelismMax);
+  if (!isFull || waitListSize === 0 || waitListSize < before.waitListSize) return undefined;
+  return `Flow-control key ${JSON.stringify(flowControlKey)}: ${waitListSize} messages still wait after the reset, because ${parallelismCount} of at most ${parallelismMax} run. The action resetRate clears only the rate counter. Wait until messages end, or pin a higher parallelism with FlowControlLimits.`;
 }

@@ -1,7 +1,7 @@
 import { type FlowControlKey, type GlobalParallelism } from "../records/flowControl";
 import { RequestError, UnreadableError } from "../platform/errors";
 import { allReadable, type FlowControl, type ListEntry } from "../platform/flowControl";
-import { pathPartProblem } from "../records/values";
+import { pathPartProblem } from "../records/fields";
 
 /**
  * Keys that are read one by one; more are read by one list. By default this many requests run at once, so they take no

@@ -1,4 +1,4 @@
-import { UnconfirmedError } from "./errors";
+import { UnconfirmedError, UnreadableError } from "./errors";
 import { type ApiResponse, type Requester, fillPath } from "./http";
 import { type DatabaseResponse, readDatabaseResponse } from "../records/response";
 
@@ -7,10 +7,14 @@ const confirming: readonly number[] = [200, 201];
 
 /** The management interface's operations on databases. */
 export class Databases {
-  /** @param resetPasswordPath contains `{id}` once */
+  /**
+   * @param resetPasswordPath contains `{id}` once
+   * @param databasePath contains `{id}` once; `none` if no database can be read
+   */
   constructor(
     private readonly requester: Requester,
     private readonly resetPasswordPath: string,
+    private readonly databasePath = "none",
   ) {}
 
   /**
@@ -35,19 +39,52 @@ export class Databases {
       },
     });
     const read = confirming.includes(response.status) ? readDatabaseResponse(response.body) : undefined;
-    if (!read) throw unusable(response, "the response is not a database record");
-    if (read.record.databaseId !== undefined && read.record.databaseId !== id) {
-      throw unusable(response, "the response is the record of another database");
-    }
+    if (!read || isOther(read, id)) throw new UnconfirmedError(response.facts, unusable(response, read));
+    return read;
+  }
+
+  /**
+   * Reads a database, and its credentials if the platform shows them. It may be repeated.
+   *
+   * @see docs/interface.md#read-a-database
+   */
+  async read(
+    id: string,
+    { hideCredentials = false, secrets = [], deadlineMs }: ReadOptions = {},
+  ): Promise<DatabaseResponse> {
+    const response = await this.requester.send({
+      method: "GET",
+      path: fillPath(this.databasePath, { id }),
+      ...(hideCredentials && { query: { credentials: "hide" } }),
+      idempotent: true,
+      deadlineMs,
+      secrets,
+      purpose: `read database ${JSON.stringify(id)}`,
+      consequences: { "not sent": nothingChanged, rejected: nothingChanged, "maybe applied": nothingChanged },
+    });
+    const read = response.status === 200 ? readDatabaseResponse(response.body) : undefined;
+    if (!read || isOther(read, id)) throw new UnreadableError(response.facts, unusable(response, read));
     return read;
   }
 }
 
-function unusable({ facts, status }: ApiResponse, why: string): UnconfirmedError {
-  return new UnconfirmedError(
-    facts,
-    `the platform responded with ${status}, but ${why}`,
-    "Check rekey:baseUrl and rekey:resetPasswordPath, then run again.",
-    status,
-  );
+/** How a database is read. */
+interface ReadOptions {
+  /** Whether the platform leaves out the credentials. Default: false. */
+  readonly hideCredentials?: boolean;
+  /** Credentials that errors must not show even if the platform's message repeats them. */
+  readonly secrets?: readonly string[];
+  /** Milliseconds until the read fails, if that is earlier than its usual deadline. */
+  readonly deadlineMs?: number | undefined;
+}
+
+const nothingChanged = "Nothing was changed.";
+
+function isOther({ record }: DatabaseResponse, id: string): boolean {
+  return record.databaseId !== undefined && record.databaseId !== id;
+}
+
+function unusable({ status, advise }: ApiResponse, read: DatabaseResponse | undefined) {
+  const what = read ? "the response is the record of another database" : "the response is not a database record";
+  return { happened: `the platform responded with ${status}, but ${what}`, advice: advise(), status };
 }

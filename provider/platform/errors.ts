@@ -5,6 +5,7 @@ export const errorCodes = [
   "REKEY_INPUT_INVALID",
   "REKEY_INPUT_UNKNOWN",
   "REKEY_DUPLICATE_DATABASE",
+  "REKEY_DUPLICATE_KEY",
   "REKEY_IMPORT_UNSUPPORTED",
   "REKEY_SETTING_MISSING",
   "REKEY_SETTING_INVALID",
@@ -12,11 +13,13 @@ export const errorCodes = [
   "REKEY_INSTALLED_TWICE",
   "REKEY_PULUMI_TOO_OLD",
   "REKEY_NOT_SENT",
+  "REKEY_NOT_READ",
   "REKEY_ENGINE_GONE",
   "REKEY_REJECTED",
   "REKEY_UNCONFIRMED",
   "REKEY_REPEATEDLY_UNCONFIRMED",
   "REKEY_UNREADABLE_RESPONSE",
+  "REKEY_NOT_SHOWN",
   "REKEY_RESET_LIMIT",
   "REKEY_STATE_UNREADABLE",
   "REKEY_FLEET_INCOMPLETE",
@@ -85,7 +88,7 @@ export class InputError extends RekeyError {
 export class StateError extends RekeyError {
   readonly delivery = "not sent";
 
-  constructor(output: string, reason: string, advice: string) {
+  constructor({ output, reason, advice }: Readonly<Record<"output" | "reason" | "advice", string>>) {
     super(
       "REKEY_STATE_UNREADABLE",
       `The saved output ${output} ${reason}: the state is damaged. Nothing was sent. ${advice}`,
@@ -96,15 +99,18 @@ export class StateError extends RekeyError {
 /** A setting that is missing or cannot be used. Nothing was sent. */
 export class SettingsError extends RekeyError {
   readonly delivery = "not sent";
+  /** The setting and what is wrong with it. */
+  readonly problem: string;
+  /** What to do. */
+  readonly advice: string;
 
   constructor(
     code: Extract<ErrorCode, "REKEY_SETTING_MISSING" | "REKEY_SETTING_INVALID" | "REKEY_PULUMI_TOO_OLD">,
-    /** The setting and what is wrong with it. */
-    readonly problem: string,
-    /** What to do. */
-    readonly advice: string,
+    { problem, advice }: Pick<SettingsError, "problem" | "advice">,
   ) {
     super(code, `${problem}. Nothing was sent, and nothing was changed. ${advice}`);
+    this.problem = problem;
+    this.advice = advice;
   }
 }
 
@@ -114,10 +120,9 @@ export class RefusedError extends RekeyError {
 
   constructor(
     code: Extract<ErrorCode, "REKEY_REPEATEDLY_UNCONFIRMED" | "REKEY_STATE_UNREADABLE" | "REKEY_RESET_LIMIT">,
-    databaseId: string,
-    why: string,
+    { databaseId, why }: Readonly<Record<"databaseId" | "why", string>>,
   ) {
-    super(code, `The password of database ${JSON.stringify(databaseId)} was not reset, and nothing was sent: ${why}.`);
+    super(code, `The password of database ${JSON.stringify(databaseId)} was not reset, and no reset was sent: ${why}.`);
   }
 }
 
@@ -125,7 +130,7 @@ export class RefusedError extends RekeyError {
 export class VerificationError extends RekeyError {
   readonly delivery = "not sent";
 
-  constructor(happened: string, advice: string) {
+  constructor({ happened, advice }: Readonly<Record<"happened" | "advice", string>>) {
     super(
       "REKEY_VERIFICATION_FAILED",
       `${happened}\nThe rotation itself is saved. The next \`up\` verifies again, and resets nothing. ${advice}`,
@@ -151,57 +156,50 @@ export abstract class RequestError extends RekeyError {
   readonly method: string;
   /** Address without credentials or query. */
   readonly url: string;
+  /** What happened. It may be shown. */
+  readonly happened: string;
+  /** What to do next. */
+  readonly advice: string;
+  /** Status of the response, if there was one. */
+  readonly status?: number | undefined;
+  /** Code of the network failure, if there was no response: `ECONNREFUSED`. */
+  readonly networkCode?: string | undefined;
 
   constructor(
     code: ErrorCode,
-    request: RequestFacts,
-    /** What happened. It may be shown. */
-    readonly happened: string,
-    consequence: string,
-    /** What to do next. */
-    readonly advice: string,
-    /** Status of the response, if there was one. */
-    readonly status?: number,
-    /** Code of the network failure, if there was no response: `ECONNREFUSED`. */
-    readonly networkCode?: string,
+    { purpose, method, url, consequence }: Pick<RequestFacts, "purpose" | "method" | "url"> & { consequence: string },
+    { happened, advice, status, networkCode }: RequestProblem,
   ) {
-    super(
-      code,
-      `Could not ${request.purpose}: ${happened} (${request.method} ${request.url}). ${consequence} ${advice}`,
-    );
-    this.method = request.method;
-    this.url = request.url;
+    super(code, `Could not ${purpose}: ${happened} (${method} ${url}). ${consequence} ${advice}`);
+    this.method = method;
+    this.url = url;
+    this.happened = happened;
+    this.advice = advice;
+    this.status = status;
+    this.networkCode = networkCode;
   }
 }
+
+type RequestProblem = Pick<RequestError, "happened" | "advice" | "status" | "networkCode">;
 
 /** The request cannot have reached the platform: nothing was changed. */
 export class NotSentError extends RequestError {
   readonly delivery = "not sent";
 
-  constructor(
-    request: RequestFacts,
-    happened: string,
-    advice: string,
-    networkCode?: string,
-    code: ErrorCode = "REKEY_NOT_SENT",
-  ) {
-    super(code, request, happened, request.consequences["not sent"], advice, undefined, networkCode);
+  constructor(request: RequestFacts, { code = "REKEY_NOT_SENT", ...problem }: RequestProblem & { code?: ErrorCode }) {
+    super(code, { ...request, consequence: request.consequences["not sent"] }, problem);
   }
 }
 
 /** The platform rejected the request: nothing was changed. */
 export class RejectedError extends RequestError {
   readonly delivery = "rejected";
+  /** Whether the response is JSON, and so from the platform itself rather than from a proxy in between. */
+  readonly inJson: boolean;
 
-  constructor(
-    request: RequestFacts,
-    happened: string,
-    advice: string,
-    status: number,
-    /** Whether the response is JSON, and so from the platform itself rather than from a proxy in between. */
-    readonly inJson: boolean,
-  ) {
-    super("REKEY_REJECTED", request, happened, request.consequences.rejected, advice, status);
+  constructor(request: RequestFacts, { inJson, ...problem }: RequestProblem & Pick<RejectedError, "inJson">) {
+    super("REKEY_REJECTED", { ...request, consequence: request.consequences.rejected }, problem);
+    this.inJson = inJson;
   }
 }
 
@@ -209,8 +207,8 @@ export class RejectedError extends RequestError {
 export class UnconfirmedError extends RequestError {
   readonly delivery = "maybe applied";
 
-  constructor(request: RequestFacts, happened: string, advice: string, status?: number, networkCode?: string) {
-    super("REKEY_UNCONFIRMED", request, happened, request.consequences["maybe applied"], advice, status, networkCode);
+  constructor(request: RequestFacts, problem: RequestProblem) {
+    super("REKEY_UNCONFIRMED", { ...request, consequence: request.consequences["maybe applied"] }, problem);
   }
 }
 
@@ -218,7 +216,33 @@ export class UnconfirmedError extends RequestError {
 export class UnreadableError extends RequestError {
   readonly delivery = "responded";
 
-  constructor(request: RequestFacts, happened: string, status: number) {
-    super("REKEY_UNREADABLE_RESPONSE", request, happened, "Nothing was changed.", "Check rekey:queueUrl.", status);
+  constructor(request: RequestFacts, problem: RequestProblem) {
+    super("REKEY_UNREADABLE_RESPONSE", { ...request, consequence: "Nothing was changed." }, problem);
+  }
+}
+
+/** A database could not be read before its password is reset, or to adopt it. Nothing was changed. */
+export class NotReadError extends RekeyError {
+  readonly delivery = "not sent";
+
+  constructor(databaseId: string, intent: "reset" | "adopted", { happened, method, url, advice }: RequestError) {
+    const database = `database ${JSON.stringify(databaseId)}`;
+    const [what, consequence] =
+      intent === "reset"
+        ? [`read ${database} before its reset`, "No reset was sent, and the password was not changed."]
+        : [`read ${database} to adopt it`, "It was not adopted, and nothing was changed."];
+    super("REKEY_NOT_READ", `Could not ${what}: ${happened} (${method} ${url}). ${consequence} ${advice}`);
+  }
+}
+
+/** The platform confirmed a change of a flow-control key, but does not show it. */
+export class NotShownError extends RekeyError {
+  readonly delivery = "maybe applied";
+
+  constructor(flowControlKey: string) {
+    super(
+      "REKEY_NOT_SHOWN",
+      `The platform confirmed the change of flow-control key ${JSON.stringify(flowControlKey)}, but does not show it in time. What was sent is saved. Check the key at the platform, then run again: the next \`up\` reads it, and sends only what still differs.`,
+    );
   }
 }

@@ -1,21 +1,52 @@
 import { type Delivery, type Failure } from "./retry";
 import { NotSentError, RejectedError, type RequestError, type RequestFacts, UnconfirmedError } from "./errors";
 import { redact } from "./redact";
-import { isObject } from "../records/values";
 import { readJson } from "../records/response";
+import { isObject } from "../records/fields";
 
-/** One of the platform's two services: its address and credentials. */
+export type ServiceName = "management" | "queue" | "database";
+
+/** What requests are sent to: one of the platform's two services, or a database. */
 export interface Service {
+  readonly name: ServiceName;
   /** Address without a trailing slash. */
   readonly baseUrl: string;
   /** The Authorization header. */
   readonly authorization: string;
-  /** The setting that names the address, for advice. */
-  readonly addressSetting: string;
-  /** The setting for the path of a reset, for advice. */
-  readonly pathSetting: string;
-  /** The settings for the credentials, for advice. */
-  readonly credentialSettings: string;
+}
+
+/** What went wrong, as far as the advice depends on it. */
+export type FailureKind =
+  | "proxy unreachable"
+  | "proxy response"
+  | "certificate of another host"
+  | "certificate not trusted"
+  | "certificate out of date"
+  | "certificate not accepted"
+  | "unknown host"
+  | "no TLS"
+  | "no connection"
+  | "unauthorized"
+  | "not found"
+  | "too many requests"
+  | "redirect"
+  | "rejected"
+  | "unconfirmed"
+  | "unusable response";
+
+/** What errors need from callers, who know the settings. */
+export interface Wording {
+  /** Secrets that errors never show, whichever service repeats them. */
+  readonly secrets: readonly string[];
+  /** The deadline, as a message names it. */
+  readonly deadlineName: string;
+  /** What to do about a failure. */
+  readonly advise: (
+    failure: { readonly service: ServiceName; readonly kind: FailureKind; readonly method?: string } & Pick<
+      Failure,
+      "retryAfterMs"
+    >,
+  ) => string;
 }
 
 /** What is known of an attempt that failed. */
@@ -29,48 +60,51 @@ export interface FailedAttempt extends Pick<Failure, "code" | "status" | "retryA
 /** The error for a request that is not retried: what happened, what may have changed, what to do. */
 export function errorOf(
   facts: RequestFacts,
-  service: Service,
-  secrets: readonly string[],
+  service: ServiceName,
   failed: FailedAttempt & { attempts: number },
+  wording: Wording,
 ): RequestError {
-  const { delivery, status, code } = failed;
+  const { delivery, status, code, retryAfterMs } = failed;
   if (delivery === "not sent") {
-    const { happened, advice } = whyNotSent(service, failed);
-    return new NotSentError(facts, happened, advice, code);
+    const { happened, kind } = whyNotSent(failed, failed.attempts);
+    return new NotSentError(facts, { happened, advice: wording.advise({ service, kind }), networkCode: code });
   }
-  const happened = withAttempts(whatHappened(secrets, failed), failed.attempts);
+  const happened = withAttempts(whatHappened(failed, wording), failed.attempts);
+  const problem = {
+    happened,
+    advice: wording.advise({ service, kind: kindOf(failed), method: facts.method, retryAfterMs }),
+    status,
+  };
   if (delivery === "rejected") {
-    const inJson = tryReadObject(failed.body ?? "") !== undefined;
-    return new RejectedError(facts, happened, adviceFor(service, failed), status ?? 0, inJson);
+    return new RejectedError(facts, { ...problem, inJson: tryReadObject(failed.body ?? "") !== undefined });
   }
-  return new UnconfirmedError(facts, happened, adviceFor(service, failed), status, code);
+  return new UnconfirmedError(facts, { ...problem, networkCode: code });
 }
 
-/** What happened to a request that cannot have reached the platform, and what to do. */
-export function whyNotSent(
-  service: Pick<Service, "addressSetting">,
-  { proxy, code, attempts }: Pick<FailedAttempt, "proxy" | "code"> & { attempts: number },
-): { happened: string; advice: string } {
-  const address = service.addressSetting;
-  if (proxy === "unreachable") return { happened: "the proxy could not be reached", advice: "Check rekey:proxy." };
+interface Reason {
+  readonly happened: string;
+  readonly kind: FailureKind;
+}
+
+/** What happened to a request that cannot have reached the service. */
+export function whyNotSent({ proxy, code }: Pick<FailedAttempt, "proxy" | "code">, attempts = 1): Reason {
+  if (proxy === "unreachable") return { happened: "the proxy could not be reached", kind: "proxy unreachable" };
   if (proxy !== undefined) {
-    const happened = `the proxy responded with ${proxy} instead of opening a tunnel`;
-    return { happened, advice: "Check rekey:proxy and its credentials." };
+    return { happened: `the proxy responded with ${proxy} instead of opening a tunnel`, kind: "proxy response" };
   }
-  const certificate = certificateFailure(code, address);
+  const certificate = certificateFailure(code);
   if (certificate !== undefined) return certificate;
-  const happened = withAttempts(connectionFailure(code), attempts);
-  if (code === "ENOTFOUND") return { happened, advice: `Check the host in ${address}.` };
-  if (isTlsCode(code)) return { happened, advice: `Check that the port in ${address} uses TLS.` };
-  return { happened, advice: `Check that the platform is running and that ${address} is correct, then run again.` };
+  const { happened, kind } = connectionFailure(code);
+  return { happened: withAttempts(happened, attempts), kind };
 }
 
-function connectionFailure(code: string | undefined): string {
-  if (code === "deadline" || code === "ETIMEDOUT") return "the connection timed out";
-  if (code === "ENOTFOUND") return "the host was not found";
-  if (code === "ECONNREFUSED") return "the connection was refused (ECONNREFUSED)";
-  if (isTlsCode(code)) return `the TLS connection failed (${code})`;
-  return `the connection failed (${code ?? "for an unknown reason"})`;
+function connectionFailure(code: string | undefined): Reason {
+  const kind = "no connection";
+  if (code === "deadline" || code === "ETIMEDOUT") return { happened: "the connection timed out", kind };
+  if (code === "ENOTFOUND") return { happened: "the host was not found", kind: "unknown host" };
+  if (code === "ECONNREFUSED") return { happened: "the connection was refused (ECONNREFUSED)", kind };
+  if (isTlsCode(code)) return { happened: `the TLS connection failed (${code})`, kind: "no TLS" };
+  return { happened: `the connection failed (${code ?? "for an unknown reason"})`, kind };
 }
 
 export function isTlsAlert(code = ""): boolean {
@@ -81,38 +115,28 @@ function isTlsCode(code = ""): boolean {
   return /ERR_TLS|ERR_SSL|EPROTO$/.test(code);
 }
 
-/**
- * What is wrong with the certificate of a server, and what to do; undefined for the code of another failure.
- *
- * @param address the setting or input that names the server
- */
-export function certificateFailure(
-  code: string | undefined,
-  address: string,
-): { happened: string; advice: string } | undefined {
+/** What is wrong with the certificate of a server; undefined for the code of another failure. */
+export function certificateFailure(code = ""): Reason | undefined {
   // An alert of the server (ERR_SSL_…_ALERT_…) is about the client's certificate.
-  if (code === undefined || isTlsAlert(code) || !/CERT|UNABLE_TO|HOSTNAME_MISMATCH/.test(code)) return undefined;
+  if (isTlsAlert(code) || !/CERT|UNABLE_TO|HOSTNAME_MISMATCH/.test(code)) return undefined;
+  const failure = (problem: string, kind: FailureKind): Reason => {
+    return { happened: `the server's certificate ${problem} (${code})`, kind };
+  };
   if (/ALTNAME_INVALID|HOSTNAME_MISMATCH/.test(code)) {
-    const advice = `Set ${address} to the host that the certificate is for, then run again.`;
-    return { happened: `the server's certificate is for another host (${code})`, advice };
+    return failure("is for another host", "certificate of another host");
   }
   if (/SELF_SIGNED|UNABLE_TO|UNTRUSTED/.test(code)) {
-    const happened = `the server's certificate is self-signed or of an authority that is not trusted (${code})`;
-    return { happened, advice: "Set rekey:caFile to the certificate of that authority, then run again." };
+    return failure("is self-signed or of an authority that is not trusted", "certificate not trusted");
   }
-  const advice = "Renew the certificate, check the clock of this machine, then run again.";
-  if (code === "CERT_HAS_EXPIRED") return { happened: `the server's certificate has expired (${code})`, advice };
-  if (code === "CERT_NOT_YET_VALID") return { happened: `the server's certificate is not valid yet (${code})`, advice };
-  return {
-    happened: `the server's certificate is not accepted (${code})`,
-    advice: `Check ${address}, then run again.`,
-  };
+  if (code === "CERT_HAS_EXPIRED") return failure("has expired", "certificate out of date");
+  if (code === "CERT_NOT_YET_VALID") return failure("is not valid yet", "certificate out of date");
+  return failure("is not accepted", "certificate not accepted");
 }
 
-function whatHappened(secrets: readonly string[], failed: FailedAttempt): string {
+function whatHappened(failed: FailedAttempt, { deadlineName, secrets }: Wording): string {
   const { status, code } = failed;
   if (status === undefined) {
-    if (code === "deadline") return "no complete response arrived within the deadline (rekey:deadlineSeconds)";
+    if (code === "deadline") return `no complete response arrived within ${deadlineName}`;
     if (code === "too large") return "the response was too large";
     return `the response was incomplete or malformed (${code ?? "for an unknown reason"})`;
   }
@@ -140,17 +164,12 @@ function tryReadObject(body: string): Record<string, unknown> | undefined {
   }
 }
 
-function adviceFor(service: Service, { status, retryAfterMs, delivery }: FailedAttempt): string {
-  if (status === 401 || status === 403) return `Check ${service.credentialSettings}.`;
-  if (status === 404) return `Check the id or key, ${service.addressSetting} and ${service.pathSetting}.`;
-  if (status === 429) {
-    return `Wait${typeof retryAfterMs === "number" ? ` ${Math.ceil(retryAfterMs / 1000)} s` : ""}, then run again; rekey:requestsPerSecond limits the rate.`;
-  }
-  if (status !== undefined && status < 400 && delivery === "rejected") {
-    return `Redirects are not followed: set ${service.addressSetting} to the address that the platform itself uses.`;
-  }
-  if (delivery === "rejected") return "Fix what the platform reports, then run again.";
-  return "Check the status of the platform, then run again.";
+function kindOf({ status = 0, delivery }: FailedAttempt): FailureKind {
+  if (delivery !== "rejected") return "unconfirmed";
+  if (status === 401 || status === 403) return "unauthorized";
+  if (status === 404) return "not found";
+  if (status === 429) return "too many requests";
+  return status < 400 ? "redirect" : "rejected";
 }
 
 function withAttempts(happened: string, attempts: number): string {

@@ -1,4 +1,4 @@
-import { type Fields, type RecordOf, readRecord } from "../records/fields";
+import { type Fields, type RecordOf, readRecord, isObject } from "../records/fields";
 import {
   flowControlFields,
   type FlowControlKey,
@@ -8,7 +8,6 @@ import {
 } from "../records/flowControl";
 import { RejectedError, UnreadableError } from "./errors";
 import { type ApiResponse, type Requester, fillPath } from "./http";
-import { isObject } from "../records/values";
 import { readJson } from "../records/response";
 
 const nothingChanged = {
@@ -96,6 +95,34 @@ export class FlowControl {
   }
 
   /**
+   * Changes what limits a key. It is idempotent.
+   *
+   * @throws RejectedError, for 404 and 405 with the reasons that it may have
+   * @see docs/interface.md#limit-a-flow-control-key
+   */
+  async change(
+    flowControlKey: string,
+    action: "pause" | "resume" | "pin" | "unpin",
+    query: Readonly<Record<string, string>>,
+  ): Promise<void> {
+    const purpose = `${action} the flow-control key ${JSON.stringify(flowControlKey)}`;
+    const consequences = {
+      "not sent": "The key was not changed.",
+      rejected: "The key was not changed.",
+      "maybe applied": "The key may have been changed; the next `up` reads it first.",
+    };
+    const path = fillPath("/v2/flowControl/{flowControlKey}/{action}", { flowControlKey, action });
+    try {
+      await this.requester.send({ method: "POST", path, query, idempotent: true, purpose, consequences });
+    } catch (error) {
+      if (!(error instanceof RejectedError) || (error.status !== 404 && error.status !== 405)) throw error;
+      const { happened, advice, method, url, status, inJson } = error;
+      const why = `${happened}; it does not have the operation \`${action}\`, or does not know the key before its first message`;
+      throw new RejectedError({ purpose, method, url, consequences }, { happened: why, advice, status, inJson });
+    }
+  }
+
+  /**
    * How many messages are running, and how many may run, across all keys. Older platforms return `waitListSize` only.
    *
    * @see docs/interface.md#read-the-global-parallelism
@@ -156,6 +183,6 @@ function inOneSpelling({ waitlistSize, ...sent }: Record<string, unknown>): Reco
   return waitlistSize === undefined ? sent : { waitListSize: waitlistSize, ...sent };
 }
 
-function unreadable({ facts, status }: ApiResponse, what: string): UnreadableError {
-  return new UnreadableError(facts, `the platform's response ${what}`, status);
+function unreadable({ facts, status, advise }: ApiResponse, what: string): UnreadableError {
+  return new UnreadableError(facts, { happened: `the platform's response ${what}`, advice: advise(), status });
 }

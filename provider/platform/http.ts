@@ -2,12 +2,12 @@ import { Axios, type AxiosError } from "axios";
 import { type AttemptState, type Connections } from "./sockets";
 import { decideRetry, deliveryOfResponse, deliveryOfSilence, readRetryAfter } from "./retry";
 import { NotSentError, type RequestFacts, InputError } from "./errors";
-import { errorOf, type FailedAttempt, type Service } from "./failures";
+import { errorOf, type FailedAttempt, type Service, type Wording } from "./failures";
 import { type RequestQueue } from "./requestQueue";
-import { pathPartProblem } from "../records/values";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { packageVersion } from "../runtime";
 import { ConnectionError } from "./preconnect";
+import { pathPartProblem } from "../records/fields";
 
 /**
  * The management interface.
@@ -16,38 +16,19 @@ import { ConnectionError } from "./preconnect";
  */
 export function managementService(baseUrl: string, username: string, password: string): Service {
   return {
+    name: "management",
     baseUrl,
     authorization: `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`,
-    addressSetting: "rekey:baseUrl",
-    pathSetting: "rekey:resetPasswordPath",
-    credentialSettings: "rekey:username and rekey:password",
   };
 }
 
 /**
- * The message queue's interface.
+ * The message queue's interface, or the REST interface of one database.
  *
  * @see docs/interface.md#authentication
  */
-export function queueService(baseUrl: string, token: string): Service {
-  return {
-    baseUrl,
-    authorization: `Bearer ${token}`,
-    addressSetting: "rekey:queueUrl",
-    pathSetting: "rekey:flowControlResetAction",
-    credentialSettings: "rekey:queueToken",
-  };
-}
-
-/** The REST interface of one database. */
-export function restService(baseUrl: string, token: string): Service {
-  return {
-    baseUrl,
-    authorization: `Bearer ${token}`,
-    addressSetting: "host",
-    pathSetting: "rekey:databaseHost",
-    credentialSettings: "host",
-  };
+export function tokenService(name: "queue" | "database", baseUrl: string, token: string): Service {
+  return { name, baseUrl, authorization: `Bearer ${token}` };
 }
 
 export interface ApiRequest extends Pick<RequestFacts, "purpose" | "consequences"> {
@@ -62,6 +43,8 @@ export interface ApiRequest extends Pick<RequestFacts, "purpose" | "consequences
    * @default false
    */
   readonly idempotent?: boolean;
+  /** Milliseconds until it fails, if that is earlier than the requester's own deadline. */
+  readonly deadlineMs?: number | undefined;
   /** Values to redact from errors in addition to the secret settings, in case the platform's error repeats them. */
   readonly secrets?: readonly string[];
 }
@@ -72,6 +55,8 @@ export interface ApiResponse {
   readonly body: string;
   /** Details of the request, for errors about this response. */
   readonly facts: RequestFacts;
+  /** What to do if its body cannot be used, for the same errors. */
+  readonly advise: () => string;
 }
 
 /** Sends requests to one service of the platform. */
@@ -80,11 +65,9 @@ export interface Requester {
   send(request: ApiRequest): Promise<ApiResponse>;
 }
 
-export interface RequesterOptions {
+export interface RequesterOptions extends Wording {
   /** Milliseconds until a request fails, retries included, from its first attempt. */
   readonly deadlineMs: number;
-  /** Secrets that errors never show, whichever service repeats them. */
-  readonly secrets: readonly string[];
   /**
    * Called immediately before the first byte of a request that must not be repeated, when its connection is ready;
    * throws a NotSentError if the request must not be sent.
@@ -129,7 +112,8 @@ export class HttpRequester implements Requester {
       consequences: request.consequences,
     };
     // Read here: the queue runs a request in the context of another one.
-    const deadlineMs = Math.min(this.options.deadlineMs, callTimeout.getStore() ?? Infinity);
+    const limitsMs = [this.options.deadlineMs, request.deadlineMs, callTimeout.getStore()];
+    const deadlineMs = Math.min(...limitsMs.map((limitMs) => limitMs ?? Infinity));
     let deadline: Deadline | undefined;
     for (let attempt = 1; ; attempt++) {
       const turn = async () => {
@@ -148,10 +132,15 @@ export class HttpRequester implements Requester {
       const { outcome, decision } = await (request.idempotent
         ? this.queue.run(turn, isRetry)
         : this.queue.runReset(turn, isRetry));
-      if (outcome.delivery === "responded") return { status: outcome.status, body: outcome.body, facts };
+      const { options, service } = this;
+      if (outcome.delivery === "responded") {
+        const { name } = service;
+        const advise = () => options.advise({ service: name, kind: "unusable response", method: facts.method });
+        return { status: outcome.status, body: outcome.body, facts, advise };
+      }
       if (decision.do === "stop") {
-        const secrets = [...this.options.secrets, ...(request.secrets ?? [])];
-        throw errorOf(facts, this.service, secrets, { ...outcome, attempts: attempt });
+        const secrets = [...options.secrets, ...(request.secrets ?? [])];
+        throw errorOf(facts, service.name, { ...outcome, attempts: attempt }, { ...options, secrets });
       }
       if (!decision.appliesToAll) await new Promise((resolve) => setTimeout(resolve, decision.waitMs));
     }

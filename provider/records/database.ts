@@ -1,7 +1,7 @@
 import { flag, int64, object, oneOf, text, texts, type RecordOf } from "./fields";
 
 /**
- * The database record, which the platform returns after a password reset.
+ * The database record, which the platform returns after a password reset, and with a read.
  *
  * @see docs/interface.md#the-database-record
  */

@@ -1,13 +1,12 @@
 import { isSafeNumber, LosslessNumber, parse, stringify } from "lossless-json";
 import { credentialFields, type Credentials, databaseFields, type DatabaseRecord } from "./database";
-import { camelCase, readRecord, sentTwice } from "./fields";
+import { camelCase, readRecord, sentTwice, isObject } from "./fields";
 import { isFaithful } from "./properties";
-import { isObject } from "./values";
 
 /** Known fields that make an object a record if it has neither an id nor a credential. */
 const fewestFields = 5;
 
-/** The response to a reset, as far as it could be read. */
+/** The response to a reset or a read of a database, as far as it could be understood. */
 export interface DatabaseResponse {
   readonly record: DatabaseRecord;
   readonly credentials: Credentials;
@@ -19,7 +18,7 @@ export interface DatabaseResponse {
 }
 
 /**
- * Reads the response to a password reset. A platform may leave out any field.
+ * Reads the response to a password reset or a read. A platform may leave out any field.
  *
  * @returns undefined if the text is not a database record.
  * @see docs/interface.md#the-database-record
@@ -76,7 +75,7 @@ function duplicateProblem(wireName: string): string {
   return sentTwice(known ? name : "a field that Rekey does not know");
 }
 
-/** Each credential is optional: missing, null and empty all mean "not sent". */
+/** Each credential is optional: missing, null, empty and masked (`***`) all mean "not sent". */
 function takeCredentials(fields: Readonly<Record<string, unknown>>) {
   const credentials: Record<string, string> = {};
   const credentialProblems: string[] = [];
@@ -84,7 +83,7 @@ function takeCredentials(fields: Readonly<Record<string, unknown>>) {
   for (const [wireName, value] of Object.entries(fields)) {
     const name = camelCase(wireName);
     if (!Object.hasOwn(credentialFields, name)) unclaimed.push([wireName, value]);
-    else if (value === null || value === "") continue;
+    else if (value === null || (typeof value === "string" && /^\**$/.test(value))) continue;
     else if (typeof value !== "string") credentialProblems.push(`${name}: expected a string`);
     else if (!isFaithful(value)) {
       credentialProblems.push(`${name}: contains characters that Pulumi cannot save unchanged`);

@@ -1,13 +1,13 @@
 import { type CheckFailure } from "./resource";
-import { hostInUrl, hostProblem, hostTemplateProblem, isLoopback, portProblem } from "../records/values";
 import { type DatabaseRecord } from "../records/database";
 import { InputError } from "../platform/errors";
+import { hostInUrl, hostProblem, hostTemplateProblem, isLoopback, portProblem } from "../records/fields";
 
 /** The host if nothing else is set. */
 const defaultDatabaseHost = "{endpoint}";
 
 /** Where clients connect to a database. */
-export interface Endpoint {
+export interface ClientEndpoint {
   /** A host name, or an IP address without brackets. */
   readonly host: string;
   readonly port: number;
@@ -73,7 +73,7 @@ export function endpointOf(
   database: LocatedDatabase,
   given: GivenEndpoint,
   setting: HostSetting | undefined,
-): Endpoint {
+): ClientEndpoint {
   const { record } = database;
   const host = hostOf(database, given.host, setting);
   refuse("host", hostProblem(host));
@@ -120,17 +120,17 @@ function requireTls(host: string, tls: boolean | undefined): void {
 }
 
 /** The address of an endpoint, which may be shown. */
-export function addressOf({ host, port, tls }: Endpoint): string {
+export function addressOf({ host, port, tls }: ClientEndpoint): string {
   return `${tls ? "rediss" : "redis"}://${hostInUrl(host)}:${port}`;
 }
 
 /** The address of the REST interface at an endpoint, which may be shown. */
-export function restAddressOf(endpoint: Endpoint): string {
+export function restAddressOf(endpoint: ClientEndpoint): string {
   return addressOf(endpoint).replace(/^redis/, "http");
 }
 
 /** The URL with which a client of Redis connects and authenticates. Secret. */
-export function connectionUrl(endpoint: Endpoint, username: string | undefined, password: string): string {
+export function connectionUrl(endpoint: ClientEndpoint, username: string | undefined, password: string): string {
   const credentials = [username ?? "", password].map(encodeURIComponent).join(":");
   return addressOf(endpoint).replace("://", () => `://${credentials}@`);
 }
@@ -206,6 +206,23 @@ export function urlFor(
 ): string | undefined {
   if (password === undefined) return undefined;
   return connectionUrl(endpointOf(database, connection, hostSetting), usernameFor(database, connection), password);
+}
+
+/**
+ * The URL of the REST interface, which has the port of HTTPS; undefined if no token for it is known.
+ *
+ * @param hostSetting `rekey:databaseHost`
+ * @throws InputError if the host is unknown or cannot be used
+ */
+export function restUrlFor(
+  database: LocatedDatabase,
+  { host: given }: Connection,
+  restToken: string | undefined,
+  hostSetting: HostSetting | undefined,
+): string | undefined {
+  if (restToken === undefined) return undefined;
+  const { host } = endpointOf(database, { host: given, port: 443, tls: true }, hostSetting);
+  return `https://${hostInUrl(host)}`;
 }
 
 /** The name of the user at a database, if there is one. */

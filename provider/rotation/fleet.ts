@@ -1,4 +1,3 @@
-import { type PasswordRotationOutputs, type secretPasswordRotationOutputs } from "./passwordRotation";
 import { type Outcome } from "./planRotation";
 import { type LocatedDatabase } from "./clientEndpoint";
 import { withCode } from "../platform/errors";
@@ -6,6 +5,7 @@ import { type Credentials, type DatabaseRecord } from "../records/database";
 import { createHash } from "node:crypto";
 import { type Trigger } from "./trigger";
 import { engineCommands } from "../runtime";
+import { type PasswordRotationOutputs, type secretPasswordRotationOutputs } from "./execute";
 
 /** The outcome of a database of a fleet: that of a single one, or `pending` before it was reset or adopted. */
 export type FleetOutcome = Outcome | "pending";
@@ -44,13 +44,13 @@ export interface FleetDatabase {
   readonly problem?: string | undefined;
 }
 
-/** The credentials that the platform returned with the last reset of a database. All are secret. */
+/** The credentials that the platform returned with the last reset or a later read of a database. All are secret. */
 export interface FleetCredentials extends Credentials {
   /** JSON text of the fields that Rekey does not know. */
   readonly otherFields?: string | undefined;
 }
 
-/** A database's record as the platform returned it with the last reset. */
+/** A database's record as the platform returned it with the last reset or a later read. */
 export interface FleetRecord {
   /** The record, each value as the platform returned it. */
   readonly record: DatabaseRecord;
@@ -87,7 +87,7 @@ export function credentialsOf(
   secrets: readonly FleetDatabaseSecrets[],
 ): Record<string, FleetCredentials> {
   const nameOf = new Map(names.map(({ name, databaseId }) => [databaseId, name]));
-  const entries = secrets.map(({ databaseId, appliedTrigger, attemptedTrigger, account, ...credentials }) => {
+  const entries = secrets.map(({ databaseId, appliedTrigger, attemptedTrigger, account, baseline, ...credentials }) => {
     return [nameOf.get(databaseId) ?? databaseId, credentials] as const;
   });
   return Object.fromEntries(entries);
@@ -118,7 +118,7 @@ export function oldestOf(states: readonly NamedState[]): string | undefined {
 }
 
 /** Databases that are named in an error; the others are counted. */
-const mostNamed = 20;
+const maxNamed = 20;
 
 /** The error for a fleet with failed databases; undefined if there is none. */
 export function failureOf(fleet: string, states: readonly NamedState[]): string | undefined {
@@ -126,9 +126,9 @@ export function failureOf(fleet: string, states: readonly NamedState[]): string 
   const notTried = states.filter(([, state]) => state.notTried).length;
   if (failed.length + notTried === 0) return undefined;
   const lines = failed
-    .slice(0, mostNamed)
+    .slice(0, maxNamed)
     .map(([name, { problem = "" }]) => `  ${name}: ${problem.replaceAll("\n", " ")}`);
-  if (failed.length > mostNamed) lines.push(`  and ${failed.length - mostNamed} more: see the output \`failed\``);
+  if (failed.length > maxNamed) lines.push(`  and ${failed.length - maxNamed} more: see the output \`failed\``);
   if (notTried > 0) {
     lines.push(
       `  ${notTried} were not attempted, because too many others had failed (maxFailures): their passwords are unchanged`,
@@ -192,6 +192,30 @@ export function shardOf(databaseId: string): string {
   const [first = 0] = createHash("sha256").update(databaseId).digest();
   return String(first % shardCount).padStart(2, "0");
 }
+
+/** The shards of a fleet that have databases, each in the order of the ids: names and order do not matter. */
+export function shardsOf<T extends FleetMember>(members: readonly T[]): [shard: string, members: T[]][] {
+  const shards = new Map<string, T[]>();
+  for (const member of members.toSorted((a, b) => (a.databaseId < b.databaseId ? -1 : 1))) {
+    const shard = shardOf(member.databaseId);
+    shards.set(shard, [...(shards.get(shard) ?? []), member]);
+  }
+  return [...shards].sort();
+}
+
+/** The names of a fleet's outputs. */
+export const fleetOutputs = [
+  "databases",
+  "credentials",
+  "records",
+  "connectionUrls",
+  "failed",
+  "lastRotated",
+  "nextRotationAt",
+];
+
+/** Outputs of a fleet that are always secret. */
+export const secretFleetOutputs = ["credentials", "connectionUrls"];
 
 /** The credentials that the platform may have returned. */
 export interface KnownCredentials {

@@ -2,8 +2,8 @@
 import { z } from "zod";
 import { readInterval } from "./schedule";
 import { secondsProblem, type fleetSettings } from "./arguments";
-import { pathPartProblem, isObject } from "../records/values";
 import { type CheckFailure } from "./resource";
+import { pathPartProblem, isObject } from "../records/fields";
 
 /** The inputs of a resource: which must be set, and the schema of each that is set. */
 interface InputTable {
@@ -81,7 +81,7 @@ const fleetDatabases = z.array(z.unknown(), expected("a list of databases")).sup
 );
 
 const rotation = { ...trigger, rotateEvery: interval, initialRotation: flag };
-/** What the SDK passes along without the user's doing. */
+/** What the SDK sets, not the program. */
 const hidden = z.unknown();
 
 export const passwordRotationInputs: InputTable = {
@@ -123,6 +123,34 @@ export const passwordVerificationInputs: InputTable = {
 export const flowControlResetInputs: InputTable = {
   required: ["flowControlKey"],
   schemas: { flowControlKey: pathPart, ...trigger },
+};
+
+const longestPeriodSeconds = 604_800;
+
+/** A whole number of seconds, written as such or as a duration. */
+const period = z.union([z.number(), z.string()], expected("a duration, or a number of seconds")).superRefine(
+  refuse((written) => {
+    try {
+      const seconds = typeof written === "number" ? written : readInterval(written).as("seconds");
+      const isUsable = Number.isInteger(seconds) && seconds >= 1 && seconds <= longestPeriodSeconds;
+      return isUsable ? undefined : "must be whole seconds, at least 1 and at most a week";
+    } catch (error) {
+      return `cannot be used: ${(error as Error).message}`;
+    }
+  }),
+);
+
+export const flowControlLimitsInputs: InputTable = {
+  required: ["flowControlKey"],
+  schemas: {
+    flowControlKey: pathPart,
+    parallelism: count,
+    rate: count,
+    period,
+    paused: flag,
+    owner: hidden,
+    otherOwners: hidden,
+  },
 };
 
 /** The message for a value of another kind than the expected one. */

@@ -1,17 +1,27 @@
 import { engineMessage, unknownNames } from "../records/properties";
 import { RefusedError, RekeyError } from "../platform/errors";
-import { planRotation, type RotationPlan, type DesiredRotation, overdueNotice } from "./planRotation";
-import { type Trigger } from "./trigger";
+import { refreshDatabase } from "./drift";
+import { rotatedTwice, diagnosticsOf } from "./passwordRotation";
+import { listed, maxNamed, type Notice, summarize } from "./reading";
 import {
-  carryOut,
+  isToBeRead,
+  mayBeSettled,
+  execute,
   InternalError,
   type PasswordRotationInputs,
   type PasswordRotationOutputs,
-  isOtherAccount,
-} from "./passwordRotation";
-import { closeShard, openShard, type PasswordRotationShardOutputs } from "./shardState";
+} from "./execute";
+import { planRotation, type RotationPlan, type DesiredRotation, overdueNotice, isOtherAccount } from "./planRotation";
+import { type Trigger } from "./trigger";
+import {
+  encodeShard,
+  decodeShard,
+  passwordRotationShardOutputs,
+  type PasswordRotationShardOutputs,
+  secretPasswordRotationShardOutputs,
+} from "./shardState";
 import { combineTriggers, type FleetDatabaseState } from "./fleet";
-import { type Applied, type CheckFailure, type Difference } from "./resource";
+import { type Applied, type CheckFailure, type Difference, type Resource } from "./resource";
 import { fleetName, type FleetSession, type Session } from "./session";
 
 /** An id alone if nothing else is set: an engine takes much longer to pass on a thousand objects. */
@@ -33,19 +43,26 @@ export interface PasswordRotationShardInputs extends DesiredRotation {
 }
 
 /** One database of a shard: its saved state, its desired inputs, and the plan made from both. */
-export interface PlannedDatabase {
+interface PlannedDatabase {
   readonly state: FleetDatabaseState | undefined;
   readonly desired: PasswordRotationInputs;
   readonly plan: RotationPlan;
 }
 
-/** Inputs that decide whether a reset is due. */
-export const decidingInputs = ["databases", "version", "triggers", "rotateEvery"] as const;
+export const passwordRotationShard: Resource<PasswordRotationShardInputs, PasswordRotationShardOutputs, Session> = {
+  idInput: "shard",
+  outputs: passwordRotationShardOutputs,
+  secretOutputs: secretPasswordRotationShardOutputs,
+  hiddenInputs: ["otherOwners"],
+  decidingInputs: ["databases", "version", "triggers", "rotateEvery"],
+  check,
+  diff,
+  apply,
+  refresh,
+};
 
 /** Characters of a saved problem: a thousand of them are part of the state. */
-const longestProblem = 1_000;
-/** Databases that are named in one error. */
-const mostNamed = 5;
+const maxProblemChars = 1_000;
 
 export function check(
   inputs: PasswordRotationShardInputs,
@@ -85,10 +102,11 @@ export function checkDatabases(
     const name = names?.[index] ?? `database ${JSON.stringify(databaseId)}`;
     if (wrong) return [{ property: "databases", reason: `${name}: ${wrong.reason}` }];
     if (unknown.has("databaseId")) return [];
-    const reason = session.claim(databaseId, fleet, otherOwners?.[databaseId]);
-    return reason === undefined ? [] : [{ property: "databases", reason, code: "REKEY_DUPLICATE_DATABASE" }];
+    const other = session.claim(databaseId, fleet, otherOwners?.[databaseId]);
+    if (other === undefined) return [];
+    return [{ property: "databases", reason: rotatedTwice(databaseId, other), code: "REKEY_DUPLICATE_DATABASE" }];
   });
-  return failures.slice(0, mostNamed);
+  return failures.slice(0, maxNamed);
 }
 
 function asObject(database: ShardDatabase): FleetDatabase {
@@ -100,11 +118,11 @@ export function diff(
   inputs: PasswordRotationShardInputs,
   session: Session,
 ): Difference {
-  const states = openShard(saved);
+  const states = decodeShard(saved);
   const planned = planShard(states, inputs, session.options.now());
   const members = new Set(inputs.databases.map((database) => asObject(database).databaseId));
   const changes =
-    planned.some(({ plan }) => plan.do !== "keep") ||
+    planned.some(({ plan, state }) => plan.do !== "keep" || (state && isToBeRead(state, session))) ||
     // A problem that no longer applies is removed.
     planned.some(({ state }) => state?.problem !== undefined) ||
     [...states.keys()].some((id) => !members.has(id));
@@ -122,17 +140,48 @@ export async function apply(
   inputs: PasswordRotationShardInputs,
   session: Session,
 ): Promise<Applied<PasswordRotationShardOutputs>> {
-  const planned = planShard(saved ? openShard(saved) : new Map(), inputs, session.options.now());
+  const planned = planShard(saved ? decodeShard(saved) : new Map(), inputs, session.options.now());
   const fleet = planned.some(({ plan }) => plan.do === "reset")
     ? session.fleet(inputs.fleet, inputs.concurrency, inputs.maxFailures)
     : undefined;
   const results = await Promise.all(planned.map((one) => rotate(one, fleet, session)));
-  const outputs = closeShard(
+  const outputs = encodeShard(
     inputs.shard,
     results.map(({ state }) => (inputs.includeRecords ? state : withoutRecord(state))),
   );
-  const notices = results.flatMap(({ notice }) => notice ?? []);
-  return notices.length === 0 ? { outputs } : { outputs, notice: notices.join("\n") };
+  return { outputs, ...diagnosticsOf(summarize(noticesIn(results), fleetLabel(inputs.fleet), session, inputs.fleet)) };
+}
+
+/** Reads the databases, if the platform allows it. */
+async function refresh(
+  saved: PasswordRotationShardOutputs,
+  session: Session,
+): Promise<Applied<PasswordRotationShardOutputs>> {
+  const states = [...decodeShard(saved).values()];
+  const results = await Promise.all(
+    states.map(async (state): Promise<Rotated> => {
+      const single = asSingle(state);
+      if (!single) return { state, failed: false, notices: [] };
+      const { outputs, notices } = await refreshDatabase(single, session);
+      if (outputs === single) return { state, failed: false, notices };
+      const { rotationReason, ...read } = outputs;
+      // The problem of an unconfirmed reset is solved if a read has settled it. Others stay until the next `up`.
+      const { problem, notTried } = single.outcome === "unknown" ? {} : state;
+      const open = { ...(problem !== undefined && { problem }), ...(notTried && { notTried }) };
+      return { state: { ...(state.record ? read : withoutRecord(read)), ...open }, failed: false, notices };
+    }),
+  );
+  const isChanged = results.some(({ state }, index) => state !== states[index]);
+  const outputs = isChanged
+    ? encodeShard(
+        saved.shard,
+        results.map(({ state }) => state),
+      )
+    : saved;
+  return {
+    outputs,
+    ...diagnosticsOf(summarize(noticesIn(results), `Shard ${JSON.stringify(saved.shard)} of a fleet`, session)),
+  };
 }
 
 /** Plans each database as a single one. */
@@ -149,31 +198,37 @@ function planShard(
   });
 }
 
+function noticesIn(results: readonly Rotated[]) {
+  return results.map(({ state: { databaseId }, notices }) => ({ databaseId, notices }));
+}
+
 interface Rotated {
   readonly state: FleetDatabaseState;
   /** Whether the reset failed or was not confirmed. */
   readonly failed: boolean;
-  readonly notice?: string | undefined;
+  readonly notices: readonly Notice[];
 }
 
 async function rotate(planned: PlannedDatabase, fleet: FleetSession | undefined, session: Session): Promise<Rotated> {
   const { plan, desired, state } = planned;
   const act = async (): Promise<Rotated> => {
     try {
-      const { outputs: all, unconfirmed, notice } = await carryOut(plan, asSingle(state), desired, session);
+      const { outputs: all, unconfirmed, notices } = await execute(plan, asSingle(state), desired, session);
       const { rotationReason, ...outputs } = all;
-      if (unconfirmed === undefined) return { state: outputs, failed: false, notice };
-      return { state: { ...outputs, problem: engineMessage(unconfirmed, longestProblem) }, failed: true };
+      if (unconfirmed === undefined) return { state: outputs, failed: false, notices };
+      const problem = engineMessage(unconfirmed, maxProblemChars);
+      return { state: { ...outputs, problem }, failed: true, notices };
     } catch (error) {
       const { message } = error instanceof RekeyError ? error : new InternalError(desired.databaseId, error);
       // A refusal is not a failure of the platform.
       const failed = !(error instanceof RefusedError);
-      return { state: withProblem(planned, { problem: engineMessage(message, longestProblem) }), failed };
+      return { state: withProblem(planned, { problem: engineMessage(message, maxProblemChars) }), failed, notices: [] };
     }
   };
   if (!fleet || plan.do !== "reset") return act();
   const problem = "Not attempted: the fleet stopped after too many failures (maxFailures). The password is unchanged.";
-  return (await fleet.reset(act)) ?? { state: withProblem(planned, { problem, notTried: true }), failed: false };
+  const stopped = { state: withProblem(planned, { problem, notTried: true }), failed: false, notices: [] };
+  return (await fleet.reset(act)) ?? stopped;
 }
 
 /** The saved state with a new problem. */
@@ -197,9 +252,6 @@ function withoutRecord({ record, exactIntegers, problems, ...state }: FleetDatab
   return problems && problems.length > 0 ? { ...state, problems } : state;
 }
 
-/** Databases that are named for one reason; the others are counted. */
-const maxNamedIds = 5;
-
 /**
  * Which databases a planned change is about, one line for each reason, and the resets of the fleet so far. The program
  * has no shards, so none is named.
@@ -214,7 +266,7 @@ function shardNotice(
   const inFleet = session.countPlanned(fleet, shard, resets);
   const groups = new Map<string, PlannedDatabase[]>();
   for (const one of planned) {
-    const what = whatIsPlanned(one.plan, rotateEvery);
+    const what = whatIsPlanned(one, rotateEvery, session);
     if (what !== undefined) groups.set(what, [...(groups.get(what) ?? []), one]);
   }
   if (groups.size === 0) return undefined;
@@ -246,10 +298,16 @@ function fleetLabel(fleet: string): string {
   return `PasswordRotationFleet ${JSON.stringify(fleetName(fleet))}`;
 }
 
-function whatIsPlanned(plan: PlannedDatabase["plan"], rotateEvery: unknown): string | undefined {
-  if (plan.do === "refuse") return `will not be reset, because ${plan.why}`;
+function whatIsPlanned({ plan, state }: PlannedDatabase, rotateEvery: unknown, session: Session): string | undefined {
+  const single = asSingle(state);
+  const isRead = single !== undefined && mayBeSettled(plan, single, session);
+  if (plan.do === "refuse") {
+    return `will not be reset, because ${plan.why}${isRead ? ", unless a read shows that the last reset was applied" : ""}`;
+  }
   if (plan.do === "adopt") return "to be adopted without a reset";
-  if (plan.do === "keep") return undefined;
+  if (plan.do === "keep") {
+    return single && isToBeRead(single, session) ? "to be read, because the new password is not known yet" : undefined;
+  }
   switch (plan.reason) {
     case "created":
       return "to be reset for the first time";
@@ -258,14 +316,6 @@ function whatIsPlanned(plan: PlannedDatabase["plan"], rotateEvery: unknown): str
     case "schedule":
       return `due to be reset by rotateEvery (${String(rotateEvery)})`;
     case "unconfirmed":
-      return "to be reset once more, because the last reset was not confirmed";
+      return `to be reset once more, because the last reset was not confirmed${isRead ? ", unless a read shows that it was applied" : ""}`;
   }
-}
-
-function listed(ids: readonly string[]): string {
-  const shown = ids
-    .slice(0, maxNamedIds)
-    .map((id) => JSON.stringify(id))
-    .join(", ");
-  return ids.length > maxNamedIds ? `${shown} and ${ids.length - maxNamedIds} more` : shown;
 }

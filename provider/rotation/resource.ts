@@ -1,5 +1,38 @@
 import { type ErrorCode, type RekeyError } from "../platform/errors";
 
+/**
+ * A resource: what the adapters need to know of it, and how it is checked, compared and changed. Values are plain;
+ * unknown inputs are named.
+ */
+export interface Resource<Inputs, Outputs, Session> {
+  /** The input that is the id. */
+  readonly idInput: string;
+  /** The names of all outputs. */
+  readonly outputs: readonly string[];
+  /** The names of outputs that are always secret. */
+  readonly secretOutputs: readonly string[];
+  /** Inputs that only an adapter sets; `owner` is the resource's URN. */
+  readonly hiddenInputs: readonly string[];
+  /** Inputs that decide whether a change is due. While one is unknown, so is the decision. */
+  readonly decidingInputs: readonly string[];
+  /** The inputs with which an object is imported; undefined if there is nothing to import. */
+  importedInputs?(id: string, session: Session): object | Promise<object>;
+  /** Whether the plugin also saves `connectionUrl` and `restUrl`, both secret. The SDK derives them in the program. */
+  readonly hasUrls?: true;
+  check(inputs: Inputs, unknown: ReadonlySet<string>, session: Session): CheckFailure[];
+  diff(saved: Outputs, inputs: Inputs, session: Session): Difference;
+  /** Creates if nothing is saved, else updates. */
+  apply(saved: Outputs | undefined, inputs: Inputs, session: Session): Promise<Applied<Outputs>>;
+  /** Reads what may have been changed elsewhere. It never fails. Undefined if there is nothing to read. */
+  refresh?(saved: Outputs, session: Session): Promise<Applied<Outputs>>;
+  /**
+   * Removes what the resource has set at the platform. Undefined if it leaves everything unchanged.
+   *
+   * @returns a line for the run's diagnostics, if there is something to say
+   */
+  remove?(saved: Outputs, session: Session): Promise<string | undefined>;
+}
+
 /** What create or update did. */
 export interface Applied<Outputs> {
   readonly outputs: Outputs;
@@ -7,10 +40,12 @@ export interface Applied<Outputs> {
   readonly unconfirmed?: string;
   /** Set if it failed: the error. The outputs are saved nevertheless, if the error can carry them. */
   readonly failed?: RekeyError;
-  /** One line for the run's diagnostics. */
+  /** Lines for the run's diagnostics. */
   readonly notice?: string;
-  /** A warning at the resource. If it is a dynamic one, the SDK shows it. */
+  /** A warning at the resource. */
   readonly warning?: string | undefined;
+  /** A warning at the resource that the SDK shows itself if the resource is a dynamic one. */
+  readonly pluginWarning?: string | undefined;
 }
 
 /** What diff found. */

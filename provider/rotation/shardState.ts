@@ -1,8 +1,8 @@
 import { StateError } from "../platform/errors";
-import { isObject } from "../records/values";
 import { engineCommands } from "../runtime";
 import { type FleetDatabaseSecrets, type FleetDatabaseState } from "./fleet";
-import { secretPasswordRotationOutputs } from "./passwordRotation";
+import { isObject } from "../records/fields";
+import { secretPasswordRotationOutputs } from "./execute";
 
 /**
  * What a shard of a fleet saves: its databases in the order of their ids, and their secrets separately.
@@ -34,14 +34,14 @@ const secretNames: readonly string[] = secretPasswordRotationOutputs;
  * The saved outputs of a shard, by the databases' ids.
  * @throws StateError if they are damaged, instead of resetting anything
  */
-export function openShard({ rotations, secrets }: PasswordRotationShardOutputs): Map<string, FleetDatabaseState> {
+export function decodeShard({ rotations, secrets }: PasswordRotationShardOutputs): Map<string, FleetDatabaseState> {
   const secretsOf = byId<FleetDatabaseSecrets>(parsed(secrets), "secrets");
   const states = byId<FleetDatabaseState>(rotations, "rotations");
   return new Map([...states].map(([id, state]) => [id, { ...state, ...secretsOf.get(id) }]));
 }
 
 /** The outputs to save for the databases of a shard. */
-export function closeShard(shard: string, states: readonly FleetDatabaseState[]): PasswordRotationShardOutputs {
+export function encodeShard(shard: string, states: readonly FleetDatabaseState[]): PasswordRotationShardOutputs {
   const parts = states.map((state) => {
     const entries = Object.entries(state).filter(([, value]) => value !== undefined);
     const secrets = entries.filter(([name]) => secretNames.includes(name));
@@ -74,11 +74,11 @@ export function byId<T extends { readonly databaseId: string }>(list: unknown, o
   const all = sound ? (list as T[]) : [];
   const states = new Map(all.map((state) => [state.databaseId, state]));
   if (!sound || states.size !== all.length) {
-    throw new StateError(
+    throw new StateError({
       output,
-      "is not a list of databases, each of them once",
-      `Restore it from an earlier \`${engineCommands.exportState}\`.`,
-    );
+      reason: "is not a list of databases, each of them once",
+      advice: `Restore it from an earlier \`${engineCommands.exportState}\`.`,
+    });
   }
   return states;
 }

@@ -47,3 +47,20 @@ export function compareTrigger(mark: unknown, trigger: Trigger): Comparison {
 function macOf(salt: Buffer, trigger: Trigger): Buffer {
   return createHmac("sha256", salt).update(canonicalTrigger(trigger)).digest();
 }
+
+/** Whether a trigger is the one of a mark. Removing the trigger does not count as changing it. */
+export function isSameTrigger(mark: string, trigger: Trigger): boolean {
+  return isNoTrigger(trigger) || compareTrigger(mark, trigger) === "same";
+}
+
+/**
+ * The mark of the trigger that a confirmed reset applied. A removed trigger stays the applied one, so that restoring it
+ * requests nothing. The same holds for one whose reset was not confirmed before it was removed, because this reset
+ * replaces that one.
+ *
+ * @param saved the attempted mark, else the applied one
+ */
+export function appliedMark(saved: readonly (string | undefined)[], trigger: Trigger): string {
+  if (!isNoTrigger(trigger)) return markTrigger(trigger);
+  return saved.find((mark) => mark !== undefined && compareTrigger(mark, {}) !== "same") ?? markTrigger(trigger);
+}

@@ -1,8 +1,8 @@
 import { SettingsError } from "../platform/errors";
 import { type Preset, presets } from "./presets";
 import { environmentName, nameOf, type SettingName, settingNames, settingOf, type SettingValue } from "./table";
-import { isLoopback } from "../records/values";
 import { engineCommands } from "../runtime";
+import { isLoopback } from "../records/fields";
 
 /** Returns a setting of the configuration by its short name (`baseUrl`), or undefined if it is not set. */
 export type Lookup = (name: SettingName) => string | undefined;
@@ -46,7 +46,7 @@ export class Settings {
   missing(name: SettingName): SettingsError {
     const why = this.#whyWithheld(name);
     const problem = `${nameOf(name)} is not set${why === undefined ? "" : `: ${why}`}`;
-    return new SettingsError("REKEY_SETTING_MISSING", problem, this.#howToSet(name));
+    return new SettingsError("REKEY_SETTING_MISSING", { problem, advice: this.#howToSet(name) });
   }
 
   /** @throws SettingsError if its value cannot be used. */
@@ -63,7 +63,8 @@ export class Settings {
     const reason = result.error.issues[0]?.message ?? "cannot be used";
     // Any other may hold a credential, by mistake even a user name: `user:password`.
     const shown = kind === "number" ? ` (it is ${JSON.stringify(written)})` : "";
-    throw new SettingsError("REKEY_SETTING_INVALID", `${nameOf(name)} ${reason}${shown}`, this.#howToSet(name));
+    const problem = `${nameOf(name)} ${reason}${shown}`;
+    throw new SettingsError("REKEY_SETTING_INVALID", { problem, advice: this.#howToSet(name) });
   }
 
   /** As `get`, or else the default. @throws SettingsError if its value cannot be used. */
@@ -86,11 +87,10 @@ export class Settings {
   proxyFor(address: string): string | undefined {
     const proxy = this.get("proxy");
     if (proxy === undefined || address.startsWith("https:") || isLoopback(new URL(proxy).hostname)) return proxy;
-    throw new SettingsError(
-      "REKEY_SETTING_INVALID",
-      `rekey:proxy is not on this machine, and would receive the credentials for ${address} in plain text`,
-      "Use an https address, or unset rekey:proxy (REKEY_PROXY) for a platform on this machine.",
-    );
+    throw new SettingsError("REKEY_SETTING_INVALID", {
+      problem: `rekey:proxy is not on this machine, and would receive the credentials for ${address} in plain text`,
+      advice: "Use an https address, or unset rekey:proxy (REKEY_PROXY) for a platform on this machine.",
+    });
   }
 
   /**

@@ -1,9 +1,9 @@
 import { X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import type * as zod from "zod";
-import { hostTemplateProblem, isLoopback } from "../records/values";
+import { hostTemplateProblem, isLoopback } from "../records/fields";
 
-/** One setting. Its checks, the schema, docs/configuration.md and the doctor derive from this. */
+/** One setting. Its checks, the schema, docs/reference.md and the doctor derive from this. */
 interface Setting {
   /** Markdown. */
   readonly description: string;
@@ -64,11 +64,15 @@ const settingTable = {
   resetPasswordPath: {
     description: "Path of a password reset, which contains `{id}` once.",
     kind: "text",
-    schema: () =>
-      filled()
-        .startsWith("/", "must begin with /")
-        .refine((path) => path.split("{id}").length === 2, "must contain {id} once"),
+    schema: () => databasePath(),
     default: "/v2/keyvalue/reset-password/{id}",
+  },
+  databasePath: {
+    description:
+      "Path of an operation that reads a database, which contains `{id}` once; `none` if the platform has none.",
+    kind: "text",
+    schema: () => z().literal("none").or(databasePath()),
+    default: "none",
   },
   flowControlResetAction: {
     description: "Last part of the path of a flow-control reset.",
@@ -155,6 +159,10 @@ export function environmentName(name: SettingName): string {
 }
 
 const filled = () => z().string().min(1, "must not be empty");
+const databasePath = () =>
+  filled()
+    .startsWith("/", "must begin with /")
+    .refine((path) => path.split("{id}").length === 2, "must contain {id} once");
 const headerSafe = () => filled().regex(/^[^\r\n\0]*$/, "must not contain line breaks");
 
 /** A number of some kind. JavaScript reads an empty text as 0. */

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { type Credential, type ProbeRequest, type ProbeResult } from "./probe";
 import { type RequestQueue } from "../platform/requestQueue";
-import { addressOf, type Endpoint, restAddressOf } from "../rotation/clientEndpoint";
+import { addressOf, type ClientEndpoint, restAddressOf } from "../rotation/clientEndpoint";
 
 /** What the databases of a call are verified with. */
 export interface VerificationTools {
@@ -28,7 +28,7 @@ export interface FormerCredential {
 /** What must be shown of one database. */
 export interface VerificationTask {
   readonly databaseId: string;
-  readonly endpoint: Endpoint;
+  readonly endpoint: ClientEndpoint;
   /** Must be accepted. */
   readonly credential: Credential;
   /** Must be refused. They are of the same kind. */

@@ -4,7 +4,7 @@ import { resetsAreSaved, VerificationError } from "../platform/errors";
 import { type RequestQueue } from "../platform/requestQueue";
 import { byId, parsed } from "../rotation/shardState";
 import { type FormerCredential, secretOf, verify, type VerificationFailure, type VerificationTools } from "./attempts";
-import { type Applied, type CheckFailure, type Difference } from "../rotation/resource";
+import { type Applied, type CheckFailure, type Difference, type Resource } from "../rotation/resource";
 
 /** What a PasswordVerification saves. */
 export interface PasswordVerificationOutputs {
@@ -21,12 +21,13 @@ export const secretPasswordVerificationOutputs = [
   "targets",
 ] as const satisfies readonly (keyof PasswordVerificationOutputs)[];
 
+/** The outputs that a program sees. The others hold what was verified. */
+export const shownVerificationOutputs = ["verified", "verifiedAt", "formerRefused"] as const;
+
 /** The names of all outputs. */
-export const passwordVerificationOutputs = [
+const passwordVerificationOutputs = [
   "subject",
-  "verified",
-  "verifiedAt",
-  "formerRefused",
+  ...shownVerificationOutputs,
   ...secretPasswordVerificationOutputs,
 ] as const satisfies readonly (keyof PasswordVerificationOutputs)[];
 
@@ -79,12 +80,24 @@ export interface VerificationSession {
   };
 }
 
-/** Inputs that decide whether anything is verified. */
-export const decidingInputs = ["subject", "targets"] as const;
+export const passwordVerification: Resource<
+  PasswordVerificationInputs,
+  PasswordVerificationOutputs,
+  VerificationSession
+> = {
+  idInput: "subject",
+  outputs: passwordVerificationOutputs,
+  secretOutputs: secretPasswordVerificationOutputs,
+  hiddenInputs: [],
+  decidingInputs: ["subject", "targets"],
+  check,
+  diff,
+  apply,
+};
 
 const defaultWithinSeconds = 30;
 /** Databases that are named in one message. */
-const mostNamed = 20;
+const maxNamed = 20;
 /** Credentials of one database that are remembered in addition to the one that was verified last. */
 const mostTried = 5;
 
@@ -102,7 +115,7 @@ export function diff(saved: PasswordVerificationOutputs, inputs: PasswordVerific
   return { changes: targets.length !== before.size || targets.some((target) => isDue(target, before)) };
 }
 
-/** Creates if nothing is saved, else updates. Only databases that were rotated since are contacted. */
+/** Only databases that were rotated since are contacted. */
 export async function apply(
   saved: PasswordVerificationOutputs | undefined,
   inputs: PasswordVerificationInputs,
@@ -134,7 +147,7 @@ export async function apply(
     targets: JSON.stringify(databases),
   };
   if (failed) return { outputs, failed: failureOf(failures, targets.length) };
-  return { outputs, warning: unverifiedWarning(targets) };
+  return { outputs, pluginWarning: unverifiedWarning(targets) };
 }
 
 /** Verifies a database, and returns what to save of it. */
@@ -218,21 +231,20 @@ function failureOf(failures: readonly Failure[], count: number): VerificationErr
   const [first] = failures;
   if (count === 1 && first) {
     const database = JSON.stringify(first.target.databaseId);
-    return new VerificationError(`The rotation of database ${database} is not verified: ${first.reason}.`, advice);
+    const happened = `The rotation of database ${database} is not verified: ${first.reason}.`;
+    return new VerificationError({ happened, advice });
   }
-  const lines = failures.slice(0, mostNamed).map(({ target, reason }) => `\n  ${target.name}: ${reason}`);
-  const more = failures.length > mostNamed ? `\n  and ${failures.length - mostNamed} more` : "";
-  return new VerificationError(
-    `The rotations of ${failures.length} of ${count} databases are not verified:${lines.join("")}${more}`,
-    advice,
-  );
+  const lines = failures.slice(0, maxNamed).map(({ target, reason }) => `\n  ${target.name}: ${reason}`);
+  const more = failures.length > maxNamed ? `\n  and ${failures.length - maxNamed} more` : "";
+  const happened = `The rotations of ${failures.length} of ${count} databases are not verified:${lines.join("")}${more}`;
+  return new VerificationError({ happened, advice });
 }
 
 /** The warning about databases whose credential is not known; undefined if there are none. */
 export function unverifiedWarning(targets: readonly VerificationTarget[]): string | undefined {
   const unverified = unverifiedIn(targets);
   if (unverified.length === 0) return undefined;
-  const names = unverified.slice(0, mostNamed).map(({ name }) => JSON.stringify(name));
-  const more = unverified.length > mostNamed ? ` and ${unverified.length - mostNamed} more` : "";
+  const names = unverified.slice(0, maxNamed).map(({ name }) => JSON.stringify(name));
+  const more = unverified.length > maxNamed ? ` and ${unverified.length - maxNamed} more` : "";
   return `Not verified, because no current credential is known: ${names.join(", ")}${more}.`;
 }

@@ -5,11 +5,11 @@ import { certificateFailure, isTlsAlert, whyNotSent } from "../platform/failures
 import { redact } from "../platform/redact";
 import { ask, NoReplyError, notRedis } from "./redisCommands";
 import { RequestQueue } from "../platform/requestQueue";
-import { HttpRequester, type RequesterOptions, restService } from "../platform/http";
+import { HttpRequester, type RequesterOptions, tokenService } from "../platform/http";
 import { readJson } from "../records/response";
-import { isObject, hostInUrl, isLoopback } from "../records/values";
-import { addressOf, type Endpoint, restAddressOf } from "../rotation/clientEndpoint";
+import { addressOf, type ClientEndpoint, restAddressOf } from "../rotation/clientEndpoint";
 import { type ConnectionError } from "../platform/preconnect";
+import { isObject, hostInUrl, isLoopback } from "../records/fields";
 
 /** What a database authenticates: a password, or a token of its REST interface. */
 export type Credential =
@@ -25,7 +25,7 @@ export type ProbeResult =
 
 export interface ProbeRequest {
   readonly databaseId: string;
-  readonly endpoint: Endpoint;
+  readonly endpoint: ClientEndpoint;
   readonly credential: Credential;
   /** Other credentials of the database, which are not shown if the server repeats them. */
   readonly otherSecrets: readonly string[];
@@ -33,7 +33,7 @@ export interface ProbeRequest {
   readonly timeoutMs: number;
 }
 
-export interface ProbeOptions {
+export interface ProbeOptions extends Pick<RequesterOptions, "advise"> {
   readonly proxy?: string | undefined;
   /** Certificates (PEM) that are trusted in addition to those that Node trusts. */
   readonly extraCertificates?: string | undefined;
@@ -84,7 +84,7 @@ export class DatabaseProbe {
   }
 
   async #askRedis(
-    endpoint: Endpoint,
+    endpoint: ClientEndpoint,
     { username, password }: Extract<Credential, { password: string }>,
     secrets: readonly string[],
     timeoutMs: number,
@@ -103,14 +103,14 @@ export class DatabaseProbe {
       if (pong.startsWith("-")) return unknown(responded("PING", pong.slice(1), secrets));
       throw notRedis("PING");
     } catch (error) {
-      return error instanceof NoReplyError ? unknown(error.message) : whyNotConnected(error as ConnectionError);
+      return error instanceof NoReplyError ? unknown(error.message) : this.#whyNotConnected(error as ConnectionError);
     } finally {
       socket?.destroy();
     }
   }
 
   /** Opens a connection: with TLS, through the proxy if there is one; without it, to this machine. */
-  async #open({ host, port, tls }: Endpoint, timeoutMs: number): Promise<Socket> {
+  async #open({ host, port, tls }: ClientEndpoint, timeoutMs: number): Promise<Socket> {
     const address = `${hostInUrl(host)}:${port}`;
     if (!tls) return openConnection(new URL(`http://${address}`), { timeoutMs });
     this.#trust ??= trusting(this.options.extraCertificates);
@@ -118,18 +118,31 @@ export class DatabaseProbe {
     return openConnection(new URL(`https://${address}`), { proxy, ...this.#trust, timeoutMs });
   }
 
+  /** Of the error, only its kind is shown. */
+  #whyNotConnected({ code, proxy, inHandshake }: ConnectionError): ProbeResult {
+    const { happened, kind } = whyNotSent({ code, proxy });
+    if (certificateFailure(code)) return unknown(happened, this.options.advise({ service: "database", kind }));
+    if (!inHandshake) return unknown(happened);
+    const handshake = `the TLS handshake ${code === "ETIMEDOUT" ? "was not finished in time" : `failed (${code})`}`;
+    if (isTlsAlert(code)) return unknown(handshake);
+    return unknown(
+      `${handshake}: the port may not use TLS`,
+      "Check that host and port are those of an endpoint with TLS: only a database on this machine is used without it.",
+    );
+  }
+
   async #askRest(
-    endpoint: Endpoint,
+    endpoint: ClientEndpoint,
     token: string,
     { purpose, consequences }: RequestFacts,
     secrets: readonly string[],
     timeoutMs: number,
   ): Promise<ProbeResult> {
     const requester = new HttpRequester(
-      restService(restAddressOf(endpoint), token),
+      tokenService("database", restAddressOf(endpoint), token),
       endpoint.tls ? this.#secure : this.#plain,
       new RequestQueue({ maxConcurrency: 1 }),
-      { deadlineMs: timeoutMs, secrets },
+      { deadlineMs: timeoutMs, deadlineName: "the deadline", secrets, advise: this.options.advise },
     );
     try {
       const { body } = await requester.send({ method: "GET", path: "/PING", idempotent: true, purpose, consequences });
@@ -138,7 +151,7 @@ export class DatabaseProbe {
       if (!(error instanceof RequestError)) throw error;
       const { happened, status = 0, networkCode } = error;
       if (networkCode === "deadline") return unknown(tooLate);
-      const advice = certificateFailure(networkCode, "host")?.advice;
+      const advice = certificateFailure(networkCode) && error.advice;
       if (!(error instanceof RejectedError)) return unknown(happened, advice);
       // A user without the permission to PING is authenticated all the same.
       if (/: NOPERM /.test(happened)) return accepted;
@@ -166,19 +179,6 @@ function judgeRefusal(words: string, secrets: readonly string[]): ProbeResult {
 function responded(command: string, words: string, secrets: readonly string[]): string {
   if (words === "") return `the server responded to ${command} with an empty error`;
   return `the server responded to ${command} with an error: ${redact(words, secrets)}`;
-}
-
-/** Of the error, only its kind is shown. */
-function whyNotConnected({ code, proxy, inHandshake }: ConnectionError): ProbeResult {
-  const certificate = certificateFailure(code, "host");
-  if (certificate !== undefined) return unknown(certificate.happened, certificate.advice);
-  if (!inHandshake) return unknown(whyNotSent({ addressSetting: "host" }, { code, proxy, attempts: 1 }).happened);
-  const handshake = `the TLS handshake ${code === "ETIMEDOUT" ? "was not finished in time" : `failed (${code})`}`;
-  if (isTlsAlert(code)) return unknown(handshake);
-  return unknown(
-    `${handshake}: the port may not use TLS`,
-    "Check that host and port are those of an endpoint with TLS: only a database on this machine is used without it.",
-  );
 }
 
 function unknown(why: string, advice?: string): ProbeResult {

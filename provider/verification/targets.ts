@@ -1,7 +1,7 @@
 import { type Credential } from "./probe";
 import {
   type Connection,
-  type Endpoint,
+  type ClientEndpoint,
   endpointOf,
   type HostSetting,
   type LocatedDatabase,
@@ -19,7 +19,7 @@ export interface VerificationTarget {
   /** Confirmed resets so far. */
   readonly rotationCount?: number | undefined;
   /** Undefined if no credential is known. */
-  readonly access?: (Endpoint & { readonly credential: Credential }) | undefined;
+  readonly access?: (ClientEndpoint & { readonly credential: Credential }) | undefined;
 }
 
 /**
@@ -57,7 +57,7 @@ export function targetsOf(
   return Object.entries(databases).map(([name, { databaseId, rotatedAt, rotationCount, outcome }]) => {
     const database = { databaseId, record: records?.[name]?.record };
     // The credentials of an unconfirmed reset are the former ones, which may be invalid.
-    const known = outcome === "reset" ? credentials[name] : undefined;
+    const known = outcome === "unknown" ? undefined : credentials[name];
     return { databaseId, name, rotatedAt, rotationCount, access: accessOf(name, database, known ?? {}) };
   });
 }

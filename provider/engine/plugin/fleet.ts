@@ -13,36 +13,28 @@ import {
   type FleetMember,
   idIsUnknown,
   isListedTwice,
-  shardOf,
+  fleetOutputs,
+  secretFleetOutputs,
+  shardsOf,
   urlsOf,
   type FleetDatabaseState,
 } from "../../rotation/fleet";
 import { ReportedError, failedCheck } from "../resources";
 import { type ComponentRequest, type Constructed, type Monitor, readConnection, type Component } from "./component";
-import { knownUrl } from "./connectionUrl";
+import { knownUrl } from "./outputs";
 import { type Properties, reveal, unknownNames, wrap, isSecret, secret, unknownValue } from "../../records/properties";
-import { isObject } from "../../records/values";
 import { checkDatabases, type ShardDatabase } from "../../rotation/passwordRotationShard";
 import { nextRotation } from "../../rotation/planRotation";
-import { withoutConnection } from "../../rotation/clientEndpoint";
+import { withoutConnection, urlFor } from "../../rotation/clientEndpoint";
 import { type CheckFailure } from "../../rotation/resource";
 import { type RunSession } from "../session";
 import { fleetSettings } from "../../rotation/arguments";
+import { isObject } from "../../records/fields";
 
 interface Member extends FleetMember {
   /** As given, with marks. */
   readonly input: unknown;
 }
-
-const fleetOutputs = [
-  "databases",
-  "credentials",
-  "records",
-  "connectionUrls",
-  "failed",
-  "lastRotated",
-  "nextRotationAt",
-];
 
 /**
  * Registers a fleet and its shards. A failed shard could not save the results of its databases, so all shards succeed,
@@ -64,24 +56,18 @@ async function constructFleet(
   const { urn } = await monitor.register({ type, name, parent, custom: false, inputs: {}, aliases: [] });
   const plain = members.map(({ input }) => reveal(input) as ShardDatabase);
   refuse(checkDatabases(urn, plain, session, { names: members.map(({ name }) => fieldOf(name)) }));
-  const shards = new Map<string, Member[]>();
-  for (const member of members) {
-    const shard = shardOf(member.databaseId);
-    shards.set(shard, [...(shards.get(shard) ?? []), member]);
-  }
   const registered = await Promise.all(
-    [...shards].sort().map(([shard, inShard]) =>
+    shardsOf(members).map(([shard, inShard]) =>
       monitor.register({
         type: "rekey:index:PasswordRotationShard",
         name: `${name}-${shard}`,
         parent: urn,
         custom: true,
-        // Sorted by id: the names in the program do not matter.
         inputs: {
           ...settings,
           shard,
           fleet: urn,
-          databases: inShard.sort((a, b) => (a.databaseId < b.databaseId ? -1 : 1)).map(({ input }) => input),
+          databases: inShard.map(({ input }) => input),
         },
         aliases: [{ type: "pulumi-nodejs:dynamic/rekey:PasswordRotationShard" }],
       }),
@@ -94,7 +80,7 @@ async function constructFleet(
         saved.flatMap((one) => rotationsOf(one)),
       )
     : undefined;
-  const outputs = wrap(states ? known(states) : unknown(), ["credentials", "connectionUrls", ...secretOutputs]);
+  const outputs = wrap(states ? known(states) : unknown(), [...secretFleetOutputs, ...secretOutputs]);
   await monitor.registerOutputs(urn, outputs);
   const failure = states && !preview ? failureOf(name, states) : undefined;
   if (failure !== undefined) throw new ReportedError(failure);
@@ -114,7 +100,7 @@ async function constructFleet(
       ...(records && { records }),
       connectionUrls: connection
         ? urlsOf({ databases, credentials, records }, (database, password) =>
-            knownUrl(database, { ...connection }, password, session),
+            knownUrl(urlFor, database, { ...connection }, password, session),
           )
         : unknownValue,
       failed: failedOf(all),

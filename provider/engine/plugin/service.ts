@@ -3,24 +3,27 @@ import { InputError, NotSentError, type RequestFacts, withCode } from "../../pla
 import { type SharedReads } from "../../flowControl/sharedReads";
 import { sessionFromSettings } from "../session";
 import { refuseUnknown } from "../../rotation/arguments";
-import { type AppliedTo, InitError, ReportedError, type Resource, resources, respond, functions } from "../resources";
+import {
+  type AnyResource,
+  type AppliedTo,
+  applyResource,
+  checkResource,
+  diffResource,
+  InitError,
+  refreshResource,
+  ReportedError,
+  resources,
+  withEngineErrors,
+  functions,
+} from "../resources";
 import { environmentOfProvider } from "../../settings/settings";
 import { type ComponentRequest, type Constructed, type Monitor, type Component, NotRegistered } from "./component";
-import { isUrlOutdated, withConnectionUrl } from "./connectionUrl";
+import { areUrlsOutdated, marked, plain, planned, withUrls, withRefreshedUrls } from "./outputs";
 import { fleetComponent } from "./fleet";
+import { argumentsOf, inputsOf, schemaText, settingsOfProvider } from "./schema";
 import { verificationComponent } from "./verification";
-import {
-  type Properties,
-  reveal,
-  secretNames,
-  unknownNames,
-  withoutProvider,
-  wrap,
-  secret,
-  unknownValue,
-} from "../../records/properties";
+import { type Properties, reveal, secretNames, unknownNames, wrap, secret } from "../../records/properties";
 import { callTimeout } from "../../platform/http";
-import { packageVersion } from "../../runtime";
 import { type RunSession } from "../session";
 import { checkOptions } from "../../rotation/componentOptions";
 
@@ -49,13 +52,6 @@ export interface Saved {
   readonly outputs: Properties;
 }
 
-/** The schema, as far as the service itself needs it. */
-interface Schema {
-  readonly provider: { readonly inputProperties: Readonly<Record<string, { readonly secret?: boolean }>> };
-  readonly resources: Readonly<Record<string, { readonly inputProperties: object }>>;
-  readonly functions: Readonly<Record<string, { readonly inputs?: { readonly properties: object } }>>;
-}
-
 const typePrefix = "rekey:index:";
 
 const components: ReadonlyMap<string, Component> = new Map([
@@ -76,7 +72,7 @@ const importNotice =
 const runEnded = "the run ended first, because another resource failed or the run was cancelled";
 
 /** What the engine itself adds to the settings of a provider. */
-const ofEngine = ["version", "pluginDownloadURL", "pluginChecksums", "__internal"];
+const engineInputs = ["version", "pluginDownloadURL", "pluginChecksums", "__internal"];
 
 /**
  * The provider that Pulumi's engine calls as a plugin, on plain objects. One process serves one provider instance of a
@@ -95,20 +91,22 @@ export class PluginService {
 
   /** The schema of the package, as JSON. */
   get schema(): string {
-    return JSON.stringify({ ...schema(), version: packageVersion() });
+    return schemaText();
   }
 
   /** Refuses settings that do not exist, and marks the secret ones. Their values are checked when they are needed. */
   checkConfig(news: Properties): { inputs: Properties; failures: string[] } {
-    const known = schema().provider.inputProperties;
+    const known = settingsOfProvider();
     const inputs = Object.entries(news).map(([name, value]) => {
       const isPlain = Object.hasOwn(known, name) && known[name]?.secret && secretNames({ value }).length === 0;
       return [name, isPlain ? secret(value) : value] as const;
     });
-    const unheardOf = Object.keys(news).filter((name) => !Object.hasOwn(known, name) && !ofEngine.includes(name));
+    const unknownSettings = Object.keys(news).filter(
+      (name) => !Object.hasOwn(known, name) && !engineInputs.includes(name),
+    );
     return {
       inputs: Object.fromEntries(inputs),
-      failures: unheardOf.map((name) =>
+      failures: unknownSettings.map((name) =>
         withCode(
           `${name} is not a setting of rekey. Nothing was sent. Remove it, then run again.`,
           "REKEY_SETTING_INVALID",
@@ -146,11 +144,11 @@ export class PluginService {
 
   /** @returns what is wrong with the inputs */
   check(urn: string, news: Properties): Promise<string[]> {
-    return respond(async () => {
+    return withEngineErrors(async () => {
       const resource = resourceOf(urn);
       // A wrong setting is reported before anything is sent.
-      if (resource.hasConnectionUrl) this.#started.options.databaseHost();
-      const wrong = resource.check(plain(news), unknownNames(news), this.#started, urn);
+      if (resource.hasUrls) this.#started.options.databaseHost();
+      const wrong = checkResource(resource, plain(news), unknownNames(news), this.#started, urn);
       // Its other commands read, and so adopt, the database first.
       const isAdopted = this.#imported.has(urn) || reveal(news["initialRotation"]) === false;
       // Shown before the command asks for a confirmation.
@@ -160,57 +158,68 @@ export class PluginService {
   }
 
   diff(urn: string, id: string, olds: Properties, news: Properties): Promise<{ changes: boolean; replaces: string[] }> {
-    return respond(async () => {
+    return withEngineErrors(async () => {
       const resource = resourceOf(urn);
-      const found = resource.diff(id, plain(olds), plain(news), unknownNames(news), () => this.#started);
+      const found = diffResource(
+        resource,
+        { id, outputs: plain(olds) },
+        plain(news),
+        unknownNames(news),
+        () => this.#started,
+      );
       if (found.notice) await this.engine.log(this.#imported.has(urn) ? importNotice : found.notice, urn);
       if (found.warning) await this.engine.warn(found.warning, urn);
-      const changes = found.changes || isUrlOutdated(resource, reveal(olds) as Properties, plain(news), this.#started);
+      const changes =
+        found.changes || areUrlsOutdated(resource, reveal(olds) as Properties, plain(news), this.#started);
       return { changes, replaces: [...(found.replaces ?? [])] };
     });
   }
 
   /** @throws InitError if it is unknown whether the platform did it */
   create(change: Change): Promise<Saved> {
-    return respond(async () => {
+    return withEngineErrors(async () => {
       const { urn, inputs, preview } = change;
       const resource = resourceOf(urn);
       if (preview) return { id: "", outputs: planned(resource, inputs) };
-      return this.#apply(change, resource, () => resource.create(plain(inputs), this.#started));
+      return this.#apply(change, resource, () => applyResource(resource, undefined, plain(inputs), this.#started));
     });
   }
 
   /** @throws InitError if it is unknown whether the platform did it */
   update(id: string, olds: Properties, change: Change): Promise<Saved> {
-    return respond(async () => {
+    return withEngineErrors(async () => {
       const { urn, inputs, preview } = change;
       const resource = resourceOf(urn);
-      const saved = plain(olds);
+      const saved = { id, outputs: plain(olds) };
       if (this.#imported.has(urn)) {
         // The import did not know the trigger of the program: it is that of the adoption, and requests no reset.
-        const adopted = { ...plain(inputs), ...resource.importedInputs?.(id) };
-        return this.#apply(change, resource, () => resource.create(adopted, this.#started));
+        const adopted = { ...plain(inputs), ...(await resource.importedInputs?.(id, this.#started)) };
+        return this.#apply(change, resource, () => applyResource(resource, undefined, adopted, this.#started));
       }
-      const found = resource.diff(id, saved, plain(inputs), unknownNames(inputs), () => this.#started);
+      const found = diffResource(resource, saved, plain(inputs), unknownNames(inputs), () => this.#started);
       if (!found.changes) {
         // The rest is kept as it is, with the dynamic provider's text.
-        const outputs = withConnectionUrl(resource, reveal(olds) as Properties, plain(inputs), this.#started);
+        const outputs = withUrls(resource, reveal(olds) as Properties, plain(inputs), this.#started);
         return { id, outputs: marked(resource, outputs, olds) };
       }
       if (preview) return { id, outputs: planned(resource, inputs) };
-      return this.#apply(change, resource, () => resource.update(id, saved, plain(inputs), this.#started), olds);
+      return this.#apply(change, resource, () => applyResource(resource, saved, plain(inputs), this.#started), olds);
     });
   }
 
-  /**
-   * The interface has no operation that reads a database: the saved outputs stay. Without any it is an import,
-   * which sends nothing.
-   */
+  /** Reads what may have been changed elsewhere. Without saved outputs it is an import, which resets nothing. */
   read(urn: string, id: string, olds: Properties, inputs: Properties): Promise<Saved & { inputs: Properties }> {
-    return respond(async () => {
+    return withEngineErrors(async () => {
       const resource = resourceOf(urn);
       if (Object.keys(olds).length > 0) {
-        return { id, outputs: marked(resource, reveal(olds) as Properties, olds), inputs };
+        const saved = reveal(olds) as Properties;
+        const refreshed = await refreshResource(resource, { id, outputs: saved }, this.#started);
+        if (refreshed?.notice) await this.engine.log(refreshed.notice, urn);
+        if (refreshed?.warning) await this.engine.warn(refreshed.warning, urn);
+        const outputs = refreshed
+          ? withRefreshedUrls(resource, refreshed.outputs, saved, plain(inputs), this.#started)
+          : saved;
+        return { id, outputs: marked(resource, outputs, olds), inputs };
       }
       if (resource.importedInputs === undefined) {
         throw new ReportedError(
@@ -220,20 +229,31 @@ export class PluginService {
           ),
         );
       }
-      const imported = resource.importedInputs(id);
-      const { outputs } = await resource.create(imported, this.#started);
-      this.#imported.add(urn);
+      const imported = { ...(await resource.importedInputs(id, this.#started)) };
+      const { outputs: read, warning } = await applyResource(resource, undefined, imported, this.#started);
+      if (warning) await this.engine.warn(warning, urn);
+      const outputs = withUrls(resource, read, imported, this.#started);
+      // Limits are compared with the program's as usual.
+      if (resource === resources.PasswordRotation) this.#imported.add(urn);
       return { id, outputs: marked(resource, outputs, {}), inputs: imported };
+    });
+  }
+
+  /** Removes what the resource has set at the platform. */
+  delete(urn: string, saved: Properties): Promise<void> {
+    return withEngineErrors(async () => {
+      const notice = await resourceOf(urn).remove?.(plain(saved), this.#started);
+      if (notice) await this.engine.log(notice, urn);
     });
   }
 
   /** Reads from the platform. Reads that arrive together share their requests. */
   invoke(token: string, args: Properties): Promise<Properties> {
-    return respond(async () => {
+    return withEngineErrors(async () => {
       const name = token.replace(typePrefix, "");
       const call = functions[name];
       if (call === undefined) throw new InputError(token, "is not a function of this version of pulumi-rekey");
-      refuseUnknown(`the arguments of ${name}`, args, schema().functions[token]?.inputs?.properties ?? {});
+      refuseUnknown(`the arguments of ${name}`, args, argumentsOf(token));
       if (this.#reads === undefined) {
         const { SharedReads } =
           require("../../flowControl/sharedReads") as typeof import("../../flowControl/sharedReads");
@@ -246,7 +266,7 @@ export class PluginService {
   /** Registers a component and its children. */
   construct(request: ComponentRequest, monitor: Monitor): Promise<Constructed> {
     const { type, inputs, options } = request;
-    return respond(() => {
+    return withEngineErrors(() => {
       const component = components.get(type);
       if (component === undefined) throw unknownType(type);
       checkOptions(options, component.childInputs);
@@ -255,7 +275,7 @@ export class PluginService {
         throw new ReportedError(withCode(message, component.incomplete));
       };
       const construct = async (): Promise<Constructed> => {
-        refuseUnknown("its inputs", inputs, schema().resources[type]?.inputProperties ?? {});
+        refuseUnknown("its inputs", inputs, inputsOf(type));
         return component.construct(request, monitor, this.#started);
       };
       const constructed = construct().catch((error: unknown) => {
@@ -281,20 +301,20 @@ export class PluginService {
 
   async #requireRun(facts: RequestFacts): Promise<void> {
     await this.engine.requireEngine(facts);
-    if (this.#cancelled) throw new NotSentError(facts, "the run was cancelled", "Run again.");
+    if (this.#cancelled) throw new NotSentError(facts, { happened: "the run was cancelled", advice: "Run again." });
   }
 
   async #apply(
     { urn, inputs, timeoutSeconds }: Change,
-    resource: Resource,
+    resource: AnyResource,
     act: () => Promise<AppliedTo>,
     { __provider }: Properties = {},
   ) {
     const limit = timeoutSeconds > 0 ? timeoutSeconds * 1000 : Infinity;
-    const { id, outputs: all, notice, warning, unconfirmed, failed } = await callTimeout.run(limit, act);
+    const { id, outputs: all, notice, warning, pluginWarning, unconfirmed, failed } = await callTimeout.run(limit, act);
     if (notice) void this.engine.log(notice, urn);
-    if (warning) void this.engine.warn(warning, urn);
-    const applied = withConnectionUrl(resource, all, plain(inputs), this.#started);
+    for (const line of [warning, pluginWarning]) if (line) void this.engine.warn(line, urn);
+    const applied = withUrls(resource, all, plain(inputs), this.#started);
     // The dynamic provider's text stays, so that a moved stack can move back.
     const outputs = marked(resource, { ...applied, __provider: reveal(__provider) }, inputs);
     const message = failed?.message ?? unconfirmed;
@@ -303,19 +323,14 @@ export class PluginService {
   }
 }
 
-/** Loaded on first use. */
-function schema(): Schema {
-  return require("pulumi-rekey/schema.json") as Schema;
-}
-
 /** The name in a URN: `urn:pulumi:stack::project::parent$type::name`. */
 function nameIn(urn: string): string {
   return urn.split("::").slice(3).join("::");
 }
 
-function resourceOf(urn: string): Resource {
+function resourceOf(urn: string): AnyResource {
   const type = urn.split("::")[2]?.split("$").at(-1) ?? "";
-  const all: Readonly<Record<string, Resource>> = resources;
+  const all: Readonly<Record<string, AnyResource>> = resources;
   const name = type.startsWith(typePrefix) ? type.slice(typePrefix.length) : "";
   const resource = Object.hasOwn(all, name) ? all[name] : undefined;
   if (resource === undefined) throw unknownType(type);
@@ -324,21 +339,4 @@ function resourceOf(urn: string): Resource {
 
 function unknownType(type: string): InputError {
   return new InputError(type, "is not a resource of this version of pulumi-rekey");
-}
-
-/** Values without marks. State that the dynamic adapter saved also contains its text. */
-function plain(properties: Properties): Properties {
-  return withoutProvider(reveal(properties) as Properties);
-}
-
-/** Outputs with marks on all secrets, also on those of the inputs or former outputs with the same name. */
-function marked({ secretOutputs }: Resource, outputs: Properties, like: Properties): Properties {
-  return wrap(outputs, [...new Set([...secretOutputs, ...secretNames(like)])]);
-}
-
-/** The outputs of a change in a preview. */
-function planned(resource: Resource, inputs: Properties): Properties {
-  const unknown = Object.fromEntries(resource.outputs.map((name) => [name, unknownValue]));
-  const { idInput } = resource;
-  return marked(resource, { ...unknown, [idInput]: reveal(inputs[idInput]) }, inputs);
 }

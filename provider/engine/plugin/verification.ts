@@ -10,11 +10,12 @@ import {
   unknownValue,
   wrap,
 } from "../../records/properties";
+import { shownVerificationOutputs } from "../../verification/passwordVerification";
 import { accessTo, targetsOf, targetsText } from "../../verification/targets";
 import { type Connection, withoutConnection } from "../../rotation/clientEndpoint";
 import { type FleetOutputs } from "../../rotation/fleet";
-import { type PasswordRotationOutputs } from "../../rotation/passwordRotation";
 import { type RunSession } from "../session";
+import { type PasswordRotationOutputs } from "../../rotation/execute";
 
 /** The databases to verify, as a fleet saves them. */
 interface Verified extends FleetOutputs {
@@ -22,7 +23,6 @@ interface Verified extends FleetOutputs {
 }
 
 const verifiedTypes = { rotation: "PasswordRotation", fleet: "PasswordRotationFleet" };
-const verificationOutputs = ["verified", "verifiedAt", "formerRefused"];
 
 /**
  * Registers a verification: a component, because only a component can read the outputs of the rotation or fleet that is
@@ -56,7 +56,9 @@ async function constructVerification(
     },
     aliases: [{ type: "pulumi-nodejs:dynamic/rekey:PasswordVerification", parent }],
   });
-  const shown = Object.entries(child.outputs).filter(([output]) => verificationOutputs.includes(output));
+  const shown = shownVerificationOutputs.flatMap((name) =>
+    child.outputs[name] === undefined ? [] : [[name, child.outputs[name]] as const],
+  );
   const outputs = wrap(Object.fromEntries(shown), secretOutputs);
   await monitor.registerOutputs(urn, outputs);
   return { urn, outputs, children: [child.urn] };

@@ -102,8 +102,10 @@ function callsOf(service: PluginService): UntypedServiceImplementation {
       const { id, outputs, inputs } = await service.read(request.getUrn(), request.getId(), saved, given);
       return new messages.ReadResponse().setId(id).setProperties(struct(outputs)).setInputs(struct(inputs));
     }),
-    // Deleting a resource leaves the database and its password unchanged.
-    delete: unary(() => new Empty()),
+    delete: unary(async (request: messages.DeleteRequest) => {
+      await service.delete(request.getUrn(), properties(request.getProperties()));
+      return new Empty();
+    }),
     invoke: unary(async (request: messages.InvokeRequest) => {
       const result = await service.invoke(request.getTok(), properties(request.getArgs()));
       return new messages.InvokeResponse().setReturn(struct(result));

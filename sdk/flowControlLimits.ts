@@ -1,0 +1,96 @@
+import * as pulumi from "@pulumi/pulumi";
+import { flowControlLimitsOutputs } from "../provider/flowControl/flowControlLimits";
+import { type NamesOf, refuseUnknown } from "../provider/rotation/arguments";
+import { checked, DynamicResource, isOfType, ownersFor } from "./program";
+
+const type = "FlowControlLimits";
+
+/** The arguments of `FlowControlLimits`. At least one of `parallelism`, `rate` and `paused` must be set. */
+export interface FlowControlLimitsArgs {
+  /** The key. Changing it replaces the resource: the limits of the former key are unpinned. */
+  flowControlKey: pulumi.Input<string>;
+  /**
+   * Maximum number of messages that run at the same time: a whole number, at least 1. Changing it
+   * pins the new value; removing it unpins the parallelism.
+   *
+   * @default none: the parallelism is not pinned
+   */
+  parallelism?: pulumi.Input<number> | undefined;
+  /**
+   * Maximum number of messages that are dispatched in one period: a whole number, at least 1. Changing it
+   * pins the new value, which resets the counters; removing it unpins the rate.
+   *
+   * @default none: the rate is not pinned
+   */
+  rate?: pulumi.Input<number> | undefined;
+  /**
+   * Length of the rate period: a duration (`30s`, `1d`, `PT1H`) or a number of seconds; whole seconds, at most a week.
+   * It needs `rate`. Changing it pins the rate again.
+   *
+   * @default 1 s
+   */
+  period?: pulumi.Input<string | number> | undefined;
+  /**
+   * Whether delivery is paused. Messages of a paused key wait. Changing it pauses or resumes the key; removing it does
+   * neither.
+   *
+   * @default none: this resource neither pauses nor resumes the key
+   */
+  paused?: pulumi.Input<boolean> | undefined;
+}
+
+const argumentNames: NamesOf<FlowControlLimitsArgs> = {
+  flowControlKey: true,
+  parallelism: true,
+  rate: true,
+  period: true,
+  paused: true,
+};
+
+/**
+ * Pins the limits of a flow-control key, so that messages cannot change them, and pauses or resumes it. Only what
+ * differs from the platform is sent, because pinning a rate resets its counters. Refresh shows what was changed
+ * elsewhere, and the next `up` puts it back. Destroy unpins the limits, and leaves a paused key paused. Limits are not
+ * secret: previews and the state show them.
+ *
+ * @see docs/interface.md#limit-a-flow-control-key
+ * @example
+ * ```ts
+ * const orders = new FlowControlLimits("orders", { flowControlKey: "orders", rate: 100, period: "1m" });
+ * export const rate = orders.rate;
+ * ```
+ */
+export class FlowControlLimits extends DynamicResource {
+  /** The key. */
+  declare readonly flowControlKey: pulumi.Output<string>;
+  /** The parallelism that is pinned at the platform; undefined if none is. */
+  declare readonly parallelism: pulumi.Output<number | undefined>;
+  /** The rate that is pinned at the platform; undefined if none is. */
+  declare readonly rate: pulumi.Output<number | undefined>;
+  /** Seconds, length of the pinned rate's period; undefined if no rate is pinned. */
+  declare readonly period: pulumi.Output<number | undefined>;
+  /** Whether delivery is paused. */
+  declare readonly paused: pulumi.Output<boolean>;
+  /** What this resource declares, with the period in seconds: it unpins that when it no longer declares it. */
+  declare readonly declared: pulumi.Output<Record<string, number | boolean>>;
+
+  /**
+   * @param name unique name of the resource in its stack
+   * @param options `retainOnDelete` is false by default: the resource must be removed before the package. With `true`,
+   * a removal sends nothing.
+   * @throws RekeyError if Pulumi's provider host cannot find or configure this package, for an argument that does not
+   * exist, or for the option `import` or `id`.
+   */
+  constructor(name: string, args: FlowControlLimitsArgs, options?: pulumi.CustomResourceOptions) {
+    checked(`${type} ${JSON.stringify(name)}`, () => refuseUnknown("its arguments", args, argumentNames));
+    const outputs = Object.fromEntries(flowControlLimitsOutputs.map((output) => [output, undefined]));
+    const subject = pulumi.output(args.flowControlKey).apply((key) => `flow-control key ${key}`);
+    const inputs = { ...outputs, ...args, ...ownersFor(type, name, subject, options?.parent) };
+    super(type, "flowControlLimits", name, inputs, [], options, false);
+  }
+
+  /** Whether an object is a FlowControlLimits, even from another copy of this package. */
+  static override isInstance(this: void, object: unknown): object is FlowControlLimits {
+    return isOfType(type, object);
+  }
+}
