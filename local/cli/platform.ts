@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type * as local from "../platform/index";
 import {
-  type CredentialsInResponse,
+  type CredentialDelivery,
   type PlatformOptions,
   type PlatformRequest,
   type PlatformSeed,
@@ -17,7 +17,8 @@ interface Flags {
   readonly username?: string;
   readonly password?: string;
   readonly queueToken?: string;
-  readonly credentials: CredentialsInResponse;
+  readonly databasePath?: string;
+  readonly credentials: CredentialDelivery;
   readonly redis?: true | string;
   readonly seed?: string;
   readonly json?: true;
@@ -37,9 +38,16 @@ export function addPlatformCommand(program: Command): void {
     .option("--username <name>", "user name of the management interface (default: random)")
     .option("--password <password>", "password of the management interface (default: random)")
     .option("--queue-token <token>", "token of the message queue (default: random)")
+    .option(
+      "--database-path <path>",
+      "path of an operation that reads a database, such as /v2/redis/database/{id} (default: no such operation)",
+    )
     .addOption(
-      new Option("--credentials <when>", "whether the response to a password reset contains the new credentials")
-        .choices(["never", "always"])
+      new Option(
+        "--credentials <when>",
+        "which responses contain the credentials of a database: to a reset and a read, only to a read, only to a reset, or none",
+      )
+        .choices(["always", "read", "once", "never"])
         .default("always"),
     )
     .option(
@@ -108,7 +116,8 @@ function platformOptions(
     queueToken: flags.queueToken ?? seed.queueToken,
     databases: flags.database ?? seed.databases,
     flowControlKeys: flags.flowControlKey ?? seed.flowControlKeys,
-    credentialsInResponse: flags.credentials,
+    databasePath: flags.databasePath,
+    credentials: flags.credentials,
     redis: flags.redis,
     onRequest,
   };
@@ -125,6 +134,7 @@ function flagOf(option: string): string {
   const flags: Record<string, string> = {
     queueToken: "--queue-token",
     databases: "--database",
+    databasePath: "--database-path",
     flowControlKeys: "--flow-control-key",
   };
   const name = option.replace(/[.[].*/s, "");

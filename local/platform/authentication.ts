@@ -23,8 +23,10 @@ export interface Scheme {
 /**
  * The scheme of a path: Basic for the management interface and the local platform's own paths, Bearer for the queue,
  * none for other paths.
+ *
+ * @param databasePath path of an operation of the management interface that may be anywhere, with `{id}`
  */
-export function schemes(credentials: Credentials): (path: string) => Scheme | undefined {
+export function schemes(credentials: Credentials, databasePath?: string): (path: string) => Scheme | undefined {
   const { username, password, queueToken } = credentials;
   const basic = scheme(
     "Basic",
@@ -32,8 +34,9 @@ export function schemes(credentials: Credentials): (path: string) => Scheme | un
     "username:password in base64",
   );
   const bearer = scheme("Bearer", queueToken, "token");
-  return (path) =>
-    /^\/(v2\/(keyvalue|redis)|local)\//.test(path) ? basic : path.startsWith("/v2/") ? bearer : undefined;
+  const pattern = databasePath?.replaceAll(".", "\\.").replace("{id}", "[^/]+");
+  const management = new RegExp(`^/(v2/(keyvalue|redis)|local)/${pattern === undefined ? "" : `|^${pattern}$`}`);
+  return (path) => (management.test(path) ? basic : path.startsWith("/v2/") ? bearer : undefined);
 }
 
 /** Rejects requests without the credentials of their path. */

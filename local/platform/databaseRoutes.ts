@@ -1,19 +1,27 @@
 import { type Hono } from "hono";
 import { allowOnly, type Env, json, pathParameter, refusal } from "./responses";
-import { type Databases } from "./databases";
+import { type Database, type Databases } from "./databases";
 
-/** Whether the response to a reset contains the new credentials. The interface specifies `never`. */
-export type CredentialsInResponse = "never" | "always";
+/** Which responses contain credentials: to a reset (`once`), to a read (`read`), to both (`always`) or to neither. */
+export type CredentialDelivery = "always" | "read" | "once" | "never";
 
 // The second path is the one of the public platform.
 const resetPaths = ["/v2/keyvalue/reset-password/:id", "/v2/redis/reset-password/:id"];
 
-/** The management interface. @see docs/interface.md#reset-a-password */
+/**
+ * The management interface.
+ *
+ * @param databasePath path of the operation that reads a database. Without it, the operation does not exist.
+ * @see docs/interface.md#reset-a-password
+ */
 export function addDatabaseRoutes(
   app: Hono<Env>,
   databases: Databases,
-  credentialsInResponse: CredentialsInResponse,
+  delivery: CredentialDelivery,
+  databasePath: string | undefined,
 ): void {
+  const unknown = (id: string) => refusal(404, "id", `database ${JSON.stringify(id)} does not exist`);
+
   app.on("POST", resetPaths, async (c) => {
     const id = pathParameter(c, "id");
     const database = await databases.resetPassword(id, c.get("fault")).catch((error: Error) => error);
@@ -21,11 +29,28 @@ export function addDatabaseRoutes(
       return refusal(503, "redis", `${database.message}; the password of ${JSON.stringify(id)} is unchanged`);
     }
     if (database === undefined) {
-      return refusal(404, "id", `database ${JSON.stringify(id)} does not exist`);
+      return unknown(id);
     }
-    const { record, password, restToken, readOnlyRestToken } = database;
-    const credentials = { password, rest_token: restToken, read_only_rest_token: readOnlyRestToken };
-    return json(credentialsInResponse === "always" ? { ...credentials, ...record } : record);
+    const isSent = delivery === "always" || delivery === "once";
+    return json({ ...(isSent && credentialsOf(database)), ...database.record });
   });
+
+  if (databasePath !== undefined) {
+    const path = databasePath.replace("{id}", ":id");
+    app.get(path, (c) => {
+      const id = pathParameter(c, "id");
+      const database = databases.read(id);
+      if (database === undefined) {
+        return unknown(id);
+      }
+      const isSent = (delivery === "always" || delivery === "read") && c.req.query("credentials") !== "hide";
+      return json({ ...(isSent && credentialsOf(database)), ...database.record });
+    });
+    allowOnly(app, ["GET"], [path]);
+  }
   allowOnly(app, ["POST"], resetPaths);
+}
+
+function credentialsOf({ password, restToken, readOnlyRestToken }: Database) {
+  return { password, rest_token: restToken, read_only_rest_token: readOnlyRestToken };
 }

@@ -9,7 +9,7 @@ export interface Database {
    * or, unless others were given, of the platform's own listener for the Redis protocol.
    */
   readonly record: DatabaseRecord;
-  /** The current password. */
+  /** The newest password. After a reset that is not applied yet, the database does not accept it. */
   readonly password: string;
   /** Token of the REST interface. */
   readonly restToken: string;
@@ -20,7 +20,7 @@ export interface Database {
    * state.
    */
   readonly resets: number;
-  /** Number of the current password: 1 for the first, incremented by each reset. */
+  /** Number of the current password: 1 for the first, incremented by each reset or other change. */
   readonly generation: number;
   /** Time of the last reset: ISO 8601, UTC. */
   readonly lastResetAt?: string | undefined;
@@ -32,6 +32,9 @@ export interface Database {
 export type SavedDatabase = Pick<Database, "record"> & {
   readonly [K in keyof Omit<Database, "record" | "redisUrl">]?: Database[K] | undefined;
 };
+
+type Credentials = Pick<Database, "password" | "restToken" | "readOnlyRestToken">;
+type Given = Omit<Database, "redisUrl">;
 
 /** What clients of the databases connect to: a Redis, or the platform's own listener. */
 export interface DatabaseServer {
@@ -54,7 +57,12 @@ export type ResetFault = Pick<Fault, "applyAfterMs" | "keepFormerPassword">;
 /** The databases and their passwords, in memory and in the server of the databases. */
 export class Databases {
   readonly #initial: readonly SavedDatabase[];
+  /** The databases with their records as given. */
+  readonly #given = new Map<string, Given>();
+  /** The same databases with the address of the server. */
   readonly #databases = new Map<string, Database>();
+  /** The credentials that each database accepts: those of the last reset that was applied. */
+  readonly #accepted = new Map<string, Credentials>();
   /** Resets that are not applied yet, by database. */
   readonly #late = new Map<string, NodeJS.Timeout>();
 
@@ -79,45 +87,51 @@ export class Databases {
 
   /** The state from which the same databases can be created again. */
   get saved(): SavedDatabase[] {
-    return this.#initial.map(({ record }) => {
-      const { redisUrl, ...database } = this.#databases.get(record.database_id) as Database;
-      return { ...database, record };
-    });
+    return [...this.#given.values()];
+  }
+
+  /** A database with the credentials that it accepts now. Undefined if it does not exist. */
+  read(id: string): Database | undefined {
+    const database = this.#databases.get(id);
+    return database && { ...database, ...this.#accepted.get(id) };
   }
 
   /**
-   * Replaces the password. A reset that is not applied yet is replaced, too.
+   * Replaces the credentials. A reset that is not applied yet is replaced, too.
    *
    * @returns undefined if the database does not exist
    * @throws Error if the Redis did not confirm it; the password is then unchanged
    */
-  async resetPassword(
-    id: string,
-    { applyAfterMs = 0, keepFormerPassword = false }: ResetFault = {},
-  ): Promise<Database | undefined> {
-    const former = this.#databases.get(id);
-    if (former === undefined) {
+  async resetPassword(id: string, fault: ResetFault = {}): Promise<Database | undefined> {
+    if (!this.#given.has(id)) {
       return undefined;
     }
-    const password = secret();
-    const passwords = keepFormerPassword ? [former.password, password] : [password];
-    clearTimeout(this.#late.get(id));
-    if (applyAfterMs === 0) {
-      await this.#setPasswords(former.record, passwords);
-    } else if (applyAfterMs !== "never") {
-      this.#applyLater(former.record, passwords, applyAfterMs);
-    }
-    // Read after the await: another reset may have been confirmed in the meantime.
-    const { record, resets, generation } = this.#databases.get(id) as Database;
+    const credentials = await this.#replaceCredentials(id, fault);
+    const current = this.#current(id);
     return this.#put({
-      record,
-      password,
-      restToken: secret(),
-      readOnlyRestToken: secret(),
-      resets: resets + 1,
-      generation: generation + 1,
+      ...current,
+      ...credentials,
+      resets: current.resets + 1,
+      generation: current.generation + 1,
       lastResetAt: new Date().toISOString(),
     });
+  }
+
+  /**
+   * Replaces the credentials without a reset.
+   *
+   * @throws Error if the Redis did not confirm it; the password is then unchanged
+   */
+  async changePassword({ record: { database_id: id } }: Database): Promise<void> {
+    const credentials = await this.#replaceCredentials(id);
+    const current = this.#current(id);
+    this.#put({ ...current, ...credentials, generation: current.generation + 1 });
+  }
+
+  /** Changes fields of the record. */
+  changeRecord({ record: { database_id: id } }: Database, fields: Readonly<Record<string, unknown>>): void {
+    const current = this.#current(id);
+    this.#put({ ...current, record: { ...current.record, ...structuredClone(fields), database_id: id } });
   }
 
   /**
@@ -127,14 +141,13 @@ export class Databases {
   async restore(): Promise<void> {
     this.stop();
     await Promise.all(
-      this.#initial.map(async (given) => {
-        const { record, password = secret(), restToken = secret(), readOnlyRestToken = secret() } = given;
-        const { resets = 0, generation = 1, lastResetAt } = given;
-        const asynchronous = this.#setPasswords(record, [password]);
+      this.#initial.map(async ({ record, resets = 0, generation = 1, lastResetAt, ...given }) => {
+        const credentials = newCredentials(given);
+        const asynchronous = this.#accept(record, credentials);
         if (asynchronous !== undefined) {
           await asynchronous;
         }
-        this.#put({ record, password, restToken, readOnlyRestToken, resets, generation, lastResetAt });
+        this.#put({ record, ...credentials, resets, generation, lastResetAt });
       }),
     );
   }
@@ -145,21 +158,50 @@ export class Databases {
     this.#late.clear();
   }
 
-  #setPasswords({ database_id: id, state }: DatabaseRecord, passwords: string[]): Promise<void> | undefined {
-    return this.server.setPasswords(id, state === "suspended" ? [] : passwords);
+  /** Call it after an await: another reset may have been confirmed in the meantime. */
+  #current(id: string): Given {
+    return this.#given.get(id) as Given;
   }
 
-  #applyLater(record: DatabaseRecord, passwords: string[], delayMs: number): void {
-    // The response was sent long ago: a Redis that is away by then never gets the password.
-    const apply = (): void => void this.#setPasswords(record, passwords)?.catch(() => undefined);
-    this.#late.set(record.database_id, setTimeout(apply, delayMs));
+  async #replaceCredentials(
+    id: string,
+    { applyAfterMs = 0, keepFormerPassword = false }: ResetFault = {},
+  ): Promise<Credentials> {
+    const { record, password: former } = this.#current(id);
+    const credentials = newCredentials();
+    const passwords = keepFormerPassword ? [former, credentials.password] : undefined;
+    clearTimeout(this.#late.get(id));
+    if (applyAfterMs === 0) {
+      await this.#accept(record, credentials, passwords);
+    } else if (applyAfterMs !== "never") {
+      // The response was sent long ago: a Redis that is away by then never gets the password.
+      const apply = (): void => void this.#accept(record, credentials, passwords)?.catch(() => undefined);
+      this.#late.set(id, setTimeout(apply, applyAfterMs));
+    }
+    return credentials;
   }
 
-  #put(given: Database): Database {
+  /** Makes a database accept credentials, so that a read returns them. */
+  #accept(
+    { database_id: id, state }: DatabaseRecord,
+    credentials: Credentials,
+    passwords = [credentials.password],
+  ): Promise<void> | undefined {
+    const accepted = (): void => void this.#accepted.set(id, credentials);
+    const asynchronous = this.server.setPasswords(id, state === "suspended" ? [] : passwords);
+    if (asynchronous !== undefined) {
+      return asynchronous.then(accepted);
+    }
+    accepted();
+    return undefined;
+  }
+
+  #put(given: Given): Database {
     const id = given.record.database_id;
     const record = this.server.withAddress(given.record);
     const redisUrl = this.server.url?.({ id, password: given.password });
     const database = { ...given, record, ...(redisUrl && { redisUrl }) };
+    this.#given.set(id, given);
     this.#databases.set(id, database);
     return database;
   }
@@ -170,6 +212,15 @@ function asSaved(given: string | DatabaseRecord | SavedDatabase): SavedDatabase 
     return { record: databaseRecord({ database_id: given }) };
   }
   return "database_id" in given ? { record: databaseRecord(given) } : structuredClone(given);
+}
+
+/** Random credentials, except the given ones. */
+function newCredentials({
+  password = secret(),
+  restToken = secret(),
+  readOnlyRestToken = secret(),
+}: Partial<Pick<SavedDatabase, keyof Credentials>> = {}): Credentials {
+  return { password, restToken, readOnlyRestToken };
 }
 
 function secret(): string {

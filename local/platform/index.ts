@@ -1,4 +1,4 @@
-export { type CredentialsInResponse } from "./databaseRoutes";
+export { type CredentialDelivery } from "./databaseRoutes";
 export { type DatabaseRecord } from "./databaseRecord";
 export { type Database, type SavedDatabase } from "./databases";
 export { type Fault } from "./faults";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type CredentialsInResponse } from "./databaseRoutes";
+import { type CredentialDelivery } from "./databaseRoutes";
 import { count, database, databaseId, text } from "./databaseOptions";
 import { type DatabaseRecord } from "./databaseRecord";
 import { type SavedDatabase } from "./databases";
@@ -56,10 +56,16 @@ export interface PlatformOptions {
    */
   readonly retryDelay?: number | undefined;
   /**
-   * Whether the response to a reset contains `password`, `rest_token` and `read_only_rest_token`. Default: `never`, as
-   * the interface specifies.
+   * Path of an operation that reads a database, with `{id}` as a segment: `/v2/redis/database/{id}`. Default: none;
+   * there is no such operation.
    */
-  readonly credentialsInResponse?: CredentialsInResponse | undefined;
+  readonly databasePath?: string | undefined;
+  /**
+   * Which responses contain `password`, `rest_token` and `read_only_rest_token`: those to a reset and to a read
+   * (`always`), only to a read (`read`), only to a reset (`once`), or none (`never`). Default: `never`, as the
+   * interface specifies.
+   */
+  readonly credentials?: CredentialDelivery | undefined;
   /**
    * The list of flow-control keys: an array, or `{"flowControls": […]}`. Default: `array`, as the interface specifies.
    */
@@ -129,7 +135,14 @@ const options = z.strictObject({
   requestsPerSecond: z.int().min(1).optional(),
   destinations: z.enum(["loopback", "any"]).optional(),
   retryDelay: z.number().min(0).optional(),
-  credentialsInResponse: z.enum(["never", "always"]).optional(),
+  databasePath: z
+    .string()
+    .regex(
+      /^(\/[\w.~-]+)*\/\{id\}(\/[\w.~-]+)*$/,
+      "must be a path such as /v2/redis/database/{id}: {id} once, as a segment, and others of letters, digits and -._~",
+    )
+    .optional(),
+  credentials: z.enum(["always", "read", "once", "never"]).optional(),
   flowControlListShape: z.enum(["array", "object"]).optional(),
   globalParallelismShape: z.enum(["new", "old"]).optional(),
   onRequest: z

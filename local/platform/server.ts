@@ -48,6 +48,20 @@ export interface Platform extends Credentials {
   readonly resetCount: number;
   /** The database with this id. @throws RangeError if it does not exist */
   database(id: string): Database;
+  /**
+   * Replaces the password and the tokens of a database, as someone else does in a console. It is not counted as a
+   * reset, and a reset that is not applied yet is never applied.
+   *
+   * @throws RangeError if the database does not exist; Error if the Redis did not confirm it
+   */
+  changePassword(id: string): Promise<void>;
+  /**
+   * Changes fields of the record of a database, as someone else does in a console. `undefined` removes a field. Which
+   * passwords the database accepts is unchanged, whatever its `state`.
+   *
+   * @throws RangeError if the database does not exist
+   */
+  changeRecord(id: string, fields: Readonly<Record<string, unknown>>): void;
   /** Adds a flow-control key, or replaces its limits and counters. */
   setFlowControlKey(record: FlowControlRecord): void;
   /** Applies a fault to the next matching request. Faults are applied in the order in which they were added. */
@@ -117,6 +131,13 @@ export async function startPlatform(given: PlatformOptions = {}): Promise<Platfo
       throw error;
     });
   let closed: Promise<void> | undefined;
+  const database = (id: string): Database => {
+    const found = state.databases.all.get(id);
+    if (found === undefined) {
+      throw new RangeError(`Local platform: database ${JSON.stringify(id)} does not exist`);
+    }
+    return found;
+  };
 
   return {
     url,
@@ -131,13 +152,9 @@ export async function startPlatform(given: PlatformOptions = {}): Promise<Platfo
     get resetCount() {
       return state.databases.resetCount;
     },
-    database(id) {
-      const database = state.databases.all.get(id);
-      if (database === undefined) {
-        throw new RangeError(`Local platform: database ${JSON.stringify(id)} does not exist`);
-      }
-      return database;
-    },
+    database,
+    changePassword: async (id) => state.databases.changePassword(database(id)),
+    changeRecord: (id, fields) => state.databases.changeRecord(database(id), fields),
     setFlowControlKey: (record) => state.queue.setFlowControlKey(checkFlowControlKey(record)),
     failNext: (fault) => state.faults.add(checkFault(fault)),
     reset() {
@@ -173,7 +190,7 @@ export function application(
   options: PlatformOptions,
   current: () => PlatformSeed,
 ) {
-  const schemeOf = schemes(credentials);
+  const schemeOf = schemes(credentials, options.databasePath);
   const authenticated = authenticate(schemeOf);
   const app = router();
 
@@ -197,7 +214,7 @@ export function application(
   if (options.requestsPerSecond !== undefined) {
     app.use(rateLimit(options.requestsPerSecond));
   }
-  addDatabaseRoutes(app, state.databases, options.credentialsInResponse ?? "never");
+  addDatabaseRoutes(app, state.databases, options.credentials ?? "never", options.databasePath);
   addInspectionRoutes(app, state.databases, current);
   addFaultRoutes(app, state.faults);
   addDescriptionRoutes(app);
