@@ -7,7 +7,7 @@ export function checksOf(rows: readonly Row[]): Check[] {
   const listed = matching(rows, { subject: "getFlowControlKey", count: 1000 });
   const checks = [
     ...engines.flatMap((where) => checksOfEngine(rows, where)),
-    ...["first up", "rotate all"].map((one) => {
+    ...["first up", "rotate all", "first up, read first", "rotate all, read first"].map((one) => {
       const at50 = { roundTripMs: 50, case: one, count: 200 };
       const [fleet, bare] = ["fleet", "bare HTTPS"].map((subject) => secondsOf(rows, { ...at50, subject }));
       return share(`50 ms round trip, ${one}: fleet of 200 ÷ bare HTTPS`, 1.25, fleet, bare);

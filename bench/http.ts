@@ -16,12 +16,22 @@ export async function benchHttp(counts: readonly number[], report: (rows: Row[])
     const platform = await startBenchPlatform({ databases: databaseIds(count) });
     const paths = databaseIds(count).map((id) => `/v2/keyvalue/reset-password/${id}`);
     const row = { where: "wire", case: "first up", count };
-    report([{ ...row, subject: "bare HTTP", seconds: await bareHttp(platform, "POST", paths) }]);
+    report([{ ...row, subject: "bare HTTP", seconds: await bareHttp(platform, requestsOf("POST", paths)) }]);
     if (hasCurl && count <= 100) {
       report([{ ...row, subject: "curl loop", seconds: await curlLoop(platform, "POST", paths) }]);
     }
     platform.close();
   }
+}
+
+/** A request without a body. */
+export interface BareRequest {
+  readonly method: "GET" | "POST";
+  readonly path: string;
+}
+
+export function requestsOf(method: BareRequest["method"], paths: readonly string[]): BareRequest[] {
+  return paths.map((path) => ({ method, path }));
 }
 
 /**
@@ -31,8 +41,7 @@ export async function benchHttp(counts: readonly number[], report: (rows: Row[])
  */
 export async function bareHttp(
   platform: BenchPlatform,
-  method: string,
-  paths: readonly string[],
+  requests: readonly BareRequest[],
   caFile?: string,
 ): Promise<number> {
   const { Agent, request } = caFile === undefined ? http : https;
@@ -41,12 +50,12 @@ export async function bareHttp(
     maxSockets: concurrency,
     ...(caFile !== undefined && { ca: readFileSync(caFile) }),
   });
-  const headers = { authorization: authorization(platform, method) };
   const began = performance.now();
   await Promise.all(
-    paths.map(
-      (path) =>
+    requests.map(
+      ({ method, path }) =>
         new Promise<void>((resolve, reject) => {
+          const headers = { authorization: authorization(platform, path) };
           const sent = request(platform.url + path, { method, agent, headers }, (response) => {
             if (response.statusCode !== 200) reject(new Error(`${method} ${path}: status ${response.statusCode}`));
             response.on("end", resolve).resume();
@@ -63,15 +72,15 @@ export async function bareHttp(
 export async function curlLoop(platform: BenchPlatform, method: string, paths: readonly string[]): Promise<number> {
   let seconds = 0;
   for (const path of paths) {
-    const header = `Authorization: ${authorization(platform, method)}`;
+    const header = `Authorization: ${authorization(platform, path)}`;
     const args = ["--silent", "--fail", "--request", method, "--header", header, platform.url + path];
     seconds += (await measure("curl", args, { cwd: __dirname })).seconds;
   }
   return seconds;
 }
 
-/** Resets use the management interface, reads the queue interface. */
-function authorization({ username, password, queueToken }: BenchPlatform, method: string): string {
-  if (method === "GET") return `Bearer ${queueToken}`;
+/** Flow control is part of the queue interface, databases of the management interface. */
+function authorization({ username, password, queueToken }: BenchPlatform, path: string): string {
+  if (path.startsWith("/v2/flowControl")) return `Bearer ${queueToken}`;
   return `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
 }

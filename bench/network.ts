@@ -9,7 +9,7 @@ import { Settings } from "../provider/settings/settings";
 import { caFile, certificate } from "../test/faults/certificates";
 import { localEngine } from "../test/support/engine";
 import { Project } from "../test/support/project";
-import { bareHttp } from "./http";
+import { bareHttp, requestsOf } from "./http";
 import { type BenchPlatform, databaseIds, startBenchPlatform } from "./support/platform";
 import { type Row } from "./support/rows";
 import { openBenchStack } from "./support/stack";
@@ -19,30 +19,38 @@ const roundTrips = [0, 20, 50, 150];
 const limitedMs = 50;
 /** So many databases are reset. Single resources cost an engine more than the network does, so fewer are enough. */
 const counts = { fleet: 200, passwordRotation: 50 } as const;
+const databasePath = "/v2/databases/{id}";
 /** So many are read one by one; more by one list. */
 const keyCounts = [8, counts.fleet];
 
 /**
  * Resets and reads over a network with TLS, against bare HTTPS over the same network with as many requests under way.
  */
-export async function benchNetwork(largest: number, tell: (rows: Row[]) => void): Promise<void> {
+export async function benchNetwork(largest: number, report: (rows: Row[]) => void): Promise<void> {
   const ids = databaseIds(Math.min(largest, counts.fleet));
   for (const roundTripMs of roundTrips) {
-    const platform = await startBenchPlatform({ databases: ids, flowControlKeys: ids });
+    const platform = await startBenchPlatform({
+      databases: ids,
+      flowControlKeys: ids,
+      databasePath,
+      credentials: "always",
+    });
     const distant = await distantly(platform, roundTripMs);
     const network = { where: `network, ${roundTripMs} ms`, roundTripMs };
     try {
-      for (const subject of subjectsAt(roundTripMs)) {
-        const most = counts[subject];
-        const some = ids.slice(0, most);
-        const paths = some.map((id) => `/v2/keyvalue/reset-password/${id}`);
-        const bare = await inSpan(platform, () => bareHttp(distant, "POST", paths, caFile));
+      for (const { subject, isRead } of scenariosAt(roundTripMs)) {
+        const some = ids.slice(0, counts[subject]);
+        const requests = some.flatMap((id) => [
+          ...(isRead ? requestsOf("GET", [databasePath.replace("{id}", id)]) : []),
+          ...requestsOf("POST", [`/v2/keyvalue/reset-password/${id}`]),
+        ]);
+        const bare = await inSpan(platform, () => bareHttp(distant, requests, caFile));
         const row = { ...network, count: some.length };
-        tell(["first up", "rotate all"].map((one) => ({ ...row, case: one, subject: "bare HTTPS", ...bare })));
-        tell(await resets({ ...row, subject }, some, platform, distant));
+        report(resetCases(isRead).map((one) => ({ ...row, case: one, subject: "bare HTTPS", ...bare })));
+        report(await resets({ ...row, subject }, some, isRead, platform, distant));
       }
       for (const count of keyCounts) {
-        tell(await reads(network, ids.slice(0, count), platform, distant));
+        report(await reads(network, ids.slice(0, count), platform, distant));
       }
     } finally {
       distant.close();
@@ -51,9 +59,24 @@ export async function benchNetwork(largest: number, tell: (rows: Row[]) => void)
   }
 }
 
+interface NetworkScenario {
+  readonly subject: keyof typeof counts;
+  /** Whether each reset begins with a read of the database. */
+  readonly isRead: boolean;
+}
+
 /** What is measured, one after the other. A limit holds for the median of several measurements of the fleet. */
-function subjectsAt(roundTripMs: number): (keyof typeof counts)[] {
-  return roundTripMs === limitedMs ? ["fleet", "fleet", "fleet", "passwordRotation"] : ["fleet", "passwordRotation"];
+function scenariosAt(roundTripMs: number): NetworkScenario[] {
+  const single: NetworkScenario = { subject: "passwordRotation", isRead: false };
+  const fleet: NetworkScenario = { subject: "fleet", isRead: false };
+  if (roundTripMs !== limitedMs) return [fleet, single];
+  const read: NetworkScenario = { ...fleet, isRead: true };
+  return [fleet, fleet, fleet, read, read, read, single];
+}
+
+function resetCases(isRead: boolean): [firstUp: string, rotateAll: string] {
+  const suffix = isRead ? ", read first" : "";
+  return [`first up${suffix}`, `rotate all${suffix}`];
 }
 
 /** The platform as it is seen from the other end of the network. */
@@ -86,6 +109,7 @@ async function inSpan(platform: BenchPlatform, act: () => Promise<unknown>) {
 async function resets(
   row: Pick<Row, "where" | "roundTripMs" | "subject" | "count">,
   ids: readonly string[],
+  isRead: boolean,
   platform: BenchPlatform,
   distant: BenchPlatform,
 ): Promise<Row[]> {
@@ -93,15 +117,15 @@ async function resets(
   // As JavaScript: the start of TypeScript would take most of the time, and is not measured.
   const project = new Project(transpile(program, { module: ModuleKind.CommonJS }));
   try {
-    const stack = await openBenchStack(localEngine, project, distant.environment);
+    const stack = await openBenchStack(localEngine, project, {
+      ...distant.environment,
+      ...(isRead && { REKEY_DATABASE_PATH: databasePath }),
+    });
     const rows: Row[] = [];
-    for (const [one, version] of [
-      ["first up", "1"],
-      ["rotate all", "2"],
-    ] as const) {
-      project.write("databases.json", JSON.stringify(Object.fromEntries(ids.map((id) => [id, version]))));
+    for (const [index, one] of resetCases(isRead).entries()) {
+      project.write("databases.json", JSON.stringify(Object.fromEntries(ids.map((id) => [id, String(index)]))));
       const { requests, seconds } = await inSpan(platform, () => stack.up());
-      if (requests !== ids.length) throw new Error(`${row.subject}, ${one}: ${requests} requests`);
+      if (requests !== (isRead ? 2 : 1) * ids.length) throw new Error(`${row.subject}, ${one}: ${requests} requests`);
       rows.push({ ...row, case: one, seconds, requests });
     }
     return rows;
@@ -127,7 +151,7 @@ async function reads(
     return { seconds, requests: await platform.newRequests() };
   };
   const paths = keys.map((key) => `/v2/flowControl/${key}`);
-  const bare = await timed(() => bareHttp(distant, "GET", paths, caFile));
+  const bare = await timed(() => bareHttp(distant, requestsOf("GET", paths), caFile));
   const ours = await timed(() => Promise.all(keys.map((key) => shared.get(key))));
   return [
     { ...row, subject: "getFlowControlKey", ...ours },

@@ -1,4 +1,4 @@
-import { bareHttp, curlLoop } from "./http";
+import { bareHttp, curlLoop, requestsOf } from "./http";
 import { startBenchPlatform } from "./support/platform";
 import { type Row } from "./support/rows";
 import { isOnPath } from "./support/run";
@@ -22,7 +22,7 @@ export async function benchReads(counts: readonly number[], report: (rows: Row[]
     await readAll(some);
     const seconds = (performance.now() - began) / 1000;
     report([{ ...row, subject: "getFlowControlKey", seconds, requests: await platform.newRequests() }]);
-    const bare = await bareHttp(platform, "GET", paths);
+    const bare = await bareHttp(platform, requestsOf("GET", paths));
     report([{ ...row, subject: "bare HTTP", seconds: bare, requests: await platform.newRequests() }]);
     if (count > 100 || !isOnPath("curl", "--version")) continue;
     const curl = await curlLoop(platform, "GET", paths);

@@ -1,16 +1,12 @@
-// Runs the tests of the fault table, prints it, and writes it to docs/faults.md. Exits with 1 if a row fails or is
-// missing.
-import { spawnSync } from "node:child_process";
+// Runs the tests of the fault table, prints it, and writes it to docs/internals/faults.md. Exits with 1 if a row fails
+// or is missing.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import prettier from "prettier";
-import { build } from "./lib.mjs";
+import { bin, build, root, run } from "./lib.mjs";
 
-const root = join(import.meta.dirname, "..");
-const require = createRequire(import.meta.url);
-const rowCount = 81;
+const rowCount = 94;
 /** Sections of the page, by the first of their rows. */
 const sections = new Map([
   [1, "No connection to the platform"],
@@ -21,25 +17,18 @@ const sections = new Map([
   [43, "The engine, the state and the settings"],
   [59, "Connections that are opened ahead"],
   [62, "A verification"],
+  [82, "Limits of a flow-control key"],
+  [85, "A platform that can be read"],
 ]);
 const phases = ["create", "update", "read", "counter reset", "verification"];
-
-function run(script, ...args) {
-  return spawnSync(process.execPath, [script, ...args], { cwd: root, stdio: ["ignore", "inherit", "inherit"] }).status;
-}
 
 /** The results of all tests of the table. Their titles are `row · fault · phase · result`, then perhaps `plugin`. */
 function runTable() {
   build();
   const folder = mkdtempSync(join(tmpdir(), "faults-"));
   const output = join(folder, "results.json");
-  run(
-    require.resolve("mocha/bin/mocha.js"),
-    "test/faults/**/*.test.ts",
-    "--exit",
-    "--reporter=json",
-    `--reporter-option=output=${output}`,
-  );
+  const reporter = ["--reporter=json", `--reporter-option=output=${output}`];
+  run(process.execPath, [bin("mocha/bin/mocha.js"), "test/faults/**/*.test.ts", "--exit", ...reporter]);
   const { tests, failures, pending } = JSON.parse(readFileSync(output, "utf8"));
   rmSync(folder, { recursive: true });
   const titlesOf = (some) => new Set(some.map(({ fullTitle }) => fullTitle));
@@ -56,11 +45,10 @@ function runTable() {
 /** Combines the adapters of a phase, then phases with the same result, into one line. */
 function linesOf(rows) {
   const tests = new Map();
-  for (const { row, fault, phase, result, adapter, state } of rows) {
+  for (const { phase, adapter, state, ...facts } of rows) {
     for (const one of phase.split(", ")) {
-      const key = JSON.stringify([row, fault, one, result]);
-      const test = tests.get(key) ?? { row, fault, phase: one, result, dynamic: "–", plugin: "–" };
-      tests.set(key, { ...test, [adapter]: state });
+      const key = JSON.stringify([facts, one]);
+      tests.set(key, { dynamic: "–", plugin: "–", ...facts, phase: one, ...tests.get(key), [adapter]: state });
     }
   }
   const lines = new Map();
@@ -105,7 +93,8 @@ function documentOf(lines) {
     "",
     "Each line is a test over real sockets: *dynamic* through Pulumi's own dynamic provider host, *plugin* through the process of the native plugin. The",
     "same code tests both. The phase `read` is a data source, which a program without the plugin reads itself. *Sent* is the number of requests that",
-    "reached the platform. *Not yet* marks a fault without a test; – means that the test runs with the other adapter only.",
+    "reached the platform. Lines with one number (*#*) are variants of one fault. *Not yet* marks a fault without a test; – means that the test runs",
+    "with the other adapter only.",
     "",
     ...contents,
     "",
@@ -122,7 +111,7 @@ for (const { fullTitle, err } of failures) console.error(`\nFAILED: ${fullTitle}
 const shown = new Set(rows.map(({ row }) => row));
 const missing = Array.from({ length: rowCount }, (_, index) => index + 1).filter((row) => !shown.has(row));
 if (missing.length > 0) console.error(`\nRows without a test: ${missing.join(", ")}`);
-const file = join(root, "docs/faults.md");
+const file = join(root, "docs/internals/faults.md");
 const options = await prettier.resolveConfig(file);
 writeFileSync(file, await prettier.format(documentOf(lines), { ...options, parser: "markdown" }));
 const count = (state) => rows.filter((row) => row.state === state).length;

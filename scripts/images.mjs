@@ -7,7 +7,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as wait } from "node:timers/promises";
-import { publish, startHangingConsumer } from "./hanging-consumer.mjs";
+import { publish, startConsumer } from "./consumer.mjs";
 import { build, ensureInstalled, root } from "./lib.mjs";
 import { terminalSvg } from "./terminal-svg.mjs";
 
@@ -35,7 +35,7 @@ async function photographConsole() {
   const { startPlatform } = require("../local/dist");
   const { openChromium } = require("../test/support/chromium");
   const platform = await startPlatform({ databases: ["cache", "sessions", "analytics"], flowControlKeys: [] });
-  const hanging = await startHangingConsumer();
+  const consumer = await startConsumer();
   // Responds after a delay.
   const slow = createServer((_request, response) => void setTimeout(() => response.end(), 400 + 800 * Math.random()));
   await once(slow.listen(0, "127.0.0.1"), "listening");
@@ -55,7 +55,7 @@ async function photographConsole() {
   const confirm = () => page.getByRole("dialog").getByRole("button", { name: "Reset password" }).click();
   for (let second = 0; second < 90; second++) {
     await send("reports", "parallelism=6", slowUrl, Math.round(6 + 5 * Math.sin(second / 8)));
-    if (second % 15 === 0) await send("orders", "parallelism=5, rate=100, period=1d", hanging.url, 8);
+    if (second % 15 === 0) await send("orders", "rate=5, period=1d", consumer.url, 8);
     if (second % 10 === 0) await send("emails", "rate=3, period=10s", slowUrl, 4);
     if (second === 20) await send("webhooks", "parallelism=2", slowUrl, 1);
     if (second === 22) await click("Pause delivery of webhooks");
@@ -70,7 +70,7 @@ async function photographConsole() {
   }
   await browser.close();
   await platform.close();
-  hanging.close();
+  consumer.close();
   slow.close();
   slow.closeAllConnections();
 }

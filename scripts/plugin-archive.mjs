@@ -1,34 +1,72 @@
-// npm run plugin:archive [-- folder]: writes the built native plugin as an archive for `pulumi plugin install --file`.
-// All libraries are bundled into one file. The same sources give the same bytes.
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+// npm run plugin:archive [-- folder]: writes the archives of a release: the built native plugin under the names that
+// the engine asks for, and their checksums. The same sources give the same bytes.
+import { createHash } from "node:crypto";
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve, sep } from "node:path";
+import { basename, join, resolve, sep } from "node:path";
 import { rolldown } from "rolldown";
 import { create } from "tar";
 import { root } from "./lib.mjs";
 
-const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+const { version, engines } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+const oldestNode = engines.node.replace(">=", "");
 const { code, moduleIds } = await bundled();
+
+const needed = `The plugin of Rekey needs Node ${oldestNode} or later`;
+const advice = `Nothing was sent. Install Node ${oldestNode} or later where pulumi runs, for example in the image of the pipeline.`;
+const missing = `${needed}, and there is no node on PATH. ${advice}`;
+
+// The shell reads it first, then Node, for which the lines of the shell are comments. Node finds the other file through
+// symbolic links, too. Old versions of Node must be able to read it.
+const launcher = `#!/bin/sh
+":" //; command -v node >/dev/null || { echo "${missing}" >&2; exit 1; }
+":" //; exec node "$0" "$@"
+var has = process.versions.node.split(".");
+var needs = "${oldestNode}".split(".");
+if ((has[0] - needs[0] || has[1] - needs[1]) < 0) {
+  console.error("${needed}, and the node on PATH is " + process.versions.node + ". ${advice}");
+  process.exitCode = 1;
+} else require("./plugin.js");
+`;
+const launcherForWindows = [
+  "@echo off",
+  `where /q node || (echo ${missing} >&2& exit /b 1)`,
+  'node "%~dp0pulumi-resource-rekey" %*',
+  "",
+];
+
 const files = {
-  "pulumi-resource-rekey": code,
-  "pulumi-resource-rekey.cmd": '@node "%~dp0pulumi-resource-rekey" %*\r\n',
-  // Without it a package.json in a folder above would decide how Node reads the file.
+  "pulumi-resource-rekey": launcher,
+  "pulumi-resource-rekey.cmd": launcherForWindows.join("\r\n"),
+  "plugin.js": code,
+  // Without it a package.json in a folder above would decide how Node reads the files.
   "package.json": '{ "private": true, "type": "commonjs" }\n',
   "LICENSES.txt": licenses(moduleIds),
 };
 
 const target = resolve(process.argv[2] ?? root);
-const file = join(target, `pulumi-resource-rekey-v${version}.tar.gz`);
+const archives = ["linux", "darwin", "windows"].flatMap((system) =>
+  ["amd64", "arm64"].map((processor) =>
+    join(target, `pulumi-resource-rekey-v${version}-${system}-${processor}.tar.gz`),
+  ),
+);
+const [first, ...others] = archives;
 const cwd = mkdtempSync(join(tmpdir(), "plugin-"));
 try {
   for (const [name, text] of Object.entries(files)) writeFileSync(join(cwd, name), text);
   mkdirSync(target, { recursive: true });
   const onWriteEntry = (entry) => (entry.stat.mode = entry.path === "pulumi-resource-rekey" ? 0o755 : 0o644);
-  await create({ cwd, file, gzip: { level: 9 }, portable: true, mtime: new Date(0), onWriteEntry }, Object.keys(files));
+  const options = { cwd, gzip: { level: 9 }, portable: true, mtime: new Date(0), onWriteEntry };
+  await create({ ...options, file: first }, Object.keys(files));
 } finally {
   rmSync(cwd, { recursive: true });
 }
-console.log(file);
+// Nothing in it depends on the system.
+for (const other of others) copyFileSync(first, other);
+const checksum = createHash("sha256").update(readFileSync(first)).digest("hex");
+const checksums = join(target, `pulumi-resource-rekey-v${version}-checksums.txt`);
+writeFileSync(checksums, archives.map((archive) => `${checksum}  ${basename(archive)}\n`).join(""));
+console.log([...archives, checksums].join("\n"));
 
 /** The plugin and its libraries as one module. */
 async function bundled() {

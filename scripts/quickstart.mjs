@@ -4,22 +4,25 @@ import { once } from "node:events";
 import { mkdirSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { publish, startHangingConsumer } from "./hanging-consumer.mjs";
+import { publish, startConsumer } from "./consumer.mjs";
 import { build, ensureInstalled, root } from "./lib.mjs";
 
 const stack = "quickstart";
 const folder = join(root, ".rekey", "quickstart");
+const databaseId = "96ad0856-03b1-4ee7-9666-e81abd0349e1";
 
 ensureInstalled();
 build();
 
 const { startPlatform } = createRequire(import.meta.url)(join(root, "local", "dist"));
+// Like Upstash: the response to a reset has no credentials, and a read has them.
 const platform = await startPlatform({
-  databases: ["cache"],
+  databases: [databaseId],
   flowControlKeys: [],
-  credentialsInResponse: "always",
+  databasePath: "/v2/redis/database/{id}",
+  credentials: "read",
 });
-const consumer = await startHangingConsumer();
+const consumer = await startConsumer();
 
 rmSync(folder, { recursive: true, force: true });
 rmSync(join(root, `Pulumi.${stack}.yaml`), { force: true });
@@ -45,22 +48,23 @@ try {
   );
   await publish(platform, {
     flowControlKey: "orders",
-    limits: "parallelism=5, rate=100, period=1d",
+    limits: "rate=5, period=1d",
     destination: consumer.url,
     count: 12,
   });
   await consumer.took(5);
-  say("12 messages are published, of which 5 may run at the same time. Their consumer hangs: 5 never end, and 7 wait.");
+  say("12 messages are published, with a limit of 5 per day: 5 are delivered, and 7 wait.");
   if (hasPulumi) await engine("stack", "init", stack);
+  await engine("config", "set", "rekey:platform", "upstash", "--stack", stack);
   await engine("config", "set", "rekey:baseUrl", platform.url, "--stack", stack);
   await engine("config", "set", "rekey:queueUrl", platform.url, "--stack", stack);
-  await engine("config", "set", "databaseId", "cache", "--stack", stack);
+  await engine("config", "set", "databaseId", databaseId, "--stack", stack);
   await engine("config", "set", "flowControlKey", "orders", "--stack", stack);
 
   say("1. Preview: shows the planned changes. No reset is sent.");
   await engine("preview", "--stack", stack);
   expectResets(0);
-  say("2. Up: resets the password and the flow-control key, whose next 5 messages are dispatched.");
+  say("2. Up: resets the password and the flow-control key, whose next 5 messages are delivered.");
   await up();
   expectResets(1);
   await consumer.took(10);
@@ -82,13 +86,11 @@ say(`Done: the platform counted ${platform.resetCount} password resets.
 
 To use it with your own account, in your own Pulumi project:
   npm install pulumi-rekey
-  pulumi config set rekey:baseUrl https://…            the platform's management interface
-  pulumi config set rekey:queueUrl https://…           its message queue
-  pulumi config set rekey:databaseHost …               host of a database, such as {endpoint}.example.com
-  pulumi config set rekey:username you@example.com
-  pulumi config set --secret rekey:password …          or REKEY_PASSWORD in the environment
-  pulumi config set --secret rekey:queueToken …        or REKEY_QUEUE_TOKEN
-The program is examples/quickstart/index.ts. README.md describes what triggers a reset.`);
+  pulumi config set rekey:platform upstash
+  pulumi config set rekey:username you@example.com     the account's email address
+  pulumi config set --secret rekey:password            a management API key, or REKEY_PASSWORD in the environment
+  pulumi config set --secret rekey:queueToken          the QStash token, or REKEY_QUEUE_TOKEN
+The program is examples/quickstart/index.ts. Read README.md, "Before you use it", first.`);
 
 function up() {
   return engine("up", "--yes", "--skip-preview", "--stack", stack);

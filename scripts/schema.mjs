@@ -1,19 +1,18 @@
-// npm run schema: writes schema.json, the schema of the native plugin, or the file that is named, and the tables of
-// settings in docs/. Names, types and descriptions come from the TypeScript types of the SDK and their
-// doc comments, and from the tables of records and settings. It needs the built package.
-import { readFileSync, writeFileSync } from "node:fs";
+// npm run schema: writes schema.json, the schema of the native plugin, docs/reference.md and docs/registry. With a
+// folder, it writes only the first two, and there. Names, types and descriptions come from the TypeScript types of the
+// SDK and their doc comments, and from the tables of records and settings. It needs the built package.
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { format, resolveConfig } from "prettier";
+import { referencePage } from "./reference.mjs";
 import ts from "typescript";
-import { root } from "./lib.mjs";
+import { root, run } from "./lib.mjs";
 
 const require = createRequire(import.meta.url);
 const { resources } = require("../dist/provider/engine/resources.js");
-const {
-  passwordVerificationOutputs,
-  secretPasswordVerificationOutputs,
-} = require("../dist/provider/verification/passwordVerification.js");
+const { shownVerificationOutputs } = require("../dist/provider/verification/passwordVerification.js");
+const { fleetOutputs, secretFleetOutputs } = require("../dist/provider/rotation/fleet.js");
 const { environmentName, nameOf, settingNames, settingOf } = require("../dist/provider/settings/table.js");
 const about = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 
@@ -38,12 +37,7 @@ function docOf(symbol) {
   const text = ts.displayPartsToString(symbol.getDocumentationComment(checker)).trim();
   const byDefault = symbol.getJsDocTags(checker).find(({ name }) => name === "default");
   const shown = byDefault && ts.displayPartsToString(byDefault.text).replace(/\s+/g, " ").trim();
-  const paragraphs = text
-    .replace(" (in a list: its id)", "")
-    // The plugin saves what the SDK derives in the program.
-    .replace(/, and not saved: [^.]*\./, ".")
-    .split(/\n\n+/)
-    .map((one) => one.replace(/\s*\n\s*/g, " "));
+  const paragraphs = text.split(/\n\n+/).map((one) => one.replace(/\s*\n\s*/g, " "));
   return [...paragraphs, ...(shown ? [`Default: ${shown}.`] : [])].join("\n\n");
 }
 
@@ -75,7 +69,11 @@ function schemaOf(given, name) {
   if (isText(type) || (type.isUnion() && type.types.every(isText))) return { type: "string" };
   if (type.flags & ts.TypeFlags.NumberLike) return { type: "number" };
   if (type.flags & ts.TypeFlags.BooleanLike) return { type: "boolean" };
-  if (type.isUnion()) return { oneOf: type.types.map((one) => schemaOf(one, name)) };
+  if (type.isUnion()) {
+    // The two values of a boolean are two types.
+    const all = new Map(type.types.map((one) => schemaOf(one, name)).map((one) => [JSON.stringify(one), one]));
+    return { oneOf: [...all.values()] };
+  }
   if (checker.isArrayType(type)) return { type: "array", items: schemaOf(checker.getTypeArguments(type)[0], name) };
   const values = checker.getIndexInfoOfType(type, ts.IndexKind.String)?.type;
   if (values) return { type: "object", additionalProperties: schemaOf(values, name) };
@@ -109,6 +107,7 @@ function innerType(node) {
 /** Inputs whose types differ from those in TypeScript. */
 const inputTypes = {
   version: { oneOf: [{ type: "string" }, { type: "number" }] },
+  period: { oneOf: [{ type: "string" }, { type: "number" }] },
   triggers: {
     type: "object",
     additionalProperties: { oneOf: [{ type: "string" }, { type: "number" }, { type: "boolean" }] },
@@ -153,8 +152,8 @@ function outputsOf(name, names, secrets) {
   };
 }
 
-function resource(name, { outputs, secretOutputs, hasConnectionUrl }, more) {
-  const inputs = inputsOf(`${name}Args`, ...(hasConnectionUrl ? ["ConnectionArgs"] : []));
+function resource(name, more, { outputs, secretOutputs, hasUrls } = resources[name]) {
+  const inputs = inputsOf(`${name}Args`, ...(hasUrls ? ["ConnectionArgs"] : []));
   return {
     description: firstParagraph(sdk.get(name)),
     ...outputsOf(name, outputs, secretOutputs),
@@ -165,27 +164,21 @@ function resource(name, { outputs, secretOutputs, hasConnectionUrl }, more) {
 }
 
 const aliasOf = (name) => ({ aliases: [{ type: `pulumi-nodejs:dynamic/rekey:${name}` }] });
-const fleet = {
-  outputs: ["databases", "credentials", "records", "connectionUrls", "failed", "lastRotated", "nextRotationAt"],
-  secretOutputs: ["credentials", "connectionUrls"],
-  hasConnectionUrl: true,
-};
+const fleet = { outputs: fleetOutputs, secretOutputs: secretFleetOutputs, hasUrls: true };
 
 /** A program passes the rotation or the fleet itself. */
 function verification() {
   const { properties } = inputsOf("PasswordVerificationOptions", "ConnectionArgs");
   const reference = (name, description) => ({ $ref: `#/resources/rekey:index:${name}`, description });
-  const secrets = secretPasswordVerificationOutputs;
-  const outputs = passwordVerificationOutputs.filter((output) => output !== "subject" && !secrets.includes(output));
   return {
     description: firstParagraph(sdk.get("PasswordVerification")),
     isComponent: true,
-    ...outputsOf("PasswordVerification", outputs, []),
+    ...outputsOf("PasswordVerification", shownVerificationOutputs, []),
     inputProperties: {
       rotation: reference("PasswordRotation", "The rotation to verify. Not together with `fleet`."),
       fleet: reference(
         "PasswordRotationFleet",
-        "The fleet to verify. It needs `includeRecords: true`, or a `host` without `{endpoint}` and a `port`. Not together with `rotation`.",
+        "The fleet to verify. It needs `includeRecords: true`; otherwise set `port`, and a `host` that does not contain `{endpoint}`. Not together with `rotation`.",
       ),
       ...properties,
     },
@@ -213,11 +206,13 @@ const flowControlDocs = new Map(
 const key = reference("FlowControlKey", checker.getDeclaredTypeOfSymbol(sdk.get("FlowControlKey")), flowControlDocs);
 const globalParallelism = propertiesOf(checker.getDeclaredTypeOfSymbol(sdk.get("GlobalParallelism")));
 
-function argumentsOf(name) {
-  const type = checker.getDeclaredTypeOfSymbol(sdk.get(name));
-  return { inputs: { type: "object", ...propertiesOf(type) } };
+function functionOf(name, outputs) {
+  const args = sdk.get(`${name[0].toUpperCase()}${name.slice(1)}Args`);
+  const inputs = args && { inputs: { type: "object", ...propertiesOf(checker.getDeclaredTypeOfSymbol(args)) } };
+  return { description: firstParagraph(sdk.get(name)), ...inputs, outputs };
 }
 
+const repository = about.repository.url.replace(/^git\+|\.git$/g, "");
 const schema = {
   name: about.name.replace("pulumi-", ""),
   displayName: "Rekey",
@@ -225,7 +220,9 @@ const schema = {
   keywords: [...about.keywords.filter((word) => word !== "dynamic-provider"), "category/database", "kind/native"],
   homepage: about.homepage,
   license: about.license,
-  repository: about.repository.url.replace(/^git\+|\.git$/g, ""),
+  repository,
+  // Where `pulumi up` finds the archives of the releases.
+  pluginDownloadURL: repository.replace("https://github.com", "github://api.github.com"),
   config: { variables },
   provider: {
     description: "The settings of one account at the platform.",
@@ -233,60 +230,59 @@ const schema = {
   },
   types,
   resources: {
-    "rekey:index:PasswordRotation": resource(
-      "PasswordRotation",
-      resources.PasswordRotation,
-      aliasOf("PasswordRotation"),
-    ),
-    "rekey:index:FlowControlReset": resource(
-      "FlowControlReset",
-      resources.FlowControlReset,
-      aliasOf("FlowControlReset"),
-    ),
-    "rekey:index:PasswordRotationFleet": resource("PasswordRotationFleet", fleet, { isComponent: true }),
+    "rekey:index:PasswordRotation": resource("PasswordRotation", aliasOf("PasswordRotation")),
+    "rekey:index:FlowControlReset": resource("FlowControlReset", aliasOf("FlowControlReset")),
+    "rekey:index:FlowControlLimits": resource("FlowControlLimits", aliasOf("FlowControlLimits")),
+    "rekey:index:PasswordRotationFleet": resource("PasswordRotationFleet", { isComponent: true }, fleet),
     "rekey:index:PasswordVerification": verification(),
   },
   functions: {
-    "rekey:index:getFlowControlKey": {
-      description: firstParagraph(sdk.get("getFlowControlKey")),
-      ...argumentsOf("GetFlowControlKeyArgs"),
-      outputs: types["rekey:index:FlowControlKey"],
-    },
-    "rekey:index:getFlowControlKeys": {
-      description: firstParagraph(sdk.get("getFlowControlKeys")),
-      ...argumentsOf("GetFlowControlKeysArgs"),
-      outputs: {
-        type: "object",
-        properties: { keys: { type: "array", items: key, description: "The keys, with their counters and limits." } },
-        required: ["keys"],
-      },
-    },
-    "rekey:index:getGlobalParallelism": {
-      description: firstParagraph(sdk.get("getGlobalParallelism")),
-      outputs: { type: "object", ...globalParallelism },
-    },
+    "rekey:index:getFlowControlKey": functionOf("getFlowControlKey", types["rekey:index:FlowControlKey"]),
+    "rekey:index:getFlowControlKeys": functionOf("getFlowControlKeys", {
+      type: "object",
+      properties: { keys: { type: "array", items: key, description: "The keys, with their counters and limits." } },
+      required: ["keys"],
+    }),
+    "rekey:index:getGlobalParallelism": functionOf("getGlobalParallelism", { type: "object", ...globalParallelism }),
   },
   language: Object.fromEntries(
     ["nodejs", "python", "go", "csharp"].map((name) => [name, { respectSchemaVersion: true }]),
   ),
 };
-const style = await resolveConfig(join(root, "schema.json"));
-const target = process.argv[2];
-writeFileSync(target ?? join(root, "schema.json"), await format(JSON.stringify(schema), { ...style, parser: "json" }));
 
-/** Writes the rows of a table that begin with a setting. */
-async function writeRows(path, rows) {
-  const page = join(root, path);
-  const text = readFileSync(page, "utf8").replace(/(\n\| -.*\n)(?:\| `rekey:.*\n)+/, (_, head) => head + rows.join(""));
-  writeFileSync(page, await format(text, { ...(await resolveConfig(page)), parser: "markdown" }));
-}
-
-if (target === undefined) {
-  const rows = settings.map(([name, { description, default: value }]) => {
-    const cells = [nameOf(name), environmentName(name)].map((one) => `\`${one}\``);
-    return `| ${[...cells, description, value === undefined ? "none" : `\`${value}\``].join(" | ")} |\n`;
+/** What the reference shows in addition to the schema. */
+function docsOf(name) {
+  const symbol = sdk.get(name);
+  const see = symbol.getJsDocTags(checker).find((tag) => tag.name === "see");
+  const section = see && ts.displayPartsToString(see.text).split("#")[1];
+  const outputs = schema.resources[`rekey:index:${name}`]?.properties;
+  const found = [...(outputs ? symbol.members : [])].flatMap(([output, member]) => {
+    const { valueDeclaration: declaration } = member;
+    const isOutput = declaration && (ts.isPropertyDeclaration(declaration) || ts.isGetAccessor(declaration));
+    const type = isOutput ? declaration.type : undefined;
+    if (type?.getText().startsWith("pulumi.Output<") !== true || outputs[output]) return [];
+    return [[output, { schema: schemaOf(innerType(type), output), description: docOf(member) }]];
   });
-  await writeRows("docs/configuration.md", rows);
-  const described = settings.map(([name]) => `| \`${nameOf(name)}\` | ${variables[name].description} |\n`);
-  await writeRows("docs/registry/installation-configuration.md", described);
+  return [name, { description: docOf(symbol), section, only: Object.fromEntries(found) }];
 }
+
+const documented = [...Object.keys(schema.resources), ...Object.keys(schema.functions)].map((token) =>
+  docsOf(token.split(":").at(-1)),
+);
+const settingRows = settings.map(([name, { description, default: value }]) => {
+  const cells = [nameOf(name), environmentName(name)].map((one) => `\`${one}\``);
+  return [...cells, description, value === undefined ? "none" : `\`${value}\``];
+});
+const page = referencePage(schema, Object.fromEntries(documented), settingRows);
+
+const target = process.argv[2] ?? root;
+await writeFormatted("schema.json", JSON.stringify(schema), "json");
+await writeFormatted("docs/reference.md", page, "markdown");
+
+async function writeFormatted(path, text, parser) {
+  const file = join(target, path);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, await format(text, { ...(await resolveConfig(join(root, path))), parser }));
+}
+
+if (target === root && run(process.execPath, [join(root, "scripts/registry.mjs")]) !== 0) process.exitCode = 1;

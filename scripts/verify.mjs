@@ -22,6 +22,17 @@ for (const [name, args] of Object.entries(checks)) {
   else failed++;
 }
 
+if (run("pulumi", ["version"], { stdio: "ignore" }) !== 0) {
+  console.log("skipped schema: no `pulumi` on PATH");
+  skipped++;
+} else if (run("pulumi", ["schema", "check", join(root, "schema.json")]) === 0) {
+  console.log("ok     schema");
+  passed++;
+} else {
+  console.log("FAILED schema");
+  failed++;
+}
+
 // The same command as `npm test`, then the slow files.
 for (const selected of ["fast", "slow"]) {
   const tests = await runAndRead(process.execPath, [join(root, "scripts", "test.mjs"), selected]);

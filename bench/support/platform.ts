@@ -4,11 +4,6 @@ import { join } from "node:path";
 import { type PlatformOptions } from "../../local/platform/index";
 import { environmentOf } from "../../test/support/project";
 
-export interface BenchPlatformOptions extends Pick<PlatformOptions, "databases" | "flowControlKeys"> {
-  /** Minimum duration of each response in milliseconds. */
-  readonly latencyMs?: number;
-}
-
 export interface BenchPlatform {
   readonly url: string;
   readonly username: string;
@@ -24,7 +19,9 @@ export interface BenchPlatform {
 }
 
 /** Starts a local platform in its own process. */
-export async function startBenchPlatform(options: BenchPlatformOptions): Promise<BenchPlatform> {
+export async function startBenchPlatform(
+  options: Pick<PlatformOptions, "databases" | "flowControlKeys" | "databasePath" | "credentials">,
+): Promise<BenchPlatform> {
   const child = fork(join(__dirname, "platformProcess.cjs"));
   const ask = async (message: object): Promise<unknown> => {
     const reply = once(child, "message");

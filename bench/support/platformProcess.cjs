@@ -2,7 +2,7 @@
 // one: translating it would take longer than most of what is measured.
 const { startPlatform } = require("rekey-local");
 
-process.once("message", ({ latencyMs, ...options }) => {
+process.once("message", (options) => {
   let requests = 0;
   let firstAt;
   let lastAt;
@@ -12,7 +12,6 @@ process.once("message", ({ latencyMs, ...options }) => {
     firstAt ??= lastAt;
   };
   void startPlatform({ ...options, onRequest }).then((platform) => {
-    if (latencyMs !== undefined) platform.failNext({ delayMs: latencyMs, times: Number.MAX_SAFE_INTEGER });
     const { url, username, password, queueToken } = platform;
     process.send({ url, username, password, queueToken });
     process.on("message", () => {

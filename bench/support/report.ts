@@ -1,8 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
 import { join, resolve } from "node:path";
-import { lineChart } from "./chart";
-import { type Check, enginesOf, matching, median, type Row, secondsOf } from "./rows";
+import { type Check, enginesOf, type Row, secondsOf } from "./rows";
 
 const folder = resolve(__dirname, "../../docs/bench");
 const columns = ["where", "case", "count", "subject", "seconds", "÷ baseline", "requests", "host MiB", "state kB"];
@@ -36,7 +35,7 @@ export function checkTable(checks: readonly Check[]): string {
   return aligned([["check", "measured", "at most", ""], ...lines]);
 }
 
-/** Writes the results as JSON and Markdown, and the charts. */
+/** Writes the results as JSON and Markdown. */
 export function writeReport(rows: readonly Row[], checks: readonly Check[], skipped: readonly string[]): void {
   mkdirSync(folder, { recursive: true });
   const write = (file: string, text: string): void => writeFileSync(join(folder, file), text);
@@ -54,27 +53,6 @@ export function writeReport(rows: readonly Row[], checks: readonly Check[], skip
     "results.md",
     `<!-- Written by \`npm run bench\`; do not edit. -->\n\n# Results\n\n${about}.\n\n${checkTable(checks)}\n\n${table(rows)}\n${notes && `\n${notes}`}`,
   );
-  for (const where of enginesOf(rows)) {
-    const subjects = ["handWritten", "passwordRotation", "fleet"];
-    const series = [
-      ...subjects.map((subject) => seriesOf(subject, matching(rows, { where, case: "first up", subject }))),
-      ...["curl loop", "bare HTTP"].map((subject) =>
-        seriesOf(subject, matching(rows, { where: "wire", case: "first up", subject })),
-      ),
-    ];
-    const title = `The first up, on the ${where}`;
-    write(`first-up-${where.replaceAll(" ", "-").toLowerCase()}.svg`, lineChart(title, "databases", "seconds", series));
-  }
-  const reads = ["getFlowControlKey", "bare HTTP", "curl loop"].map((subject) =>
-    seriesOf(subject, matching(rows, { where: "wire", case: "read keys", subject })),
-  );
-  write("read-keys.svg", lineChart("Reading flow-control keys", "keys", "seconds", reads));
-}
-
-function seriesOf(name: string, rows: readonly Row[]) {
-  const counts = [...new Set(rows.map(({ count }) => count))].sort((a, b) => a - b);
-  const at = (count: number): number => median(matching(rows, { count }).map(({ seconds }) => seconds)) ?? NaN;
-  return { name, points: counts.map((x) => ({ x, y: at(x) })) };
 }
 
 function aligned(lines: readonly (readonly string[])[]): string {

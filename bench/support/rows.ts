@@ -39,7 +39,7 @@ export function enginesOf(rows: readonly Row[]): string[] {
   return [...new Set(ofEngines.map(({ where }) => where))];
 }
 
-/** The measured value of the rows that match; their median, where it was measured several times. */
+/** The measured value of the rows that match; their median if it was measured several times. */
 export function secondsOf(rows: readonly Row[], wanted: Partial<Row>): number | undefined {
   return median(matching(rows, wanted).map(({ seconds }) => seconds));
 }

@@ -16,12 +16,11 @@ export async function openBenchStack(
   engine: Engine,
   { directory }: Project,
   environment: Readonly<Record<string, string>> = {},
-  name = "dev",
 ): Promise<BenchStack> {
-  const stack = await engine.open(directory, environment, name);
+  const stack = await engine.open(directory, environment);
   const env = { ...engineEnvironment(directory), ...environment };
   const [command, ...first] = engine.command;
-  const run = (...args: string[]) => measure(command, [...first, ...args, "--stack", name], { cwd: directory, env });
+  const run = (...args: string[]) => measure(command, [...first, ...args, "--stack", "dev"], { cwd: directory, env });
   return {
     preview: () => run("preview"),
     up: () => run("up", "--yes", "--skip-preview"),

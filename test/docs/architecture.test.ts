@@ -46,8 +46,9 @@ function findCycle(): string[] | undefined {
   return undefined;
 }
 
-describe("docs/architecture.md", () => {
-  const picture = readPage("docs/architecture.md").blocks.find(({ language }) => language === "mermaid")?.code ?? "";
+describe("docs/internals/architecture.md", () => {
+  const picture =
+    readPage("docs/internals/architecture.md").blocks.find(({ language }) => language === "mermaid")?.code ?? "";
 
   it("draws each folder", () => {
     const drawn = [...picture.matchAll(/^ *(\w+)\["((?:sdk|provider|local)[^"]*)"\]$/gm)].map(([, name]) => name);
@@ -69,6 +70,14 @@ describe("docs/architecture.md", () => {
 describe("the layout", () => {
   it("has no cycle of imports in provider/ and sdk/, not even of types", () =>
     assert.equal(findCycle()?.join(" → "), undefined));
+
+  it("names no setting in provider/platform, whose callers know the settings", () =>
+    assert.deepEqual(
+      sources
+        .filter((path) => path.startsWith("provider/platform/"))
+        .filter((path) => readFileSync(join(projectRoot, path), "utf8").includes("rekey:")),
+      [],
+    ));
 
   it("has files of 25 to 350 lines in provider/ and sdk/", () => {
     /** Entry points. */

@@ -25,12 +25,14 @@ export interface Page {
   readonly blocks: readonly Block[];
 }
 
-/** README and all of docs/. */
+/** README and all of docs/, without the pages of Pulumi's registry and the results of the benchmarks. */
 export const pages: readonly Page[] = [
   "README.md",
-  ...readdirSync(join(projectRoot, "docs"))
-    .filter((name) => name.endsWith(".md"))
-    .map((name) => `docs/${name}`),
+  ...["", "/local", "/internals"].flatMap((folder) =>
+    readdirSync(join(projectRoot, `docs${folder}`))
+      .filter((name) => name.endsWith(".md"))
+      .map((name) => `docs${folder}/${name}`),
+  ),
 ].map(readPage);
 
 export function readPage(path: string): Page {
@@ -39,7 +41,7 @@ export function readPage(path: string): Page {
   return { path, text, generatedBy, blocks: blocksOf(path, text) };
 }
 
-export function blocksOf(path: string, text: string): Block[] {
+function blocksOf(path: string, text: string): Block[] {
   return [...text.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].map((found) => {
     const [, language = "", code = ""] = found;
     const before = text.slice(0, found.index);

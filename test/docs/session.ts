@@ -8,14 +8,19 @@ import { runAsync } from "../support/runAsync";
 import { type Block } from "./page";
 
 /** What a reader of these pages has: databases, keys, and credentials to type in. */
-const world = {
+const fixture = {
+  // As the preset of the README has it.
+  databasePath: "/v2/redis/database/{id}",
   username: "you@example.com",
   password: "local-only",
   queueToken: "local-only",
-  databases: ["sessions", "carts", "db-1f0c", "db-77aa"],
+  databases: ["96ad0856-03b1-4ee7-9666-e81abd0349e1", "sessions", "carts", "db-1f0c", "db-77aa"],
   flowControlKeys: ["orders", "emails", "invoices"],
-  credentialsInResponse: "always",
+  credentials: "always",
 } as const;
+
+/** The addresses of the platform on the pages: one in production, and one that a reader starts. */
+const addresses = /https:\/\/(api|queue)\.example\.com|http:\/\/127\.0\.0\.1:8480/g;
 
 /** A program for scripts without one. */
 const smallProgram = `
@@ -42,7 +47,7 @@ export class Session {
     // `pulumi stack output` is `rekey-local output`; a person types a secret that is asked for.
     const commands = {
       "rekey-local": `exec ${node} "$@"`,
-      pulumi: `[ "$1" = stack ] && shift\nprintf %s ${world.password} | ${node} "$@"`,
+      pulumi: `[ "$1" = stack ] && shift\nprintf %s ${fixture.password} | ${node} "$@"`,
     };
     for (const [name, text] of Object.entries(commands)) {
       this.#project.write(`node_modules/.bin/${name}`, `#!/bin/sh\n${text}\n`, 0o755);
@@ -50,7 +55,7 @@ export class Session {
   }
 
   static async start(): Promise<Session> {
-    return new Session(await startPlatform(world));
+    return new Session(await startPlatform(fixture));
   }
 
   get resets(): number {
@@ -59,9 +64,9 @@ export class Session {
 
   /** Runs a block. @returns what it prints @throws Error if it fails */
   async run(block: Block): Promise<string> {
+    if (block.file !== undefined) return this.#save(block.file, block.code);
     if (isScript(block)) return this.#script(block);
     if (isProgram(block)) return this.#up(block);
-    if (block.file !== undefined) return this.#save(block.file, block.code);
     return this.#shell(block.code);
   }
 
@@ -77,7 +82,7 @@ export class Session {
     return (await succeeds(stack.up())).printed;
   }
 
-  /** A script brings its own platform, and so has a folder of its own; the files of the page are there. */
+  /** A script brings its own platform, and so has another folder; the files of the page are there. */
   async #script(block: Block): Promise<string> {
     const project = new Project(smallProgram);
     try {
@@ -96,7 +101,7 @@ export class Session {
   }
 
   async #shell(code: string): Promise<string> {
-    const script = code.replaceAll(/https:\/\/(api|queue)\.example\.com/g, this.platform.url);
+    const script = code.replaceAll(addresses, this.platform.url);
     const { directory } = this.#project;
     const output = await runToEnd("bash", ["--norc", "-euo", "pipefail", "-c", script], {
       cwd: directory,

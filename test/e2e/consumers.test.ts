@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 import { fails, succeeds, valuesOf } from "../support/engine";
-import { onEngines, rotating, scene } from "../support/onEngines";
+import { fixture, onEngines, rotating } from "../support/onEngines";
 
 /** A consumer that stores the password, and cannot be updated while there is a file `broken`. */
 const source = (version: number) => `${rotating(`version: ${version}`)}
@@ -21,7 +21,7 @@ exports.consumed = new Consumer("consumer", inputs).password;`;
 
 onEngines("A consumer of the password", (engine) => {
   it("gets the new one in the same up; if that fails, the next up updates the consumer alone", async () => {
-    const { platform, project, stack } = await scene(engine, source(1), { credentialsInResponse: "always" });
+    const { platform, project, stack } = await fixture(engine, source(1), { credentials: "always" });
     const assertConsumed = async () => {
       const { consumed } = valuesOf(await succeeds(stack.up()));
       assert.equal(consumed, platform.database("db-quickstart").password);

@@ -47,7 +47,7 @@ const inLanguage: Expectation = {
 const examples: Readonly<Record<string, Expectation>> = {
   "nightly-rotation": {
     what: "resets and verifies a password whose interval has passed",
-    platform: { credentialsInResponse: "always" },
+    platform: { credentials: "always" },
     config,
     async then({ platform, stack, first }) {
       assert.equal(first["reason"], "created");
@@ -64,7 +64,7 @@ const examples: Readonly<Record<string, Expectation>> = {
   },
   "rotation-on-demand": {
     what: "rotates once for a new version",
-    platform: { credentialsInResponse: "always" },
+    platform: { credentials: "always" },
     config,
     async then({ platform, stack, first }) {
       assert.equal(first["rotationCount"], 1);
@@ -76,12 +76,12 @@ const examples: Readonly<Record<string, Expectation>> = {
   },
   "flow-control-incident": {
     what: "resets for an incident, and never without one",
-    platform: { flowControlKeys: [orders] },
-    config: { flowControlKey: "orders" },
+    platform: { flowControlKeys: [{ ...emails, rateCount: 10 }] },
+    config: { flowControlKey: "emails" },
     async then({ platform, stack }) {
       assert.equal(sentBy(platform), 0);
       await stack.setConfig("incident", "INC-4711");
-      const expected = { waitingBefore: 7, runningBefore: 3, runningAfter: 0 };
+      const expected = { waitingBefore: 2, dispatchedBefore: 10, dispatchedAfter: 0 };
       assert.deepEqual(pick(await upOf(stack), ...Object.keys(expected)), expected);
       assert.equal(sentBy(platform), 1);
     },
@@ -91,11 +91,28 @@ const examples: Readonly<Record<string, Expectation>> = {
     platform: { flowControlKeys: [orders, emails] },
     then({ first: { keys, waiting, stuck, everything } }) {
       assert.deepEqual(keys, {
-        orders: { waiting: 7, running: 3, parallelismMax: 3, rateCount: 0, full: true },
-        emails: { waiting: 2, running: 0, rateMax: 10, rateCount: 4, full: false },
+        orders: { waiting: 7, running: 3, parallelismMax: 3, rateCount: 0, reached: ["parallelism"] },
+        emails: { waiting: 2, running: 0, rateMax: 10, rateCount: 4, reached: [] },
       });
       assert.deepEqual({ waiting, stuck }, { waiting: 9, stuck: ["orders"] });
       assert.equal((everything as Record<string, number>)["parallelismMax"], 100);
+    },
+  },
+  "flow-control-limits": {
+    what: "pins what is configured, pauses, and drains slowly",
+    platform: { flowControlKeys: [] },
+    config: { flowControlKey: "orders", parallelism: "10", rate: "100" },
+    async then({ platform, stack, first }) {
+      assert.deepEqual(first, { parallelism: 10, rate: 100, period: 60, paused: false });
+      await stack.setConfig("paused", "true");
+      assert.deepEqual(await upOf(stack), { ...first, paused: true });
+      await stack.setConfig("parallelism", "2");
+      await stack.setConfig("paused", "false");
+      assert.deepEqual(await upOf(stack), { ...first, parallelism: 2 });
+      const sent = platform.requests
+        .filter(({ method }) => method === "POST")
+        .map(({ path }) => path.split("/").at(-1));
+      assert.deepEqual(sent, ["pin?parallelism=10&rate=100&period=60", "pause", "pin?parallelism=2", "resume"]);
     },
   },
   "fleet-from-file": {
@@ -166,7 +183,7 @@ onEngine(localEngine, "If the settings of its triggers are removed, nothing is r
   for (const name of names) {
     it(name, async () => {
       const databases = Array.from({ length: 20 }, (_, index) => `db-000${String(index).padStart(2, "0")}`);
-      const platform = await startPlatform({ databases, flowControlKeys: [orders], credentialsInResponse: "always" });
+      const platform = await startPlatform({ databases, flowControlKeys: [orders], credentials: "always" });
       const project = new Project({ example: name });
       // The quickstart uses that of the repository.
       project.write("Pulumi.yaml", `name: example\nruntime: nodejs\nmain: index.ts\n`);

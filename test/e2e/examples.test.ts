@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
+import Module from "node:module";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as pulumi from "@pulumi/pulumi";
 import { pages } from "../docs/page";
 import { examples } from "../support/project";
-import { type Registration, startMocks } from "../support/pulumiMocks";
+import { errorsOf, type Registration, startMocks } from "../support/pulumiMocks";
 
 /** A trigger with a default: removing its setting would be a change, and so a reset. */
 const defaulted =
@@ -24,47 +26,170 @@ describe("Programs that users copy", () => {
     );
     assert.deepEqual(found, []);
   });
-
-  for (const line of [
-    'version: config.get("version") ?? "1",',
-    "version=config.get('version') or 1,",
-    'conf.get("version", "1")',
-    "version: { type: string, default: a }",
-  ]) {
-    it(`the check finds \`${line}\``, () => assert.match(line, defaulted));
-  }
 });
 
 /** What the platform sent, as the engine has it after the reset. */
 const sent = { password: "new-password", endpoint: "cache.example.com", port: 6379, rotatedAt: "2026-11-21T02:17:00Z" };
+const url = "rediss://:new-password@cache.example.com:6379";
 
-/** Runs an example against a mocked engine. @returns the one resource that is not the rotation */
-async function registeredBy(example: string): Promise<Registration> {
+/** Packages that are too large to install for a test: their classes register what they are given. */
+const standIns: Readonly<Record<string, object>> = {
+  "@pulumi/aws": { secretsmanager: classes("aws:secretsmanager", "Secret", "SecretVersion") },
+  "@pulumi/kubernetes": {
+    Provider: class extends pulumi.ProviderResource {
+      constructor(name: string, args: pulumi.Inputs) {
+        super("kubernetes", name, args);
+      }
+    },
+    core: { v1: classes("kubernetes:core/v1", "Secret") },
+    apps: { v1: classes("kubernetes:apps/v1", "Deployment") },
+  },
+};
+
+function classes(module: string, ...names: string[]): object {
+  const classOf = (type: string) =>
+    class extends pulumi.CustomResource {
+      constructor(name: string, args: pulumi.Inputs, options: pulumi.CustomResourceOptions) {
+        super(type, name, args, options);
+      }
+    };
+  return Object.fromEntries(names.map((name) => [name, classOf(`${module}:${name}`)]));
+}
+
+interface Loader {
+  _load: (request: string, ...others: unknown[]) => unknown;
+}
+
+/** Runs an example against a mocked engine, which returns these outputs of the rotation. */
+async function startExample(
+  example: string,
+  outputs: object,
+): Promise<{ registered: Registration[]; run: () => void }> {
   const registered = await startMocks({
-    outputs: (type) => (type.endsWith(":PasswordRotation") ? { ...sent, record: sent } : {}),
+    outputs(type) {
+      if (type.endsWith(":PasswordRotation")) return outputs;
+      return type.endsWith(":StackReference") ? { outputs: { url }, secretOutputNames: ["url"] } : {};
+    },
   });
-  pulumi.runtime.setAllConfig({ "project:databaseId": "db-sessions", "project:repository": "shop" });
-  require(join(examples, "hand-over", example));
+  pulumi.runtime.setAllConfig({
+    "project:databaseId": "db-sessions",
+    "project:databases": "organization/databases/production",
+    "project:image": "shop:1",
+    "project:repository": "shop",
+  });
+  const run = () => {
+    const loader = Module as unknown as Loader;
+    const load = loader._load;
+    loader._load = function (request, ...others) {
+      return standIns[request] ?? load.call(this, request, ...others);
+    };
+    const file = require.resolve(join(examples, "hand-over", example));
+    try {
+      require(file);
+    } finally {
+      loader._load = load;
+      delete require.cache[file];
+    }
+  };
+  return { registered, run };
+}
+
+/** @returns the resource of this type that an example registers after a reset */
+async function registeredBy(example: string, type: string, outputs: object = sent): Promise<Registration> {
+  const { registered, run } = await startExample(example, { outcome: "reset", ...outputs, record: outputs });
+  run();
   for (;;) {
-    const found = registered.find(({ type }) => /^(github|pulumiservice):/.test(type));
+    const found = registered.find((one) => one.type.endsWith(`:${type}`));
     if (found !== undefined) return found;
     await sleep(10);
   }
 }
 
-// The real packages of these two providers; those of the others are too large to install for a test.
+/** The value of an input that is marked as a secret. */
+function secretOf(input: unknown): unknown {
+  const { value, ...mark } = input as { value: unknown };
+  assert.equal(Object.keys(mark).length, 1, "it is marked as a secret");
+  return value;
+}
+
 describe("The examples that hand the password over", () => {
   it("give GitHub Actions the address with the new password, as a secret", async () => {
-    const { type, inputs } = await registeredBy("github-secret");
-    assert.match(type, /:ActionsSecret$/);
-    const { value, ...mark } = inputs["value"] as { value: string };
-    assert.equal(value, "rediss://:new-password@cache.example.com:6379");
-    assert.equal(Object.keys(mark).length, 1, "it is marked as a secret");
+    const { inputs } = await registeredBy("github-secret", "ActionsSecret");
+    assert.equal(secretOf(inputs["value"]), url);
   });
 
-  it("tell Pulumi ESC where to read the password, and not the password", async () => {
-    const text = JSON.stringify((await registeredBy("pulumi-esc")).inputs);
+  it("tell Pulumi ESC where to read the address, and not the password", async () => {
+    const text = JSON.stringify((await registeredBy("pulumi-esc", "Environment")).inputs);
     assert.match(text, /fn::open::pulumi-stacks.*project\/stack/);
     assert.doesNotMatch(text, /new-password/);
+  });
+
+  it("write a version of a secret in AWS only after the proof", async () => {
+    const { inputs, request } = await registeredBy("aws-secrets-manager", "SecretVersion");
+    assert.equal(secretOf(inputs["secretString"]), url);
+    assert.match(String(request["dependenciesList"]), /:PasswordVerification::sessions/);
+  });
+
+  it("update a Secret of Kubernetes in place", async () => {
+    const { inputs } = await registeredBy("kubernetes", "Secret");
+    assert.equal(secretOf((inputs["stringData"] as { url: unknown }).url), url);
+    const provider = await registeredBy("kubernetes", "kubernetes");
+    assert.equal(String(provider.inputs["enableSecretMutable"]), "true");
+  });
+
+  it("restart pods of Kubernetes with a new address, after the Secret has it", async () => {
+    const deploymentFor = (password: string) => registeredBy("kubernetes", "Deployment", { ...sent, password });
+    const checksum = ({ inputs }: Registration) =>
+      /"checksum\/sessions-database":.*?"([0-9a-f]{64})"/.exec(JSON.stringify(inputs))?.[1];
+    const deployment = await deploymentFor("new-password");
+    assert.equal(checksum(deployment), createHash("sha256").update(url).digest("hex"));
+    assert.notEqual(checksum(await deploymentFor("newer-password")), checksum(deployment));
+    assert.doesNotMatch(JSON.stringify(deployment.inputs), /new-password/);
+    assert.match(String(deployment.request["dependenciesList"]), /:Secret::sessions/);
+  });
+
+  it("keep the address of another stack secret", async () => {
+    const { inputs } = await registeredBy("second-team", "ActionsSecret");
+    assert.equal(secretOf(inputs["value"]), url);
+  });
+
+  const places = {
+    "aws-secrets-manager": /:SecretVersion$/,
+    "github-secret": /:ActionsSecret$/,
+    kubernetes: /:(Secret|Deployment)$/,
+    "pulumi-esc": /never: it contains no address/,
+  };
+  for (const [example, place] of Object.entries(places)) {
+    for (const [outcome, reason] of [
+      ["adopted", /The database was adopted, and its password is not known/],
+      ["reset", /The password was reset, but the platform neither sent nor showed/],
+    ] as const) {
+      it(`fail with the reason if a database was ${outcome} and its password is not known: ${example}`, async () => {
+        const { registered, run } = await startExample(example, { outcome });
+        const errors = await errorsOf(run);
+        assert.match(errors.join("\n"), reason);
+        const types = registered.map(({ type }) => type);
+        assert.ok(types.length > 0 && !types.some((type) => place.test(type)), types.join());
+      });
+    }
+  }
+});
+
+describe("The example of Pulumi Deployments", () => {
+  it("runs `up` every night, and no program of a pull request", async () => {
+    const registered = await startMocks();
+    pulumi.runtime.setAllConfig(
+      { "project:repository": "owner/rotations", "project:username": "you@example.com", "project:password": "api-key" },
+      ["project:password"],
+    );
+    require(join(examples, "pipelines/pulumi-cloud"));
+    const find = (type: string) => registered.find((one) => one.type.endsWith(`:${type}`))?.inputs;
+    while (find("DeploymentSchedule") === undefined) await sleep(10);
+    const { vcs, operationContext } = find("DeploymentSettings") as Record<string, Record<string, unknown>>;
+    assert.deepEqual([vcs?.["previewPullRequests"], vcs?.["pullRequestTemplate"]], [false, false]);
+    const variables = operationContext?.["environmentVariables"] as Record<string, unknown>;
+    assert.equal(secretOf(variables["REKEY_PASSWORD"]), "api-key");
+    assert.match(String(variables["REKEY_MAX_RESETS_PER_RUN"]), /^[1-9]\d*$/);
+    assert.equal(find("DeploymentSchedule")?.["pulumiOperation"], "update");
   });
 });

@@ -11,7 +11,7 @@ import { environmentOf, Project, transpileOnly } from "../support/project";
 withRedis("with a redis-server", () => {
   onEngines("The example redis-consumer", (engine) => {
     it("is cut off with the old password, and goes on with the new one", async () => {
-      const platform = await startPlatform({ databases: ["cache"], redis: true, credentialsInResponse: "always" });
+      const platform = await startPlatform({ databases: ["cache"], redis: true, credentials: "always" });
       const project = new Project({ example: "redis-consumer" }, { packages: ["ioredis"] });
       const stack = await engine.open(project.directory, { ...environmentOf(platform), ...transpileOnly });
       const settings = { databaseId: "cache", user: "rekey-cache" };

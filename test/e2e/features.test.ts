@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { fails, resourceNamed, succeeds, valuesOf } from "../support/engine";
-import { onEveryEngine, scene } from "../support/onEngines";
+import { fixture, onEveryEngine } from "../support/onEngines";
+import { assertFields } from "../support/results";
 
 /** One spec for each kind of rotation. The slow files hold their details. */
 onEveryEngine("Each feature, once", (engine) => {
@@ -15,9 +16,9 @@ exports.password = reset.password;`;
 
   it("PasswordRotation resets once for a trigger, adopts, has a schedule, and recovers from a lost response", async () => {
     const ids = ["db-reset", "db-adopted", "db-scheduled"];
-    const { platform, project, stack } = await scene(engine, rotations(1), {
+    const { platform, project, stack } = await fixture(engine, rotations(1), {
       databases: ids,
-      credentialsInResponse: "always",
+      credentials: "always",
     });
     const assertResets = (...expected: number[]) => {
       const counts = ids.map((id) => platform.database(id).resets);
@@ -41,7 +42,7 @@ exports.password = reset.password;`;
     assertResets(2, 0, 1);
 
     const recovered = valuesOf(await succeeds(stack.up()));
-    assert.deepEqual([recovered["outcomes"], recovered["reason"]], [outcomes, "unconfirmed"]);
+    assertFields(recovered, { outcomes, reason: "unconfirmed" });
     assert.equal(recovered["password"], platform.database("db-reset").password);
     assert.deepEqual((await stack.up()).changes, { same: 4 });
     await succeeds(stack.destroy());
@@ -57,7 +58,7 @@ exports.failed = fleet.failed;`;
 
   it("PasswordRotationFleet resets what is requested, saves the others if one fails, and resets that one later", async () => {
     const ids = ["db-1", "db-2", "db-3"];
-    const { platform, project, stack } = await scene(engine, fleetOf(1), { databases: ids });
+    const { platform, project, stack } = await fixture(engine, fleetOf(1), { databases: ids });
     const resets = () => ids.map((id) => platform.database(id).resets);
     platform.failNext({ path: "/v2/keyvalue/reset-password/db-2", status: 422, body: `{"error":"id: is locked"}` });
     await fails(stack.up(), /"caches": 1 of 3 databases failed:[^]*two: .*422: id: is locked/);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { fails, succeeds, valuesOf } from "../support/engine";
-import { onEngines, scene } from "../support/onEngines";
+import { succeeds, valuesOf } from "../support/engine";
+import { fixture, onEngines } from "../support/onEngines";
 
 const counts = { waitListSize: 7, parallelismMax: 3, parallelismCount: 3, rateMax: 10, rateCount: 9 };
 const key = { flowControlKey: "orders", ...counts };
@@ -28,7 +28,7 @@ exports.parallelismMax = getGlobalParallelismOutput({ dependsOn: group }).parall
 
 onEngines("Flow control", (engine) => {
   it("is reset once for one trigger, and read after the reset as stack outputs", async () => {
-    const { platform, project, stack } = await scene(engine, resetting("1"), { flowControlKeys: [key, "emails"] });
+    const { platform, project, stack } = await fixture(engine, resetting("1"), { flowControlKeys: [key, "emails"] });
     const assertResets = (count: number) =>
       assert.equal(platform.requests.filter(({ method }) => method === "POST").length, count);
     await succeeds(stack.preview());
@@ -59,15 +59,5 @@ onEngines("Flow control", (engine) => {
     assert.deepEqual({ count: again["count"], rateCount }, { count: 2, rateCount: 0 }, "an update is waited for, too");
     await stack.destroy();
     assertResets(2);
-  });
-
-  it("fails with advice if the token is refused, and is reset by the next up", async () => {
-    const { platform, stack } = await scene(engine, resetting("1"), { flowControlKeys: [key] });
-    await stack.setConfig("rekey:queueToken", "wrong", true);
-    await fails(stack.up(), /401.*rekey:queueToken/s);
-    await stack.setConfig("rekey:queueToken", platform.queueToken, true);
-    const { count, after } = valuesOf(await succeeds(stack.up()));
-    assert.equal(count, 1);
-    assert.equal((after as { parallelismCount: number }).parallelismCount, 0);
   });
 });

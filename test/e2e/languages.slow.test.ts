@@ -2,9 +2,8 @@ import assert from "node:assert/strict";
 import { cpSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Platform, startPlatform } from "../../local/index";
-import { pulumiCli } from "../support/engine";
 import { Folder } from "../support/folder";
-import { HomeWithPlugin, whyNoPrograms } from "../support/pluginArchive";
+import { archiveName, PluginSource, unreachable, whyNoPrograms } from "../support/pluginArchive";
 import { examples } from "../support/project";
 import { runAsync } from "../support/runAsync";
 
@@ -13,6 +12,7 @@ const languages: Readonly<Record<string, readonly string[]>> = {
   yaml: ["pulumi-language-yaml"],
   python: ["pulumi-language-python", "python3"],
   go: ["pulumi-language-go", "go"],
+  nodejs: ["pulumi-language-nodejs", "npm"],
   csharp: ["pulumi-language-dotnet", "dotnet"],
 };
 
@@ -23,33 +23,28 @@ function commandsOf(page: string): string {
   return /^ *```sh\n([\s\S]*?)^ *```$/m.exec(page)?.[1] ?? assert.fail("the page has no commands");
 }
 
-/** What pip and Go print without a package registry. */
-const unreachable = /Failed to establish a new connection|proxy\.golang\.org\S*: dial tcp/;
-
 describe("The examples of other languages, on the pulumi CLI", function () {
   // Go compiles Pulumi's SDK, which takes minutes without a cache.
   this.timeout(1_800_000);
-  let home: HomeWithPlugin | undefined;
+  let source: PluginSource;
   const databases = ["db-sessions"];
   let [first, second]: Platform[] = [];
 
-  before(async () => {
-    if (pulumiCli.unavailable === undefined) home = await HomeWithPlugin.make();
-  });
+  before(async () => void (source = await PluginSource.start()));
   beforeEach(async () => {
     const credentials = (name: string) => ({
       username: name,
       password: `${name}-password`,
       queueToken: `${name}-token`,
     });
-    first = await startPlatform({ databases, credentialsInResponse: "always", ...credentials("one") });
-    second = await startPlatform({ databases, credentialsInResponse: "always", ...credentials("two") });
+    first = await startPlatform({ databases, credentials: "always", ...credentials("one") });
+    second = await startPlatform({ databases, credentials: "always", ...credentials("two") });
   });
   afterEach(async () => {
     await first?.close();
     await second?.close();
   });
-  after(() => home?.remove());
+  after(() => source.stop());
 
   for (const [language, programs] of Object.entries(languages)) {
     const why = whyNoPrograms(...programs);
@@ -57,20 +52,23 @@ describe("The examples of other languages, on the pulumi CLI", function () {
       it.skip(`${language} (skipped: ${why})`);
       continue;
     }
-    it(`${language}: the commands of its README rotate once, and no later one does`, async function () {
+    it(`${language}: the commands of its README install the plugin and rotate once, and no later one does`, async function () {
       const [one, two] = [first ?? assert.fail(), second ?? assert.fail()];
       const folder = new Folder();
       cpSync(join(examples, "languages", language), folder.directory, { recursive: true });
       const commands = commandsOf(readPage(language, "README.md"))
         .replaceAll("http://127.0.0.1:4100", one.url)
         .replaceAll("http://127.0.0.1:4200", two.url);
-      const up = await run(folder.directory, commands, this);
+      const before = source.requested.length;
+      const up = await run(folder.directory, commands, { test: this });
       assert.match(up, /verifiedAt *: "2/);
       assert.match(up, /waiting *: 42/);
       const sent = () => [one, two].map(({ requests }) => requests.filter(({ method }) => method === "POST").length);
       assert.deepEqual(sent(), [2, 1]);
 
-      assert.match(await run(folder.directory, "pulumi up"), /7 unchanged/);
+      const other = "pulumi stack select dev; pulumi up";
+      assert.match(await run(folder.directory, other, { home: "other machine" }), /7 unchanged/);
+      assert.deepEqual(source.requested.slice(before), Array(2).fill(`/${archiveName()}`));
       await run(folder.directory, "pulumi preview --expect-no-changes");
       await run(folder.directory, "pulumi refresh");
       await run(
@@ -99,13 +97,18 @@ describe("The examples of other languages, on the pulumi CLI", function () {
   /**
    * Runs commands as a user does in a folder. @returns what they printed
    *
-   * @param test is skipped if a package registry cannot be reached
+   * @param options `home` is the folder of Pulumi's own files, which has no plugin at first; `test` is skipped if a
+   * package registry cannot be reached
    */
-  async function run(cwd: string, commands: string, test?: Mocha.Context): Promise<string> {
+  async function run(
+    cwd: string,
+    commands: string,
+    { home = "home", test }: { home?: string; test?: Mocha.Context } = {},
+  ): Promise<string> {
     const backend = join(cwd, "backend");
     mkdirSync(backend, { recursive: true });
     const env = {
-      ...home?.environment,
+      ...source.environment(join(cwd, home)),
       PULUMI_BACKEND_URL: `file://${backend}`,
       PULUMI_CONFIG_PASSPHRASE: "test",
       PULUMI_SKIP_CONFIRMATIONS: "true",

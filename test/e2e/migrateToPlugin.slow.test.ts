@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { pulumiCli, resourceNamed, succeeds } from "../support/engine";
-import { onEngine, scene } from "../support/onEngines";
+import { fixture, onEngine } from "../support/onEngines";
 import { HomeWithPlugin, whyNoPrograms } from "../support/pluginArchive";
 import { Project } from "../support/project";
 
@@ -66,8 +66,8 @@ onEngine(cli, "A stack moves from the package for Node to the plugin and back", 
 
   it("without a reset and with the same outputs", async () => {
     const project = new Project(dynamic("{}"));
-    const options = { databases, credentialsInResponse: "always" } as const;
-    const { platform, stack } = await scene(engine, project, options, home.environment);
+    const options = { databases, credentials: "always" } as const;
+    const { platform, stack } = await fixture(engine, project, options, home.environment);
     const first = await succeeds(stack.up());
     const { length } = platform.requests;
     assert.equal(platform.resetCount, databases.length);

@@ -9,7 +9,7 @@ import {
   succeeds,
   valuesOf,
 } from "../support/engine";
-import { onEngines, scene } from "../support/onEngines";
+import { fixture, onEngines } from "../support/onEngines";
 
 /** A program with one fleet of the given arguments. */
 function fleetOf(args: string, { more = "", name = "caches", options = {} } = {}): string {
@@ -41,9 +41,9 @@ exports.consumed = new Consumer("consumer", { failed: fleet.failed }).failed;`;
 const databases = (count: number): string[] => Array.from({ length: count }, (_, nth) => `db-${nth}`);
 const pathOf = (id: string): string => `/v2/keyvalue/reset-password/${id}`;
 
-/** A scene that counts requests. @param count how many databases `db-…` the platform has */
-async function fleetScene(engine: Engine, source: string, count: number, options: PlatformOptions = {}) {
-  const made = await scene(engine, source, { databases: databases(count), ...options });
+/** A fixture that counts requests. @param count how many databases `db-…` the platform has */
+async function fleetFixture(engine: Engine, source: string, count: number, options: PlatformOptions = {}) {
+  const made = await fixture(engine, source, { databases: databases(count), ...options });
   let before = 0;
   const assertSent = (expected: number, what?: string): void => {
     const { length } = made.platform.requests;
@@ -58,11 +58,11 @@ const isShard = ({ urn }: StateResource): boolean => urn.includes(":PasswordRota
 
 onEngines("PasswordRotationFleet", (engine) => {
   it("resets what is requested, once, whatever the databases are called and in whatever order", async () => {
-    const { platform, project, stack, assertSent } = await fleetScene(
+    const { platform, project, stack, assertSent } = await fleetFixture(
       engine,
       fleetOf("databases: ids(40), version: 1"),
       50,
-      { credentialsInResponse: "always" },
+      { credentials: "always" },
     );
     await succeeds(stack.preview());
     assertSent(0, "preview");
@@ -111,7 +111,7 @@ onEngines("PasswordRotationFleet", (engine) => {
   it("sends one request to reset one of 1,000, and none when there is nothing to do", async () => {
     const source = (version: number) =>
       fleetOf(`databases: { ...named(1000), one: { databaseId: "single", version: ${version} } }`);
-    const { project, stack, assertSent } = await fleetScene(engine, source(1), 0, {
+    const { project, stack, assertSent } = await fleetFixture(engine, source(1), 0, {
       databases: [...databases(1_000), "single"],
     });
     assert.deepEqual(outcomesOf(await succeeds(stack.up())), { reset: 1_001 });
@@ -126,18 +126,9 @@ onEngines("PasswordRotationFleet", (engine) => {
     assert.equal(resources.filter(isShard).length, 16);
   });
 
-  it("adopts without a reset, and resets each when it is due", async () => {
-    const source = fleetOf("databases: ids(5), initialRotation: false");
-    const { project, stack, assertSent } = await fleetScene(engine, source, 6);
-    assert.deepEqual(outcomesOf(await stack.up()), { adopted: 5 });
-    project.rewrite(fleetOf(`databases: ids(6), initialRotation: false, version: 1`));
-    assert.deepEqual(outcomesOf(await succeeds(stack.up())), { reset: 5, adopted: 1 });
-    assertSent(5);
-  });
-
   it("saves the others if some fail, fails the run by name, and resets only those in the next run", async () => {
     const source = fleetOf("databases: named(30), version: 1", { more: consuming });
-    const { platform, stack, assertSent } = await fleetScene(engine, source, 30, { credentialsInResponse: "always" });
+    const { platform, stack, assertSent } = await fleetFixture(engine, source, 30, { credentials: "always" });
     platform.failNext({ path: pathOf("db-3"), status: 422, body: `{"error":"id: is locked"}` });
     platform.failNext({ path: pathOf("db-17"), dropConnection: "after-apply" });
     await fails(
@@ -163,56 +154,5 @@ onEngines("PasswordRotationFleet", (engine) => {
     assert.ok((fixed["passwords"] as string[]).includes(platform.database("db-17").password));
     assert.equal((await stack.up()).changes["update"], undefined);
     assertSent(0);
-  });
-
-  it("succeeds again when the failed version is withdrawn", async () => {
-    const { platform, project, stack } = await fleetScene(engine, fleetOf("databases: ids(3), version: 1"), 3);
-    await stack.up();
-    project.rewrite(fleetOf("databases: ids(3), version: 2"));
-    platform.failNext({ path: /reset-password/, status: 403, times: 3 });
-    await fails(stack.up());
-    project.rewrite(fleetOf("databases: ids(3), version: 1"));
-    await succeeds(stack.up());
-    assert.equal(platform.resetCount, 3);
-  });
-
-  it("stops after maxFailures, over all shards, and goes on in the next run", async () => {
-    const source = fleetOf("databases: ids(60), maxFailures: 3, concurrency: 1");
-    const { platform, stack, assertSent } = await fleetScene(engine, source, 60);
-    platform.failNext({ path: /reset-password/, status: 500, times: 3 });
-    await fails(stack.up(), /3 of 60 databases failed:[^]* 57 were not attempted/);
-    assertSent(3);
-    await succeeds(stack.up());
-    assertSent(60);
-  });
-
-  it("refuses two owners of one database, and sends neither's reset", async () => {
-    const { platform, project, stack } = await fleetScene(engine, fleetOf("databases: ids(3)"), 3);
-    const more = `
-      new PasswordRotation("one", { databaseId: "db-1" });
-      new PasswordRotationFleet("others", { databases: ["db-2"] });`;
-    project.rewrite(fleetOf("databases: ids(3)", { more }));
-    for (const operation of [stack.preview, stack.up]) {
-      await fails(operation(), /"db-[12]" is already rotated by (urn:pulumi:|PasswordRotationFleet )/);
-    }
-    for (const id of ["db-1", "db-2"]) assert.equal(platform.database(id).resets, 0, id);
-    project.rewrite(fleetOf(`databases: { a: "x", b: { databaseId: pulumi.output("x") } }`));
-    assert.match((await stack.preview()).printed, /database "x" twice.*"a" and "b"/);
-  });
-
-  it("previews versions that are not known yet, and refuses ids that are not", async () => {
-    const source = fleetOf("databases: []", {
-      more: `const first = new PasswordRotation("first", { databaseId: "db-0" });
-        const late = { a: { databaseId: "db-1", version: first.rotatedAt }, b: "db-2" };
-        new PasswordRotationFleet("late", { databases: late, version: 1 });`,
-    });
-    const { project, stack, assertSent } = await fleetScene(engine, source, 4);
-    await succeeds(stack.preview());
-    assertSent(0);
-    await succeeds(stack.up());
-    assertSent(3);
-    project.rewrite(`${source} const other = new PasswordRotation("other", { databaseId: "db-3" });
-      new PasswordRotationFleet("unknown", { databases: { x: other.rotatedAt } });`);
-    await fails(stack.preview(), /"unknown": databases\["x"\] is unknown/);
   });
 });

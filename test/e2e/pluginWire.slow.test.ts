@@ -7,7 +7,7 @@ import { isDeepStrictEqual } from "node:util";
 import { type Fault } from "../../local/platform/index";
 import { pulumiCli } from "../support/engine";
 import { EngineProcess } from "../support/engineProcess";
-import { onEngine, scene } from "../support/onEngines";
+import { fixture, onEngine } from "../support/onEngines";
 import { HomeWithPlugin, whyNoPrograms } from "../support/pluginArchive";
 import { Project } from "../support/project";
 import { type RecordedCall, recordedPlatform, type RecordedRun, recordingFile, stored } from "../support/recordedWire";
@@ -88,7 +88,7 @@ onEngine(cli, `The wire between the native plugin and the ${pulumiCli.name}`, (e
   it("carries nothing that the recording does not have", async () => {
     const home = await HomeWithPlugin.make();
     const project = new Project("");
-    const { platform, stack } = await scene(engine, project, recordedPlatform, home.environment);
+    const { platform, stack } = await fixture(engine, project, recordedPlatform, home.environment);
     const runs: RecordedRun[] = [];
     for (const { name, program, command, settings = {}, fault, isInterrupted, fails = false } of steps(platform.url)) {
       if (program !== undefined) project.write("Pulumi.yaml", `name: program\nruntime: yaml${program}`);

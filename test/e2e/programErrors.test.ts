@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { fails, succeeds } from "../support/engine";
-import { onEngines, scene } from "../support/onEngines";
+import { fixture, onEngines } from "../support/onEngines";
 
 /** Fails in each way in which an error of Rekey can end a program, and records the processor time that it took. */
 const program = `
@@ -23,7 +23,7 @@ const purposes = ["list the flow-control keys", '"is-input"', '"is-apply"', "rea
 
 onEngines("An error of Rekey that ends a program", (engine) => {
   it("is printed once and without a stack trace, and takes no more processor time than a successful run", async () => {
-    const { project, stack } = await scene(engine, program, { flowControlKeys: ["a"] });
+    const { project, stack } = await fixture(engine, program, { flowControlKeys: ["a"] });
     const processorTime = (): number => {
       const { user, system } = JSON.parse(readFileSync(project.path("cpu.json"), "utf8")) as NodeJS.CpuUsage;
       return user + system;

@@ -3,16 +3,16 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { camelCase } from "../../provider/records/fields";
 import { valuesOf } from "../support/engine";
-import { onEngines, rotating, scene } from "../support/onEngines";
+import { fixture, onEngines, rotating } from "../support/onEngines";
 
-const fixture = join(__dirname, "../fixtures/interface-fields.json");
-const { database: fields } = JSON.parse(readFileSync(fixture, "utf8")) as { database: { name: string }[] };
+const table = join(__dirname, "../fixtures/interface-fields.json");
+const { database: fields } = JSON.parse(readFileSync(table, "utf8")) as { database: { name: string }[] };
 
 onEngines("The database record", (engine) => {
   it("is an output, and each of its fields another, with the value that the platform sent", async () => {
     const names = fields.map(({ name }) => camelCase(name));
     assert.equal(names.length, 42);
-    const { platform, stack } = await scene(
+    const { platform, stack } = await fixture(
       engine,
       `${rotating()} exports.own = Object.fromEntries(${JSON.stringify(names)}.map((name) => [name, rotation[name]]));`,
       { databases: [{ database_id: "db-quickstart", db_request_limit: 9223372036854775807n, state: "dreaming" }] },
@@ -29,17 +29,5 @@ onEngines("The database record", (engine) => {
       { exactIntegers, problems },
       { exactIntegers: { dbRequestLimit: "9223372036854775807" }, problems: [] },
     );
-  });
-
-  it("is saved as far as it is readable, because the reset was applied", async () => {
-    const { platform, stack } = await scene(engine, rotating(), {
-      databases: [{ database_id: "db-quickstart", port: "many", tls: undefined, planet: "earth" }],
-    });
-    const up = await stack.up();
-    const { outcome, problems } = valuesOf(up);
-    assert.deepEqual({ outcome, problems }, { outcome: "reset", problems: ["port: expected an integer"] });
-    assert.match(up.printed, /was reset.*could not be read/);
-    assert.deepEqual((await stack.up()).changes, { same: 2 });
-    assert.equal(platform.resetCount, 1);
   });
 });

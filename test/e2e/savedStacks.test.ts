@@ -5,7 +5,7 @@ import { type ExportedDeployment, LocalStack, type Platform, startPlatform } fro
 import { type Engine, localEngine, pluginOnCli, pulumiCli, succeeds } from "../support/engine";
 import { passphrase, runEngine } from "../support/engineProcess";
 import { projectRoot } from "../support/host";
-import { onEngine, scene } from "../support/onEngines";
+import { fixture, onEngine } from "../support/onEngines";
 import { Project } from "../support/project";
 
 const fixtures = join(projectRoot, "test/fixtures");
@@ -24,10 +24,10 @@ exports.count = rotation.rotationCount;
 exports.resetAt = reset.resetAt;`;
 
 /** A stack of the local engine that holds an exported state. */
-async function importStack(project: Project, fixture: string): Promise<LocalStack> {
-  copyFileSync(join(fixtures, fixture, "Pulumi.dev.yaml"), project.path("Pulumi.dev.yaml"));
+async function importStack(project: Project, name: string): Promise<LocalStack> {
+  copyFileSync(join(fixtures, name, "Pulumi.dev.yaml"), project.path("Pulumi.dev.yaml"));
   const stack = await LocalStack.open({ projectDir: project.directory, passphrase });
-  const state: unknown = JSON.parse(readFileSync(join(fixtures, fixture, "stack.json"), "utf8"));
+  const state: unknown = JSON.parse(readFileSync(join(fixtures, name, "stack.json"), "utf8"));
   await stack.importStack(state as ExportedDeployment);
   return stack;
 }
@@ -44,7 +44,7 @@ const json = <T = unknown>(text: string): T => JSON.parse(text.slice(text.indexO
 
 onEngine(pulumiCli, `A stack of the local engine that the ${pulumiCli.name} takes over`, () => {
   it("runs there, and back on the local engine, with no update planned", async () => {
-    const { platform, project, stack } = await scene(localEngine, source, { credentialsInResponse: "always" });
+    const { platform, project, stack } = await fixture(localEngine, source, { credentials: "always" });
     const [pulumi, rekey] = [commandsOf(pulumiCli, project), commandsOf(localEngine, project)];
     const outputsOf = {
       pulumi: ["stack", "output", "--json", "--show-secrets"],
@@ -88,7 +88,7 @@ onEngine(
   (engine) => {
     it("has nothing to update, in refresh, preview and up", async () => {
       const program = readFileSync(join(fixtures, "commit-43daa59/native/index.js"), "utf8");
-      const { platform, project, stack } = await scene(engine, program);
+      const { platform, project, stack } = await fixture(engine, program);
       const run = commandsOf(engine, project);
       await run("stack", "import", "--stack", "dev", "--file", join(fixtures, "commit-43daa59/native/stack.json"));
       await succeeds(stack.refresh());

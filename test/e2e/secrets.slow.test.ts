@@ -1,19 +1,11 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { leaksOf } from "../support/canaries";
-import {
-  type Engine,
-  fails,
-  localEngine,
-  pluginOnCli,
-  pulumiCli,
-  type StateResource,
-  succeeds,
-} from "../support/engine";
+import { type Engine, fails, pluginOnCli, pulumiCli, type StateResource } from "../support/engine";
 import { runEngine } from "../support/engineProcess";
 import { textsBelow } from "../support/files";
-import { onEngines, onEveryEngine, rotating, scene } from "../support/onEngines";
-import { Project } from "../support/project";
+import { fixture, onEngines, onEveryEngine, rotating } from "../support/onEngines";
+import { databasePath } from "../support/hostedRotation";
 import { descendantsOf } from "../support/processes";
 import { withoutSecrets } from "../support/wire";
 
@@ -34,10 +26,11 @@ const specs = (engine: Engine): void => {
       exports.all = [rotation, fleet];`;
     const credentials = { username: "admin", password: management, queueToken: queue };
     let processes = "";
-    const { platform, project, stack } = await scene(engine, source(1), {
+    const { platform, project, stack } = await fixture(engine, source(1), {
       ...credentials,
       databases: ids,
-      credentialsInResponse: "always",
+      credentials: "read",
+      databasePath,
       onRequest: () => (processes += JSON.stringify(descendantsOf(process.pid))),
     });
     const canaries: Record<string, string> = { management, queue, version };
@@ -49,6 +42,8 @@ const specs = (engine: Engine): void => {
       }
     };
     noteCredentials("before");
+    await stack.setConfig("rekey:databasePath", databasePath);
+    await stack.setConfig("rekey:deadlineSeconds", "2");
     await stack.setConfig("version", version, true);
     const first = await stack.up();
     noteCredentials("after the first up");
@@ -57,7 +52,14 @@ const specs = (engine: Engine): void => {
     project.rewrite(source(2));
     const error = `Basic ${management} ${queue} ${password} ${platform.database("db-b").password}`;
     platform.failNext({ path: /reset-password/, status: 500, times: 2, body: { error } });
+    platform.failNext({ path: /redis\/database\/db-b/, status: 400, body: { error } });
+    await platform.changePassword("db-a");
+    noteCredentials("after the change outside");
     const results = [first, await stack.preview(), await stack.refresh(), await stack.up()];
+    assert.match(
+      results[2]?.printed ?? "",
+      /outside of Rekey.*400: \[message not shown|400: \[message not shown.*outside of Rekey/s,
+    );
     const exported = await stack.exportState();
     const [providerType, prefix] = engine.native ? ["rekey", ""] : ["pulumi-nodejs", "rekey:"];
     const isProvider = ({ urn }: StateResource) => urn.includes(`::pulumi:providers:${providerType}`);
@@ -75,22 +77,12 @@ const specs = (engine: Engine): void => {
   });
 
   it("are not shown when an input that holds one is refused", async () => {
-    const { project, stack } = await scene(engine, "");
+    const { project, stack } = await fixture(engine, "");
     for (const bad of [`version: secret({ a: "${version}" })`, `triggers: { a: secret({ b: "${version}" }) }`]) {
       project.rewrite(`const { secret } = require("@pulumi/pulumi"); ${rotating(bad)}`);
       const { printed } = await fails(stack.preview(), /problem: (version|triggers) must /);
       assert.deepEqual(leaksOf(printed, { version }), []);
     }
-  });
-
-  it("are requested by name, with both ways to set them, when they are needed", async () => {
-    const project = new Project(rotating(), { native: engine.native });
-    const stack = await engine.open(project.directory);
-    await succeeds(stack.preview());
-    const command = engine === localEngine ? "rekey-local config set" : "pulumi config set";
-    await fails(stack.up(), new RegExp(`${command} rekey:baseUrl`), /REKEY_BASE_URL/);
-    await succeeds(stack.destroy());
-    project.remove();
   });
 };
 onEveryEngine("Secrets", specs);
@@ -103,10 +95,10 @@ const specsOfCli = (engine: Engine): void => {
       const version = require("@pulumi/pulumi").secret("${version}");
       new PasswordRotationFleet("fleet", { databases: { sessions: { databaseId: "db-sessions" } }, version });
       new FlowControlReset("orders", { flowControlKey: "orders", version });`;
-    const { platform, project } = await scene(engine, source, {
+    const { platform, project } = await fixture(engine, source, {
       username: "admin",
       password: management,
-      credentialsInResponse: "always",
+      credentials: "always",
     });
     const grpcLog = project.path("grpc.json");
     const command = ["up", "--yes", "--skip-preview", "--stack", "dev", "--json"];

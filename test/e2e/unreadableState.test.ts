@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { copyFileSync, rmSync, truncateSync } from "node:fs";
 import { fails, pulumiCli, succeeds, valuesOf } from "../support/engine";
-import { onEngine, rotating, scene } from "../support/onEngines";
+import { fixture, onEngine, rotating } from "../support/onEngines";
 
 /** Where the engine keeps the states of stacks whose backend is in the project's folder. */
 const stateFolder = "backend/.pulumi/stacks/program";
@@ -9,8 +9,8 @@ const stateFolder = "backend/.pulumi/stacks/program";
 /** What docs/guide.md recommends after a `kill -9` of the engine while it wrote its state. */
 onEngine(pulumiCli, "A state in files that cannot be loaded, on the pulumi CLI", (engine) => {
   it("loads again without the empty .attrs file, and nothing is reset", async () => {
-    const { platform, project, stack } = await scene(engine, rotating("version: 1"), {
-      credentialsInResponse: "always",
+    const { platform, project, stack } = await fixture(engine, rotating("version: 1"), {
+      credentials: "always",
     });
     await succeeds(stack.up());
     const attributes = project.path(stateFolder, "dev.json.attrs");
@@ -22,7 +22,7 @@ onEngine(pulumiCli, "A state in files that cannot be loaded, on the pulumi CLI",
   });
 
   it("is restored from its backup, and a new version saves the platform's password", async () => {
-    const { platform, project, stack } = await scene(engine, "", { credentialsInResponse: "always" });
+    const { platform, project, stack } = await fixture(engine, "", { credentials: "always" });
     for (const version of [1, 2]) {
       project.rewrite(rotating(`version: ${version}`));
       await succeeds(stack.up());

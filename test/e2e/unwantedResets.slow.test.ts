@@ -3,7 +3,7 @@ import * as ts from "typescript";
 import { readPage } from "../docs/page";
 import { type Engine, fails, pluginOnCli, pulumiCli, resourceNamed, succeeds } from "../support/engine";
 import { runEngine } from "../support/engineProcess";
-import { onEngines, type Scene, scene } from "../support/onEngines";
+import { type Fixture, fixture, onEngines } from "../support/onEngines";
 
 const databases = ["t", "replaceWith", "deletedWith", "dependsOn"];
 
@@ -30,9 +30,9 @@ assert.deepEqual(others, []);
 onEngines(
   "Pulumi's options and commands",
   (engine) => {
-    const open = (program: string): Promise<Scene> =>
-      scene(engine, program, { databases: [...databases, "sessions"], credentialsInResponse: "always" });
-    const resetsOf = ({ platform }: Scene): Record<string, number> =>
+    const open = (program: string): Promise<Fixture> =>
+      fixture(engine, program, { databases: [...databases, "sessions"], credentials: "always" });
+    const resetsOf = ({ platform }: Fixture): Record<string, number> =>
       Object.fromEntries(databases.map((id) => [id, platform.database(id).resets]));
 
     it("reset with a replacement: replacementTrigger, replaceWith and deletedWith do, dependsOn does not", async () => {

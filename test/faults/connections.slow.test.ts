@@ -3,16 +3,15 @@ import { networkInterfaces } from "node:os";
 import { freePort } from "../../local/platform/redisServer";
 import { resetting } from "./behaviours";
 import { caFile, certificate } from "./certificates";
-import { describeFaults, type Fault } from "./describeFaults";
+import { describeFaults, type Fault, type Options } from "./describeFaults";
 import { everywhere, type Expected, fails, lost, retriedThenFails, succeeds } from "./expected";
 import { Proxy, type ProxyBehaviour } from "./proxy";
 import { type ServerOptions } from "./rawServer";
 import { stuckListener } from "./stuckListener";
-import { type WorldOptions } from "./world";
+import { type Fixture, type FixtureOptions } from "./fixture";
 
-type Options = WorldOptions | (() => Promise<WorldOptions>);
 const at = (url: string) => () => ({ baseUrl: url, queueUrl: url });
-const atPort: WorldOptions["settings"] = ({ port }) => at(`https://127.0.0.1:${port}`)();
+const atPort: FixtureOptions["settings"] = ({ port }) => at(`https://127.0.0.1:${port}`)();
 const ip6 = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === "::1"));
 const both = [
   { address: "::1", family: 6 },
@@ -32,23 +31,23 @@ for (const [name, host] of Object.entries({ IPv4: "127.0.0.1", ...(ip6 && { IPv6
 const refusedByBoth = async () => ({ settings: at(`https://platform.test:${await freePort()}`), lookup: both });
 describeFault(1, "connection refused (IPv6 and IPv4)", refusedByBoth, refused);
 
-const named: WorldOptions = { settings: at("https://platform.test") };
+const named: FixtureOptions = { settings: at("https://platform.test") };
 const notFound = { reset: fails(0, /not found/, /rekey:baseUrl/), read: fails(0, /not found/) };
 describeFault(2, "host not found", { ...named, lookup: "ENOTFOUND" }, notFound);
 const busy = everywhere(retriedThenFails(0, /EAI_AGAIN.*3 attempts/s));
 describeFault(3, "EAI_AGAIN", { ...named, lookup: "EAI_AGAIN" }, busy);
 
-const secure = (name: Parameters<typeof certificate>[0], trust = true): WorldOptions => ({
+const secure = (name: Parameters<typeof certificate>[0], trust = true): FixtureOptions => ({
   server: { tls: certificate(name) },
   settings: () => (trust ? { caFile } : {}),
 });
-const handshake = (accept: NonNullable<ServerOptions["accept"]>): WorldOptions => ({
+const handshake = (accept: NonNullable<ServerOptions["accept"]>): FixtureOptions => ({
   server: { accept },
   settings: atPort,
 });
 const untrusted = /UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER/;
 const noTls = handshake((socket) => socket.once("data", () => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n")));
-const certificates: Record<string, { options: WorldOptions; says: RegExp }> = {
+const certificates: Record<string, { options: FixtureOptions; says: RegExp }> = {
   "expired certificate": { options: secure("expired"), says: /CERT_HAS_EXPIRED/ },
   "certificate of another host": { options: secure("otherHost"), says: /ALTNAME_INVALID/ },
   "foreign certificate": { options: secure("foreign"), says: untrusted },
@@ -59,7 +58,7 @@ for (const [fault, { options, says }] of Object.entries(certificates)) {
   describeFault(4, fault, options, everywhere(fails(0, says)));
 }
 describeFault(4, "certificate of the authority in rekey:caFile", secure("good"), everywhere(succeeds()));
-const ip4Only: WorldOptions = {
+const ip4Only: FixtureOptions = {
   ...secure("good"),
   settings: ({ port }) => ({ ...at(`https://platform.test:${port}`)(), caFile }),
   lookup: both,
@@ -69,7 +68,7 @@ describeFault(1, "refused on IPv6, accepted on IPv4", ip4Only, everywhere(succee
 const tooLate = /(ETIMEDOUT|timed out).*[23] attempts/s;
 const cut = /ECONNRESET.*3 attempts/s;
 const resetsHandshake = handshake((socket) => socket.once("data", () => socket.resetAndDestroy()));
-const handshakes: Record<string, { options: WorldOptions; says: RegExp }> = {
+const handshakes: Record<string, { options: FixtureOptions; says: RegExp }> = {
   reset: { options: resetsHandshake, says: cut },
   closed: { options: handshake((socket) => socket.once("data", () => socket.end())), says: cut },
   stalled: { options: { ...handshake(() => undefined), deadlineSeconds: 4 }, says: tooLate },
@@ -78,26 +77,22 @@ for (const [how, { options, says }] of Object.entries(handshakes)) {
   describeFault(5, `TLS handshake ${how}`, options, everywhere(retriedThenFails(0, says)));
 }
 
-async function stuckPort(): Promise<WorldOptions> {
-  const { port, close } = await stuckListener();
-  return { settings: at(`http://127.0.0.1:${port}`), deadlineSeconds: 3, close };
+async function stuckPort(fixture: Fixture): Promise<FixtureOptions> {
+  const { port } = fixture.closes(await stuckListener());
+  return { settings: at(`http://127.0.0.1:${port}`), deadlineSeconds: 3 };
 }
 describeFault(6, "connect timeout", stuckPort, everywhere(retriedThenFails(0, tooLate)));
 
 const proxies: Proxy[] = [];
 const behind =
-  (behaviour: ProxyBehaviour, { settings, ...more }: WorldOptions = {}) =>
-  async (): Promise<WorldOptions> => {
-    const own = await Proxy.start(behaviour);
+  (behaviour: ProxyBehaviour, { settings, ...more }: FixtureOptions = {}) =>
+  async (fixture: Fixture): Promise<FixtureOptions> => {
+    const own = fixture.closes(await Proxy.start(behaviour));
     proxies.push(own);
     const url = `http://user:canary-proxy-password@127.0.0.1:${own.port}`;
-    return {
-      ...more,
-      settings: async (server) => ({ ...(await settings?.(server)), proxy: url }),
-      close: () => own.close(),
-    };
+    return { ...more, settings: async (server) => ({ ...(await settings?.(server)), proxy: url }) };
   };
-async function closedProxy(): Promise<WorldOptions> {
+async function closedProxy(): Promise<FixtureOptions> {
   const own = await Proxy.start();
   const url = `http://127.0.0.1:${own.port}`;
   await own.close();

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
+import { itInPairs } from "../support/inPairs";
 import { leaksOf } from "../support/canaries";
-import { type Adapter, adapters } from "../support/host";
+import { type Adapter, adapters, type Result } from "../support/host";
 import { withoutSecrets } from "../support/wire";
 import { act, observe, type Observation, type Phase, phases } from "./phases";
 import { responding } from "./behaviours";
-import { type Expected, hold, inWords } from "./expected";
+import { assertExpected, type Expected, inWords } from "./expected";
 import { type Behaviour } from "./rawServer";
-import { canaries, World, type WorldOptions } from "./world";
+import { canaries, Fixture, type FixtureOptions } from "./fixture";
 
 /** One fault of the table, in the phases that it has. */
 export interface Fault {
@@ -34,21 +35,15 @@ export const titled = (row: number, fault: string, phase: string, result: string
 /** The parts of a title. */
 export type Titled = readonly [row: number, fault: string, phase: string, result: string];
 
-/** A further test of a world, once all its faults were observed. */
+/** A further test of a fixture, once all its faults were observed. */
 export interface Afterwards {
   readonly title: Titled;
-  readonly test: (world: World) => void | Promise<void>;
+  readonly test: (fixture: Fixture) => void | Promise<void>;
 }
 
-/** The world of an adapter, and what was seen in it. */
-interface Scene {
-  readonly world: World;
-  readonly seen: Map<string, Promise<Observation>>;
-}
+export type Options = FixtureOptions | ((fixture: Fixture) => Promise<FixtureOptions>);
 
-type Options = WorldOptions | (() => Promise<WorldOptions>);
-
-/** Runs the faults of one world with each adapter, all at once: most of their time is waiting. */
+/** Runs the faults of a fixture with each adapter, all at once: most of their time is waiting. */
 export function describeFaults(
   name: string,
   options: Options,
@@ -56,97 +51,74 @@ export function describeFaults(
   afterwards: readonly Afterwards[] = [],
 ): void {
   describe(name, () => {
-    const scenes = new Map<Adapter, Scene>();
-    const sceneOf = (adapter: Adapter) => scenes.get(adapter) as Scene;
+    const fixtures = adapters.map((adapter) => new Fixture(adapter));
+    const seen = new Map<string, Promise<Observation>>();
     before(async () => {
       await Promise.all(
-        adapters.map(async (adapter) => {
-          const world = await World.start({ ...(typeof options === "function" ? await options() : options), adapter });
-          const seen: Scene["seen"] = new Map();
-          scenes.set(adapter, { world, seen });
+        fixtures.map(async (fixture) => {
+          await fixture.start(typeof options === "function" ? await options(fixture) : options);
           for (const { key, phase, fault } of casesOf(faults)) {
-            const observation = observe(phase, world, key, fault.platform ?? responding(200));
+            const observation = observe(phase, fixture, key, fault.platform ?? responding(200));
             observation.catch(() => undefined);
-            seen.set(key, observation);
+            seen.set(`${fixture.adapter} ${key}`, observation);
           }
         }),
       );
     });
     after(async () => {
-      for (const { world } of scenes.values()) await world.close();
+      for (const fixture of fixtures) await fixture.close();
     });
 
-    for (const adapter of adapters) {
+    for (const fixture of fixtures) {
+      const { adapter } = fixture;
       for (const { key, phase, fault, expected } of casesOf(faults)) {
         it(titled(fault.row, fault.fault, phase, inWords(expected), adapter), async () => {
-          const { world, seen } = sceneOf(adapter);
-          const observation = (await seen.get(key)) as Observation;
-          hold(phase, key, adapter, observation, expected);
+          const observation = (await seen.get(`${adapter} ${key}`)) as Observation;
+          assertExpected(phase, key, adapter, observation, expected);
           // A counter reset reads before it resets, and each has its own deadline.
           const deadlines = phase === "counter reset" ? 2 : 1;
-          const limit = deadlines * world.deadlineSeconds * 1000 + slack;
+          const limit = deadlines * fixture.deadlineSeconds * 1000 + slack;
           assert.ok(observation.milliseconds < limit, `finished after ${observation.milliseconds} ms`);
-          holdSecrets(world, observation);
+          assertNoSecrets(fixture, observation.result);
           const repeats = isReset(phase) && !["fails", "retriedThenFails"].includes(expected.kind);
-          if (repeats) await holdRepeat(world, phase, key, observation);
+          if (repeats) await assertRepeat(fixture, phase, key, observation);
         });
       }
     }
-    for (const adapter of adapters) {
-      for (const { title, test } of afterwards) it(titled(...title, adapter), () => test(sceneOf(adapter).world));
+    for (const fixture of fixtures) {
+      for (const { title, test } of afterwards) it(titled(...title, fixture.adapter), () => test(fixture));
     }
   });
 }
 
-/** What a test of a row works with. All of it ends with the test. */
-export interface Stage {
-  readonly adapter: Adapter;
-  readonly start: (options?: WorldOptions) => Promise<World>;
-  /** Closes this at the end, before what was started earlier. */
-  readonly closes: <T extends { close(): Promise<unknown> }>(one: T) => T;
-}
-
-/** Tests a row with each adapter, all at once: most of the time is waiting. */
-export function testRow(title: Titled, test: (stage: Stage) => Promise<void>, on = adapters): void {
-  const runs = new Map<Adapter, Promise<void>>();
-  const run = (adapter: Adapter): Promise<void> => {
-    const running = runs.get(adapter) ?? onStage(adapter, test);
-    running.catch(() => undefined);
-    runs.set(adapter, running);
-    return running;
-  };
-  for (const adapter of on) {
-    it(titled(...title, adapter), () => {
-      for (const each of on) void run(each);
-      return run(adapter);
-    });
-  }
-}
-
-async function onStage(adapter: Adapter, test: (stage: Stage) => Promise<void>): Promise<void> {
-  const open: { close(): Promise<unknown> }[] = [];
-  const closes: Stage["closes"] = (one) => {
-    open.push(one);
-    return one;
-  };
-  try {
-    await test({ adapter, closes, start: async (options) => closes(await World.start({ ...options, adapter })) });
-  } finally {
-    for (const one of open.reverse()) await one.close();
-  }
+/** Tests a row with each adapter, at the same time. */
+export function testRow(title: Titled, test: (fixture: Fixture) => Promise<void>, on = adapters): void {
+  itInPairs(
+    on,
+    (adapter) => titled(...title, adapter),
+    async (adapter) => {
+      const fixture = new Fixture(adapter);
+      await test(fixture).finally(() => fixture.close());
+    },
+  );
 }
 
 /** No secret is in what the process printed or logged, or in what it returned without a mark. */
-function holdSecrets({ host }: World, { result }: Observation): void {
+export function assertNoSecrets({ host }: Fixture, result: Result): void {
   const shown = [JSON.stringify(withoutSecrets(result)), host.stderr, host.engine.received].join("\n");
   assert.deepEqual(leaksOf(shown, canaries), []);
   assert.doesNotMatch(shown, newCredential);
 }
 
 /** An engine that repeats the call in the same run gets the same result, and nothing is sent. */
-async function holdRepeat(world: World, phase: Phase, key: string, { result, requests }: Observation): Promise<void> {
-  assert.deepEqual(await act(phase, world, key), result);
-  assert.equal(world.server.count("POST", key), requests);
+async function assertRepeat(
+  fixture: Fixture,
+  phase: Phase,
+  key: string,
+  { result, requests }: Observation,
+): Promise<void> {
+  assert.deepEqual(await act(phase, fixture, key), result);
+  assert.equal(fixture.server.count("POST", key), requests);
 }
 
 function isReset(phase: Phase): boolean {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { networkInterfaces } from "node:os";
 import { type Engine, fails, pulumiCli, resourceNamed, succeeds, valuesOf } from "../support/engine";
-import { onEngine, onEngines, rotating, scene } from "../support/onEngines";
+import { fixture, onEngine, onEngines, rotating } from "../support/onEngines";
 import { environmentOf, Project } from "../support/project";
 import { titled } from "./describeFaults";
 import { Proxy } from "./proxy";
@@ -9,7 +9,7 @@ import { Proxy } from "./proxy";
 onEngines("faults: rows of an engine", (engine: Engine) => {
   it(titled(43, "two resources, one database", "preview, up", "refused in check; 0 sent"), async () => {
     const source = `${rotating()} new PasswordRotation("other", { databaseId: "db-quickstart" });`;
-    const { platform, stack } = await scene(engine, source);
+    const { platform, stack } = await fixture(engine, source);
     for (const operation of [stack.preview, stack.up]) {
       await fails(operation(), /"db-quickstart" is already rotated by urn:pulumi:.*::(cache|other)/);
     }
@@ -17,7 +17,7 @@ onEngines("faults: rows of an engine", (engine: Engine) => {
   });
 
   it(titled(43, "a replacement of one resource", "up", "not refused; 1 sent for the other database"), async () => {
-    const { platform, project, stack } = await scene(engine, rotating());
+    const { platform, project, stack } = await fixture(engine, rotating());
     await stack.up();
     project.rewrite(rotating('databaseId: "db-sessions"'));
     const { changes } = await succeeds(stack.up());
@@ -26,7 +26,7 @@ onEngines("faults: rows of an engine", (engine: Engine) => {
   });
 
   it(titled(44, "two stacks, one database", "up", "1 sent by each"), async () => {
-    const { platform, stack } = await scene(engine, rotating());
+    const { platform, stack } = await fixture(engine, rotating());
     const other = new Project(rotating());
     const stacks = [stack, await engine.open(other.directory, environmentOf(platform))];
     for (const each of stacks) await succeeds(each.up());
@@ -36,7 +36,7 @@ onEngines("faults: rows of an engine", (engine: Engine) => {
   });
 
   it(titled(48, "unknown id or version", "preview", "passes; 0 sent"), async () => {
-    const { platform, stack } = await scene(
+    const { platform, stack } = await fixture(
       engine,
       `const { FlowControlReset, getFlowControlKeyOutput, PasswordRotation } = require("pulumi-rekey");
        const reset = new FlowControlReset("orders", { flowControlKey: "orders" });
@@ -59,7 +59,7 @@ onEngines("faults: rows of an engine", (engine: Engine) => {
       return this.skip();
     }
     const proxy = await Proxy.start({ host });
-    const { platform, stack } = await scene(engine, rotating());
+    const { platform, stack } = await fixture(engine, rotating());
     await stack.setConfig("rekey:proxy", `http://${host}:${proxy.port}`);
     await fails(stack.up(), /rekey:proxy.*Nothing was sent/s);
     assert.deepEqual({ proxy: proxy.heads.length, platform: platform.requests.length }, { proxy: 0, platform: 0 });
@@ -71,9 +71,9 @@ onEngines("faults: rows of an engine", (engine: Engine) => {
     const using = (version: number): string => `${rotating(`version: ${version}`)}
       const { FlowControlReset } = require("pulumi-rekey");
       new FlowControlReset("consumer", { flowControlKey: "orders", version: rotation.password });`;
-    const { platform, project, stack } = await scene(engine, using(1), {
+    const { platform, project, stack } = await fixture(engine, using(1), {
       databases: [{ database_id: "db-quickstart", essay: "x".repeat(40_000) }],
-      credentialsInResponse: "always",
+      credentials: "always",
     });
     const resets = () => ({
       password: platform.resetCount,
@@ -90,7 +90,7 @@ onEngines("faults: rows of an engine", (engine: Engine) => {
   });
 
   it(titled(51, "not installed where the host runs", "destroy", "succeeds"), async () => {
-    const { project, stack } = await scene(engine, rotating());
+    const { project, stack } = await fixture(engine, rotating());
     await stack.up();
     project.uninstall("pulumi-rekey");
     await succeeds(stack.destroy());
@@ -107,7 +107,7 @@ onEngine(pulumiCli, "faults: an error hook, on the pulumi CLI", (engine) => {
       const { PasswordRotation } = require("pulumi-rekey");
       const again = new pulumi.ErrorHook("again", ({ errors }) => errors.length < 3);
       new PasswordRotation("one", { databaseId: "db-quickstart", version: ${version} }, { hooks: { onError: [again] } });`;
-    const { platform, project, stack } = await scene(engine, source(1));
+    const { platform, project, stack } = await fixture(engine, source(1));
     await stack.up();
     project.rewrite(source(2));
     platform.failNext({ path: /reset-password/, dropConnection: "after-apply" });

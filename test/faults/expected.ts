@@ -14,30 +14,23 @@ export interface Expected {
   readonly saved?: ((outs: Properties) => void) | undefined;
 }
 
+const expecting =
+  (kind: Expected["kind"]) =>
+  (sent: number, ...says: RegExp[]): Expected => ({ kind, sent, says });
 /** Fails, and the state is kept. */
-export const fails = (sent: number, ...says: RegExp[]): Expected => ({ kind: "fails", sent, says });
+export const fails = expecting("fails");
 /** Is tried a limited number of times, then fails. */
-export const retriedThenFails = (sent: number, ...says: RegExp[]): Expected => ({
-  kind: "retriedThenFails",
-  sent,
-  says,
-});
+export const retriedThenFails = expecting("retriedThenFails");
 /** May have been applied: one request, and an init error. */
-export const unconfirmed = (...says: RegExp[]): Expected => ({ kind: "unconfirmed", sent: 1, says });
+export const unconfirmed = (...says: RegExp[]) => expecting("unconfirmed")(1, ...says);
 /** Succeeds, with these lines among the problems. */
-export const succeedsWithProblems = (says: RegExp[], saved?: Expected["saved"]): Expected => ({
-  kind: "succeedsWithProblems",
-  sent: 1,
-  says,
-  saved,
-});
+export const succeedsWithProblems = (says: RegExp[], saved?: Expected["saved"]): Expected => {
+  return { kind: "succeedsWithProblems", sent: 1, says, saved };
+};
 /** Succeeds without a problem. */
-export const succeeds = ({ sent = 1, saved }: Partial<Pick<Expected, "sent" | "saved">> = {}): Expected => ({
-  kind: "succeeds",
-  sent,
-  says: [],
-  saved,
-});
+export const succeeds = ({ sent = 1, saved }: Partial<Pick<Expected, "sent" | "saved">> = {}): Expected => {
+  return { kind: "succeeds", sent, says: [], saved };
+};
 
 /** The same is expected of a reset and of a read. */
 export const everywhere = (expected: Expected) => ({ reset: expected, read: expected });
@@ -68,8 +61,14 @@ const unchanged: Record<Phase, RegExp> = {
 };
 const advice = /(Check|Wait|Look at|Redirects are not followed|run again)[^.]*\.?/;
 
-/** Holds what was seen against what must be. */
-export function hold(phase: Phase, key: string, adapter: Adapter, seen: Observation, expected: Expected): void {
+/** Compares what was seen with what must be. */
+export function assertExpected(
+  phase: Phase,
+  key: string,
+  adapter: Adapter,
+  seen: Observation,
+  expected: Expected,
+): void {
   const { result, requests } = seen;
   assert.equal(requests, expected.sent, JSON.stringify(result));
   switch (expected.kind) {
@@ -80,14 +79,14 @@ export function hold(phase: Phase, key: string, adapter: Adapter, seen: Observat
       return;
     }
     case "unconfirmed":
-      return holdUnconfirmed(phase, key, adapter, result, expected);
+      return assertUnconfirmed(phase, key, adapter, result, expected);
     case "succeedsWithProblems":
     case "succeeds":
-      return holdDone(phase, result, expected);
+      return assertDone(phase, result, expected);
   }
 }
 
-function holdUnconfirmed(phase: Phase, key: string, adapter: Adapter, result: Result, expected: Expected): void {
+function assertUnconfirmed(phase: Phase, key: string, adapter: Adapter, result: Result, expected: Expected): void {
   const { id, outs, message } = expectKind("init error", result);
   assert.equal(id, key);
   for (const pattern of [/may have been changed/, /The next `up` sends one more reset/, advice, ...expected.says]) {
@@ -103,13 +102,13 @@ function holdUnconfirmed(phase: Phase, key: string, adapter: Adapter, result: Re
   assert.deepEqual(secretNames(outs), secrets);
 }
 
-function holdDone(phase: Phase, result: Result, expected: Expected): void {
+function assertDone(phase: Phase, result: Result, expected: Expected): void {
   const { outs } = expectKind("done", result);
   const plain = revealed(outs);
   if (phase === "create" || phase === "update") {
     assert.equal(plain.outcome, "reset");
     assert.equal(plain.rotationCount, phase === "create" ? 1 : 4);
-    const secrets = "account appliedTrigger connectionUrl otherFields password readOnlyRestToken restToken";
+    const secrets = "account appliedTrigger connectionUrl otherFields password readOnlyRestToken restToken restUrl";
     assert.deepEqual(
       secretNames(outs),
       secrets.split(" ").filter((name) => name in plain),

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { type Fault } from "../../local/index";
 import { type State } from "../support/engine";
-import { onEngines, scene } from "../support/onEngines";
+import { fixture, onEngines } from "../support/onEngines";
 import { type FleetDatabaseState } from "../../provider/rotation/fleet";
 
 const count = 1_000;
@@ -57,9 +57,9 @@ onEngines("faults: a fleet of 1,000, three in ten requests fail in all ways", (e
   const versions: Record<string, number> = {};
 
   it("is as wanted after five ups, and no database is reset more often than the rules allow", async () => {
-    const { platform, project, stack } = await scene(engine, program({}), {
+    const { platform, project, stack } = await fixture(engine, program({}), {
       databases: ids,
-      credentialsInResponse: "always",
+      credentials: "always",
     });
     for (const id of ids) {
       const path = `/v2/keyvalue/reset-password/${id}`;

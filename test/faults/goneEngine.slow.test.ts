@@ -5,11 +5,11 @@ import { expectKind, until } from "../support/results";
 import { caFile, certificate } from "./certificates";
 import { testRow } from "./describeFaults";
 import { Proxy } from "./proxy";
-import { type WorldOptions } from "./world";
+import { type FixtureOptions } from "./fixture";
 
 const count = 50;
-const secure: WorldOptions = { server: { tls: certificate("good") }, settings: () => ({ caFile }) };
-const platforms: Record<string, WorldOptions & { concurrency: number }> = {
+const secure: FixtureOptions = { server: { tls: certificate("good") }, settings: () => ({ caFile }) };
+const platforms: Record<string, FixtureOptions & { concurrency: number }> = {
   http: { concurrency: count },
   "TLS, only half of it at a time": { ...secure, concurrency: count / 2 },
 };
@@ -21,12 +21,12 @@ const rows = [
 describe("faults: the engine is gone when a connection is ready", () => {
   for (const [platform, { concurrency, server: serverOptions = {}, settings }] of Object.entries(platforms)) {
     for (const { row, fault, successor } of rows) {
-      testRow([row, `${fault} (${platform})`, "create", "fails, state kept; 0 sent"], async ({ start, closes }) => {
+      testRow([row, `${fault} (${platform})`, "create", "fails, state kept; 0 sent"], async (fixture) => {
         let connect = (): void => undefined;
         const held = new Promise<void>((resolve) => (connect = resolve));
-        const proxy = closes(await Proxy.start({ beforeOpening: () => held }));
+        const proxy = fixture.closes(await Proxy.start({ beforeOpening: () => held }));
         const more = { proxy: `http://127.0.0.1:${proxy.port}`, maxConcurrency: concurrency };
-        const { host, server } = await start({
+        const { host, server } = await fixture.start({
           server: serverOptions,
           settings: async (server) => ({ ...(await settings?.(server)), ...more }),
           deadlineSeconds: 60,
@@ -35,7 +35,7 @@ describe("faults: the engine is gone when a connection is ready", () => {
         // The connections of those under way, and those opened ahead of the others.
         await until(() => proxy.heads.length === count);
         await host.engine.kill();
-        if (successor) closes(await EngineListener.start(host.engine.port));
+        if (successor) fixture.closes(await EngineListener.start(host.engine.port));
         connect();
         for (const result of await Promise.all(results)) {
           assert.match(expectKind("failed", result).message, /engine.*ended.*not changed: nothing was sent/s);

@@ -21,15 +21,15 @@ function limiter(): () => boolean {
 
 describe("faults: many resources", function () {
   this.timeout(300_000);
-  for (const [count, paced] of [
-    [1_000, true],
-    [100, false],
-  ] as const) {
+  for (const { count, paced } of [
+    { count: 1_000, paced: true },
+    { count: 100, paced: false },
+  ]) {
     const fault = `${count} resources, 10 requests a window`;
     const how = paced ? "with rekey:requestsPerSecond" : "held back by Retry-After alone";
-    testRow([50, fault, "create", `all done, none lost; ${how}`], async ({ start }) => {
+    testRow([50, fault, "create", `all done, none lost; ${how}`], async (fixture) => {
       const perSecond = (allowed * 1000 * 0.9) / window;
-      const world = await start({
+      await fixture.start({
         deadlineSeconds: 60,
         settings: () => ({ maxConcurrency: 8, ...(paced && { requestsPerSecond: perSecond }) }),
       });
@@ -37,13 +37,13 @@ describe("faults: many resources", function () {
       const applied = new Map<string, number>();
       const ids = Array.from({ length: count }, (_, nth) => `db-${nth}`);
       for (const id of ids) {
-        world.server.behave("POST", id, ({ answer }) => {
+        fixture.server.behave("POST", id, ({ answer }) => {
           if (!lets()) return answer(429, { "retry-after": String(Math.ceil(window / 1000)) }, "{}");
           applied.set(id, (applied.get(id) ?? 0) + 1);
           answer(200);
         });
       }
-      const results = await Promise.all(ids.map((id) => world.host.create(rotation(id))));
+      const results = await Promise.all(ids.map((id) => fixture.host.create(rotation(id))));
       for (const result of results) expectKind("done", result);
       assert.equal(applied.size, ids.length);
       assert.ok([...applied.values()].every((times) => times === 1));

@@ -25,9 +25,9 @@ describe("faults: our own code", () => {
 
   testRow(
     [36, "undefined and a bigint in the outputs", "create", "succeeds, credentials kept; 1 sent"],
-    async ({ start }) => {
+    async (fixture) => {
       const strange = "record: { ...response.record, tls: undefined, port: 10n, later: [undefined, { x: 1n }] }";
-      const { host } = await start({
+      const { host } = await fixture.start({
         preload: broken(`return { ...response, ${strange}, exactIntegers: undefined };`),
       });
       const { outs } = expectKind("done", await host.create(version1));
@@ -41,8 +41,8 @@ describe("faults: our own code", () => {
   for (const thrown of ["undefined", "null", "'text'", "new TypeError('x of undefined')", object]) {
     testRow(
       [36, `throw ${thrown}`, "create", "may have been applied: saved by an init error; 1 sent"],
-      async ({ start }) => {
-        const { host, server } = await start({ preload: broken(`throw ${thrown};`) });
+      async (fixture) => {
+        const { host, server } = await fixture.start({ preload: broken(`throw ${thrown};`) });
         const result = expectKind("init error", await host.create(version1));
         assert.equal(result.outs.outcome, "unknown");
         assert.match(result.message, /may have been changed/);

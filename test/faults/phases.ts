@@ -3,7 +3,7 @@ import { type Adapter, providerTexts, type Result } from "../support/host";
 import { counterReset, rotation } from "../support/resources";
 import { type Properties } from "../support/wire";
 import { type Behaviour } from "./rawServer";
-import { type World } from "./world";
+import { type Fixture } from "./fixture";
 
 export type Phase = "create" | "update" | "read" | "counter reset";
 export const phases: readonly Phase[] = ["create", "update", "read", "counter reset"];
@@ -42,16 +42,16 @@ export function savedText(adapter: Adapter, __provider = providerTexts.passwordR
 }
 
 /** Lets the platform behave so towards one key, and does with it what the phase does. */
-export async function observe(phase: Phase, world: World, key: string, platform: Behaviour): Promise<Observation> {
+export async function observe(phase: Phase, fixture: Fixture, key: string, platform: Behaviour): Promise<Observation> {
   const method = phase === "read" ? "GET" : "POST";
-  world.server.behave(method, key, platform);
+  fixture.server.behave(method, key, platform);
   const start = performance.now();
-  const result = await act(phase, world, key);
-  return { result, requests: world.server.count(method, key), milliseconds: performance.now() - start };
+  const result = await act(phase, fixture, key);
+  return { result, requests: fixture.server.count(method, key), milliseconds: performance.now() - start };
 }
 
-export async function act(phase: Phase, world: World, key: string): Promise<Result> {
-  const { host } = world;
+export async function act(phase: Phase, fixture: Fixture, key: string): Promise<Result> {
+  const { host } = fixture;
   switch (phase) {
     case "create":
       return host.create(rotation(key, { version: "2" }));
@@ -60,6 +60,6 @@ export async function act(phase: Phase, world: World, key: string): Promise<Resu
     case "counter reset":
       return host.create(counterReset(key, { version: "1" }));
     case "read":
-      return world.read(key);
+      return fixture.read(key);
   }
 }

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import { configuration, Host, type Result } from "../support/host";
+import { configuration, type Host, type Result } from "../support/host";
 import { counterReset, rotation } from "../support/resources";
 import { explicitProvider } from "../support/urns";
 import { expectKind } from "../support/results";
 import { type Properties, revealed, unknown } from "../support/wire";
 import { resetting, responding } from "./behaviours";
-import { type Stage, testRow, type Titled } from "./describeFaults";
+import { testRow, type Titled } from "./describeFaults";
 import { formerOutputs } from "./phases";
-import { type World } from "./world";
+import { type Fixture } from "./fixture";
 
 const id = "db";
 const version1 = rotation(id, { version: "1" });
@@ -16,153 +16,150 @@ const outsOf = (result: Result): Properties => {
   assert.notEqual(result.kind, "failed", JSON.stringify(result));
   return result.kind === "failed" ? {} : revealed(result.outs);
 };
-const assertSent = ({ server }: World, count: number) => assert.equal(server.requests.length, count);
+const assertSent = (server: Fixture["server"], count: number) => assert.equal(server.requests.length, count);
 
 /** Starts the process of a later run, of another stack, or with other settings. */
-async function another({ adapter, closes }: Stage, settings: Record<string, string>, provider?: string): Promise<Host> {
-  const host = await Host.start({ adapter, provider, config: configuration(settings) });
-  closes({ close: () => host.stop() });
-  return host;
-}
-const laterRun = (stage: Stage, { server }: World) =>
-  another(stage, { baseUrl: `http://127.0.0.1:${server.port}`, username: "u", password: "p" });
+const another = (fixture: Fixture, settings: Record<string, string>, provider?: string): Promise<Host> =>
+  fixture.startHost({ provider, config: configuration(settings) });
+const laterRun = (fixture: Fixture) =>
+  another(fixture, { baseUrl: `http://127.0.0.1:${fixture.server.port}`, username: "u", password: "p" });
 
-/** Tests a row in a world without particular settings. */
-const testRun = (title: Titled, test: (world: World, stage: Stage) => Promise<void>): void =>
-  testRow(title, async (stage) => test(await stage.start(), stage));
+/** Tests a row without particular settings. */
+const testRun = (title: Titled, test: (fixture: Fixture) => Promise<void>): void =>
+  testRow(title, async (fixture) => test(await fixture.start()));
 
 describe("faults: what runs share and repeat", () => {
-  testRun([41, "credentials revoked in the middle", "create", "fails, state kept; 1 sent"], async (world) => {
-    const { host } = world;
-    expectKind("done", await host.create(rotation("first")));
-    world.server.behave("POST", id, responding(401, '{"error":"revoked"}'));
-    const { message } = expectKind("failed", await host.create(rotation(id)));
-    assert.match(message, /401: revoked.*not changed.*rekey:username and rekey:password/s);
-    assertSent(world, 2);
-  });
+  testRun(
+    [41, "credentials revoked in the middle", "create", "fails, state kept; 1 sent"],
+    async ({ host, server }) => {
+      expectKind("done", await host.create(rotation("first")));
+      server.behave("POST", id, responding(401, '{"error":"revoked"}'));
+      const { message } = expectKind("failed", await host.create(rotation(id)));
+      assert.match(message, /401: revoked.*not changed.*rekey:username and rekey:password/s);
+      assertSent(server, 2);
+    },
+  );
 
-  testRun([43, "two resources, one database", "check", "refused; 0 sent"], async (world, stage) => {
-    const { host } = world;
+  testRun([43, "two resources, one database", "check", "refused; 0 sent"], async ({ host, server }) => {
     // The engine names the resource to the plugin. The SDK names it to the dynamic adapter.
     const reasonOf = async (name: string, inputs: Properties) => {
-      const owner = stage.adapter === "dynamic" && { owner: `urn:${name}` };
+      const owner = host.adapter === "dynamic" && { owner: `urn:${name}` };
       return (await host.check({ ...inputs, ...owner }, {}, name)).failures[0]?.reason ?? "";
     };
     assert.equal(await reasonOf("a", rotation(id)), "");
     assert.match(await reasonOf("b", rotation(id)), /already rotated by urn:(\S*:)?a\b/);
     assert.equal(await reasonOf("a", rotation(id)), "", "a replacement checks a resource twice");
-    const others = stage.adapter === "dynamic" ? /urn:d/ : /otherOwners is not an input/;
+    const others = host.adapter === "dynamic" ? /urn:d/ : /otherOwners is not an input/;
     assert.match(await reasonOf("c", rotation("other", { otherOwners: ["urn:d"] })), others);
     assert.equal(await reasonOf("e", rotation(unknown)), "");
-    assertSent(world, 0);
+    assertSent(server, 0);
   });
 
-  testRun([44, "two stacks, one database", "create", "passes; 1 sent by each"], async (world, stage) => {
-    const { host } = world;
-    for (const each of [host, await laterRun(stage, world)]) expectKind("done", await each.create(rotation(id)));
-    assertSent(world, 2);
+  testRun([44, "two stacks, one database", "create", "passes; 1 sent by each"], async (fixture) => {
+    const { host } = fixture;
+    for (const each of [host, await laterRun(fixture)]) expectKind("done", await each.create(rotation(id)));
+    assertSent(fixture.server, 2);
   });
 
-  for (const [row, fault, more] of [
-    [45, "the provider's code changed", { __provider: "exports.handler=()=>({})" }],
-    [46, "init error, trigger already applied", {}],
-  ] as const) {
-    testRun([row, fault, "diff, update", "kept; 0 sent"], async (world) => {
-      const { host } = world;
+  for (const { row, fault, more } of [
+    { row: 45, fault: "the provider's code changed", more: { __provider: "exports.handler=()=>({})" } },
+    { row: 46, fault: "init error, trigger already applied", more: {} },
+  ]) {
+    testRun([row, fault, "diff, update", "kept; 0 sent"], async ({ host, server }) => {
       const former = formerOutputs(id, host.adapter);
       const olds = { ...former, ...more };
       assert.equal((await host.diff(id, olds, version1)).changes, "none");
       // The plugin keeps the text of a dynamic provider, which the stack may move back to.
       const kept = host.adapter === "plugin" ? olds : former;
       assert.deepEqual(outsOf(await host.update(id, olds, version1)), kept);
-      assertSent(world, 0);
+      assertSent(server, 0);
     });
   }
 
   const repeated = "the engine repeats a confirmed reset in one run";
-  testRun([47, repeated, "create, update", "the same outputs; 1 sent"], async (world) => {
-    const { host } = world;
+  testRun([47, repeated, "create, update", "the same outputs; 1 sent"], async ({ host, server }) => {
     const first = await host.create(version1);
     assert.deepEqual(await host.create(rotation(id, { version: 1 })), first);
     const update = () => host.update(id, outsOf(first), rotation(id, { version: "2" }));
     assert.deepEqual(await update(), await update());
-    assertSent(world, 2);
+    assertSent(server, 2);
   });
 
   const repeatedUnconfirmed = "the engine repeats an unconfirmed reset in one run";
-  testRun([47, repeatedUnconfirmed, "create, update", "the same init error; 1 sent"], async (world) => {
-    const { host } = world;
-    world.server.behave("POST", id, resetting);
+  testRun([47, repeatedUnconfirmed, "create, update", "the same init error; 1 sent"], async ({ host, server }) => {
+    server.behave("POST", id, resetting);
     const first = expectKind("init error", await host.create(version1));
     assert.deepEqual(await host.create(version1), first);
     assert.deepEqual(await host.update(id, revealed(first.outs), version1), first);
-    assertSent(world, 1);
+    assertSent(server, 1);
   });
 
-  testRun([47, "update is called again in a later run", "update", "kept; 1 sent in all"], async (world, stage) => {
-    const { host } = world;
+  testRun([47, "update is called again in a later run", "update", "kept; 1 sent in all"], async (fixture) => {
+    const { host } = fixture;
     const outs = outsOf(await host.create(version1));
-    const kept = expectKind("done", await (await laterRun(stage, world)).update(id, outs, version1));
+    const kept = expectKind("done", await (await laterRun(fixture)).update(id, outs, version1));
     assert.deepEqual(revealed(kept.outs), outs);
-    assertSent(world, 1);
+    assertSent(fixture.server, 1);
   });
 
-  testRun(
-    [47, "unconfirmed resets in a row", "update", "3 runs send one each, the fourth is refused"],
-    async (world, stage) => {
-      const { host } = world;
-      world.server.behave("POST", id, resetting);
-      let outs = outsOf(await host.create(version1));
-      for (const sent of [2, 3]) {
-        outs = outsOf(expectKind("init error", await (await laterRun(stage, world)).update(id, outs, version1)));
-        assertSent(world, sent);
-      }
-      const refused = expectKind("failed", await (await laterRun(stage, world)).update(id, outs, version1));
-      assert.match(refused.message, /nothing was sent.*new version/s);
-      assertSent(world, 3);
-      world.server.behave("POST", id, responding(200));
-      const version2 = rotation(id, { version: "2" });
-      const done = expectKind("done", await (await laterRun(stage, world)).update(id, outs, version2));
-      assert.equal(done.outs.unconfirmedResets, undefined);
-    },
-  );
+  const refused = "3 runs send one each, the fourth is refused";
+  testRun([47, "unconfirmed resets in a row", "update", refused], async (fixture) => {
+    const { host, server } = fixture;
+    server.behave("POST", id, resetting);
+    let outs = outsOf(await host.create(version1));
+    for (const sent of [2, 3]) {
+      outs = outsOf(expectKind("init error", await (await laterRun(fixture)).update(id, outs, version1)));
+      assertSent(server, sent);
+    }
+    const { message } = expectKind("failed", await (await laterRun(fixture)).update(id, outs, version1));
+    assert.match(message, /no reset was sent.*new version/s);
+    assertSent(server, 3);
+    server.behave("POST", id, responding(200));
+    const version2 = rotation(id, { version: "2" });
+    const done = expectKind("done", await (await laterRun(fixture)).update(id, outs, version2));
+    assert.equal(done.outs.unconfirmedResets, undefined);
+  });
 
-  testRun([48, "unknown id or version", "preview", "passes; 0 sent"], async (world) => {
-    const { host } = world;
+  testRun([48, "unknown id or version", "preview", "passes; 0 sent"], async ({ host, server }) => {
     for (const inputs of [rotation(unknown), rotation(id, { version: unknown })]) {
       assert.deepEqual((await host.check(inputs)).failures, []);
       assert.equal((await host.diff(id, formerOutputs(id, host.adapter), inputs)).changes, "some");
     }
-    assertSent(world, 0);
+    assertSent(server, 0);
   });
 
-  testRun([49, "configure and the first calls at once", "create", "waits; 1 sent by each"], async (world) => {
-    const { host } = world;
-    const all = [...["a", "b", "c"].map((one) => rotation(one)), counterReset("orders")];
-    for (const result of await Promise.all(all.map((inputs) => host.create(inputs)))) expectKind("done", result);
-    assert.equal(world.server.requests.filter(({ method }) => method === "POST").length, 4);
-  });
+  testRun(
+    [49, "configure and the first calls at once", "create", "waits; 1 sent by each"],
+    async ({ host, server }) => {
+      const all = [...["a", "b", "c"].map((one) => rotation(one)), counterReset("orders")];
+      for (const result of await Promise.all(all.map((inputs) => host.create(inputs)))) expectKind("done", result);
+      assert.equal(server.requests.filter(({ method }) => method === "POST").length, 4);
+    },
+  );
 
   for (const [what, settings] of Object.entries({
     missing: {},
     broken: { baseUrl: "nowhere", username: "u", password: "p", queueUrl: "http://example.com" },
   })) {
     const result = "the call that needs them fails, naming them; 0 sent";
-    testRow([54, `${what} settings`, "create, delete", result], async (stage) => {
-      const [unset, former] = [await another(stage, settings), formerOutputs(id, stage.adapter)];
+    testRow([54, `${what} settings`, "create, delete", result], async (fixture) => {
+      const [unset, former] = [await another(fixture, settings), formerOutputs(id, fixture.adapter)];
       const failed = expectKind("failed", await unset.create(rotation(id)));
       assert.match(failed.message, /pulumi config set rekey:baseUrl.*REKEY_BASE_URL/s);
       const counters = expectKind("failed", await unset.create(counterReset("orders")));
       assert.match(counters.message, /rekey:queueUrl.*REKEY_QUEUE_URL/s);
       assert.equal((await unset.diff(id, former, version1)).changes, "none");
-      await unset.delete(id, former);
+      await unset.delete(id, { ...rotation(id), ...former });
     });
   }
 
   testRow(
     [54, "missing settings of an explicit provider", "create", "fails, names the argument of the provider; 0 sent"],
-    async (stage) => {
-      const { message } = expectKind("failed", await (await another(stage, {}, explicitProvider)).create(rotation(id)));
+    async (fixture) => {
+      const { message } = expectKind(
+        "failed",
+        await (await another(fixture, {}, explicitProvider)).create(rotation(id)),
+      );
       assert.match(message, /Set baseUrl in the arguments of the provider "second"/);
     },
     ["plugin"],

@@ -69,10 +69,9 @@ const refusals: readonly Fault[] = [
 
 describeFaults(
   "faults: redirects",
-  async () => {
-    const target = await RawServer.start({ bodyOf: () => "{}" });
-    targets.push(target);
-    return { close: () => target.close() };
+  async (fixture) => {
+    targets.push(fixture.closes(await RawServer.start({ bodyOf: () => "{}" })));
+    return {};
   },
   redirects,
   [

@@ -4,7 +4,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { type Engine, succeeds, valuesOf } from "../support/engine";
 import { type Ended, EngineProcess } from "../support/engineProcess";
 import { FakeRedis, type RedisReply } from "../support/fakeRedis";
-import { onEngines, scene } from "../support/onEngines";
+import { fixture, onEngines } from "../support/onEngines";
 import { until } from "../support/results";
 import { titled } from "./describeFaults";
 
@@ -26,8 +26,8 @@ async function strike(
   act: (run: EngineProcess, database: FakeRedis, accept: () => void) => Promise<unknown>,
 ): Promise<Ended> {
   const database = await FakeRedis.start(() => undefined);
-  const { platform, project, stack, end } = await scene(engine, program(database.port), {
-    credentialsInResponse: "always",
+  const { platform, project, stack, end } = await fixture(engine, program(database.port), {
+    credentials: "always",
   });
   try {
     const run = new EngineProcess(engine, up, project.directory);

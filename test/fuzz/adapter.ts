@@ -1,6 +1,6 @@
 import { type ApiRequest } from "../../provider/platform/http";
 import { FakeRequester } from "../support/fakeRequester";
-import { freshHost } from "../support/freshHost";
+import { inProcessProvider } from "../support/inProcessProvider";
 
 /** The provider as the host calls it, without sockets, which would take hours for so many responses. */
 export class InProcessAdapter {
@@ -18,6 +18,6 @@ export class InProcessAdapter {
   }
 
   #start() {
-    return freshHost(this.#requester, (line) => this.said.push(line));
+    return inProcessProvider(this.#requester, (line) => this.said.push(line));
   }
 }

@@ -6,7 +6,7 @@ import { type Answer, answer, databaseId } from "./answers";
 import { assertCarried, assertCredentialsKept, assertNothingPolluted } from "./assertions";
 import { assertNothingShown, isUsable } from "./assertions";
 import { InProcessAdapter } from "./adapter";
-import { fuzz, patience } from "./settings";
+import { fuzz, timeoutFor } from "./settings";
 import { readDatabaseResponse } from "../../provider/records/response";
 
 const __provider = providerTexts.passwordRotation;
@@ -61,7 +61,7 @@ describe("fuzz: responses to a reset", () => {
       fuzz(3_000),
     );
     console.log(`    ${run} responses, ${kept} credentials in them kept or reported`);
-  }).timeout(patience(3_000));
+  }).timeout(timeoutFor(3_000));
 
   /** Responses that were once read wrongly, each with the field that has two values, if there is one. */
   for (const { text, credentials, twice } of [

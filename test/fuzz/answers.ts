@@ -49,7 +49,7 @@ const credential = fc.oneof(
   fc.constantFrom("04da6b54-80e4-46f7-96ec-b56ff0331ba9", "4dabf18193072939515e22adb298388d", "\ud800", "p\ufffd"),
 );
 const credentialName = fc.constantFrom(...(Object.keys(credentialNames) as (keyof typeof credentialNames)[]));
-/** A credential as it should be, and now and then as it should not. */
+/** Mostly a well-formed credential, sometimes another value. */
 const credentialJson = credential.map((text) => JSON.stringify(text));
 const credentialEntry: fc.Arbitrary<Entry> = fc.tuple(
   credentialName,
@@ -126,7 +126,7 @@ function credentialsIn(list: readonly Entry[]): (readonly [string, string])[] {
   });
 }
 
-/** The value of a JSON text; undefined for what is none. */
+/** The value of a JSON text; undefined if it is not JSON. */
 export function tryParse(json: string): unknown {
   try {
     return JSON.parse(json);

@@ -51,8 +51,8 @@ export const hostileNames: readonly string[] = [
   ...["", "0", " ", "\u0000", "\ud800", "é", "💥", "__", "_a", "a_", "db__port", "security_addons", "$ref"],
 ];
 
-/** A value nested so deep, or a text so long, that it is too much for some readers. */
-const tooMuch = fc
+/** A value nested so deep, or a text so long, that some readers refuse it. */
+const tooLarge = fc
   .tuple(
     fc.constantFrom(["[", "]"], ['{"a":', "}"], ['[{"b":', "}]"]),
     fc.constantFrom(90, 101, 600, 3_000, 9_000),
@@ -62,7 +62,7 @@ const tooMuch = fc
     long ? `"${"x".repeat(depth * 20)}"` : `${pair[0]?.repeat(depth) ?? ""}1${pair[1]?.repeat(depth) ?? ""}`,
   );
 
-/** Any JSON value, as text, of a size that every reader bears; now and then something that is none. */
+/** Any JSON value, as text, of a size that every reader accepts; sometimes not JSON. */
 export const smallValue: fc.Arbitrary<string> = fc.oneof(
   { weight: 12, arbitrary: fc.constantFrom(...hostileValues) },
   { weight: 4, arbitrary: fc.string({ unit: "binary", maxLength: 12 }).map((text) => JSON.stringify(text)) },
@@ -72,5 +72,5 @@ export const smallValue: fc.Arbitrary<string> = fc.oneof(
 /** The same of any size. */
 export const jsonValue: fc.Arbitrary<string> = fc.oneof(
   { weight: 19, arbitrary: smallValue },
-  { weight: 1, arbitrary: tooMuch },
+  { weight: 1, arbitrary: tooLarge },
 );

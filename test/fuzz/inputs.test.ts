@@ -4,7 +4,7 @@ import { asTheHostReads, assertCarried, assertNothingPolluted } from "./assertio
 import { tryParse } from "./answers";
 import { InProcessAdapter } from "./adapter";
 import { hostileNames, smallValue } from "./hostile";
-import { fuzz, patience } from "./settings";
+import { fuzz, timeoutFor } from "./settings";
 import { unknownNames } from "../../provider/records/properties";
 
 const names = ["version", "triggers", "rotateEvery", "initialRotation"];
@@ -64,7 +64,7 @@ describe("fuzz: inputs", () => {
         fuzz(2_000),
       );
       console.log(`    ${refused} were refused`);
-    }).timeout(patience(2_000));
+    }).timeout(timeoutFor(2_000));
 
     it(`of a ${resource} that check accepts break neither diff nor create`, async () => {
       const id = resource === "passwordRotation" ? "databaseId" : "flowControlKey";
@@ -90,6 +90,6 @@ describe("fuzz: inputs", () => {
         fuzz(1_000),
       );
       platform.sent.length = 0;
-    }).timeout(patience(1_000));
+    }).timeout(timeoutFor(1_000));
   }
 });

@@ -5,7 +5,7 @@ import { databaseId } from "./answers";
 import { assertCarried, assertNothingPolluted } from "./assertions";
 import { InProcessAdapter } from "./adapter";
 import { __provider, damagedState, version } from "./savedStates";
-import { fuzz, patience } from "./settings";
+import { fuzz, timeoutFor } from "./settings";
 
 const triggers = [{ version }, { version: 7 }, { version, rotateEvery: "10d" }, { rotateEvery: "P1M" }, {}];
 const wanted = fc.constantFrom(...triggers);
@@ -41,7 +41,7 @@ describe("fuzz: damaged saved states", () => {
       fuzz(2_000),
     );
     console.log(`    ${refused} were refused`);
-  }).timeout(patience(2_000));
+  }).timeout(timeoutFor(2_000));
 
   it("can be refreshed and deleted, with the secrets in them marked", async () => {
     await fc.assert(
@@ -59,7 +59,7 @@ describe("fuzz: damaged saved states", () => {
       }),
       fuzz(1_000),
     );
-  }).timeout(patience(1_000));
+  }).timeout(timeoutFor(1_000));
 
   it("cause nothing if they are those of the other resource", async () => {
     const { flowControlReset } = platform.adapter;

@@ -8,7 +8,7 @@ import { environmentName, nameOf, type SettingName, settingNames } from "../../p
 import { Folder } from "../support/folder";
 import { assertNothingPolluted } from "./assertions";
 import { hostileNames, hostileValues } from "./hostile";
-import { fuzz, patience } from "./settings";
+import { fuzz, timeoutFor } from "./settings";
 
 const anyText = fc.oneof(
   fc.constantFrom(...hostileValues, ...hostileNames, "Infinity", "0x1f", "1_000", "١", "1,5", " 5", "1e2"),
@@ -39,7 +39,7 @@ describe("fuzz: settings", () => {
       }),
       fuzz(3_000),
     );
-  }).timeout(patience(3_000));
+  }).timeout(timeoutFor(3_000));
 
   it("make a client, or are refused, whatever is written in all of them", () => {
     const values = Object.fromEntries(settingNames.map((name) => [name, fc.option(anyText)]));
@@ -57,7 +57,7 @@ describe("fuzz: settings", () => {
       }),
       fuzz(1_000),
     );
-  }).timeout(patience(1_000));
+  }).timeout(timeoutFor(1_000));
 
   it("refuse a file of certificates that is not a regular file: reading a pipe or a device never ends", function () {
     if (process.platform === "win32") {
@@ -68,7 +68,7 @@ describe("fuzz: settings", () => {
     const pipe = folder.path("pipe");
     spawnSync("mkfifo", [pipe]);
     for (const caFile of [pipe, "/dev/zero", folder.directory, folder.path("none")]) {
-      // In a process of its own: it could not be interrupted here.
+      // In another process: it could not be interrupted here.
       const source = `new (require("./provider/settings/settings").Settings)(() => ${JSON.stringify(caFile)}).get("caFile")`;
       const args = ["-r", "ts-node/register/transpile-only", "-e", source];
       const { stderr } = spawnSync(process.execPath, args, { timeout: 20_000, encoding: "utf8" });

@@ -10,7 +10,7 @@ export function fuzz(runs: number): { numRuns: number; seed: number; timeout: nu
   return { numRuns: Math.ceil(runs * scale), seed, timeout: 20_000 };
 }
 
-/** Milliseconds that the property may take in all. */
-export function patience(runs: number): number {
+/** The timeout of the whole property in milliseconds. */
+export function timeoutFor(runs: number): number {
   return 60_000 + runs * scale * 20;
 }

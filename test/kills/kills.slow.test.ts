@@ -1,74 +1,70 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import fc from "fast-check";
+import { Fixture, type Strike } from "../model/real/fixture";
+import { itInPairs } from "../support/inPairs";
 import { seed } from "../support/seed";
+import { assertAfterKill, assertAfterNextUp, see } from "./databases";
 import { describeKill, type Kill, killsOf } from "./kill";
-import { holdAfterKill, holdAfterNextUp } from "./invariants";
-import { Scene } from "./scene";
 import { type Subject, subjects } from "./subject";
 
-type Counts = Record<"struck" | "saved" | "repeated" | "pending" | "late", number>;
+const counts = { struck: 0, saved: 0, repeated: 0, pending: 0, late: 0 };
 
-/** An `up` with a kill, and an undisturbed one. */
-async function play(scene: Scene, kill: Kill, counts: Counts): Promise<void> {
-  if (kill.from === "nothing") await scene.startOver();
-  scene.newVersion();
-  const before = await scene.see();
-  const struck = await scene.up(kill);
-  const killed = await scene.see();
-  const { saved, repeated, pending } = holdAfterKill(before, killed, struck, kill);
-  const next = await scene.up();
-  if (next.code !== 0) throw new Error(`the next up failed:\n${next.printed}`);
-  holdAfterNextUp(before, killed, await scene.see());
-  counts.struck += Number(struck.struck);
-  counts.saved += saved;
-  counts.repeated += repeated;
-  counts.pending += pending;
-  counts.late = Math.max(counts.late, struck.late);
+const programOf = ({ ids, program }: Subject): string => `
+  const { appendFileSync, readFileSync } = require("node:fs");
+  const { PasswordRotation, PasswordRotationFleet } = require("pulumi-rekey");
+  const ids = ${JSON.stringify(ids)};
+  const version = readFileSync("version", "utf8");
+  const receive = (id, password) => appendFileSync("received", id + " " + password + "\\n");
+  ${program}`;
+
+/** An `up` with a kill, and an undisturbed one, on a separate stack. */
+async function killAndRepeat(subject: Subject, kill: Kill): Promise<void> {
+  const { ids, engine, reads = false } = subject;
+  const fixture = await Fixture.start(ids, { engine, reads, program: programOf(subject) });
+  const up = (version: number, strike?: Strike) => {
+    fixture.project.write("version", String(version));
+    fixture.project.write("received", "");
+    return fixture.run("up", { strike });
+  };
+  try {
+    if (kill.from === "finished stack") assert.equal((await up(1)).code, 0);
+    const before = await see(fixture, subject);
+    const done = await up(2, kill.strike);
+    const lines = readFileSync(fixture.project.path("received"), "utf8").split("\n").filter(Boolean);
+    const received = new Map(lines.map((line) => line.split(" ") as [string, string]));
+    const killed = await see(fixture, subject);
+    const { saved, repeated, pending } = assertAfterKill(before, killed, done, received, kill);
+    if (done.struck) counts.late = Math.max(counts.late, fixture.gate.arrivals.length - done.arrivedByThen);
+    const next = await up(2);
+    assert.equal(next.code, 0, next.printed);
+    assertAfterNextUp(before, killed, await see(fixture, subject));
+    counts.struck += Number(done.struck);
+    counts.saved += saved;
+    counts.repeated += repeated;
+    counts.pending += pending;
+  } finally {
+    await fixture.end();
+  }
 }
 
 for (const subject of subjects) {
   const { engine, title } = subject;
-  if (engine.unavailable === undefined) describeKills(subject);
-  else it.skip(`kill -9 during \`up\` of ${title} (skipped: ${engine.unavailable})`);
-}
-
-function describeKills(subject: Subject): void {
-  describe(`kill -9 during \`up\` of ${subject.title} (REKEY_SEED=${seed})`, function () {
+  describe(`kill -9 during \`up\` of ${title} (REKEY_SEED=${seed})`, function () {
     this.timeout(600_000);
+    if (engine.unavailable !== undefined) return void it.skip(`skipped: ${engine.unavailable}`);
     if (process.platform === "win32") return void it.skip("skipped: Windows has other signals and lists of processes");
 
-    const numRuns = Number(process.env["REKEY_KILLS"] ?? subject.usualRuns);
-    const counts: Counts = { struck: 0, saved: 0, repeated: 0, pending: 0, late: 0 };
-    const sample = fc.sample(killsOf(subject), { seed, numRuns });
-    // Most of the time a process waits for another: two scenes at a time take little longer than one.
-    const scenes: Promise<Scene>[] = [];
-    const lanes: Promise<void>[] = [];
-    const rounds: Promise<void>[] = [];
-    const round = (index: number): Promise<void> | undefined => {
-      const kill = sample[index];
-      const lane = index % 2;
-      if (!kill || rounds[index]) return rounds[index];
-      const scene = (scenes[lane] ??= Scene.start(subject));
-      const played = (lanes[lane] ?? Promise.resolve()).then(async () => play(await scene, kill, counts));
-      // The test reports a failure; the next round starts over.
-      lanes[lane] = played.catch(async () => (await scene).startOver());
-      return (rounds[index] = played);
-    };
-
-    after(async () => {
-      await Promise.allSettled(rounds);
-      for (const scene of scenes.filter(Boolean)) await (await scene).end();
+    before(() => void Object.assign(counts, { struck: 0, saved: 0, repeated: 0, pending: 0, late: 0 }));
+    after(() => {
       const { struck, saved, repeated, pending, late } = counts;
       console.log(`      ${struck} of ${numRuns} kills met their victim; then ${saved} resets were in the state,`);
       console.log(`      ${repeated} were lost and repeated once, and ${pending} were named as pending;`);
       console.log(`      at most ${late} requests arrived after a kill`);
     });
-
-    for (const [index, kill] of sample.entries()) {
-      it(`${index + 1} of ${numRuns}: ${describeKill(kill)}`, () => {
-        const played = round(index);
-        void round(index + 1);
-        return played;
-      });
-    }
+    const numRuns = Number(process.env["REKEY_KILLS"] ?? subject.usualRuns);
+    const kills = fc.sample(killsOf(subject), { seed, numRuns });
+    const titleOf = (kill: Kill, nth: number) => `${nth} of ${numRuns}: ${describeKill(kill)}`;
+    itInPairs(kills, titleOf, (kill) => killAndRepeat(subject, kill));
   });
 }

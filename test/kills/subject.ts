@@ -15,10 +15,12 @@ export interface Subject {
   readonly title: string;
   readonly engine: Engine;
   readonly ids: readonly string[];
+  /** Whether credentials have to be read. Default: false. */
+  readonly reads?: boolean;
   readonly victims: readonly Victim[];
   /** How many kills, unless REKEY_KILLS is set. */
   readonly usualRuns: number;
-  /** Statements that declare the resources with a `version`, and call `tell(id, password)`. */
+  /** Statements that declare the resources of `ids` with a `version`, and call `receive(id, password)`. */
   readonly program: string;
   /** The name of the resource that contains a database. */
   readonly resourceOf: (id: string) => string;
@@ -32,7 +34,7 @@ const rotations = {
   ids: idsOf(50),
   program: `
     for (const databaseId of ids)
-      new PasswordRotation(databaseId, { databaseId, version }).password.apply((password) => tell(databaseId, password));`,
+      new PasswordRotation(databaseId, { databaseId, version }).password.apply((password) => receive(databaseId, password));`,
   resourceOf: (id) => id,
   databasesIn: (outputs) => [outputs as unknown as SavedDatabase],
 } satisfies Partial<Subject>;
@@ -42,7 +44,7 @@ const fleet = {
   program: `
     const databases = Object.fromEntries(ids.map((databaseId) => [databaseId, { databaseId }]));
     new PasswordRotationFleet("caches", { databases, version }).credentials.apply((all) =>
-      Object.entries(all ?? {}).forEach(([id, { password }]) => tell(id, password)));`,
+      Object.entries(all ?? {}).forEach(([id, { password }]) => receive(id, password)));`,
   resourceOf: (id) => `caches-${shardOf(id)}`,
   databasesIn({ rotations = [], secrets = "[]" }) {
     const secretsOf = new Map((JSON.parse(secrets as string) as SavedDatabase[]).map((one) => [one.databaseId, one]));
@@ -52,14 +54,16 @@ const fleet = {
 
 const onCli = { engine: pluginOnCli, victims: ["engine", "host"], usualRuns: 20 } as const;
 
+const onLocal = {
+  engine: localEngine,
+  victims: ["engine", "engine", "everyone", "host", "program"],
+  usualRuns: 10,
+} as const;
+
 export const subjects: readonly Subject[] = [
-  {
-    title: "50 resources",
-    engine: localEngine,
-    victims: ["engine", "engine", "everyone", "host", "program"],
-    usualRuns: 10,
-    ...rotations,
-  },
+  { title: "50 resources", ...onLocal, ...rotations },
+  { title: "50 resources whose passwords are read", ...onLocal, ...rotations, reads: true },
   { title: "50 native resources", ...onCli, ...rotations },
+  { title: "50 native resources whose passwords are read", ...onCli, ...rotations, reads: true },
   { title: "a native fleet of 200", ...onCli, ...fleet },
 ];

@@ -17,8 +17,8 @@ export type DesiredProgram = Partial<Record<Name, DesiredInputs>>;
 
 /** The model's own identity of a trigger; undefined if the program has neither a version nor triggers. */
 export function triggerOf({ version, triggers = {} }: DesiredInputs): string | undefined {
-  const said = Object.entries(triggers).filter(([, value]) => value !== null);
-  if (version === undefined && said.length === 0) return undefined;
-  const lines = said.map(([name, value]) => `${name}=${value}`).sort();
+  const given = Object.entries(triggers).filter(([, value]) => value !== null);
+  if (version === undefined && given.length === 0) return undefined;
+  const lines = given.map(([name, value]) => `${name}=${value}`).sort();
   return [version === undefined ? "no version" : `version=${version}`, ...lines].join("\n");
 }

@@ -1,4 +1,4 @@
-import { freshHost } from "../support/freshHost";
+import { inProcessProvider } from "../support/inProcessProvider";
 import { isSecret, type Properties, revealed, unknown } from "../support/wire";
 import { type FakePlatform } from "./fakePlatform";
 import { type Name, names, type DesiredInputs, type DesiredProgram } from "./desiredInputs";
@@ -25,7 +25,7 @@ export interface UpOptions {
   readonly limit: number | undefined;
 }
 
-type Provider = ReturnType<typeof freshHost>["passwordRotation"];
+type Provider = ReturnType<typeof inProcessProvider>["passwordRotation"];
 type Call = () => Promise<{ id?: string; outs?: Properties }>;
 
 /** Calls the provider as the engine does, but in this process. Each operation has its own host. */
@@ -33,19 +33,21 @@ export class FakeEngine {
   /** What is on disk. */
   state: Partial<Record<Name, Saved>> = {};
   now = Date.UTC(2026, 0, 1);
+  /** Whether the program sets `rekey:databasePath`. */
+  canRead = false;
   /** The provider's text as programs give it: an upgrade may change it. */
   providerText = "first";
-  /** Everything that providers said or threw. */
-  readonly said: string[] = [];
+  /** Everything that providers logged or threw. */
+  readonly messages: string[] = [];
 
   constructor(private readonly platform: FakePlatform) {}
 
   /** @returns what the diff found, by resource. */
-  async preview(wanted: DesiredProgram, versionIsKnown: boolean): Promise<Partial<Record<Name, boolean>>> {
+  async preview(desiredProgram: DesiredProgram, versionIsKnown: boolean): Promise<Partial<Record<Name, boolean>>> {
     const provider = this.#host();
     const found: Partial<Record<Name, boolean>> = {};
     for (const name of names) {
-      const desired = wanted[name];
+      const desired = desiredProgram[name];
       if (!desired) continue;
       const inputs = { ...this.#inputs(name, desired), ...(!versionIsKnown && { version: unknown }) };
       const [news, diff] = await this.#decide(provider, name, inputs);
@@ -71,14 +73,14 @@ export class FakeEngine {
   }
 
   async up(
-    wanted: DesiredProgram,
+    desiredProgram: DesiredProgram,
     killed: Promise<"killed">,
     options: UpOptions,
   ): Promise<Partial<Record<Name, Result>>> {
     const provider = this.#host(options.limit);
     const results: Partial<Record<Name, Result>> = {};
     for (const name of names) {
-      const desired = wanted[name];
+      const desired = desiredProgram[name];
       if (!desired) continue;
       const result = await Promise.race([this.#apply(provider, name, desired, options), killed]);
       results[name] = result;
@@ -86,7 +88,7 @@ export class FakeEngine {
       if ((result === "failed" || result === "init error") && !options.goesOn) return results;
     }
     if (Object.values(results).some((result) => result === "failed" || result === "init error")) return results;
-    for (const name of names) if (!wanted[name]) await this.#delete(provider, name);
+    for (const name of names) if (!desiredProgram[name]) await this.#delete(provider, name);
     return results;
   }
 
@@ -124,7 +126,7 @@ export class FakeEngine {
       return { ...(id !== undefined && { id }), outs, initErrors: [] };
     } catch (error) {
       const { message, reasons, properties, id } = error as Error & Record<"reasons" | "properties" | "id", never>;
-      this.said.push(message);
+      this.messages.push(message);
       return reasons === undefined ? { failed: true } : { id, outs: properties, initErrors: reasons };
     }
   }
@@ -148,9 +150,12 @@ export class FakeEngine {
   }
 
   #host(limit?: number): Provider {
-    const say = (line: string) => this.said.push(line);
+    const log = (line: string) => this.messages.push(line);
     const now = () => new Date(this.now);
-    return freshHost(this.platform, say, { maxResets: () => limit, now }).passwordRotation;
+    let elapsedMs = 0;
+    const timer = { now: () => elapsedMs, sleep: async (milliseconds: number) => void (elapsedMs += milliseconds) };
+    const options = { maxResets: () => limit, now, canRead: () => this.canRead, timer, deadlineMs: () => 2_000 };
+    return inProcessProvider(this.platform, log, options).passwordRotation;
   }
 }
 

@@ -1,8 +1,10 @@
 import { databaseRecord } from "../../local/platform/databaseRecord";
 import { decideRetry, deliveryOfResponse, deliveryOfSilence } from "../../provider/platform/retry";
 import { errorOf, type FailedAttempt } from "../../provider/platform/failures";
-import { type ApiResponse, type ApiRequest, managementService, type Requester } from "../../provider/platform/http";
-import { type ResetOutcome, type OutcomeName, outcomes } from "./outcomes";
+import { type ApiResponse, type ApiRequest, type Requester } from "../../provider/platform/http";
+import { advise, deadlineName } from "../../provider/settings/advice";
+import { type Late, type ResetOutcome, type OutcomeName, outcomes } from "./outcomes";
+import { type Delivery, goodReads, type ReadOutcome, readOutcomes, type Reads } from "./reads";
 
 /** A database as the platform has it now. The port in its record is its generation. The record contains credentials. */
 export interface DatabaseState {
@@ -13,16 +15,31 @@ export function passwordOf(databaseId: string, generation: number): string {
   return `password-of-${databaseId}-${generation}-`;
 }
 
-const service = managementService("https://platform.test", "user", "management-password");
+export const credentialNames = ["password", "restToken"] as const;
+export type Credential = (typeof credentialNames)[number];
+export type Credentials = Readonly<Partial<Record<Credential, string>>>;
 
-/** A platform in memory. Whatever a reset meets is said beforehand; each reset that is applied is counted. */
+/** The given credentials of a generation. */
+export function credentialsOf(databaseId: string, generation: number, names: readonly Credential[]): Credentials {
+  const password = passwordOf(databaseId, generation);
+  const all = { password, restToken: `${password}rest` };
+  return Object.fromEntries(names.map((name) => [name, all[name]]));
+}
+
+/** A platform in memory. The outcome of each request is given beforehand. Each reset that is applied is counted. */
 export class FakePlatform implements Requester {
   readonly #generations = new Map<string, number>();
   /** Databases whose reset arrived and may have been applied, or was, in this run. */
   readonly delivered: string[] = [];
   /** All attempts that arrived in this run, by database. */
   readonly arrived: string[] = [];
-  #coming = new Map<string, OutcomeName[]>();
+  /** Databases that were read in this run. */
+  readonly read: string[] = [];
+  delivery: Delivery = "always";
+  #queued = new Map<string, OutcomeName[]>();
+  #reads = new Map<string, Reads>();
+  /** Resets that are not applied yet, by database. */
+  readonly #late = new Map<string, Required<Late>>();
   /** When the engine of this run ends; `now` while a request is under way. */
   engineEnds: "now" | "unsaved" | "saved" | undefined;
   #onKill: () => void = () => undefined;
@@ -32,26 +49,55 @@ export class FakePlatform implements Requester {
   }
 
   /**
-   * Begins a run: what its requests meet, by database; whatever comes after that is good. Resolves when the engine is
+   * Begins a run with the outcomes of its requests, by database. Further requests succeed. Resolves when the engine is
    * killed.
    */
-  begin(coming: Readonly<Record<string, readonly OutcomeName[]>> = {}): Promise<"killed"> {
-    this.#coming = new Map(Object.entries(coming).map(([id, list]) => [id, [...list]]));
-    this.delivered.length = this.arrived.length = 0;
+  begin(
+    queued: Readonly<Record<string, readonly OutcomeName[]>> = {},
+    reads: Readonly<Record<string, Reads>> = {},
+  ): Promise<"killed"> {
+    this.#queued = new Map(Object.entries(queued).map(([id, list]) => [id, [...list]]));
+    this.#reads = new Map(Object.entries(reads));
+    this.delivered.length = this.arrived.length = this.read.length = 0;
     this.engineEnds = undefined;
     return new Promise((resolve) => (this.#onKill = () => resolve("killed")));
+  }
+
+  /** Ends a run. */
+  end(): void {
+    for (const [databaseId, { reads, runs }] of this.#late) {
+      if (runs === 0) this.#applyLate(databaseId);
+      else this.#late.set(databaseId, { reads, runs: 0 });
+    }
+  }
+
+  /** Someone replaces the credentials. */
+  change(databaseId: string): void {
+    this.#applyLate(databaseId);
+    this.#generations.set(databaseId, this.generation(databaseId) + 1);
+  }
+
+  /** The passwords that it accepts, now or once a late reset is applied. */
+  passwordsOf(databaseId: string): readonly string[] {
+    const generation = this.generation(databaseId);
+    const next = this.#late.has(databaseId) ? [generation + 1] : [];
+    return [generation, ...next].map((one) => passwordOf(databaseId, one));
+  }
+
+  #applyLate(databaseId: string): void {
+    if (this.#late.delete(databaseId)) this.#generations.set(databaseId, this.generation(databaseId) + 1);
   }
 
   /** Sends a request with the retries of the real requester, without waiting. */
   async send(request: ApiRequest): Promise<ApiResponse> {
     const { method, path, purpose, consequences, idempotent } = request;
-    const facts = { method, purpose, consequences, url: service.baseUrl + path };
+    const facts = { method, purpose, consequences, url: `https://platform.test${path}` };
+    const service = "management";
     const databaseId = path.split("/").at(-1) ?? "";
     for (let attempt = 1; ; attempt++) {
-      const outcome: ResetOutcome = outcomes[this.#coming.get(databaseId)?.shift() ?? "good"];
-      const database = this.#meet(databaseId, outcome);
-      if (outcome.engineEnds !== undefined) this.engineEnds = outcome.engineEnds;
-      if (outcome.verdict === "killed") {
+      const [outcome, database] = method === "GET" ? this.#receiveRead(databaseId) : this.#receive(databaseId);
+      if ("engineEnds" in outcome) this.engineEnds = outcome.engineEnds;
+      if ("kills" in outcome || ("verdict" in outcome && outcome.verdict === "killed")) {
         this.engineEnds = "now";
         this.#onKill();
         return new Promise(() => undefined);
@@ -59,21 +105,49 @@ export class FakePlatform implements Requester {
       const body = outcome.body?.(database) ?? `{"error":"it broke"}`;
       const { status, code, retryAfterMs } = outcome;
       const delivery = status !== undefined ? deliveryOfResponse(status) : deliveryOfSilence(outcome.arrives !== false);
-      if (delivery === "responded") return { status: status ?? 200, body, facts };
+      if (delivery === "responded") {
+        return { status: status ?? 200, body, facts, advise: () => advise({ service, kind: "unusable response" }) };
+      }
       const failed: FailedAttempt = { delivery, body, ...defined({ status, code, retryAfterMs }) };
       const decision = decideRetry({ ...failed, idempotent, attempt, remainingMs: 60_000 }, 0.5);
-      if (decision.do === "stop") throw errorOf(facts, service, [], { ...failed, attempts: attempt });
+      if (decision.do === "stop") {
+        throw errorOf(facts, service, { ...failed, attempts: attempt }, { secrets: [], deadlineName, advise });
+      }
     }
   }
 
-  #meet(databaseId: string, { arrives, applies, verdict }: ResetOutcome): DatabaseState {
+  #receive(databaseId: string): [ResetOutcome, DatabaseState] {
+    const outcome: ResetOutcome = outcomes[this.#queued.get(databaseId)?.shift() ?? "good"];
+    const { arrives, applies, verdict } = outcome;
     if (arrives !== false) this.arrived.push(databaseId);
     if (arrives !== false && verdict !== "refused" && verdict !== "again") this.delivered.push(databaseId);
+    if (arrives !== false) this.#applyLate(databaseId);
     const generation = this.generation(databaseId) + (applies ? 1 : 0);
-    this.#generations.set(databaseId, generation);
+    if (typeof applies === "object") this.#late.set(databaseId, { reads: Infinity, ...applies });
+    else this.#generations.set(databaseId, generation);
+    return [outcome, this.#show(databaseId, generation, "once")];
+  }
+
+  #receiveRead(databaseId: string): [ReadOutcome, DatabaseState] {
+    const isAfter = this.arrived.includes(databaseId);
+    const { before, after } = this.#reads.get(databaseId) ?? goodReads;
+    const outcome: ReadOutcome = readOutcomes[isAfter ? after : before];
+    this.read.push(databaseId);
+    const nth = this.read.filter((one) => one === databaseId).length;
+    if (nth <= (outcome.failsFirst ?? 0)) return [{ status: 500 }, { record: {} }];
+    const late = this.#late.get(databaseId);
+    if (late?.reads === 0) this.#applyLate(databaseId);
+    else if (late) this.#late.set(databaseId, { ...late, reads: late.reads - 1 });
+    return [outcome, this.#show(databaseId, this.generation(databaseId), "read")];
+  }
+
+  /** A response, with credentials if the platform delivers them so. */
+  #show(databaseId: string, generation: number, how: "once" | "read"): DatabaseState {
+    const record = { ...databaseRecord({ database_id: databaseId, port: generation }) };
+    if (this.delivery !== how && this.delivery !== "always") return { record };
     const password = passwordOf(databaseId, generation);
-    const credentials = { password, rest_token: `${password}rest`, read_only_rest_token: `${password}read` };
-    return { record: { ...databaseRecord({ database_id: databaseId, port: generation }), ...credentials } };
+    const tokens = { rest_token: `${password}rest`, read_only_rest_token: `${password}read` };
+    return { record: { ...record, password, ...tokens } };
   }
 }
 

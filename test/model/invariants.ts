@@ -6,10 +6,10 @@ import { type Model } from "./model";
 import { isSecret, revealed } from "../support/wire";
 import { type Name, names } from "./desiredInputs";
 
-/** Invariants that hold whatever a run meets. */
+/** Invariants that hold for every run. */
 export function assertInvariants(platform: FakePlatform, engine: FakeEngine): void {
   assert.equal(new Set(platform.delivered).size, platform.delivered.length, "two resets of one database in one run");
-  const readable = [onDisk(engine.state), ...engine.said];
+  const readable = [onDisk(engine.state), ...engine.messages];
   for (const text of readable) assert.doesNotMatch(text, /password-of-|management-password|not-yours/, "a secret");
   for (const saved of Object.values(engine.state)) {
     assert.equal(typeof saved.outputs["__provider"], "string", "needed to read or delete the resource");
@@ -28,6 +28,18 @@ export function assertAsExpected(model: Model, platform: FakePlatform, engine: F
   for (const name of names) assert.deepEqual(seen(engine, name), expected(model.memories[name]), `resource ${name}`);
 }
 
+/**
+ * What a run has saved is the platform's password, or known to be unknown.
+ *
+ * @param isRead whether all reads of the run succeeded and could show the password
+ */
+export function assertKnown(platform: FakePlatform, engine: FakeEngine, name: Name, isRead: boolean): void {
+  const { databaseId, password, outcome, baseline } = revealed(engine.state[name]?.outputs ?? {});
+  const isOpen = outcome === "unknown" || baseline !== undefined;
+  if (isOpen || (password === undefined && !isRead)) return;
+  assert.ok(platform.passwordsOf(String(databaseId)).includes(String(password)), `the password of ${name} is stale`);
+}
+
 /** The state holds the current password of the platform. */
 export function assertInStep(platform: FakePlatform, engine: FakeEngine, name: Name): void {
   const { outputs } = engine.state[name] ?? assert.fail(`${name} is not in the state`);
@@ -35,21 +47,25 @@ export function assertInStep(platform: FakePlatform, engine: FakeEngine, name: N
   const { password, record, outcome } = revealed(outputs);
   const generation = platform.generation(databaseId);
   const port = (record as { port?: number } | undefined)?.port;
-  const expected = { outcome: "reset", password: passwordOf(databaseId, generation), port: generation };
-  assert.deepEqual({ outcome, password, port }, expected);
+  const expected = { password: passwordOf(databaseId, generation), port: generation };
+  assert.notEqual(outcome, "unknown");
+  assert.deepEqual({ password, port }, expected);
 }
 
 function seen(engine: FakeEngine, name: Name): Record<string, unknown> | undefined {
   const saved = engine.state[name];
   if (!saved) return undefined;
-  const { databaseId, outcome, password, record, rotatedAt, adoptedAt, ...counts } = revealed(saved.outputs);
+  const { databaseId, outcome, password, record, rotatedAt, adoptedAt, ...rest } = revealed(saved.outputs);
+  const baseline = rest["baseline"] as Record<string, unknown> | undefined;
   return {
     databaseId,
     outcome,
-    confirmed: counts["rotationCount"],
-    unconfirmed: counts["unconfirmedResets"] ?? 0,
+    confirmed: rest["rotationCount"],
+    unconfirmed: rest["unconfirmedResets"] ?? 0,
     generation: (record as { port?: number } | undefined)?.port,
     password,
+    restToken: rest["restToken"],
+    baseline: baseline && { password: baseline["password"], restToken: baseline["restToken"] },
     since: rotatedAt ?? adoptedAt,
     initError: saved.initErrors.length > 0,
   };
@@ -57,7 +73,8 @@ function seen(engine: FakeEngine, name: Name): Record<string, unknown> | undefin
 
 function expected(memory: Memory | undefined): Record<string, unknown> | undefined {
   if (!memory) return undefined;
-  const { databaseId, outcome, confirmed, unconfirmed, generation, password, initError } = memory;
+  const { applied, attempted, restToken, baseline, generation, password, ...rest } = memory;
   const since = memory.since === undefined ? undefined : new Date(memory.since).toISOString();
-  return { databaseId, outcome, confirmed, unconfirmed, generation, password, since, initError };
+  const shown = baseline && { password: baseline.password, restToken: baseline.restToken };
+  return { ...rest, generation, password, restToken, baseline: shown, since };
 }

@@ -1,3 +1,4 @@
+import { credentialNames, type Credentials } from "./fakePlatform";
 import { hoursOf, triggerOf, type DesiredInputs } from "./desiredInputs";
 
 /** What the model knows of a resource in the state; undefined if it is not there. */
@@ -9,6 +10,9 @@ export interface Memory {
   /** Generation of the platform's password that is saved. */
   readonly generation?: number | undefined;
   readonly password?: string | undefined;
+  readonly restToken?: string | undefined;
+  /** What a read showed before the last reset, while its result is to be read. */
+  readonly baseline?: Credentials | undefined;
   /** The trigger of the last confirmed reset, or of the adoption. */
   readonly applied?: string | undefined;
   /** Resets in a row that are not confirmed, and their trigger. */
@@ -18,6 +22,14 @@ export interface Memory {
   readonly since?: number | undefined;
   /** Whether the last create or update ended in an init error. */
   readonly initError: boolean;
+}
+
+type Loose<T> = { readonly [Key in keyof T]: T[Key] | undefined };
+
+/** What a read shows. */
+export interface Shown {
+  readonly credentials: Credentials;
+  readonly generation: number;
 }
 
 /** What must be done about a resource. It follows from the memory and the inputs alone. */
@@ -37,10 +49,45 @@ export function dutyOf(memory: Memory | undefined, desired: DesiredInputs, now: 
   return isDue ? "reset" : "keep";
 }
 
-export function adopted(desired: DesiredInputs, now: number): Memory {
+/** Only credentials that both have are compared. */
+export function differ(before: Loose<Credentials>, now: Credentials): boolean {
+  return credentialNames.some((name) => before[name] && now[name] && before[name] !== now[name]);
+}
+
+/** Whether an unconfirmed reset is shown to be applied. */
+export function isSettledBy({ outcome, baseline }: Memory, { credentials }: Shown): boolean {
+  return outcome === "unknown" && baseline !== undefined && differ(baseline, credentials);
+}
+
+/** The unconfirmed reset was applied, for the trigger that it was sent for. */
+export function settled(memory: Memory, { credentials, generation }: Shown, now: number): Memory {
+  const { databaseId, attempted, applied } = memory;
+  const made = { generation, ...credentials };
+  return { ...confirmed(memory, { databaseId }, now, made), applied: attempted ?? applied };
+}
+
+/** The credentials of a confirmed reset were read. */
+export function completed(memory: Memory, { credentials, generation }: Shown): Memory {
+  const { baseline = {}, ...rest } = memory;
+  if (Object.keys(credentials).length === 0) return rest;
+  return differ(baseline, credentials) ? { ...rest, ...credentials, generation } : memory;
+}
+
+/** A refresh has read the database. */
+export function refreshed(memory: Memory, shown: Shown, now: number): Memory {
+  if (memory.outcome === "unknown") return isSettledBy(memory, shown) ? settled(memory, shown, now) : memory;
+  const { credentials, generation } = shown;
+  const { password, restToken, baseline, ...rest } = memory;
+  const isHidden = Object.keys(credentials).length === 0;
+  if (baseline && !isHidden && !differ(baseline, credentials)) return memory;
+  const kept = differ(memory, credentials) ? {} : { password, restToken };
+  return { ...rest, ...(isHidden && { baseline }), ...kept, ...credentials, generation };
+}
+
+export function adopted(desired: DesiredInputs, now: number, shown?: Shown): Memory {
   const { databaseId } = desired;
-  const applied = triggerOf(desired);
-  return { databaseId, outcome: "adopted", confirmed: 0, applied, unconfirmed: 0, since: now, initError: false };
+  const made = { applied: triggerOf(desired), generation: shown?.generation, ...shown?.credentials };
+  return { databaseId, outcome: "adopted", confirmed: 0, unconfirmed: 0, since: now, initError: false, ...made };
 }
 
 /** The platform confirmed the reset. It applies to a trigger that was removed meanwhile, too. */
@@ -48,7 +95,7 @@ export function confirmed(
   memory: Memory | undefined,
   desired: DesiredInputs,
   now: number,
-  made: Pick<Memory, "generation" | "password">,
+  made: Pick<Memory, "generation" | "baseline"> & Loose<Credentials>,
 ): Memory {
   const before = memory?.databaseId === desired.databaseId ? memory : undefined;
   return {
@@ -64,7 +111,7 @@ export function confirmed(
 }
 
 /** The outcome of the reset is unknown: what was known stays. */
-export function unconfirmed(memory: Memory | undefined, desired: DesiredInputs): Memory {
+export function unconfirmed(memory: Memory | undefined, desired: DesiredInputs, baseline?: Credentials): Memory {
   const { databaseId } = desired;
   const before: Partial<Memory> = memory?.databaseId === databaseId ? memory : {};
   const trigger = triggerOf(desired);
@@ -78,5 +125,6 @@ export function unconfirmed(memory: Memory | undefined, desired: DesiredInputs):
     unconfirmed: again ? attempts + 1 : 1,
     attempted: again ? before.attempted : trigger,
     initError: true,
+    baseline,
   };
 }

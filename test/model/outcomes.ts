@@ -1,5 +1,11 @@
 import { type DatabaseState } from "./fakePlatform";
 
+/** A reset that is applied after so many reads, at the latest at the end of this run (0) or the next one (1). */
+export interface Late {
+  readonly reads?: number;
+  readonly runs: 0 | 1;
+}
+
 /** What happens to a reset. `verdict` is what its sender can know afterwards. */
 export interface ResetOutcome {
   /** `again`: it was certainly not applied, and may be tried again. */
@@ -7,8 +13,8 @@ export interface ResetOutcome {
   /** Whether the platform sees the request. Default: true. */
   readonly arrives?: false;
   /** Whether the platform resets the password. */
-  readonly applies: boolean;
-  /** Whether the response holds the new credentials. */
+  readonly applies: boolean | Late;
+  /** Whether the response holds the new credentials, if the platform delivers them so. */
   readonly credentials?: boolean;
   readonly status?: number;
   /** Body of the response. Default: an error's. */
@@ -51,6 +57,9 @@ export const outcomes = {
     ...good,
     body: responding(({ database_id, port, password, rest_token }) => ({ database_id, port, password, rest_token })),
   },
+  "confirmed, done after a read": { ...good, applies: { reads: 1, runs: 0 } },
+  "confirmed, done after the run": { ...good, applies: { runs: 0 } },
+  "confirmed, done after the next run": { ...good, applies: { runs: 1 } },
   // It is unknown whether it was applied: once if it was, once if it was not.
   "500, done": { ...unknown, status: 500 },
   "500, not done": { ...unknown, applies: false, status: 500 },
@@ -58,6 +67,9 @@ export const outcomes = {
   "303, done": { ...unknown, status: 303 },
   "408, not done": { ...unknown, applies: false, status: 408 },
   "cut, done": { ...unknown, code: "ECONNRESET" },
+  "cut, done after a read": { ...unknown, applies: { reads: 1, runs: 0 }, code: "ECONNRESET" },
+  "cut, done after the run": { ...unknown, applies: { runs: 0 }, code: "ECONNRESET" },
+  "cut, done after the next run": { ...unknown, applies: { runs: 1 }, code: "ECONNRESET" },
   "cut, not done": { ...unknown, applies: false, code: "ECONNRESET" },
   "silence, done": { ...unknown, code: "deadline" },
   "silence, not done": { ...unknown, applies: false, code: "deadline" },

@@ -6,10 +6,10 @@ const root = resolve(__dirname, "../..");
 const read = (...path: string[]) => readFileSync(join(root, ...path), "utf8");
 
 describe("The pictures that `npm run images` makes", () => {
-  for (const page of ["README.md", "docs/local-platform.md"]) {
+  for (const page of ["README.md", "docs/local/platform.md"]) {
     it(`exist, and have alternative texts: ${page}`, () => {
       const text = read(page);
-      const paths = [...text.matchAll(/[\w/]*images\/[\w.-]+/g)].map(([path]) => path);
+      const paths = [...text.matchAll(/[\w/.]*images\/[\w.-]+/g)].map(([path]) => path);
       assert.ok(paths.length > 0);
       paths.forEach((path) => assert.ok(existsSync(join(root, dirname(page), path)), path));
       const described = text.match(/!\[[^\]]+\]\(|<img src="[^"]+" alt="[^"]+"/g)?.length ?? 0;

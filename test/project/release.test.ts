@@ -5,6 +5,14 @@ import { join } from "node:path";
 import { Folder } from "../support/folder";
 import { projectRoot } from "../support/host";
 
+/** They name the version. */
+const installations = [
+  "examples/languages/README.md",
+  ...["csharp", "go", "nodejs", "python", "yaml"].map((name) => `examples/languages/${name}/README.md`),
+  "examples/languages/yaml/Pulumi.yaml",
+  "examples/languages/yaml/sdks/rekey/rekey-1.2.3.yaml",
+];
+
 describe("npm run release", () => {
   let folder: Folder;
   let readme = "";
@@ -17,8 +25,11 @@ describe("npm run release", () => {
     folder.write("CHANGELOG.md", changelog);
     folder.write("README.md", readme);
     const others = ["CODE_OF_CONDUCT.md", ".github/ISSUE_TEMPLATE/config.yml", "schema.json"];
-    for (const name of [...others, "examples/languages/go/main.go"]) folder.write(name, "");
-    folder.write("examples/languages/README.md", "pulumi plugin install resource rekey 1.2.3");
+    const pages = ["plugin.md", "registry/_index.md", "registry/installation-configuration.md"].map(
+      (name) => `docs/${name}`,
+    );
+    for (const name of [...others, ...pages, "examples/languages/go/main.go"]) folder.write(name, "");
+    for (const name of installations) folder.write(name, "pulumi plugin install resource rekey 1.2.3");
     for (const name of ["package.json", "local/package.json"]) {
       folder.write(name, JSON.stringify({ version: "1.2.3" }));
     }
@@ -55,7 +66,9 @@ describe("npm run release", () => {
       for (const name of ["package.json", "local/package.json"]) assert.deepEqual(JSON.parse(read(name)), { version });
       const packages = { "": { version }, local: { version } };
       assert.deepEqual(JSON.parse(read("package-lock.json")), { version, packages });
-      assert.equal(read("examples/languages/README.md"), `pulumi plugin install resource rekey ${version}`);
+      for (const name of installations) {
+        assert.equal(read(name.replace("1.2.3", version)), `pulumi plugin install resource rekey ${version}`, name);
+      }
       assert.match(said, new RegExp(`git tag v${version}`));
     });
   }

@@ -8,7 +8,7 @@ const root = join(__dirname, "../..");
 const built = (path: string): string => JSON.stringify(join(root, "dist", path));
 const sdk = built("sdk/index.js");
 
-/** Runs code in a process of its own, so that nothing is loaded yet. */
+/** Runs code in a new process, in which nothing is loaded yet. */
 function run(code: string, cwd = root) {
   const { status, stdout, stderr } = spawnSync(process.execPath, ["-e", code], { cwd, encoding: "utf8" });
   return { status, stdout, stderr };

@@ -3,6 +3,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { PasswordRotation, PasswordRotationFleet, type PasswordRotationFleetArgs } from "pulumi-rekey";
 import { errorsOf, isKnown, type Registration, startMocks, valueOf } from "../support/pulumiMocks";
 import { shardOf } from "../../provider/rotation/fleet";
+import { assertFields } from "../support/results";
 
 type Entry = string | { databaseId: string };
 
@@ -39,7 +40,7 @@ describe("sdk: PasswordRotationFleet", () => {
       );
     }
     const [component] = registered;
-    assert.deepEqual([component?.type, component?.inputs], ["rekey:index:PasswordRotationFleet", {}]);
+    assertFields(component, { type: "rekey:index:PasswordRotationFleet", inputs: {} });
     assert.equal((await made({ databases: ["db-0", "db-1"] })).shards.length, 2);
     assert.equal((await made({ databases: {} })).shards.length, 0);
   });
@@ -68,7 +69,7 @@ describe("sdk: PasswordRotationFleet", () => {
     const args = { databases, rotateEvery: "1d" };
     const fleet = new PasswordRotationFleet("caches", { ...args, includeRecords: true });
     const { one, two, four } = await valueOf(fleet.databases);
-    assert.deepEqual([one?.databaseId, one?.outcome, one?.rotationCount], ["a", "reset", 2]);
+    assertFields(one, { databaseId: "a", outcome: "reset", rotationCount: 2 });
     assert.deepEqual([two?.outcome, two?.problem, four?.outcome], ["pending", "It broke.\nFix it.", "pending"]);
     assert.deepEqual(await valueOf(fleet.credentials), { one: { password: "p", otherFields: "{}" } });
     assert.deepEqual(await valueOf(fleet.records), { one: { record: { port: 1 }, exactIntegers: undefined } });
@@ -97,16 +98,16 @@ describe("sdk: PasswordRotationFleet", () => {
   });
 
   it("refuses databases that are listed twice or have no id", async () => {
-    const bad: readonly (readonly [unknown, RegExp])[] = [
-      [["a", "a"], /"caches": databases contains the database "a" twice: it is listed twice/],
-      [{ x: "a", y: { databaseId: "a" } }, /it is both "x" and "y"/],
-      ["a", /databases must be a list of ids, or a map/],
-      [undefined, /databases must be a list of ids, or a map/],
-      [["a", 7], /databases\[1\] must be the id of a database/],
-      [{ x: {} }, /databases\["x"\] must be the id of a database, or an object/],
-      [{ x: null }, /databases\["x"\] must be the id/],
+    const bad: readonly { readonly databases: unknown; readonly message: RegExp }[] = [
+      { databases: ["a", "a"], message: /"caches": databases contains the database "a" twice: it is listed twice/ },
+      { databases: { x: "a", y: { databaseId: "a" } }, message: /it is both "x" and "y"/ },
+      { databases: "a", message: /databases must be a list of ids, or a map/ },
+      { databases: undefined, message: /databases must be a list of ids, or a map/ },
+      { databases: ["a", 7], message: /databases\[1\] must be the id of a database/ },
+      { databases: { x: {} }, message: /databases\["x"\] must be the id of a database, or an object/ },
+      { databases: { x: null }, message: /databases\["x"\] must be the id/ },
     ];
-    for (const [databases, message] of bad) {
+    for (const { databases, message } of bad) {
       const registered = await startMocks();
       const errors = await errorsOf(
         () => new PasswordRotationFleet("caches", { databases } as unknown as PasswordRotationFleetArgs),

@@ -72,7 +72,7 @@ describe("sdk: PasswordVerification", () => {
         .access;
     assert.equal((await hostOf({}, { host: "own", port: 7 })).host, "own");
     const both = await hostOf({ host: "mine" }, { host: "own", port: 7 });
-    assert.deepEqual([both.host, both.port], ["mine", 7]);
+    assert.deepEqual({ host: both.host, port: both.port }, { host: "mine", port: 7 });
     pulumi.runtime.setAllConfig({ "rekey:databaseHost": "{endpoint}.internal" });
     assert.equal((await hostOf({}, {})).host, "cache.example.com.internal");
     pulumi.runtime.setAllConfig({ "rekey:platform": "upstash" });
@@ -147,17 +147,32 @@ describe("sdk: connectionUrl", () => {
     assert.deepEqual(inputs, ["__provider", "databaseId", "owner"], "the engine does not see the connection");
   });
 
+  it("of the REST interface needs a token and the host only", async () => {
+    const record = { endpoint: "cache.example.com" };
+    await startMocks({ outputs: () => ({ ...single, record, password: undefined, restToken: "t" }) });
+    const { restUrl } = new PasswordRotation("sessions", { databaseId: "db", port: 6380 });
+    assert.equal(await valueOf(restUrl), "https://cache.example.com");
+    assert.equal(await pulumi.isSecret(restUrl), true);
+    await startMocks({ outputs: () => ({ ...single, record, restToken: undefined }) });
+    const adopted = new PasswordRotation("sessions", { databaseId: "db" });
+    assert.equal(await valueOf(adopted.restUrl), undefined);
+  });
+
   it("is undefined without a password", async () => {
     assert.equal(await valueOf((await urlOf({ outcome: "adopted" })).url), undefined);
   });
 
   it("fails if it would be in plain text, or the host is unknown", async () => {
-    const bad: readonly (readonly [ConnectionArgs, object, RegExp])[] = [
-      [{ tls: false }, single, /tls must not be false for cache\.example\.com.*REKEY_INPUT_INVALID/],
-      [{}, { ...single, record: { port: 1 } }, /host is unknown for database "db"/],
-      [{ host: "a b" }, { outcome: "adopted" }, /host must be a host name/],
+    const bad: readonly { readonly args: ConnectionArgs; readonly outputs: object; readonly says: RegExp }[] = [
+      {
+        args: { tls: false },
+        outputs: single,
+        says: /tls must not be false for cache\.example\.com.*REKEY_INPUT_INVALID/,
+      },
+      { args: {}, outputs: { ...single, record: { port: 1 } }, says: /host is unknown for database "db"/ },
+      { args: { host: "a b" }, outputs: { outcome: "adopted" }, says: /host must be a host name/ },
     ];
-    for (const [args, outputs, says] of bad) {
+    for (const { args, outputs, says } of bad) {
       const { url } = await urlOf(outputs, args);
       await assert.rejects((url as unknown as { promise(): Promise<unknown> }).promise(), (error) => {
         return pulumi.RunError.isInstance(error) && error instanceof InputError && says.test(error.message);
@@ -165,7 +180,7 @@ describe("sdk: connectionUrl", () => {
     }
   });
 
-  it("is there by name for a fleet, for each known password", async () => {
+  it("is an output of a fleet by name, for each known password", async () => {
     await startMocks({ outputs: fleetOutputs });
     const fleet = new PasswordRotationFleet("caches", { databases: { one: "a", two: "b" }, includeRecords: true });
     const urls = fleet.connectionUrls;

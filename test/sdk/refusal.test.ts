@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import * as pulumi from "@pulumi/pulumi";
 import {
   type ConnectionArgs,
+  FlowControlLimits,
   FlowControlReset,
   getFlowControlKey,
   getFlowControlKeyOutput,
@@ -146,6 +147,10 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     make: () => new FlowControlReset("orders", { flowControlKey: "orders" }, { import: "orders" }),
     says: /FlowControlReset "orders" does not support the option `import`/,
   },
+  "an argument that FlowControlLimits does not have": {
+    make: () => new FlowControlLimits("orders", { flowControlKey: "orders", rateMax: 1 } as never),
+    says: /FlowControlLimits "orders": rateMax is not one of its arguments/,
+  },
 };
 
 describe("sdk: a mistake in a program", () => {
@@ -163,7 +168,9 @@ describe("sdk: a mistake in a program", () => {
       });
       assert.equal(errors.length, 1, errors.join("\n"));
       assert.match(errors.join(), says);
-      const resets = registered.filter(({ type }) => /(PasswordRotation|Shard|FlowControlReset)$/.test(type));
+      const resets = registered.filter(({ type }) =>
+        /(PasswordRotation|Shard|FlowControlReset|FlowControlLimits)$/.test(type),
+      );
       assert.deepEqual(resets, []);
     });
   }

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { inspect } from "node:util";
 import * as pulumi from "@pulumi/pulumi";
-import { FlowControlReset, PasswordRotation, PasswordVerification, RekeyError } from "pulumi-rekey";
+import { FlowControlLimits, FlowControlReset, PasswordRotation, PasswordVerification, RekeyError } from "pulumi-rekey";
 import { startMocks, valueOf } from "../support/pulumiMocks";
 
 /** What the provider host of the installed SDK does with a provider's text. */
@@ -37,7 +37,9 @@ const resources = [
     make: (name: string, options?: Options) => new PasswordRotation(name, { databaseId: name }, options),
     isInstance: PasswordRotation.isInstance,
     inputs: ["__provider", "databaseId", "owner"],
-    secrets: "account appliedTrigger attemptedTrigger otherFields password readOnlyRestToken restToken".split(" "),
+    secrets: "account appliedTrigger attemptedTrigger baseline otherFields password readOnlyRestToken restToken".split(
+      " ",
+    ),
   },
   {
     type: "FlowControlReset",
@@ -46,6 +48,17 @@ const resources = [
     isInstance: FlowControlReset.isInstance,
     inputs: ["__provider", "flowControlKey"],
     secrets: ["appliedTrigger"],
+  },
+  {
+    type: "FlowControlLimits",
+    text: 'exports.handler=()=>require("pulumi-rekey/provider").flowControlLimits',
+    make: (name: string, options?: Options) =>
+      new FlowControlLimits(name, { flowControlKey: name, paused: true }, options),
+    isInstance: FlowControlLimits.isInstance,
+    inputs: ["__provider", "flowControlKey", "owner", "paused"],
+    secrets: [],
+    // Its removal unpins, for which the engine needs the provider.
+    retained: "false,false,true,false",
   },
   {
     type: "PasswordVerification",
@@ -57,7 +70,7 @@ const resources = [
   },
 ];
 
-for (const { type, text, make, isInstance, inputs, secrets } of resources) {
+for (const { type, text, make, isInstance, inputs, secrets, retained = "true,true,true,false" } of resources) {
   describe(`sdk: ${type}, as the engine sees it`, () => {
     it("has the type, and the key of its provider, that the installed SDK would use", async () => {
       const registered = await startMocks();
@@ -82,14 +95,14 @@ for (const { type, text, make, isInstance, inputs, secrets } of resources) {
       assert.equal(evaluate(text).handler(), provider);
     });
 
-    it("has the inputs and secret outputs of its type, and those of the user, and is retained on delete", async () => {
+    it("has the inputs and secret outputs of its type, those of the user, and the default of retainOnDelete", async () => {
       const registered = await startMocks();
       const secretRecord = { additionalSecretOutputs: ["record"] };
       const options = [undefined, secretRecord, { retainOnDelete: true }, { retainOnDelete: false }];
       for (const [index, one] of options.entries()) await valueOf(make(`r${index}`, one).urn);
-      assert.equal(registered.map(({ retainOnDelete }) => retainOnDelete).join(), "true,true,true,false");
+      assert.equal(registered.map(({ retainOnDelete }) => retainOnDelete).join(), retained);
       const [first, second] = registered.map(({ additionalSecretOutputs }) => [...additionalSecretOutputs].sort());
-      assert.deepEqual([first, second], [secrets, [...secrets, "record"].sort()]);
+      assert.deepEqual({ first, second }, { first: secrets, second: [...secrets, "record"].sort() });
       assert.deepEqual(Object.keys(registered[0]?.inputs ?? {}).sort(), inputs);
     });
 

@@ -24,21 +24,17 @@ function compile(moduleResolution: ts.ModuleResolutionKind, module: ts.ModuleKin
 
 describe("sdk: the types", () => {
   const resolutions = [
-    ["node", ts.ModuleResolutionKind.Node10, ts.ModuleKind.CommonJS],
-    ["node16", ts.ModuleResolutionKind.Node16, ts.ModuleKind.Node16],
-    ["bundler", ts.ModuleResolutionKind.Bundler, ts.ModuleKind.ES2022],
+    { name: "node", resolution: ts.ModuleResolutionKind.Node10, module: ts.ModuleKind.CommonJS },
+    { name: "node16", resolution: ts.ModuleResolutionKind.Node16, module: ts.ModuleKind.Node16 },
+    { name: "bundler", resolution: ts.ModuleResolutionKind.Bundler, module: ts.ModuleKind.ES2022 },
   ] as const;
-  for (const [name, resolution, module] of resolutions) {
+  for (const { name, resolution, module } of resolutions) {
     it(`can be read with moduleResolution ${name}, and without the HTTP client's`, () => {
       const { files, complaints } = compile(resolution, module);
       assert.ok(files.includes("sdk/passwordRotationFleet.d.ts"), files.join());
       assert.deepEqual(complaints, []);
       const ofPlatform = files.filter((file) => file.startsWith("provider/platform/"));
-      assert.deepEqual(ofPlatform.sort(), [
-        "provider/platform/errors.d.ts",
-        "provider/platform/requestQueue.d.ts",
-        "provider/platform/retry.d.ts",
-      ]);
+      assert.deepEqual(ofPlatform.sort(), ["provider/platform/errors.d.ts", "provider/platform/retry.d.ts"]);
     }).timeout(60_000);
   }
 });

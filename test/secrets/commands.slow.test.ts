@@ -6,6 +6,7 @@ import { leaksOf } from "../support/canaries";
 import { textsBelow } from "../support/files";
 import { localEngine } from "../support/engine";
 import { runEngine } from "../support/engineProcess";
+import { databasePath } from "../support/hostedRotation";
 import { environmentOf, Project } from "../support/project";
 
 const given = {
@@ -14,6 +15,7 @@ const given = {
   passphrase: "canary-passphrase-3d3d",
   version: "canary-version-55d0",
 };
+
 const program = `
   const pulumi = require("@pulumi/pulumi");
   const { FlowControlReset, getFlowControlKeysOutput, PasswordRotation, PasswordVerification } = require("pulumi-rekey");
@@ -59,7 +61,7 @@ for (const [origin, all] of Object.entries(commands)) {
 
     before(async () => {
       const credentials = { username: "admin", password: given.management, queueToken: given.queue };
-      platform = await startPlatform({ ...credentials, credentialsInResponse: "always" });
+      platform = await startPlatform({ ...credentials, credentials: "read", databasePath });
       database = await FakeRedis.start(([name, , word]) => {
         if (name === "PING") return "+PONG";
         if (echoes) return `-ERR you sent ${word} ${Buffer.from(word ?? "").toString("base64")}`;
@@ -93,6 +95,8 @@ for (const [origin, all] of Object.entries(commands)) {
         VERSION: version,
         DATABASE_PORT: String(database.port),
         TMPDIR: project.path("tmp"),
+        REKEY_DATABASE_PATH: databasePath,
+        REKEY_DEADLINE_SECONDS: "2",
         ...(origin === "environment" && environmentOf(platform)),
       });
       printed.push(`$ ${command.split(" ")[0]}\n${text}`);
@@ -113,6 +117,8 @@ for (const [origin, all] of Object.entries(commands)) {
     it("shows none when it succeeds, also with --json", async () => {
       await succeeds("up --yes");
       noteCredentials();
+      await platform.changePassword("db-quickstart");
+      noteCredentials();
       for (const command of all) await succeeds(command);
       assertNoLeak();
     });
@@ -121,13 +127,14 @@ for (const [origin, all] of Object.entries(commands)) {
       const basic = Buffer.from(`admin:${given.management}`).toString("base64");
       const words = `Authorization: Basic ${basic} ${given.management} ${given.queue}`;
       const { password } = platform.database("db-quickstart");
-      for (const { status, flags } of [
-        { status: 400, flags: " --json" },
-        { status: 500, flags: "" },
+      for (const { path, status, flags } of [
+        { path: /reset-password/, status: 400, flags: " --json" },
+        { path: /reset-password/, status: 500, flags: "" },
+        { path: /redis\/database/, status: 400, flags: "" },
       ]) {
-        version = `${given.version}-${status}`;
+        version = `${given.version}-${status}-${path.source}`;
         const fault = { status, times: 9 };
-        platform.failNext({ ...fault, path: /reset-password/, body: { error: `${words} ${password}` } });
+        platform.failNext({ ...fault, path, body: { error: `${words} ${password}` } });
         platform.failNext({ ...fault, path: /flowControl/, body: { error: words } });
         assert.equal(await exitCodeOf(`up --yes --skip-preview${flags}`), 1, printed.at(-1));
         assert.match(printed.at(-1) ?? "", /\[message not shown/);

@@ -3,6 +3,7 @@ import { type ServerResponse } from "node:http";
 import { databaseText } from "../support/databaseText";
 import { leaksOf } from "../support/canaries";
 import { encodings } from "../support/encodings";
+import { databasePath } from "../support/hostedRotation";
 import { Host, providerTexts } from "../support/host";
 import { type HttpServer, startServer } from "../support/httpServer";
 import { configurationFor, counterReset, rotation } from "../support/resources";
@@ -39,6 +40,13 @@ const places: Readonly<Record<string, (words: string) => string>> = {
   "another field": (words) => JSON.stringify({ detail: words, error: "no" }),
   "a record of another": (words) => databaseText({ database_id: "other", database_name: words }),
   "an HTML page": (words) => `<html>${words}</html>`,
+};
+
+/** What a read shows: the credentials were changed outside. */
+const current = {
+  password: "canary-current+33c8/=",
+  rest_token: "canary-current-rest-71d2",
+  read_only_rest_token: "canary-current-read-only-98e0",
 };
 
 describe("secrets: a platform that echoes what it was sent", () => {
@@ -107,5 +115,54 @@ describe("secrets: a platform that echoes what it was sent", () => {
       shown.push(await host.create(counterReset("orders", { version })));
     }
     assert.deepEqual(leaksOf(JSON.stringify(shown) + host.stderr, canaries), []);
+  });
+
+  describe("and can be read", () => {
+    let reader: Host;
+    /** Whether a reset was sent since the last step. */
+    let isSent: boolean;
+    before(async () => {
+      const config = configurationFor({ url: server.url, ...settings }, { deadlineSeconds: 5, databasePath });
+      reader = await Host.start({ config });
+    });
+    after(() => reader.stop());
+
+    const next = (name: string) => reader.update("db", saved, rotation("db", { version: `${version} ${name}` }));
+    const refresh = () => reader.read("db", saved);
+    const steps: readonly {
+      readonly name: string;
+      readonly step: (name: string) => Promise<object>;
+      readonly isEchoed: (method?: string) => boolean;
+      /** Whether the current credentials were read before. */
+      readonly isRead?: boolean;
+    }[] = [
+      { name: "the read of a refresh", step: refresh, isEchoed: () => true },
+      { name: "the read before a reset", step: next, isEchoed: () => true },
+      { name: "a reset", step: next, isEchoed: (method) => method === "POST", isRead: true },
+      { name: "the read after a reset", step: next, isEchoed: () => isSent, isRead: true },
+      { name: "no read of a refresh", step: refresh, isEchoed: () => false },
+      {
+        name: "no read of an adoption",
+        step: () => reader.create(rotation("db", { initialRotation: false })),
+        isEchoed: () => false,
+      },
+    ];
+    for (const { name, step, isEchoed, isRead = false } of steps) {
+      it(`shows none of it in ${name}`, async () => {
+        const shown: unknown[] = [];
+        const words = [...echoed, ...(isRead ? Object.values(current).flatMap(echoesOf) : [])];
+        for (const [index, one] of words.entries()) {
+          isSent = false;
+          reply = (response) => {
+            const { method } = response.req;
+            if (isEchoed(method)) response.writeHead(400).end(JSON.stringify({ error: `you sent ${one}.` }));
+            else response.end(databaseText(method === "GET" ? { ...current, future: current.password } : {}));
+            isSent ||= method === "POST";
+          };
+          shown.push(withoutSecrets(await step(`${name} ${index}`)));
+        }
+        assert.deepEqual(leaksOf(JSON.stringify(shown) + reader.stderr, { ...canaries, ...current }), []);
+      });
+    }
   });
 });

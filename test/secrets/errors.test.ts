@@ -5,6 +5,9 @@ import * as errorClasses from "../../provider/platform/errors";
 import { DatabaseProbe } from "../../provider/verification/probe";
 import { PlatformClient } from "../../provider/engine/platformClient";
 import { apply } from "../../provider/verification/passwordVerification";
+import { advise } from "../../provider/settings/advice";
+import { readFirst } from "../../provider/rotation/reading";
+import { type Session } from "../../provider/rotation/session";
 import { Settings } from "../../provider/settings/settings";
 import { allThatShows, leaksOf } from "../support/canaries";
 import { FakeRedis } from "../support/fakeRedis";
@@ -23,6 +26,7 @@ const environment = {
   REKEY_PASSWORD: canaries.management,
   REKEY_QUEUE_TOKEN: canaries.queue,
   REKEY_DEADLINE_SECONDS: "0.3",
+  REKEY_DATABASE_PATH: "/v2/redis/database/{id}",
 };
 const body = canaries.response;
 const headers = { "x-secret": body, "set-cookie": body };
@@ -52,8 +56,11 @@ describe("secrets: errors", () => {
     it(`${what}: hold no request, response or header, and show no secret`, async () => {
       server = await startServer(response);
       const { databases, flowControl } = client(server.url);
-      await assertTight(reset, () => databases.resetPassword("db", [body]));
-      await assertTight(read, () => flowControl.get("orders"));
+      await assertOnlyWords(reset, () => databases.resetPassword("db", [body]));
+      await assertOnlyWords(read, () => flowControl.get("orders"));
+      await assertOnlyWords(read, () => databases.read("db", { secrets: [body] }));
+      const session = { options: { platform: { databases } } } as unknown as Session;
+      await assertOnlyWords("NotReadError", () => readFirst("db", "reset", session, [body]));
     });
   }
 
@@ -61,29 +68,30 @@ describe("secrets: errors", () => {
     const url = "http://127.0.0.1:1";
     const { management, queue } = canaries;
     const proxy = (scheme: string) => ({ REKEY_PROXY: `${scheme}://u:${encodeURIComponent(queue)}@127.0.0.1:1` });
-    await assertTight("NotSentError", () => client(url).databases.resetPassword("db"));
-    await assertTight("NotSentError", () => client(url, proxy("http")).databases.resetPassword("db"));
-    await assertTight("InputError", () => client(url).databases.resetPassword(".."));
-    await assertTight("SettingsError", () => client(url, { REKEY_PASSWORD: `${management}\n` }).databases);
-    await assertTight("SettingsError", () => client(url, { REKEY_QUEUE_TOKEN: `${queue} ` }).flowControl);
-    await assertTight("SettingsError", () => client(`https://u:${management}@x`).databases);
-    await assertTight("SettingsError", () => client(url, proxy("ftp")).databases);
-    await assertTight("RefusedError", () =>
-      Promise.reject(new errorClasses.RefusedError("REKEY_RESET_LIMIT", "db", "it is late")),
+    await assertOnlyWords("NotSentError", () => client(url).databases.resetPassword("db"));
+    await assertOnlyWords("NotSentError", () => client(url, proxy("http")).databases.resetPassword("db"));
+    await assertOnlyWords("InputError", () => client(url).databases.resetPassword(".."));
+    await assertOnlyWords("SettingsError", () => client(url, { REKEY_PASSWORD: `${management}\n` }).databases);
+    await assertOnlyWords("SettingsError", () => client(url, { REKEY_QUEUE_TOKEN: `${queue} ` }).flowControl);
+    await assertOnlyWords("SettingsError", () => client(`https://u:${management}@x`).databases);
+    await assertOnlyWords("SettingsError", () => client(url, proxy("ftp")).databases);
+    await assertOnlyWords("NotShownError", () => Promise.reject(new errorClasses.NotShownError("orders")));
+    await assertOnlyWords("RefusedError", () =>
+      Promise.reject(new errorClasses.RefusedError("REKEY_RESET_LIMIT", { databaseId: "db", why: "it is late" })),
     );
   });
 
-  it("of a database that repeats what it was sent are tight", async () => {
+  it("of a database that repeats what it was sent: the same", async () => {
     const { response: password } = canaries;
     const words = [password, Buffer.from(password).toString("base64"), encodeURIComponent(password)].join(" ");
     const database = await FakeRedis.start(() => `-ERR you sent ${words}`);
     const access = { host: "127.0.0.1", port: database.port, tls: false, credential: { password } };
     const targets = JSON.stringify([{ databaseId: "db", name: "db", access }]);
     const run = new FakeRun();
-    const probe = new DatabaseProbe({ secrets: [] });
+    const probe = new DatabaseProbe({ secrets: [], advise });
     run.probe = (request) => probe.probe(request);
     const { failed } = await apply(undefined, { subject: "db", targets }, run.start());
-    await assertTight("VerificationError", () => Promise.reject(failed ?? new Error("it did not fail")));
+    await assertOnlyWords("VerificationError", () => Promise.reject(failed ?? new Error("it did not fail")));
     assert.deepEqual(database.commands.at(-1), ["AUTH", password]);
     await database.close();
   });
@@ -91,6 +99,8 @@ describe("secrets: errors", () => {
   it("are of no class that is not tested here", () => {
     const own = [
       "NotSent",
+      "NotRead",
+      "NotShown",
       "Rejected",
       "Unconfirmed",
       "Unreadable",
@@ -118,7 +128,7 @@ describe("secrets: errors", () => {
 });
 
 /** The error holds nothing but words and numbers, so no request, response or header; and no secret is in its words. */
-async function assertTight(name: string, call: () => unknown): Promise<void> {
+async function assertOnlyWords(name: string, call: () => unknown): Promise<void> {
   await assert.rejects(
     async () => call(),
     (error: Error) => {

@@ -2,13 +2,13 @@ import { inspect } from "node:util";
 import { encodings, inJson } from "./encodings";
 
 /** A form in which a text may contain a secret. */
-export interface Form {
+interface Form {
   readonly name: string;
   readonly text: string;
 }
 
 /** A secret in a text. */
-export interface Leak {
+interface Leak {
   readonly canary: string;
   readonly form: string;
   /** The text around it. */
@@ -22,7 +22,7 @@ const shortest = 10;
  * The forms of a secret that a text is searched for: unchanged, and as servers and debuggers write it.
  * The base64 forms also find it inside a longer text that was encoded, such as `user:password`.
  */
-export function formsOf(secret: string): Form[] {
+function formsOf(secret: string): Form[] {
   if (secret.length < shortest) throw new Error(`${JSON.stringify(secret)} is too short for a canary`);
   const hex = Buffer.from(secret).toString("hex");
   // Base64 is searched for at each position in what was encoded.

@@ -13,7 +13,7 @@ export interface Engine {
   readonly version?: string | undefined;
   /** Whether programs use the native plugin. Default: the dynamic provider. */
   readonly native?: boolean;
-  /** Whether what it started goes on after it was killed. */
+  /** Whether the processes that it started still run after it was killed. */
   readonly leavesOrphans?: boolean;
   /** The folder of a stack's state file, in a project's folder. */
   readonly stateFolder: string;
@@ -27,7 +27,8 @@ export interface Engine {
 
 export interface Stack {
   readonly preview: () => Promise<Result>;
-  readonly up: () => Promise<Result>;
+  /** @param options `refresh`: read all resources before the program runs */
+  readonly up: (options?: { readonly refresh?: boolean }) => Promise<Result>;
   readonly refresh: () => Promise<Result>;
   readonly destroy: () => Promise<Result>;
   setConfig(key: string, value: string, secret?: boolean): Promise<void>;
@@ -104,7 +105,7 @@ export const localEngine: Engine = {
     const stack = await LocalStack.open({ projectDir, stack: name, passphrase, env });
     return {
       preview: () => settleLocal(stack.preview()),
-      up: () => settleLocal(stack.up()),
+      up: (options) => settleLocal(stack.up(options)),
       refresh: () => settleLocal(stack.refresh()),
       destroy: () => settleLocal(stack.destroy()),
       setConfig: (key, value, secret = false) => stack.setConfig(key, value, { secret }),
@@ -146,7 +147,7 @@ export const pulumiCli: Engine = {
     );
     return {
       preview: () => settle(async (options) => ({ changes: (await stack.preview(options)).changeSummary })),
-      up: () => settle(async (options) => resultsOf(await stack.up(options))),
+      up: (given) => settle(async (options) => resultsOf(await stack.up({ ...options, ...given }))),
       refresh: () => settle(async (options) => resultsOf(await stack.refresh(options), await stack.outputs())),
       destroy: () => settle(async (options) => resultsOf(await stack.destroy(options))),
       setConfig: (key, value, secret = false) => stack.setConfig(key, { value, secret }),

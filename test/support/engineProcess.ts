@@ -28,7 +28,7 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** One command of an engine, in a process of its own that a test may kill. */
+/** One command of an engine, in a process that a test may kill. */
 export class EngineProcess {
   /** Resolves when the engine has ended, and the processes that a killed engine left behind, unless they go on. */
   readonly ended: Promise<Ended>;

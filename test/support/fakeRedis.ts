@@ -2,17 +2,25 @@ import { createServer, type Socket } from "node:net";
 import { createServer as createTlsServer, type TlsOptions } from "node:tls";
 import { SocketServer } from "./socketServer";
 
+/** Bytes that do not end with a line, and what is sent after them without an end. */
+interface Endless {
+  readonly begin: string;
+  readonly filling?: string;
+}
+
 /**
  * The line with which a command is responded to, without its line break; `close` closes the connection, and undefined
  * leaves it silent.
  */
-export type RedisReply = (command: readonly string[]) => string | undefined;
+export type RedisReply = (command: readonly string[]) => string | Endless | undefined;
 
 /** A server that speaks the Redis protocol as a test defines it, and records what it was sent. */
 export class FakeRedis extends SocketServer {
   readonly commands: string[][] = [];
   /** Everything that was received, also what is not a command. */
   received = "";
+  /** Bytes of an endless reply that the client's side took. */
+  taken = 0;
   /** Sent to each client that connects. */
   greeting: string | undefined;
 
@@ -41,11 +49,24 @@ export class FakeRedis extends SocketServer {
         for (let read = readCommand(rest); read; read = readCommand(rest)) {
           rest = rest.subarray(read.length);
           this.commands.push(read.command);
-          const line = this.reply(read.command);
-          if (line === "close") socket.destroy();
-          else if (line !== undefined) socket.write(`${line}\r\n`);
+          const reply = this.reply(read.command);
+          if (reply === "close") socket.destroy();
+          else if (typeof reply === "string") socket.write(`${reply}\r\n`);
+          else if (reply) this.#pour(socket, reply);
         }
       });
+  }
+
+  #pour(socket: Socket, { begin, filling }: Endless): void {
+    socket.write(begin);
+    if (filling === undefined) return;
+    const chunk = Buffer.alloc(64 * 1024, filling);
+    const pour = (): void => {
+      do this.taken += chunk.length;
+      while (socket.write(chunk));
+    };
+    socket.on("drain", pour);
+    pour();
   }
 }
 

@@ -12,6 +12,6 @@ export class FakeRequester implements Requester {
     if (answer instanceof Error) throw answer;
     const { method, purpose, consequences, path } = request;
     const facts = { method, purpose, consequences, url: `https://platform.test${path}` };
-    return { status: answer.status ?? 200, body: answer.body ?? "", facts };
+    return { status: answer.status ?? 200, body: answer.body ?? "", facts, advise: () => "Check the address." };
   }
 }

@@ -1,13 +1,11 @@
-import { type RunSession } from "../../provider/engine/session";
+import { RunSession } from "../../provider/engine/session";
 import { type ProbeRequest, type ProbeResult } from "../../provider/verification/probe";
-import { type Databases } from "../../provider/platform/databases";
 import { NotSentError, RejectedError, UnconfirmedError } from "../../provider/platform/errors";
 import { type FlowControl } from "../../provider/platform/flowControl";
 import { RequestQueue } from "../../provider/platform/requestQueue";
 import { secretOf } from "../../provider/verification/attempts";
 import { type FlowControlKey } from "../../provider/records/flowControl";
 import { type DatabaseResponse } from "../../provider/records/response";
-import { Session } from "../../provider/rotation/session";
 
 const facts = {
   purpose: "do it",
@@ -16,9 +14,11 @@ const facts = {
   consequences: { "not sent": "Unsent.", rejected: "Unchanged.", "maybe applied": "Perhaps changed." },
 };
 
-export const notSent = () => new NotSentError(facts, "it broke", "Fix it.");
-export const rejected = () => new RejectedError(facts, "it broke", "Fix it.", 403, true);
-export const unconfirmed = () => new UnconfirmedError(facts, "it broke", "Fix it.", 500);
+const problem = { happened: "it broke", advice: "Fix it." };
+
+export const notSent = () => new NotSentError(facts, problem);
+export const rejected = () => new RejectedError(facts, { ...problem, status: 403, inJson: true });
+export const unconfirmed = () => new UnconfirmedError(facts, { ...problem, status: 500 });
 
 /** Whether a verification made up a password, which must be refused. */
 export const isMadeUp = (secret: string) => /^[\w-]{32}$/.test(secret);
@@ -47,6 +47,19 @@ export class FakeRun {
     record: { databaseId: id, port: this.resets.length },
     credentials: { password: `password-${this.resets.length}` },
   });
+  /** Whether the platform has an operation that reads a database. */
+  canRead = false;
+  /** Ids of databases that were read, in order. */
+  readonly databaseReads: string[] = [];
+  /** The secrets that errors must not show, one entry for each reset and each read of a database. */
+  readonly secrets: (readonly string[])[] = [];
+  /** The deadline of each read of a database in milliseconds. */
+  readonly readDeadlinesMs: (number | undefined)[] = [];
+  /** Returns what a read shows, after so many resets; called after the read is recorded. */
+  readDatabase: (id: string, resets: number) => Partial<DatabaseResponse> | Error = (id, resets) => ({
+    record: { databaseId: id, port: resets },
+    credentials: { password: `password-${resets}` },
+  });
   /** What a key's state is, by how often it was reset. */
   readKey: (resets: number) => Partial<FlowControlKey> | Error = (resets) => ({ rateCount: resets });
   resetKey: () => Error | undefined = () => undefined;
@@ -54,11 +67,26 @@ export class FakeRun {
   /** A run as a host process has it: it remembers what was done in it. */
   start(): RunSession {
     const databases = {
-      resetPassword: async (id: string): Promise<DatabaseResponse> => {
+      resetPassword: async (id: string, secrets: readonly string[] = []): Promise<DatabaseResponse> => {
         this.resets.push(id);
+        this.secrets.push(secrets);
         const answer = this.answer(id);
         if (answer instanceof Error) throw answer;
         return { record: {}, credentials: {}, exactIntegers: {}, problems: [], ...answer };
+      },
+      read: async (
+        id: string,
+        {
+          secrets = [],
+          deadlineMs,
+        }: { readonly secrets?: readonly string[]; readonly deadlineMs?: number | undefined } = {},
+      ): Promise<DatabaseResponse> => {
+        this.databaseReads.push(id);
+        this.secrets.push(secrets);
+        this.readDeadlinesMs.push(deadlineMs);
+        const shown = this.readDatabase(id, this.resets.length);
+        if (shown instanceof Error) throw shown;
+        return { record: {}, credentials: {}, exactIntegers: {}, problems: [], ...shown };
       },
     };
     const flowControl = {
@@ -74,9 +102,9 @@ export class FakeRun {
         if (error) throw error;
       },
     };
-    return new Session({
+    return new RunSession({
       platform: {
-        databases: databases as unknown as Databases,
+        databases: databases,
         flowControl: flowControl as unknown as FlowControl,
         queueWithin: (maxConcurrency = 8) => new RequestQueue({ maxConcurrency }),
         probe: async (request) => {
@@ -84,6 +112,8 @@ export class FakeRun {
           return this.probe(request);
         },
       },
+      canRead: () => this.canRead,
+      deadlineMs: () => 60_000,
       maxResets: () => this.maxResets,
       databaseHost: () => undefined,
       account: () => this.account,

@@ -11,7 +11,7 @@ export function textsBelow(directory: string): string[] {
   });
 }
 
-/** Paths of the sources in folders of this repository, from its root; what is built of them is none. */
+/** Paths of the sources in folders of this repository, from its root, without built files. */
 export function sourcesIn(...folders: readonly string[]): string[] {
   return folders.flatMap((folder) =>
     readdirSync(join(projectRoot, folder), { recursive: true, encoding: "utf8" })

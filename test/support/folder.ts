@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
-/** A temporary folder of its own. */
+/** A new temporary folder. */
 export class Folder {
   readonly directory = mkdtempSync(join(tmpdir(), "rekey-test-"));
 

@@ -18,6 +18,7 @@ export const providerTexts = {
   passwordRotationShard: 'exports.handler=()=>require("pulumi-rekey/provider").passwordRotationShard',
   passwordVerification: 'exports.handler=()=>require("pulumi-rekey/provider").passwordVerification',
   flowControlReset: 'exports.handler=()=>require("pulumi-rekey/provider").flowControlReset',
+  flowControlLimits: 'exports.handler=()=>require("pulumi-rekey/provider").flowControlLimits',
 };
 
 /** How an engine reaches the provider: by Pulumi's dynamic provider host, or by the native plugin. */
@@ -170,10 +171,15 @@ export class Host {
     );
   }
 
-  /** An empty id means that the resource is gone. */
-  async read(id: string, properties: Properties): Promise<{ id: string; outs: Properties }> {
-    const { urn } = this.#address(properties);
-    const request = new messages.ReadRequest().setUrn(urn).setId(id).setProperties(toStruct(properties));
+  /**
+   * An empty id means that the resource is gone.
+   *
+   * @param properties the saved outputs, secrets in plain; none if the resource is imported
+   */
+  async read(id: string, properties: Properties, inputs = properties): Promise<{ id: string; outs: Properties }> {
+    const { urn, news } = this.#address(inputs);
+    const request = new messages.ReadRequest().setUrn(urn).setId(id).setInputs(news);
+    request.setProperties(toStruct(properties));
     const response = await this.client.call(ResourceProviderService.read, request);
     return { id: response.getId(), outs: fromStruct(response.getProperties()) };
   }
@@ -221,6 +227,7 @@ const nativeTypes: Readonly<Record<string, string>> = {
   [providerTexts.passwordRotationShard]: "PasswordRotationShard",
   [providerTexts.passwordVerification]: "PasswordVerificationTargets",
   [providerTexts.flowControlReset]: "FlowControlReset",
+  [providerTexts.flowControlLimits]: "FlowControlLimits",
 };
 
 function shortNames(config: Properties): Properties {

@@ -24,28 +24,28 @@ export function onEngine(engine: Engine, title: string, specs: (engine: Engine) 
   describe(title, function () {
     // Each spec starts several processes.
     this.timeout(900_000);
-    after(endScenes);
+    after(endFixtures);
     specs(engine);
   });
 }
 
 /** A platform, a project, and a stack that is configured for that platform. */
-export interface Scene {
+export interface Fixture {
   readonly platform: Platform;
   readonly project: Project;
   readonly stack: Stack;
-  /** Ends the scene; `onEngine` ends those that are left when its specs are done. */
+  /** Closes the platform and removes the project; `onEngine` ends those that are left when its specs are done. */
   readonly end: () => Promise<void>;
 }
 
-const scenes = new Set<Scene>();
+const fixtures = new Set<Fixture>();
 
-export async function scene(
+export async function fixture(
   engine: Engine,
   program: string | Project,
   options: PlatformOptions = {},
   environment: Readonly<Record<string, string>> = {},
-): Promise<Scene> {
+): Promise<Fixture> {
   const platform = await startPlatform(options);
   const project = typeof program === "string" ? new Project(program, { native: engine.native }) : program;
   const stack = await engine.open(project.directory, environment);
@@ -54,17 +54,17 @@ export async function scene(
   for (const [name, value] of Object.entries(settings)) {
     await stack.setConfig(`rekey:${name}`, value, value === password || value === queueToken);
   }
-  const made: Scene = {
+  const made: Fixture = {
     platform,
     project,
     stack,
     async end() {
-      scenes.delete(made);
+      fixtures.delete(made);
       await platform.close();
       project.remove();
     },
   };
-  scenes.add(made);
+  fixtures.add(made);
   return made;
 }
 
@@ -82,6 +82,6 @@ for (const name of ["outcome", "password", "restToken", "rotationCount", "rotati
 `;
 }
 
-async function endScenes(): Promise<void> {
-  for (const { end } of scenes) await end();
+async function endFixtures(): Promise<void> {
+  for (const { end } of fixtures) await end();
 }

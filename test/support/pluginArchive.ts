@@ -1,12 +1,15 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import { pulumiCli } from "./engine";
 import { Folder } from "./folder";
 import { projectRoot } from "./host";
+import { type HttpServer, startServer } from "./httpServer";
 import { findOnPath } from "./path";
 import { examples } from "./project";
 import { runAsync } from "./runAsync";
+import { packageVersion } from "../../provider/runtime";
+import recorded from "../fixtures/plugin-download.json";
 
 /** Why programs in a language cannot run here; undefined if they can. @param programs what they need on PATH */
 export function whyNoPrograms(...programs: readonly string[]): string | undefined {
@@ -14,12 +17,68 @@ export function whyNoPrograms(...programs: readonly string[]): string | undefine
   return pulumiCli.unavailable ?? (missing && `no \`${missing}\` on PATH`);
 }
 
-/** Writes the archive of the plugin, as it is built. @returns its path */
-export async function writePluginArchive(folder: string): Promise<string> {
+/** What pip, Go and npm print without a package registry. */
+export const unreachable =
+  /Failed to establish a new connection|proxy\.golang\.org\S*: dial tcp|ENOTFOUND|EAI_AGAIN|ECONNREFUSED/;
+
+/** Writes the archives of the plugin, as it is built, and their checksums. @returns their paths, the checksums last */
+export async function writePluginArchives(folder: string): Promise<string[]> {
   const script = join(projectRoot, "scripts", "plugin-archive.mjs");
   const { code, output } = await runAsync(process.execPath, [script, folder], { cwd: projectRoot });
   assert.equal(code, 0, output);
-  return output.trim();
+  return output.trim().split("\n");
+}
+
+/** What a CLI asks for on this machine, recorded from a real one. */
+export function archiveName(): string {
+  const [system, processor] = [process.platform, process.arch].map(
+    (name) => ({ win32: "windows", x64: "amd64" })[name as string] ?? name,
+  );
+  return recorded.name.replace(recorded.version, packageVersion()).replace(recorded.system, `${system}-${processor}`);
+}
+
+/** A server on this machine that has the archives of the plugin, and is the only source of plugins. */
+export class PluginSource {
+  private constructor(
+    readonly folder: Folder,
+    readonly server: HttpServer,
+  ) {}
+
+  static async start(): Promise<PluginSource> {
+    const folder = new Folder();
+    await writePluginArchives(folder.directory);
+    const server = await startServer(({ url = "" }, response) => {
+      const path = folder.path(basename(url));
+      if (existsSync(path)) response.end(readFileSync(path));
+      else response.writeHead(404).end();
+    });
+    return new PluginSource(folder, server);
+  }
+
+  /** For commands on a machine that has no plugin yet. @param home an empty folder */
+  environment(home: string) {
+    return {
+      PULUMI_HOME: home,
+      PULUMI_IGNORE_AMBIENT_PLUGINS: "true",
+      PULUMI_PLUGIN_DOWNLOAD_URL_OVERRIDES: `.*=${this.server.url}`,
+      PULUMI_SKIP_UPDATE_CHECK: "true",
+    };
+  }
+
+  /** The names of its files. */
+  get files(): string[] {
+    return readdirSync(this.folder.directory);
+  }
+
+  /** What was asked for. */
+  get requested(): string[] {
+    return this.server.received.map(({ target }) => target);
+  }
+
+  async stop(): Promise<void> {
+    await this.server.close();
+    this.folder.remove();
+  }
 }
 
 /** A new home of Pulumi in which the plugin is installed, by the command for users. */
@@ -33,7 +92,7 @@ export class HomeWithPlugin extends Folder {
 
   static async make(): Promise<HomeWithPlugin> {
     const home = new HomeWithPlugin();
-    await writePluginArchive(home.directory);
+    await writePluginArchives(home.directory);
     const page = readFileSync(join(examples, "languages", "README.md"), "utf8");
     const command = /^ *(pulumi plugin install .*)$/m.exec(page)?.[1] ?? assert.fail("the page has no command");
     const options = { cwd: home.directory, env: home.environment };

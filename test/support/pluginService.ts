@@ -28,7 +28,8 @@ export class Plugin extends PluginService {
         said.push(`${urn.split("::").at(-1)}: warning: ${line}`);
       },
       async requireEngine(facts: RequestFacts) {
-        if (killed.gone) throw new NotSentError(facts, "it has ended", "Run again.", undefined, "REKEY_ENGINE_GONE");
+        const problem = { happened: "it has ended", advice: "Run again.", code: "REKEY_ENGINE_GONE" } as const;
+        if (killed.gone) throw new NotSentError(facts, problem);
       },
     });
     this.said = said;

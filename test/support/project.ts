@@ -18,7 +18,7 @@ export interface ProjectOptions {
   readonly packages?: readonly string[];
 }
 
-/** A Pulumi project in a folder of its own, with the packages that a user would have installed. */
+/** A Pulumi project in a temporary folder, with the packages that a user would have installed. */
 export class Project extends Folder {
   readonly #main: string;
 
@@ -76,7 +76,7 @@ export function installPackages(directory: string, ...others: readonly string[])
   }
 }
 
-/** For programs whose types the project's own check has looked at. */
+/** For programs whose types `tsc` has already checked. */
 export const transpileOnly = { PULUMI_NODEJS_TRANSPILE_ONLY: "true" };
 
 /** The settings of a platform, as environment variables. */

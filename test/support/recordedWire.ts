@@ -33,7 +33,7 @@ export const recordingFile = join(projectRoot, "test", "fixtures", "plugin-wire"
 /** The platform of the recording. */
 export const recordedPlatform = {
   databases: ["db-cache", "db-first", "db-second", "db-imported", "db-adopted"],
-  credentialsInResponse: "always",
+  credentials: "always",
   username: "you@example.com",
   password: "management-password",
   queueToken: "queue-token",

@@ -19,7 +19,9 @@ export class Repository extends Folder {
       cpSync(join(examples, example), this.path(project), { recursive: true });
       installPackages(this.path(project));
     }
-    this.write("rotation/Pulumi.production.yaml", "config:\n  nightly-rotation:databaseId: db-sessions\n");
+    for (const stack of ["production", "review"]) {
+      this.write(`rotation/Pulumi.${stack}.yaml`, "config:\n  nightly-rotation:databaseId: db-sessions\n");
+    }
     appendFileSync(this.path("rotation/index.ts"), "export const password = rotation.password;\n");
     mkdirSync(this.path("backend"));
     // The packages are installed already.

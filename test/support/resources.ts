@@ -12,6 +12,11 @@ export function counterReset(flowControlKey: unknown, more: Properties = {}): Pr
   return { flowControlKey, ...more, __provider: providerTexts.flowControlReset };
 }
 
+/** Inputs of a FlowControlLimits, as they reach the host. */
+export function keyLimits(flowControlKey: unknown, more: Properties = {}): Properties {
+  return { flowControlKey, ...more, __provider: providerTexts.flowControlLimits };
+}
+
 /** A stack's configuration for this platform. */
 export function configurationFor(
   { url, username, password, queueToken }: Pick<Platform, "url" | "username" | "password" | "queueToken">,

@@ -13,7 +13,13 @@ export function expectKind<K extends Kind>(kind: K, result: Result): Extract<Res
 /** Waits until a condition holds. @param timeoutMs less than a test may take */
 export async function until(isSo: () => boolean, timeoutMs = 45_000): Promise<void> {
   for (const end = Date.now() + timeoutMs; !isSo();) {
-    if (Date.now() > end) throw new Error(`in vain: ${isSo.toString()}`);
+    if (Date.now() > end) throw new Error(`timed out waiting for ${isSo.toString()}`);
     await wait(5);
   }
+}
+
+/** Asserts that an object has these fields, among others. */
+export function assertFields(actual: object | undefined, expected: object): void {
+  const found = Object.keys(expected).map((name) => [name, (actual as Record<string, unknown> | undefined)?.[name]]);
+  assert.deepEqual(Object.fromEntries(found), expected);
 }

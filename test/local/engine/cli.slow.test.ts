@@ -7,7 +7,7 @@ import { until } from "../../support/results";
 import { type Json, TestProject } from "./project";
 
 describe("rekey-local", function () {
-  // Several processes each; a busy machine takes its time.
+  // Each test starts several processes.
   this.timeout(300_000);
 
   const wanted = [{ name: "a", props: { v: 1 }, secrets: { token: "s3cret" } }];

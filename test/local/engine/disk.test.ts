@@ -15,7 +15,7 @@ describe("the local engine on a disk that cannot be written", function () {
     project.remove();
   });
 
-  /** A small disk of its own for the state. */
+  /** A small disk for the state. */
   function mountOrSkip(test: Mocha.Context): string {
     const folder = project.path("disk");
     mkdirSync(folder, { recursive: true });

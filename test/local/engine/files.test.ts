@@ -14,7 +14,7 @@ import { runSource } from "../support/source";
 
 let folder: Folder;
 let directory: string;
-/** To be called in each suite: a folder of its own for each test. */
+/** To be called in each suite: a new folder for each test. */
 function inFolder(): void {
   beforeEach(() => ({ directory } = folder = new Folder()));
   afterEach(() => folder.remove());

@@ -6,7 +6,7 @@ import { until } from "../../support/results";
 import { errors, failing, TestProject, type Wanted } from "./project";
 
 /** Creates with `wait` wait for a file. */
-const patientProvider = `
+const waitingProvider = `
 const fs = require("fs"), path = require("path");
 const at = (name) => path.join(__dirname, name);
 exports.provider = {
@@ -20,8 +20,9 @@ exports.provider = {
 };`;
 
 let project: TestProject;
-const patient = (...wanted: Wanted[]): void => {
-  project = new TestProject({ provider: patientProvider, wanted });
+/** A project whose creates may wait. */
+const useWaiting = (...wanted: Wanted[]): void => {
+  project = new TestProject({ provider: waitingProvider, wanted });
 };
 const exported = async () => (await (await project.open()).exportStack()).deployment;
 const up = async () => errors(await failing((await project.open()).up()));
@@ -43,7 +44,7 @@ describe("the local engine's processes", function () {
   afterEach(() => project.remove());
 
   it("a killed engine takes its host along, and leaves a state that records the pending operation", async () => {
-    patient({ name: "a" }, { name: "b", props: { wait: true }, dependsOn: ["a"] });
+    useWaiting({ name: "a" }, { name: "b", props: { wait: true }, dependsOn: ["a"] });
     const args = ["up", "--yes", "--skip-preview"];
     const engine = new EngineProcess(localEngine, args, project.directory, project.environment);
     await started("b");
@@ -54,7 +55,7 @@ describe("the local engine's processes", function () {
 
     const stack = await project.open();
     const { pending_operations: [pending, ...others] = [], resources } = await exported();
-    assert.deepEqual([pending?.type, others], ["creating", []]);
+    assert.deepEqual({ type: pending?.type, others }, { type: "creating", others: [] });
     assert.match(String(pending?.resource.urn), /::b$/);
     assert.ok(resources?.some(({ id }) => id === "a"));
     assert.ok(!existsSync(project.path("b.made")));
@@ -70,7 +71,7 @@ describe("the local engine's processes", function () {
   });
 
   it("an engine that is killed while a host starts takes it along", async () => {
-    patient({ name: "a" });
+    useWaiting({ name: "a" });
     const [starting, go] = [project.path("starting"), project.path("go")].map((path) => JSON.stringify(path));
     project.write(
       "hold.cjs",
@@ -87,7 +88,7 @@ describe("the local engine's processes", function () {
   });
 
   it("a cancelled operation finishes what runs, and begins nothing else", async () => {
-    patient({ name: "a", props: { wait: true } }, { name: "b", dependsOn: ["a"] });
+    useWaiting({ name: "a", props: { wait: true } }, { name: "b", dependsOn: ["a"] });
     const cancel = new AbortController();
     const failed = failing((await project.open()).up({ signal: cancel.signal }));
     await started("a");
@@ -101,7 +102,7 @@ describe("the local engine's processes", function () {
   });
 
   it("a second operation on the stack is kept out", async () => {
-    patient({ name: "a", props: { wait: true } });
+    useWaiting({ name: "a", props: { wait: true } });
     const first = (await project.open()).up();
     await started("a");
     for (const operation of ["destroy", "preview"] as const) {
@@ -114,12 +115,12 @@ describe("the local engine's processes", function () {
   });
 
   it("a host that dies leaves its resource pending, and is reported without advice about passwords", async () => {
-    patient({ name: "a", props: { die: true } });
+    useWaiting({ name: "a", props: { die: true } });
     const [neutral = ""] = await up();
     assert.match(neutral, /process ended.*unknown whether.*may have/s);
     assert.doesNotMatch(neutral, /password|reset/);
     const { pending_operations: [pending, ...others] = [] } = await exported();
-    assert.deepEqual([pending?.type, others], ["creating", []]);
+    assert.deepEqual({ type: pending?.type, others }, { type: "creating", others: [] });
   });
 
   for (const [program, error] of Object.entries({

@@ -21,7 +21,7 @@ const { scenarios } = JSON.parse(readFileSync(join(fixtures, "engine-traces.json
 };
 
 describe("the local engine repeats what a real engine was recorded doing", function () {
-  // Several processes each; a busy machine takes its time.
+  // Each test starts several processes.
   this.timeout(300_000);
 
   for (const { title, steps } of scenarios) {

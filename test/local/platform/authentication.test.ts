@@ -48,7 +48,7 @@ describe("local platform: authentication", () => {
     assert.ok(platform.requests.every((request) => request.authorized));
   });
 
-  it("makes credentials of its own for each start", async () => {
+  it("makes new credentials for each start", async () => {
     const [one, two] = [await startPlatform(), await startPlatform()];
     const secrets = [one, two].flatMap(({ username, password, queueToken }) => [username, password, queueToken]);
     assert.equal(new Set(secrets).size, 6);

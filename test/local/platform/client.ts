@@ -52,6 +52,12 @@ export function send(
 export const resetPassword = (platform: Platform, id = "db-quickstart"): Promise<HttpResponse> =>
   send(platform, "POST", `/v2/keyvalue/reset-password/${encodeURIComponent(id)}`, basic(platform));
 
+/** The usual path of an operation that reads a database. */
+export const databasePath = "/v2/redis/database/{id}";
+
+export const readDatabase = (platform: Platform, id = "db-quickstart", query = ""): Promise<HttpResponse> =>
+  send(platform, "GET", databasePath.replace("{id}", encodeURIComponent(id)) + query, basic(platform));
+
 export const queue = (
   platform: Platform,
   method: string,

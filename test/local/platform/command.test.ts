@@ -7,7 +7,7 @@ import { projectRoot } from "../../support/host";
 import { environmentOf } from "../../support/project";
 import { refused, whoAmI, withRedis } from "../../support/redis";
 import { Run, runSource } from "../support/source";
-import { basic, bearer, resetPath, send } from "./client";
+import { basic, bearer, databasePath, resetPath, send } from "./client";
 
 // As small as a command line can be: the one of `rekey-local` has other commands, which need a build.
 const main = `
@@ -104,6 +104,15 @@ describe("rekey-local platform", function () {
     assert.deepEqual(others, []);
   });
 
+  it("reads databases with --database-path, and the credentials with --credentials read", async () => {
+    const run = start("--database-path", databasePath, "--credentials", "read", "--json");
+    const platform = await run.started<Started>();
+    const path = databasePath.replace("{id}", "db-quickstart");
+    const { password } = (await send(platform, "GET", path, basic(platform))).body as { password?: unknown };
+    assert.equal(typeof password, "string");
+    await endsCleanly(run, "SIGTERM");
+  });
+
   for (const [args, error] of Object.entries({
     "--port http": /'--port <number>' argument 'http' is invalid/,
     "--port 70000": /'--port <number>'/,
@@ -111,7 +120,8 @@ describe("rekey-local platform", function () {
     "--queue-token a\tb": /^error: --queue-token: /,
     "--database one one": /^error: --database: .*"one"/,
     "--flow-control-key=": /^error: --flow-control-key: must not be empty/,
-    "--credentials sometimes": /'--credentials <when>'/,
+    "--credentials sometimes": /'--credentials <when>'.*always, read, once, never/,
+    "--database-path /v2/redis": /^error: --database-path: must /,
     "--seed none.yaml": /^error: --seed: none\.yaml: ENOENT/,
     "--redis http://localhost": /^error: --redis: /,
     "--prot 1": /unknown option '--prot'/,

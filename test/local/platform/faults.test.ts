@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { type Fault, type Platform, startPlatform } from "../../../local/platform/index";
-import { until } from "../../support/results";
-import { basic, queue, requestArrived, resetPassword, resetPath, send } from "./client";
+import { assertFields, until } from "../../support/results";
+import { basic, databasePath, queue, readDatabase, requestArrived, resetPassword, resetPath, send } from "./client";
 
 describe("local platform: faults on demand", () => {
   let platform: Platform;
-  before(async () => (platform = await startPlatform()));
+  before(async () => (platform = await startPlatform({ databasePath })));
   beforeEach(() => platform.reset());
   after(() => platform.close());
 
@@ -31,7 +31,7 @@ describe("local platform: faults on demand", () => {
     platform.failNext({ status: 429, headers: { "retry-after": "3" }, body: { error: "slow down" } });
     const { status, headers, body } = await resetPassword(platform);
     assert.deepEqual({ status, body }, { status: 429, body: { error: "slow down" } });
-    assert.deepEqual([headers["retry-after"], headers["content-type"]], ["3", "application/json"]);
+    assertFields(headers, { "retry-after": "3", "content-type": "application/json" });
     assert.equal(platform.resetCount, 0);
     assert.equal(await reset(), 200);
     assert.deepEqual(statuses(), [429, 200]);
@@ -92,6 +92,19 @@ describe("local platform: faults on demand", () => {
     assert.equal((await queue(platform, "GET", "/flowControl/orders")).status, 200);
     assert.equal(await list("?search=x"), 502);
     assert.deepEqual([await reset(), await reset(), await reset(), await reset()], [503, 503, 500, 200]);
+  });
+
+  it("affects only the reads of a database if the method is GET", async () => {
+    platform.failNext({ method: "GET", path: /db-quickstart/, status: 503 });
+    assert.equal(await reset(), 200);
+    const { status } = await readDatabase(platform, "db-quickstart", "?credentials=hide");
+    assert.deepEqual([status, (await readDatabase(platform)).status], [503, 200]);
+    const path = "/v2/redis/database/db-quickstart";
+    assert.deepEqual(platform.requests, [
+      { method: "POST", path: resetPath, authorized: true, status: 200 },
+      { method: "GET", path: `${path}?credentials=hide`, authorized: true, status: 503 },
+      { method: "GET", path, authorized: true, status: 200 },
+    ]);
   });
 
   it("matches a global expression from the start each time", async () => {

@@ -7,6 +7,7 @@ import { projectRoot } from "../../support/host";
 import { descendantsOf, type Process } from "../../support/processes";
 import { refused } from "../../support/redis";
 import { Run } from "../support/source";
+import { assertFields } from "../../support/results";
 
 const seed = "username: ops\npassword: local-only\nqueueToken: local-only-too\ndatabases: [cache]\n";
 
@@ -51,7 +52,7 @@ describe("rekey-local platform, started as a user starts it", function () {
     const first = await startAndKill("SIGTERM", "npm", ...command);
     const second = await startAndKill("SIGTERM", "npm", ...command, "--port", new URL(first.url).port);
     assert.deepEqual(second, first);
-    assert.deepEqual([second.username, second.password], ["ops", "local-only"]);
+    assertFields(second, { username: "ops", password: "local-only" });
   });
 
   it("ends when the shell that started it is killed with kill -9", async () => {

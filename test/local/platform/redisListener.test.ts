@@ -29,7 +29,7 @@ describe("local platform: the listener for the Redis protocol", () => {
   });
 
   it("serves a real client, at the address in the record", async () => {
-    await start({ credentialsInResponse: "always" });
+    await start({ credentials: "always" });
     const { endpoint, port, tls, password } = (await resetPassword(platform)).body as Record<string, unknown>;
     assert.deepEqual({ endpoint, tls }, { endpoint: "127.0.0.1", tls: false });
     const options = { host: String(endpoint), port: Number(port), password: String(password) };

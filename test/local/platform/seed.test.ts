@@ -131,6 +131,15 @@ describe("local platform: its state, saved and loaded", () => {
     });
   }
 
+  it("keeps changed fields of a record", async () => {
+    const first = await startPlatform({ databases: ["one"] });
+    first.changeRecord("one", { type: "pro", state: undefined });
+    const again = await startPlatform(first.state());
+    const { type, state } = again.database("one").record;
+    assert.deepEqual({ type, state }, { type: "pro", state: undefined });
+    await Promise.all([first.close(), again.close()]);
+  });
+
   it("keeps a key's counters as numbers, without the messages that wait", async () => {
     const limits = { flowControlKey: "orders", rateMax: 1, ratePeriod: 604_800 };
     const first = await startPlatform({ flowControlKeys: [{ ...limits, rateCount: 1 }] });

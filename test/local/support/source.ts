@@ -32,7 +32,7 @@ export class Run {
   }
 }
 
-/** Runs JavaScript in a process of its own, in the root of the project, whose TypeScript modules it may load. */
+/** Runs JavaScript in a new process, in the root of the project, whose TypeScript modules it may load. */
 export function runSource(
   code: string,
   args: readonly string[] = [],

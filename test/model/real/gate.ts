@@ -4,47 +4,28 @@ import { type AddressInfo, connect } from "node:net";
 import { finished } from "node:stream/promises";
 import { setTimeout as wait } from "node:timers/promises";
 import { promisify } from "node:util";
-import { type Engine, localEngine } from "../../support/engine";
-import { scene, type Scene } from "../../support/onEngines";
-import { type Project } from "../../support/project";
-import { type Fault, type FaultName, faults } from "./faults";
+import { type OutcomeName, outcomes, type ResetOutcome } from "../outcomes";
 
 /** When a process is killed: when a request arrives, when the platform has applied it, when its response was sent. */
 export type Point = "arrived" | "applied" | "responded";
 
 export interface Plan {
   /** What the next request of a database meets. */
-  readonly faults: Readonly<Partial<Record<string, FaultName>>>;
+  readonly faults: Readonly<Partial<Record<string, OutcomeName>>>;
   /** Strikes at the given request, counted from 1. @returns whether the request goes on */
   readonly strike?: { readonly at: number; readonly point: Point; readonly act: () => Promise<boolean> } | undefined;
   /** Keeps every request from the given one on, counted from 1, until the promise resolves. */
   readonly hold?: { readonly from: number; readonly until: Promise<void> };
 }
 
-/** A scene whose requests pass a gate. */
-export async function gatedScene(
-  program: string | Project,
-  databases: readonly string[],
-  engine: Engine = localEngine,
-): Promise<Scene & { readonly gate: Gate }> {
-  const inner = await scene(engine, program, { databases: [...databases], credentialsInResponse: "always" });
-  const gate = await Gate.start(inner.platform.url);
-  await inner.stack.setConfig("rekey:baseUrl", gate.url);
-  const end = async (): Promise<void> => {
-    gate.close();
-    await inner.end();
-  };
-  return { ...inner, gate, end };
-}
-
-/** A proxy before the platform that can stop each request at exact points. */
+/** A proxy before the platform that can stop each reset at exact points. Reads pass. */
 export class Gate {
   /** Databases whose reset arrived since `begin`, in order. */
   readonly arrivals: string[] = [];
   /** Databases that got a response to the last of their requests since `begin`. */
   readonly responded = new Set<string>();
   #plan: Plan = { faults: {} };
-  #faults = new Map<string, FaultName>();
+  #faults = new Map<string, OutcomeName>();
   #underWay = 0;
   readonly #server = createServer((incoming, outgoing) => {
     this.#underWay++;
@@ -72,7 +53,7 @@ export class Gate {
 
   begin(plan: Plan): void {
     this.#plan = plan;
-    this.#faults = new Map(Object.entries(plan.faults) as [string, FaultName][]);
+    this.#faults = new Map(Object.entries(plan.faults) as [string, OutcomeName][]);
     this.arrivals.length = 0;
     this.responded.clear();
   }
@@ -92,6 +73,10 @@ export class Gate {
 
   async #handle(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const databaseId = incoming.url?.split("/").at(-1) ?? "";
+    if (incoming.method === "GET") {
+      const { status, body } = await this.#forward(incoming);
+      return void outgoing.writeHead(status, { "content-type": "application/json" }).end(body);
+    }
     const { strike, hold } = this.#plan;
     const nth = this.arrivals.push(databaseId);
     const isStruck = nth === strike?.at;
@@ -100,11 +85,13 @@ export class Gate {
     if (hold && nth >= hold.from) await hold.until;
     const name = this.#faults.get(databaseId);
     this.#faults.delete(databaseId);
-    const fault: Fault | undefined = name && faults[name];
-    const real = fault?.forwarded === false ? { status: 500, body: "" } : await this.#forward(incoming);
-    if (!(await goesOn("applied")) || fault?.response === "cut") return void outgoing.destroy();
-    const body = fault?.response && (fault.response.body?.(databaseId) ?? `{"error":"a fault"}`);
-    outgoing.writeHead(fault?.response?.status ?? real.status, { "content-type": "application/json" });
+    const fault: ResetOutcome | undefined = name && outcomes[name];
+    const record = JSON.stringify({ database_id: databaseId });
+    const real = fault?.applies === false ? { status: 500, body: record } : await this.#forward(incoming);
+    if (!(await goesOn("applied")) || fault?.code !== undefined) return void outgoing.destroy();
+    const body = fault && (fault.body?.({ record: JSON.parse(real.body) as never }) ?? `{"error":"a fault"}`);
+    const wait = fault?.retryAfterMs === "unusable" && { "retry-after": "soon" };
+    outgoing.writeHead(fault?.status ?? real.status, { "content-type": "application/json", ...wait });
     outgoing.end(body ?? real.body);
     await finished(outgoing);
     this.responded.add(databaseId);

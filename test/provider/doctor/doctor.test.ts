@@ -20,6 +20,7 @@ import { runAsync } from "../../support/runAsync";
 const main = join(projectRoot, "dist", "provider", "doctor", "main.js");
 const passphrase = "test";
 const password = "canary-management-password";
+const databasePath = "/v2/redis/database/{id}";
 const noNames = `--import=data:text/javascript,${encodeURIComponent(preloadOf("ENOTFOUND"))}`;
 
 /** Settings in the stack's file: a text, a secret, or undefined to leave it out. */
@@ -59,7 +60,13 @@ describe("pulumi-rekey doctor", function () {
   let bin: Folder;
 
   before(async () => {
-    platform = await startPlatform({ username: "owner@example.com", password });
+    platform = await startPlatform({
+      username: "owner@example.com",
+      password,
+      databases: ["db-sessions"],
+      databasePath,
+      credentials: "always",
+    });
     secure = createServer(certificate("good"), (_, response) => response.end());
     await new Promise<void>((resolve) => secure.listen(0, "127.0.0.1", resolve));
     crypter = await Crypter.create(passphrase);
@@ -95,7 +102,7 @@ describe("pulumi-rekey doctor", function () {
     project.write(`Pulumi.${stack}.yaml`, text);
   }
 
-  async function doctor(environment: Record<string, string> = {}, args = ["--json"]) {
+  async function doctor(environment: Record<string, string> = {}, args: readonly string[] = ["--json"]) {
     const PATH = `${bin.directory}${delimiter}${process.env["PATH"]}`;
     const env = { PATH, PULUMI_CONFIG_PASSPHRASE: passphrase, ...environment };
     const cwd = project.directory;
@@ -104,8 +111,12 @@ describe("pulumi-rekey doctor", function () {
     return { code, output };
   }
 
-  async function assertFound(findings: Findings, environment?: Record<string, string>): Promise<void> {
-    const { code, output } = await doctor(environment);
+  async function assertFound(
+    findings: Findings,
+    environment?: Record<string, string>,
+    args: readonly string[] = [],
+  ): Promise<void> {
+    const { code, output } = await doctor(environment, ["--json", ...args]);
     const { healthy, checks } = JSON.parse(output) as { healthy: boolean; checks: Check[] };
     const wrong = checks.filter(({ state }) => state === "wrong");
     const isHealthy = wrong.length === 0;
@@ -139,6 +150,89 @@ describe("pulumi-rekey doctor", function () {
     assert.deepEqual(sent, ["GET /v2/globalParallelism"], "no request is sent but one read of the queue");
   });
 
+  describe("with --database", () => {
+    const readFlag = ["--database", "db-sessions"];
+    const configureReads = (more?: StackConfig) =>
+      configure({ ...healthy(), "rekey:databasePath": databasePath, ...more });
+    const line = (output: string, end: string) => output.split("\n").find((one) => one.endsWith(end)) ?? output;
+
+    it("reads the database without its credentials", async () => {
+      configureReads();
+      const before = platform.requests.length;
+      const { code, output } = await doctor({}, readFlag);
+      assert.equal(code, 0, output);
+      assert.equal(
+        line(output, '"db-sessions".'),
+        'ok     The platform accepted rekey:username and rekey:password, and has database "db-sessions".',
+      );
+      const { password, restToken } = platform.database("db-sessions");
+      assert.ok(!output.includes(password) && !output.includes(restToken), output);
+      const sent = platform.requests.slice(before).map(({ method, path }) => `${method} ${path}`);
+      assert.deepEqual(sent, ["GET /v2/redis/database/db-sessions?credentials=hide", "GET /v2/globalParallelism"]);
+      assert.equal(platform.resetCount, 0);
+    });
+
+    it("prints that rekey:databasePath is not set", async () => {
+      configure(healthy());
+      const { code, output } = await doctor({}, readFlag);
+      assert.equal(code, 0, output);
+      assert.equal(
+        line(output, "cannot be checked."),
+        '-      rekey:databasePath is not set or is none, so database "db-sessions" cannot be read, and rekey:username and rekey:password cannot be checked.',
+      );
+    });
+
+    it("is named if it could check the management credentials", async () => {
+      configureReads();
+      const { output } = await doctor({}, []);
+      assert.equal(
+        line(output, "with them."),
+        "-      rekey:username and rekey:password were not tried: with --database <id>, a database is read with them.",
+      );
+    });
+
+    for (const { title, config, args = readFlag, findings } of [
+      {
+        title: "a wrong key",
+        config: { "rekey:password": { secret: "another" } },
+        findings: { 'database "db-sessions"': /401.* → Check rekey:username and rekey:password/ },
+      },
+      {
+        title: "a wrong id",
+        args: ["--database", "db-session"],
+        findings: { 'database "db-session"': /404.* → Check the id or key, rekey:baseUrl and rekey:databasePath/ },
+      },
+      {
+        title: "a path of the database that cannot be used, and does not try it",
+        config: { "rekey:databasePath": "/v2/redis/database" },
+        findings: { "rekey:databasePath": /must contain \{id\} once/ },
+      },
+    ] satisfies readonly { title: string; config?: StackConfig; args?: string[]; findings: Findings }[]) {
+      it(`finds ${title}`, async () => {
+        configureReads(config);
+        await assertFound(findings, {}, args);
+        assert.equal(platform.resetCount, 0);
+      });
+    }
+
+    it("leaves out the read if there is no connection", async () => {
+      configureReads({ "rekey:baseUrl": "http://127.0.0.1:1" });
+      await assertFound({ "the connection to rekey:baseUrl": /ECONNREFUSED/ }, {}, readFlag);
+    });
+  });
+
+  it("uses the selected stack, unless --stack or PULUMI_STACK names another", async () => {
+    const stackOf = async (environment: Record<string, string>, ...args: string[]) => {
+      const { output } = await doctor({ SELECTED_STACK: "selected", ...environment }, args);
+      return /and the stack is (.*)\.$/m.exec(output)?.[1];
+    };
+    assert.equal(await stackOf({}), "selected");
+    assert.equal(await stackOf({ PULUMI_STACK: "other" }), "other");
+    assert.equal(await stackOf({ PULUMI_STACK: "other" }, "--stack", "named"), "named");
+    assert.equal(await stackOf({ SELECTED_STACK: "" }), "dev");
+    assert.equal(await stackOf({ PATH: bin.path("empty") }), "dev", "no pulumi CLI");
+  });
+
   it("uses the stack of --stack, else of PULUMI_STACK, also in a subfolder, and changes no file", async () => {
     configure({ "rekey:queueurl": "a mistake in another stack" });
     const below = project.path("src");
@@ -159,8 +253,8 @@ describe("pulumi-rekey doctor", function () {
 
   it("prints what its page shows", async () => {
     project.write("Pulumi.yaml", "name: caches\nruntime: nodejs\nmain: index.js\n");
-    configure({ ...healthy(), "rekey:password": password }, "production");
-    const { output } = await doctor({}, ["--stack", "production"]);
+    configure({ ...healthy(), "rekey:password": password, "rekey:databasePath": databasePath }, "production");
+    const { output } = await doctor({}, ["--stack", "production", "--database", "db-sessions"]);
     const asOnThePage = output
       .replaceAll(platform.url, "https://api.example.com")
       .replaceAll(projectRoot, "/home/you/caches/node_modules/pulumi-rekey");
@@ -212,6 +306,10 @@ describe("pulumi-rekey doctor", function () {
     const sealed = /cannot be decrypted: incorrect passphrase.* → Set PULUMI_CONFIG_PASSPHRASE/;
     const another = { ...environment, PULUMI_CONFIG_PASSPHRASE: "another" };
     await assertFound({ ...findings, "the stack's secrets": sealed }, another);
+    const second = await runAsync("pulumi", ["stack", "init", "second"], { cwd: project.directory, env });
+    assert.equal(second.code, 0, second.output);
+    const selected = await doctor(environment, []);
+    assert.match(selected.output, /and the stack is second\.\n/);
     rmSync(bin.directory, { recursive: true });
     mkdirSync(bin.directory);
     const { output } = await doctor(environment, []);

@@ -6,6 +6,7 @@ import { type Check } from "../../../provider/doctor/check";
 import { checkPlatform } from "../../../provider/doctor/platform";
 import { checkSettings, settingsOf } from "../../../provider/doctor/settings";
 import { projectRoot } from "../../support/host";
+import { assertFields } from "../../support/results";
 
 const keys = { UPSTASH_EMAIL: "ops@example.com", UPSTASH_API_KEY: "canary-key" };
 
@@ -39,7 +40,7 @@ describe("pulumi-rekey doctor: rekey:platform", () => {
       ["queueToken", "not set", "rekey:queueToken is not set; only FlowControlReset and the data sources need it."],
     ] as const) {
       const check = checks[`rekey:${name}`];
-      assert.deepEqual([check?.source, check?.message], [source, message.replace("…", `rekey:${name}`)]);
+      assertFields(check, { source, message: message.replace("…", `rekey:${name}`) });
     }
   });
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import {
   apply,
-  decidingInputs,
   diff,
+  flowControlReset,
   needsReset,
   secretFlowControlResetOutputs,
 } from "../../../provider/flowControl/flowControlReset";
@@ -14,7 +14,7 @@ const v2 = { ...v1, version: 2 };
 const zeros = { waitListSize: 0, parallelismCount: 0 };
 const state = (rateCount: number) => ({ flowControlKey: "orders", exists: true, ...zeros, rateCount });
 
-describe("lifecycle: FlowControlReset", () => {
+describe("flow control: FlowControlReset", () => {
   let fake: FakeRun;
   beforeEach(() => (fake = new FakeRun()));
 
@@ -33,7 +33,7 @@ describe("lifecycle: FlowControlReset", () => {
       assert.deepEqual(diff(saved, inputs), { changes: false });
       assert.deepEqual(await apply(saved, inputs, fake.start()), { outputs: saved });
     }
-    assert.deepEqual([fake.resets.length, fake.reads.length], [1, 2]);
+    assert.deepEqual({ resets: fake.resets.length, reads: fake.reads.length }, { resets: 1, reads: 2 });
   });
 
   it("resets for another trigger, and is replaced by another key", async () => {
@@ -49,7 +49,25 @@ describe("lifecycle: FlowControlReset", () => {
     fake.readKey = () => notSent();
     const { outputs } = await apply(undefined, v1, fake.start());
     assert.ok(!("before" in outputs) && !("after" in outputs));
-    assert.deepEqual([outputs.resetCount, fake.resets], [1, ["orders"]]);
+    assert.deepEqual({ resetCount: outputs.resetCount, resets: fake.resets }, { resetCount: 1, resets: ["orders"] });
+  });
+
+  it("reports that nothing was released if the parallelism is the limit that is reached", async () => {
+    const full = { waitListSize: 7, parallelismCount: 3, parallelismMax: 3 };
+    const rows: Readonly<Record<string, { after: object; isNoticed: boolean }>> = {
+      "the same as before": { after: full, isNoticed: true },
+      "dispatched, and full again": { after: { ...full, waitListSize: 4 }, isNoticed: false },
+      free: { after: { ...full, parallelismCount: 0 }, isNoticed: false },
+      "no limit of parallelism": { after: { ...full, parallelismMax: undefined }, isNoticed: false },
+      "nothing waits": { after: { ...full, waitListSize: 0 }, isNoticed: false },
+    };
+    for (const [what, { after, isNoticed }] of Object.entries(rows)) {
+      fake = new FakeRun();
+      fake.readKey = (resets) => (resets === 0 ? full : after);
+      const { notice = "" } = await apply(undefined, v1, fake.start());
+      const expected = /^Flow-control key "orders": 7 messages still wait after the reset, because 3 of at most 3 run/;
+      assert.equal(expected.test(notice), isNoticed, what);
+    }
   });
 
   it("fails if the reset fails, and saves nothing: a second reset does no harm", async () => {
@@ -60,7 +78,7 @@ describe("lifecycle: FlowControlReset", () => {
   });
 
   it("has these deciding inputs and secret outputs", () => {
-    assert.deepEqual([...decidingInputs].sort(), ["flowControlKey", "triggers", "version"]);
+    assert.deepEqual([...flowControlReset.decidingInputs].sort(), ["flowControlKey", "triggers", "version"]);
     assert.deepEqual([...secretFlowControlResetOutputs], ["appliedTrigger"]);
   });
 

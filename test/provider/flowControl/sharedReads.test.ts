@@ -23,7 +23,7 @@ async function outcomeOf(reading: Promise<unknown>): Promise<unknown> {
   return reading.catch((error: Error) => `${error.name}: ${error.message}`);
 }
 
-describe("api: reads that share their requests", () => {
+describe("flow control: reads that share their requests", () => {
   let platform: Platform;
   const start = async (flowControlKeys: readonly string[]): Promise<SharedReads> => {
     platform = await startPlatform({ flowControlKeys });
@@ -64,7 +64,7 @@ describe("api: reads that share their requests", () => {
     assert.equal(platform.requests.length, 4);
   });
 
-  it("send a search of its own, which single keys do not use", async () => {
+  it("send a separate request for a search, which single keys do not use", async () => {
     const reads = await start(["a", "b"]);
     const found = await Promise.all([reads.list("a"), reads.list("a"), reads.list(""), reads.get("b")]);
     const keys = found.flat().map(({ flowControlKey }) => flowControlKey);
@@ -93,7 +93,7 @@ describe("api: reads that share their requests", () => {
     assert.deepEqual(sizes, [9, 9, 0, 9, 0, 0, 0, 0, 0, 0, 0, 0]);
   });
 
-  it("name the key in the error of its own record, whatever the list holds", async () => {
+  it("name the key whose record cannot be read, although the list has it, too", async () => {
     const sick = { flowControlKey: "key-5", rateCount: "many" };
     const records = names(12).map((flowControlKey) => (flowControlKey === "key-5" ? sick : { flowControlKey }));
     const { results, paths } = await readTwelve((key) => (key ? sick : records));

@@ -54,7 +54,7 @@ describe("api: databases", () => {
           assert.ok(error instanceof UnconfirmedError);
           assert.deepEqual({ status: error.status, delivery: error.delivery }, { status, delivery: "maybe applied" });
           assert.equal(/record of another database/.test(error.message), body.includes("other"));
-          assert.match(error.message, new RegExp(` ${status}, .* may have been changed.*rekey:baseUrl`));
+          assert.match(error.message, new RegExp(` ${status}, .* may have been changed.* Check the address\\. `));
           assert.ok(!error.message.includes(canary));
           return true;
         },

@@ -18,19 +18,18 @@ const errors: Readonly<Record<string, RekeyError>> = {
     "must not be empty",
   ),
   "The saved output id is odd: the state is damaged. Nothing was sent. Restore it. [REKEY_STATE_UNREADABLE]":
-    new StateError("id", "is odd", "Restore it."),
+    new StateError({ output: "id", reason: "is odd", advice: "Restore it." }),
   "a is not set. Nothing was sent, and nothing was changed. Set a. [REKEY_SETTING_MISSING]": new SettingsError(
     "REKEY_SETTING_MISSING",
-    "a is not set",
-    "Set a.",
+    { problem: "a is not set", advice: "Set a." },
   ),
-  'The password of database "a\\"b" was not reset, and nothing was sent: it is late. [REKEY_RESET_LIMIT]':
-    new RefusedError("REKEY_RESET_LIMIT", 'a"b', "it is late"),
+  'The password of database "a\\"b" was not reset, and no reset was sent: it is late. [REKEY_RESET_LIMIT]':
+    new RefusedError("REKEY_RESET_LIMIT", { databaseId: 'a"b', why: "it is late" }),
   "It is not verified.\nThe rotation itself is saved. The next `up` verifies again, and resets nothing. Check it. [REKEY_VERIFICATION_FAILED]":
-    new VerificationError("It is not verified.", "Check it."),
+    new VerificationError({ happened: "It is not verified.", advice: "Check it." }),
 };
 
-describe("api: errors", () => {
+describe("platform: errors", () => {
   for (const [message, error] of Object.entries(errors)) {
     it(`${error.name} reports what happened, what may have changed, what to do, and its code`, () => {
       assert.deepEqual({ message: error.message, delivery: error.delivery }, { message, delivery: "not sent" });

@@ -2,17 +2,17 @@ import assert from "node:assert/strict";
 import { NotSentError, RejectedError, UnconfirmedError } from "../../../provider/platform/errors";
 import { errorOf, type FailedAttempt } from "../../../provider/platform/failures";
 import { leftOut } from "../../../provider/platform/redact";
-import { managementService } from "../../../provider/platform/http";
+import { advise, deadlineName } from "../../../provider/settings/advice";
 
 const password = "canary-password";
-const service = managementService("https://platform.test", "ops", password);
+const wording = { secrets: [password], deadlineName, advise };
 const facts = {
   purpose: "do it",
   method: "POST",
   url: "https://platform.test/x",
   consequences: { "not sent": "Unsent.", rejected: "Unchanged.", "maybe applied": "Perhaps changed." },
 };
-const failed = (given: FailedAttempt, attempts = 1) => errorOf(facts, service, [password], { ...given, attempts });
+const failed = (given: FailedAttempt, attempts = 1) => errorOf(facts, "management", { ...given, attempts }, wording);
 
 type Row = Omit<FailedAttempt, "delivery"> & { readonly happened: RegExp; readonly advice: RegExp };
 
@@ -52,8 +52,8 @@ const rows: Readonly<Record<FailedAttempt["delivery"], readonly Row[]>> = {
   "maybe applied": [
     { status: 303, happened: / 303 /, advice: /status of the platform/ },
     { status: 500, happened: / 500 /, advice: /status of the platform/ },
-    { code: "deadline", happened: /within the deadline/, advice: /status of the platform/ },
-    { code: "too large", happened: /too large/, advice: /status of the platform/ },
+    { code: "deadline", happened: /within the deadline \(rekey:deadlineSeconds\)/, advice: /status of the platform/ },
+    { code: "too large", happened: /response was too large/, advice: /status of the platform/ },
     { happened: /incomplete.*unknown reason/, advice: /status of the platform/ },
     { code: "ECONNRESET", happened: /incomplete.*ECONNRESET/, advice: /status of the platform/ },
   ],

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { RejectedError, UnreadableError } from "../../../provider/platform/errors";
 import { allReadable, FlowControl } from "../../../provider/platform/flowControl";
 import { FakeRequester } from "../../support/fakeRequester";
+import { assertFields } from "../../support/results";
 
 const zeros = { waitListSize: 0, parallelismCount: 0, rateCount: 0 };
 const full = {
@@ -24,7 +25,7 @@ function answering(sent: unknown, status = 200) {
 const sentBy = ({ sent }: FakeRequester) =>
   sent.map(({ method, path, idempotent, query }) => ({ method, path, idempotent, query }));
 
-describe("api: flow control, one key", () => {
+describe("platform: flow control, one key", () => {
   const read: Readonly<Record<string, { sent: object; expected: object }>> = {
     "all fields": { sent: full, expected: full },
     "no counters: they are 0": { sent: { rateMax: 3 }, expected: { ...zeros, rateMax: 3 } },
@@ -40,26 +41,35 @@ describe("api: flow control, one key", () => {
     });
   }
 
-  const unreadable: readonly (readonly [string, sent: unknown, RegExp, status?: number])[] = [
-    ["a counter that is text", { ...full, rateCount: "2" }, /rateCount: expected an integer/],
-    ["a counter that is not exact", '{"rateCount":9007199254740993}', /rateCount: larger than a number can represent/],
-    ["a counter that is null", { ...full, rateCount: null }, /rateCount: expected an integer/],
-    ["a record without a key", {}, /without flowControlKey/],
-    ["another key", { ...full, flowControlKey: "emails" }, /record of another key/],
-    ["a list", [full], /is not a record/],
-    ["HTML", "<html>", /is not JSON/],
-    ["nothing", "", /is not JSON/],
-    ["a 204", "", /not have status 200/, 204],
-    ["a 202 with a record", full, /not have status 200/, 202],
+  const unreadable: readonly {
+    readonly title: string;
+    readonly sent: unknown;
+    readonly message: RegExp;
+    readonly status?: number;
+  }[] = [
+    { title: "a counter that is text", sent: { ...full, rateCount: "2" }, message: /rateCount: expected an integer/ },
+    {
+      title: "a counter that is not exact",
+      sent: '{"rateCount":9007199254740993}',
+      message: /rateCount: larger than a number can represent/,
+    },
+    { title: "a counter that is null", sent: { ...full, rateCount: null }, message: /rateCount: expected an integer/ },
+    { title: "a record without a key", sent: {}, message: /without flowControlKey/ },
+    { title: "another key", sent: { ...full, flowControlKey: "emails" }, message: /record of another key/ },
+    { title: "a list", sent: [full], message: /is not a record/ },
+    { title: "HTML", sent: "<html>", message: /is not JSON/ },
+    { title: "nothing", sent: "", message: /is not JSON/ },
+    { title: "a 204", sent: "", message: /not have status 200/, status: 204 },
+    { title: "a 202 with a record", sent: full, message: /not have status 200/, status: 202 },
   ];
-  for (const [title, sent, message, status] of unreadable) {
+  for (const { title, sent, message, status } of unreadable) {
     it(`refuses ${title}`, async () => {
       await assert.rejects(answering(sent, status).flowControl.get("orders"), (error) => {
         assert.ok(error instanceof UnreadableError);
         assert.match(error.message, message);
         assert.match(error.message, /flow-control key "orders".*GET https:\/\/platform\.test/);
-        assert.match(error.message, /\. Nothing was changed\. Check rekey:queueUrl\. \[REKEY_UNREADABLE_RESPONSE\]$/);
-        assert.deepEqual([error.name, error.delivery, error.status], ["UnreadableError", "responded", status ?? 200]);
+        assert.match(error.message, /\. Nothing was changed\. Check the address\. \[REKEY_UNREADABLE_RESPONSE\]$/);
+        assertFields(error, { name: "UnreadableError", delivery: "responded", status: status ?? 200 });
         return true;
       });
     });
@@ -67,7 +77,8 @@ describe("api: flow control, one key", () => {
 
   const rejecting = (status: number, inJson: boolean) => {
     const consequences = { "not sent": "", rejected: "", "maybe applied": "" };
-    const error = new RejectedError({ purpose: "p", method: "GET", url: "u", consequences }, "h", "a", status, inJson);
+    const facts = { purpose: "p", method: "GET", url: "u", consequences };
+    const error = new RejectedError(facts, { happened: "h", advice: "a", status, inJson });
     return { error, flowControl: new FlowControl(new FakeRequester(() => error), "reset") };
   };
   it("reads that a key does not exist if the platform responds 404 in JSON", async () => {
@@ -92,7 +103,7 @@ describe("api: flow control, one key", () => {
   });
 });
 
-describe("api: flow control, the other operations", () => {
+describe("platform: flow control, the other operations", () => {
   it("reads both forms of the list", async () => {
     const records = [full, { flowControlKey: "emails" }];
     const emails = { ...zeros, flowControlKey: "emails", exists: true };

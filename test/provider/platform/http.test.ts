@@ -7,7 +7,7 @@ import {
   type ApiRequest,
   HttpRequester,
   managementService,
-  queueService,
+  tokenService,
   type RequesterOptions,
   callTimeout,
 } from "../../../provider/platform/http";
@@ -31,6 +31,8 @@ function requester(
   const queue = new RequestQueue({ maxConcurrency });
   return new HttpRequester(service, new Connections({ maxConcurrency: 8 }), queue, {
     deadlineMs: 60_000,
+    deadlineName: "the deadline",
+    advise: ({ service: name, kind }) => `Advice on ${name}: ${kind}.`,
     secrets,
     ...options,
   });
@@ -72,19 +74,20 @@ describe("api: requester, over a real socket", () => {
     );
   });
 
-  it("sends a GET with Bearer, and its query encoded; errors have the queue's settings, and no query", async () => {
+  it("sends a GET with Bearer, and its query encoded; errors have advice on the queue, and no query", async () => {
     const url = await start({}, { status: 404 }, { status: 401 });
-    const queue = requester(url, {}, queueService(url, token));
-    await queue.send({ ...reading, query: { search: "a b&c=d/ü+" } });
+    const queue = requester(url, {}, tokenService("queue", url, token));
+    const { advise } = await queue.send({ ...reading, query: { search: "a b&c=d/ü+" } });
+    assert.equal(advise(), "Advice on queue: unusable response.");
     const { target = "", headers } = server.received[0] ?? {};
     assert.equal(new URLSearchParams(target.split("?")[1]).get("search"), "a b&c=d/ü+");
     assert.equal(headers?.["authorization"], `Bearer ${token}`);
     const error = await failureOf(queue.send({ ...reading, query: { search: "x" } }));
     assert.equal(error.url, `${url}/v2/keys`);
-    assert.match(error.advice, /rekey:queueUrl/);
+    assert.equal(error.advice, "Advice on queue: not found.");
     const own = await failureOf(queue.send({ ...reading, path: "/v2/keys?key=canary\n#canary" }));
     assert.equal(own.url, `${url}/v2/keys`);
-    assert.match(own.advice, /rekey:queueToken/);
+    assert.equal(own.advice, "Advice on queue: unauthorized.");
     assert.ok(!allThatShows(own).includes("canary"));
   });
 
@@ -170,7 +173,8 @@ describe("api: requester, over a real socket", () => {
     await asking.send(reading);
     assert.deepEqual(asked, ["reset it", "reset it"]);
     const refusing = requester(url, {
-      beforeReset: (facts) => Promise.reject(new NotSentError(facts, "the engine is gone", "Run again.")),
+      beforeReset: (facts) =>
+        Promise.reject(new NotSentError(facts, { happened: "the engine is gone", advice: "Run again." })),
     });
     await assert.rejects(refusing.send(reset), /the engine is gone/);
     assert.equal(server.received.length, 3);

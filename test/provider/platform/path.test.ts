@@ -12,7 +12,7 @@ const refused: Readonly<Record<string, RegExp>> = {
   "\udc00b": /^id must be well-formed/,
 };
 
-describe("api: path", () => {
+describe("platform: path", () => {
   for (const [part, message] of Object.entries(refused)) {
     it(`refuses ${JSON.stringify(part)}`, () => {
       const expected = { name: InputError.name, property: "id", delivery: "not sent", message };

@@ -13,7 +13,7 @@ const maxConcurrency = 2;
 /** Connections that may be ready or on their way in addition to those of the requests under way. */
 const mostAhead = 3 * maxConcurrency;
 
-describe("api: connections opened ahead of resets, over real sockets", () => {
+describe("platform: connections opened ahead of resets, over real sockets", () => {
   const sockets = realSockets.withRealSockets();
 
   /** Starts a server that holds its responses to resets until it is told to send them. */
@@ -99,7 +99,7 @@ describe("api: connections opened ahead of resets, over real sockets", () => {
     await until(() => server.open === maxConcurrency);
     release();
     await resets;
-    assert.deepEqual([unused.length, server.requests.length], [mostAhead, 20]);
+    assert.deepEqual({ unused: unused.length, requests: server.requests.length }, { unused: mostAhead, requests: 20 });
   });
 
   it("on which the server has spoken are not used", async () => {
@@ -187,7 +187,7 @@ describe("api: connections opened ahead of resets, over real sockets", () => {
     await until(() => proxy.open === 0);
   });
 
-  it("leave the reset's own failure as it is", async () => {
+  it("do not change the error of the reset", async () => {
     const { server } = await startServer({ accept: (socket) => void socket.once("data", () => socket.destroy()) });
     const client = clientOf(secure(server));
     const ids = Array.from({ length: 9 }, (_, nth) => `db-${nth}`);
@@ -213,7 +213,7 @@ describe("api: connections opened ahead of resets, over real sockets", () => {
     await allOpen();
     release();
     await resets;
-    assert.deepEqual([server.requests.length, asked], [20, 21]);
+    assert.deepEqual({ requests: server.requests.length, asked }, { requests: 20, asked: 21 });
   });
 
   it("that close as the request is written leave it unknown whether the reset was applied", async () => {

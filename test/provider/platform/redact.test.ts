@@ -6,14 +6,14 @@ import { encodings } from "../../support/encodings";
 const password = 'p@ss "w/rd"<+&é😀\\';
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 /** Around an echo: nothing, words, and what servers write around values. */
-const places: readonly (readonly [before: string, after: string])[] = [
-  ["", ""],
-  ["you sent ", "."],
-  ["Authorization: Basic ", " is wrong"],
-  ['"', '"'],
-  ['{\\"password\\":\\"', '\\"}'],
-  ["?password=", "&page=2"],
-  ["x", "yz"],
+const places: readonly { readonly before: string; readonly after: string }[] = [
+  { before: "", after: "" },
+  { before: "you sent ", after: "." },
+  { before: "Authorization: Basic ", after: " is wrong" },
+  { before: '"', after: '"' },
+  { before: '{\\"password\\":\\"', after: '\\"}' },
+  { before: "?password=", after: "&page=2" },
+  { before: "x", after: "yz" },
 ];
 const allNames = Object.keys(encodings);
 const encode = (text: string, names: readonly string[]): string =>
@@ -23,10 +23,10 @@ function assertLeftOut(words: string, secret: string): void {
   assert.equal(redact(words, ["other-secret", secret]), leftOut, JSON.stringify({ words, secret }));
 }
 
-describe("api: redact", () => {
+describe("platform: redact", () => {
   for (const name of allNames) {
     it(`shows no words with a secret ${name}, or encoded once more`, () => {
-      for (const [before, after] of places) {
+      for (const { before, after } of places) {
         assertLeftOut(before + password + after, password);
         assertLeftOut(before + encode(password, [name]) + after, password);
         for (const next of allNames) assertLeftOut(before + encode(password, [name, next]) + after, password);
@@ -44,7 +44,7 @@ describe("api: redact", () => {
   it("shows no words with any secret, in any two encodings", () => {
     const names = fc.array(fc.constantFrom(...allNames), { maxLength: 2 });
     fc.assert(
-      fc.property(secrets, names, fc.constantFrom(...places), (secret, names, [before, after]) => {
+      fc.property(secrets, names, fc.constantFrom(...places), (secret, names, { before, after }) => {
         assertLeftOut(before + encode(secret, names) + after, secret);
       }),
       { numRuns: 2_000 },

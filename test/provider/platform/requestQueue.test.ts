@@ -6,7 +6,7 @@ import { Settings } from "../../../provider/settings/settings";
 
 const turn = (): Promise<void> => wait(5);
 
-describe("api: request queue", () => {
+describe("platform: request queue", () => {
   let started: string[];
   beforeEach(() => (started = []));
 

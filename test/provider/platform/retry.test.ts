@@ -70,7 +70,7 @@ const rows: readonly (readonly [string, Partial<Failure>, RetryDecision])[] = [
   ["the deadline passed", { code: "EPIPE", remainingMs: -1 }, stop],
 ];
 
-describe("api: retry", () => {
+describe("platform: retry", () => {
   for (const [what, given, decision] of rows) {
     it(`${decision.do}s after ${what}`, () => assert.deepEqual(decideRetry(failure(given), 0.5), decision));
   }
@@ -96,7 +96,7 @@ describe("api: retry", () => {
   });
 });
 
-describe("api: Retry-After", () => {
+describe("platform: Retry-After", () => {
   const now = Date.parse("2026-11-21T12:00:00Z");
   const serverTime = "Sat, 21 Nov 2026 18:00:00 GMT";
   /** The header and the Date header of the same response. */
@@ -121,7 +121,7 @@ describe("api: Retry-After", () => {
   }
 });
 
-describe("api: delivery", () => {
+describe("platform: delivery", () => {
   const statuses = {
     responded: [200, 201, 202, 204, 299],
     rejected: [300, 301, 302, 304, 307, 308, 400, 401, 403, 404, 407, 409, 418, 422, 429, 499],

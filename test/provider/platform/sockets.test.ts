@@ -10,7 +10,7 @@ import { clientOf, plain, secure, seen, withRealSockets } from "./realSockets";
 
 const hasIPv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === "::1"));
 
-describe("api: connections, over real sockets", () => {
+describe("platform: connections, over real sockets", () => {
   const { closes, startServer, startProxy } = withRealSockets();
 
   function requestsOf(...given: Parameters<typeof clientOf>) {
@@ -26,7 +26,7 @@ describe("api: connections, over real sockets", () => {
     return error as RequestError;
   }
 
-  async function holdNotSent(sending: Promise<unknown>, code: string | undefined, message: RegExp): Promise<void> {
+  async function assertNotSent(sending: Promise<unknown>, code: string | undefined, message: RegExp): Promise<void> {
     const error = await errorOf(sending);
     assert.ok(error instanceof NotSentError, String(error));
     assert.deepEqual({ delivery: error.delivery, code: error.networkCode }, { delivery: "not sent", code });
@@ -82,9 +82,9 @@ describe("api: connections, over real sockets", () => {
     const { reset } = requestsOf(plain(server), {}, async (facts) => {
       while (server.connections === 0) await wait(1);
       connectionsBefore = server.connections;
-      throw new NotSentError(facts, "the engine is gone", "Run again.");
+      throw new NotSentError(facts, { happened: "the engine is gone", advice: "Run again." });
     });
-    await holdNotSent(reset(), undefined, /the engine is gone/);
+    await assertNotSent(reset(), undefined, /the engine is gone/);
     const [socket = assert.fail()] = sockets;
     if (!socket.closed) await once(socket, "close");
     assert.deepEqual({ connectionsBefore, received }, { connectionsBefore: 1, received: 0 });
@@ -98,7 +98,7 @@ describe("api: connections, over real sockets", () => {
       sockets.shift()?.resetAndDestroy();
       await seen();
     });
-    await holdNotSent(reset(), "ECONNRESET", /the connection failed \(ECONNRESET\), after 3 attempts/);
+    await assertNotSent(reset(), "ECONNRESET", /the connection failed \(ECONNRESET\), after 3 attempts/);
     assert.equal(server.connections, 3);
   });
 
@@ -119,7 +119,7 @@ describe("api: connections, over real sockets", () => {
     );
   });
 
-  it("that are cut in the middle of a body are told from bodies that are too large", async () => {
+  it("that are cut in the middle of a body are distinguished from bodies that are too large", async () => {
     const server = await startServer();
     server.behave("GET", "orders", ({ socket }) => {
       socket.end("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{", () => socket.destroy());
@@ -134,7 +134,7 @@ describe("api: connections, over real sockets", () => {
     const server = await startServer();
     const url = plain(server);
     await server.close();
-    await holdNotSent(requestsOf(url).reset(), "ECONNREFUSED", /refused \(ECONNREFUSED\), after 3 attempts/);
+    await assertNotSent(requestsOf(url).reset(), "ECONNREFUSED", /refused \(ECONNREFUSED\), after 3 attempts/);
   });
 
   it("that do not become ready in a part of the deadline are opened again", async () => {
@@ -158,7 +158,7 @@ describe("api: connections, over real sockets", () => {
       assert.equal((await requestsOf(url, { caFile }).read()).exists, true);
       const proxy = await startProxy({ host: "::1", answers: 502 });
       const { reset } = requestsOf(url, { proxy: `http://[::1]:${proxy.port}` });
-      await holdNotSent(reset(), undefined, /the proxy responded with 502 /);
+      await assertNotSent(reset(), undefined, /the proxy responded with 502 /);
       assert.ok(proxy.heads[0]?.startsWith(`CONNECT ${new URL(url).host} HTTP/1.1\r\n`), proxy.heads[0]);
     });
   }
@@ -166,14 +166,14 @@ describe("api: connections, over real sockets", () => {
   describe("with TLS", () => {
     it("send nothing before the handshake is complete", async () => {
       const cut = await startServer({ accept: (socket) => socket.once("data", () => socket.resetAndDestroy()) });
-      await holdNotSent(requestsOf(secure(cut)).reset(), "ECONNRESET", /ECONNRESET.*3 attempts/);
+      await assertNotSent(requestsOf(secure(cut)).reset(), "ECONNRESET", /ECONNRESET.*3 attempts/);
       for (const [name, code, says] of [
         ["foreign", "UNABLE_TO_VERIFY_LEAF_SIGNATURE", /not trusted.*Set rekey:caFile/],
         ["expired", "CERT_HAS_EXPIRED", /certificate has expired.*Renew the certificate/],
         ["otherHost", "ERR_TLS_CERT_ALTNAME_INVALID", /for another host.*Set rekey:baseUrl/],
       ] as const) {
         const server = await startServer({ tls: certificate(name) });
-        await holdNotSent(requestsOf(secure(server), { caFile }).reset(), code, says);
+        await assertNotSent(requestsOf(secure(server), { caFile }).reset(), code, says);
         assert.equal(server.requests.length, 0);
       }
     });
@@ -238,7 +238,7 @@ describe("api: connections, over real sockets", () => {
       const { port } = front.address() as AddressInfo;
       await requestsOf(plain(server), { proxy: `https://127.0.0.1:${port}`, caFile }).reset();
       assert.doesNotMatch(proxy.heads[0] ?? assert.fail(), /proxy-authorization/i);
-      await holdNotSent(
+      await assertNotSent(
         requestsOf(plain(server), { proxy: `https://127.0.0.1:${port}` }).reset(),
         undefined,
         /the proxy could not be reached/,
@@ -262,7 +262,7 @@ describe("api: connections, over real sockets", () => {
         const server = await startServer();
         const proxy = await startProxy({ answers });
         const { reset } = requestsOf(plain(server), { proxy: plain(proxy) });
-        await holdNotSent(reset(), undefined, new RegExp(`the proxy responded with ${answers} `));
+        await assertNotSent(reset(), undefined, new RegExp(`the proxy responded with ${answers} `));
         assert.deepEqual({ asked: proxy.heads.length, reached: server.connections }, { asked: 1, reached: 0 });
         while (proxy.open > 0) await wait(1);
       });
@@ -273,10 +273,10 @@ describe("api: connections, over real sockets", () => {
       const silent = await startProxy({ answers: "silent" });
       const unreachable = /the proxy could not be reached/;
       const settings = { proxy: plain(silent), deadlineSeconds: "0.3" };
-      await holdNotSent(requestsOf(plain(server), settings).reset(), undefined, unreachable);
+      await assertNotSent(requestsOf(plain(server), settings).reset(), undefined, unreachable);
       while (silent.open > 0) await wait(1);
       await silent.close();
-      await holdNotSent(requestsOf(plain(server), settings).reset(), undefined, unreachable);
+      await assertNotSent(requestsOf(plain(server), settings).reset(), undefined, unreachable);
       assert.equal(server.connections, 0);
     });
   });

@@ -7,6 +7,7 @@ import tables from "../../fixtures/interface-fields.json";
 import { databaseText, databaseTextAnd } from "../../support/databaseText";
 import { type DatabaseResponse, readDatabaseResponse } from "../../../provider/records/response";
 import { unknownValue } from "../../../provider/records/properties";
+import { assertFields } from "../../support/results";
 
 function read(jsonText: string): DatabaseResponse {
   return readDatabaseResponse(jsonText) ?? assert.fail("the response has no record");
@@ -32,17 +33,18 @@ describe("records: the response to a reset", () => {
     assert.deepEqual(problems, []);
   });
 
-  const mistyped: readonly (readonly [field: string, problem: string, ...values: unknown[]])[] = [
-    ["port", "port: expected an integer", "6379", 6379.5, null],
-    ["tls", "tls: expected true or false", "true", null],
-    ["endpoint", "endpoint: expected a string", null, { canary: 1 }],
-    ["state", "state: expected a string", 1],
-    ["all_members", "allMembers: expected a list of strings", "eu", ["eu", null]],
-    ["securityAddons", "securityAddons: expected an object", [], null],
-    ["endpoint", "endpoint: a value that Pulumi reserves", unknownValue],
-    ["read_regions", "readRegions: a value that Pulumi reserves", ["eu", unknownValue]],
-  ];
-  for (const [field, problem, ...values] of mistyped) {
+  const mistyped: readonly { readonly field: string; readonly problem: string; readonly values: readonly unknown[] }[] =
+    [
+      { field: "port", problem: "port: expected an integer", values: ["6379", 6379.5, null] },
+      { field: "tls", problem: "tls: expected true or false", values: ["true", null] },
+      { field: "endpoint", problem: "endpoint: expected a string", values: [null, { canary: 1 }] },
+      { field: "state", problem: "state: expected a string", values: [1] },
+      { field: "all_members", problem: "allMembers: expected a list of strings", values: ["eu", ["eu", null]] },
+      { field: "securityAddons", problem: "securityAddons: expected an object", values: [[], null] },
+      { field: "endpoint", problem: "endpoint: a value that Pulumi reserves", values: [unknownValue] },
+      { field: "read_regions", problem: "readRegions: a value that Pulumi reserves", values: [["eu", unknownValue]] },
+    ];
+  for (const { field, problem, values } of mistyped) {
     it(`reports ${problem} for ${JSON.stringify(values)}, and keeps the other fields`, () => {
       for (const value of values) {
         const { record, problems } = read(databaseText({ [field]: value }));
@@ -86,7 +88,7 @@ describe("records: the response to a reset", () => {
     const sent = Object.entries(digits).map(([name, value]) => `"${name}":${value}`);
     const { record, exactIntegers, problems } = read(`{"database_id":"db",${sent.join()}}`);
     assert.deepEqual(exactIntegers, { budget: digits.budget, dbRequestLimit: digits.db_request_limit });
-    assert.deepEqual([record.budget, record.dbRequestLimit, record.port], [2 ** 53, -(2 ** 63), 2 ** 53 - 1]);
+    assertFields(record, { budget: 2 ** 53, dbRequestLimit: -(2 ** 63), port: 2 ** 53 - 1 });
     assert.deepEqual(problems, []);
   });
 
@@ -126,7 +128,7 @@ describe("records: the response to a reset", () => {
 
   it("replaces invalid characters of ordinary fields, and reports them", () => {
     const { record, problems } = read(databaseText({ database_name: "a\ud800b", read_regions: ["\udc00"] }));
-    assert.deepEqual([record.databaseName, record.readRegions], ["a\ufffdb", ["\ufffd"]]);
+    assertFields(record, { databaseName: "a\ufffdb", readRegions: ["\ufffd"] });
     assert.equal(problems.map((problem) => problem.split(":")[0]).join(), "databaseName,readRegions");
   });
 

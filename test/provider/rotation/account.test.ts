@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { isOtherAccount, markAccount } from "../../../provider/rotation/passwordRotation";
+import { isOtherAccount, markAccount } from "../../../provider/rotation/planRotation";
 
 describe("rotation: the mark of an account", () => {
   it("has this form, in each version", () => {

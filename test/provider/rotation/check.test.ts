@@ -8,41 +8,41 @@ type Inputs = Record<string, unknown>;
 const none: ReadonlySet<string> = new Set();
 
 const checkRotation = (inputs: Inputs, unknown = none, run = new FakeRun().start()) =>
-  passwordRotation.check(inputs as unknown as passwordRotation.PasswordRotationInputs, unknown, run);
+  passwordRotation.check(inputs as unknown as Parameters<typeof passwordRotation.check>[0], unknown, run);
 const checkReset = (inputs: Inputs, unknown = none) =>
   flowControlReset.check(inputs as unknown as flowControlReset.FlowControlResetInputs, unknown);
 
 /** Inputs of both resources; `ID` means the input that identifies what is reset. */
-const shared: readonly (readonly [property: string, value: unknown, reason: RegExp])[] = [
-  ["ID", undefined, /is required$/],
-  ["ID", null, /is required$/],
-  ["ID", "", /must not be empty$/],
-  ["ID", "..", /must not be ".."/],
-  ["ID", "a\ud800", /well-formed/],
-  ["ID", 7, /must be a string, not a number$/],
-  ["ID", ["a"], /must be a string, not a list$/],
-  ["version", true, /must be a string or a number, not a boolean$/],
-  ["version", {}, /not an object$/],
-  ["version", [1], /not a list$/],
-  ["version", NaN, /not a number that is not finite$/],
-  ["triggers", "a", /must be a map of names to values, not a string$/],
-  ["triggers", ["a"], /not a list$/],
-  ["triggers", { a: { b: 1 } }, /strings, numbers and booleans only, but "a" is an object$/],
-  ["triggers", { "a\n": ["canary"] }, /but "a\\n" is a list$/],
-  ["triggers", { a: Infinity }, /not finite$/],
-  ["triggers", JSON.parse('{"__proto__":{}}'), /but "__proto__" is an object$/],
-  ["verison", 1, /is not an input of this resource$/],
-  ["__proto__x", 1, /is not an input/],
-  ["toString", 1, /is not an input/],
+const shared: readonly { readonly name: string; readonly value: unknown; readonly reason: RegExp }[] = [
+  { name: "ID", value: undefined, reason: /is required$/ },
+  { name: "ID", value: null, reason: /is required$/ },
+  { name: "ID", value: "", reason: /must not be empty$/ },
+  { name: "ID", value: "..", reason: /must not be ".."/ },
+  { name: "ID", value: "a\ud800", reason: /well-formed/ },
+  { name: "ID", value: 7, reason: /must be a string, not a number$/ },
+  { name: "ID", value: ["a"], reason: /must be a string, not a list$/ },
+  { name: "version", value: true, reason: /must be a string or a number, not a boolean$/ },
+  { name: "version", value: {}, reason: /not an object$/ },
+  { name: "version", value: [1], reason: /not a list$/ },
+  { name: "version", value: NaN, reason: /not a number that is not finite$/ },
+  { name: "triggers", value: "a", reason: /must be a map of names to values, not a string$/ },
+  { name: "triggers", value: ["a"], reason: /not a list$/ },
+  { name: "triggers", value: { a: { b: 1 } }, reason: /strings, numbers and booleans only, but "a" is an object$/ },
+  { name: "triggers", value: { "a\n": ["canary"] }, reason: /but "a\\n" is a list$/ },
+  { name: "triggers", value: { a: Infinity }, reason: /not finite$/ },
+  { name: "triggers", value: JSON.parse('{"__proto__":{}}'), reason: /but "__proto__" is an object$/ },
+  { name: "verison", value: 1, reason: /is not an input of this resource$/ },
+  { name: "__proto__x", value: 1, reason: /is not an input/ },
+  { name: "toString", value: 1, reason: /is not an input/ },
 ];
 
 const rotationOnly: typeof shared = [
-  ["rotateEvery", 30, /must be a duration written as a string, not a number$/],
-  ["rotateEvery", "", /cannot be used: "" is no/],
-  ["rotateEvery", "monthly", /cannot be used: "monthly" is not a duration/],
-  ["rotateEvery", "P0D", /a duration above zero/],
-  ["initialRotation", "false", /must be true or false, not a string$/],
-  ["initialRotation", 0, /not a number$/],
+  { name: "rotateEvery", value: 30, reason: /must be a duration written as a string, not a number$/ },
+  { name: "rotateEvery", value: "", reason: /cannot be used: "" is no/ },
+  { name: "rotateEvery", value: "monthly", reason: /cannot be used: "monthly" is not a duration/ },
+  { name: "rotateEvery", value: "P0D", reason: /a duration above zero/ },
+  { name: "initialRotation", value: "false", reason: /must be true or false, not a string$/ },
+  { name: "initialRotation", value: 0, reason: /not a number$/ },
 ];
 
 const good: readonly Inputs[] = [
@@ -54,16 +54,16 @@ const good: readonly Inputs[] = [
   { triggers: { a: 1, b: "x", c: false, d: null } },
 ];
 
-describe("lifecycle: check", () => {
+describe("rotation: check", () => {
   for (const [resource, id, check, rows] of [
     ["PasswordRotation", "databaseId", checkRotation, [...shared, ...rotationOnly]],
     ["FlowControlReset", "flowControlKey", checkReset, shared],
   ] as const) {
-    for (const [name, value, reason] of rows) {
+    for (const { name, value, reason } of rows) {
       const property = name === "ID" ? id : name;
       it(`${resource} refuses ${property} ${JSON.stringify(value)}`, () => {
         const [failure, ...more] = check({ [id]: "a", [property]: value });
-        assert.deepEqual([failure?.property, more], [property, []]);
+        assert.deepEqual({ property: failure?.property, more }, { property, more: [] });
         assert.match(failure?.reason ?? "", reason);
         assert.ok(failure?.reason.startsWith(`${property} `));
       });
@@ -87,7 +87,7 @@ describe("lifecycle: check", () => {
   }
 });
 
-describe("lifecycle: check of owners", () => {
+describe("rotation: check of owners", () => {
   const one = { databaseId: "db", owner: "urn:one" };
   const two = { databaseId: "db", owner: "urn:two" };
   const failure = {

@@ -5,7 +5,7 @@ import { type FoundSetting } from "../../../provider/settings/settings";
 import {
   checkGivenEndpoint,
   connectionUrl,
-  type Endpoint,
+  type ClientEndpoint,
   endpointOf,
   type GivenEndpoint,
   missingWithoutRecord,
@@ -24,10 +24,10 @@ interface Case {
 }
 const resolve = ({ record: known = record, given = {}, setting }: Case) =>
   endpointOf({ databaseId: "db-1", ...(known && { record: known }) }, given, setting);
-const ofRecord: Endpoint = { host: "cache.example.com", port: 6379, tls: true };
+const ofRecord: ClientEndpoint = { host: "cache.example.com", port: 6379, tls: true };
 
-describe("api: the endpoint of a database", () => {
-  const endpoints: Readonly<Record<string, Case & { expected: Partial<Endpoint> }>> = {
+describe("rotation: the endpoint of a database", () => {
+  const endpoints: Readonly<Record<string, Case & { expected: Partial<ClientEndpoint> }>> = {
     "is that of the record": { expected: {} },
     "has the given host and port": { given: { host: "h", port: 1 }, expected: { host: "h", port: 1 } },
     "uses TLS even if the record does not": { record: { ...record, tls: false }, expected: { tls: true } },
@@ -107,23 +107,23 @@ describe("api: the endpoint of a database", () => {
     checkGivenEndpoint({});
   });
 
-  const open: readonly (readonly [
-    template: string | undefined,
-    setting: FoundSetting | undefined,
-    refused: boolean,
-  ])[] = [
-    ["{endpoint}", set("db.example.com"), false],
-    ["{id}", undefined, false],
-    ["127.0.0.{id}", undefined, false],
-    ["{endpoint}.example.com", undefined, true],
-    ["db-{id}", set("localhost"), true],
-    [undefined, undefined, false],
-    [undefined, set("localhost"), false],
-    [undefined, set("{id}.example.com"), true],
+  const open: readonly {
+    readonly host: string | undefined;
+    readonly setting: FoundSetting | undefined;
+    readonly refused: boolean;
+  }[] = [
+    { host: "{endpoint}", setting: set("db.example.com"), refused: false },
+    { host: "{id}", setting: undefined, refused: false },
+    { host: "127.0.0.{id}", setting: undefined, refused: false },
+    { host: "{endpoint}.example.com", setting: undefined, refused: true },
+    { host: "db-{id}", setting: set("localhost"), refused: true },
+    { host: undefined, setting: undefined, refused: false },
+    { host: undefined, setting: set("localhost"), refused: false },
+    { host: undefined, setting: set("{id}.example.com"), refused: true },
     // A full name is not completed: it may be this machine.
-    [undefined, preset, false],
+    { host: undefined, setting: preset, refused: false },
   ];
-  for (const [host, setting, refused] of open) {
+  for (const { host, setting, refused } of open) {
     it(`${refused ? "refuses" : "accepts"} plain text to ${host} with the setting ${setting?.value}`, () => {
       const check = () => checkGivenEndpoint({ host, tls: false }, () => setting);
       if (refused) assert.throws(check, /^InputError: tls must not be false for .*plain text/);
@@ -178,8 +178,8 @@ describe("api: the endpoint of a database", () => {
         const url = new URL(connectionUrl(endpoint, username, password));
         assert.deepEqual([url.username, url.password].map(decodeURIComponent), [username, password]);
         assert.deepEqual(
-          [url.hostname, url.port, url.pathname, url.search, url.hash],
-          [endpoint.host, "6380", "", "", ""],
+          { hostname: url.hostname, port: url.port, pathname: url.pathname, search: url.search, hash: url.hash },
+          { hostname: endpoint.host, port: "6380", pathname: "", search: "", hash: "" },
         );
       }),
     );

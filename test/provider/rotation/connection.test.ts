@@ -7,7 +7,7 @@ const record = { endpoint: "db.example.com", port: 6400, tls: true };
 const database = { databaseId: "db-1", record };
 const at = { host: "db.example.com", port: 6400, tls: true };
 
-describe("lifecycle: connections", () => {
+describe("rotation: connections", () => {
   it("authenticate with the password if it is known, else with the REST token over HTTPS, else not", () => {
     const access = (connection: object, known: object) => accessTo(database, connection, known, undefined);
     assert.deepEqual(access({}, { password: "p", restToken: "t" }), { ...at, credential: { password: "p" } });

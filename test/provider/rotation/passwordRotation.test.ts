@@ -1,20 +1,16 @@
 import assert from "node:assert/strict";
 import { RefusedError } from "../../../provider/platform/errors";
-import {
-  apply,
-  decidingInputs,
-  diff,
-  secretPasswordRotationOutputs,
-  type PasswordRotationOutputs,
-} from "../../../provider/rotation/passwordRotation";
+import { apply, diff, passwordRotation } from "../../../provider/rotation/passwordRotation";
 import { compareTrigger } from "../../../provider/rotation/trigger";
 import { FakeRun, unconfirmed } from "../../support/fakeRun";
+import { secretPasswordRotationOutputs, type PasswordRotationOutputs } from "../../../provider/rotation/execute";
+import { assertFields } from "../../support/results";
 
 const db = { databaseId: "db" };
 const v1 = { ...db, version: 1 };
 const v2 = { ...db, version: 2 };
 
-describe("lifecycle: PasswordRotation", () => {
+describe("rotation: PasswordRotation", () => {
   let fake: FakeRun;
   beforeEach(() => (fake = new FakeRun()));
 
@@ -62,7 +58,7 @@ describe("lifecycle: PasswordRotation", () => {
     assert.equal(changes, true);
     assert.match(notice ?? "", /"db" is due.*2026-11-21T12:00:00\.000Z.*1d\.$/);
     const outputs = await up(daily, saved);
-    assert.deepEqual([outputs.rotationReason, outputs.rotatedAt], ["schedule", "2026-11-22T12:00:00.000Z"]);
+    assertFields(outputs, { rotationReason: "schedule", rotatedAt: "2026-11-22T12:00:00.000Z" });
     assert.deepEqual(diffOf(outputs, daily), { changes: false });
   });
 
@@ -139,57 +135,30 @@ describe("lifecycle: PasswordRotation", () => {
   });
 
   it("has these deciding inputs and secret outputs", () => {
-    assert.deepEqual([...decidingInputs].sort(), ["databaseId", "rotateEvery", "triggers", "version"]);
-    const secrets = "account appliedTrigger attemptedTrigger otherFields password readOnlyRestToken restToken";
+    assert.deepEqual([...passwordRotation.decidingInputs].sort(), ["databaseId", "rotateEvery", "triggers", "version"]);
+    const secrets = "account appliedTrigger attemptedTrigger baseline otherFields password readOnlyRestToken restToken";
     assert.equal([...secretPasswordRotationOutputs].sort().join(" "), secrets);
   });
 
-  describe("an unconfirmed reset", () => {
-    const ok: FakeRun["answer"] = () => ({ record: { port: 1 }, credentials: { password: "new" } });
-    /** Applies in a new run, which gets that response. */
-    const run = (saved: PasswordRotationOutputs | undefined, inputs: Inputs, answer: FakeRun["answer"]) => {
-      fake.answer = answer;
-      return apply(saved, inputs, fake.start());
-    };
+  it("saves an unconfirmed reset as unknown, sends one more, and none after three in a row", async () => {
+    fake.answer = unconfirmed;
+    const { outputs, unconfirmed: reason } = await apply(undefined, v1, fake.start());
+    const { attemptedTrigger, ...plain } = outputs;
+    assert.deepEqual(plain, { databaseId: "db", outcome: "unknown", rotationCount: 0, unconfirmedResets: 1 });
+    assert.equal(compareTrigger(attemptedTrigger, v1), "same");
+    assert.match(reason ?? "", /it broke .* Perhaps changed\..*\n.*`up` sends one more/);
+    assert.match(diffOf(outputs, v1).notice ?? "", /"db" will be reset once more.* not confirmed/);
+    const last = await up(db, await up(db, outputs));
+    const { changes, notice } = diffOf(last, v1);
+    assert.equal(changes, true);
+    assert.match(notice ?? "", /"db" will not be reset.* last 3 resets.*new version/);
+    await assert.rejects(up(v1, last), RefusedError);
+    assert.equal(fake.resets.length, 3);
 
-    it("is saved as unknown if it was the first", async () => {
-      const { outputs, unconfirmed: reason } = await run(undefined, v1, unconfirmed);
-      const { attemptedTrigger, ...plain } = outputs;
-      assert.deepEqual(plain, { databaseId: "db", outcome: "unknown", rotationCount: 0, unconfirmedResets: 1 });
-      assert.equal(compareTrigger(attemptedTrigger, v1), "same");
-      assert.match(reason ?? "", /it broke .* Perhaps changed\..*\n.*`up` sends one more/);
-    });
-
-    it("is followed by one more reset, which leaves no trace of it", async () => {
-      const { outputs: unsure } = await run(undefined, v1, unconfirmed);
-      const { changes, notice } = diffOf(unsure, v1);
-      assert.equal(changes, true);
-      assert.match(notice ?? "", /"db" will be reset once more.* not confirmed/);
-      const { outputs } = await run(unsure, v1, ok);
-      assert.deepEqual([outputs.outcome, outputs.rotationReason, outputs.rotationCount], ["reset", "unconfirmed", 1]);
-      assert.deepEqual([outputs.attemptedTrigger, outputs.unconfirmedResets], [undefined, undefined]);
-      assert.equal(compareTrigger(outputs.appliedTrigger, v1), "same");
-      assert.deepEqual(diffOf(outputs, v1), { changes: false });
-    });
-
-    it("is refused, without a request, after three in a row, also without a trigger, until the version changes", async () => {
-      let { outputs } = await run(undefined, v1, unconfirmed);
-      for (let time = 2; time <= 3; time++) {
-        ({ outputs } = await run(outputs, db, unconfirmed));
-        assert.equal(outputs.unconfirmedResets, time);
-      }
-      for (const inputs of [v1, db]) {
-        const difference = diffOf(outputs, inputs);
-        assert.equal(difference.changes, true);
-        assert.match(difference.notice ?? "", /"db" will not be reset.* last 3 resets.*new version/);
-        await assert.rejects(run(outputs, inputs, ok), RefusedError);
-      }
-      assert.equal(fake.resets.length, 3);
-
-      const changed = await run(outputs, v2, unconfirmed);
-      assert.equal(changed.outputs.unconfirmedResets, 1);
-      assert.equal((await run(changed.outputs, v2, ok)).outputs.outcome, "reset");
-      assert.equal(fake.resets.length, 5);
-    });
+    fake.answer = () => ({ record: { port: 1 }, credentials: { password: "new" } });
+    const confirmed = await up(v1, outputs);
+    const { appliedTrigger } = confirmed;
+    assert.deepEqual(confirmed, { ...(await up(v1)), rotationReason: "unconfirmed", appliedTrigger });
+    assert.equal(compareTrigger(appliedTrigger, v1), "same");
   });
 });

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import * as single from "../../../provider/rotation/passwordRotation";
 import { apply, check, diff, type PasswordRotationShardInputs } from "../../../provider/rotation/passwordRotationShard";
-import { openShard, type PasswordRotationShardOutputs } from "../../../provider/rotation/shardState";
+import { decodeShard, type PasswordRotationShardOutputs } from "../../../provider/rotation/shardState";
 import { FakeRun, notSent, rejected, unconfirmed } from "../../support/fakeRun";
 import { combineTriggers, type FleetDatabaseSecrets } from "../../../provider/rotation/fleet";
-import { type PasswordRotationOutputs } from "../../../provider/rotation/passwordRotation";
+import { type PasswordRotationOutputs } from "../../../provider/rotation/execute";
 
 const fleet = "urn:pulumi:dev::program::rekey:index:PasswordRotationFleet::caches";
 
@@ -24,7 +24,7 @@ const problemsOf = ({ rotations }: PasswordRotationShardOutputs) =>
 const notTriedOf = ({ rotations }: PasswordRotationShardOutputs) =>
   rotations.flatMap(({ databaseId, notTried }) => (notTried ? [databaseId] : [])).join("");
 
-describe("lifecycle: PasswordRotationShard", () => {
+describe("rotation: PasswordRotationShard", () => {
   let fake: FakeRun;
   beforeEach(() => (fake = new FakeRun()));
 
@@ -99,7 +99,7 @@ describe("lifecycle: PasswordRotationShard", () => {
     const start = `${of}: 2 last reset or adopted with another baseUrl or username, and not reset now: "a", "b".`;
     assert.ok(warning?.startsWith(start), warning);
     const next = await up(one, saved);
-    const accounts = Object.fromEntries([...openShard(next)].map(([id, { account }]) => [id, account]));
+    const accounts = Object.fromEntries([...decodeShard(next)].map(([id, { account }]) => [id, account]));
     assert.deepEqual(accounts, { a: "1:first", b: "1:first", c: "1:second" });
     assert.ok(!JSON.stringify(next.rotations).includes("1:"), "the marks are among the secrets");
     fake.account = "1:first";
@@ -137,7 +137,7 @@ describe("lifecycle: PasswordRotationShard", () => {
     ]);
     const next = await up(desired, saved);
     assert.deepEqual(fake.resets, ["a", "b", "b", "c"]);
-    assert.deepEqual([...openShard(next).keys()], ["b", "c"]);
+    assert.deepEqual([...decodeShard(next).keys()], ["b", "c"]);
     assert.equal(diffOf(next, desired).changes, false);
     assert.equal(diffOf(next, inputsFor("b", { version: 1 })).changes, true, "removing is an update");
   });
@@ -151,7 +151,7 @@ describe("lifecycle: PasswordRotationShard", () => {
     assert.deepEqual(Object.keys(problemsOf(outputs)), ["a", "b", "c"]);
     assert.match(problemsOf(outputs)["a"] ?? "", /Unchanged/);
     assert.deepEqual(summary(outputs), { a: "reset 1", b: "reset 1", c: "unknown 1", d: "reset 2" });
-    assert.equal(openShard(outputs).get("a")?.password, openShard(first).get("a")?.password);
+    assert.equal(decodeShard(outputs).get("a")?.password, decodeShard(first).get("a")?.password);
     assert.equal(diffOf(outputs, desired).changes, true);
     fake.answer = succeed;
     const sent = fake.resets.length;
@@ -243,20 +243,23 @@ describe("lifecycle: PasswordRotationShard", () => {
     const run = fake.start();
     const reasons = (inputs: object, unknown: string[] = []) =>
       check({ ...inputsFor("a"), ...inputs }, new Set(unknown), run).map(({ reason }) => reason);
-    const bad: readonly (readonly [object, RegExp])[] = [
-      [{ databases: "a" }, /: databases must be a list of databases, not a string$/],
-      [{ databases: [7] }, /: databases must hold databases, but one is a number$/],
-      [{ databases: [{ version: 1 }] }, /: databaseId is required$/],
-      [{ databases: [{ databaseId: ".." }] }, /: database "..": databaseId must not be ".."/],
-      [{ databases: [{ databaseId: "a", version: true }] }, /: database "a": version must be a string or a number/],
-      [{ databases: [{ databaseId: "a", verison: 1 }] }, /: database "a": verison is not an input/],
-      [{ concurrency: 0 }, /: concurrency must be a whole number, at least 1$/],
-      [{ maxFailures: 1.5 }, /: maxFailures must be a whole number/],
-      [{ includeRecords: "yes" }, /: includeRecords must be true or false/],
-      [{ rotateEvery: "soon" }, /: rotateEvery cannot be used/],
-      [{ otherOwners: { a: ["them"] } }, /: database "a" is already rotated by them/],
+    const bad: readonly { readonly inputs: object; readonly reason: RegExp }[] = [
+      { inputs: { databases: "a" }, reason: /: databases must be a list of databases, not a string$/ },
+      { inputs: { databases: [7] }, reason: /: databases must hold databases, but one is a number$/ },
+      { inputs: { databases: [{ version: 1 }] }, reason: /: databaseId is required$/ },
+      { inputs: { databases: [{ databaseId: ".." }] }, reason: /: database "..": databaseId must not be ".."/ },
+      {
+        inputs: { databases: [{ databaseId: "a", version: true }] },
+        reason: /: database "a": version must be a string or a number/,
+      },
+      { inputs: { databases: [{ databaseId: "a", verison: 1 }] }, reason: /: database "a": verison is not an input/ },
+      { inputs: { concurrency: 0 }, reason: /: concurrency must be a whole number, at least 1$/ },
+      { inputs: { maxFailures: 1.5 }, reason: /: maxFailures must be a whole number/ },
+      { inputs: { includeRecords: "yes" }, reason: /: includeRecords must be true or false/ },
+      { inputs: { rotateEvery: "soon" }, reason: /: rotateEvery cannot be used/ },
+      { inputs: { otherOwners: { a: ["them"] } }, reason: /: database "a" is already rotated by them/ },
     ];
-    for (const [inputs, reason] of bad) {
+    for (const { inputs, reason } of bad) {
       assert.match(reasons(inputs).join(), reason);
       assert.match(reasons(inputs).join(), /^PasswordRotationFleet "caches": /);
     }
@@ -300,7 +303,7 @@ describe("lifecycle: PasswordRotationShard", () => {
         }
         assert.deepEqual([...ours.resets].sort(), [...theirs.resets].sort());
         for (const [id, one] of singles) {
-          const state = openShard(saved).get(id);
+          const state = decodeShard(saved).get(id);
           for (const key of ["outcome", "rotationCount", "unconfirmedResets"] as const) {
             assert.equal(state?.[key], one[key]);
           }

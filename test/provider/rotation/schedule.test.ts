@@ -3,28 +3,28 @@ import { dueAt, overdue, readInterval } from "../../../provider/rotation/schedul
 import { nextRotation } from "../../../provider/rotation/planRotation";
 
 const newYear = "2026-01-01T00:00:00.000Z";
-const due: readonly (readonly [last: string, every: string, due: string])[] = [
-  [newYear, "30d", "2026-01-31T00:00:00.000Z"],
-  [newYear, "P30D", "2026-01-31T00:00:00.000Z"],
-  [newYear, "12h", "2026-01-01T12:00:00.000Z"],
-  [newYear, "PT12H", "2026-01-01T12:00:00.000Z"],
-  [newYear, "90m", "2026-01-01T01:30:00.000Z"],
-  [newYear, "1s", "2026-01-01T00:00:01.000Z"],
-  [newYear, "2w", "2026-01-15T00:00:00.000Z"],
-  [newYear, "P1DT6H", "2026-01-02T06:00:00.000Z"],
+const due: readonly { readonly last: string; readonly every: string; readonly expected: string }[] = [
+  { last: newYear, every: "30d", expected: "2026-01-31T00:00:00.000Z" },
+  { last: newYear, every: "P30D", expected: "2026-01-31T00:00:00.000Z" },
+  { last: newYear, every: "12h", expected: "2026-01-01T12:00:00.000Z" },
+  { last: newYear, every: "PT12H", expected: "2026-01-01T12:00:00.000Z" },
+  { last: newYear, every: "90m", expected: "2026-01-01T01:30:00.000Z" },
+  { last: newYear, every: "1s", expected: "2026-01-01T00:00:01.000Z" },
+  { last: newYear, every: "2w", expected: "2026-01-15T00:00:00.000Z" },
+  { last: newYear, every: "P1DT6H", expected: "2026-01-02T06:00:00.000Z" },
   // Months and years follow the calendar; a missing day of a month is its last day.
-  ["2026-01-31T08:00:00.000Z", "P1M", "2026-02-28T08:00:00.000Z"],
-  ["2028-01-31T08:00:00.000Z", "P1M", "2028-02-29T08:00:00.000Z"],
-  ["2028-02-29T00:00:00.000Z", "P1Y", "2029-02-28T00:00:00.000Z"],
+  { last: "2026-01-31T08:00:00.000Z", every: "P1M", expected: "2026-02-28T08:00:00.000Z" },
+  { last: "2028-01-31T08:00:00.000Z", every: "P1M", expected: "2028-02-29T08:00:00.000Z" },
+  { last: "2028-02-29T00:00:00.000Z", every: "P1Y", expected: "2029-02-28T00:00:00.000Z" },
   // A day is 24 hours in any time zone of this machine.
-  ["2026-03-28T12:00:00.000+01:00", "P1D", "2026-03-29T11:00:00.000Z"],
+  { last: "2026-03-28T12:00:00.000+01:00", every: "P1D", expected: "2026-03-29T11:00:00.000Z" },
 ];
 
 const designators = ["", "P", "PT", "P0D", "0d", "PT0S", "-P1D", "P1DT-25H", "P-1D", "P1X", "PT1H\n", "P8000Y"];
 const units = ["1.5d", "30", "30D", "30dx", " 30d", "d", "1y", "30 days", "9999999999d", "３０d", "tomorrow"];
 
 describe("rotation: interval", () => {
-  for (const [last, every, expected] of due) {
+  for (const { last, every, expected } of due) {
     it(`of ${every} ends ${expected} after ${last}`, () => assert.equal(dueAt(last, every).toISOString(), expected));
   }
 
@@ -37,17 +37,17 @@ describe("rotation: interval", () => {
     });
   }
 
-  const late: readonly (readonly [every: string, now: string, late: string | undefined])[] = [
-    ["30d", "2026-01-30T00:00:00.000Z", undefined],
-    ["30d", "2026-02-03T00:00:00.000Z", undefined],
-    ["30d", "2026-02-03T00:00:00.001Z", "3 days"],
-    ["10d", "2026-01-12T12:00:00.000Z", "1 day"],
-    ["1d", "2026-01-02T05:59:00.000Z", "5 hours"],
-    ["1h", "2026-01-01T01:59:59.000Z", "59 minutes"],
-    ["5s", "2026-01-01T00:00:06.000Z", "1 second"],
-    ["P1M", "2026-02-04T02:24:00.001Z", "3 days"],
+  const late: readonly { readonly every: string; readonly now: string; readonly expected: string | undefined }[] = [
+    { every: "30d", now: "2026-01-30T00:00:00.000Z", expected: undefined },
+    { every: "30d", now: "2026-02-03T00:00:00.000Z", expected: undefined },
+    { every: "30d", now: "2026-02-03T00:00:00.001Z", expected: "3 days" },
+    { every: "10d", now: "2026-01-12T12:00:00.000Z", expected: "1 day" },
+    { every: "1d", now: "2026-01-02T05:59:00.000Z", expected: "5 hours" },
+    { every: "1h", now: "2026-01-01T01:59:59.000Z", expected: "59 minutes" },
+    { every: "5s", now: "2026-01-01T00:00:06.000Z", expected: "1 second" },
+    { every: "P1M", now: "2026-02-04T02:24:00.001Z", expected: "3 days" },
   ];
-  for (const [every, now, expected] of late) {
+  for (const { every, now, expected } of late) {
     it(`of ${every} is ${expected ?? "not"} overdue at ${now}`, () => {
       assert.equal(overdue(newYear, every, new Date(now)), expected);
     });

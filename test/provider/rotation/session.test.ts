@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { mock } from "node:test";
 import { RefusedError } from "../../../provider/platform/errors";
-import { apply, markAccount } from "../../../provider/rotation/passwordRotation";
+import { apply } from "../../../provider/rotation/passwordRotation";
 import { sessionFromSettings } from "../../../provider/engine/session";
 import { FakeRun, notSent, rejected, unconfirmed } from "../../support/fakeRun";
+import { markAccount } from "../../../provider/rotation/planRotation";
 
 const v1 = { databaseId: "db", version: 1 };
 
-describe("lifecycle: resets in one run", () => {
+describe("rotation: resets in one run", () => {
   let fake: FakeRun;
   beforeEach(() => (fake = new FakeRun()));
 
@@ -81,7 +82,7 @@ describe("lifecycle: resets in one run", () => {
   });
 });
 
-describe("lifecycle: a session from settings", () => {
+describe("rotation: a session from settings", () => {
   afterEach(() => mock.restoreAll());
 
   it("reads the configuration when it is first needed, and has one client", () => {

@@ -28,20 +28,24 @@ const vectors: readonly (readonly [Trigger, canonical: string, mac: string])[] =
   ],
 ];
 
-const same: readonly (readonly [string, Trigger, Trigger])[] = [
-  ["no triggers and none in them", { version: 1 }, { version: 1, triggers: {} }],
-  ["no triggers and null", { version: 1 }, { version: 1, triggers: null }],
-  ["a trigger left out and null", { triggers: { a: 1 } }, { triggers: { a: 1, b: null, c: undefined } }],
+const same: readonly { readonly what: string; readonly one: Trigger; readonly other: Trigger }[] = [
+  { what: "no triggers and none in them", one: { version: 1 }, other: { version: 1, triggers: {} } },
+  { what: "no triggers and null", one: { version: 1 }, other: { version: 1, triggers: null } },
+  {
+    what: "a trigger left out and null",
+    one: { triggers: { a: 1 } },
+    other: { triggers: { a: 1, b: null, c: undefined } },
+  },
 ];
 
-const different: readonly (readonly [string, Trigger, Trigger])[] = [
-  ["another version", { version: 1 }, { version: 2 }],
-  ["no version and an empty one", {}, { version: "" }],
-  ["numbers that are written apart", { version: "1" }, { version: "1.0" }],
-  ["another name", { triggers: { a: 1 } }, { triggers: { b: 1 } }],
-  ["values the other way round", { triggers: { a: 1, b: 2 } }, { triggers: { a: 2, b: 1 } }],
-  ["a version and a trigger of its name", { version: "1" }, { triggers: { version: "1" } }],
-  ["a trigger more", { triggers: { a: 1 } }, { triggers: { a: 1, b: "" } }],
+const different: readonly { readonly what: string; readonly one: Trigger; readonly other: Trigger }[] = [
+  { what: "another version", one: { version: 1 }, other: { version: 2 } },
+  { what: "no version and an empty one", one: {}, other: { version: "" } },
+  { what: "numbers that are written apart", one: { version: "1" }, other: { version: "1.0" } },
+  { what: "another name", one: { triggers: { a: 1 } }, other: { triggers: { b: 1 } } },
+  { what: "values the other way round", one: { triggers: { a: 1, b: 2 } }, other: { triggers: { a: 2, b: 1 } } },
+  { what: "a version and a trigger of its name", one: { version: "1" }, other: { triggers: { version: "1" } } },
+  { what: "a trigger more", one: { triggers: { a: 1 } }, other: { triggers: { a: 1, b: "" } } },
 ];
 
 describe("rotation: trigger", () => {
@@ -53,14 +57,14 @@ describe("rotation: trigger", () => {
     });
   }
 
-  for (const [what, one, other] of same) {
+  for (const { what, one, other } of same) {
     it(`is the same for ${what}`, () => {
       assert.equal(canonicalTrigger(one), canonicalTrigger(other));
       assert.equal(compareTrigger(markTrigger(one), other), "same");
     });
   }
 
-  for (const [what, one, other] of different) {
+  for (const { what, one, other } of different) {
     it(`differs for ${what}`, () => assert.equal(compareTrigger(markTrigger(one), other), "different"));
   }
 

@@ -33,6 +33,7 @@ const valid: Readonly<Record<SettingName, Readonly<Record<string, unknown>>>> = 
   password: { "p:ä ß": "p:ä ß" },
   queueToken: { "ey.J-_~+/=": "ey.J-_~+/=" },
   resetPasswordPath: { "/v2/redis/reset-password/{id}": "/v2/redis/reset-password/{id}", "/{id}/x": "/{id}/x" },
+  databasePath: { "/v2/redis/database/{id}": "/v2/redis/database/{id}", none: "none" },
   flowControlResetAction: { reset: "reset", resetRate: "resetRate" },
   databaseHost: {
     "{endpoint}": "{endpoint}",
@@ -58,6 +59,7 @@ const environment: Readonly<Record<SettingName, string>> = {
   password: "REKEY_PASSWORD",
   queueToken: "REKEY_QUEUE_TOKEN",
   resetPasswordPath: "REKEY_RESET_PASSWORD_PATH",
+  databasePath: "REKEY_DATABASE_PATH",
   flowControlResetAction: "REKEY_FLOW_CONTROL_RESET_ACTION",
   databaseHost: "REKEY_DATABASE_HOST",
   deadlineSeconds: "REKEY_DEADLINE_SECONDS",
@@ -85,6 +87,7 @@ const invalid: readonly (readonly [name: SettingName, reason: RegExp, ...written
   ["queueToken", /empty/, ""],
   ["queueToken", /line breaks/, "canary\n"],
   ["queueToken", /visible ASCII/, "canary €"],
+  ["databasePath", /begin with \/|none/, "v2/{id}", "NONE"],
   ["resetPasswordPath", /begin with \//, "v2/{id}", "https://user:canary/{id}"],
   ["resetPasswordPath", /\{id\} once/, "/{id}/{id}?key=canary", "/v2/", "/{id}/{id}"],
   ["flowControlResetAction", /one word/, "", "reset-with:canary", "../x", "a/b"],
@@ -176,12 +179,12 @@ describe("settings", () => {
     assert.deepEqual(settings({ proxy: "u:word" }).secrets, []);
   });
 
-  for (const [address, proxy, refused] of [
-    ["http://127.0.0.1:8080", "http://proxy.test:3128", true],
-    ["http://[::1]:8080", "https://10.0.0.1:3128", true],
-    ["http://127.0.0.1:8080", "http://127.0.0.2:3128", false],
-    ["http://localhost:8080", "http://[::1]:3128", false],
-    ["https://api.example.com", "http://proxy.test:3128", false],
+  for (const { address, proxy, refused } of [
+    { address: "http://127.0.0.1:8080", proxy: "http://proxy.test:3128", refused: true },
+    { address: "http://[::1]:8080", proxy: "https://10.0.0.1:3128", refused: true },
+    { address: "http://127.0.0.1:8080", proxy: "http://127.0.0.2:3128", refused: false },
+    { address: "http://localhost:8080", proxy: "http://[::1]:3128", refused: false },
+    { address: "https://api.example.com", proxy: "http://proxy.test:3128", refused: false },
   ] as const) {
     it(`${refused ? "refuses" : "allows"} ${address} through ${proxy}`, () => {
       const one = settings({ proxy });

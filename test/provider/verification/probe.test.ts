@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { createServer, type Socket } from "node:net";
 import { freePort, startRedisServer } from "../../../local/platform/redisServer";
 import {
   type Credential,
@@ -10,37 +9,14 @@ import {
   type ProbeResult,
 } from "../../../provider/verification/probe";
 import { NotSentError } from "../../../provider/platform/errors";
+import { advise } from "../../../provider/settings/advice";
 import { caFile, certificate } from "../../faults/certificates";
 import { FakeRedis, type RedisReply } from "../../support/fakeRedis";
 import { leaksOf } from "../../support/canaries";
-import { startServer } from "../../support/httpServer";
+import * as httpServer from "../../support/httpServer";
 import { session, withRedis } from "../../support/redis";
-import { SocketServer } from "../../support/socketServer";
 import { until } from "../../support/results";
 import { withRealSockets } from "../platform/realSockets";
-
-/** Replies to the first bytes with a text, then with a filling without end, and counts what the client's side took. */
-class RawServer extends SocketServer {
-  taken = 0;
-
-  static start(text = "", filling?: string): Promise<RawServer> {
-    const raw = new RawServer(createServer((socket) => raw.#serve(socket, text, filling)));
-    return raw.listen();
-  }
-
-  #serve(socket: Socket, text: string, filling: string | undefined): void {
-    const pour = (): void => {
-      const chunk = Buffer.alloc(64 * 1024, filling);
-      do this.taken += chunk.length;
-      while (socket.write(chunk));
-    };
-    socket.once("data", () => {
-      socket.write(text);
-      if (filling !== undefined) pour();
-    });
-    if (filling !== undefined) socket.on("drain", pour);
-  }
-}
 
 const password = "canary-password-3f1a";
 const extraCertificates = readFileSync(caFile, "utf8");
@@ -51,7 +27,7 @@ function probe(
   credential: Credential = { password },
   { timeoutMs = 5_000, ...options }: Partial<ProbeOptions & Pick<ProbeRequest, "timeoutMs">> = {},
 ): Promise<ProbeResult> {
-  const tool = new DatabaseProbe({ secrets: [], ...options });
+  const tool = new DatabaseProbe({ secrets: [], advise, ...options });
   return tool.probe({ databaseId: "db", endpoint, credential, otherSecrets: [], timeoutMs });
 }
 
@@ -65,8 +41,8 @@ const describedBy = (result: ProbeResult): { result: string; says: string } => {
   return { result: why(result), says: (result.is === "unknown" && result.advice) || "" };
 };
 
-describe("api: the probe of a database", () => {
-  const { closes, startProxy } = withRealSockets();
+describe("verification: the probe of a database", () => {
+  const { closes, startProxy, startServer } = withRealSockets();
   const fake = async (reply: RedisReply, tls?: Parameters<typeof certificate>[0]) =>
     closes(await FakeRedis.start(reply, tls && certificate(tls)));
   const pong: RedisReply = ([name]) => (name === "PING" ? "+PONG" : "+OK");
@@ -107,37 +83,24 @@ describe("api: the probe of a database", () => {
   const replies: Readonly<Record<string, { reply: RedisReply; greeting?: string; says: RegExp }>> = {
     "does not know AUTH": { reply: () => unknownCommand, says: /not know .* AUTH/ },
     "has no password": { reply: () => noPassword, says: /responded to AUTH.*without any/ },
-    "is suspended": {
-      reply: () => "-ERR database is suspended",
-      says: /AUTH with an error: ERR database is suspended/,
-    },
+    "is suspended": { reply: () => "-ERR it is suspended", says: /AUTH with an error: ERR it is suspended/ },
     "responds with an error without words": { reply: () => "-", says: /responded to AUTH with an empty error/ },
-    "responds to PING with an error without words": {
-      reply: toPing("-"),
-      says: /responded to PING with an empty error/,
-    },
-    "is not a Redis": { reply: () => "HTTP/1.1 400 Bad Request", says: /reply to AUTH is not that of a Redis/ },
-    "responds to AUTH with something else": { reply: () => "+HELLO", says: /reply to AUTH is not that of a Redis/ },
-    "responds to AUTH as to PING": { reply: () => "+PONG", says: /reply to AUTH is not that of a Redis/ },
-    "responds to AUTH with two lines": { reply: () => "+OK\r\n+PONG", says: /reply to AUTH is not that of a Redis/ },
+    "responds to PING with such an error": { reply: toPing("-"), says: /responded to PING with an empty error/ },
+    ...Object.fromEntries(
+      ["HTTP/1.1 400 Bad Request", "+HELLO", "+PONG", "+OK\r\n+PONG", "*2", ":1", "$536870000"].map((line) => [
+        `responds to AUTH with ${JSON.stringify(line)}`,
+        { reply: () => line, says: /reply to AUTH is not that of a Redis/ },
+      ]),
+    ),
     "responds to PING with something else": { reply: toPing("+HELLO"), says: /reply to PING is not that of a Redis/ },
     "responds to PING as to AUTH": { reply: () => "+OK", says: /reply to PING is not that of a Redis/ },
-    "responds with a list": { reply: () => "*2", says: /reply to AUTH is not that of a Redis/ },
-    "responds with a number": { reply: () => ":1", says: /reply to AUTH is not that of a Redis/ },
-    "announces half a gigabyte": { reply: () => "$536870000", says: /reply to AUTH is not that of a Redis/ },
-    "refuses PING for another reason than a missing permission": {
-      reply: toPing("-LOADING Redis is loading"),
-      says: /responded to PING.*LOADING/,
-    },
+    "is loading": { reply: toPing("-LOADING Redis is loading"), says: /responded to PING.*LOADING/ },
     "closes the connection": { reply: () => "close", says: /closed the connection|ECONNRESET/ },
     "never responds": { reply: () => undefined, says: /did not respond in time|timed out/ },
-    "repeats the password": {
-      reply: () => `-ERR you sent ${password}`,
-      says: /AUTH with an error: \[message not shown/,
-    },
+    "repeats the password": { reply: () => `-ERR sent ${password}`, says: /AUTH with an error: \[message not shown/ },
     "speaks first, as other protocols do": {
       reply: () => undefined,
-      greeting: "220 mail ESMTP",
+      greeting: "220 ESMTP",
       says: /not that of a Redis/,
     },
   };
@@ -145,24 +108,23 @@ describe("api: the probe of a database", () => {
     it(`reports a server that ${what}`, async () => {
       const server = await fake(reply);
       server.greeting = greeting;
-      const result = await probe(
-        local(server.port),
-        { password },
-        { timeoutMs: what === "never responds" ? 300 : 5_000 },
-      );
+      const timeoutMs = what === "never responds" ? 300 : 5_000;
+      const result = await probe(local(server.port), { password }, { timeoutMs });
       assert.match(why(result), says);
       assert.deepEqual(leaksOf(JSON.stringify(result), { password }), []);
     });
   }
 
-  for (const [what, first, filling, says] of [
-    ["line", "+", "a", /reply to AUTH is longer than 64 KiB/],
-    ["error", "-", "a", /reply to AUTH is longer than 64 KiB/],
-    ["value of a huge length", "$536870000\r\n", "a", /reply to AUTH is not that of a Redis/],
-    ["list", "*", "2\r\n", /reply to AUTH is not that of a Redis/],
-  ] as const) {
+  const longer = /reply to AUTH is longer than 64 KiB/;
+  const notRedis = /reply to AUTH is not that of a Redis/;
+  for (const { what, begin, filling, says } of [
+    { what: "line", begin: "+", filling: "a", says: longer },
+    { what: "error", begin: "-", filling: "a", says: longer },
+    { what: "value of a huge length", begin: "$536870000\r\n", filling: "a", says: notRedis },
+    { what: "list", begin: "*", filling: "2\r\n", says: notRedis },
+  ]) {
     it(`reads no endless ${what}`, async () => {
-      const server = closes(await RawServer.start(first, filling));
+      const server = await fake(() => ({ begin, filling }));
       assert.match(why(await probe(local(server.port))), says);
       await until(() => server.open === 0);
       // The buffers of two sockets take some megabytes.
@@ -230,7 +192,7 @@ describe("api: the probe of a database", () => {
       const noTls = describedBy(await probe(local(server.port, true)));
       assert.match(noTls.result, /the TLS handshake failed \(.*\): the port may not use TLS/);
       assert.match(noTls.says, /^Check that host and port are those of an endpoint with TLS/);
-      const silent = closes(await RawServer.start());
+      const silent = await startServer({ accept: () => undefined });
       const waiting = describedBy(await probe(local(silent.port, true), undefined, { timeoutMs: 300 }));
       assert.match(waiting.result, /the TLS handshake was not finished in time: the port may not use TLS/);
       assert.equal(waiting.says, noTls.says);
@@ -238,14 +200,14 @@ describe("api: the probe of a database", () => {
   });
 
   it("waits no longer for the end of a line than for its beginning", async () => {
-    const server = closes(await RawServer.start("+O"));
+    const server = await fake(() => ({ begin: "+O" }));
     assert.match(why(await probe(local(server.port), undefined, { timeoutMs: 300 })), /did not respond in time/);
   });
 
   it("connects to nothing if the engine is gone", async () => {
     const server = await fake(() => "+OK");
     const beforeProbe: ProbeOptions["beforeProbe"] = async (facts) => {
-      throw new NotSentError(facts, "the engine has ended", "Run again.", undefined, "REKEY_ENGINE_GONE");
+      throw new NotSentError(facts, { happened: "the engine has ended", advice: "Run again." });
     };
     await assert.rejects(
       probe(local(server.port), undefined, { beforeProbe }),
@@ -259,7 +221,7 @@ describe("api: the probe of a database", () => {
     const rest = async (status: number, body: string, timeoutMs?: number) => {
       const seen: string[] = [];
       const server = closes(
-        await startServer((request, response) => {
+        await httpServer.startServer((request, response) => {
           seen.push(`${request.method} ${request.url} ${request.headers.authorization}`);
           if (timeoutMs === undefined) response.writeHead(status).end(body);
         }),

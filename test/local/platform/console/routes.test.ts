@@ -37,7 +37,7 @@ describe("local platform: what the console reads", () => {
   it("responds with 405 to methods that do not read the page", async () => {
     for (const path of pageFiles) {
       const { status, headers } = await send(platform, "POST", path);
-      assert.deepEqual([status, headers["allow"]], [405, "GET, HEAD"], path);
+      assert.deepEqual({ status, allow: headers["allow"] }, { status: 405, allow: "GET, HEAD" }, path);
     }
   });
 
@@ -68,10 +68,10 @@ describe("local platform: what the console reads", () => {
     assert.ok(waiting.every(({ flowControlKey }) => names.includes(flowControlKey)));
     assert.equal(keys.waiting, waiting.reduce((sum, { waitListSize }) => sum + waitListSize, 0)); // prettier-ignore
     const { found, shown } = (await read("KEY-123")).flowControlKeys;
-    assert.deepEqual([found, shown[0]?.flowControlKey], [11, "Key-123"]);
+    assert.deepEqual({ found, flowControlKey: shown[0]?.flowControlKey }, { found: 11, flowControlKey: "Key-123" });
   });
 
-  it("shows the newest requests first, cut where they are long, and none of its own", async () => {
+  it("shows the newest requests first, cut where they are long, and none of the console", async () => {
     const told: string[] = [];
     await restart({ onRequest: ({ path }) => told.push(path) });
     for (let index = 0; index < mostRows + 5; index++) {
@@ -93,7 +93,7 @@ describe("local platform: what the console reads", () => {
     const last = databases.at(-1) ?? "";
     await resetPassword(platform, last);
     const { databases: shown } = await read();
-    assert.deepEqual([shown.count, shown.shown.length], [databases.length, mostRows]);
+    assert.deepEqual({ count: shown.count, shown: shown.shown.length }, { count: databases.length, shown: mostRows });
     assert.deepEqual(shown.shown.at(-1)?.id, last);
   });
 

@@ -4,7 +4,7 @@ import { type Platform, type PlatformOptions, startPlatform } from "../../../../
 import { mostBytes } from "../../../../local/platform/queue/bodies";
 import { startRedisServer } from "../../../../local/platform/redisServer";
 import { withRedis } from "../../../support/redis";
-import { basic, bearer, type HttpResponse, queue, send } from "../client";
+import { basic, bearer, databasePath, type HttpResponse, queue, send } from "../client";
 import { assertDescribed, type Described, description, operations } from "./document";
 
 interface Sent {
@@ -23,6 +23,7 @@ const all = (value: string) => Object.fromEntries(Object.keys(values).map((name)
 
 /** What makes an operation succeed in addition to its path. */
 const succeeding: Readonly<Record<string, Sent>> = {
+  getDatabase: { query: "?credentials=hide" },
   listFlowControlKeys: { query: "?search=ord" },
   pinFlowControlKey: { query: "?parallelism=3&rate=5&period=1h30m" },
   unpinFlowControlKey: { query: "?rate=true&parallelism=false" },
@@ -62,7 +63,7 @@ describe("local platform: responses, compared with the description", () => {
   let platform: Platform;
   let limited: Platform;
   before(async () => {
-    platform = await startPlatform({ retryDelay: 0.01 });
+    platform = await startPlatform({ retryDelay: 0.01, databasePath });
     limited = await startPlatform({ requestsPerSecond: 1 });
   });
   after(() => Promise.all([platform.close(), limited.close()]));
@@ -143,7 +144,7 @@ describe("local platform: responses, compared with the description", () => {
 
   for (const { options, path } of [
     { options: { flowControlListShape: "object", globalParallelismShape: "old" }, path: /flowControl$|globalP/ },
-    { options: { credentialsInResponse: "always" }, path: /reset-password/ },
+    { options: { credentials: "always", databasePath }, path: /v2\/(keyvalue|redis)\// },
     { options: { globalParallelism: { parallelismMax: 3, parallelismCount: 1 } }, path: /globalParallelism|state/ },
   ] satisfies { options: PlatformOptions; path: RegExp }[]) {
     it(`describes the responses of a platform with ${JSON.stringify(options)}`, async () => {

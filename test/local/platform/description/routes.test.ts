@@ -6,6 +6,7 @@ import { RedisListener } from "../../../../local/platform/redisListener";
 import { RequestLog } from "../../../../local/platform/requests";
 import { application, startPlatform } from "../../../../local/platform/server";
 import fields from "../../../fixtures/interface-fields.json";
+import { databasePath } from "../client";
 import { description, operations, resolved, text } from "./document";
 
 /** Fields that only the description has: credentials that an option adds. */
@@ -41,7 +42,12 @@ describe("local platform: the description", () => {
       databases: new Databases([], listener),
       queue: new MessageQueue({ flowControlKeys: [], globalParallelism: { parallelismMax: 1 }, retryDelay: 1 }),
     };
-    const { routes } = application(state, { username: "u", password: "p", queueToken: "t" }, {}, () => ({}));
+    const { routes } = application(
+      state,
+      { username: "u", password: "p", queueToken: "t" },
+      { databasePath },
+      () => ({}),
+    );
     const served = routes.filter(({ method, path }) => method !== "ALL" && !isPage(path));
     assert.deepEqual(
       [...new Set(served.map(({ method, path }) => `${method} ${shape(path)}`))].sort(),

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { Dispatcher, type Ticket } from "../../../../local/platform/queue/dispatcher";
+import { assertFields } from "../../../support/results";
 
 interface Message {
   readonly id: number;
@@ -35,7 +36,7 @@ describe("local platform: the dispatcher", () => {
     for (const [id, due] of [2_000, 1_000, 1_000].entries()) {
       dispatcher.add({ id, ...orders({ parallelism: 9 }) }, due, 0);
     }
-    assert.deepEqual([take(), dispatcher.wakeAt], [[], 1_000]);
+    assert.deepEqual({ take: take(), wakeAt: dispatcher.wakeAt }, { take: [], wakeAt: 1_000 });
     assert.equal(record().waitListSize, 0);
     assert.deepEqual(take(2_500), [1, 2, 0]);
   });
@@ -49,7 +50,7 @@ describe("local platform: the dispatcher", () => {
     dispatcher.change("orders", (key) => key.unpin({ parallelism: true, rate: false }));
     dispatcher.add({ id: 9, ...orders({ parallelism: 2 }) }, 0, 0);
     assert.deepEqual(take(), [1]);
-    assert.deepEqual([record().parallelismMax, record().rateMax], [2, undefined]);
+    assertFields(record(), { parallelismMax: 2, rateMax: undefined });
   });
 
   it("holds real messages behind counters that were set by hand, until the reset", () => {

@@ -65,7 +65,7 @@ describe("local platform: a public client, unmodified", () => {
     await destination.arrived(7);
     const { parallelismMax, rateMax, ratePeriod, isPinnedParallelism, isPinnedRate } = await record();
     assert.deepEqual({ parallelismMax, rateMax, ratePeriod }, { parallelismMax: 5, rateMax: 1, ratePeriod: 60 });
-    assert.deepEqual([isPinnedParallelism, isPinnedRate], [true, true]);
+    assert.deepEqual({ isPinnedParallelism, isPinnedRate }, { isPinnedParallelism: true, isPinnedRate: true });
     await client.flowControl.unpin("orders", { parallelism: true, rate: true });
     assert.equal((await record()).isPinnedRate, undefined);
     assert.equal((await client.flowControl.getGlobalParallelism()).parallelismMax, 100);
@@ -82,7 +82,7 @@ describe("local platform: a public client, unmodified", () => {
     assert.deepEqual(destination.bodies, ["a", "b", "c"]);
     await jobs.pause();
     const [only, ...others] = await jobs.list();
-    assert.deepEqual([only?.paused, others], [true, []]);
+    assert.deepEqual({ paused: only?.paused, others }, { paused: true, others: [] });
     await jobs.delete();
     await assert.rejects(jobs.get(), /queueName: queue .* does not exist/);
   });
@@ -100,7 +100,7 @@ describe("local platform: a public client, unmodified", () => {
     assert.deepEqual({ flowControlKey, parallelism, rate, period }, limits);
     await client.schedules.delete(scheduleId);
     const [left, ...others] = await client.schedules.list();
-    assert.deepEqual([left?.scheduleId, others], [nightlyId, []]);
+    assert.deepEqual({ scheduleId: left?.scheduleId, others }, { scheduleId: nightlyId, others: [] });
     assert.equal(destination.bodies[0], "tick");
   });
 

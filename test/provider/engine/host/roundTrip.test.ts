@@ -15,7 +15,7 @@ describe("provider host", () => {
   const start = async () => (host = await Host.start({ config: configurationFor(platform) }));
   before(async () => {
     const databases = [{ database_id: id, db_request_limit: 9223372036854775808n, unheard_of: 7 }];
-    platform = await startPlatform({ databases, credentialsInResponse: "always" });
+    platform = await startPlatform({ databases, credentials: "always" });
   });
   beforeEach(async () => {
     await platform.reset();

@@ -36,40 +36,35 @@ const components = [
   },
 ];
 
+type Option = keyof ConstructRequest.AsObject;
+
 /** What a child is registered with, of what the engine passes for its component. */
 interface Applied {
-  readonly option: keyof ConstructRequest.AsObject;
+  readonly option: Option;
   /** Whether the component is registered with it, too. */
-  readonly alsoOnComponent?: true;
+  readonly alsoOnComponent?: boolean;
   readonly set: (request: ConstructRequest) => unknown;
   readonly read: (child: RegisterResourceRequest) => unknown;
   readonly expected: unknown;
 }
 
+type Accessors = Readonly<Record<string, (value?: unknown) => unknown>>;
+/** An option with the same name in both requests. */
+function passedOn(option: Option, value: unknown, alsoOnComponent = true): Applied {
+  const name = option.replace(/^./, (letter) => letter.toUpperCase());
+  const set = (of: object) => (of as Accessors)[`set${name}`]?.call(of, value);
+  const read = (child: object) => (child as Accessors)[`get${name}`]?.call(child);
+  return { option, alsoOnComponent, set, read, expected: value };
+}
+
 const [{ CustomTimeouts, ResourceHooksBinding, PropertyDependencies }, urn] = [ConstructRequest, "urn:another"];
 const hooks = new ResourceHooksBinding().setBeforeCreateList(["first"]).setAfterUpdateList(["second", "third"]);
+const timeouts = new CustomTimeouts().setCreate("4s").setUpdate("3s").setDelete("2s").setRead("1s");
 const appliedToChildren: readonly Applied[] = [
-  {
-    option: "protect",
-    alsoOnComponent: true,
-    set: (of) => of.setProtect(true),
-    read: (child) => child.getProtect(),
-    expected: true,
-  },
-  {
-    option: "retainondelete",
-    alsoOnComponent: true,
-    set: (of) => of.setRetainondelete(true),
-    read: (child) => child.getRetainondelete(),
-    expected: true,
-  },
-  {
-    option: "dependenciesList",
-    alsoOnComponent: true,
-    set: (of) => of.setDependenciesList([urn]),
-    read: (child) => child.getDependenciesList(),
-    expected: [urn],
-  },
+  passedOn("protect", true),
+  passedOn("retainondelete", true),
+  passedOn("dependenciesList", [urn]),
+  passedOn("deletedwith", urn),
   {
     option: "inputdependenciesMap",
     alsoOnComponent: true,
@@ -79,23 +74,15 @@ const appliedToChildren: readonly Applied[] = [
   },
   {
     option: "customtimeouts",
-    set: (of) =>
-      of.setCustomtimeouts(new CustomTimeouts().setCreate("4s").setUpdate("3s").setDelete("2s").setRead("1s")),
+    set: (of) => of.setCustomtimeouts(timeouts),
     read: (child) => child.getCustomtimeouts()?.toObject(),
-    expected: { create: "4s", update: "3s", pb_delete: "2s", read: "1s" },
-  },
-  {
-    option: "deletedwith",
-    alsoOnComponent: true,
-    set: (of) => of.setDeletedwith(urn),
-    read: (child) => child.getDeletedwith(),
-    expected: urn,
+    expected: timeouts.toObject(),
   },
   {
     option: "deletebeforereplace",
     set: (of) => of.setDeletebeforereplace(false),
-    read: (child) => [child.getDeletebeforereplacedefined(), child.getDeletebeforereplace()],
-    expected: [true, false],
+    read: (child) => ({ isSet: child.getDeletebeforereplacedefined(), value: child.getDeletebeforereplace() }),
+    expected: { isSet: true, value: false },
   },
   {
     option: "resourceHooks",
@@ -121,19 +108,19 @@ const refused = [
     set: (of) => of.setReplacementTrigger(toStruct({ a: 1 }).getFieldsMap().get("a")),
   },
 ] as const satisfies readonly {
-  option: keyof ConstructRequest.AsObject;
+  option: Option;
   name: string;
   set: (request: ConstructRequest) => unknown;
 }[];
 
-/** Have tests of their own. */
+/** Options with separate tests below. */
 const testedBelow = ["ignorechangesList", "aliasesList", "parent", "additionalsecretoutputsList"] as const;
 
 /** What else the engine passes. */
 const noOptions = [
   ...(["project", "stack", "organization", "configMap", "configsecretkeysList", "dryrun", "parallel"] as const),
   ...(["monitorendpoint", "type", "name", "inputs", "acceptsOutputValues", "stackTraceHandle"] as const),
-] as const satisfies readonly (keyof ConstructRequest.AsObject)[];
+] as const satisfies readonly Option[];
 
 describe("options of components in the plugin", () => {
   let platform: Platform;
@@ -141,7 +128,7 @@ describe("options of components in the plugin", () => {
   let plugin: ProviderClient;
   let service: Awaited<ReturnType<typeof servePlugin>>;
   before(async () => {
-    platform = await startPlatform({ databases: [{ database_id: "db-1" }], credentialsInResponse: "always" });
+    platform = await startPlatform({ databases: [{ database_id: "db-1" }], credentials: "always" });
   });
   beforeEach(async () => {
     engine = await FakeEngine.start();
@@ -239,35 +226,14 @@ describe("options of components in the plugin", () => {
 });
 
 /** Pulumi's options, without the one for providers only: a new one must be added to the table in the documentation. */
-const allOptions: Record<
-  Exclude<keyof (pulumi.ComponentResourceOptions & pulumi.CustomResourceOptions), "envVarMappings">,
-  true
-> = {
-  additionalSecretOutputs: true,
-  aliases: true,
-  customTimeouts: true,
-  deleteBeforeReplace: true,
-  deletedWith: true,
-  dependsOn: true,
-  hideDiffs: true,
-  hooks: true,
-  id: true,
-  ignoreChanges: true,
-  import: true,
-  parent: true,
-  pluginDownloadURL: true,
-  protect: true,
-  provider: true,
-  providers: true,
-  replaceOnChanges: true,
-  replaceWith: true,
-  replacementTrigger: true,
-  retainOnDelete: true,
-  transformations: true,
-  transforms: true,
-  urn: true,
-  version: true,
-};
+const allOptions = [
+  ...(["additionalSecretOutputs", "aliases", "customTimeouts", "deleteBeforeReplace", "deletedWith"] as const),
+  ...(["dependsOn", "hideDiffs", "hooks", "id", "ignoreChanges", "import", "parent", "pluginDownloadURL"] as const),
+  ...(["protect", "provider", "providers", "replaceOnChanges", "replaceWith", "replacementTrigger"] as const),
+  ...(["retainOnDelete", "transformations", "transforms", "urn", "version", "envVarMappings"] as const),
+] as const;
+type PulumiOption = keyof (pulumi.ComponentResourceOptions & pulumi.CustomResourceOptions);
+const missing: Exclude<PulumiOption, (typeof allOptions)[number]> extends never ? undefined : never = undefined;
 
 describe("docs/fleets.md", () => {
   it("has each of Pulumi's options once", () => {
@@ -275,6 +241,7 @@ describe("docs/fleets.md", () => {
     const [, section = ""] = page.split("## Options of Pulumi\n");
     const cells = section.split("\n## ")[0]?.matchAll(/^\| ([^|]*`[^|]*)\|/gm) ?? [];
     const options = [...cells].flatMap(([, cell = ""]) => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name));
-    assert.deepEqual(options.sort(), Object.keys(allOptions));
+    assert.deepEqual([...options, "envVarMappings"].sort(), [...allOptions].sort());
+    assert.equal(missing, undefined);
   });
 });

@@ -13,7 +13,7 @@ describe("plugin service: PasswordRotationFleet", () => {
   let saved: Map<string, Properties>;
   before(async () => {
     const databases = ids.map((database_id) => ({ database_id }));
-    platform = await startPlatform({ databases, credentialsInResponse: "always" });
+    platform = await startPlatform({ databases, credentials: "always" });
   });
   beforeEach(async () => {
     await platform.reset();
@@ -45,7 +45,7 @@ describe("plugin service: PasswordRotationFleet", () => {
       assert.equal(databases?.[`of-${id}`]?.outcome, "reset");
       assert.equal(credentials?.[`of-${id}`]?.password, platform.database(id).password);
     }
-    assert.deepEqual([failed, records], [[], undefined]);
+    assert.deepEqual({ failed, records }, { failed: [], records: undefined });
     assert.equal(platform.resetCount, ids.length);
   });
 
@@ -109,7 +109,7 @@ describe("plugin service: PasswordRotationFleet", () => {
     }
   });
 
-  it("saves records and connection URLs if it is told to", async () => {
+  it("saves records and connection URLs with includeRecords", async () => {
     const { outputs } = await up({ databases: all, includeRecords: true });
     const { record } = (outputs.records as Record<string, Record<string, Properties>>)["of-db-1"] ?? {};
     assert.equal(record?.databaseId, "db-1");
@@ -183,7 +183,7 @@ describe("plugin service: PasswordRotationFleet", () => {
     assert.equal(platform.resetCount, 1);
   });
 
-  it("ends with an error of its own if the run ends first", async () => {
+  it("reports that it is not complete if the run ends first", async () => {
     const plugin = Plugin.for(platform);
     const run = new PluginRun(plugin, saved);
     const ended = /^Error: It is not complete: the run ended first.* What was sent is saved.*REKEY_FLEET_INCOMPLETE/;

@@ -63,12 +63,14 @@ function assertFields({ properties }: ObjectType, fields: Fields): void {
 }
 
 describe("schema.json", () => {
-  it("is what npm run schema writes", () => {
+  it("and docs/reference.md are what `npm run schema` writes", () => {
     const folder = new Folder();
-    const file = folder.path("schema.json");
-    const { status, stderr } = spawnSync(process.execPath, [join(projectRoot, "scripts", "schema.mjs"), file]);
+    const script = join(projectRoot, "scripts", "schema.mjs");
+    const { status, stderr } = spawnSync(process.execPath, [script, folder.directory]);
     assert.equal(status, 0, String(stderr));
-    assert.equal(readFileSync(file, "utf8"), readFileSync(join(projectRoot, "schema.json"), "utf8"));
+    for (const path of ["schema.json", "docs/reference.md"]) {
+      assert.equal(readFileSync(folder.path(path), "utf8"), readFileSync(join(projectRoot, path), "utf8"), path);
+    }
     folder.remove();
   });
 

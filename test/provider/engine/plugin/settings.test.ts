@@ -32,7 +32,7 @@ describe("plugin service: settings", () => {
   };
   const resets = () => platforms().map(({ resetCount }) => resetCount);
 
-  const ofEngine = { version: "0.1.0", pluginDownloadURL: "u", pluginChecksums: {}, __internal: {} };
+  const engineInputs = { version: "0.1.0", pluginDownloadURL: "u", pluginChecksums: {}, __internal: {} };
 
   it("are needed before anything else", async () => {
     await assert.rejects(new Plugin().check(urn, rotation()), /the engine did not configure the provider/);
@@ -44,10 +44,10 @@ describe("plugin service: settings", () => {
       username: "u",
       queueToken: secret("t"),
       pasword: "x",
-      ...ofEngine,
+      ...engineInputs,
     });
     const marked = { password: secret("p"), queueToken: secret("t") };
-    assert.deepEqual(inputs, { ...marked, username: "u", pasword: "x", ...ofEngine });
+    assert.deepEqual(inputs, { ...marked, username: "u", pasword: "x", ...engineInputs });
     assert.equal(failures.length, 1);
     assert.match(failures.join(), /^pasword is not a setting .*REKEY_SETTING_INVALID/);
   });
@@ -78,13 +78,13 @@ describe("plugin service: settings", () => {
       UPSTASH_API_KEY: "k",
       REKEY_PLATFORM: "upstash",
     });
-    const partial: [Properties, string][] = [
-      [{ baseUrl: url, username }, "password"],
-      [{ baseUrl: url, password: secret(password) }, "username"],
-      [{ username, password: secret(password) }, "baseUrl"],
-      [{ platform: "upstash" }, "username"],
+    const partial: readonly { readonly args: Properties; readonly missing: string }[] = [
+      { args: { baseUrl: url, username }, missing: "password" },
+      { args: { baseUrl: url, password: secret(password) }, missing: "username" },
+      { args: { username, password: secret(password) }, missing: "baseUrl" },
+      { args: { platform: "upstash" }, missing: "username" },
     ];
-    for (const [args, missing] of partial) {
+    for (const { args, missing } of partial) {
       const refused = new RegExp(
         `rekey:${missing} is not set.*Set ${missing} in the arguments of the provider "second"`,
         "s",

@@ -4,6 +4,7 @@ import { type Registration } from "../../../../provider/engine/plugin/component"
 import { PluginRun } from "../../../support/pluginRun";
 import { Plugin, urnOf } from "../../../support/pluginService";
 import { type Properties, reference, revealed, secret, secretNames, unknown } from "../../../support/wire";
+import { assertFields } from "../../../support/results";
 
 /** A resource that is verified, and the input that takes it. */
 interface Verified {
@@ -24,7 +25,7 @@ describe("plugin service: PasswordVerification", () => {
   let saved: Map<string, Properties>;
   before(async () => {
     const databases = ["db-1", "db-2"].map((database_id) => ({ database_id }));
-    platform = await startPlatform({ databases, credentialsInResponse: "always" });
+    platform = await startPlatform({ databases, credentials: "always" });
   });
   beforeEach(async () => {
     await platform.reset();
@@ -61,7 +62,7 @@ describe("plugin service: PasswordVerification", () => {
       const { outputs, children, verified: urn } = await up(verified, { version: 1, withinSeconds: undefined });
       assert.deepEqual(Object.keys(outputs).sort(), ["verified", "verifiedAt"]);
       const component = registered.at(-2);
-      assert.deepEqual([component?.type, component?.aliases], ["rekey:index:PasswordVerification", []]);
+      assertFields(component, { type: "rekey:index:PasswordVerification", aliases: [] });
       assert.deepEqual(children, [urnOf("PasswordVerificationTargets", "proof")]);
       const { inputs, aliases } = child();
       assert.deepEqual(Object.keys(inputs).sort(), ["subject", "targets"]);
@@ -83,15 +84,6 @@ describe("plugin service: PasswordVerification", () => {
     });
   }
 
-  it("fails if the former password is still accepted, and verifies again without a reset", async () => {
-    await up(single, { version: 1 });
-    platform.failNext({ path: /reset-password/, keepFormerPassword: true });
-    const refused = /former password is still accepted.*REKEY_VERIFICATION_FAILED/s;
-    await assert.rejects(up(single, { version: 2 }), refused);
-    await assert.rejects(up(single, { version: 2 }), refused);
-    assert.equal(platform.resetCount, 2);
-  });
-
   for (const verified of [single, fleet]) {
     it(`saves what was tried of a ${verified.input}, and finds a former password that is accepted later`, async () => {
       await up(verified, { version: 1 });
@@ -106,7 +98,7 @@ describe("plugin service: PasswordVerification", () => {
       platform.failNext({ path: /reset-password.db-1/, keepFormerPassword: true });
       await assert.rejects(up(verified, { version: 3 }), /former password is still accepted/);
       const { outputs } = await up(verified, { version: 4 });
-      assert.deepEqual([outputs.verified, outputs.formerRefused], [true, true]);
+      assertFields(outputs, { verified: true, formerRefused: true });
       assert.equal(platform.database("db-1").resets, 4);
     });
   }

@@ -1,66 +1,99 @@
 import assert from "node:assert/strict";
-import { isDeepStrictEqual } from "node:util";
+import { type Done, type Fixture } from "../model/real/fixture";
 import { type Kill } from "./kill";
-import { type Databases, type Up } from "./scene";
+import { type Subject } from "./subject";
+
+/** A database, at the platform and in the state. */
+interface Database {
+  /** The name of its resource. */
+  readonly resource: string;
+  readonly resets: number;
+  readonly password: string;
+  /** What the state contains of it. */
+  readonly saved:
+    | {
+        readonly rotationCount: number;
+        readonly outcome: unknown;
+        readonly password: string;
+        readonly initError: boolean;
+      }
+    | undefined;
+  /** The pending operations of its resource. */
+  readonly pending: readonly string[];
+}
+
+export type Databases = ReadonlyMap<string, Database>;
+
+/** Both sides of every database. The state must load. */
+export async function see(fixture: Fixture, { ids, resourceOf, databasesIn }: Subject): Promise<Databases> {
+  const { resources, pending } = await fixture.see();
+  return new Map(
+    ids.map((id) => {
+      const { resets, password } = fixture.platform.database(id);
+      const resource = resourceOf(id);
+      const { initError = false, outputs } = resources[resource] ?? {};
+      const found = outputs && databasesIn(outputs).find(({ databaseId }) => databaseId === id);
+      const { rotationCount = 0, outcome, password: savedPassword = "" } = found ?? {};
+      const saved = found && { rotationCount, outcome, password: savedPassword, initError };
+      return [id, { resource, resets, password, saved, pending: pending[resource] ?? [] }];
+    }),
+  );
+}
 
 /**
  * What must hold after a kill, once every process has ended.
  *
+ * @param received the passwords that the program received, by database: the engine passes on only what it has saved
  * @returns how many resets are in the state, how many were lost and so will be repeated, and how many are pending
  */
-export function holdAfterKill(before: Databases, after: Databases, { told, printed }: Up, { victim }: Kill) {
+export function assertAfterKill(
+  before: Databases,
+  after: Databases,
+  { printed }: Done,
+  received: ReadonlyMap<string, string>,
+  { strike: { victim } }: Kill,
+) {
   const counts = { saved: 0, repeated: 0, pending: 0 };
   for (const [id, now] of after) {
     const then = before.get(id);
     const resets = now.resets - (then?.resets ?? 0);
-    const underWay = without(now.pending, then?.pending ?? []);
     const isSaved = now.saved !== undefined && now.saved.password !== then?.saved?.password;
     assert.ok(resets <= 1, `${id} was reset ${resets} times in one run`);
     if (isSaved) {
       assert.equal(resets, 1, `${id} has a new password in the state, and was not reset`);
       assert.equal(now.saved?.password, now.password, `${id} has another password in the state`);
       assert.equal(now.saved?.rotationCount, (then?.saved?.rotationCount ?? 0) + 1, `${id}'s count in the state`);
-      assert.deepEqual(underWay, [], `${id} is saved, and is said to be under way`);
+      assert.deepEqual(now.pending, [], `${id} is saved, and its operation is pending`);
     } else {
-      assert.deepEqual(now.saved, then?.saved, `what the state had of ${id} is lost`);
+      assert.deepEqual(now.saved, then?.saved, `the state of ${id} is lost`);
       const operation = then?.saved ? "updating" : "creating";
       // The CLI reports the failure of a resource whose provider was killed, instead of naming it in the state.
       const isReported = victim === "host" && printed.includes(`${now.resource} **${operation} failed`);
-      const isNamed = isReported || isDeepStrictEqual(underWay, [operation]);
+      const isNamed = isReported || (now.pending.length === 1 && now.pending[0] === operation);
       assert.ok(resets === 0 || isNamed, `${id} was reset, and neither the state nor the output names it: ${printed}`);
       // The host and the engine live: the response must not be lost.
       if (victim === "program") assert.equal(resets, 0, `${id} was reset, but the response was not saved`);
     }
-    const known = told.get(id);
+    const known = received.get(id);
     if (known !== undefined) assert.equal(now.saved?.password, known, `the program got an unsaved password of ${id}`);
     counts.saved += Number(isSaved);
     counts.repeated += resets - Number(isSaved);
-    counts.pending += underWay.length;
+    counts.pending += now.pending.length;
   }
   return counts;
 }
 
 /** What must hold after one more, undisturbed `up`: the state and the platform agree, database by database. */
-export function holdAfterNextUp(before: Databases, killed: Databases, after: Databases): void {
+export function assertAfterNextUp(before: Databases, killed: Databases, after: Databases): void {
   for (const [id, now] of after) {
     const [then, middle] = [before.get(id), killed.get(id)];
     const wasSaved = middle?.saved?.password !== then?.saved?.password;
     const resets = now.resets - (middle?.resets ?? 0);
     assert.equal(resets, wasSaved ? 0 : 1, `${id} was reset ${resets} times by the next up; saved before: ${wasSaved}`);
     const rotationCount = (then?.saved?.rotationCount ?? 0) + 1;
-    assert.deepEqual(now.saved, { rotationCount, outcome: "reset", password: now.password, initErrors: 0 }, id);
+    assert.deepEqual(now.saved, { rotationCount, outcome: "reset", password: now.password, initError: false }, id);
     // An interrupted create stays pending until a person clears it; a repeated update is done.
     const interrupted = middle?.pending.filter((type) => type === "creating");
-    assert.deepEqual(now.pending, interrupted, `what is under way of ${id}`);
+    assert.deepEqual(now.pending, interrupted, `pending operations of ${id}`);
   }
-}
-
-/** The list without one occurrence of each of the others: an engine lists pending operations in any order. */
-function without(list: readonly string[], others: readonly string[]): string[] {
-  const left = [...list];
-  for (const other of others) {
-    const index = left.indexOf(other);
-    if (index >= 0) left.splice(index, 1);
-  }
-  return left;
 }

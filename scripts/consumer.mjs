@@ -1,10 +1,13 @@
-// The outage of the quickstart: a consumer that never responds, and messages for it.
+// The consumer of the quickstart, and messages for it.
 import { once } from "node:events";
 import { createServer } from "node:http";
 
-export async function startHangingConsumer() {
+export async function startConsumer() {
   let taken = 0;
-  const server = createServer(() => taken++);
+  const server = createServer((_request, response) => {
+    taken++;
+    response.end();
+  });
   await once(server.listen(0, "127.0.0.1"), "listening");
   return {
     url: `http://127.0.0.1:${server.address().port}`,
@@ -19,7 +22,7 @@ export async function startHangingConsumer() {
   };
 }
 
-/** Publishes messages. `limits` has the format of the header, such as "parallelism=5". */
+/** Publishes messages. `limits` has the format of the header, such as "rate=5, period=1d". */
 export async function publish(platform, { flowControlKey, limits, destination, count }) {
   const headers = {
     authorization: `Bearer ${platform.queueToken}`,

@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { adapters } from "../support/host";
+import { databasePath, HostedRotation, type ReadableWorld, requestsOf, startReadable } from "../support/hostedRotation";
+import { expectKind, until } from "../support/results";
+import { type Properties, revealed, secretNames } from "../support/wire";
+
+// readingTable.slow.test.ts has the requests of each scenario.
+for (const adapter of adapters) {
+  describe(`reading, by the ${adapter} adapter`, () => {
+    const ids = ["added", "drift", "failing", "refused"];
+    let world: ReadableWorld;
+    const sent = (id: string) => ({
+      posts: requestsOf(world.platform, id, "POST"),
+      gets: requestsOf(world.platform, id, "GET"),
+    });
+    /** Waits for a line of diagnostics. */
+    const assertShown = (words: string) =>
+      until(() => world.hosts.some(({ stderr, engine }) => (stderr + engine.received).includes(words)), 5_000);
+    before(async () => (world = await startReadable(adapter, "read", ids, [{}, { databasePath }])));
+    after(() => world.end());
+
+    it("changes nothing if a program adds the setting; a refresh then reads what was not known", async () => {
+      const { hosts, platform } = world;
+      const added = new HostedRotation("added");
+      await added.play("create", hosts[0]);
+      await added.play("refresh", hosts[0]);
+      await added.play("up", hosts[1]);
+      assert.deepEqual(sent("added"), { posts: 1, gets: 0 });
+      assert.equal(added.saved["password"], undefined);
+      assert.equal((await added.play("refresh", hosts[1]))["password"], platform.database("added").password);
+      await assertShown('The credentials of database "added" were read and are saved');
+      await hosts[1].diff("added", added.saved, { ...added.inputs, version: 2 });
+      await hosts[1].delete("added", { ...added.inputs, ...added.saved });
+      assert.deepEqual(sent("added"), { posts: 1, gets: 1 });
+    });
+
+    it("saves what was changed outside, encrypted, and names it; no rotation is due for that", async () => {
+      const { hosts, platform } = world;
+      const drift = new HostedRotation("drift");
+      const before = await drift.play("create", hosts[1]);
+      await platform.changePassword("drift");
+      platform.changeRecord("drift", { type: "pro" });
+      const { outs } = await hosts[1].read("drift", before, drift.inputs);
+      assert.deepEqual(
+        secretNames(outs).filter((name) => /oken|password|Url/.test(name)),
+        adapter === "plugin"
+          ? ["connectionUrl", "password", "readOnlyRestToken", "restToken", "restUrl"]
+          : ["password", "readOnlyRestToken", "restToken"],
+      );
+      const after = revealed(outs);
+      assert.deepEqual(
+        { password: after["password"], type: (after["record"] as Properties)["type"], at: after["rotatedAt"] },
+        { password: platform.database("drift").password, type: "pro", at: before["rotatedAt"] },
+      );
+      if (adapter === "plugin") {
+        assert.match(String(after["connectionUrl"]), new RegExp(`:${String(after["password"])}@`));
+      }
+      await assertShown('"drift" was changed outside of Rekey: password, restToken, readOnlyRestToken, type.');
+      drift.saved = after;
+      await drift.play("up", hosts[1]);
+      assert.deepEqual(sent("drift"), { posts: 1, gets: 3 });
+    });
+
+    it("keeps the state if the read of a refresh fails, whatever the reason, and warns", async () => {
+      const { hosts, platform } = world;
+      const failing = new HostedRotation("failing");
+      const saved = await failing.play("create", hosts[1]);
+      const faults = [{ status: 404 }, { status: 401 }, { garble: true }, { dropConnection: "before-apply" as const }];
+      for (const fault of faults) {
+        platform.failNext({
+          ...fault,
+          path: databasePath.replace("{id}", "failing"),
+          times: fault.dropConnection ? 9 : 1,
+        });
+        assert.deepEqual(await failing.play("refresh", hosts[1]), saved, JSON.stringify(fault));
+      }
+      await assertShown("The saved state stays.");
+      await failing.play("up", hosts[1]);
+      assert.equal(sent("failing").posts, 1);
+    });
+
+    it("sends no reset if the read before it fails", async () => {
+      world.platform.failNext({ method: "GET", status: 404 });
+      const { message } = expectKind("failed", await world.hosts[1].create(new HostedRotation("refused").inputs));
+      assert.match(message, /404.*No reset was sent, and the password was not changed.*\[REKEY_NOT_READ\]/s);
+      assert.deepEqual(sent("refused"), { posts: 0, gets: 1 });
+    });
+  });
+}
+
+describe("reading: an import by the plugin", () => {
+  let world: ReadableWorld;
+  afterEach(() => world.end());
+
+  for (const { delivery, isShown } of [
+    { delivery: "read", isShown: true },
+    { delivery: "once", isShown: false },
+  ] as const) {
+    it(`reads the database, and resets nothing; credentials: ${delivery}`, async () => {
+      world = await startReadable("plugin", delivery, ["db"]);
+      const { hosts, platform } = world;
+      const imported = new HostedRotation("db");
+      const { outs } = await hosts[0].read("db", {}, imported.inputs);
+      const { outcome, password, connectionUrl } = (imported.saved = revealed(outs));
+      const expected = isShown ? platform.database("db").password : undefined;
+      assert.deepEqual({ outcome, password }, { outcome: "adopted", password: expected });
+      assert.equal(typeof connectionUrl, isShown ? "string" : "undefined");
+      assert.equal((await imported.play("up", hosts[0]))["password"], expected);
+      assert.equal(platform.resetCount, 0);
+    });
+  }
+});

@@ -1,0 +1,120 @@
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { readFileSync, statSync, symlinkSync } from "node:fs";
+import { homedir } from "node:os";
+import { basename, join } from "node:path";
+import { ResourceProviderService as calls } from "@pulumi/pulumi/proto/provider_grpc_pb";
+import { CreateRequest, GetSchemaRequest } from "@pulumi/pulumi/proto/provider_pb";
+import { extract, list } from "tar";
+import { Empty } from "../../local/engine/proto";
+import { startPlatform } from "../../local/platform/index";
+import { Folder } from "../support/folder";
+import { projectRoot } from "../support/host";
+import { writePluginArchives } from "../support/pluginArchive";
+import { argsFor, defaultProvider, urnOf } from "../support/pluginService";
+import { FakeEngine } from "../support/pluginWire";
+import { ProviderClient } from "../support/providerClient";
+import { fromStruct, toStruct } from "../support/wire";
+import { packageVersion } from "../../provider/runtime";
+import recorded from "../fixtures/plugin-download.json";
+
+const maxBytes = 5 * 1024 * 1024;
+const systems = ["linux-amd64", "linux-arm64", "darwin-amd64", "darwin-arm64", "windows-amd64", "windows-arm64"];
+
+describe("The plugin's archives", function () {
+  this.timeout(120_000);
+  const folder = new Folder();
+  const shell = process.platform === "win32";
+  const executable = folder.path(shell ? "pulumi-resource-rekey.cmd" : "pulumi-resource-rekey");
+  let archives: string[];
+  let archive: string;
+  let checksums: string;
+
+  before(async () => {
+    archives = await writePluginArchives(folder.path("first"));
+    checksums = archives.pop() ?? assert.fail();
+    archive = archives[0] ?? assert.fail();
+    await extract({ file: archive, cwd: folder.directory });
+  });
+  after(() => folder.remove());
+
+  it("have the names that the engine asks for", () => {
+    const { version, system, name } = recorded;
+    const asked = (one: string) => name.replace(version, packageVersion()).replace(system, one);
+    const names = archives.map((path) => basename(path));
+    assert.deepEqual(names, systems.map(asked));
+  });
+
+  it("have the same bytes each time, and at most 5 MB", async () => {
+    const again = await writePluginArchives(folder.path("second"));
+    for (const [index, path] of [...archives, checksums].entries()) {
+      assert.ok(readFileSync(path).equals(readFileSync(again[index] ?? "")), path);
+      assert.ok(statSync(path).size <= maxBytes, `${path}: ${statSync(path).size} bytes`);
+    }
+  });
+
+  it("have the checksums that are next to them", () => {
+    const lines = archives.map((path) => {
+      const sum = createHash("sha256").update(readFileSync(path)).digest("hex");
+      return `${sum}  ${basename(path)}\n`;
+    });
+    assert.equal(readFileSync(checksums, "utf8"), lines.join(""));
+  });
+
+  it("ask for Node if there is none", () => {
+    // `where` is there on Windows, and nothing on other systems.
+    const path = shell ? join(process.env["SystemRoot"] ?? "", "System32") : folder.path("empty");
+    const { status, stderr } = spawnSync(executable, { env: { PATH: path }, shell, encoding: "utf8" });
+    assert.equal(status, 1);
+    assert.match(
+      stderr.trim(),
+      /^The plugin of Rekey needs Node 20\.19 or later, and there is no node on PATH\. Nothing was sent\. Install .*\.$/,
+    );
+  });
+
+  (shell ? it.skip : it)("run through a symbolic link", () => {
+    const link = folder.path("link");
+    symlinkSync(executable, link);
+    assert.match(spawnSync(link, { encoding: "utf8" }).stderr, /^pulumi-resource-rekey is a plugin/);
+  });
+
+  it("have an executable for each system, the licenses of all libraries, and no path of this machine", () => {
+    const modes: Record<string, number | undefined> = {};
+    void list({ file: archive, sync: true, onReadEntry: ({ path, mode }) => (modes[path] = mode) });
+    assert.deepEqual(modes, {
+      "pulumi-resource-rekey": 0o755,
+      "pulumi-resource-rekey.cmd": 0o644,
+      "plugin.js": 0o644,
+      "package.json": 0o644,
+      "LICENSES.txt": 0o644,
+    });
+    const texts = Object.keys(modes).map((name) => readFileSync(folder.path(name), "utf8"));
+    for (const path of [projectRoot, homedir()]) assert.ok(!texts.some((text) => text.includes(path)), path);
+    assert.match(texts.at(-1) ?? "", /==== axios [\s\S]*Permission is hereby granted/);
+  });
+
+  it("serve the engine outside of the repository", async () => {
+    const platform = await startPlatform({ databases: ["db-quickstart"] });
+    const engine = await FakeEngine.start();
+    const child = spawn(executable, [engine.address], { shell });
+    const plugin = await ProviderClient.of(child);
+    try {
+      const info = await plugin.call(calls.getPluginInfo, new Empty());
+      assert.equal(info.getVersion(), packageVersion());
+      const schema = await plugin.call(calls.getSchema, new GetSchemaRequest());
+      assert.equal((JSON.parse(schema.getSchema()) as { name: string }).name, "rekey");
+      await plugin.configure(defaultProvider, argsFor(platform));
+      const inputs = toStruct({ databaseId: "db-quickstart" });
+      const create = new CreateRequest().setUrn(urnOf("PasswordRotation")).setProperties(inputs);
+      const created = await plugin.call(calls.create, create);
+      assert.equal(fromStruct(created.getProperties())["outcome"], "reset");
+      assert.equal(platform.resetCount, 1);
+    } finally {
+      plugin.close();
+      child.kill();
+      engine.stop();
+      await platform.close();
+    }
+  });
+});

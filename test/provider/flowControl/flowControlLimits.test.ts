@@ -1,0 +1,244 @@
+import assert from "node:assert/strict";
+import { type Platform, startPlatform } from "../../../local/platform/index";
+import { type RunSession, sessionFromSettings } from "../../../provider/engine/session";
+import {
+  flowControlLimits,
+  type FlowControlLimitsInputs,
+  type FlowControlLimitsOutputs,
+} from "../../../provider/flowControl/flowControlLimits";
+
+const none: ReadonlySet<string> = new Set();
+const key = { flowControlKey: "orders" };
+const whole = { ...key, parallelism: 10, rate: 100, period: "1m", paused: false };
+
+describe("FlowControlLimits", () => {
+  let platform: Platform;
+  let session: RunSession;
+  const changes = () =>
+    platform.requests.filter(({ method }) => method === "POST").map(({ path }) => path.replace(/.*\/orders\//, ""));
+  const up = async (inputs: FlowControlLimitsInputs, saved?: FlowControlLimitsOutputs) => {
+    const applied = await flowControlLimits.apply(saved, inputs, session);
+    if (applied.failed) throw applied.failed;
+    return applied.outputs;
+  };
+  const shown = () => {
+    const { isPinnedParallelism, isPinnedRate, parallelismMax, rateMax, ratePeriod, isPaused } =
+      platform.flowControlKeys.get("orders") ?? {};
+    return {
+      ...(isPinnedParallelism && { parallelism: parallelismMax }),
+      ...(isPinnedRate && { rate: rateMax, period: ratePeriod }),
+      paused: isPaused ?? false,
+    };
+  };
+  before(async () => (platform = await startPlatform()));
+  beforeEach(async () => {
+    await platform.reset();
+    nextRun();
+  });
+  /** Each run of an engine has a separate session. */
+  function nextRun(): void {
+    const { url, queueToken } = platform;
+    const settings: Record<string, string> = {
+      "rekey:queueUrl": url,
+      "rekey:queueToken": queueToken,
+      "rekey:deadlineSeconds": "1",
+    };
+    session = sessionFromSettings((name) => settings[name], undefined, { environment: {}, log: () => undefined });
+  }
+  after(() => platform.close());
+
+  it("pins and pauses what differs, and sends nothing if nothing does", async () => {
+    const saved = await up({ ...whole, paused: true });
+    assert.deepEqual(changes(), ["pause", "pin?parallelism=10&rate=100&period=60"]);
+    assert.deepEqual(shown(), { parallelism: 10, rate: 100, period: 60, paused: true });
+    assert.deepEqual(await up({ ...whole, paused: true }, saved), saved);
+    assert.equal(changes().length, 2);
+    assert.equal(flowControlLimits.diff(saved, { ...whole, paused: true }, session).changes, false);
+    assert.equal(flowControlLimits.diff(saved, { ...whole, period: 60, paused: true }, session).changes, false);
+  });
+
+  it("changes one limit without touching the other, and pauses without pinning", async () => {
+    let saved = await up(whole);
+    saved = await up({ ...whole, parallelism: 3 }, saved);
+    saved = await up({ ...whole, parallelism: 3, paused: true }, saved);
+    await up({ ...whole, parallelism: 3, period: 30, paused: true }, saved);
+    assert.deepEqual(changes().slice(1), ["pin?parallelism=3", "pause", "pin?rate=100&period=30"]);
+    assert.deepEqual(shown(), { parallelism: 3, rate: 100, period: 30, paused: true });
+  });
+
+  it("unpins a limit that is left out, only if it was declared, and resumes last", async () => {
+    const saved = await up({ ...whole, paused: true });
+    await up({ ...key, parallelism: 4, paused: false }, saved);
+    assert.deepEqual(changes().slice(2), ["pin?parallelism=4", "unpin?rate=true", "resume"]);
+    assert.deepEqual(shown(), { parallelism: 4, paused: false });
+    await up({ ...key, rate: 5 });
+    assert.deepEqual(shown(), { parallelism: 4, rate: 5, period: 1, paused: false });
+  });
+
+  it("does not resume a key whose paused is left out, with one notice", async () => {
+    const saved = await up({ ...whole, paused: true });
+    const { paused, ...rest } = { ...whole };
+    assert.match(flowControlLimits.diff(saved, rest, session).notice ?? "", /stays paused/);
+    const { outputs, notice } = await flowControlLimits.apply(saved, rest, session);
+    assert.match(notice ?? "", /"orders" stays paused, because paused is no longer declared/);
+    assert.equal(changes().length, 2);
+    assert.equal(flowControlLimits.diff(outputs, rest, session).changes, false);
+  });
+
+  it("shows in a preview what will be sent", async () => {
+    const saved = await up({ ...key, rate: 50, paused: true });
+    const { notice } = flowControlLimits.diff(saved, { ...whole, parallelism: null }, session);
+    assert.equal(
+      notice,
+      'Flow-control key "orders": pin rate 100 per 60 s (now 50 per 1 s; resets the counters), resume.',
+    );
+  });
+
+  it("sees drift at refresh and puts it back; an unknown key counts as not pinned", async () => {
+    const saved = await up(whole);
+    platform.setFlowControlKey({ flowControlKey: "orders", parallelismMax: 99, isPinnedParallelism: true });
+    const { outputs } = await flowControlLimits.refresh!(saved, session);
+    assert.deepEqual(
+      { parallelism: outputs.parallelism, rate: outputs.rate, declared: outputs.declared.rate },
+      { parallelism: 99, rate: undefined, declared: 100 },
+    );
+    assert.equal(flowControlLimits.diff(outputs, whole, session).changes, true);
+    await up(whole, outputs);
+    assert.deepEqual(shown(), { parallelism: 10, rate: 100, period: 60, paused: false });
+    const unknown = await flowControlLimits.refresh!({ ...saved, flowControlKey: "no-such-key" }, session);
+    assert.equal(unknown.outputs.parallelism, undefined);
+  });
+
+  it("keeps the saved state if a refresh fails", async () => {
+    const saved = await up(whole);
+    platform.failNext({ method: "GET", status: 403, times: 1 });
+    const { outputs, warning } = await flowControlLimits.refresh!(saved, session);
+    assert.equal(outputs, saved);
+    assert.match(warning ?? "", /The saved state stays\.$/);
+  });
+
+  it("unpins what is declared at a removal, even if it was pinned elsewhere, and leaves a paused key paused", async () => {
+    const saved = await up({ ...key, rate: 5, paused: true });
+    nextRun();
+    const said = await flowControlLimits.remove!({ ...saved, parallelism: 7 }, session);
+    assert.deepEqual(changes().slice(2), ["unpin?rate=true"]);
+    assert.match(said ?? "", /stays paused.*\/v2\/flowControl\/orders\/resume/);
+    assert.deepEqual(shown(), { paused: true });
+    assert.match((await flowControlLimits.remove!(saved, session)) ?? "", /stays paused/);
+    assert.equal(changes().length, 3);
+  });
+
+  it("unpins nothing at the removal of a former name of the resource, which is created again first", async () => {
+    const renamed = await up(whole);
+    assert.match((await flowControlLimits.remove!(renamed, session)) ?? "", /"orders" keeps its limits/);
+    assert.equal(changes().length, 1);
+  });
+
+  it("unpins at the removal of a former name only what the new resource no longer declares", async () => {
+    const former = await up(whole);
+    nextRun();
+    await up({ ...key, rate: 100, period: "1m" });
+    assert.match((await flowControlLimits.remove!(former, session)) ?? "", /"orders" keeps its limits/);
+    assert.deepEqual(changes().slice(1), ["unpin?parallelism=true"]);
+    assert.deepEqual(shown(), { rate: 100, period: 60, paused: false });
+  });
+
+  it("saves what was sent if a later request fails, and finishes with the next run", async () => {
+    platform.failNext({ path: /\/pin/, status: 403 });
+    const { outputs, failed } = await flowControlLimits.apply(undefined, { ...whole, paused: true }, session);
+    assert.match(failed?.message ?? "", /The key was not changed/);
+    assert.equal(outputs.declared.rate, 100);
+    await up({ ...whole, paused: true }, outputs);
+    assert.deepEqual(changes(), [
+      "pause",
+      "pin?parallelism=10&rate=100&period=60",
+      "pin?parallelism=10&rate=100&period=60",
+    ]);
+  });
+
+  it("unpins with the next run what a failed run was to unpin", async () => {
+    const saved = await up({ ...key, rate: 5 });
+    platform.failNext({ path: /\/unpin/, status: 403 });
+    const { outputs, failed } = await flowControlLimits.apply(saved, { ...key, parallelism: 3 }, session);
+    assert.match(failed?.message ?? "", /Could not unpin/);
+    assert.equal(flowControlLimits.diff(outputs, { ...key, parallelism: 3 }, session).changes, true);
+    await up({ ...key, parallelism: 3 }, outputs);
+    assert.deepEqual(shown(), { parallelism: 3, paused: false });
+  });
+
+  it("owns what may have been sent: a pin without a response", async () => {
+    platform.failNext({ path: /\/pin/, times: 3, dropConnection: "after-apply" });
+    const { outputs, failed } = await flowControlLimits.apply(undefined, whole, session);
+    assert.equal(failed?.delivery, "maybe applied");
+    assert.deepEqual(outputs.declared, { parallelism: 10, rate: 100, period: 60, paused: false });
+  });
+
+  it("waits until the platform shows that a limit is no longer pinned", async () => {
+    const saved = await up(whole);
+    const pinned = { isPinnedParallelism: true, isPinnedRate: true };
+    const stale = { ...key, parallelismMax: 10, rateMax: 100, ratePeriod: 60, ...pinned };
+    platform.failNext({ method: "GET", times: 3, body: stale });
+    assert.equal((await up({ ...key, rate: 100, period: 60 }, saved)).parallelism, undefined);
+    assert.deepEqual(changes().slice(1), ["unpin?parallelism=true"]);
+  });
+
+  it("reads a pinned maximum that the record leaves out as 0", async () => {
+    platform.failNext({ method: "GET", times: 1, body: { ...key, isPinnedParallelism: true, isPinnedRate: true } });
+    const { outputs } = await flowControlLimits.refresh!({ ...key, paused: false, declared: {} }, session);
+    assert.deepEqual([outputs.parallelism, outputs.rate, outputs.period], [0, 0, 1]);
+  });
+
+  it("waits until the platform shows the change, and fails clearly if it does not", async () => {
+    const stale = { ...key, rateMax: 1 };
+    platform.failNext({ method: "GET", times: 3, body: stale });
+    await up(whole);
+    platform.failNext({ method: "GET", times: 100, body: stale });
+    await assert.rejects(up({ ...whole, rate: 7 }), /does not show it in time\..*\[REKEY_NOT_SHOWN\]$/);
+    await platform.reset();
+  });
+
+  it("names both reasons for a 404 or 405", async () => {
+    for (const status of [404, 405]) {
+      platform.failNext({ method: "POST", status });
+      await assert.rejects(
+        up(whole),
+        /does not have the operation `pin`, or does not know the key before its first message/,
+      );
+    }
+  });
+
+  it("is imported with what is pinned, and sends nothing", async () => {
+    await up(whole);
+    const inputs = (await flowControlLimits.importedInputs!("orders", session)) as FlowControlLimitsInputs;
+    assert.deepEqual(inputs, { ...key, parallelism: 10, rate: 100, period: 60, paused: false });
+  });
+
+  it("refuses bad input by the name of the field, before anything is sent", () => {
+    const wrong: Readonly<Record<string, object>> = {
+      parallelism: { parallelism: 0 },
+      rate: { rate: 1.5 },
+      period: { parallelism: 1, period: 60 },
+      "period longer than a week": { rate: 1, period: "8d" },
+      "period of no whole second": { rate: 1, period: 0.5 },
+      "period in words": { rate: 1, period: "minute" },
+      "parallelism, rate or paused": {},
+      paused: { paused: "yes" },
+    };
+    for (const [name, inputs] of Object.entries(wrong)) {
+      const [failure] = flowControlLimits.check({ ...key, ...inputs }, none, session);
+      assert.match(failure?.reason ?? "", new RegExp(`^${name.split(" ")[0]}`), name);
+    }
+    for (const period of ["30s", "PT1H", "7d", 604_800]) {
+      assert.deepEqual(flowControlLimits.check({ ...key, rate: 1, period }, none, session), []);
+    }
+    assert.deepEqual(flowControlLimits.check({ ...key, period: 1 }, new Set(["rate"]), session), []);
+    assert.deepEqual(platform.requests, []);
+  });
+
+  it("refuses two resources for one key", () => {
+    const one = { ...whole, owner: "urn:one" };
+    assert.deepEqual(flowControlLimits.check(one, none, session), []);
+    const [failure] = flowControlLimits.check({ ...one, owner: "urn:two" }, none, session);
+    assert.match(failure?.reason ?? "", /"orders" is already declared by urn:one/);
+  });
+});

@@ -1,0 +1,172 @@
+import assert from "node:assert/strict";
+import { type PasswordRotationOutputs } from "../../../provider/rotation/execute";
+import { apply, diff, refresh } from "../../../provider/rotation/passwordRotation";
+import { FakeRun, notSent, rejected, unconfirmed } from "../../support/fakeRun";
+
+const v1 = { databaseId: "db", version: 1 };
+const record = { databaseId: "db" };
+const former = { record, credentials: { password: "former", restToken: "former-token" } };
+const changed = { record, credentials: { password: "new", restToken: "new-token" } };
+
+describe("rotation: the requests around a reset, and what is shown of them", () => {
+  let fake: FakeRun;
+  const run = (saved?: PasswordRotationOutputs, inputs: object = v1) =>
+    apply(saved, { ...v1, ...inputs }, fake.start());
+  beforeEach(() => {
+    fake = new FakeRun();
+    fake.canRead = true;
+    fake.readDatabase = () => former;
+    fake.answer = () => ({ record });
+  });
+
+  it("wait twice as long before each further read, at most 5 s, and end at the deadline", async () => {
+    await run();
+    assert.deepEqual(fake.waits.slice(0, 7), [250, 500, 1000, 2000, 4000, 5000, 5000]);
+    assert.ok(fake.elapsedMs <= 60_000 && fake.elapsedMs > 55_000, String(fake.elapsedMs));
+  });
+
+  it("leave each further read only the time that is left; the first read has the usual deadline", async () => {
+    await run();
+    assert.deepEqual(fake.readDeadlinesMs.slice(0, 4), [undefined, 60_000, 59_750, 59_250]);
+  });
+
+  it("end with the read that is rejected", async () => {
+    fake.readDatabase = () => (fake.resets.length === 0 ? former : rejected());
+    const { warning } = await run();
+    assert.equal(fake.databaseReads.length, 2);
+    assert.match(
+      warning ?? "",
+      /the database could not be read \(it broke\)\. The next `up` or refresh reads it again/,
+    );
+  });
+
+  it("do not end with a read that fails otherwise", async () => {
+    fake.readDatabase = () =>
+      fake.databaseReads.length === 1 ? former : fake.databaseReads.length === 2 ? notSent() : changed;
+    assert.equal((await run()).outputs.password, "new");
+  });
+
+  it("do not show what was thrown by a bug", async () => {
+    fake.readDatabase = () => (fake.databaseReads.length === 1 ? former : new Error("canary"));
+    assert.match((await run()).warning ?? "", /could not be read \(pulumi-rekey failed\)/);
+  });
+
+  it("know the credentials that their errors must not show", async () => {
+    const saved = (await run()).outputs;
+    const other = { ...saved, password: "saved", restToken: "saved-token" };
+    fake.secrets.length = 0;
+    fake.answer = () => changed;
+    await run(other, { version: 2 });
+    assert.deepEqual(fake.secrets, [
+      ["saved", "saved-token", "former", "former-token"],
+      ["saved", "saved-token", "former", "former-token", "former", "former-token"],
+    ]);
+    fake.secrets.length = 0;
+    await refresh(other, fake.start());
+    assert.deepEqual(fake.secrets, [["saved", "saved-token", "former", "former-token"]]);
+  });
+
+  it("compare only the credentials that both have", async () => {
+    fake.readDatabase = (_id, resets) =>
+      resets === 0 ? former : { record, credentials: { password: "former", readOnlyRestToken: "another" } };
+    assert.equal((await run()).outputs.password, undefined);
+    fake.readDatabase = (_id, resets) => (resets === 1 ? former : { record, credentials: { restToken: "new-token" } });
+    assert.equal((await run(undefined, { version: 2 })).outputs.restToken, "new-token");
+  });
+
+  describe("of an unconfirmed reset", () => {
+    beforeEach(() => (fake.answer = unconfirmed));
+
+    it("that the next run confirms: say that the last reset was not confirmed", async () => {
+      const { outputs } = await run();
+      fake.readDatabase = () => changed;
+      const { notice } = await run(outputs);
+      assert.match(
+        notice ?? "",
+        /^The reset of database "db" was not confirmed \(the last reset was not confirmed\), but/,
+      );
+    });
+
+    it("that a refresh confirms: say that it was at the last up", async () => {
+      const { outputs } = await run();
+      fake.readDatabase = () => changed;
+      assert.match((await refresh(outputs, fake.start())).notice ?? "", /was not confirmed \(at the last `up`\), but/);
+    });
+
+    it("that a bug caused: confirm it if another credential is shown", async () => {
+      fake.answer = () => new TypeError("canary");
+      fake.readDatabase = (_id, resets) => (resets === 0 ? former : changed);
+      const { outputs, notice } = await run();
+      assert.equal(outputs.password, "new");
+      assert.match(notice ?? "", /\(its result was lost\)/);
+    });
+
+    it("that a bug caused: show its kind and place, not its text", async () => {
+      fake.answer = () => new TypeError("canary");
+      const { unconfirmed: message } = await run();
+      assert.match(
+        message ?? "",
+        /failed unexpectedly \(TypeError at .*\)\. The password may have been changed.*REKEY_INTERNAL\]$/s,
+      );
+      assert.doesNotMatch(message ?? "", /canary/);
+    });
+
+    it("end with what the next run does, and when it stops", async () => {
+      const next =
+        /reads the database first\. If it still shows the former credentials, it sends one more reset\. After three .* version\. \[/;
+      assert.match((await run()).unconfirmed ?? "", next);
+    });
+
+    it("do not say that a reset is read first if the platform cannot be asked any more", async () => {
+      const { outputs } = await run();
+      assert.match(diff(outputs, v1, fake.start()).notice ?? "", /It is read first/);
+      fake.canRead = false;
+      assert.doesNotMatch(diff(outputs, v1, fake.start()).notice ?? "", /It is read first/);
+    });
+  });
+
+  describe("of a reset whose credentials are still to be read", () => {
+    let saved: PasswordRotationOutputs;
+    beforeEach(async () => ({ outputs: saved } = await run()));
+
+    it("are one read in the next run, without waiting", async () => {
+      fake.databaseReads.length = fake.waits.length = fake.readDeadlinesMs.length = 0;
+      assert.deepEqual((await run(saved)).outputs, saved);
+      assert.deepEqual(
+        { reads: fake.databaseReads, waits: fake.waits, deadlines: fake.readDeadlinesMs },
+        {
+          reads: ["db"],
+          waits: [],
+          deadlines: [undefined],
+        },
+      );
+    });
+
+    it("save what that read shows, and leave nothing to be read", async () => {
+      fake.readDatabase = () => changed;
+      const { outputs } = await run(saved);
+      assert.deepEqual(
+        { password: outputs.password, baseline: outputs.baseline },
+        { password: "new", baseline: undefined },
+      );
+      assert.equal(fake.resets.length, 1);
+    });
+
+    it("leave nothing to be read once the platform hides the credentials", async () => {
+      fake.readDatabase = () => ({ record });
+      const { outputs, warning } = await run(saved);
+      assert.equal(outputs.baseline, undefined);
+      assert.match(warning ?? "", /Look for them in the platform's console/);
+    });
+
+    it("stay to be read if a refresh finds the credentials hidden and the record changed", async () => {
+      fake.readDatabase = () => ({ record: { ...record, port: 7 } });
+      const { outputs } = await refresh(saved, fake.start());
+      assert.deepEqual(outputs.baseline, former.credentials);
+    });
+
+    it("say in a refresh that the former credentials are still shown", async () => {
+      assert.match((await refresh(saved, fake.start())).warning ?? "", /still shows the former credentials/);
+    });
+  });
+});
