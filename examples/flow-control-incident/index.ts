@@ -12,5 +12,5 @@ const reset =
 
 export const resetAt = reset?.resetAt;
 export const waitingBefore = reset?.before.apply((before) => before?.waitListSize);
-export const runningBefore = reset?.before.apply((before) => before?.parallelismCount);
-export const runningAfter = reset?.after.apply((after) => after?.parallelismCount);
+export const dispatchedBefore = reset?.before.apply((before) => before?.rateCount);
+export const dispatchedAfter = reset?.after.apply((after) => after?.rateCount);

@@ -9,10 +9,10 @@ const rotation = new PasswordRotation("cache", {
   version: config.get("version"),
 });
 
-// After each reset, shows at the database that the new password works and the former one does not.
+// After each reset, shows at the database that the new password works, and that former ones that it knows do not.
 const verification = new PasswordVerification("cache", { rotation });
 
-// The id of a new incident resets the counters, so that waiting messages are dispatched.
+// The id of a new incident resets the rate that is used up, so that waiting messages are dispatched.
 const reset = new FlowControlReset("orders", {
   flowControlKey: config.require("flowControlKey"),
   version: config.get("incident"),
@@ -28,8 +28,6 @@ export const verifiedAt = verification.verifiedAt;
 
 // The key before its reset, and its current state. `dispatched` counts messages of the current rate period.
 export const waitingBefore = reset.before.apply((before) => before?.waitListSize);
-export const runningBefore = reset.before.apply((before) => before?.parallelismCount);
 export const dispatchedBefore = reset.before.apply((before) => before?.rateCount);
 export const waiting = orders.waitListSize;
-export const running = orders.parallelismCount;
 export const dispatched = orders.rateCount;

@@ -12,4 +12,4 @@ const rotation = new PasswordRotation("sessions", {
 
 export const rotatedAt = rotation.rotatedAt;
 export const rotationCount = rotation.rotationCount;
-export const password = rotation.password; // a secret; undefined if the platform does not send it
+export const password = rotation.password; // a secret; undefined if the platform does not send or show it

@@ -13,7 +13,7 @@ describe("The sessions program", () => {
   let stack: LocalStack;
 
   before(async () => {
-    platform = await startPlatform({ databases: ["db-1"], credentialsInResponse: "always" });
+    platform = await startPlatform({ databases: ["db-1"], credentials: "always" });
     stack = await LocalStack.open({
       projectDir: __dirname,
       stack: "test",

@@ -1,17 +1,27 @@
 import * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
-import { PasswordRotation } from "pulumi-rekey";
+import { PasswordRotation, PasswordVerification } from "pulumi-rekey";
 
 const config = new pulumi.Config();
 const rotation = new PasswordRotation("sessions", { databaseId: config.require("databaseId"), rotateEvery: "30d" });
+const verification = new PasswordVerification("sessions", { rotation });
 
-// Fail, so that no consumer gets an empty address.
-const url = rotation.connectionUrl.apply((sent) => {
-  if (sent === undefined) throw new Error("The platform sent no password: copy it from where the platform shows it.");
-  return sent;
+// Fails with the reason, so that no consumer gets an empty address.
+const url = pulumi.all([rotation.connectionUrl, rotation.outcome]).apply(([known, outcome]) => {
+  if (known !== undefined) return known;
+  throw new pulumi.RunError(
+    outcome === "adopted"
+      ? "The database was adopted, and its password is not known before its first reset. Add the consumers after it, or set a version now."
+      : "The password was reset, but the platform neither sent nor showed the new one. Look for it in the console of the platform.",
+  );
 });
 
 const secret = new aws.secretsmanager.Secret("sessions", { name: "sessions-database" });
-new aws.secretsmanager.SecretVersion("sessions", { secretId: secret.id, secretString: url });
+// Consumers read the new password only after the database has accepted it.
+new aws.secretsmanager.SecretVersion(
+  "sessions",
+  { secretId: secret.id, secretString: url },
+  { dependsOn: verification },
+);
 
 export const secretArn = secret.arn;

@@ -5,10 +5,14 @@ import { PasswordRotation } from "pulumi-rekey";
 const config = new pulumi.Config();
 const rotation = new PasswordRotation("sessions", { databaseId: config.require("databaseId"), rotateEvery: "30d" });
 
-// Fail, so that no consumer gets an empty address.
-const url = rotation.connectionUrl.apply((sent) => {
-  if (sent === undefined) throw new Error("The platform sent no password: copy it from where the platform shows it.");
-  return sent;
+// Fails with the reason, so that no consumer gets an empty address.
+const url = pulumi.all([rotation.connectionUrl, rotation.outcome]).apply(([known, outcome]) => {
+  if (known !== undefined) return known;
+  throw new pulumi.RunError(
+    outcome === "adopted"
+      ? "The database was adopted, and its password is not known before its first reset. Add the consumers after it, or set a version now."
+      : "The password was reset, but the platform neither sent nor showed the new one. Look for it in the console of the platform.",
+  );
 });
 
 new github.ActionsSecret("sessions", {

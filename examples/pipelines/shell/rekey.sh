@@ -1,14 +1,15 @@
 #!/bin/sh
 # For cron, or any other system that runs a command. Put it next to two Pulumi projects: `rotation` (as
-# examples/nightly-rotation) and `flow-control` (as examples/flow-control-incident, with a stack for each key).
+# examples/nightly-rotation, with Pulumi.review.yaml without secrets) and `flow-control` (as examples/flow-control-incident,
+# with a stack for each key).
 #
-#   rekey.sh preview                                on a pull request
+#   rekey.sh preview                                of a change that was not reviewed
 #   rekey.sh up                                     on a merge, and every night
 #   rekey.sh reset-flow-control <key> <incident>    by hand; one incident is one reset
 #
-# The environment contains PULUMI_BACKEND_URL, PULUMI_CONFIG_PASSPHRASE and, except for a preview, REKEY_BASE_URL,
-# REKEY_USERNAME, REKEY_PASSWORD, REKEY_QUEUE_URL and REKEY_QUEUE_TOKEN. For Upstash, set REKEY_PLATFORM to `upstash`
-# instead of both addresses.
+# The environment contains PULUMI_BACKEND_URL, PULUMI_CONFIG_PASSPHRASE, REKEY_BASE_URL, REKEY_USERNAME, REKEY_PASSWORD,
+# REKEY_QUEUE_URL and REKEY_QUEUE_TOKEN. For Upstash, set REKEY_PLATFORM to `upstash` instead of both addresses.
+# A preview needs none of them. Run it on a machine that does not have them: the program can print all that it can read.
 # The stack is locked during a run: a second run changes nothing, and fails. Do not cancel the first.
 set -eu
 cd "$(dirname "$0")"
@@ -24,11 +25,16 @@ up() {
 case "${1:-} $#" in
   "preview 1")
     cd rotation
+    # An empty stack of its own: production is not read.
+    export PULUMI_BACKEND_URL=file://. PULUMI_CONFIG_PASSPHRASE=review
     npm ci
-    pulumi preview --stack production --diff
+    pulumi stack select --create review
+    pulumi preview --stack review --diff
     ;;
   "up 1")
     cd rotation
+    # The limit of password resets in one run; it refuses more. Set it to what a usual night needs.
+    export REKEY_MAX_RESETS_PER_RUN="${REKEY_MAX_RESETS_PER_RUN:-5}"
     npm ci
     up production
     ;;
