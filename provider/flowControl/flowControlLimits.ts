@@ -279,8 +279,9 @@ async function remove(saved: FlowControlLimitsOutputs, session: FlowControlLimit
   for (const { action, query } of operationsFor(shown, declared, kept ?? {})) {
     if (action === "unpin") await flowControl.change(flowControlKey, action, query);
   }
-  if (kept)
-    {return `Flow-control key ${JSON.stringify(flowControlKey)} keeps its limits: another resource declares them now.`;}
+  if (kept) {
+    return `Flow-control key ${JSON.stringify(flowControlKey)} keeps its limits: another resource declares them now.`;
+  }
   if (!shown.paused) return undefined;
   return `Flow-control key ${JSON.stringify(flowControlKey)} stays paused: removing its limits does not resume it. To resume it, use the platform's console, or \`POST /v2/flowControl/${encodeURIComponent(flowControlKey)}/resume\` at rekey:queueUrl.`;
 }
