@@ -1,11 +1,12 @@
-// npm run verify: everything that CI checks, one after the other, and one line at the end with the counts.
+// npm run verify: everything that CI checks, one after the other; at the end what failed, and one line with the counts.
 import { bin, build, ensureInstalled, root, run, runAndRead } from "./lib.mjs";
 import { join } from "node:path";
 
 ensureInstalled();
 build();
 
-let [passed, failed, skipped] = [1, 0, 0]; // A failed build ends the script.
+let [passed, skipped] = [1, 0]; // A failed build ends the script.
+const failures = [];
 const checks = {
   format: [bin("prettier/bin/prettier.cjs"), "--check", "."],
   lint: [bin("eslint/bin/eslint.js"), "."],
@@ -16,31 +17,33 @@ const checks = {
   prose: [join(root, "scripts", "prose.mjs")],
 };
 for (const [name, args] of Object.entries(checks)) {
-  const ok = run(process.execPath, args) === 0;
-  console.log(`${ok ? "ok    " : "FAILED"} ${name}`);
-  if (ok) passed++;
-  else failed++;
+  report(name, run(process.execPath, args) === 0);
 }
 
 if (run("pulumi", ["version"], { stdio: "ignore" }) !== 0) {
   console.log("skipped schema: no `pulumi` on PATH");
   skipped++;
-} else if (run("pulumi", ["schema", "check", join(root, "schema.json")]) === 0) {
-  console.log("ok     schema");
-  passed++;
 } else {
-  console.log("FAILED schema");
-  failed++;
+  report("schema", run("pulumi", ["schema", "check", join(root, "schema.json")]) === 0);
 }
 
 // The same command as `npm test`, then the slow files.
 for (const selected of ["fast", "slow"]) {
   const tests = await runAndRead(process.execPath, [join(root, "scripts", "test.mjs"), selected]);
-  const counts = /^(\d+) passed, (\d+) failed, (\d+) skipped$/m.exec(tests.output)?.slice(1).map(Number);
-  const [ok, broken, pending] = counts ?? [0, 0, 0];
+  const counts = /^(\d+) passed, \d+ failed, (\d+) skipped$/m.exec(tests.output)?.slice(1).map(Number);
+  const [ok, pending] = counts ?? [0, 0];
   passed += ok;
-  failed += tests.code !== 0 && broken === 0 ? 1 : broken; // The tests ended early.
   skipped += pending;
+  const failed = tests.output.match(/^FAILED .*$/gm) ?? [];
+  if (tests.code !== 0 && failed.length === 0) failed.push(`FAILED the ${selected} tests ended early`);
+  failures.push(...failed);
 }
-console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`);
-process.exit(failed === 0 ? 0 : 1);
+for (const failure of failures) console.log(failure);
+console.log(`${passed} passed, ${failures.length} failed, ${skipped} skipped`);
+process.exit(failures.length === 0 ? 0 : 1);
+
+function report(name, ok) {
+  console.log(`${ok ? "ok    " : "FAILED"} ${name}`);
+  if (ok) passed++;
+  else failures.push(`FAILED ${name}`);
+}
