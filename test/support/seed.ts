@@ -1,4 +1,2 @@
-import { randomInt } from "node:crypto";
-
-/** The seed of the random choices. `REKEY_SEED` replays those of a run that printed it. */
-export const seed = Number(process.env["REKEY_SEED"] ?? randomInt(2 ** 31));
+/** The seed of the random choices. `npm test` makes the same choices in each run, and the long suites make others. */
+export const seed = Number(process.env["REKEY_SEED"] ?? 1);
