@@ -97,8 +97,14 @@ export function passphraseFrom(env: NodeJS.ProcessEnv, readFile: (path: string) 
   return readable("PULUMI_CONFIG_PASSPHRASE_FILE", "Set it to a readable file", () => readFile(file).trim());
 }
 
+/** Keys by passphrase and salt: deriving one takes most of a second. */
+const keys = new Map<string, Promise<Buffer>>();
+
 function deriveKey(passphrase: string, salt: Buffer): Promise<Buffer> {
-  return promisify(pbkdf2)(passphrase, salt, iterations, 32, "sha256");
+  const id = JSON.stringify([passphrase, salt.toString("base64")]);
+  const key = keys.get(id) ?? promisify(pbkdf2)(passphrase, salt, iterations, 32, "sha256");
+  keys.set(id, key);
+  return key;
 }
 
 function encrypt(key: Buffer, text: string): string {

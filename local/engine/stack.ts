@@ -22,9 +22,6 @@ const neutralAdvice = "A resource may have been changed without being saved: che
 
 /** A stack on this machine: a program, its settings, and its state in a file. */
 export class LocalStack {
-  /** Crypters by salt, because deriving a key takes most of a second. An imported state may have another salt. */
-  readonly #crypters = new Map<string, Promise<Crypter>>();
-
   private constructor(
     /** The project, from its `Pulumi.yaml`. */
     readonly project: Project,
@@ -196,15 +193,12 @@ export class LocalStack {
     if (file.salt === undefined) {
       file.setSalt(crypter.salt);
       file.save();
-      this.#crypters.set(crypter.salt, Promise.resolve(crypter));
     }
     return crypter;
   }
 
   #openCrypter(salt: string): Promise<Crypter> {
-    const known = this.#crypters.get(salt) ?? Crypter.open(this.#needPassphrase(), salt);
-    this.#crypters.set(salt, known);
-    return known;
+    return Crypter.open(this.#needPassphrase(), salt);
   }
 
   #needPassphrase(): string {
