@@ -57,7 +57,7 @@ const onCli = { engine: pluginOnCli, victims: ["engine", "host"], usualRuns: 20 
 const onLocal = {
   engine: localEngine,
   victims: ["engine", "engine", "everyone", "host", "program"],
-  usualRuns: 10,
+  usualRuns: 6,
 } as const;
 
 export const subjects: readonly Subject[] = [
