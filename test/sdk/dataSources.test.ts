@@ -139,7 +139,7 @@ describe("sdk: data sources", () => {
     await startMocks({ stack: "other" });
     configure(other);
     await getFlowControlKeys();
-    assert.deepEqual([platform.requests.length, other.requests.length], [1, 1]);
+    assert.deepEqual({ one: platform.requests.length, other: other.requests.length }, { one: 1, other: 1 });
   });
 
   describe("with dependencies", () => {

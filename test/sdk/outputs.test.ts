@@ -81,7 +81,7 @@ describe("sdk: outputs", () => {
     await assertOutputs(rotation, record);
     const port: pulumi.Output<number | undefined> = rotation.port;
     const state: pulumi.Output<DatabaseRecord["state"]> = rotation.state;
-    assert.deepEqual([await valueOf(port), await valueOf(state)], [6379, "active"]);
+    assert.deepEqual({ port: await valueOf(port), state: await valueOf(state) }, { port: 6379, state: "active" });
   });
 
   it("are undefined, not missing, while there is no record", async () => {

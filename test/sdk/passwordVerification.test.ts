@@ -84,7 +84,8 @@ describe("sdk: PasswordVerification", () => {
     const rotation = new PasswordRotation("sessions", { databaseId: "db" });
     const verification = new PasswordVerification("sessions", { rotation });
     await valueOf(verification.urn);
-    assert.deepEqual([await isKnown(rotation.password), await isKnown(verification.verified)], [false, false]);
+    assert.equal(await isKnown(rotation.password), false);
+    assert.equal(await isKnown(verification.verified), false);
     const { subject, targets } = verificationIn(registered)?.inputs ?? {};
     assert.deepEqual({ subject, targets }, { subject: "db", targets: unknown });
   });
