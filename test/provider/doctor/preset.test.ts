@@ -76,8 +76,8 @@ describe("pulumi-rekey doctor: rekey:platform", () => {
       const settings = settingsOf(configured({ "rekey:baseUrl": platform.url }), {});
       const checks = await checkPlatform(settings);
       assert.deepEqual(
-        checks.map(({ subject, state }) => [subject, state]),
-        [["the connection to rekey:baseUrl", "ok"]],
+        checks.map(({ subject, state }) => ({ subject, state })),
+        [{ subject: "the connection to rekey:baseUrl", state: "ok" }],
       );
     });
 

@@ -125,9 +125,9 @@ describe("the engine watch", () => {
     const server = createServer();
     const client = connect(Number((await addressOf(server)).split(":")[1]), "127.0.0.1");
     await once(client, "connect");
-    const unref = [server, client].map((handle) => mock.method(handle, "unref").mock);
+    const [ofServer, ofClient] = [mock.method(server, "unref").mock, mock.method(client, "unref").mock];
     endWhenIdle();
-    assert.deepEqual([unref[0]?.callCount(), unref[1]?.callCount()], [1, 0]);
+    assert.deepEqual({ server: ofServer.callCount(), client: ofClient.callCount() }, { server: 1, client: 0 });
     client.destroy();
     server.close();
   });
@@ -158,8 +158,8 @@ describe("the engine watch", () => {
       if (isEngine) await watch.requireEngine(facts);
       else await assert.rejects(watch.requireEngine(facts), NotSentError);
       assert.deepEqual(
-        received.map((headers) => [headers[":path"], headers["content-type"]]),
-        [["/grpc.health.v1.Health/Check", "application/grpc"]],
+        received.map((headers) => ({ path: headers[":path"], type: headers["content-type"] })),
+        [{ path: "/grpc.health.v1.Health/Check", type: "application/grpc" }],
       );
       server.close();
       sessions.forEach((session) => session.destroy());

@@ -6,6 +6,7 @@ import {
   type FlowControlLimitsInputs,
   type FlowControlLimitsOutputs,
 } from "../../../provider/flowControl/flowControlLimits";
+import { assertFields } from "../../support/results";
 
 const none: ReadonlySet<string> = new Set();
 const key = { flowControlKey: "orders" };
@@ -185,7 +186,7 @@ describe("FlowControlLimits", () => {
   it("reads a pinned maximum that the record leaves out as 0", async () => {
     platform.failNext({ method: "GET", times: 1, body: { ...key, isPinnedParallelism: true, isPinnedRate: true } });
     const { outputs } = await flowControlLimits.refresh!({ ...key, paused: false, declared: {} }, session);
-    assert.deepEqual([outputs.parallelism, outputs.rate, outputs.period], [0, 0, 1]);
+    assertFields(outputs, { parallelism: 0, rate: 0, period: 1 });
   });
 
   it("waits until the platform shows the change, and fails clearly if it does not", async () => {

@@ -40,7 +40,9 @@ describe("flow control: FlowControlReset", () => {
     const { outputs: saved } = await apply(undefined, v1, fake.start());
     assert.deepEqual(diff(saved, v2), { changes: true });
     const { outputs } = await apply(saved, v2, fake.start());
-    assert.deepEqual([outputs.resetCount, outputs.before?.rateCount, outputs.after?.rateCount], [2, 1, 2]);
+    const { resetCount, before, after } = outputs;
+    const counts = { resetCount, before: before?.rateCount, after: after?.rateCount };
+    assert.deepEqual(counts, { resetCount: 2, before: 1, after: 2 });
     assert.deepEqual(diff(outputs, v2), { changes: false });
     assert.deepEqual(diff(saved, { ...v1, flowControlKey: "emails" }), { changes: true, replaces: ["flowControlKey"] });
   });

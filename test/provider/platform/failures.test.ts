@@ -3,6 +3,7 @@ import { NotSentError, RejectedError, UnconfirmedError } from "../../../provider
 import { errorOf, type FailedAttempt } from "../../../provider/platform/failures";
 import { leftOut } from "../../../provider/platform/redact";
 import { advise, deadlineName } from "../../../provider/settings/advice";
+import { assertFields } from "../../support/results";
 
 const password = "canary-password";
 const wording = { secrets: [password], deadlineName, advise };
@@ -77,10 +78,7 @@ describe("api: messages of failed requests", () => {
         assert.match(`${before} `, happened);
         assert.match(after, advice);
         assert.ok(after.endsWith(` [${code}]`), after);
-        assert.deepEqual(
-          [error.code, error.delivery, error.status, error.networkCode],
-          [code, delivery, given.status, given.code],
-        );
+        assertFields(error, { code, delivery, status: given.status, networkCode: given.code });
       });
     }
   }

@@ -29,7 +29,11 @@ describe("platform: path", () => {
         fc.pre(part.trim() !== "" && part !== "." && part !== "..");
         const { pathname, search, hash } = new URL(`https://platform.test${fillPath("/v2/{id}/reset", { id: part })}`);
         const [, first, id = "", last, ...more] = pathname.split("/");
-        assert.deepEqual([first, decodeURIComponent(id), last, more, search, hash], ["v2", part, "reset", [], "", ""]);
+        assert.deepEqual(
+          { first, last, more, search, hash },
+          { first: "v2", last: "reset", more: [], search: "", hash: "" },
+        );
+        assert.equal(decodeURIComponent(id), part);
       }),
       { examples: [["../b"], ["%2e%2e"], ["a?b#c"], ["ü 字"], ["..."], ["{id}"], ["$&"]] },
     );

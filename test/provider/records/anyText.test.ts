@@ -25,7 +25,8 @@ describe("records: any text at all", () => {
       for (let depth = 500; depth < 250_000; depth *= 1.25) {
         const nested = `${open.repeat(depth)}1${close.repeat(depth)}`;
         const answer = readDatabaseResponse(`{"database_id":"db","password":"p","later":${nested}}`);
-        assert.deepEqual([answer?.record.databaseId, answer?.credentials.password], ["db", "p"]);
+        assert.equal(answer?.record.databaseId, "db");
+        assert.equal(answer.credentials.password, "p");
         const kept = answer?.otherFields === `{"later":${nested}}`;
         assert.notEqual(kept, answer?.problems.join().includes("nested too deep"));
       }

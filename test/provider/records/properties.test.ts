@@ -107,7 +107,10 @@ describe("Pulumi's markers", () => {
       "e48ece36-62e2-4504-bad9-02848725956a",
       "dd056dcd-154b-4c76-9bd3-c8f88648b5ff",
     ];
-    for (const text of reserved) assert.deepEqual([isReserved(text), isFaithful(text)], [true, false], text);
+    for (const text of reserved) {
+      const found = { reserved: isReserved(text), faithful: isFaithful(text) };
+      assert.deepEqual(found, { reserved: true, faithful: false }, text);
+    }
     assert.equal(isReserved(`${unknownValue} `), false);
   });
 

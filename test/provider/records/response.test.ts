@@ -117,7 +117,8 @@ describe("records: the response to a reset", () => {
         '"database_id":"db2","password":"one","password":"two","hunter2":1,"hunter2":2,"rest_token":"1","restToken":"2"',
       ),
     );
-    assert.deepEqual([record.databaseId, credentials], ["db2", { password: "two", restToken: "2" }]);
+    assert.equal(record.databaseId, "db2");
+    assert.deepEqual(credentials, { password: "two", restToken: "2" });
     assert.equal(problems.length, 4);
     assert.match(
       problems.join("\n"),
@@ -157,7 +158,10 @@ describe("records: credentials in the response to a reset", () => {
     it(`have no ${name} if it is missing, null or empty, which is not a problem`, () => {
       for (const value of [undefined, null, ""]) {
         const { credentials, problems, otherFields } = read(databaseText({ [wireName]: value }));
-        assert.deepEqual([credentials, problems, otherFields], [{}, [], undefined]);
+        assert.deepEqual(
+          { credentials, problems, otherFields },
+          { credentials: {}, problems: [], otherFields: undefined },
+        );
       }
     });
 

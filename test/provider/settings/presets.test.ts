@@ -11,7 +11,8 @@ const credentials = { UPSTASH_EMAIL: "ops@example.com", UPSTASH_API_KEY: "canary
 const upstash = (configuration: Written = {}, environment: NodeJS.ProcessEnv = credentials) =>
   new Settings((name) => ({ platform: "upstash", ...configuration })[name], environment);
 
-const valuesOf = (settings: Settings, ...names: SettingName[]) => names.map((name) => settings.get(name));
+const valuesOf = (settings: Settings, ...names: SettingName[]) =>
+  Object.fromEntries(names.map((name) => [name, settings.get(name)]));
 
 function assertMissing(settings: Settings, name: SettingName, ...says: string[]): void {
   assert.equal(settings.get(name), undefined);
@@ -30,12 +31,12 @@ function assertMissing(settings: Settings, name: SettingName, ...says: string[])
 describe("rekey:platform", () => {
   it("sets the addresses and paths of upstash, from the configuration and from the environment", () => {
     for (const settings of [upstash(), new Settings(() => undefined, { REKEY_PLATFORM: "upstash" })]) {
-      assert.deepEqual(valuesOf(settings, "baseUrl", "queueUrl", "resetPasswordPath", "flowControlResetAction"), [
-        "https://api.upstash.com",
-        "https://qstash.upstash.io",
-        "/v2/redis/reset-password/{id}",
-        "resetRate",
-      ]);
+      assert.deepEqual(valuesOf(settings, "baseUrl", "queueUrl", "resetPasswordPath", "flowControlResetAction"), {
+        baseUrl: "https://api.upstash.com",
+        queueUrl: "https://qstash.upstash.io",
+        resetPasswordPath: "/v2/redis/reset-password/{id}",
+        flowControlResetAction: "resetRate",
+      });
     }
   });
 
@@ -56,29 +57,35 @@ describe("rekey:platform", () => {
   it("reads the usual variables after Rekey's own, and the preset last", () => {
     const names = ["username", "password", "queueToken", "queueUrl"] as const;
     const usual = { ...credentials, QSTASH_URL: "https://qstash-us-east-1.upstash.io" };
-    assert.deepEqual(valuesOf(upstash({}, usual), ...names), [
-      "ops@example.com",
-      "canary-key",
-      "canary-token",
-      "https://qstash-us-east-1.upstash.io",
-    ]);
+    assert.deepEqual(valuesOf(upstash({}, usual), ...names), {
+      username: "ops@example.com",
+      password: "canary-key",
+      queueToken: "canary-token",
+      queueUrl: "https://qstash-us-east-1.upstash.io",
+    });
     const own = { REKEY_USERNAME: "u", REKEY_PASSWORD: "p", REKEY_QUEUE_TOKEN: "t", REKEY_QUEUE_URL: "https://q.test" };
-    assert.deepEqual(valuesOf(upstash({}, { ...usual, ...own }), ...names), ["u", "p", "t", "https://q.test"]);
+    const expected = { username: "u", password: "p", queueToken: "t", queueUrl: "https://q.test" };
+    assert.deepEqual(valuesOf(upstash({}, { ...usual, ...own }), ...names), expected);
     const configured = { username: "v", password: "w", queueToken: "x", queueUrl: "https://r.test" };
-    assert.deepEqual(valuesOf(upstash(configured, { ...usual, ...own }), ...names), Object.values(configured));
+    assert.deepEqual(valuesOf(upstash(configured, { ...usual, ...own }), ...names), configured);
   });
 
   it("takes an empty variable as unset", () => {
     const settings = upstash({}, { UPSTASH_API_KEY: "", QSTASH_URL: "" });
-    assert.deepEqual(valuesOf(settings, "password", "queueUrl"), [undefined, "https://qstash.upstash.io"]);
+    assert.deepEqual(valuesOf(settings, "password", "queueUrl"), {
+      password: undefined,
+      queueUrl: "https://qstash.upstash.io",
+    });
   });
 
   it("is needed to read those variables, and to redact them", () => {
     const settings = new Settings(() => undefined, { ...credentials, QSTASH_URL: "https://qstash.upstash.io" });
-    assert.deepEqual(
-      valuesOf(settings, "username", "password", "queueToken", "queueUrl"),
-      Array.from({ length: 4 }, () => undefined),
-    );
+    assert.deepEqual(valuesOf(settings, "username", "password", "queueToken", "queueUrl"), {
+      username: undefined,
+      password: undefined,
+      queueToken: undefined,
+      queueUrl: undefined,
+    });
     assert.deepEqual(settings.secrets, []);
   });
 
@@ -125,7 +132,10 @@ describe("rekey:platform", () => {
 
   it("recognizes the preset's addresses in another spelling", () => {
     const settings = upstash({ baseUrl: "https://API.upstash.com:443/", queueUrl: "HTTPS://qstash.upstash.io/x" });
-    assert.deepEqual(valuesOf(settings, "password", "queueToken"), ["canary-key", "canary-token"]);
+    assert.deepEqual(valuesOf(settings, "password", "queueToken"), {
+      password: "canary-key",
+      queueToken: "canary-token",
+    });
   });
 
   it("names the usual variable if it is missing or cannot be used", () => {

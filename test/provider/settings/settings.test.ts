@@ -166,8 +166,9 @@ describe("settings", () => {
     const variables = { REKEY_BASE_URL: "b", REKEY_QUEUE_URL: "c", REKEY_PROXY: "", REKEY_USERNAME: "d" };
     const found = new Settings((name) => configuration[name], variables);
     const names = ["baseUrl", "queueUrl", "proxy", "username", "caFile"] as const;
-    const values = names.map((name) => found.find(name)?.value);
-    assert.deepEqual(values, ["a", "c", undefined, "", undefined]);
+    const values = Object.fromEntries(names.map((name) => [name, found.find(name)?.value]));
+    const expected = { baseUrl: "a", queueUrl: "c", proxy: undefined, username: "", caFile: undefined };
+    assert.deepEqual(values, expected);
   });
 
   it("list what must never be shown, valid or not", () => {

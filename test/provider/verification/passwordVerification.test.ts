@@ -407,7 +407,8 @@ describe("verification: PasswordVerification", () => {
       assert.deepEqual(tried(), ["canary-2-of-db-007", "canary-1-of-db-007"]);
       assert.deepEqual(diff(next, inputs(changed)), { changes: false });
       const fewer = await up(changed.slice(0, 10), next);
-      assert.deepEqual([tried(), (JSON.parse(fewer.targets) as unknown[]).length], [[], 10]);
+      assert.deepEqual(tried(), []);
+      assert.equal((JSON.parse(fewer.targets) as unknown[]).length, 10);
     });
 
     it("names the databases that failed, and gives each at least one attempt", async () => {
@@ -443,8 +444,8 @@ describe("verification: PasswordVerification", () => {
       await fails(fleet(1).slice(0, 60), undefined, 30);
       assert.equal(new Set(fake.probes.map(({ databaseId }) => databaseId)).size, 60);
       assert.ok(Math.max(...slots) <= 33_000, String(slots));
-      const [first, last] = [fake.probes[0], fake.probes.at(-1)];
-      assert.deepEqual([first?.timeoutMs, last?.timeoutMs], [5_000, 1_000]);
+      const [first, last] = [fake.probes[0]?.timeoutMs, fake.probes.at(-1)?.timeoutMs];
+      assert.deepEqual({ first, last }, { first: 5_000, last: 1_000 });
     });
 
     it("claims nothing if it forgot a former password of one of them", async () => {
