@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { type Database, type Platform, type PlatformOptions, startPlatform } from "../../../local/platform/index";
+import { assertFields } from "../../support/results";
 import { basic, databasePath, readDatabase, resetPassword, resetPath, send } from "./client";
 
 const credentialsOf = ({ password, restToken, readOnlyRestToken }: Database) => {
@@ -20,7 +21,8 @@ describe("local platform: databases", () => {
     assert.deepEqual({ status, body }, { status: 200, body: after.record });
     assert.equal(headers["content-type"], "application/json");
     assert.notEqual(after.password, before.password);
-    assert.deepEqual([before.generation, before.resets, after.generation, after.resets], [1, 0, 2, 1]);
+    assertFields(before, { generation: 1, resets: 0 });
+    assertFields(after, { generation: 2, resets: 1 });
     assert.deepEqual(platform.database("db-sessions"), other);
     for (const secret of [after.password, after.restToken, after.readOnlyRestToken]) assert.ok(!text.includes(secret));
   });
@@ -83,7 +85,8 @@ describe("local platform: databases", () => {
     const before = platform.database("one");
     await platform.reset();
     const after = platform.database("one");
-    assert.deepEqual([after.record.port, after.resets, after.generation], [1, 0, 1]);
+    assert.equal(after.record.port, 1);
+    assertFields(after, { resets: 0, generation: 1 });
     assert.notEqual(after.password, before.password);
     assert.equal(platform.resetCount, 0);
     assert.deepEqual(platform.requests, []);
@@ -112,7 +115,7 @@ describe("local platform: databases", () => {
   it("cannot read a database without the option", async () => {
     await start({ credentials: "read" });
     const { status, error } = await readDatabase(platform);
-    assert.deepEqual([status, error], [404, "path: the platform has no such operation"]);
+    assert.deepEqual({ status, error }, { status: 404, error: "path: the platform has no such operation" });
   });
 
   it("responds with 404 to the read of an unknown database, and names the parameter and the id", async () => {
@@ -129,7 +132,8 @@ describe("local platform: databases", () => {
       await start({ databasePath });
       assert.equal((await send(platform, "GET", path, basic(platform))).status, 200);
       const { status, headers } = await send(platform, "GET", path);
-      assert.deepEqual([status, headers["www-authenticate"]], [401, 'Basic realm="local platform"']);
+      assert.equal(status, 401);
+      assert.equal(headers["www-authenticate"], 'Basic realm="local platform"');
     });
 
     it(`still resets passwords with a read at ${databasePath}`, async () => {

@@ -38,7 +38,8 @@ withRedis("local platform: a Redis that it starts", () => {
     await start({ databases: [{ database_id: "one", port: 1, tls: true }] });
     const { body, text } = await resetPassword(platform, "one");
     const { endpoint, port, tls } = body as Record<string, unknown>;
-    assert.deepEqual([`redis://${endpoint as string}:${port as number}`, tls], [platform.redisUrl, false]);
+    assert.equal(`redis://${endpoint as string}:${port as number}`, platform.redisUrl);
+    assert.equal(tls, false);
     assert.ok(!text.includes(platform.database("one").password));
   });
 

@@ -19,7 +19,8 @@ const source = `
     const before = await whoAmI(first);
     const { body } = await resetPassword(platform, "db-sessions");
     const old = await whoAmI(first).catch(({ message }) => message.split(" ")[0]);
-    console.log(JSON.stringify([new URL(first).protocol, body.tls, before, old, await whoAmI(url())]));
+    const { protocol } = new URL(first);
+    console.log(JSON.stringify({ protocol, tls: body.tls, before, old, after: await whoAmI(url()) }));
     await platform.close();
   })();`;
 
@@ -45,7 +46,7 @@ withRedis("local platform: a Redis behind TLS", () => {
       const env = { NODE_EXTRA_CA_CERTS: caFile, REDIS_ADDRESS: `rediss://127.0.0.1:${port}` };
       const user = "rekey-db-sessions";
       const seen = await new Run(runSource(source, [], env)).started();
-      assert.deepEqual(seen, ["rediss:", true, user, "WRONGPASS", user]);
+      assert.deepEqual(seen, { protocol: "rediss:", tls: true, before: user, old: "WRONGPASS", after: user });
     } finally {
       redis.kill("SIGKILL");
       await ended;

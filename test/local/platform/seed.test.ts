@@ -5,6 +5,7 @@ import { stringify as toYaml } from "yaml";
 import { type Platform, readSeed, startPlatform } from "../../../local/platform/index";
 import { seedText } from "../../../local/platform/seed";
 import { Folder } from "../../support/folder";
+import { assertFields } from "../../support/results";
 import { basic, queue, resetPassword, send } from "./client";
 
 const folder = new Folder();
@@ -29,7 +30,7 @@ describe("local platform: seed files", () => {
   for (const [name, text] of Object.entries(written)) {
     it(`load databases, keys and credentials from ${name}`, async () => {
       const platform = await startPlatform(readSeed(fileOf(text, name)));
-      assert.deepEqual([platform.username, platform.password, platform.queueToken], ["ops", "secret", "t0ken"]);
+      assertFields(platform, { username: "ops", password: "secret", queueToken: "t0ken" });
       assert.deepEqual([...platform.databases.keys()], ["cache", "sessions", "audit"]);
       assert.equal(platform.database("sessions").record.type, "pro");
       assert.match((await resetPassword(platform, "sessions")).text, /"db_request_limit":9223372036854775808,/);

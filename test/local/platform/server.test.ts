@@ -8,7 +8,7 @@ import { basic, bearer, queue, requestArrived, resetPassword, resetPath, send } 
 const odd = ["/", "100%", "%2F", "a b", "größe 日本", "..", ".", "?#", "+", "a\\b", "\u0000", "__proto__", "[x]"];
 
 // The originals, read before any test starts a platform.
-const globals = [globalThis.Request, globalThis.Response];
+const { Request, Response } = globalThis;
 
 describe("local platform: the server", () => {
   let platform: Platform;
@@ -155,6 +155,6 @@ describe("local platform: the server", () => {
 
   it("leaves the Request and Response of its process unchanged", async () => {
     await resetPassword(platform);
-    assert.deepEqual([globalThis.Request, globalThis.Response], globals);
+    assert.deepEqual({ Request: globalThis.Request, Response: globalThis.Response }, { Request, Response });
   });
 });

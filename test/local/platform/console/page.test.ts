@@ -73,8 +73,8 @@ withChromium("local platform: the console in Chromium", function () {
     await shows(page, "cache", "never");
     assert.equal((await resetPassword(platform, "cache")).status, 200);
     await row(page, "cache").filter({ hasNotText: "never" }).waitFor();
-    const cells = await row(page, "cache").getByRole("cell").allInnerTexts();
-    assert.deepEqual([cells[0], cells[2]], ["1", "2"]);
+    const [resets, , generation] = await row(page, "cache").getByRole("cell").allInnerTexts();
+    assert.deepEqual({ resets, generation }, { resets: "1", generation: "2" });
     await page.getByRole("cell", { name: "/v2/keyvalue/reset-password/cache" }).waitFor();
     assert.equal(new URL(page.url()).hash, "");
     assert.deepEqual(complaints, []);
@@ -128,7 +128,8 @@ withChromium("local platform: the console in Chromium", function () {
     await click(page, "Reset password of cache");
     await dialog.getByRole("button", { name: "Reset password" }).click();
     await status(page, "The password of cache was reset.");
-    assert.deepEqual([platform.database("cache").resets, platform.database("sessions").resets], [1, 0]);
+    const [cache, sessions] = [platform.database("cache").resets, platform.database("sessions").resets];
+    assert.deepEqual({ cache, sessions }, { cache: 1, sessions: 0 });
   });
 
   it("works with the keyboard alone, shows the focus, and keeps it while the numbers change", async () => {
@@ -194,7 +195,8 @@ withChromium("local platform: the console in Chromium", function () {
     await shows(page, "cache", "never");
     await page.reload();
     await shows(page, "cache", "never");
-    assert.deepEqual(await page.evaluate("[localStorage.length, document.cookie]"), [0, ""]);
+    assert.equal(await page.evaluate("localStorage.length"), 0);
+    assert.equal(await page.evaluate("document.cookie"), "");
     await click(page, "Sign out");
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
     assert.equal(await page.evaluate("sessionStorage.length"), 0);

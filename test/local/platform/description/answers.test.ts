@@ -120,7 +120,7 @@ describe("local platform: responses, compared with the description", () => {
     it(`${path} responds with 405 to all other methods, which change nothing`, async () => {
       const described = operations.filter((operation) => operation.path === path);
       const allowed = described.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]));
-      const seen = () => [platform.state().databases, platform.flowControlKeys.get("orders")];
+      const seen = () => ({ databases: platform.state().databases, orders: platform.flowControlKeys.get("orders") });
       const before = seen();
       for (const method of methods.filter((name) => !allowed.includes(name))) {
         const { status, headers, error } = await call(platform, { ...described[0]!, method });

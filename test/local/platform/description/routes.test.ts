@@ -30,7 +30,7 @@ describe("local platform: the description", () => {
   it("is served without credentials, unchanged", async () => {
     const platform = await startPlatform();
     const response = await fetch(`${platform.url}/openapi.yaml`);
-    assert.deepEqual([response.status, await response.text()], [200, text]);
+    assert.deepEqual({ status: response.status, text: await response.text() }, { status: 200, text });
     await platform.close();
   });
 

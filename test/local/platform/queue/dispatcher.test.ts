@@ -45,8 +45,8 @@ describe("local platform: the dispatcher", () => {
     dispatcher.changeOrAdd("orders", 0, (key) => key.pin({ parallelism: 1 }, 0));
     add(4, orders({ parallelism: 4, rate: 3, period: 60 }));
     assert.deepEqual(take(), [0]);
-    const { parallelismMax, rateMax, isPinnedParallelism, isPinnedRate } = record();
-    assert.deepEqual([parallelismMax, rateMax, isPinnedParallelism, isPinnedRate], [1, 3, true, undefined]);
+    const pinned = { isPinnedParallelism: true, isPinnedRate: undefined };
+    assertFields(record(), { parallelismMax: 1, rateMax: 3, ...pinned });
     dispatcher.change("orders", (key) => key.unpin({ parallelism: true, rate: false }));
     dispatcher.add({ id: 9, ...orders({ parallelism: 2 }) }, 0, 0);
     assert.deepEqual(take(), [1]);

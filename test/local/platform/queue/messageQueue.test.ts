@@ -146,7 +146,8 @@ describe("local platform: the message queue", () => {
     const [first, , third, callback] = destination.deliveries as [Delivery, Delivery, Delivery, Delivery];
     assert.equal(first.headers["upstash-callback"], undefined, "the platform's own headers are not forwarded");
     assert.equal(third.headers["upstash-retried"], "2");
-    assert.deepEqual([callback.path, callback.method, callback.headers["x-secret"]], ["/callback", "POST", "s"]);
+    const { path, method, headers } = callback;
+    assert.deepEqual({ path, method, secret: headers["x-secret"] }, { path: "/callback", method: "POST", secret: "s" });
     const { header, ...told } = JSON.parse(callback.body) as { header: Record<string, unknown> };
     const expected = { status: 200, retried: 2, sourceMessageId: messageId, body: btoa("done"), sourceBody: btoa("x") };
     assert.deepEqual({ ...told, ...expected }, told);
@@ -272,7 +273,9 @@ describe("local platform: the message queue", () => {
     clock.move(3_600_000);
     await turn();
     assert.equal(destination.deliveries.length, 1);
-    assert.deepEqual([queue.flowControlKeys(), queue.queues, queue.schedules.size], [[], [], 0]);
+    assert.deepEqual(queue.flowControlKeys(), []);
+    assert.deepEqual(queue.queues, []);
+    assert.equal(queue.schedules.size, 0);
     assert.equal(queue.globalParallelism.parallelismCount, 0);
     assert.equal(events().length, 0);
   });
