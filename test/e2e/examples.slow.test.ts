@@ -71,7 +71,8 @@ const examples: Readonly<Record<string, Expectation>> = {
       await stack.setConfig("version", "2026-11-leak");
       const { outputs } = await succeeds(stack.up());
       assert.deepEqual(outputs["password"], { value: platform.database("db-sessions").password, secret: true });
-      assert.deepEqual([outputs["rotationCount"]?.value, platform.resetCount], [2, 2]);
+      assert.equal(outputs["rotationCount"]?.value, 2);
+      assert.equal(platform.resetCount, 2);
     },
   },
   "flow-control-incident": {

@@ -8,6 +8,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { pages } from "../docs/page";
 import { examples } from "../support/project";
 import { errorsOf, type Registration, startMocks } from "../support/pulumiMocks";
+import { assertFields } from "../support/results";
 
 /** A trigger with a default: removing its setting would be a change, and so a reset. */
 const defaulted =
@@ -186,7 +187,7 @@ describe("The example of Pulumi Deployments", () => {
     const find = (type: string) => registered.find((one) => one.type.endsWith(`:${type}`))?.inputs;
     while (find("DeploymentSchedule") === undefined) await sleep(10);
     const { vcs, operationContext } = find("DeploymentSettings") as Record<string, Record<string, unknown>>;
-    assert.deepEqual([vcs?.["previewPullRequests"], vcs?.["pullRequestTemplate"]], [false, false]);
+    assertFields(vcs, { previewPullRequests: false, pullRequestTemplate: false });
     const variables = operationContext?.["environmentVariables"] as Record<string, unknown>;
     assert.equal(secretOf(variables["REKEY_PASSWORD"]), "api-key");
     assert.match(String(variables["REKEY_MAX_RESETS_PER_RUN"]), /^[1-9]\d*$/);

@@ -38,7 +38,8 @@ exports.password = reset.password;`;
     platform.failNext({ path: /reset-password/, dropConnection: "after-apply" });
     await fails(stack.up(), /may have been changed/);
     const saved = resourceNamed(await stack.exportState(), "reset");
-    assert.deepEqual([saved?.outputs?.["outcome"], saved?.initErrors?.length], ["unknown", 1]);
+    assert.equal(saved?.outputs?.["outcome"], "unknown");
+    assert.equal(saved.initErrors?.length, 1);
     assertResets(2, 0, 1);
 
     const recovered = valuesOf(await succeeds(stack.up()));

@@ -88,7 +88,7 @@ onEngine(cli, "A stack moves from the package for Node to the plugin and back", 
       project.rewrite(program);
       const preview = await succeeds(stack.preview());
       const up = await succeeds(stack.up());
-      assert.deepEqual([preview.changes, up.changes], [changes, changes], what);
+      assert.deepEqual({ preview: preview.changes, up: up.changes }, { preview: changes, up: changes }, what);
       assert.deepEqual(up.outputs, first.outputs, what);
       assert.match(resourceNamed(await stack.exportState(), "sessions")?.urn ?? "", new RegExp(`::${type}::`), what);
       assert.equal(platform.requests.length, length, what);

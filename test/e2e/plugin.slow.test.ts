@@ -33,7 +33,7 @@ exports.first = new PasswordRotation("first", { databaseId: "db-2" }).password;
 exports.second = new PasswordRotation("second", { databaseId: "db-2" }, { provider: second }).password;`),
     );
     const outputs = valuesOf(await succeeds(stack.up()));
-    assert.deepEqual([platform.resetCount, second.resetCount], [1, 1]);
+    assert.deepEqual({ first: platform.resetCount, second: second.resetCount }, { first: 1, second: 1 });
     const passwords = { first: platform.database("db-2").password, second: second.database("db-2").password };
     assert.deepEqual(outputs, passwords);
     project.rewrite(
@@ -43,7 +43,7 @@ new PasswordRotation("second", { databaseId: "db-3" }, { provider: second });`),
     const { succeeded, printed } = await stack.up();
     assert.equal(succeeded, false);
     assert.match(printed, /rekey:password is not set.*Set password in the arguments of the provider "second"/s);
-    assert.deepEqual([platform.requests.length, second.requests.length], [1, 1]);
+    assert.deepEqual({ first: platform.requests.length, second: second.requests.length }, { first: 1, second: 1 });
     await second.close();
   });
 
