@@ -54,6 +54,7 @@ export class RunSession implements Session {
 
   fleet(urn: string, concurrency?: number | null, maxFailures?: number | null): FleetSession {
     const { platform } = this.options;
+    // A missing setting fails here, once, instead of for each database.
     void platform.databases;
     const known = this.#fleets.get(urn);
     if (known) return known;
