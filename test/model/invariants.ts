@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type FakeEngine, onDisk } from "./fakeEngine";
+import { type InProcessEngine, onDisk } from "./inProcessEngine";
 import { type FakePlatform, passwordOf } from "./fakePlatform";
 import { type Memory } from "./memory";
 import { type Model } from "./model";
@@ -7,7 +7,7 @@ import { isSecret, revealed } from "../support/wire";
 import { type Name, names } from "./desiredInputs";
 
 /** Invariants that hold for every run. */
-export function assertInvariants(platform: FakePlatform, engine: FakeEngine): void {
+export function assertInvariants(platform: FakePlatform, engine: InProcessEngine): void {
   assert.equal(new Set(platform.delivered).size, platform.delivered.length, "two resets of one database in one run");
   const readable = [onDisk(engine.state), ...engine.messages];
   for (const text of readable) assert.doesNotMatch(text, /password-of-|management-password|not-yours/, "a secret");
@@ -21,7 +21,7 @@ export function assertInvariants(platform: FakePlatform, engine: FakeEngine): vo
 }
 
 /** The state and the platform are as the model expects. */
-export function assertAsExpected(model: Model, platform: FakePlatform, engine: FakeEngine): void {
+export function assertAsExpected(model: Model, platform: FakePlatform, engine: InProcessEngine): void {
   for (const [databaseId, generation] of model.generations) {
     assert.equal(platform.generation(databaseId), generation, `resets of database ${databaseId}`);
   }
@@ -33,7 +33,7 @@ export function assertAsExpected(model: Model, platform: FakePlatform, engine: F
  *
  * @param isRead whether all reads of the run succeeded and could show the password
  */
-export function assertKnown(platform: FakePlatform, engine: FakeEngine, name: Name, isRead: boolean): void {
+export function assertKnown(platform: FakePlatform, engine: InProcessEngine, name: Name, isRead: boolean): void {
   const { databaseId, password, outcome, baseline } = revealed(engine.state[name]?.outputs ?? {});
   const isOpen = outcome === "unknown" || baseline !== undefined;
   if (isOpen || (password === undefined && !isRead)) return;
@@ -41,7 +41,7 @@ export function assertKnown(platform: FakePlatform, engine: FakeEngine, name: Na
 }
 
 /** The state holds the current password of the platform. */
-export function assertInStep(platform: FakePlatform, engine: FakeEngine, name: Name): void {
+export function assertInStep(platform: FakePlatform, engine: InProcessEngine, name: Name): void {
   const { outputs } = engine.state[name] ?? assert.fail(`${name} is not in the state`);
   const databaseId = String(outputs["databaseId"]);
   const { password, record, outcome } = revealed(outputs);
@@ -52,7 +52,7 @@ export function assertInStep(platform: FakePlatform, engine: FakeEngine, name: N
   assert.deepEqual({ password, port }, expected);
 }
 
-function seen(engine: FakeEngine, name: Name): Record<string, unknown> | undefined {
+function seen(engine: InProcessEngine, name: Name): Record<string, unknown> | undefined {
   const saved = engine.state[name];
   if (!saved) return undefined;
   const { databaseId, outcome, password, record, rotatedAt, adoptedAt, ...rest } = revealed(saved.outputs);

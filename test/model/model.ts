@@ -12,7 +12,7 @@ import {
   unconfirmed,
 } from "./memory";
 import { attempts, type ResetOutcome, type OutcomeName, outcomes } from "./outcomes";
-import { type Result, type UpOptions } from "./fakeEngine";
+import { type Result, type UpOptions } from "./inProcessEngine";
 import { type Credentials, credentialsOf } from "./fakePlatform";
 import { type Delivery, goodReads, type ReadName, type ReadOutcome, readOutcomes, type Reads } from "./reads";
 import { type Name, names, type DesiredInputs, type DesiredProgram } from "./desiredInputs";

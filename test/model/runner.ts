@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { FakeEngine } from "./fakeEngine";
+import { InProcessEngine } from "./inProcessEngine";
 import { FakePlatform } from "./fakePlatform";
 import { assertAsExpected, assertInStep, assertInvariants, assertKnown } from "./invariants";
 import { type Duty, dutyOf } from "./memory";
@@ -13,7 +13,7 @@ const bothGood: Readonly<Record<Name, Reads>> = { a: goodReads, b: goodReads };
 /** Runs a sequence against the provider, and checks each step against the model and the invariants. */
 export class Runner {
   readonly #platform = new FakePlatform();
-  readonly #engine = new FakeEngine(this.#platform);
+  readonly #engine = new InProcessEngine(this.#platform);
   readonly #model: Model;
 
   /**

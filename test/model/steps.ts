@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { type OutcomeName, outcomeNames, outcomes } from "./outcomes";
-import { type UpOptions } from "./fakeEngine";
+import { type UpOptions } from "./inProcessEngine";
 import { type Delivery, deliveries, goodReads, type ReadName, readNames, type Reads } from "./reads";
 import { type Name, names, type DesiredInputs } from "./desiredInputs";
 

@@ -29,7 +29,7 @@ type Provider = ReturnType<typeof inProcessProvider>["passwordRotation"];
 type Call = () => Promise<{ id?: string; outs?: Properties }>;
 
 /** Calls the provider as the engine does, but in this process. Each operation has its own host. */
-export class FakeEngine {
+export class InProcessEngine {
   /** What is on disk. */
   state: Partial<Record<Name, Saved>> = {};
   now = Date.UTC(2026, 0, 1);
@@ -160,6 +160,6 @@ export class FakeEngine {
 }
 
 /** The state as it is on disk: what is marked as a secret cannot be read there. */
-export function onDisk(state: FakeEngine["state"]): string {
+export function onDisk(state: InProcessEngine["state"]): string {
   return JSON.stringify(state, (_, value: unknown) => (isSecret(value) ? "[encrypted]" : value));
 }
