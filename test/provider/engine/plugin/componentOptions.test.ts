@@ -175,7 +175,8 @@ describe("options of components in the plugin", () => {
 
     it(`leaves it to the engine which options that are not set a ${component.type} inherits`, async () => {
       const { child } = await construct(component, () => undefined);
-      assert.deepEqual([child.hasProtect(), child.hasRetainondelete()], [false, false]);
+      assert.equal(child.hasProtect(), false);
+      assert.equal(child.hasRetainondelete(), false);
       assert.equal(child.getDeletebeforereplacedefined(), false);
     });
 

@@ -95,7 +95,7 @@ describe("plugin service: settings", () => {
       configured(explicitProvider, { queueUrl: url }).make(counters, { flowControlKey: "orders" }),
       /rekey:queueToken is not set/,
     );
-    assert.deepEqual([own.requests.length, other.requests.length], [0, 0]);
+    assert.deepEqual({ own: own.requests.length, other: other.requests.length }, { own: 0, other: 0 });
     const almostDefault = explicitProvider.replace("second", "defaultEurope");
     await assert.rejects(make(configured(almostDefault, { baseUrl: url, username })), /rekey:password is not set/);
     await make(configured(explicitProvider, { baseUrl: url, username, password: secret(password) }));

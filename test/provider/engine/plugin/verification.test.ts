@@ -91,7 +91,8 @@ describe("plugin service: PasswordVerification", () => {
       platform.failNext({ path: /reset-password.db-1/, keepFormerPassword: true });
       await assert.rejects(up(verified, { version: 2 }), /former password is still accepted/);
       const child = saved.get(urnOf("PasswordVerificationTargets", "proof")) ?? {};
-      assert.deepEqual([child.verified, child.formerRefused, secretNames(child)], [false, undefined, ["targets"]]);
+      assertFields(child, { verified: false, formerRefused: undefined });
+      assert.deepEqual(secretNames(child), ["targets"]);
       const second = platform.database("db-1").password;
       for (const one of [first, second]) assert.ok(String(revealed(child).targets).includes(one));
       // The platform keeps only the last former one: the first password is refused now, and the second one is not.
@@ -153,7 +154,7 @@ describe("plugin service: PasswordVerification", () => {
         assert.match(message, says);
         return true;
       });
-      assert.deepEqual([run.registered, platform.requests.length], [[], 0]);
+      assert.deepEqual({ registered: run.registered, requests: platform.requests }, { registered: [], requests: [] });
     });
   }
 
