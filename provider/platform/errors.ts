@@ -226,12 +226,14 @@ export class NotReadError extends RekeyError {
   readonly delivery = "not sent";
 
   constructor(databaseId: string, intent: "reset" | "adopted", { happened, method, url, advice }: RequestError) {
-    const database = `database ${JSON.stringify(databaseId)}`;
-    const [what, consequence] =
-      intent === "reset"
-        ? [`read ${database} before its reset`, "No reset was sent, and the password was not changed."]
-        : [`read ${database} to adopt it`, "It was not adopted, and nothing was changed."];
-    super("REKEY_NOT_READ", `Could not ${what}: ${happened} (${method} ${url}). ${consequence} ${advice}`);
+    const { purpose, consequence } = {
+      reset: { purpose: "before its reset", consequence: "No reset was sent, and the password was not changed." },
+      adopted: { purpose: "to adopt it", consequence: "It was not adopted, and nothing was changed." },
+    }[intent];
+    super(
+      "REKEY_NOT_READ",
+      `Could not read database ${JSON.stringify(databaseId)} ${purpose}: ${happened} (${method} ${url}). ${consequence} ${advice}`,
+    );
   }
 }
 

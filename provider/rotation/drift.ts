@@ -11,7 +11,7 @@ import {
   settle,
 } from "./execute";
 import { isOtherAccount } from "./planRotation";
-import { areDifferent, hasCredentials, type Notice, settledNotice, unknownNotice } from "./reading";
+import { areDifferent, changedCredentials, hasCredentials, type Notice, settledNotice, unknownNotice } from "./reading";
 import { type Session } from "./session";
 
 /**
@@ -43,17 +43,15 @@ function withDrift(saved: PasswordRotationOutputs, read: DatabaseResponse): Exec
   const notices = isHidden ? [hiddenNotice(databaseId)] : [];
   const names = Object.keys(read.credentials) as (keyof Credentials)[];
   const isNew = names.some((name) => saved[name] === undefined);
-  const changed = [
-    ...names.filter((name) => saved[name] !== undefined && saved[name] !== read.credentials[name]),
-    ...changedFields(saved.record ?? {}, read.record),
-  ];
+  const changed = [...changedCredentials(saved, read.credentials), ...changedFields(saved.record ?? {}, read.record)];
   if (changed.length > 0) notices.push(driftNotice(databaseId, changed));
   else if (isNew) notices.push(readNotice(databaseId));
   else if (isSame(saved.record, read.record)) return keep(saved, ...notices);
-  const { password, restToken, readOnlyRestToken, otherFields, baseline: formerBaseline, ...rest } = saved;
-  const kept = areDifferent(saved, read.credentials) ? {} : plain({ password, restToken, readOnlyRestToken });
+  const { otherFields, baseline: formerBaseline, ...known } = saved;
+  const { password, restToken, readOnlyRestToken, ...others } = known;
+  const kept = areDifferent(saved, read.credentials) ? others : known;
   const open = isHidden && formerBaseline ? { baseline: formerBaseline } : {};
-  return keep({ ...rest, ...kept, ...open, ...responseOutputs(read) }, ...notices);
+  return keep({ ...kept, ...open, ...responseOutputs(read) }, ...notices);
 }
 
 /** Fields that both records have, with different values: a response may leave out fields that another one has. */
@@ -62,13 +60,13 @@ function changedFields(before: DatabaseRecord, now: DatabaseRecord): string[] {
   return names.filter((name) => now[name] !== undefined && !isSame(before[name], now[name]));
 }
 
+/** Compares two values as a saved state has them. */
 function isSame(saved: unknown, read: unknown): boolean {
-  return isDeepStrictEqual(plain(saved), plain(read));
+  return isDeepStrictEqual(inState({ value: saved }), inState({ value: read }));
 }
 
-/** A value as a saved state has it: nothing in it is undefined. */
-function plain<T>(value: T): T {
-  return value === undefined ? value : (JSON.parse(JSON.stringify(value)) as T);
+function inState(values: object): unknown {
+  return JSON.parse(JSON.stringify(values));
 }
 
 function driftNotice(databaseId: string, changed: readonly string[]): Notice {

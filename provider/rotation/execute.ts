@@ -20,7 +20,6 @@ import {
   type Notice,
   readFirst,
   readUntilChanged,
-  secretsIn,
   settledNotice,
   unknownNotice,
 } from "./reading";
@@ -155,7 +154,7 @@ async function reset(
     appliedTrigger: appliedMark([saved?.attemptedTrigger, saved?.appliedTrigger], inputs),
     ...accountOf(session),
   });
-  const secrets = [...formerCredentials(saved), ...(baseline ? secretsIn(baseline) : [])];
+  const secrets = [...formerCredentials(saved), ...Object.values<string>(baseline ?? {})];
   let response: DatabaseResponse;
   try {
     response = await session.options.platform.databases.resetPassword(databaseId, secrets);
@@ -178,8 +177,8 @@ async function reset(
 }
 
 /** The part of a response that is in the saved state. */
-export function responseOutputs({ record, credentials, exactIntegers, otherFields, problems }: DatabaseResponse) {
-  return { record, ...credentials, exactIntegers, ...(otherFields !== undefined && { otherFields }), problems };
+export function responseOutputs({ credentials, ...others }: DatabaseResponse) {
+  return { ...others, ...credentials };
 }
 
 export function formerCredentials(saved: PasswordRotationOutputs | undefined): string[] {
@@ -201,7 +200,7 @@ async function adopt(inputs: PasswordRotationInputs, session: Session): Promise<
     ...accountOf(session),
   };
   const isHidden = response !== undefined && !hasCredentials(response.credentials);
-  return keep(outputs, ...(isHidden ? [adoptionNotice(databaseId)] : []));
+  return isHidden ? keep(outputs, adoptionNotice(databaseId)) : keep(outputs);
 }
 
 function accountOf(session: Session): Pick<PasswordRotationOutputs, "account"> {
@@ -232,7 +231,7 @@ function unconfirmed(
     ? "The next `up` reads the database first. If it still shows the former credentials, it sends one more reset"
     : "The next `up` sends one more reset, which returns new credentials";
   const stop = "After three unconfirmed resets in a row it stops and asks for a new version.";
-  return { outputs, unconfirmed: withCode(`${text}\n${next}. ${stop}`, code), notices: [] };
+  return { ...keep(outputs), unconfirmed: withCode(`${text}\n${next}. ${stop}`, code) };
 }
 
 /** Whether a reset was confirmed, and its credentials are still to be read. */
@@ -294,7 +293,7 @@ export class InternalError extends RekeyError {
   readonly delivery = "maybe applied";
 
   constructor(databaseId: string, thrown: unknown) {
-    const where = thrown instanceof Error ? ` (${thrown.name}${/ at .*/.exec(thrown.stack ?? "")?.[0] ?? ""})` : "";
+    const where = thrown instanceof Error ? ` (${thrown.name}${/ at .*/.exec(String(thrown.stack))?.[0] ?? ""})` : "";
     super(
       "REKEY_INTERNAL",
       `Could not reset the password of database ${JSON.stringify(databaseId)}: pulumi-rekey failed unexpectedly${where}. The password may have been changed, and the new one is unknown. This is a bug: please report it, then run again.`,

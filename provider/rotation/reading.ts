@@ -16,13 +16,18 @@ const firstWaitMs = 250;
 const maxWaitMs = 5_000;
 
 export function hasCredentials(credentials: Credentials): boolean {
-  return Object.values(credentials).some((value) => value !== undefined);
+  return Object.keys(credentials).length > 0;
 }
 
 /** Compares the credentials that both have: a platform may leave out some of them. */
 export function areDifferent(before: Credentials, now: Credentials): boolean {
-  const names = Object.keys(before) as (keyof Credentials)[];
-  return names.some((name) => before[name] !== undefined && now[name] !== undefined && before[name] !== now[name]);
+  return changedCredentials(before, now).length > 0;
+}
+
+/** The names of the credentials that both have, with different values. */
+export function changedCredentials(before: Credentials, now: Credentials): string[] {
+  const names = Object.keys(now) as (keyof Credentials)[];
+  return names.filter((name) => before[name] !== undefined && before[name] !== now[name]);
 }
 
 function compare(before: Credentials, response: DatabaseResponse): Shown {
@@ -80,11 +85,6 @@ export async function readUntilChanged(
   }
 }
 
-/** The credentials as texts that errors must not show. */
-export function secretsIn(credentials: Credentials): string[] {
-  return Object.values(credentials).filter((value) => value !== undefined);
-}
-
 /** What a notice is about. A fleet shows one line for all of its databases. */
 export type NoticeKind = "problems" | "settled" | "unread" | "hidden" | "drift" | "failed";
 
@@ -108,9 +108,9 @@ export function unknownNotice(databaseId: string, shown: Exclude<Shown, { is: "c
     return { kind: "hidden", text };
   }
   const why =
-    shown.is === "unreadable"
-      ? `the database could not be read (${shown.why})`
-      : "the platform still shows the former credentials";
+    shown.is === "unchanged"
+      ? "the platform still shows the former credentials"
+      : `the database could not be read (${shown.why})`;
   const text = `${reset} ${why}. The next \`up\` or refresh reads it again, and resets nothing. Until then, look for it in the platform's console.`;
   return { kind: "unread", text };
 }
@@ -150,8 +150,9 @@ export function summarize(
   const kinds = Object.keys(summaries) as (keyof typeof summaries)[];
   const summed = kinds.flatMap((kind): Notice[] => {
     const found = all.filter((notice) => notice.kind === kind);
-    if (found.length === 0 || (kind === "hidden" && !session.isFirst(`hidden ${fleet}`))) return [];
-    const example = kind === "failed" ? ` The first of them: ${found[0]?.text}` : "";
+    const [first] = found;
+    if (!first || (kind === "hidden" && !session.isFirst(`hidden ${fleet}`))) return [];
+    const example = kind === "failed" ? ` The first of them: ${first.text}` : "";
     return [
       {
         kind,
