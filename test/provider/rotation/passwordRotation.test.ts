@@ -3,7 +3,11 @@ import { RefusedError } from "../../../provider/platform/errors";
 import { apply, diff, passwordRotation } from "../../../provider/rotation/passwordRotation";
 import { compareTrigger } from "../../../provider/rotation/trigger";
 import { FakeRun, unconfirmed } from "../../support/fakeRun";
-import { secretPasswordRotationOutputs, type PasswordRotationOutputs } from "../../../provider/rotation/execute";
+import {
+  InternalError,
+  secretPasswordRotationOutputs,
+  type PasswordRotationOutputs,
+} from "../../../provider/rotation/execute";
 import { assertFields } from "../../support/results";
 
 const db = { databaseId: "db" };
@@ -117,6 +121,21 @@ describe("rotation: PasswordRotation", () => {
     assert.deepEqual(diffOf(marked, v1), { changes: false });
   });
 
+  for (const { what, state } of [
+    { what: "was reset", state: async () => up(v1) },
+    { what: "was not confirmed", state: async () => ((fake.answer = unconfirmed), up(v1)) },
+  ]) {
+    it(`resets nothing when a removed trigger, which ${what}, is restored after a reset without it`, async () => {
+      const saved = await state();
+      fake.answer = () => ({});
+      fake.time = new Date("2026-11-23T12:00:00.000Z");
+      const without = await up({ ...db, rotateEvery: "1d" }, saved);
+      assert.equal(without.outcome, "reset");
+      assert.deepEqual(diffOf(without, v1), { changes: false });
+      assert.equal(diffOf(without, v2).changes, true);
+    });
+  }
+
   it("succeeds with the fields that it could read, and names the others", async () => {
     fake.answer = () => ({
       record: { port: 1 },
@@ -161,4 +180,26 @@ describe("rotation: PasswordRotation", () => {
     assert.deepEqual(confirmed, { ...(await up(v1)), rotationReason: "unconfirmed", appliedTrigger });
     assert.equal(compareTrigger(appliedTrigger, v1), "same");
   });
+});
+
+describe("rotation: an unexpected failure of a reset", () => {
+  const withStack = (stack: string | undefined) => Object.assign(new TypeError("canary"), { stack });
+  const rows = [
+    {
+      what: "an error",
+      thrown: withStack("TypeError: canary\n    at send (a.js:1:2)\n    at reset (b.js:3:4)"),
+      where: " (TypeError at send (a.js:1:2))",
+    },
+    { what: "an error without a place", thrown: withStack("TypeError: canary"), where: " (TypeError)" },
+    { what: "an error without a stack", thrown: withStack(undefined), where: " (TypeError)" },
+    { what: "something else", thrown: "canary at home", where: "" },
+  ];
+  for (const { what, thrown, where } of rows) {
+    it(`shows the kind and the place of ${what}, and leaves open whether the password was changed`, () => {
+      const { text, delivery } = new InternalError("db", thrown);
+      assert.match(text, /^Could not reset the password of database "db": .* The password may have been changed,/);
+      assert.ok(text.includes(`: pulumi-rekey failed unexpectedly${where}. The password`), text);
+      assert.equal(delivery, "maybe applied");
+    });
+  }
 });

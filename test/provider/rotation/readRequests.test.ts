@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { type PasswordRotationOutputs } from "../../../provider/rotation/execute";
 import { apply, diff, refresh } from "../../../provider/rotation/passwordRotation";
+import { readUntilChanged } from "../../../provider/rotation/reading";
 import { FakeRun, notSent, rejected, unconfirmed } from "../../support/fakeRun";
 
 const v1 = { databaseId: "db", version: 1 };
@@ -29,6 +30,16 @@ describe("rotation: the requests around a reset, and what is shown of them", () 
     await run();
     assert.deepEqual(fake.readDeadlinesMs.slice(0, 4), [undefined, 60_000, 59_750, 59_250]);
   });
+
+  for (const { durationMs, waits } of [
+    { durationMs: 749, waits: [250] },
+    { durationMs: 750, waits: [250, 500] },
+  ]) {
+    it(`begin within the time that is left, which may be ${durationMs} ms`, async () => {
+      const shown = await readUntilChanged("db", former.credentials, fake.start(), [], durationMs);
+      assert.deepEqual({ shown: shown.is, waits: fake.waits }, { shown: "unchanged", waits });
+    });
+  }
 
   it("end with the read that is rejected", async () => {
     fake.readDatabase = () => (fake.resets.length === 0 ? former : rejected());
@@ -64,6 +75,9 @@ describe("rotation: the requests around a reset, and what is shown of them", () 
     fake.secrets.length = 0;
     await refresh(other, fake.start());
     assert.deepEqual(fake.secrets, [["saved", "saved-token", "former", "former-token"]]);
+    fake.secrets.length = 0;
+    await run(undefined, { initialRotation: false });
+    assert.deepEqual(fake.secrets, [[]], "an adoption knows none");
   });
 
   it("compare only the credentials that both have", async () => {
@@ -150,6 +164,15 @@ describe("rotation: the requests around a reset, and what is shown of them", () 
         { password: "new", baseline: undefined },
       );
       assert.equal(fake.resets.length, 1);
+    });
+
+    it("are not counted as another reset by the next reset", async () => {
+      fake.readDatabase = fake.answer = () => changed;
+      const { outputs, notice } = await run(saved, { version: 2 });
+      assert.deepEqual(
+        { count: outputs.rotationCount, reason: outputs.rotationReason, notice },
+        { count: 2, reason: "trigger", notice: undefined },
+      );
     });
 
     it("leave nothing to be read once the platform hides the credentials", async () => {

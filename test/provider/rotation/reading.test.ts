@@ -134,7 +134,7 @@ describe("rotation: a platform that can be read", () => {
         { message, outcome: outputs.outcome, password: outputs.password, count: outputs.rotationCount },
         { message: undefined, outcome: "reset", password: "new", count: 1 },
       );
-      assert.match(notice ?? "", /was not confirmed \(it broke\), but a read shows other credentials/);
+      assert.match(notice ?? "", /^The reset of database "db" was not confirmed \(it broke\), but a read shows other/);
       assert.equal(diff(outputs, v1, fake.start()).changes, false);
       assert.equal(fake.resets.length, 1);
     });
@@ -182,6 +182,7 @@ describe("rotation: a platform that can be read", () => {
         { password: next.outputs.password, count: next.outputs.rotationCount, reason: next.outputs.rotationReason },
         { password: "new", count: 2, reason: "trigger" },
       );
+      assert.match(next.notice ?? "", /^The reset of database "db" was not confirmed .* are saved\.$/);
     });
 
     it("is not confirmed by a read of another account, where the same id may be another database", async () => {
@@ -219,7 +220,11 @@ describe("rotation: a platform that can be read", () => {
       ({ outputs } = await run(v1, outputs));
       ({ outputs } = await run(v1, outputs));
       assert.equal(outputs.unconfirmedResets, 3);
-      await assert.rejects(run(v1, outputs), RefusedError);
+      await assert.rejects(run(v1, outputs), (thrown) => {
+        assert.ok(thrown instanceof RefusedError);
+        assert.match(thrown.text, /database "db" was not reset, .* did not confirm the last 3 resets/);
+        return true;
+      });
       fake.readDatabase = () => showing("late");
       const next = await run(v1, outputs);
       assert.deepEqual({ outcome: next.outputs.outcome, resets: fake.resets.length }, { outcome: "reset", resets: 3 });
@@ -232,6 +237,7 @@ describe("rotation: a platform that can be read", () => {
       const { baseline, ...thrice } = { ...outputs, unconfirmedResets: 3 };
       for (const saved of [thrice, { ...outputs, attemptedTrigger: "9:newer" }]) {
         await assert.rejects(run(v1, saved), RefusedError);
+        assert.doesNotMatch(diff(saved, v1, fake.start()).notice ?? "", /It is read first/);
       }
       assert.deepEqual(requests(), { resets: 1, reads: 0 });
     });
@@ -293,20 +299,32 @@ describe("rotation: a platform that can be read", () => {
       const { outputs, notice } = await refreshed();
       assert.deepEqual({ password: outputs.password, port: outputs.record?.port }, { password: "other", port: 2 });
       assert.deepEqual({ at: outputs.rotatedAt, count: outputs.rotationCount }, { at: saved.rotatedAt, count: 1 });
-      assert.match(notice ?? "", /Database "db" was changed outside of Rekey: password, port\./);
+      assert.match(notice ?? "", /^Database "db" was changed outside of Rekey: password, port\./);
       assert.doesNotMatch(notice ?? "", /other|saved"/);
       assert.equal(diff(outputs, v1, fake.start()).changes, false);
     });
 
     it("keeps a database that was not changed, and one whose read fails", async () => {
       assert.deepEqual(await refreshed(), { outputs: saved });
-      for (const error of [notSent(), rejected(), new Error("secret-canary")]) {
+      const failures = [
+        { error: notSent(), why: notSent().text },
+        { error: rejected(), why: rejected().text },
+        { error: new Error("secret-canary"), why: 'Could not read database "db".' },
+      ];
+      for (const { error, why } of failures) {
         fake.readDatabase = () => error;
         const { outputs, warning } = await refreshed();
         assert.equal(outputs, saved);
-        assert.match(warning ?? "", /The saved state stays\.$/);
-        assert.doesNotMatch(warning ?? "", /canary/);
+        assert.equal(warning, `${why} The saved state stays.`);
       }
+    });
+
+    it("saves other fields than before, and reports no change of one that is left out", async () => {
+      const record = { databaseId: "db", endpoint: "shown-now" };
+      fake.readDatabase = () => ({ ...showing("saved"), record });
+      const { outputs, ...diagnostics } = await refreshed();
+      assert.deepEqual(outputs.record, record);
+      assert.deepEqual(diagnostics, {});
     });
 
     it("keeps credentials that are no longer shown, and warns", async () => {

@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { apply, passwordRotationShard } from "../../../provider/rotation/passwordRotationShard";
+import { FakeRun, notSent, unconfirmed } from "../../support/fakeRun";
+
+type Response = ReturnType<FakeRun["answer"]>;
+
+const fleetOf = (name: string) => `urn:pulumi:dev::program::rekey:index:PasswordRotationFleet::${name}`;
+const inputs = { shard: "07", fleet: fleetOf("caches"), databases: ["a", "b"] };
+const noCredentials: Response = { record: {} };
+const showing = (password: string): Response => ({ ...noCredentials, credentials: { password } });
+
+describe("rotation: the diagnostics of a fleet whose databases can be read", () => {
+  let fake: FakeRun;
+  beforeEach(() => {
+    fake = new FakeRun();
+    fake.canRead = true;
+  });
+
+  const of = 'PasswordRotationFleet "caches"';
+  const resets: readonly {
+    readonly what: string;
+    readonly response: Response;
+    readonly before: Response;
+    readonly after: Response;
+    readonly expected: object;
+  }[] = [
+    {
+      what: "that were not confirmed, but applied",
+      response: unconfirmed(),
+      before: showing("former"),
+      after: showing("new"),
+      expected: {
+        notice: `${of}: 2 not confirmed by the platform, but applied: a read shows other credentials than before. The credentials that were read are saved: "a", "b".`,
+      },
+    },
+    {
+      what: "whose new password is not shown yet",
+      response: noCredentials,
+      before: showing("former"),
+      after: showing("former"),
+      expected: {
+        warning: `${of}: 2 reset, but the new password is not known yet, because the database still shows the former one or could not be read. The next \`up\` or refresh reads it again, and resets nothing: "a", "b".`,
+      },
+    },
+    {
+      what: "whose credentials are hidden",
+      response: noCredentials,
+      before: noCredentials,
+      after: noCredentials,
+      expected: {
+        warning: `${of}: 2 without credentials that are known: the platform does not show them. Look for a new password in the platform's console: "a", "b".`,
+      },
+    },
+    {
+      what: "with fields that could not be read: one line for each database",
+      response: { ...showing("new"), problems: ["tls: expected true or false"] },
+      before: showing("former"),
+      after: showing("new"),
+      expected: {
+        notice: ["a", "b"]
+          .map(
+            (id) =>
+              `The password of database "${id}" was reset, but parts of the platform's response could not be read (see its output problems): tls: expected true or false.`,
+          )
+          .join("\n"),
+      },
+    },
+  ];
+  for (const { what, response, before, after, expected } of resets) {
+    it(`name the databases with resets ${what}`, async () => {
+      fake.answer = () => response;
+      fake.readDatabase = (id) => (fake.resets.includes(id) ? after : before);
+      const { outputs, ...diagnostics } = await apply(undefined, inputs, fake.start());
+      assert.equal(outputs.rotations.length, 2);
+      assert.deepEqual(diagnostics, expected);
+    });
+  }
+
+  const shard = 'Shard "07" of a fleet';
+  const drift = `${shard}: 2 read, and what was changed outside of Rekey is saved; nothing was reset: "a", "b".`;
+  const refreshes: readonly {
+    readonly what: string;
+    readonly saved: Response;
+    readonly shown: Response;
+    readonly expected: object;
+  }[] = [
+    { what: "changed", saved: showing("saved"), shown: showing("other"), expected: { notice: drift } },
+    { what: "first shown", saved: noCredentials, shown: showing("new"), expected: { notice: drift } },
+    {
+      what: "not read",
+      saved: showing("saved"),
+      shown: notSent(),
+      expected: {
+        warning: `${shard}: 2 not read, and their saved state stays: "a", "b". The first of them: ${notSent().text} The saved state stays.`,
+      },
+    },
+  ];
+  for (const { what, saved, shown, expected } of refreshes) {
+    it(`name the databases whose credentials were ${what} in a refresh`, async () => {
+      fake.canRead = false;
+      fake.answer = () => saved;
+      const { outputs } = await apply(undefined, inputs, fake.start());
+      fake.canRead = true;
+      fake.readDatabase = () => shown;
+      const { outputs: _read, ...diagnostics } =
+        (await passwordRotationShard.refresh?.(outputs, fake.start())) ?? assert.fail();
+      assert.deepEqual(diagnostics, expected);
+    });
+  }
+
+  it("report once for each fleet in a run that its credentials are hidden", async () => {
+    fake.answer = fake.readDatabase = () => noCredentials;
+    const session = fake.start();
+    const isReported = async (name: string, databaseId: string) => {
+      const { warning } = await apply(undefined, { ...inputs, fleet: fleetOf(name), databases: [databaseId] }, session);
+      return warning?.startsWith(`PasswordRotationFleet "${name}": 1 without credentials`) ?? false;
+    };
+    const reported = {
+      first: await isReported("caches", "a"),
+      anotherShard: await isReported("caches", "b"),
+      anotherFleet: await isReported("queues", "c"),
+    };
+    assert.deepEqual(reported, { first: true, anotherShard: false, anotherFleet: true });
+  });
+});
