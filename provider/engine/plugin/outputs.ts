@@ -46,11 +46,7 @@ export function withUrls(
   const database = { databaseId, record };
   const connectionUrl = knownUrl(urlFor, database, inputs, password, session);
   const restUrl = knownUrl(restUrlFor, database, inputs, restToken, session);
-  return {
-    ...outputs,
-    ...(connectionUrl !== undefined && { connectionUrl }),
-    ...(restUrl !== undefined && { restUrl }),
-  };
+  return { ...outputs, connectionUrl, restUrl };
 }
 
 /** The outputs that a refresh saves: the URLs follow the credentials, unless the stack has saved none so far. */
@@ -61,7 +57,8 @@ export function withRefreshedUrls(
   inputs: Properties,
   session: RunSession,
 ): Properties {
-  const isChanged = ["password", "restToken", "record"].some((name) => outputs[name] !== saved[name]);
+  // Only a changed database has another record object: the one that was read.
+  const isChanged = outputs["record"] !== saved["record"];
   return isChanged ? withUrls(resource, outputs, inputs, session) : outputs;
 }
 

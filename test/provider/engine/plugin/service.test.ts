@@ -187,6 +187,8 @@ describe("plugin service", () => {
     assert.equal(await changes(earlier, rotation({ version: 1, tls: true })), true);
     assert.equal(await changes(withoutRest, rotation({ version: 1 })), false);
     assert.equal(await changes({ ...withoutRest, restUrl: "https://former" }, rotation({ version: 1 })), true);
+    const elsewhere = Plugin.for(platform, { databaseHost: "{id}.example.com" });
+    assert.equal((await elsewhere.diff(urn, id, withoutRest, rotation({ version: 1 }))).changes, true);
     const moved = { ...earlier, __provider: "exports.handler=…" };
     assert.equal(await changes(moved, rotation({ version: 1 })), true);
     const { outputs } = await plugin.change(urn, id, moved, rotation({ version: 1 }));
@@ -196,6 +198,28 @@ describe("plugin service", () => {
     assert.ok(record);
     assert.equal(await changes(withoutRecord, rotation({ version: 1 })), false, "no URL can be built");
     assert.equal(platform.resetCount, 1);
+  });
+
+  it("saves the URLs of what a refresh reads, and adds none if nothing was changed", async () => {
+    const databasePath = "/v2/redis/database/{id}";
+    const readable = await startPlatform({ databases: [id], credentials: "always", databasePath });
+    const reader = Plugin.for(readable, { databasePath });
+    const { connectionUrl, restUrl, ...withoutUrls } = (await reader.make(urn, rotation())).outputs;
+    const refreshed = async () => (await reader.read(urn, id, withoutUrls, rotation())).outputs;
+    assert.deepEqual(await refreshed(), withoutUrls);
+
+    readable.changeRecord(id, { port: 6390 });
+    const { password } = readable.database(id);
+    assertFields(revealed(await refreshed()), {
+      connectionUrl: `redis://:${password}@127.0.0.1:6390`,
+      restUrl: revealed({ restUrl }).restUrl,
+    });
+
+    await readable.changePassword(id);
+    const changed = revealed(await refreshed());
+    assert.equal(changed.connectionUrl, `redis://:${readable.database(id).password}@127.0.0.1:6390`);
+    assert.notEqual(readable.database(id).password, password);
+    await readable.close();
   });
 
   it("refuses a connection or a host setting that cannot be used, and sends nothing", async () => {
