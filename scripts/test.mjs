@@ -8,7 +8,7 @@ const parallel = ["--parallel", "--jobs", "2"];
 const all = ["test/**/*.test.ts", "examples/**/*.test.ts"];
 const slow = "test/**/*.slow.test.ts";
 
-/** For the suites that look for new failures; the others make the same choices in each run. REKEY_SEED repeats a run. */
+/** For the suites that look for new failures; others make the same choices in each run. REKEY_SEED repeats a run. */
 const randomSeed = { REKEY_SEED: String(randomInt(2 ** 31)) };
 
 const suites = {
