@@ -23,6 +23,8 @@ export interface FoundSetting {
 export class Settings {
   /** What must never be shown: the secret settings and the proxy's password as they are written, used or not. */
   readonly secrets: readonly string[];
+  /** The values that were read and can be used: each reset needs some of them. */
+  readonly #values = new Map<SettingName, unknown>();
 
   /** @param provider the explicit provider whose arguments are the configuration, if they are not a stack's */
   constructor(
@@ -51,6 +53,7 @@ export class Settings {
 
   /** @throws SettingsError if its value cannot be used. */
   get<N extends SettingName>(name: N): SettingValue<N> | undefined {
+    if (this.#values.has(name)) return this.#values.get(name) as SettingValue<N>;
     const written = this.find(name)?.value;
     if (written === undefined) {
       // The platform may have a value for it: an unknown one is an error.
@@ -59,7 +62,10 @@ export class Settings {
     }
     const { schema, kind } = settingOf(name);
     const result = schema().safeParse(written);
-    if (result.success) return result.data as SettingValue<N>;
+    if (result.success) {
+      this.#values.set(name, result.data);
+      return result.data as SettingValue<N>;
+    }
     const reason = result.error.issues[0]?.message ?? "cannot be used";
     // Any other may hold a credential, by mistake even a user name: `user:password`.
     const shown = kind === "number" ? ` (it is ${JSON.stringify(written)})` : "";
