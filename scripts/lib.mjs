@@ -19,14 +19,16 @@ export function run(command, args, options = {}) {
   return spawnSync(command, args, { cwd: root, stdio: "inherit", ...options }).status ?? 1;
 }
 
-/** Runs a command, shows what it prints, and resolves to its exit code and its standard output. */
-export function runAndRead(command, args, options = {}) {
-  const child = spawn(command, args, { cwd: root, stdio: ["inherit", "pipe", "inherit"], ...options });
+/** Runs a command and resolves to its exit code and all that it printed. */
+export function runAndRead(command, args, { onOutput } = {}) {
+  const child = spawn(command, args, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
-  child.stdout.on("data", (chunk) => {
-    output += chunk;
-    process.stdout.write(chunk);
-  });
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text) => {
+      output += text;
+      onOutput?.(text);
+    });
+  }
   return new Promise((resolve) => child.on("close", (code) => resolve({ code: code ?? 1, output })));
 }
 

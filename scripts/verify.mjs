@@ -1,4 +1,4 @@
-// npm run verify: everything that CI checks, one after the other; at the end what failed, and one line with the counts.
+// npm run verify: everything that CI checks; at the end what failed, and one line with the counts.
 import { bin, build, ensureInstalled, root, run, runAndRead } from "./lib.mjs";
 import { join } from "node:path";
 
@@ -16,9 +16,17 @@ const checks = {
   package: [join(root, "scripts", "check-package.mjs")],
   prose: [join(root, "scripts", "prose.mjs")],
 };
-for (const [name, args] of Object.entries(checks)) {
-  report(name, run(process.execPath, args) === 0);
-}
+// Two at a time: each needs one processor.
+const waiting = Object.entries(checks);
+const runWaiting = async () => {
+  for (let next = waiting.shift(); next; next = waiting.shift()) {
+    const [name, args] = next;
+    const { code, output } = await runAndRead(process.execPath, args);
+    process.stdout.write(output);
+    report(name, code === 0);
+  }
+};
+await Promise.all([runWaiting(), runWaiting()]);
 
 if (run("pulumi", ["version"], { stdio: "ignore" }) !== 0) {
   console.log("skipped schema: no `pulumi` on PATH");
@@ -29,7 +37,9 @@ if (run("pulumi", ["version"], { stdio: "ignore" }) !== 0) {
 
 // The same command as `npm test`, then the slow files.
 for (const selected of ["fast", "slow"]) {
-  const tests = await runAndRead(process.execPath, [join(root, "scripts", "test.mjs"), selected]);
+  const tests = await runAndRead(process.execPath, [join(root, "scripts", "test.mjs"), selected], {
+    onOutput: (text) => process.stdout.write(text),
+  });
   const counts = /^(\d+) passed, \d+ failed, (\d+) skipped$/m.exec(tests.output)?.slice(1).map(Number);
   const [ok, pending] = counts ?? [0, 0];
   passed += ok;
