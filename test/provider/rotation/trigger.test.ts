@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import {
+  appliedMark,
   canonicalTrigger,
   compareTrigger,
   isNoTrigger,
+  isSameTrigger,
   markTrigger,
   type Trigger,
 } from "../../../provider/rotation/trigger";
@@ -86,6 +88,22 @@ describe("rotation: trigger", () => {
     const mark = markTrigger({});
     const marks = [undefined, null, "", 1, {}, mark.replace("1:", "2:"), mark.slice(0, -1), `${mark}0`, ` ${mark}`];
     for (const one of marks) assert.equal(compareTrigger(one, {}), "unreadable");
+  });
+
+  it("is that of a mark if it is the same or was removed", () => {
+    const mark = markTrigger({ version: 1 });
+    assert.equal(isSameTrigger(mark, { version: "1" }), true);
+    assert.equal(isSameTrigger(mark, {}), true);
+    assert.equal(isSameTrigger(mark, { version: 2 }), false);
+  });
+
+  it("stays applied when it is removed; an attempted one replaces the applied one", () => {
+    const [attempted, applied, none] = [markTrigger({ version: 2 }), markTrigger({ version: 1 }), markTrigger({})];
+    assert.equal(compareTrigger(appliedMark([attempted, applied], { version: 3 }), { version: 3 }), "same");
+    assert.equal(appliedMark([attempted, applied], {}), attempted);
+    assert.equal(appliedMark([undefined, applied], {}), applied);
+    assert.equal(appliedMark([none, applied], {}), applied);
+    assert.equal(compareTrigger(appliedMark([none, undefined], {}), {}), "same");
   });
 
   it("does not depend on the order of keys or on how a number is written", () => {
