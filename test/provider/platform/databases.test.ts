@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Databases } from "../../../provider/platform/databases";
-import { UnconfirmedError } from "../../../provider/platform/errors";
+import { UnconfirmedError, UnreadableError } from "../../../provider/platform/errors";
 import { databaseText } from "../../support/databaseText";
 import { FakeRequester } from "../../support/fakeRequester";
 
@@ -76,4 +76,47 @@ describe("api: databases", () => {
     assert.equal(credentials.password, canary);
     assert.deepEqual(problems, ["databaseId: expected a string"]);
   });
+
+  const databasePath = "/v2/redis/database/{id}";
+  const readWith = (requester: FakeRequester, options?: Parameters<Databases["read"]>[1]) =>
+    new Databases(requester, path, databasePath).read("a/b", options);
+
+  it("reads with one GET that may be repeated, and changes nothing", async () => {
+    const requester = new FakeRequester(() => ({ body: databaseText({ database_id: "a/b", password: canary }) }));
+    const { credentials } = await readWith(requester);
+    assert.deepEqual(credentials, { password: canary });
+    await readWith(requester, { hideCredentials: true, secrets: ["s"], deadlineMs: 5 });
+    const nothingChanged = "Nothing was changed.";
+    const request = {
+      method: "GET",
+      path: "/v2/redis/database/a%2Fb",
+      idempotent: true,
+      deadlineMs: undefined,
+      purpose: 'read database "a/b"',
+      consequences: { "not sent": nothingChanged, rejected: nothingChanged, "maybe applied": nothingChanged },
+      secrets: [],
+    };
+    const hidden = { ...request, query: { credentials: "hide" }, deadlineMs: 5, secrets: ["s"] };
+    assert.deepEqual(requester.sent, [request, hidden]);
+  });
+
+  const unreadable: readonly { readonly status: number; readonly body: string; readonly why: RegExp }[] = [
+    { status: 200, body: "[]", why: /the response is not a database record/ },
+    { status: 206, body: databaseText({ database_id: "a/b" }), why: /the response is not a database record/ },
+    {
+      status: 200,
+      body: databaseText({ database_id: "other" }),
+      why: /the response is the record of another database/,
+    },
+  ];
+  for (const { status, body, why } of unreadable) {
+    it(`cannot read a ${status} with ${body.slice(0, 30)}`, async () => {
+      await assert.rejects(readWith(new FakeRequester(() => ({ status, body }))), (error) => {
+        assert.ok(error instanceof UnreadableError);
+        assert.match(error.message, why);
+        assert.match(error.message, /Nothing was changed\./);
+        return true;
+      });
+    });
+  }
 });

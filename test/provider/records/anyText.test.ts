@@ -10,6 +10,10 @@ const names = fc.oneof(
 const numbers = fc.oneof(fc.double(), fc.maxSafeInteger());
 const anything = fc.oneof(fc.jsonValue(), fc.dictionary(names, fc.oneof(fc.jsonValue(), numbers)));
 
+function nested(depth: number, innermost: string): string {
+  return "[".repeat(depth) + innermost + "]".repeat(depth);
+}
+
 describe("records: any text at all", () => {
   it("is read the same with any white space", () => {
     fc.assert(
@@ -21,9 +25,15 @@ describe("records: any text at all", () => {
   });
 
   it("with any nesting keeps the record and the credentials", () => {
-    for (const [open, close] of Object.entries({ "[": "]", '{"a":': "}" })) {
-      for (let depth = 500; depth < 250_000; depth *= 1.25) {
-        const nested = `${open.repeat(depth)}1${close.repeat(depth)}`;
+    // Integers beyond 2^53 are read and written by other code, which uses more of the stack.
+    const nestings = [
+      { open: "[", close: "]", leaf: "1" },
+      { open: '{"a":', close: "}", leaf: "1" },
+      { open: '{"a":', close: "}", leaf: "9007199254740993" },
+    ];
+    for (const { open, close, leaf } of nestings) {
+      for (let depth = 500; depth < 250_000; depth = Math.floor(depth * 1.25)) {
+        const nested = `${open.repeat(depth)}${leaf}${close.repeat(depth)}`;
         const answer = readDatabaseResponse(`{"database_id":"db","password":"p","later":${nested}}`);
         assert.equal(answer?.record.databaseId, "db");
         assert.equal(answer.credentials.password, "p");
@@ -31,6 +41,13 @@ describe("records: any text at all", () => {
         assert.notEqual(kept, answer?.problems.join().includes("nested too deep"));
       }
     }
+  });
+
+  it("keeps a hundred levels of what is nested too deeply, whatever its strings contain", () => {
+    const around = (value: string) => `{"]\\"}":"}]\\\\","deep":${value},"[{\\"":"]"}`;
+    const [deep, kept] = [nested(100_000, ""), nested(99, "{}")];
+    assert.deepEqual(readJson(around(deep)), { value: JSON.parse(around(kept)), duplicates: [], tooDeep: true });
+    assert.throws(() => readJson(deep.slice(1)), SyntaxError);
   });
 
   it("has exact numbers, or their digits", () => {
@@ -42,6 +59,7 @@ describe("records: any text at all", () => {
     for (const [digits, number] of Object.entries(numbers)) {
       assert.ok(Object.is(readJson(digits).value, number), digits);
     }
+    assert.equal(readJson("9".repeat(400)).value, BigInt("9".repeat(400)));
     assert.equal(readJson("9007199254740991").value, 9007199254740991);
     assert.equal(readJson("9007199254740992").value, 9007199254740992n);
     assert.equal(readJson("-9223372036854775808").value, -9223372036854775808n);

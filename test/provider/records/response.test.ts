@@ -166,7 +166,16 @@ describe("records: credentials in the response to a reset", () => {
     });
 
     it(`have no ${name} if it is not text, or text that Pulumi would change; the problem does not contain it`, () => {
-      for (const value of [1234567, ["canary"], { a: "canary" }, true, "canary\ud800", "canary\ufffd", unknownValue]) {
+      for (const value of [
+        1234567,
+        [],
+        ["canary"],
+        { a: "canary" },
+        true,
+        "canary\ud800",
+        "canary\ufffd",
+        unknownValue,
+      ]) {
         const response = read(databaseText({ [wireName]: value }));
         assert.deepEqual(response.credentials, {});
         assert.equal(response.problems.length, 1);

@@ -9,6 +9,8 @@ import {
   endpointOf,
   type GivenEndpoint,
   missingWithoutRecord,
+  restAddressOf,
+  restUrlFor,
 } from "../../../provider/rotation/clientEndpoint";
 
 const record = { endpoint: "cache.example.com", port: 6379, tls: true };
@@ -50,6 +52,16 @@ describe("rotation: the endpoint of a database", () => {
       expected: { host: "db-1.cache.example.com" },
     },
     "prefers the given host": { given: { host: "x-{id}" }, setting: set("y"), expected: { host: "x-db-1" } },
+    "prefers the given host to a full name with the preset": {
+      given: { host: "x-{id}" },
+      setting: preset,
+      expected: { host: "x-db-1" },
+    },
+    "has no TLS on a loopback host without a record": {
+      record: null,
+      given: { host: "localhost", port: 1 },
+      expected: { host: "localhost", port: 1, tls: false },
+    },
     "is completed by the preset": { record: slug, setting: preset, expected: { host: "merry-cat-1.upstash.io" } },
     "is not completed if it is a full name": { setting: preset, expected: {} },
     "needs no record if host and port are given": {
@@ -64,6 +76,7 @@ describe("rotation: the endpoint of a database", () => {
 
   const refused: readonly (Case & { reason: RegExp })[] = [
     { record: null, reason: /^host is unknown for database "db-1": its record is not saved .*includeRecords/ },
+    { record: null, given: { host: "h" }, reason: /^port is unknown for database "db-1": its record is not saved/ },
     { record: { port: 1 }, reason: /^host is unknown for database "db-1": the platform's record has none/ },
     { record: { endpoint: "", port: 1 }, reason: /^host is unknown/ },
     { record: { endpoint: "h" }, reason: /^port is unknown for database "db-1": the platform's record has none/ },
@@ -165,6 +178,17 @@ describe("rotation: the endpoint of a database", () => {
         }
       }),
     );
+  });
+
+  it("has a REST interface over HTTPS, at the port of HTTPS unless another is given", () => {
+    const at = (endpoint: object, host?: string, setting?: FoundSetting) =>
+      restUrlFor({ databaseId: "db-1", record: endpoint }, { host, port: 6380 }, "t", setting);
+    assert.equal(at({ endpoint: "db.example.com" }), "https://db.example.com");
+    assert.equal(at({ endpoint: "merry-cat-1" }, undefined, preset), "https://merry-cat-1.upstash.io");
+    assert.equal(at({ endpoint: "db.example.com" }, "x-{id}"), "https://x-db-1");
+    assert.equal(restUrlFor({ databaseId: "db-1", record }, {}, undefined, undefined), undefined);
+    assert.equal(restAddressOf({ host: "::1", port: 8079, tls: false }), "http://[::1]:8079");
+    assert.equal(restAddressOf({ ...ofRecord, port: 443 }), "https://cache.example.com:443");
   });
 
   it("gives a URL from which a client reads the same credentials", () => {

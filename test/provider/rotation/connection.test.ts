@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { accessTo, targetsOf, targetsText } from "../../../provider/verification/targets";
-import { checkConnection, urlFor } from "../../../provider/rotation/clientEndpoint";
+import { checkConnection, connectionIn, urlFor } from "../../../provider/rotation/clientEndpoint";
 import { urlsOf } from "../../../provider/rotation/fleet";
 
 const record = { endpoint: "db.example.com", port: 6400, tls: true };
@@ -36,6 +36,12 @@ describe("rotation: connections", () => {
       ["tls"],
     );
     assert.deepEqual(check("host"), []);
+  });
+
+  it("leave out what is null, and pass on an error in the setting", () => {
+    assert.deepEqual(connectionIn({ host: "h", port: null, username: undefined, other: 1 }), { host: "h" });
+    const fail = () => assert.fail("the setting cannot be used");
+    assert.throws(() => checkConnection({ tls: false }, new Set(), fail), /the setting cannot be used/);
   });
 
   it("of a fleet are those of the databases with a known and confirmed password", () => {

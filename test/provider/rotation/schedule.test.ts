@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { Settings } from "luxon";
 import { dueAt, overdue, readInterval } from "../../../provider/rotation/schedule";
 import { nextRotation } from "../../../provider/rotation/planRotation";
 
@@ -28,6 +29,18 @@ describe("rotation: interval", () => {
     it(`of ${every} ends ${expected} after ${last}`, () => assert.equal(dueAt(last, every).toISOString(), expected));
   }
 
+  it("does not depend on the time zone of the machine", () => {
+    Settings.defaultZone = "America/New_York";
+    try {
+      // In New York, the clocks go forward in between.
+      assert.equal(dueAt("2026-03-07T12:00:00.000Z", "P1D").toISOString(), "2026-03-08T12:00:00.000Z");
+    } finally {
+      Settings.defaultZone = "system";
+    }
+  });
+
+  it("may last until the year 9999", () => assert.equal(readInterval("P7999Y").years, 7999));
+
   for (const written of [...designators, ...units]) {
     it(`refuses ${JSON.stringify(written)}, and names it`, () => {
       assert.throws(
@@ -46,6 +59,7 @@ describe("rotation: interval", () => {
     { every: "1h", now: "2026-01-01T01:59:59.000Z", expected: "59 minutes" },
     { every: "5s", now: "2026-01-01T00:00:06.000Z", expected: "1 second" },
     { every: "P1M", now: "2026-02-04T02:24:00.001Z", expected: "3 days" },
+    { every: "5d", now: "2026-01-07T00:00:00.000Z", expected: "1 day" },
   ];
   for (const { every, now, expected } of late) {
     it(`of ${every} is ${expected ?? "not"} overdue at ${now}`, () => {
