@@ -46,7 +46,7 @@ describe("records: any text at all", () => {
   it("keeps a hundred levels of what is nested too deeply, whatever its strings contain", () => {
     const around = (value: string) => `{"]\\"}":"}]\\\\","deep":${value},"[{\\"":"]"}`;
     const [deep, kept] = [nested(100_000, ""), nested(99, "{}")];
-    assert.deepEqual(readJson(around(deep)), { value: JSON.parse(around(kept)), duplicates: [], tooDeep: true });
+    assert.deepEqual(readJson(around(deep)), { ...readJson(around(kept)), tooDeep: true });
     assert.throws(() => readJson(deep.slice(1)), SyntaxError);
   });
 
