@@ -10,6 +10,7 @@ import {
 } from "node:tls";
 import { Preconnector, ConnectionError } from "./preconnect";
 import { ResetCount } from "./requestQueue";
+import { hostWithoutBrackets } from "../records/fields";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 
@@ -160,9 +161,10 @@ export interface ConnectionOptions {
  */
 export async function openConnection(url: URL, options: ConnectionOptions): Promise<Socket> {
   const endsAt = performance.now() + options.timeoutMs;
-  const host = url.hostname.replace(/^\[|\]$/g, "");
+  const host = hostWithoutBrackets(url.hostname);
   const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
-  const socket = options.proxy === undefined ? connect({ host, port }) : await openTunnel(url, port, options);
+  const { proxy } = options;
+  const socket = proxy === undefined ? connect({ host, port }) : await openTunnel(proxy, url, port, options);
   let inHandshake = false;
   try {
     if (socket.connecting) await ready(socket, "connect", endsAt, options.signal);
@@ -185,13 +187,13 @@ export async function openConnection(url: URL, options: ConnectionOptions): Prom
   }
 }
 
-async function openTunnel(url: URL, port: number, options: ConnectionOptions): Promise<Socket> {
-  const { proxy = "", secureContext, timeoutMs, signal } = options;
+async function openTunnel(proxy: string, url: URL, port: number, options: ConnectionOptions): Promise<Socket> {
+  const { secureContext, timeoutMs, signal } = options;
   const { protocol, hostname, port: proxyPort, username, password } = new URL(proxy);
   const target = `${url.hostname}:${port}`;
   const credentials = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString("base64");
   const request = (protocol === "https:" ? https : http).request({
-    host: hostname.replace(/^\[|\]$/g, ""),
+    host: hostWithoutBrackets(hostname),
     ...(proxyPort && { port: proxyPort }),
     method: "CONNECT",
     path: target,
@@ -247,12 +249,10 @@ export function trusting(certificates: string | undefined): { readonly secureCon
   return { secureContext: createSecureContext({ ca: [...rootCertificates, ...namedToNode(), certificates] }) };
 }
 
-/** Certificates in `NODE_EXTRA_CA_CERTS`; if they cannot be read, Node printed a warning when it started. */
+/** Certificates in `NODE_EXTRA_CA_CERTS`, if any; if they cannot be read, Node printed a warning when it started. */
 function namedToNode(): string[] {
-  const file = process.env["NODE_EXTRA_CA_CERTS"];
-  if (!file) return [];
   try {
-    return [readFileSync(file, "utf8")];
+    return [readFileSync(process.env["NODE_EXTRA_CA_CERTS"] ?? "", "utf8")];
   } catch {
     return [];
   }

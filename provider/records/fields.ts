@@ -171,6 +171,10 @@ export function hostInUrl(host: string): string {
   return isIP(host) === 6 ? `[${host}]` : host;
 }
 
+export function hostWithoutBrackets(host: string): string {
+  return host.replace(/[[\]]/g, "");
+}
+
 /** Whether a host is this machine. */
 export function isLoopback(host: string): boolean {
   return /^(localhost|\[?::1\]?|127(\.\d{1,3}){3})$/i.test(host);

@@ -1,7 +1,14 @@
 import { type CheckFailure } from "./resource";
 import { type DatabaseRecord } from "../records/database";
 import { InputError } from "../platform/errors";
-import { hostInUrl, hostProblem, hostTemplateProblem, isLoopback, portProblem } from "../records/fields";
+import {
+  hostInUrl,
+  hostProblem,
+  hostTemplateProblem,
+  hostWithoutBrackets,
+  isLoopback,
+  portProblem,
+} from "../records/fields";
 
 /** The host if nothing else is set. */
 const defaultDatabaseHost = "{endpoint}";
@@ -81,7 +88,7 @@ export function endpointOf(
   refuse("port", port === undefined ? `${unknownFor(database)} Set port` : portProblem(port));
   requireTls(host, given.tls);
   const tls = given.tls ?? (isLoopback(host) ? (record?.tls ?? false) : true);
-  return { host: host.replace(/^\[|\]$/g, ""), port: port as number, tls };
+  return { host: hostWithoutBrackets(host), port: port as number, tls };
 }
 
 function hostOf(database: LocatedDatabase, given: string | undefined, setting: HostSetting | undefined): string {

@@ -183,16 +183,6 @@ describe("api: requester, over a real socket", () => {
   const silences: Readonly<Record<string, readonly [Scripted, deadlineMs: number, networkCode: RegExp]>> = {
     "at the deadline": [() => undefined, 1_000.5, /^deadline$/],
     "after a closed connection": [cut, 60_000, /^ECONNRESET$/],
-    "in a response that is cut": [
-      ({ socket }) => void socket.end("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"),
-      60_000,
-      /^ECONNRESET$/,
-    ],
-    "in a response that is too large": [
-      (_, response) => void response.end(Buffer.alloc(32 * 1024 * 1024 + 1)),
-      60_000,
-      /^too large$/,
-    ],
     "after a response that is not HTTP": [({ socket }) => void socket.write("no HTTP\r\n\r\n"), 60_000, /^HPE_/],
   };
   for (const [when, [script, deadlineMs, code]] of Object.entries(silences)) {
@@ -204,15 +194,6 @@ describe("api: requester, over a real socket", () => {
       assert.equal(server.received.length, 1);
     });
   }
-
-  it("sends nothing if there is no server, with advice on the service", async () => {
-    const url = await start();
-    await server.close();
-    const error = await failureOf(requester(url).send(reset));
-    assert.equal(error.delivery, "not sent");
-    assert.equal(error.networkCode, "ECONNREFUSED");
-    assert.match(error.advice, /^Advice on management: /);
-  });
 
   it("gives up earlier if the call of the engine allows less time, also for a request that waits in the queue", async () => {
     const url = await start({}, () => undefined, {});

@@ -5,6 +5,8 @@ import { networkInterfaces } from "node:os";
 import { setTimeout as wait } from "node:timers/promises";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
 import { NotSentError, type RequestError } from "../../../provider/platform/errors";
+import { ConnectionError } from "../../../provider/platform/preconnect";
+import { openConnection } from "../../../provider/platform/sockets";
 import { caFile, certificate } from "../../faults/certificates";
 import { clientOf, plain, secure, seen, withRealSockets } from "./realSockets";
 
@@ -197,6 +199,17 @@ describe("platform: connections, over real sockets", () => {
       ]);
     });
   });
+
+  for (const when of ["before it begins", "while it lasts"]) {
+    it(`are not opened if that is given up ${when}`, async () => {
+      const server = await startServer({ accept: () => undefined });
+      const controller = new AbortController();
+      if (when === "before it begins") controller.abort();
+      const opening = openConnection(new URL(secure(server)), { timeoutMs: 60_000, signal: controller.signal });
+      setTimeout(() => controller.abort(), 50);
+      await assert.rejects(opening, (error) => error instanceof ConnectionError && error.code === "ETIMEDOUT");
+    });
+  }
 
   describe("through a proxy", () => {
     for (const [tls, url] of [
