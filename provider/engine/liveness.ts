@@ -36,9 +36,9 @@ export class EngineWatch {
    * @param address `host:port` of the engine's gRPC server
    * @param onGone called once the engine has closed its connection and does not respond on a new one
    */
-  constructor(address: string, onGone?: () => void) {
+  constructor(address: string, onGone: () => void) {
     this.#session = openSession(address);
-    if (onGone) void untilGone(address, this.#session).then(onGone);
+    void untilGone(address, this.#session).then(onGone);
   }
 
   /** @throws NotSentError if the engine is gone. */

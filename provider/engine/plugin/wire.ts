@@ -26,7 +26,7 @@ const logTimeoutMs = 5_000;
  */
 export async function servePlugin(
   engineAddress: string,
-  onGone?: () => void,
+  onGone: () => void,
 ): Promise<{ port: number; close: () => void }> {
   const watch = new EngineWatch(engineAddress, onGone);
   const engine = new EngineClient(engineAddress, grpc.credentials.createInsecure());

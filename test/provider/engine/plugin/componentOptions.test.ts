@@ -132,7 +132,7 @@ describe("options of components in the plugin", () => {
   });
   beforeEach(async () => {
     engine = await FakeEngine.start();
-    service = await servePlugin(engine.address);
+    service = await servePlugin(engine.address, () => undefined);
     plugin = new ProviderClient(service.port);
     engine.plugin = plugin;
     engine.states.set(rotation, { databaseId: "db-1", outcome: "adopted" });

@@ -31,7 +31,7 @@ describe("plugin over gRPC, called as the pulumi CLI called it", () => {
   before(async () => void (platform = await startPlatform(recordedPlatform)));
   beforeEach(async () => {
     engine = await FakeEngine.start();
-    service = await servePlugin(engine.address);
+    service = await servePlugin(engine.address, () => undefined);
     plugin = new ProviderClient(service.port);
   });
   afterEach(() => {

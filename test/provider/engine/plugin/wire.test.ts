@@ -34,7 +34,7 @@ describe("plugin over gRPC", () => {
   beforeEach(async () => {
     await platform.reset();
     engine = await FakeEngine.start();
-    service = await servePlugin(engine.address);
+    service = await servePlugin(engine.address, () => undefined);
     plugin = new ProviderClient(service.port);
     engine.plugin = plugin;
     await plugin.configure(defaultProvider, argsFor(platform));
