@@ -98,11 +98,12 @@ describe("rotation: a session from settings", () => {
   });
 
   it("reads the given environment, and names the given provider in its advice", () => {
-    const environment = { REKEY_MAX_RESETS_PER_RUN: "4" };
+    const environment = { REKEY_MAX_RESETS_PER_RUN: "4", REKEY_DEADLINE_SECONDS: "90" };
     const logged: string[] = [];
     const sources = { environment, provider: "second", log: (line: string) => void logged.push(line) };
     const { options } = sessionFromSettings(() => undefined, undefined, sources);
     assert.equal(options.maxResets(), 4);
+    assert.equal(options.deadlineMs(), 90_000);
     assert.throws(() => options.platform.databases, /Set baseUrl in the arguments of the provider "second"\./);
     options.log("a line");
     assert.deepEqual(logged, ["a line"]);
