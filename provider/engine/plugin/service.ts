@@ -126,7 +126,7 @@ export class PluginService {
     const settings = reveal(args) as Properties;
     const read = (name: string) => {
       const value = settings[name] ?? undefined;
-      return value === undefined || typeof value === "string" ? value : JSON.stringify(value);
+      return typeof value === "string" ? value : JSON.stringify(value);
     };
     const name = nameIn(urn);
     // The engine's own providers are named `default` or `default_0_1_0`; a program may have a `defaultEurope`.

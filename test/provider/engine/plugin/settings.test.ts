@@ -96,8 +96,10 @@ describe("plugin service: settings", () => {
       /rekey:queueToken is not set/,
     );
     assert.deepEqual({ own: own.requests.length, other: other.requests.length }, { own: 0, other: 0 });
-    const almostDefault = explicitProvider.replace("second", "defaultEurope");
-    await assert.rejects(make(configured(almostDefault, { baseUrl: url, username })), /rekey:password is not set/);
+    for (const almostDefault of ["defaultEurope", "notdefault"]) {
+      const named = explicitProvider.replace("second", almostDefault);
+      await assert.rejects(make(configured(named, { baseUrl: url, username })), /rekey:password is not set/);
+    }
     await make(configured(explicitProvider, { baseUrl: url, username, password: secret(password) }));
     assert.deepEqual(resets(), [1, 0]);
   });
