@@ -321,11 +321,12 @@ describe("plugin service", () => {
       const fresh = Plugin.for(platform);
       await fresh.check(of, inputs);
       assert.equal(fresh.said.length, warned ? 1 : 0, JSON.stringify({ of, inputs }));
-      if (warned)
+      if (warned) {
         assert.match(
           fresh.said.join(),
           /^PasswordRotation: warning: `pulumi do --stateless` saves nothing.* leave out --stateless.*ignore this\.$/,
         );
+      }
     }
     await plugin.read(stateless, id, {}, {});
     await plugin.check(stateless, rotation({ version: 2 }));
