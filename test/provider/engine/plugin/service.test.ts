@@ -292,6 +292,7 @@ describe("plugin service", () => {
     assert.deepEqual(await plugin.check(urn, rotation({ tls: false, username: null })), []);
     const misconfigured = Plugin.for(platform, { databaseHost: "a b" });
     await assert.rejects(misconfigured.check(urn, rotation()), /rekey:databaseHost must be.*REKEY_SETTING_INVALID/);
+    assert.deepEqual(await misconfigured.check(counters, { flowControlKey: "orders" }), []);
     assert.equal(sent(), 0);
   });
 
@@ -363,7 +364,8 @@ describe("plugin service", () => {
     );
     assert.ok(!wrong.join().includes("unknown value"));
     assert.deepEqual(await plugin.check(urn, rotation({ triggers: { image: unknown }, version: null })), []);
-    await assert.rejects(plugin.check(urnOf("Nonsense"), {}), /rekey:index:Nonsense is not a resource/);
+    const others = [urnOf("Nonsense"), urn.replace("rekey:index:", "redis:index:"), "no URN"];
+    for (const other of others) await assert.rejects(plugin.check(other, {}), /is not a resource of this version/);
   });
 
   it("saves an unconfirmed reset by an init error, once in a run, whatever its size", async () => {
@@ -425,6 +427,7 @@ describe("plugin service", () => {
     const { outputs } = await plugin.make(counters, { flowControlKey: "orders" });
     assert.deepEqual(secretNames(outputs), ["appliedTrigger"]);
     const before = sent();
+    assert.deepEqual((await plugin.read(counters, "orders", outputs, {})).outputs, outputs);
     const read = (flowControlKey: string) => plugin.invoke("rekey:index:getFlowControlKey", { flowControlKey });
     const [orders, unused] = await Promise.all([read("orders"), read("unused"), ...keys.map(read)]);
     assert.equal(orders.exists, true);
