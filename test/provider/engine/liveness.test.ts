@@ -136,7 +136,7 @@ describe("the engine watch", () => {
     server.close();
   });
 
-  it("lets a process run whose Node does not list what keeps it running", () => {
+  it("does nothing if Node does not list what keeps the process running", () => {
     const own = process as { _getActiveHandles?: unknown };
     const { _getActiveHandles: listing } = own;
     try {
@@ -171,7 +171,7 @@ describe("the engine watch", () => {
       server.on("session", (session) => sessions.push(session));
       const watch = new EngineWatch(await addressOf(server), ignore);
       if (isEngine) await watch.requireEngine(facts);
-      else for (let time = 0; time < 2; time++) await assert.rejects(watch.requireEngine(facts), NotSentError);
+      else for (let call = 0; call < 2; call++) await assert.rejects(watch.requireEngine(facts), NotSentError);
       assert.deepEqual(
         received.map((headers) => ({ path: headers[":path"], type: headers["content-type"] })),
         [{ path: "/grpc.health.v1.Health/Check", type: "application/grpc" }],

@@ -201,7 +201,7 @@ describe("platform: connections, over real sockets", () => {
   });
 
   for (const when of ["before it begins", "while it lasts"]) {
-    it(`are not opened if that is given up ${when}`, async () => {
+    it(`fail at once if their opening is aborted ${when}`, async () => {
       const server = await startServer({ accept: () => undefined });
       const controller = new AbortController();
       if (when === "before it begins") controller.abort();

@@ -90,7 +90,7 @@ describe("rotation: trigger", () => {
     for (const one of marks) assert.equal(compareTrigger(one, {}), "unreadable");
   });
 
-  it("is that of a mark if it is the same or was removed", () => {
+  it("counts as the saved one if it is the same or was removed", () => {
     const mark = markTrigger({ version: 1 });
     assert.equal(isSameTrigger(mark, { version: "1" }), true);
     assert.equal(isSameTrigger(mark, {}), true);
