@@ -14,7 +14,7 @@ import {
 import { DynamicResource, isOfType, ownersFor, runError } from "./program";
 import { restUrlFor, urlFor } from "../provider/rotation/clientEndpoint";
 import { engineCommands } from "../provider/runtime";
-import { passwordRotationOutputs, secretPasswordRotationOutputs } from "../provider/rotation/execute";
+import { passwordRotationOutputs, secretPasswordRotationOutputs } from "../provider/rotation/saved";
 
 const type = "PasswordRotation";
 
@@ -106,11 +106,13 @@ export class PasswordRotation extends DynamicResource {
   declare readonly attemptedTrigger: pulumi.Output<string | undefined>;
   /** Mark of the platform's address and user name at the last reset or the adoption. Secret. */
   declare readonly account: pulumi.Output<string | undefined>;
+  /** Marks of former credentials, with which Rekey recognizes an outdated response. Secret. */
+  declare readonly formerMarks: pulumi.Output<string | undefined>;
   /**
-   * The credentials that the platform showed before the last reset, while the new ones are still to be read. They are
-   * compared with what a later read shows. Secret.
+   * Credentials that the database is known to have, and that the platform did not show with the new ones. The next `up`
+   * or refresh reads them once more. Undefined if none is missing.
    */
-  declare readonly baseline: pulumi.Output<Record<string, string> | undefined>;
+  declare readonly missingCredentials: pulumi.Output<string[] | undefined>;
   /** Number of unconfirmed resets in a row; undefined if the last one was confirmed. */
   declare readonly unconfirmedResets: pulumi.Output<number | undefined>;
   /** The next `up` after this time resets the password because of `rotateEvery` (ISO 8601, UTC). */

@@ -116,6 +116,12 @@ function notConfigured(): SettingsError {
 export const { passwordRotation, passwordRotationShard, passwordVerification, flowControlReset, flowControlLimits } =
   createProvider((configuration) => {
     const address = engineAddress();
-    const watch = address === undefined ? undefined : new EngineWatch(address, endWhenIdle);
-    return sessionFromSettings(configuration, watch && ((facts) => watch.requireEngine(facts)));
+    const runEnd = new AbortController();
+    const onGone = () => {
+      runEnd.abort();
+      endWhenIdle();
+    };
+    const watch = address === undefined ? undefined : new EngineWatch(address, onGone);
+    const { signal } = runEnd;
+    return sessionFromSettings(configuration, watch && ((facts) => watch.requireEngine(facts)), { runEnd: signal });
   });

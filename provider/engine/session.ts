@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type FlowControlLimitsSession } from "../flowControl/flowControlLimits";
 import { type FlowControlSession } from "../flowControl/flowControlReset";
@@ -29,18 +30,20 @@ export class RunSession implements Session {
   readonly #fleets = new Map<string, FleetQueue>();
   /** The planned resets of each shard, by the URN of its fleet. */
   readonly #planned = new Map<string, Map<string, number>>();
-  readonly #seen = new Set<string>();
+  /** Calls that are under way, and what the finished ones reported, by group. */
+  readonly #joints = new Map<string, { open: number; reports: unknown[] }>();
   #resets = 0;
   readonly declaredLimits: FlowControlLimitsSession["declaredLimits"] = new Map();
 
   constructor(readonly options: RunOptions) {}
 
-  rotateOnce<T>(key: string, rotate: () => Promise<T>): Promise<T> {
+  rotateOnce<T extends { readonly failed?: unknown }>(key: string, rotate: () => Promise<T>): Promise<T> {
     const known = this.#rotations.get(key);
     if (known) return known as Promise<T>;
     const result = rotate();
     this.#rotations.set(key, result);
-    result.catch(() => this.#rotations.delete(key));
+    const forget = () => this.#rotations.delete(key);
+    result.then(({ failed }) => failed !== undefined && forget(), forget);
     return result;
   }
 
@@ -84,10 +87,15 @@ export class RunSession implements Session {
     };
   }
 
-  isFirst(key: string): boolean {
-    const isFirst = !this.#seen.has(key);
-    this.#seen.add(key);
-    return isFirst;
+  join<T>(group: string): (reports: readonly T[]) => readonly T[] {
+    const joint = this.#joints.get(group) ?? { open: 0, reports: [] };
+    this.#joints.set(group, joint);
+    joint.open++;
+    return (reports) => {
+      joint.reports.push(...reports);
+      joint.open--;
+      return joint.open === 0 ? (joint.reports.splice(0) as T[]) : [];
+    };
   }
 }
 
@@ -141,6 +149,8 @@ export interface SessionSources {
   readonly provider?: string | undefined;
   /** Shows the user a line during the run. Default: prints it to standard error. */
   readonly log?: RunOptions["log"];
+  /** Aborted once the run ends. Default: never. */
+  readonly runEnd?: AbortSignal;
 }
 
 /**
@@ -150,8 +160,15 @@ export interface SessionSources {
 export function sessionFromSettings(
   configuration: (key: string) => string | undefined,
   beforeReset: RequesterOptions["beforeReset"],
-  { environment = process.env, provider, log = (line) => console.error(line) }: SessionSources = {},
+  {
+    environment = process.env,
+    provider,
+    log = (line) => console.error(line),
+    runEnd = new AbortController().signal,
+  }: SessionSources = {},
 ): RunSession {
+  // Each database that is read waits for it.
+  setMaxListeners(0, runEnd);
   let settings: Settings | undefined;
   let client: PlatformClient | undefined;
   const getSettings = (): Settings => {
@@ -179,6 +196,7 @@ export function sessionFromSettings(
         return undefined;
       }
     },
+    runEnd,
     now: () => new Date(),
     timer: { now: () => performance.now(), sleep },
     log,

@@ -18,6 +18,7 @@ export const errorCodes = [
   "REKEY_REJECTED",
   "REKEY_UNCONFIRMED",
   "REKEY_REPEATEDLY_UNCONFIRMED",
+  "REKEY_OTHER_ACCOUNT",
   "REKEY_UNREADABLE_RESPONSE",
   "REKEY_NOT_SHOWN",
   "REKEY_RESET_LIMIT",
@@ -119,7 +120,10 @@ export class RefusedError extends RekeyError {
   readonly delivery = "not sent";
 
   constructor(
-    code: Extract<ErrorCode, "REKEY_REPEATEDLY_UNCONFIRMED" | "REKEY_STATE_UNREADABLE" | "REKEY_RESET_LIMIT">,
+    code: Extract<
+      ErrorCode,
+      "REKEY_REPEATEDLY_UNCONFIRMED" | "REKEY_OTHER_ACCOUNT" | "REKEY_STATE_UNREADABLE" | "REKEY_RESET_LIMIT"
+    >,
     { databaseId, why }: Readonly<Record<"databaseId" | "why", string>>,
   ) {
     super(code, `The password of database ${JSON.stringify(databaseId)} was not reset, and no reset was sent: ${why}.`);

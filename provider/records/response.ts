@@ -75,7 +75,16 @@ function duplicateProblem(wireName: string): string {
   return sentTwice(known ? name : "a field that Rekey does not know");
 }
 
-/** Each credential is optional: missing, null, empty and masked (`***`) all mean "not sent". */
+/** Characters with which platforms mask a credential; the last one stands for several. */
+const maskCharacter = /[*•●∙·⁎＊…]/gu;
+
+/** Whether a credential is masked, also in part: `****`, `abcd••••`, `…`. */
+function isMasked(value: string): boolean {
+  const masks: readonly string[] = value.match(maskCharacter) ?? [];
+  return masks.length >= 3 || masks.length === value.length || masks.includes("…");
+}
+
+/** Each credential is optional: missing, null, empty and masked all mean "not shown". */
 function takeCredentials(fields: Readonly<Record<string, unknown>>) {
   const credentials: Record<string, string> = {};
   const credentialProblems: string[] = [];
@@ -83,7 +92,7 @@ function takeCredentials(fields: Readonly<Record<string, unknown>>) {
   for (const [wireName, value] of Object.entries(fields)) {
     const name = camelCase(wireName);
     if (!Object.hasOwn(credentialFields, name)) unclaimed.push([wireName, value]);
-    else if (value === null || (typeof value === "string" && /^\**$/.test(value))) continue;
+    else if (value === null || (typeof value === "string" && isMasked(value))) continue;
     else if (typeof value !== "string") credentialProblems.push(`${name}: expected a string`);
     else if (!isFaithful(value)) {
       credentialProblems.push(`${name}: contains characters that Pulumi cannot save unchanged`);

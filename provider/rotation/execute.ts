@@ -1,73 +1,45 @@
-import { type Credentials, type DatabaseRecord } from "../records/database";
+import { type Credentials } from "../records/database";
 import { type DatabaseResponse } from "../records/response";
 import { RefusedError, RekeyError, UnconfirmedError, withCode } from "../platform/errors";
+import { type Connection } from "./clientEndpoint";
 import {
+  type CredentialName,
+  credentialNames,
+  firstOf,
+  judge,
+  type Marks,
+  type Verdict,
+  withFormer,
+  withPending,
+} from "./marks";
+import { adoptionNotice, type Notice, problemsNotice, settledNotice, unknownNotice } from "./notices";
+import {
+  type DesiredRotation,
   isOtherAccount,
   planRotation,
   type RotationPlan,
   type RotationReason,
-  type DesiredRotation,
-  type RotationState,
 } from "./planRotation";
-import { appliedMark, canonicalTrigger, isSameTrigger, markTrigger } from "./trigger";
-import { type Connection } from "./clientEndpoint";
+import { readFirst, readUntilCurrent } from "./reading";
+import { keep, refreshDatabase, type Refreshed, settle } from "./refresh";
 import { type Applied } from "./resource";
-import { type Session } from "./session";
 import {
-  adoptionNotice,
-  areDifferent,
-  hasCredentials,
-  type Notice,
-  readFirst,
-  readUntilChanged,
-  settledNotice,
-  unknownNotice,
-} from "./reading";
-
-/** What a PasswordRotation saves. */
-export interface PasswordRotationOutputs extends RotationState, Credentials {
-  readonly databaseId: string;
-  readonly record?: DatabaseRecord;
-  readonly exactIntegers?: Readonly<Record<string, string>>;
-  readonly otherFields?: string;
-  readonly problems?: readonly string[];
-  readonly rotationCount: number;
-  readonly rotationReason?: RotationReason;
-  /** Mark of the account of the last confirmed reset or the adoption. */
-  readonly account?: string;
-  /**
-   * The credentials that a read showed before the last reset. They are only saved while the new ones are to be read: a
-   * read that shows other ones shows that the reset was applied.
-   */
-  readonly baseline?: Credentials;
-}
-
-/** Outputs that are always secret. */
-export const secretPasswordRotationOutputs = [
-  "password",
-  "restToken",
-  "readOnlyRestToken",
-  "otherFields",
-  "appliedTrigger",
-  "attemptedTrigger",
-  "account",
-  "baseline",
-] as const satisfies readonly (keyof PasswordRotationOutputs)[];
-
-/** The names of all outputs. */
-export const passwordRotationOutputs = [
-  "databaseId",
-  "record",
-  "exactIntegers",
-  "problems",
-  "outcome",
-  "rotatedAt",
-  "adoptedAt",
-  "rotationCount",
-  "rotationReason",
-  "unconfirmedResets",
-  ...secretPasswordRotationOutputs,
-] as const satisfies readonly (keyof PasswordRotationOutputs)[];
+  accountOf,
+  credentialsIn,
+  isToBeRead,
+  knownNames,
+  marksIn,
+  mayBeSettled,
+  type PasswordRotationOutputs,
+  picked,
+  recordIn,
+  savedKnowledge,
+  type SavedRecord,
+  secretsIn,
+  withResponse,
+} from "./saved";
+import { type Session } from "./session";
+import { appliedMark, canonicalTrigger, isSameTrigger, markTrigger } from "./trigger";
 
 /** Only the plugin passes on those of the connection. */
 export interface PasswordRotationInputs extends DesiredRotation, Connection {
@@ -79,8 +51,23 @@ export interface PasswordRotationInputs extends DesiredRotation, Connection {
 }
 
 /** What was done for one database. */
-export interface Executed extends Pick<Applied<PasswordRotationOutputs>, "outputs" | "unconfirmed"> {
-  readonly notices: readonly Notice[];
+export interface Executed extends Refreshed, Pick<Applied<PasswordRotationOutputs>, "unconfirmed" | "failed"> {}
+
+/** Plans from the saved and the desired state. The same id may be another database in another account. */
+export function planFor(
+  saved: PasswordRotationOutputs | undefined,
+  inputs: DesiredRotation,
+  { options }: Session,
+): RotationPlan {
+  const isElsewhere = saved?.outcome === "unknown" && isOtherAccount(saved.account, options.account);
+  return planRotation(saved, inputs, options.now(), isElsewhere);
+}
+
+/** Whether the platform is read before a plan is executed, because its result may be enough. */
+export function isReadFirst(plan: RotationPlan, saved: PasswordRotationOutputs | undefined, session: Session): boolean {
+  if (plan.do === "keep") return saved !== undefined && isToBeRead(saved, session);
+  if (plan.do === "refuse" && plan.code !== "REKEY_REPEATEDLY_UNCONFIRMED") return false;
+  return mayBeSettled(saved, session);
 }
 
 /** Executes the plan for one database, made from the same outputs and inputs. */
@@ -91,16 +78,13 @@ export async function execute(
   session: Session,
 ): Promise<Executed> {
   if (plan.do === "adopt") return adopt(inputs, session);
-  if (saved && plan.do === "keep") return isToBeRead(saved, session) ? readNow(saved, session) : keep(saved);
-  if (plan.do === "refuse" && !mayBeSettled(plan, saved, session)) {
+  const isRead = isReadFirst(plan, saved, session);
+  if (saved && plan.do === "keep") return isRead ? refreshDatabase(saved, session) : keep(saved);
+  if (plan.do === "refuse" && !isRead) {
     throw new RefusedError(plan.code, { databaseId: inputs.databaseId, why: plan.why });
   }
   const key = JSON.stringify([inputs.databaseId, canonicalTrigger(inputs)]);
   return session.rotateOnce(key, () => rotate(plan, saved, inputs, session));
-}
-
-export function keep(outputs: PasswordRotationOutputs, ...notices: Notice[]): Executed {
-  return { outputs, notices };
 }
 
 /** If the platform can be asked, it is read first: an unconfirmed reset may turn out to be applied. */
@@ -113,25 +97,61 @@ async function rotate(
   const { databaseId } = inputs;
   const reserve = () => session.reserveReset(databaseId);
   // A read counts as no reset, so one that may be enough needs none to be left.
-  let undoCount = mayBeSettled(planned, saved, session) ? undefined : reserve();
+  let undoCount = mayBeSettled(saved, session) ? undefined : reserve();
+  let settled: Refreshed | undefined;
   let isSent = false;
   try {
     const before = session.options.canRead()
-      ? await readFirst(databaseId, "reset", session, formerCredentials(saved))
+      ? await readFirst(databaseId, "reset", session, secretsIn(saved))
       : undefined;
-    const settled = before && saved && settle(saved, before, session);
-    const notices = settled ? [settledNotice(databaseId, "the last reset was not confirmed")] : [];
-    const plan = settled ? planRotation(settled, inputs, session.options.now()) : planned;
+    settled = before && saved && settle(saved, before, session, "the last reset was not confirmed");
+    const plan = settled ? planFor(settled.outputs, inputs, session) : planned;
     if (plan.do === "refuse") throw new RefusedError(plan.code, { databaseId, why: plan.why });
     // Only a settled state may need no reset.
-    if (plan.do !== "reset") return keep(settled as PasswordRotationOutputs, ...notices);
+    if (plan.do !== "reset") return settled as Refreshed;
     undoCount ??= reserve();
-    const result = await reset(settled ?? saved, inputs, plan.reason, session, before);
+    const result = await reset(settled?.outputs ?? saved, inputs, plan.reason, session, before);
     isSent = true;
-    return { ...result, notices: [...notices, ...result.notices] };
+    return { ...result, notices: [...(settled?.notices ?? []), ...result.notices] };
+  } catch (error) {
+    // What the read has settled is saved, although nothing was reset.
+    if (settled && error instanceof RekeyError) return { ...settled, failed: error };
+    throw error;
   } finally {
     if (!isSent) undoCount?.();
   }
+}
+
+/** What is known before a reset, and what it makes former. */
+interface Before {
+  /** The saved credentials, and those that the read before the reset showed. */
+  readonly credentials: readonly Credentials[];
+  /** The credentials that the database is known to have. */
+  readonly names: readonly CredentialName[];
+  /** The marks to save if the reset is not confirmed. */
+  readonly unconfirmed: Marks;
+  /** The marks to save if it is confirmed. */
+  readonly confirmed: Marks;
+  readonly record: SavedRecord;
+}
+
+/** @param read what the platform showed before the reset; undefined if it cannot be read */
+function knownBefore(saved: PasswordRotationOutputs | undefined, read: DatabaseResponse | undefined): Before {
+  const marks = marksIn(saved);
+  const former = credentialsIn(saved);
+  const shown = read?.credentials ?? {};
+  const verdict = judge(marks, knownNames(saved), shown);
+  const isShown = verdict === "current" || verdict === "pending";
+  // Without a read, a later one could not distinguish this reset from a change outside of Rekey.
+  const { pending, ...confirmedOnly } = marks;
+  const known = isShown ? withPending(marks, shown) : pending ? marks : withPending(marks, former);
+  return {
+    credentials: [former, shown],
+    names: knownNames(saved, shown),
+    unconfirmed: read ? known : confirmedOnly,
+    confirmed: withFormer(marks, former, shown),
+    record: read && verdict !== "stale" ? withResponse(recordIn(saved), read) : recordIn(saved),
+  };
 }
 
 /** @throws RekeyError if the password was not changed */
@@ -140,50 +160,67 @@ async function reset(
   inputs: PasswordRotationInputs,
   rotationReason: RotationReason,
   session: Session,
-  before: DatabaseResponse | undefined,
+  read: DatabaseResponse | undefined,
 ): Promise<Executed> {
   const { databaseId } = inputs;
-  const baseline = before && hasCredentials(before.credentials) ? before.credentials : undefined;
-  const confirmed = (response: DatabaseResponse): PasswordRotationOutputs => ({
+  const before = knownBefore(saved, read);
+  const secrets = [...secretsIn(saved), ...Object.values<string>(read?.credentials ?? {})];
+  let response: DatabaseResponse | undefined;
+  let failed: UnconfirmedError | InternalError | undefined;
+  try {
+    response = await session.options.platform.databases.resetPassword(databaseId, secrets);
+  } catch (error) {
+    if (error instanceof RekeyError && (error.delivery === "not sent" || error.delivery === "rejected")) throw error;
+    failed = error instanceof UnconfirmedError ? error : new InternalError(databaseId, error);
+  }
+  const verdictOf = ({ credentials }: DatabaseResponse) => judge(before.confirmed, before.names, credentials);
+  const missingOf = (known: Credentials) => before.names.filter((name) => known[name] === undefined);
+  const isRepeated = response !== undefined && verdictOf(response) === "stale";
+  const returned = response ? returnedBy(response, verdictOf(response), before) : {};
+  const isReadAgain = failed ? before.unconfirmed.pending !== undefined : read && missingOf(returned).length > 0;
+  const shown = isReadAgain ? await readUntilCurrent(databaseId, verdictOf, session, secrets) : undefined;
+  const current = shown?.is === "current" ? shown.response : undefined;
+  if (failed && !current) return unconfirmed(saved, inputs, failed, before, session);
+  const credentials = together(returned, current?.credentials ?? {});
+  const missing = missingOf(credentials);
+  const usable = [isRepeated ? undefined : response, current].filter((one) => one !== undefined);
+  const record = usable.reduce<SavedRecord>(withResponse, { ...before.record, problems: [] });
+  const outputs: PasswordRotationOutputs = {
     databaseId,
-    ...responseOutputs(response),
+    ...record,
+    ...credentials,
     outcome: "reset",
     rotatedAt: session.options.now().toISOString(),
     rotationCount: (saved?.rotationCount ?? 0) + 1,
     rotationReason,
     appliedTrigger: appliedMark([saved?.attemptedTrigger, saved?.appliedTrigger], inputs),
     ...accountOf(session),
-  });
-  const secrets = [...formerCredentials(saved), ...Object.values<string>(baseline ?? {})];
-  let response: DatabaseResponse;
-  try {
-    response = await session.options.platform.databases.resetPassword(databaseId, secrets);
-  } catch (error) {
-    if (error instanceof RekeyError && (error.delivery === "not sent" || error.delivery === "rejected")) throw error;
-    const failed = error instanceof UnconfirmedError ? error : new InternalError(databaseId, error);
-    const shown = baseline && (await readUntilChanged(databaseId, baseline, session, secrets));
-    if (shown?.is !== "changed") return unconfirmed(saved, inputs, failed, baseline, session);
-    const happened = error instanceof UnconfirmedError ? error.happened : "its result was lost";
-    return keep(confirmed(shown.response), settledNotice(databaseId, happened));
+    ...savedKnowledge(before.confirmed, read ? missing : []),
+  };
+  const notices: Notice[] = [];
+  if (failed instanceof UnconfirmedError) notices.push(settledNotice(databaseId, failed.happened));
+  else if (failed) notices.push(settledNotice(databaseId, "its result was lost"));
+  if (record.problems.length > 0) notices.push(problemsNotice(databaseId, record.problems));
+  if (missing.length > 0 || (read && firstOf(credentials) === undefined)) {
+    const ofResponse = isRepeated ? "repeated" : "left out";
+    notices.push(unknownNotice(databaseId, missing, read ? (shown ?? { is: "hidden" }) : { is: ofResponse }));
   }
-  const outputs = confirmed(response);
-  const { problems } = response;
-  const notices = problems.length === 0 ? [] : [problemsNotice(databaseId, problems)];
-  if (!before || hasCredentials(response.credentials)) return keep(outputs, ...notices);
-  const shown = baseline ? await readUntilChanged(databaseId, baseline, session, secrets) : ({ is: "hidden" } as const);
-  if (shown.is === "changed") return keep({ ...outputs, ...shown.response.credentials }, ...notices);
-  notices.push(unknownNotice(databaseId, shown));
-  return keep(shown.is === "hidden" ? outputs : { ...outputs, ...(baseline && { baseline }) }, ...notices);
+  return keep(outputs, ...notices);
 }
 
-/** The part of a response that is in the saved state. */
-export function responseOutputs({ credentials, ...others }: DatabaseResponse) {
-  return { ...others, ...credentials };
+/** The new credentials in the response to a reset. */
+function returnedBy({ credentials }: DatabaseResponse, verdict: Verdict, before: Before): Credentials {
+  if (verdict === "current") return credentials;
+  if (verdict !== "hidden") return {};
+  // Without the one by which records are judged, each is new only if it differs.
+  const isNew = (name: CredentialName) => before.credentials.every((known) => known[name] !== credentials[name]);
+  return picked(credentials, credentialNames.filter(isNew));
 }
 
-export function formerCredentials(saved: PasswordRotationOutputs | undefined): string[] {
-  const credentials: readonly unknown[] = [saved?.password, saved?.restToken, saved?.readOnlyRestToken];
-  return [...credentials, ...Object.values(saved?.baseline ?? {})].filter((one) => typeof one === "string");
+/** Credentials of a response and of a later read, whose credentials count alone if one of them differs. */
+function together(returned: Credentials, read: Credentials): Credentials {
+  const isSame = (name: CredentialName) => (returned[name] ?? read[name]) === (read[name] ?? returned[name]);
+  return credentialNames.every(isSame) ? { ...returned, ...read } : read;
 }
 
 /** Adopts a database without a reset. What a read shows is saved. */
@@ -192,20 +229,16 @@ async function adopt(inputs: PasswordRotationInputs, session: Session): Promise<
   const response = session.options.canRead() ? await readFirst(databaseId, "adopted", session) : undefined;
   const outputs: PasswordRotationOutputs = {
     databaseId,
-    ...(response && responseOutputs(response)),
+    ...(response && withResponse(recordIn(undefined), response)),
+    ...response?.credentials,
     outcome: "adopted",
     adoptedAt: session.options.now().toISOString(),
     rotationCount: 0,
     appliedTrigger: markTrigger(inputs),
     ...accountOf(session),
   };
-  const isHidden = response !== undefined && !hasCredentials(response.credentials);
+  const isHidden = response !== undefined && firstOf(response.credentials) === undefined;
   return isHidden ? keep(outputs, adoptionNotice(databaseId)) : keep(outputs);
-}
-
-function accountOf(session: Session): Pick<PasswordRotationOutputs, "account"> {
-  const account = session.options.account();
-  return account === undefined ? {} : { account };
 }
 
 /** It is unknown whether the reset was applied: the former outputs are kept, with `outcome: "unknown"`. */
@@ -213,79 +246,27 @@ function unconfirmed(
   saved: PasswordRotationOutputs | undefined,
   inputs: PasswordRotationInputs,
   { text, code }: RekeyError,
-  baseline: Credentials | undefined,
+  { unconfirmed: marks, names }: Before,
   session: Session,
 ): Executed {
   const again = saved?.attemptedTrigger !== undefined && isSameTrigger(saved.attemptedTrigger, inputs);
   const unconfirmedResets = (again ? (saved.unconfirmedResets ?? 0) : 0) + 1;
-  const { baseline: _former, ...former } = saved ?? { rotationCount: 0 };
+  const { baseline, formerMarks, missingCredentials, ...former } = saved ?? { rotationCount: 0 };
+  const isComparable = marks.pending !== undefined;
   const outputs: PasswordRotationOutputs = {
     ...former,
     databaseId: inputs.databaseId,
     outcome: "unknown",
     attemptedTrigger: again ? saved.attemptedTrigger : markTrigger(inputs),
     unconfirmedResets,
-    ...(baseline && { baseline, ...accountOf(session) }),
+    ...savedKnowledge(marks, isComparable ? names.filter((name) => saved?.[name] === undefined) : []),
+    ...accountOf(session),
   };
-  const next = baseline
+  const next = isComparable
     ? "The next `up` reads the database first. If it still shows the former credentials, it sends one more reset"
     : "The next `up` sends one more reset, which returns new credentials";
   const stop = "After three unconfirmed resets in a row it stops and asks for a new version.";
   return { ...keep(outputs), unconfirmed: withCode(`${text}\n${next}. ${stop}`, code) };
-}
-
-/** Whether a reset was confirmed, and its credentials are still to be read. */
-export function isToBeRead(saved: { readonly outcome: string } & Baseline, session: Session): boolean {
-  return saved.outcome === "reset" && isComparable(saved, session);
-}
-
-type Baseline = Pick<PasswordRotationOutputs, "baseline" | "account">;
-
-/** Whether a read can be compared with the baseline. The same id may be another database in another account. */
-function isComparable({ baseline, account }: Baseline, { options }: Session): boolean {
-  return baseline !== undefined && options.canRead() && !isOtherAccount(account, options.account);
-}
-
-/** Whether a read may show that an unconfirmed reset was applied. */
-export function mayBeSettled(
-  plan: RotationPlan,
-  saved: PasswordRotationOutputs | undefined,
-  session: Session,
-): boolean {
-  if (plan.do === "refuse" && plan.code !== "REKEY_REPEATEDLY_UNCONFIRMED") return false;
-  return saved?.outcome === "unknown" && isComparable(saved, session);
-}
-
-/**
- * The outputs of an unconfirmed reset that a read shows to be applied: the credentials are other ones than before it.
- * Its trigger is the applied one. Undefined if the read does not show that.
- */
-export function settle(
-  saved: PasswordRotationOutputs,
-  read: DatabaseResponse,
-  session: Session,
-): PasswordRotationOutputs | undefined {
-  const { outcome, baseline = {} } = saved;
-  if (outcome !== "unknown" || !isComparable(saved, session) || !areDifferent(baseline, read.credentials)) {
-    return undefined;
-  }
-  return {
-    databaseId: saved.databaseId,
-    ...responseOutputs(read),
-    outcome: "reset",
-    rotatedAt: session.options.now().toISOString(),
-    rotationCount: saved.rotationCount + 1,
-    appliedTrigger: appliedMark([saved.attemptedTrigger, saved.appliedTrigger], {}),
-    ...accountOf(session),
-  };
-}
-
-/** Reads the credentials of a confirmed reset that were not known. A failed read changes nothing. */
-async function readNow(saved: PasswordRotationOutputs, session: Session): Promise<Executed> {
-  const { baseline = {}, ...rest } = saved;
-  const shown = await readUntilChanged(saved.databaseId, baseline, session, formerCredentials(saved), 0);
-  if (shown.is === "changed") return keep({ ...rest, ...responseOutputs(shown.response) });
-  return keep(shown.is === "hidden" ? rest : saved, unknownNotice(saved.databaseId, shown));
 }
 
 /** A bug around a reset. Only its kind and place are shown: the text of what was thrown may contain credentials. */
@@ -299,11 +280,4 @@ export class InternalError extends RekeyError {
       `Could not reset the password of database ${JSON.stringify(databaseId)}: pulumi-rekey failed unexpectedly${where}. The password may have been changed, and the new one is unknown. This is a bug: please report it, then run again.`,
     );
   }
-}
-
-function problemsNotice(databaseId: string, problems: readonly string[]): Notice {
-  return {
-    kind: "problems",
-    text: `The password of database ${JSON.stringify(databaseId)} was reset, but parts of the platform's response could not be read (see its output problems): ${problems.join("; ")}.`,
-  };
 }

@@ -5,7 +5,7 @@ import { type Credentials, type DatabaseRecord } from "../records/database";
 import { createHash } from "node:crypto";
 import { type Trigger } from "./trigger";
 import { engineCommands } from "../runtime";
-import { type PasswordRotationOutputs, type secretPasswordRotationOutputs } from "./execute";
+import { type PasswordRotationOutputs, type secretPasswordRotationOutputs } from "./saved";
 
 /** The outcome of a database of a fleet: that of a single one, or `pending` before it was reset or adopted. */
 export type FleetOutcome = Outcome | "pending";
@@ -87,7 +87,8 @@ export function credentialsOf(
   secrets: readonly FleetDatabaseSecrets[],
 ): Record<string, FleetCredentials> {
   const nameOf = new Map(names.map(({ name, databaseId }) => [databaseId, name]));
-  const entries = secrets.map(({ databaseId, appliedTrigger, attemptedTrigger, account, baseline, ...credentials }) => {
+  const entries = secrets.map(({ databaseId, ...saved }) => {
+    const { appliedTrigger, attemptedTrigger, account, formerMarks, baseline, ...credentials } = saved;
     return [nameOf.get(databaseId) ?? databaseId, credentials] as const;
   });
   return Object.fromEntries(entries);

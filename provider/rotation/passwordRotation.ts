@@ -1,17 +1,10 @@
-import { overdueNotice, planRotation, type RotationPlan, isOtherAccount } from "./planRotation";
+import { futureTime, isOtherAccount, overdueNotice, type RotationPlan } from "./planRotation";
 import { checkConnection, withoutConnection } from "./clientEndpoint";
-import { refreshDatabase } from "./drift";
-import {
-  execute,
-  isToBeRead,
-  mayBeSettled,
-  type PasswordRotationInputs,
-  passwordRotationOutputs,
-  type PasswordRotationOutputs,
-  secretPasswordRotationOutputs,
-} from "./execute";
-import { type Notice, type NoticeKind } from "./reading";
+import { execute, isReadFirst, type PasswordRotationInputs, planFor } from "./execute";
+import { diagnosticsOf } from "./notices";
+import { refreshDatabase } from "./refresh";
 import { type Applied, type CheckFailure, type Difference, type Resource } from "./resource";
+import { type PasswordRotationOutputs, passwordRotationOutputs, secretPasswordRotationOutputs } from "./saved";
 import { type Session } from "./session";
 
 export const passwordRotation: Resource<PasswordRotationInputs, PasswordRotationOutputs, Session> = {
@@ -52,15 +45,21 @@ export function rotatedTwice(databaseId: string, other: string): string {
 
 export function diff(saved: PasswordRotationOutputs, inputs: PasswordRotationInputs, session: Session): Difference {
   const isReplaced = saved.databaseId !== inputs.databaseId;
-  const plan = planRotation(isReplaced ? undefined : saved, inputs, session.options.now());
-  const isRead = !isReplaced && (isToBeRead(saved, session) || mayBeSettled(plan, saved, session));
-  const notice = noticeOf(plan, inputs, session.options.now(), isRead);
+  const plan = planFor(isReplaced ? undefined : saved, inputs, session);
+  const isRead = !isReplaced && isReadFirst(plan, saved, session);
+  const now = session.options.now();
+  const notice = noticeOf(plan, inputs, now, isRead);
   const isStale = plan.do === "keep" && isOtherAccount(saved.account, session.options.account);
+  const future = plan.do === "keep" ? futureTime(saved, inputs, now) : undefined;
+  const warnings = [
+    ...(isStale ? [otherAccountWarning(inputs.databaseId)] : []),
+    ...(future === undefined ? [] : [futureWarning(inputs.databaseId, future)]),
+  ];
   return {
     changes: plan.do !== "keep" || isRead,
     ...(isReplaced && { replaces: ["databaseId"] }),
     ...(notice !== undefined && { notice }),
-    ...(isStale && { warning: otherAccountWarning(inputs.databaseId) }),
+    ...(warnings.length > 0 && { warning: warnings.join("\n") }),
   };
 }
 
@@ -69,9 +68,8 @@ export async function apply(
   inputs: PasswordRotationInputs,
   session: Session,
 ): Promise<Applied<PasswordRotationOutputs>> {
-  const plan = planRotation(saved, inputs, session.options.now());
-  const { outputs, unconfirmed, notices } = await execute(plan, saved, inputs, session);
-  return { outputs, ...(unconfirmed !== undefined && { unconfirmed }), ...diagnosticsOf(notices) };
+  const { notices, ...done } = await execute(planFor(saved, inputs, session), saved, inputs, session);
+  return { ...done, ...diagnosticsOf(notices) };
 }
 
 /** Reads the database, if the platform allows it. */
@@ -83,18 +81,6 @@ export async function refresh(
   return { outputs, ...diagnosticsOf(notices) };
 }
 
-/** What the platform does not show and what could not be read are warnings. */
-const warnings: readonly NoticeKind[] = ["hidden", "unread", "failed"];
-
-/** The notices as the run's diagnostics show them. */
-export function diagnosticsOf(notices: readonly Notice[]): Pick<Applied<unknown>, "notice" | "warning"> {
-  const textOf = (isWarning: boolean) =>
-    notices.flatMap(({ kind, text }) => (warnings.includes(kind) === isWarning ? [text] : [])).join("\n");
-  const notice = textOf(false);
-  const warning = textOf(true);
-  return { ...(notice !== "" && { notice }), ...(warning !== "" && { warning }) };
-}
-
 /** Announces a reset, and why. A resource with saved outputs is only created to be replaced. */
 function noticeOf(
   plan: RotationPlan,
@@ -103,7 +89,7 @@ function noticeOf(
   isRead: boolean,
 ): string | undefined {
   const password = `The password of database ${JSON.stringify(databaseId)}`;
-  if (isRead && plan.do === "keep") return `${password} will be read: it was reset, and the new one is not known yet.`;
+  if (isRead && plan.do === "keep") return `${password} will be read: some of its credentials are not known yet.`;
   const before = isRead ? " It is read first: if that shows that the last reset was applied, it is saved instead." : "";
   if (plan.do === "refuse") return `${password} will not be reset: ${plan.why}.${before}`;
   if (plan.do !== "reset") return undefined;
@@ -124,4 +110,8 @@ function noticeOf(
 /** The address and the user name are not shown: a setting may hold a secret, by mistake. */
 function otherAccountWarning(databaseId: string): string {
   return `Database ${JSON.stringify(databaseId)} was last reset or adopted with another baseUrl or username, and is not reset now. If they belong to another account, the saved credentials are not those of this database: set a new version, which resets its password.`;
+}
+
+function futureWarning(databaseId: string, last: string): string {
+  return `Database ${JSON.stringify(databaseId)} was last reset or adopted at ${last} by the saved state, which is in the future: rotateEvery counts from then. Check the clocks; a new version resets the password now.`;
 }

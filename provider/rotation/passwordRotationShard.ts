@@ -1,17 +1,11 @@
 import { engineMessage, unknownNames } from "../records/properties";
 import { RefusedError, RekeyError } from "../platform/errors";
-import { refreshDatabase } from "./drift";
-import { rotatedTwice, diagnosticsOf } from "./passwordRotation";
-import { listed, maxNamed, type Notice, summarize } from "./reading";
-import {
-  isToBeRead,
-  mayBeSettled,
-  execute,
-  InternalError,
-  type PasswordRotationInputs,
-  type PasswordRotationOutputs,
-} from "./execute";
-import { planRotation, type RotationPlan, type DesiredRotation, overdueNotice, isOtherAccount } from "./planRotation";
+import { rotatedTwice } from "./passwordRotation";
+import { diagnosticsOf, listed, maxNamed, type Notice, summarize } from "./notices";
+import { execute, InternalError, isReadFirst, type PasswordRotationInputs, planFor } from "./execute";
+import { type RotationPlan, type DesiredRotation, futureTime, overdueNotice, isOtherAccount } from "./planRotation";
+import { refreshDatabase } from "./refresh";
+import { type PasswordRotationOutputs } from "./saved";
 import { type Trigger } from "./trigger";
 import {
   encodeShard,
@@ -119,10 +113,10 @@ export function diff(
   session: Session,
 ): Difference {
   const states = decodeShard(saved);
-  const planned = planShard(states, inputs, session.options.now());
+  const planned = planShard(states, inputs, session);
   const members = new Set(inputs.databases.map((database) => asObject(database).databaseId));
   const changes =
-    planned.some(({ plan, state }) => plan.do !== "keep" || (state && isToBeRead(state, session))) ||
+    planned.some(({ plan, state }) => plan.do !== "keep" || isReadFirst(plan, asSingle(state), session)) ||
     // A problem that no longer applies is removed.
     planned.some(({ state }) => state?.problem !== undefined) ||
     [...states.keys()].some((id) => !members.has(id));
@@ -140,16 +134,17 @@ export async function apply(
   inputs: PasswordRotationShardInputs,
   session: Session,
 ): Promise<Applied<PasswordRotationShardOutputs>> {
-  const planned = planShard(saved ? decodeShard(saved) : new Map(), inputs, session.options.now());
+  const planned = planShard(saved ? decodeShard(saved) : new Map(), inputs, session);
   const fleet = planned.some(({ plan }) => plan.do === "reset")
     ? session.fleet(inputs.fleet, inputs.concurrency, inputs.maxFailures)
     : undefined;
+  const report = session.join<Rotated>(inputs.fleet);
   const results = await Promise.all(planned.map((one) => rotate(one, fleet, session)));
   const outputs = encodeShard(
-    inputs.shard,
+    inputs,
     results.map(({ state }) => (inputs.includeRecords ? state : withoutRecord(state))),
   );
-  return { outputs, ...diagnosticsOf(summarize(noticesIn(results), fleetLabel(inputs.fleet), session, inputs.fleet)) };
+  return { outputs, ...diagnosticsOf(summarize(report(results), fleetLabel(inputs.fleet))) };
 }
 
 /** Reads the databases, if the platform allows it. */
@@ -157,52 +152,52 @@ async function refresh(
   saved: PasswordRotationShardOutputs,
   session: Session,
 ): Promise<Applied<PasswordRotationShardOutputs>> {
+  // Earlier versions did not save the fleet.
+  const { fleet, shard } = saved;
+  const of = fleet === undefined ? `Shard ${JSON.stringify(shard)} of a fleet` : fleetLabel(fleet);
   const states = [...decodeShard(saved).values()];
+  const report = session.join<Rotated>(of);
   const results = await Promise.all(
     states.map(async (state): Promise<Rotated> => {
+      const { databaseId } = state;
       const single = asSingle(state);
-      if (!single) return { state, failed: false, notices: [] };
+      if (!single) return { databaseId, state, failed: false, notices: [] };
       const { outputs, notices } = await refreshDatabase(single, session);
-      if (outputs === single) return { state, failed: false, notices };
+      if (outputs === single) return { databaseId, state, failed: false, notices };
       const { rotationReason, ...read } = outputs;
       // The problem of an unconfirmed reset is solved if a read has settled it. Others stay until the next `up`.
       const { problem, notTried } = single.outcome === "unknown" ? {} : state;
       const open = { ...(problem !== undefined && { problem }), ...(notTried && { notTried }) };
-      return { state: { ...(state.record ? read : withoutRecord(read)), ...open }, failed: false, notices };
+      const next = { ...(state.record ? read : withoutRecord(read)), ...open };
+      return { databaseId, state: next, failed: false, notices };
     }),
   );
   const isChanged = results.some(({ state }, index) => state !== states[index]);
   const outputs = isChanged
     ? encodeShard(
-        saved.shard,
+        saved,
         results.map(({ state }) => state),
       )
     : saved;
-  return {
-    outputs,
-    ...diagnosticsOf(summarize(noticesIn(results), `Shard ${JSON.stringify(saved.shard)} of a fleet`, session)),
-  };
+  return { outputs, ...diagnosticsOf(summarize(report(results), of)) };
 }
 
 /** Plans each database as a single one. */
 function planShard(
   states: ReadonlyMap<string, FleetDatabaseState>,
   inputs: PasswordRotationShardInputs,
-  now: Date,
+  session: Session,
 ): PlannedDatabase[] {
   const { rotateEvery, initialRotation } = inputs;
   return inputs.databases.map(asObject).map(({ databaseId, ...own }) => {
     const desired = { databaseId, ...combineTriggers(inputs, own), rotateEvery, initialRotation };
     const state = states.get(databaseId);
-    return { state, desired, plan: planRotation(asSingle(state), desired, now) };
+    return { state, desired, plan: planFor(asSingle(state), desired, session) };
   });
 }
 
-function noticesIn(results: readonly Rotated[]) {
-  return results.map(({ state: { databaseId }, notices }) => ({ databaseId, notices }));
-}
-
 interface Rotated {
+  readonly databaseId: string;
   readonly state: FleetDatabaseState;
   /** Whether the reset failed or was not confirmed. */
   readonly failed: boolean;
@@ -211,24 +206,30 @@ interface Rotated {
 
 async function rotate(planned: PlannedDatabase, fleet: FleetSession | undefined, session: Session): Promise<Rotated> {
   const { plan, desired, state } = planned;
+  const { databaseId } = desired;
   const act = async (): Promise<Rotated> => {
     try {
-      const { outputs: all, unconfirmed, notices } = await execute(plan, asSingle(state), desired, session);
+      const { outputs: all, unconfirmed, failed, notices } = await execute(plan, asSingle(state), desired, session);
       const { rotationReason, ...outputs } = all;
-      if (unconfirmed === undefined) return { state: outputs, failed: false, notices };
-      const problem = engineMessage(unconfirmed, maxProblemChars);
-      return { state: { ...outputs, problem }, failed: true, notices };
+      const message = failed?.message ?? unconfirmed;
+      if (message === undefined) return { databaseId, state: outputs, failed: false, notices };
+      const problem = engineMessage(message, maxProblemChars);
+      return { databaseId, state: { ...outputs, problem }, failed: isFailure(failed), notices };
     } catch (error) {
-      const { message } = error instanceof RekeyError ? error : new InternalError(desired.databaseId, error);
-      // A refusal is not a failure of the platform.
-      const failed = !(error instanceof RefusedError);
-      return { state: withProblem(planned, { problem: engineMessage(message, maxProblemChars) }), failed, notices: [] };
+      const { message } = error instanceof RekeyError ? error : new InternalError(databaseId, error);
+      const problem = engineMessage(message, maxProblemChars);
+      return { databaseId, state: withProblem(planned, { problem }), failed: isFailure(error), notices: [] };
     }
   };
   if (!fleet || plan.do !== "reset") return act();
   const problem = "Not attempted: the fleet stopped after too many failures (maxFailures). The password is unchanged.";
-  const stopped = { state: withProblem(planned, { problem, notTried: true }), failed: false, notices: [] };
+  const stopped = { databaseId, state: withProblem(planned, { problem, notTried: true }), failed: false, notices: [] };
   return (await fleet.reset(act)) ?? stopped;
+}
+
+/** A refusal of Rekey is not a failure of the platform. */
+function isFailure(error: unknown): boolean {
+  return !(error instanceof RefusedError);
 }
 
 /** The saved state with a new problem. */
@@ -280,18 +281,31 @@ function shardNotice(
   return lines.join("\n") + (resets > 0 ? soFar : "");
 }
 
-/** The warning for databases whose saved state is of another account. */
+/** The warning for databases whose saved state is of another account, or was saved with a clock that was ahead. */
 function shardWarning(
   planned: readonly PlannedDatabase[],
   inputs: PasswordRotationShardInputs,
   session: Session,
 ): string | undefined {
-  const stale = planned.filter(
-    ({ plan, state }) => plan.do === "keep" && isOtherAccount(state?.account, session.options.account),
-  );
-  if (stale.length === 0) return undefined;
-  const ids = stale.map(({ desired }) => desired.databaseId);
-  return `${fleetLabel(inputs.fleet)}: ${ids.length} last reset or adopted with another baseUrl or username, and not reset now: ${listed(ids)}. If they belong to another account, the saved credentials are not those of these databases: set a new version, which resets their passwords.`;
+  const { account, now } = session.options;
+  const kept = planned.filter(({ plan }) => plan.do === "keep");
+  const lineFor = (found: readonly PlannedDatabase[], before: string, after: string) => {
+    const ids = found.map(({ desired }) => desired.databaseId);
+    return ids.length === 0 ? [] : [`${fleetLabel(inputs.fleet)}: ${ids.length} ${before}: ${listed(ids)}. ${after}`];
+  };
+  const lines = [
+    ...lineFor(
+      kept.filter(({ state }) => isOtherAccount(state?.account, account)),
+      "last reset or adopted with another baseUrl or username, and not reset now",
+      "If they belong to another account, the saved credentials are not those of these databases: set a new version, which resets their passwords.",
+    ),
+    ...lineFor(
+      kept.filter(({ state, desired }) => futureTime(asSingle(state), desired, now()) !== undefined),
+      "last reset or adopted at a time that is in the future, from which rotateEvery counts",
+      "Check the clocks; a new version resets the passwords now.",
+    ),
+  ];
+  return lines.length === 0 ? undefined : lines.join("\n");
 }
 
 function fleetLabel(fleet: string): string {
@@ -300,13 +314,13 @@ function fleetLabel(fleet: string): string {
 
 function whatIsPlanned({ plan, state }: PlannedDatabase, rotateEvery: unknown, session: Session): string | undefined {
   const single = asSingle(state);
-  const isRead = single !== undefined && mayBeSettled(plan, single, session);
+  const isRead = isReadFirst(plan, single, session);
   if (plan.do === "refuse") {
     return `will not be reset, because ${plan.why}${isRead ? ", unless a read shows that the last reset was applied" : ""}`;
   }
   if (plan.do === "adopt") return "to be adopted without a reset";
   if (plan.do === "keep") {
-    return single && isToBeRead(single, session) ? "to be read, because the new password is not known yet" : undefined;
+    return isRead ? "to be read, because some of their credentials are not known yet" : undefined;
   }
   switch (plan.reason) {
     case "created":

@@ -37,7 +37,10 @@ export type RotationPlan =
   | { readonly do: "keep" }
   | { readonly do: "refuse"; readonly code: RefusalCode; readonly why: string };
 
-type RefusalCode = Extract<ErrorCode, "REKEY_REPEATEDLY_UNCONFIRMED" | "REKEY_STATE_UNREADABLE">;
+type RefusalCode = Extract<
+  ErrorCode,
+  "REKEY_REPEATEDLY_UNCONFIRMED" | "REKEY_OTHER_ACCOUNT" | "REKEY_STATE_UNREADABLE"
+>;
 
 /** Unconfirmed resets in a row after which no further reset is sent. */
 export const unconfirmedLimit = 3;
@@ -45,11 +48,20 @@ export const unconfirmedLimit = 3;
 const outcomes: readonly unknown[] = ["reset", "adopted", "unknown"] satisfies Outcome[];
 const keep: RotationPlan = { do: "keep" };
 
-/** Decides what to do from the saved and the desired state alone; `now` only matters for `rotateEvery`. */
-export function planRotation(saved: RotationState | undefined, desired: DesiredRotation, now: Date): RotationPlan {
+/**
+ * Decides what to do from the saved and the desired state alone; `now` only matters for `rotateEvery`.
+ *
+ * @param isElsewhere whether an unconfirmed reset was sent with the settings of another account
+ */
+export function planRotation(
+  saved: RotationState | undefined,
+  desired: DesiredRotation,
+  now: Date,
+  isElsewhere = false,
+): RotationPlan {
   if (!saved) return desired.initialRotation === false ? { do: "adopt" } : { do: "reset", reason: "created" };
   if (!outcomes.includes(saved.outcome)) return refuseUnreadable("outcome");
-  if (saved.outcome === "unknown") return planUnconfirmed(saved, desired);
+  if (saved.outcome === "unknown") return planUnconfirmed(saved, desired, isElsewhere);
   if (!isNoTrigger(desired)) {
     const comparison = compareTrigger(saved.appliedTrigger, desired);
     if (comparison === "unreadable") return refuseUnreadable("appliedTrigger");
@@ -59,10 +71,15 @@ export function planRotation(saved: RotationState | undefined, desired: DesiredR
 }
 
 /** The password may have been reset, and the new credentials are unknown: one more reset returns new ones. */
-function planUnconfirmed(saved: RotationState, desired: DesiredRotation): RotationPlan {
+function planUnconfirmed(saved: RotationState, desired: DesiredRotation, isElsewhere: boolean): RotationPlan {
   const asked = compareTrigger(saved.attemptedTrigger, desired);
   if (asked === "unreadable") return refuseUnreadable("attemptedTrigger");
   if (asked === "different" && !isNoTrigger(desired)) return { do: "reset", reason: "trigger" };
+  if (isElsewhere) {
+    const why =
+      "the last reset was not confirmed, and it was sent with another baseUrl or username. If the database with this id in the present account is to be reset, set a new version; otherwise restore the former settings";
+    return { do: "refuse", code: "REKEY_OTHER_ACCOUNT", why };
+  }
   const attempts = saved.unconfirmedResets ?? 0;
   if (!Number.isSafeInteger(attempts) || attempts < 0) return refuseUnreadable("unconfirmedResets");
   if (attempts < unconfirmedLimit) return { do: "reset", reason: "unconfirmed" };
@@ -86,6 +103,20 @@ export function overdueNotice(plans: readonly RotationPlan[], rotateEvery: strin
   const [oldest] = since.sort();
   const late = oldest === undefined ? undefined : overdue(oldest, rotateEvery, now);
   return late === undefined ? "" : ` The ${since.length > 1 ? "oldest " : ""}rotation is ${late} late.`;
+}
+
+/** Milliseconds by which the clocks of two machines may differ. */
+const clockToleranceMs = 5 * 60_000;
+
+/** The time of the last rotation, if it is in the future: the next one by `rotateEvery` would be late. */
+export function futureTime(
+  saved: Partial<RotationState> | undefined,
+  { rotateEvery }: DesiredRotation,
+  now: Date,
+): string | undefined {
+  const last = saved?.outcome === "adopted" ? saved.adoptedAt : saved?.rotatedAt;
+  if (!rotateEvery || last === undefined) return undefined;
+  return Date.parse(last) > now.getTime() + clockToleranceMs ? last : undefined;
 }
 
 /** Whether a time is complete. A truncated one could be read as an earlier time, and so cause a reset. */

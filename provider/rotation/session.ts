@@ -21,6 +21,8 @@ export interface SessionOptions {
   readonly databaseHost: () => HostSetting | undefined;
   /** The mark of the account; undefined if its settings are missing or cannot be used. */
   readonly account: () => string | undefined;
+  /** Aborted once the run ends: nothing waits any longer. */
+  readonly runEnd: AbortSignal;
   readonly now: () => Date;
   readonly timer: {
     /** Milliseconds, monotonic. */
@@ -37,7 +39,7 @@ export interface Session {
    * Performs a rotation at most once in this run. An engine may repeat a call (an error hook does): it then gets the
    * first call's result, and nothing is sent again. A rotation that failed was not done, and may be tried again.
    */
-  rotateOnce<T>(key: string, rotate: () => Promise<T>): Promise<T>;
+  rotateOnce<T extends { readonly failed?: unknown }>(key: string, rotate: () => Promise<T>): Promise<T>;
 
   /**
    * Claims a database or a key for a resource.
@@ -72,8 +74,12 @@ export interface Session {
    */
   countPlanned(urn: string, shard: string, resets: number): number;
 
-  /** Whether this is the first call with a key in this run. */
-  isFirst(key: string): boolean;
+  /**
+   * Collects what concurrent calls report, so that a fleet has one line instead of one for each shard.
+   *
+   * @returns a function to call with the reports of this call: for the last one it returns those of all, otherwise none
+   */
+  join<T>(group: string): (reports: readonly T[]) => readonly T[];
 }
 
 /** What the shards of a fleet share in a run. The engine calls them separately, and partly concurrently. */

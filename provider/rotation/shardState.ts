@@ -2,13 +2,15 @@ import { StateError } from "../platform/errors";
 import { engineCommands } from "../runtime";
 import { type FleetDatabaseSecrets, type FleetDatabaseState } from "./fleet";
 import { isObject } from "../records/fields";
-import { secretPasswordRotationOutputs } from "./execute";
+import { secretPasswordRotationOutputs } from "./saved";
 
 /**
  * What a shard of a fleet saves: its databases in the order of their ids, and their secrets separately.
  */
 export interface PasswordRotationShardOutputs {
   readonly shard: string;
+  /** The fleet's full name; earlier versions did not save it. */
+  readonly fleet?: string;
   readonly rotations: readonly FleetDatabaseState[];
   /**
    * JSON text of a list of `FleetDatabaseSecrets`: an engine passes on one text faster than a thousand.
@@ -24,6 +26,7 @@ export const secretPasswordRotationShardOutputs = [
 /** The names of all outputs. */
 export const passwordRotationShardOutputs = [
   "shard",
+  "fleet",
   "rotations",
   ...secretPasswordRotationShardOutputs,
 ] as const satisfies readonly (keyof PasswordRotationShardOutputs)[];
@@ -41,7 +44,10 @@ export function decodeShard({ rotations, secrets }: PasswordRotationShardOutputs
 }
 
 /** The outputs to save for the databases of a shard. */
-export function encodeShard(shard: string, states: readonly FleetDatabaseState[]): PasswordRotationShardOutputs {
+export function encodeShard(
+  { shard, fleet }: Pick<PasswordRotationShardOutputs, "shard" | "fleet">,
+  states: readonly FleetDatabaseState[],
+): PasswordRotationShardOutputs {
   const parts = states.map((state) => {
     const entries = Object.entries(state).filter(([, value]) => value !== undefined);
     const secrets = entries.filter(([name]) => secretNames.includes(name));
@@ -54,6 +60,7 @@ export function encodeShard(shard: string, states: readonly FleetDatabaseState[]
   });
   return {
     shard,
+    ...(fleet !== undefined && { fleet }),
     rotations: parts.map(({ rotation }) => rotation),
     secrets: JSON.stringify(parts.flatMap((part) => part.secrets)),
   };

@@ -36,6 +36,7 @@ export class FakeRun {
   account: string | undefined;
   /** Credentials that were tried, in order. */
   readonly probes: ProbeRequest[] = [];
+  readonly runEnd = new AbortController();
   /** Milliseconds that were waited, one entry for each wait; nothing really waits. */
   readonly waits: number[] = [];
   elapsedMs = 0;
@@ -117,6 +118,7 @@ export class FakeRun {
       maxResets: () => this.maxResets,
       databaseHost: () => undefined,
       account: () => this.account,
+      runEnd: this.runEnd.signal,
       now: () => this.time,
       timer: {
         now: () => this.elapsedMs,

@@ -29,6 +29,7 @@ export function inProcessProvider(
     maxResets: () => undefined,
     databaseHost: () => undefined,
     account: () => undefined,
+    runEnd: new AbortController().signal,
     now: () => new Date(),
     timer: { now: Date.now, sleep: unused },
     log,

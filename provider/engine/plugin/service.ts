@@ -83,7 +83,7 @@ export class PluginService {
   #reads: SharedReads | undefined;
   /** URNs of resources imported in this run. */
   readonly #imported = new Set<string>();
-  #cancelled = false;
+  readonly #runEnd = new AbortController();
   #end: () => void = () => undefined;
   readonly #ended = new Promise<void>((resolve) => (this.#end = resolve));
 
@@ -138,6 +138,7 @@ export class PluginService {
         environment: isDefault ? process.env : environmentOfProvider(read, process.env),
         provider: isDefault ? undefined : name || undefined,
         log: (line) => void this.engine.log(line),
+        runEnd: this.#runEnd.signal,
       },
     );
   }
@@ -290,7 +291,7 @@ export class PluginService {
 
   /** The run ends, or the user stops it: requests in flight complete and are saved, and no further reset is sent. */
   cancel(): void {
-    this.#cancelled = true;
+    this.#runEnd.abort();
     this.#end();
   }
 
@@ -301,7 +302,8 @@ export class PluginService {
 
   async #requireRun(facts: RequestFacts): Promise<void> {
     await this.engine.requireEngine(facts);
-    if (this.#cancelled) throw new NotSentError(facts, { happened: "the run was cancelled", advice: "Run again." });
+    if (this.#runEnd.signal.aborted)
+      throw new NotSentError(facts, { happened: "the run was cancelled", advice: "Run again." });
   }
 
   async #apply(

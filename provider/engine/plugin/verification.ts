@@ -15,7 +15,7 @@ import { accessTo, targetsOf, targetsText } from "../../verification/targets";
 import { type Connection, withoutConnection } from "../../rotation/clientEndpoint";
 import { type FleetOutputs } from "../../rotation/fleet";
 import { type RunSession } from "../session";
-import { type PasswordRotationOutputs } from "../../rotation/execute";
+import { type PasswordRotationOutputs } from "../../rotation/saved";
 
 /** The databases to verify, as a fleet saves them. */
 interface Verified extends FleetOutputs {

@@ -28,7 +28,10 @@ export async function servePlugin(
   engineAddress: string,
   onGone: () => void,
 ): Promise<{ port: number; close: () => void }> {
-  const watch = new EngineWatch(engineAddress, onGone);
+  const watch = new EngineWatch(engineAddress, () => {
+    service.cancel();
+    onGone();
+  });
   const engine = new EngineClient(engineAddress, grpc.credentials.createInsecure());
   const show = (severity: LogSeverity, line: string, urn = ""): Promise<void> => {
     const request = new LogRequest().setSeverity(severity).setMessage(line).setUrn(urn);

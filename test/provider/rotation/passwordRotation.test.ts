@@ -3,11 +3,8 @@ import { RefusedError } from "../../../provider/platform/errors";
 import { apply, diff, passwordRotation } from "../../../provider/rotation/passwordRotation";
 import { compareTrigger } from "../../../provider/rotation/trigger";
 import { FakeRun, unconfirmed } from "../../support/fakeRun";
-import {
-  InternalError,
-  secretPasswordRotationOutputs,
-  type PasswordRotationOutputs,
-} from "../../../provider/rotation/execute";
+import { InternalError } from "../../../provider/rotation/execute";
+import { secretPasswordRotationOutputs, type PasswordRotationOutputs } from "../../../provider/rotation/saved";
 import { assertFields } from "../../support/results";
 
 const db = { databaseId: "db" };
@@ -155,7 +152,8 @@ describe("rotation: PasswordRotation", () => {
 
   it("has these deciding inputs and secret outputs", () => {
     assert.deepEqual([...passwordRotation.decidingInputs].sort(), ["databaseId", "rotateEvery", "triggers", "version"]);
-    const secrets = "account appliedTrigger attemptedTrigger baseline otherFields password readOnlyRestToken restToken";
+    const secrets =
+      "account appliedTrigger attemptedTrigger baseline formerMarks otherFields password readOnlyRestToken restToken";
     assert.equal([...secretPasswordRotationOutputs].sort().join(" "), secrets);
   });
 

@@ -5,7 +5,7 @@ import { apply, check, diff, type PasswordRotationShardInputs } from "../../../p
 import { decodeShard, type PasswordRotationShardOutputs } from "../../../provider/rotation/shardState";
 import { FakeRun, notSent, rejected, unconfirmed } from "../../support/fakeRun";
 import { combineTriggers, type FleetDatabaseSecrets } from "../../../provider/rotation/fleet";
-import { type PasswordRotationOutputs } from "../../../provider/rotation/execute";
+import { type PasswordRotationOutputs } from "../../../provider/rotation/saved";
 
 const fleet = "urn:pulumi:dev::program::rekey:index:PasswordRotationFleet::caches";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { type PasswordRotationOutputs } from "../../../provider/rotation/execute";
+import { type PasswordRotationOutputs } from "../../../provider/rotation/saved";
 import { apply, diff, refresh } from "../../../provider/rotation/passwordRotation";
-import { readUntilChanged } from "../../../provider/rotation/reading";
+import { readUntilCurrent } from "../../../provider/rotation/reading";
 import { FakeRun, notSent, rejected, unconfirmed } from "../../support/fakeRun";
 
 const v1 = { databaseId: "db", version: 1 };
@@ -36,8 +36,8 @@ describe("rotation: the requests around a reset, and what is shown of them", () 
     { durationMs: 750, waits: [250, 500] },
   ]) {
     it(`begin within the time that is left, which may be ${durationMs} ms`, async () => {
-      const shown = await readUntilChanged("db", former.credentials, fake.start(), [], durationMs);
-      assert.deepEqual({ shown: shown.is, waits: fake.waits }, { shown: "unchanged", waits });
+      const shown = await readUntilCurrent("db", () => "stale", fake.start(), [], durationMs);
+      assert.deepEqual({ shown: shown.is, waits: fake.waits }, { shown: "stale", waits });
     });
   }
 
@@ -69,23 +69,15 @@ describe("rotation: the requests around a reset, and what is shown of them", () 
     fake.answer = () => changed;
     await run(other, { version: 2 });
     assert.deepEqual(fake.secrets, [
+      ["saved", "saved-token"],
       ["saved", "saved-token", "former", "former-token"],
-      ["saved", "saved-token", "former", "former-token", "former", "former-token"],
     ]);
     fake.secrets.length = 0;
     await refresh(other, fake.start());
-    assert.deepEqual(fake.secrets, [["saved", "saved-token", "former", "former-token"]]);
+    assert.deepEqual(fake.secrets, [["saved", "saved-token"]]);
     fake.secrets.length = 0;
     await run(undefined, { initialRotation: false });
     assert.deepEqual(fake.secrets, [[]], "an adoption knows none");
-  });
-
-  it("compare only the credentials that both have", async () => {
-    fake.readDatabase = (_id, resets) =>
-      resets === 0 ? former : { record, credentials: { password: "former", readOnlyRestToken: "another" } };
-    assert.equal((await run()).outputs.password, undefined);
-    fake.readDatabase = (_id, resets) => (resets === 1 ? former : { record, credentials: { restToken: "new-token" } });
-    assert.equal((await run(undefined, { version: 2 })).outputs.restToken, "new-token");
   });
 
   describe("of an unconfirmed reset", () => {
@@ -160,8 +152,8 @@ describe("rotation: the requests around a reset, and what is shown of them", () 
       fake.readDatabase = () => changed;
       const { outputs } = await run(saved);
       assert.deepEqual(
-        { password: outputs.password, baseline: outputs.baseline },
-        { password: "new", baseline: undefined },
+        { password: outputs.password, missing: outputs.missingCredentials },
+        { password: "new", missing: undefined },
       );
       assert.equal(fake.resets.length, 1);
     });
@@ -178,14 +170,9 @@ describe("rotation: the requests around a reset, and what is shown of them", () 
     it("leave nothing to be read once the platform hides the credentials", async () => {
       fake.readDatabase = () => ({ record });
       const { outputs, warning } = await run(saved);
-      assert.equal(outputs.baseline, undefined);
-      assert.match(warning ?? "", /Look for them in the platform's console/);
-    });
-
-    it("stay to be read if a refresh finds the credentials hidden and the record changed", async () => {
-      fake.readDatabase = () => ({ record: { ...record, port: 7 } });
-      const { outputs } = await refresh(saved, fake.start());
-      assert.deepEqual(outputs.baseline, former.credentials);
+      assert.equal(outputs.missingCredentials, undefined);
+      assert.match(warning ?? "", /neither returned it nor shows it .* look in the platform's console/);
+      assert.equal(diff(outputs, v1, fake.start()).changes, false);
     });
 
     it("say in a refresh that the former credentials are still shown", async () => {

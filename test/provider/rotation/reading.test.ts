@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { NotReadError, RefusedError } from "../../../provider/platform/errors";
 import { type DatabaseResponse } from "../../../provider/records/response";
-import { type PasswordRotationOutputs } from "../../../provider/rotation/execute";
+import { type PasswordRotationOutputs } from "../../../provider/rotation/saved";
 import { apply, diff, refresh } from "../../../provider/rotation/passwordRotation";
 import { passwordRotationShard } from "../../../provider/rotation/passwordRotationShard";
 import { FakeRun, notSent, rejected, unconfirmed } from "../../support/fakeRun";
@@ -28,8 +28,8 @@ describe("rotation: a platform that can be read", () => {
       const { outputs } = await run();
       assert.deepEqual(requests(), { resets: 1, reads: 1 });
       assert.deepEqual(
-        { password: outputs.password, baseline: outputs.baseline },
-        { password: "password-1", baseline: undefined },
+        { password: outputs.password, missing: outputs.missingCredentials },
+        { password: "password-1", missing: undefined },
       );
     });
 
@@ -74,10 +74,10 @@ describe("rotation: a platform that can be read", () => {
       fake.readDatabase = () => showing("former");
       const { outputs, warning } = await run();
       assert.deepEqual(
-        { outcome: outputs.outcome, password: outputs.password, baseline: outputs.baseline },
-        { outcome: "reset", password: undefined, baseline: { password: "former" } },
+        { outcome: outputs.outcome, password: outputs.password, missing: outputs.missingCredentials },
+        { outcome: "reset", password: undefined, missing: ["password"] },
       );
-      assert.match(warning ?? "", /was reset, but the new one is not known: the platform still shows the former/);
+      assert.match(warning ?? "", /was reset, but its new password is not known: the platform still shows the former/);
       assert.ok(fake.elapsedMs <= 60_000);
 
       assert.equal(diff(outputs, v1, fake.start()).changes, true);
@@ -88,8 +88,12 @@ describe("rotation: a platform that can be read", () => {
       const done = await run(v1, again.outputs);
       assert.deepEqual(requests(), { resets: 1, reads: 2 });
       assert.deepEqual(
-        { password: done.outputs.password, baseline: done.outputs.baseline, count: done.outputs.rotationCount },
-        { password: "new", baseline: undefined, count: 1 },
+        {
+          password: done.outputs.password,
+          missing: done.outputs.missingCredentials,
+          count: done.outputs.rotationCount,
+        },
+        { password: "new", missing: undefined, count: 1 },
       );
       assert.equal(diff(done.outputs, v1, fake.start()).changes, false);
     });
@@ -99,8 +103,8 @@ describe("rotation: a platform that can be read", () => {
       fake.readDatabase = () => (fake.resets.length === 0 ? showing("former") : notSent());
       const { outputs, warning } = await run();
       assert.deepEqual(
-        { outcome: outputs.outcome, baseline: outputs.baseline },
-        { outcome: "reset", baseline: { password: "former" } },
+        { outcome: outputs.outcome, missing: outputs.missingCredentials },
+        { outcome: "reset", missing: ["password"] },
       );
       assert.match(warning ?? "", /could not be read \(it broke\)/);
     });
@@ -110,17 +114,19 @@ describe("rotation: a platform that can be read", () => {
       fake.readDatabase = () => noCredentials;
       const { outputs, warning } = await run();
       assert.deepEqual(requests(), { resets: 1, reads: 1 });
-      assert.equal(outputs.baseline, undefined);
-      assert.match(warning ?? "", /neither returned credentials nor shows them/);
+      assert.equal(outputs.missingCredentials, undefined);
+      assert.match(warning ?? "", /the new one is not known: the platform neither returned it nor shows it/);
       assert.equal(diff(outputs, v1, fake.start()).changes, false);
     });
 
-    it("ends its reads once protection hides the credentials", async () => {
+    it("ends its reads once protection hides the credentials, but for one in the next run", async () => {
       fake.answer = () => noCredentials;
       fake.readDatabase = () => (fake.resets.length === 0 ? showing("former") : noCredentials);
       const { outputs } = await run();
       assert.deepEqual(requests(), { resets: 1, reads: 2 });
-      assert.equal(outputs.baseline, undefined);
+      const next = await run(v1, outputs);
+      assert.deepEqual(requests(), { resets: 1, reads: 3 });
+      assert.equal(diff(next.outputs, v1, fake.start()).changes, false);
     });
   });
 
@@ -144,16 +150,16 @@ describe("rotation: a platform that can be read", () => {
       const { outputs, unconfirmed: message } = await run();
       assert.match(message ?? "", /The next `up` reads the database first\./);
       assert.deepEqual(
-        { outcome: outputs.outcome, baseline: outputs.baseline },
-        { outcome: "unknown", baseline: { password: "former" } },
+        { outcome: outputs.outcome, missing: outputs.missingCredentials },
+        { outcome: "unknown", missing: ["password"] },
       );
       fake.answer = () => showing("new");
       fake.databaseReads.length = 0;
       const next = await run(v1, outputs);
       assert.deepEqual(requests(), { resets: 2, reads: 1 });
       assert.deepEqual(
-        { password: next.outputs.password, baseline: next.outputs.baseline },
-        { password: "new", baseline: undefined },
+        { password: next.outputs.password, missing: next.outputs.missingCredentials },
+        { password: "new", missing: undefined },
       );
     });
 
@@ -185,14 +191,17 @@ describe("rotation: a platform that can be read", () => {
       assert.match(next.notice ?? "", /^The reset of database "db" was not confirmed .* are saved\.$/);
     });
 
-    it("is not confirmed by a read of another account, where the same id may be another database", async () => {
+    it("is not sent to another account before a new version says that it is intended", async () => {
       fake.readDatabase = () => showing("former");
       fake.account = "1:aaaaaaaa";
       const { outputs } = await run();
       fake.account = "1:bbbbbbbb";
+      fake.databaseReads.length = 0;
+      await assert.rejects(run(v1, outputs), /was sent with another baseUrl or username.* \[REKEY_OTHER_ACCOUNT\]$/);
+      assert.deepEqual(requests(), { resets: 1, reads: 0 });
       fake.readDatabase = () => showing("of another account");
       fake.answer = () => showing("new");
-      const next = await run(v1, outputs);
+      const next = await run(v2, outputs);
       assert.deepEqual({ resets: fake.resets.length, password: next.outputs.password }, { resets: 2, password: "new" });
     });
 
@@ -234,7 +243,7 @@ describe("rotation: a platform that can be read", () => {
       fake.readDatabase = () => showing("former");
       const { outputs } = await run();
       fake.databaseReads.length = 0;
-      const { baseline, ...thrice } = { ...outputs, unconfirmedResets: 3 };
+      const { formerMarks, ...thrice } = { ...outputs, unconfirmedResets: 3 };
       for (const saved of [thrice, { ...outputs, attemptedTrigger: "9:newer" }]) {
         await assert.rejects(run(v1, saved), RefusedError);
         assert.doesNotMatch(diff(saved, v1, fake.start()).notice ?? "", /It is read first/);
@@ -249,11 +258,14 @@ describe("rotation: a platform that can be read", () => {
       assert.deepEqual({ ...requests(), baseline: outputs.baseline }, { resets: 1, reads: 1, baseline: undefined });
     });
 
-    it("forgets the baseline if a later one is sent without a read: it would not show which of them was applied", async () => {
+    it("is not settled by a later read if it was sent without one: that would not show which reset was applied", async () => {
       fake.readDatabase = () => showing("former");
       const { outputs } = await run();
       fake.canRead = false;
-      assert.equal((await run(v2, outputs)).outputs.baseline, undefined);
+      const { outputs: blind } = await run(v2, outputs);
+      fake.canRead = true;
+      fake.readDatabase = () => showing("other");
+      assert.equal((await refresh(blind, fake.start())).outputs, blind);
     });
   });
 
@@ -319,11 +331,11 @@ describe("rotation: a platform that can be read", () => {
       }
     });
 
-    it("saves other fields than before, and reports no change of one that is left out", async () => {
+    it("adds other fields, and keeps one that is left out", async () => {
       const record = { databaseId: "db", endpoint: "shown-now" };
       fake.readDatabase = () => ({ ...showing("saved"), record });
       const { outputs, ...diagnostics } = await refreshed();
-      assert.deepEqual(outputs.record, record);
+      assert.deepEqual(outputs.record, { ...record, port: 1 });
       assert.deepEqual(diagnostics, {});
     });
 
@@ -331,15 +343,24 @@ describe("rotation: a platform that can be read", () => {
       fake.readDatabase = () => ({ record: { databaseId: "db", port: 1 } });
       const { outputs, warning } = await refreshed();
       assert.equal(outputs, saved);
-      assert.match(warning ?? "", /does not show the credentials of database "db"/);
+      assert.match(warning ?? "", /does not show password of database "db": the saved state stays/);
     });
 
-    it("drops a credential that does not belong to the new ones", async () => {
-      saved = { ...saved, restToken: "former-token" };
+    it("keeps a credential that is not shown, unless it belongs to others than the shown ones", async () => {
+      saved = { ...saved, restToken: "token" };
+      const kept = await refreshed();
+      assert.equal(kept.outputs, saved);
+      assert.match(kept.warning ?? "", /does not show restToken of database "db"/);
       fake.readDatabase = () => showing("other");
-      assert.deepEqual((await refreshed()).outputs.restToken, undefined);
-      fake.readDatabase = () => ({ ...showing("saved"), record: { databaseId: "db", port: 9 } });
-      assert.deepEqual((await refreshed()).outputs.restToken, "former-token");
+      const { outputs, warning } = await refreshed();
+      assert.deepEqual(
+        { restToken: outputs.restToken, missing: outputs.missingCredentials },
+        { restToken: undefined, missing: ["restToken"] },
+      );
+      assert.match(warning ?? "", /shows new credentials of database "db", but not restToken/);
+      const next = await run(v1, outputs);
+      assert.equal(next.outputs.missingCredentials, undefined);
+      assert.equal(diff(next.outputs, v1, fake.start()).changes, false);
     });
 
     it("fills in what was not known, without claiming a change", async () => {
@@ -350,7 +371,7 @@ describe("rotation: a platform that can be read", () => {
       assert.match(notice ?? "", /were read and are saved\.$/);
     });
 
-    it("settles an unconfirmed reset, or leaves its baseline alone", async () => {
+    it("settles an unconfirmed reset of an earlier version, or leaves it alone", async () => {
       const { password, ...rest } = saved;
       saved = {
         ...rest,
@@ -368,7 +389,7 @@ describe("rotation: a platform that can be read", () => {
       assert.equal(diff(outputs, v1, fake.start()).changes, false);
     });
 
-    it("reads the credentials of a confirmed reset, and never saves the former ones", async () => {
+    it("reads the credentials of a confirmed reset of an earlier version, and never saves the former ones", async () => {
       const { password, ...rest } = saved;
       saved = { ...rest, baseline: { password: "former" } };
       fake.readDatabase = () => showing("former");
@@ -381,7 +402,7 @@ describe("rotation: a platform that can be read", () => {
       );
     });
 
-    it("reads nothing of another account, of an unconfirmed reset without a baseline, or without the setting", async () => {
+    it("reads nothing of another account, of an unconfirmed reset that cannot be compared, or without the setting", async () => {
       fake.account = "1:aaaaaaaa";
       saved = { ...saved, account: "1:bbbbbbbb" };
       assert.match((await refreshed()).warning ?? "", /another baseUrl or username, so it was not read/);
@@ -394,20 +415,17 @@ describe("rotation: a platform that can be read", () => {
     });
   });
 
-  it("names the databases of a fleet that a refresh could not read in one line, and hidden credentials once", async () => {
+  it("names the databases of a fleet with the same warning in one line", async () => {
     const session = fake.start();
     const ids = ["a", "b"];
     const inputs = { shard: "00", fleet: "urn::caches", databases: ids, initialRotation: false };
     const { outputs } = await passwordRotationShard.apply(undefined, inputs, session);
     fake.readDatabase = () => notSent();
     const failed = await passwordRotationShard.refresh?.(outputs, session);
-    assert.match(failed?.warning ?? "", /^Shard "00" of a fleet: 2 not read, .*: "a", "b"\. The first of them: .*$/);
-    assert.equal(failed?.outputs, outputs);
-    fake.readDatabase = () => noCredentials;
     assert.match(
-      (await passwordRotationShard.refresh?.(outputs, session))?.warning ?? "",
-      /: 2 without credentials that are known/,
+      failed?.warning ?? "",
+      /^PasswordRotationFleet "caches": 2 not read: "a", "b"\. .* The first of them: .*$/,
     );
-    assert.equal((await passwordRotationShard.refresh?.(outputs, session))?.warning, undefined);
+    assert.equal(failed?.outputs, outputs);
   });
 });

@@ -1,0 +1,114 @@
+import { createHmac, randomBytes } from "node:crypto";
+import { StateError } from "../platform/errors";
+import { credentialFields, type Credentials } from "../records/database";
+import { engineCommands } from "../runtime";
+
+export type CredentialName = keyof Credentials;
+
+/** The names of all credentials. A record is judged by the first one that it shows. */
+export const credentialNames = Object.keys(credentialFields) as CredentialName[];
+
+/**
+ * Salted marks of a database's former credentials. They are compared with what the platform shows, because a read may
+ * be late, and a response may repeat an old record. The credentials themselves are not kept.
+ */
+export interface Marks {
+  readonly salt: string;
+  /** Position in `credentialNames` of the best credential that was ever marked. */
+  readonly rank: number;
+  /** Marks of credentials that a confirmed reset has replaced; the newest last. */
+  readonly former: readonly string[];
+  /** Mark of what was current before a reset that is not confirmed. */
+  readonly pending?: string | undefined;
+}
+
+/** Former credentials that are remembered of one database. */
+const maxFormer = 8;
+
+/** The first credential of a record; undefined if it shows none. */
+export function firstOf(credentials: Credentials): CredentialName | undefined {
+  return credentialNames.find((name) => credentials[name] !== undefined);
+}
+
+/**
+ * Reads the saved form: `1:<rank>:<salt>:<former marks>:<pending mark>`, the salt and the marks in base64url. Frozen by
+ * test vectors: a state must be readable after an upgrade.
+ *
+ * @throws StateError if it is damaged, or was written by a newer version
+ */
+export function readMarks(text: string | undefined): Marks {
+  if (text === undefined) {
+    return { salt: randomBytes(16).toString("base64url"), rank: credentialNames.length, former: [] };
+  }
+  const form = /^1:(\d):([\w-]{22}):((?:[\w-]{16}(?:,[\w-]{16})*)?):((?:[\w-]{16})?)$/;
+  const [, rank, salt, former, pending] = form.exec(String(text)) ?? [];
+  if (salt === undefined) {
+    const advice = `Use the version of pulumi-rekey that wrote it, or a newer one, or restore an earlier \`${engineCommands.exportState}\`.`;
+    throw new StateError({ output: "formerMarks", reason: "cannot be read", advice });
+  }
+  const all = former ? former.split(",") : [];
+  return { salt, rank: Number(rank), former: all, ...(pending && { pending }) };
+}
+
+/** The saved form; undefined if there is nothing to save. */
+export function writeMarks({ rank, salt, former, pending = "" }: Marks): string | undefined {
+  if (former.length === 0 && pending === "") return undefined;
+  return `1:${rank}:${salt}:${former.join(",")}:${pending}`;
+}
+
+/** After an unconfirmed reset: the first of these credentials may still be the current one. */
+export function withPending(marks: Marks, credentials: Credentials): Marks {
+  const first = firstOf(credentials);
+  return first === undefined ? marks : { ...marks, rank: rankWith(marks, first), pending: markOf(marks, credentials) };
+}
+
+/** After a confirmed reset: the first credential of each of these records is former, and so is the pending one. */
+export function withFormer(marks: Marks, ...records: readonly Credentials[]): Marks {
+  const { salt, pending } = marks;
+  const replaced = [pending, ...records.map((credentials) => markOf(marks, credentials))];
+  const added = replaced.filter((mark) => mark !== undefined);
+  const former = [...marks.former.filter((mark) => !added.includes(mark)), ...new Set(added)].slice(-maxFormer);
+  const rank = records
+    .flatMap((one) => firstOf(one) ?? [])
+    .reduce((best, name) => rankWith({ rank: best }, name), marks.rank);
+  return { salt, rank, former };
+}
+
+/**
+ * What a record proves:
+ * - `current`: its credentials are neither former nor pending ones;
+ * - `stale`: it is older than a confirmed reset;
+ * - `pending`: it shows what was current before an unconfirmed reset;
+ * - `hidden`: it does not show the credential by which records of this database are judged.
+ */
+export type Verdict = "current" | "stale" | "pending" | "hidden";
+
+/**
+ * Judges a record as a whole by its first credential.
+ *
+ * @param known the credentials that the database is known to have
+ */
+export function judge(marks: Marks, known: readonly CredentialName[], credentials: Credentials): Verdict {
+  const first = firstOf(credentials);
+  if (first === undefined) return "hidden";
+  const best = known.reduce((rank, name) => rankWith({ rank }, name), marks.rank);
+  if (credentialNames.indexOf(first) > best) return "hidden";
+  const mark = markOf(marks, credentials) ?? "";
+  if (marks.former.includes(mark)) return "stale";
+  return mark === marks.pending ? "pending" : "current";
+}
+
+function rankWith({ rank }: Pick<Marks, "rank">, name: CredentialName): number {
+  return Math.min(rank, credentialNames.indexOf(name));
+}
+
+/** 96 bits of an HMAC-SHA256 of the first credential. */
+function markOf({ salt }: Pick<Marks, "salt">, credentials: Credentials): string | undefined {
+  const value = credentials[firstOf(credentials) ?? "password"];
+  if (value === undefined) return undefined;
+  return createHmac("sha256", Buffer.from(salt, "base64url"))
+    .update(value)
+    .digest()
+    .subarray(0, 12)
+    .toString("base64url");
+}
