@@ -4,7 +4,15 @@ import { errorOf, type FailedAttempt } from "../../provider/platform/failures";
 import { type ApiResponse, type ApiRequest, type Requester } from "../../provider/platform/http";
 import { advise, deadlineName } from "../../provider/settings/advice";
 import { type Late, type ResetOutcome, type OutcomeName, outcomes } from "./outcomes";
-import { type Delivery, goodReads, type ReadOutcome, readOutcomes, type Reads } from "./reads";
+import {
+  type Credential,
+  type Credentials,
+  type Delivery,
+  goodReads,
+  type ReadOutcome,
+  readOutcomes,
+  type Reads,
+} from "./reads";
 
 /** A database as the platform has it now. The port in its record is its generation. The record contains credentials. */
 export interface DatabaseState {
@@ -15,14 +23,10 @@ export function passwordOf(databaseId: string, generation: number): string {
   return `password-of-${databaseId}-${generation}-`;
 }
 
-export const credentialNames = ["password", "restToken"] as const;
-export type Credential = (typeof credentialNames)[number];
-export type Credentials = Readonly<Partial<Record<Credential, string>>>;
-
 /** The given credentials of a generation. */
 export function credentialsOf(databaseId: string, generation: number, names: readonly Credential[]): Credentials {
   const password = passwordOf(databaseId, generation);
-  const all = { password, restToken: `${password}rest` };
+  const all = { password, restToken: `${password}rest`, readOnlyRestToken: `${password}read` };
   return Object.fromEntries(names.map((name) => [name, all[name]]));
 }
 
@@ -125,7 +129,7 @@ export class FakePlatform implements Requester {
     const generation = this.generation(databaseId) + (applies ? 1 : 0);
     if (typeof applies === "object") this.#late.set(databaseId, { reads: Infinity, ...applies });
     else this.#generations.set(databaseId, generation);
-    return [outcome, this.#show(databaseId, generation, "once")];
+    return [outcome, this.#show(databaseId, outcome.repeats ? generation - 1 : generation, "once")];
   }
 
   #receiveRead(databaseId: string): [ReadOutcome, DatabaseState] {

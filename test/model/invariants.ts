@@ -34,8 +34,8 @@ export function assertAsExpected(model: Model, platform: FakePlatform, engine: I
  * @param isRead whether all reads of the run succeeded and could show the password
  */
 export function assertKnown(platform: FakePlatform, engine: InProcessEngine, name: Name, isRead: boolean): void {
-  const { databaseId, password, outcome, baseline } = revealed(engine.state[name]?.outputs ?? {});
-  const isOpen = outcome === "unknown" || baseline !== undefined;
+  const { databaseId, password, outcome, missingCredentials } = revealed(engine.state[name]?.outputs ?? {});
+  const isOpen = outcome === "unknown" || missingCredentials !== undefined;
   if (isOpen || (password === undefined && !isRead)) return;
   assert.ok(platform.passwordsOf(String(databaseId)).includes(String(password)), `the password of ${name} is stale`);
 }
@@ -56,7 +56,6 @@ function seen(engine: InProcessEngine, name: Name): Record<string, unknown> | un
   const saved = engine.state[name];
   if (!saved) return undefined;
   const { databaseId, outcome, password, record, rotatedAt, adoptedAt, ...rest } = revealed(saved.outputs);
-  const baseline = rest["baseline"] as Record<string, unknown> | undefined;
   return {
     databaseId,
     outcome,
@@ -65,7 +64,8 @@ function seen(engine: InProcessEngine, name: Name): Record<string, unknown> | un
     generation: (record as { port?: number } | undefined)?.port,
     password,
     restToken: rest["restToken"],
-    baseline: baseline && { password: baseline["password"], restToken: baseline["restToken"] },
+    readOnlyRestToken: rest["readOnlyRestToken"],
+    missing: rest["missingCredentials"] ?? [],
     since: rotatedAt ?? adoptedAt,
     initError: saved.initErrors.length > 0,
   };
@@ -73,8 +73,8 @@ function seen(engine: InProcessEngine, name: Name): Record<string, unknown> | un
 
 function expected(memory: Memory | undefined): Record<string, unknown> | undefined {
   if (!memory) return undefined;
-  const { applied, attempted, restToken, baseline, generation, password, ...rest } = memory;
+  const { applied, attempted, restToken, readOnlyRestToken, generation, password, ...all } = memory;
+  const { formers, rank, pending, ...rest } = all;
   const since = memory.since === undefined ? undefined : new Date(memory.since).toISOString();
-  const shown = baseline && { password: baseline.password, restToken: baseline.restToken };
-  return { ...rest, generation, password, restToken, baseline: shown, since };
+  return { ...rest, generation, password, restToken, readOnlyRestToken, since };
 }

@@ -1,18 +1,22 @@
-import { credentialNames, type Credentials } from "./fakePlatform";
+import { type Credential, credentialNames, type Credentials } from "./reads";
 import { hoursOf, triggerOf, type DesiredInputs } from "./desiredInputs";
 
 /** What the model knows of a resource in the state; undefined if it is not there. */
-export interface Memory {
+export interface Memory extends Credentials {
   readonly databaseId: string;
   readonly outcome: "reset" | "adopted" | "unknown";
   /** Confirmed resets by this resource. */
   readonly confirmed: number;
   /** Generation of the platform's password that is saved. */
   readonly generation?: number | undefined;
-  readonly password?: string | undefined;
-  readonly restToken?: string | undefined;
-  /** What a read showed before the last reset, while its result is to be read. */
-  readonly baseline?: Credentials | undefined;
+  /** Credentials that are still to be read. */
+  readonly missing: readonly Credential[];
+  /** First credentials of records that a confirmed reset has replaced. */
+  readonly formers: readonly string[];
+  /** Position of the best credential that is or was among them. */
+  readonly rank: number;
+  /** The first credential of what was current before an unconfirmed reset. */
+  readonly pending?: string | undefined;
   /** The trigger of the last confirmed reset, or of the adoption. */
   readonly applied?: string | undefined;
   /** Resets in a row that are not confirmed, and their trigger. */
@@ -23,8 +27,6 @@ export interface Memory {
   /** Whether the last create or update ended in an init error. */
   readonly initError: boolean;
 }
-
-type Loose<T> = { readonly [Key in keyof T]: T[Key] | undefined };
 
 /** What a read shows. */
 export interface Shown {
@@ -49,45 +51,89 @@ export function dutyOf(memory: Memory | undefined, desired: DesiredInputs, now: 
   return isDue ? "reset" : "keep";
 }
 
-/** Only credentials that both have are compared. */
-export function differ(before: Loose<Credentials>, now: Credentials): boolean {
-  return credentialNames.some((name) => before[name] && now[name] && before[name] !== now[name]);
+const firstNameIn = (credentials: Credentials) => credentialNames.find((one) => credentials[one] !== undefined);
+const firstIn = (credentials: Credentials) => credentials[firstNameIn(credentials) ?? "password"];
+const rankOf = (name: Credential | undefined) => (name ? credentialNames.indexOf(name) : credentialNames.length);
+
+export function savedIn(memory: Memory | undefined): Credentials {
+  const known = credentialNames.filter((name) => memory?.[name] !== undefined);
+  return Object.fromEntries(known.map((name) => [name, memory?.[name]]));
 }
 
+/** What is known of a database's credentials. */
+export interface Known extends Pick<Memory, "formers" | "rank" | "pending"> {
+  readonly names: readonly Credential[];
+}
+
+export function knownIn(memory: Memory | undefined, shown: Credentials = {}): Known {
+  const { formers = [], rank = credentialNames.length, pending, missing = [] } = memory ?? {};
+  const names = credentialNames.filter((name) => memory?.[name] ?? shown[name] ?? missing.includes(name));
+  return { formers, rank, pending, names };
+}
+
+/** What is known after a confirmed reset. */
+export function replaced(known: Known, ...records: readonly Credentials[]): Known {
+  const added = [known.pending, ...records.map(firstIn)].filter((one) => one !== undefined);
+  const formers = [...known.formers.filter((one) => !added.includes(one)), ...new Set(added)].slice(-8);
+  const rank = Math.min(known.rank, ...records.map((one) => rankOf(firstNameIn(one))));
+  return { names: known.names, formers, rank, pending: undefined };
+}
+
+/** A record is judged as a whole, by its first credential. */
+export function judge(known: Known, credentials: Credentials): "current" | "stale" | "pending" | "hidden" {
+  const first = firstNameIn(credentials);
+  if (!first || rankOf(first) > Math.min(known.rank, rankOf(known.names[0]))) return "hidden";
+  const value = credentials[first] ?? "";
+  return known.formers.includes(value) ? "stale" : value === known.pending ? "pending" : "current";
+}
+
+export const missingOf = (names: readonly Credential[], shown: Credentials) =>
+  names.filter((name) => shown[name] === undefined);
+
 /** Whether an unconfirmed reset is shown to be applied. */
-export function isSettledBy({ outcome, baseline }: Memory, { credentials }: Shown): boolean {
-  return outcome === "unknown" && baseline !== undefined && differ(baseline, credentials);
+export function isSettledBy(memory: Memory, { credentials }: Shown): boolean {
+  const first = firstNameIn(credentials);
+  const isSaved = first !== undefined && memory[first] === credentials[first];
+  return (
+    memory.outcome === "unknown" &&
+    memory.pending !== undefined &&
+    !isSaved &&
+    judge(knownIn(memory), credentials) === "current"
+  );
 }
 
 /** The unconfirmed reset was applied, for the trigger that it was sent for. */
 export function settled(memory: Memory, { credentials, generation }: Shown, now: number): Memory {
   const { databaseId, attempted, applied } = memory;
-  const made = { generation, ...credentials };
+  const known = knownIn(memory);
+  const { formers, rank } = replaced(known, savedIn(memory));
+  const made = { generation, ...credentials, formers, rank, missing: missingOf(known.names, credentials) };
   return { ...confirmed(memory, { databaseId }, now, made), applied: attempted ?? applied };
 }
 
-/** The credentials of a confirmed reset were read. */
-export function completed(memory: Memory, { credentials, generation }: Shown): Memory {
-  const { baseline = {}, ...rest } = memory;
-  if (Object.keys(credentials).length === 0) return rest;
-  return differ(baseline, credentials) ? { ...rest, ...credentials, generation } : memory;
-}
-
-/** A refresh has read the database. */
+/** A read of a database whose last reset was confirmed, or which was adopted. */
 export function refreshed(memory: Memory, shown: Shown, now: number): Memory {
   if (memory.outcome === "unknown") return isSettledBy(memory, shown) ? settled(memory, shown, now) : memory;
   const { credentials, generation } = shown;
-  const { password, restToken, baseline, ...rest } = memory;
-  const isHidden = Object.keys(credentials).length === 0;
-  if (baseline && !isHidden && !differ(baseline, credentials)) return memory;
-  const kept = differ(memory, credentials) ? {} : { password, restToken };
-  return { ...rest, ...(isHidden && { baseline }), ...kept, ...credentials, generation };
+  const verdict = judge(knownIn(memory), credentials);
+  if (verdict === "stale" || verdict === "pending") return memory;
+  if (verdict === "hidden") return { ...memory, missing: [], generation };
+  const { password, restToken, readOnlyRestToken, ...rest } = memory;
+  const before = savedIn(memory);
+  const first = firstNameIn(credentials) ?? "password";
+  if (before[first] === credentials[first]) return { ...memory, missing: [], ...credentials, generation };
+  const missing = missingOf(
+    credentialNames.filter((name) => before[name] !== undefined),
+    credentials,
+  );
+  return { ...rest, ...credentials, missing, generation };
 }
 
 export function adopted(desired: DesiredInputs, now: number, shown?: Shown): Memory {
   const { databaseId } = desired;
   const made = { applied: triggerOf(desired), generation: shown?.generation, ...shown?.credentials };
-  return { databaseId, outcome: "adopted", confirmed: 0, unconfirmed: 0, since: now, initError: false, ...made };
+  const fresh = { formers: [], rank: credentialNames.length, missing: [], confirmed: 0, unconfirmed: 0 };
+  return { ...fresh, databaseId, outcome: "adopted", since: now, initError: false, ...made };
 }
 
 /** The platform confirmed the reset. It applies to a trigger that was removed meanwhile, too. */
@@ -95,7 +141,7 @@ export function confirmed(
   memory: Memory | undefined,
   desired: DesiredInputs,
   now: number,
-  made: Pick<Memory, "generation" | "baseline"> & Loose<Credentials>,
+  made: Pick<Memory, "generation" | "formers" | "rank" | "missing"> & Credentials,
 ): Memory {
   const before = memory?.databaseId === desired.databaseId ? memory : undefined;
   return {
@@ -111,20 +157,33 @@ export function confirmed(
 }
 
 /** The outcome of the reset is unknown: what was known stays. */
-export function unconfirmed(memory: Memory | undefined, desired: DesiredInputs, baseline?: Credentials): Memory {
+export function unconfirmed(memory: Memory | undefined, desired: DesiredInputs, known: Known): Memory {
   const { databaseId } = desired;
   const before: Partial<Memory> = memory?.databaseId === databaseId ? memory : {};
   const trigger = triggerOf(desired);
   const attempts = before.unconfirmed ?? 0;
   const again = attempts > 0 && (trigger === undefined || trigger === before.attempted);
+  const { names, ...marks } = known;
   return {
     confirmed: 0,
     ...before,
+    ...marks,
     databaseId,
     outcome: "unknown",
     unconfirmed: again ? attempts + 1 : 1,
     attempted: again ? before.attempted : trigger,
     initError: true,
-    baseline,
+    missing: known.pending === undefined ? [] : missingOf(names, savedIn(memory)),
   };
+}
+
+/** What is known if the reset after this read is not confirmed. */
+export function pendingAfter(memory: Memory | undefined, read: Credentials): Known {
+  const known = knownIn(memory, read);
+  const verdict = judge(knownIn(memory), read);
+  const isShown = verdict === "current" || verdict === "pending";
+  const saved = savedIn(memory);
+  const was = isShown ? read : saved;
+  if (!isShown && known.pending !== undefined) return known;
+  return { ...known, rank: Math.min(known.rank, rankOf(firstNameIn(was))), pending: firstIn(was) };
 }

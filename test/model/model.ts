@@ -1,20 +1,33 @@
 import {
   adopted,
-  completed,
   confirmed,
-  differ,
   dutyOf,
   isSettledBy,
+  judge,
+  knownIn,
   type Memory,
+  missingOf,
+  pendingAfter,
   refreshed,
+  replaced,
+  savedIn,
   settled,
   type Shown,
   unconfirmed,
 } from "./memory";
 import { attempts, type ResetOutcome, type OutcomeName, outcomes } from "./outcomes";
 import { type Result, type UpOptions } from "./inProcessEngine";
-import { type Credentials, credentialsOf } from "./fakePlatform";
-import { type Delivery, goodReads, type ReadName, type ReadOutcome, readOutcomes, type Reads } from "./reads";
+import { credentialsOf } from "./fakePlatform";
+import {
+  credentialNames,
+  type Credentials,
+  type Delivery,
+  goodReads,
+  type ReadName,
+  type ReadOutcome,
+  readOutcomes,
+  type Reads,
+} from "./reads";
 import { type Name, names, type DesiredInputs, type DesiredProgram } from "./desiredInputs";
 
 /** What an `up` is expected to do, in addition to the changes to the model's memories. */
@@ -25,11 +38,14 @@ export interface Expected {
 }
 
 type Settled = { readonly result: "done" | "init error"; readonly memory: Memory } | { readonly result: "failed" };
-type Ended = Settled & { readonly engineEnds?: ResetOutcome["engineEnds"] | "now" };
+type Ended = Settled & {
+  readonly engineEnds?: ResetOutcome["engineEnds"] | "now";
+  /** Whether a repeated call tries again, because nothing was sent or it was rejected. */
+  readonly isOpen?: boolean;
+};
 type ReadsOf = Readonly<Record<string, Reads>>;
 
 const killed: Ended = { result: "failed", engineEnds: "now" };
-const hasAny = (credentials: Credentials) => Object.keys(credentials).length > 0;
 
 /** What must be true of a stack and its platform, step by step. It knows the rules, and nothing of the code. */
 export class Model {
@@ -49,9 +65,9 @@ export class Model {
     public canRead: boolean,
   ) {}
 
-  /** Whether a confirmed reset is to be completed by a read. */
+  /** Whether credentials are still to be read. */
   isToBeRead(memory: Memory | undefined): boolean {
-    return this.canRead && memory?.outcome === "reset" && memory.baseline !== undefined;
+    return this.canRead && memory !== undefined && memory.outcome !== "unknown" && memory.missing.length > 0;
   }
 
   change(databaseId: string): void {
@@ -71,8 +87,8 @@ export class Model {
     for (const name of names) {
       const memory = this.memories[name];
       if (!memory) continue;
-      const { outcome, baseline, databaseId } = memory;
-      const isRead = this.canRead && (outcome !== "unknown" || baseline !== undefined);
+      const { outcome, pending, databaseId } = memory;
+      const isRead = this.canRead && (outcome !== "unknown" || pending !== undefined);
       const shown = isRead && this.#read(databaseId, reads[databaseId]?.before);
       const read = typeof shown === "object" ? refreshed(memory, shown, now) : memory;
       this.memories[name] = { ...read, initError: false };
@@ -107,14 +123,14 @@ export class Model {
         if (duty === "keep" && !this.isToBeRead(memory)) {
           return { result: "done", memory: { ...(memory as Memory), initError: false } };
         }
-        const mayBeSettled = this.canRead && memory?.outcome === "unknown" && memory.baseline !== undefined;
+        const mayBeSettled = this.canRead && memory?.outcome === "unknown" && memory.pending !== undefined;
         if (duty === "stop" && !mayBeSettled) return { result: "failed" };
         if (duty === "reset" && !mayBeSettled && isLimited()) return { result: "failed" };
         const readName = arrived.includes(desired.databaseId) ? after : before;
         const shown = this.canRead ? this.#read(desired.databaseId, readName) : undefined;
         if (shown === "killed") return killed;
         if (memory && duty === "keep") {
-          const read = shown === "failed" || !shown ? memory : completed(memory, shown);
+          const read = shown === "failed" || !shown ? memory : refreshed(memory, shown, now);
           return { result: "done", memory: { ...read, initError: false } };
         }
         if (shown === "failed") return { result: "failed" };
@@ -124,15 +140,21 @@ export class Model {
         const stillDue = isSettled ? dutyOf(known, desired, now) : duty;
         if (isSettled) this.reached.add(`settled, then ${stillDue}`);
         if (known && stillDue === "keep") return { result: "done", memory: known };
-        if (stillDue === "stop" || isLimited()) return { result: "failed" };
+        /** What the read has settled is saved, although the reset failed. */
+        const failed = (ended: Ended): Ended =>
+          isSettled && known && ended.engineEnds !== "now"
+            ? { ...ended, result: "init error", memory: { ...known, initError: true }, isOpen: true }
+            : ended;
+        if (stillDue === "stop" || isLimited()) return failed({ result: "failed" });
         const ended = this.#reset(known, desired, now, queue, arrived, shown?.credentials, after);
         if (ended.result !== "failed") resets++;
-        return ended;
+        return ended.result === "failed" ? failed(ended) : ended;
       };
       // A repeated call does what was certainly not done. Every other result is final.
       let ended = once();
       let engineEnds = ended.engineEnds;
-      for (let repeat = 0; repeat < options.repeats && ended.result === "failed" && engineEnds !== "now"; repeat++) {
+      const isOpen = () => (ended.result === "failed" || ended.isOpen) && engineEnds !== "now";
+      for (let repeat = 0; repeat < options.repeats && isOpen(); repeat++) {
         ended = once();
         engineEnds = ended.engineEnds ?? engineEnds;
       }
@@ -159,7 +181,8 @@ export class Model {
     after: ReadName,
   ): Ended {
     const { databaseId } = desired;
-    const baseline = before && hasAny(before) ? before : undefined;
+    const unsure = before ? pendingAfter(memory, before) : { ...knownIn(memory), pending: undefined };
+    const sure = replaced(knownIn(memory, before), savedIn(memory), before ?? {});
     for (let attempt = 1; attempt <= attempts; attempt++) {
       const outcomeName = queue.shift() ?? "good";
       const outcome: ResetOutcome = outcomes[outcomeName];
@@ -174,16 +197,15 @@ export class Model {
       if (typeof applies === "object") this.#late.set(databaseId, applies.runs);
       else this.generations.set(databaseId, generation);
       const isLate = typeof applies === "object";
-      const compare = (current: number) => {
-        const shown = baseline ? this.#read(databaseId, after, current) : "failed";
-        if (typeof shown !== "object" || (baseline && differ(baseline, shown.credentials))) return shown;
-        return hasAny(shown.credentials) ? ("same" as const) : ("hidden" as const);
-      };
       /** What reads show of the new credentials. The first ones may show those of a reset of an earlier run. */
       const read = () => {
-        const first = compare(isLate ? former : generation);
-        return isLate && applies.reads !== undefined && first === "same" ? compare(generation) : first;
+        const first = this.#read(databaseId, after, isLate ? former : generation);
+        const isEarly = typeof first === "object" && judge(sure, first.credentials) === "stale";
+        return isEarly && isLate && applies.reads !== undefined ? this.#read(databaseId, after, generation) : first;
       };
+      const isCurrent = (shown: Shown | string | undefined): shown is Shown =>
+        typeof shown === "object" && judge(sure, shown.credentials) === "current";
+      const { formers, rank } = sure;
       const ends = outcome.engineEnds && { engineEnds: outcome.engineEnds };
       switch (outcome.verdict) {
         case "again":
@@ -193,29 +215,48 @@ export class Model {
         case "refused":
           return { result: "failed", ...ends };
         case "unknown": {
-          const shown = read();
+          const shown = unsure.pending === undefined ? undefined : read();
           if (shown === "killed") return killed;
-          if (typeof shown !== "object") {
-            return { result: "init error", memory: unconfirmed(memory, desired, baseline), ...ends };
-          }
+          if (!isCurrent(shown)) return { result: "init error", memory: unconfirmed(memory, desired, unsure), ...ends };
           this.reached.add("confirmed by a read");
-          const made = { generation: shown.generation, ...shown.credentials };
+          const missing = missingOf(sure.names, shown.credentials);
+          const made = { generation: shown.generation, ...shown.credentials, formers, rank, missing };
           return { result: "done", memory: confirmed(memory, desired, now, made), ...ends };
         }
         case "confirmed": {
-          const isShown = outcome.credentials && (this.delivery === "always" || this.delivery === "once");
-          const shown = isShown || !before ? undefined : read();
+          const isDelivered = this.delivery === "always" || this.delivery === "once";
+          const sent = isDelivered ? (outcome.credentials ?? []) : [];
+          const response = credentialsOf(databaseId, outcome.repeats ? former : generation, sent);
+          const verdict = judge(sure, response);
+          const returned = this.#returned(verdict, response, [savedIn(memory), before ?? {}]);
+          const isComplete = missingOf(sure.names, returned).length === 0;
+          const shown = isComplete || !before ? undefined : read();
           if (shown === "killed") return killed;
-          const credentials = isShown
-            ? credentialsOf(databaseId, generation, ["password", "restToken"])
-            : typeof shown === "object" && shown.credentials;
-          const mark = (shown === "failed" || shown === "same") && { baseline };
-          const made = { generation, password: undefined, ...credentials, ...mark };
+          const credentials = isCurrent(shown) ? { ...returned, ...shown.credentials } : returned;
+          const isOld = outcome.repeats && verdict === "stale";
+          // What the read before showed is newer than the saved record.
+          const earlier = before && judge(knownIn(memory), before) !== "stale" ? former : memory?.generation;
+          const ofResponse = isOld ? earlier : outcome.repeats ? former : generation;
+          const made = {
+            generation: isCurrent(shown) ? shown.generation : ofResponse,
+            ...credentials,
+            formers,
+            rank,
+            missing: before ? missingOf(sure.names, credentials) : [],
+          };
           return { result: "done", memory: confirmed(memory, desired, now, made), ...ends };
         }
       }
     }
     return { result: "failed" };
+  }
+
+  /** What counts of the response to a reset: if its best credential is hidden, only what differs from before. */
+  #returned(verdict: ReturnType<typeof judge>, response: Credentials, before: readonly Credentials[]): Credentials {
+    if (verdict === "current") return response;
+    if (verdict === "stale") return {};
+    const isNew = credentialNames.filter((name) => before.every((one) => one[name] !== response[name]));
+    return Object.fromEntries(isNew.flatMap((name) => (response[name] ? [[name, response[name]]] : [])));
   }
 
   #applyLate(databaseId: string): void {

@@ -1,4 +1,5 @@
 import { type DatabaseState } from "./fakePlatform";
+import { type Credential, credentialNames } from "./reads";
 
 /** A reset that is applied after so many reads, at the latest at the end of this run (0) or the next one (1). */
 export interface Late {
@@ -14,8 +15,10 @@ export interface ResetOutcome {
   readonly arrives?: false;
   /** Whether the platform resets the password. */
   readonly applies: boolean | Late;
-  /** Whether the response holds the new credentials, if the platform delivers them so. */
-  readonly credentials?: boolean;
+  /** The credentials that the response holds, if the platform delivers them so. */
+  readonly credentials?: readonly Credential[];
+  /** Whether the response repeats the record from before the reset. */
+  readonly repeats?: true;
   readonly status?: number;
   /** Body of the response. Default: an error's. */
   readonly body?: (database: DatabaseState) => string;
@@ -35,7 +38,7 @@ const without =
   (record: Record<string, unknown>) =>
     Object.fromEntries(Object.entries(record).filter(([name]) => !fields.includes(name)));
 
-const good = { verdict: "confirmed", applies: true, credentials: true, status: 200, body: whole } as const;
+const good = { verdict: "confirmed", applies: true, credentials: credentialNames, status: 200, body: whole } as const;
 const unknown = { verdict: "unknown", applies: true } as const;
 const refused = { verdict: "refused", applies: false } as const;
 const notSent = { verdict: "refused", applies: false, arrives: false } as const;
@@ -50,12 +53,19 @@ export const outcomes = {
   "more than is known": { ...good, body: responding((record) => ({ ...record, sort: { of: "new" }, type: "huge" })) },
   "no credentials": {
     ...good,
-    credentials: false,
+    credentials: [],
     body: responding(without("password", "rest_token", "read_only_rest_token")),
   },
+  "the record from before": { ...good, repeats: true },
   "the credentials alone": {
     ...good,
+    credentials: ["password", "restToken"],
     body: responding(({ database_id, port, password, rest_token }) => ({ database_id, port, password, rest_token })),
+  },
+  "the tokens alone": {
+    ...good,
+    credentials: ["restToken", "readOnlyRestToken"],
+    body: responding((record) => ({ ...record, password: "abcd••••" })),
   },
   "confirmed, done after a read": { ...good, applies: { reads: 1, runs: 0 } },
   "confirmed, done after the run": { ...good, applies: { runs: 0 } },

@@ -1,4 +1,9 @@
-import { type Credential, type DatabaseState } from "./fakePlatform";
+import { type DatabaseState } from "./fakePlatform";
+
+/** A record is judged by the first one that it shows. */
+export const credentialNames = ["password", "restToken", "readOnlyRestToken"] as const;
+export type Credential = (typeof credentialNames)[number];
+export type Credentials = Readonly<Partial<Record<Credential, string>>>;
 
 /** Which responses of the platform contain credentials. */
 export type Delivery = "always" | "read" | "once" | "never";
@@ -25,14 +30,23 @@ export interface ReadOutcome {
 const showing = (change: (record: Record<string, unknown>) => Record<string, unknown>) => {
   return (database: DatabaseState) => JSON.stringify(change(database.record));
 };
-const good = { shows: ["password", "restToken"], status: 200, body: showing((record) => record) } as const;
+const good = { shows: credentialNames, status: 200, body: showing((record) => record) } as const;
 const hidden = { password: "****", rest_token: "", read_only_rest_token: null };
 
 /** Everything that may happen to a read, by name. */
 export const readOutcomes = {
   good,
   "the third try": { ...good, failsFirst: 2 },
-  "the password masked": { ...good, shows: ["restToken"], body: showing((it) => ({ ...it, password: "***" })) },
+  "the password masked": {
+    ...good,
+    shows: ["restToken", "readOnlyRestToken"],
+    body: showing((it) => ({ ...it, password: "***" })),
+  },
+  "only the password": {
+    ...good,
+    shows: ["password"],
+    body: showing((it) => ({ ...it, rest_token: "…", read_only_rest_token: "abcd****" })),
+  },
   "all masked": { ...good, shows: [], body: showing((record) => ({ ...record, ...hidden })) },
   "500": { status: 500 },
   "401": { status: 401 },

@@ -1,5 +1,18 @@
 import assert from "node:assert/strict";
-import { confirmed, dutyOf, isSettledBy, type Memory, refreshed, settled, type Shown, unconfirmed } from "../memory";
+import {
+  confirmed,
+  dutyOf,
+  knownIn,
+  pendingAfter,
+  replaced,
+  savedIn,
+  isSettledBy,
+  type Memory,
+  refreshed,
+  settled,
+  type Shown,
+  unconfirmed,
+} from "../memory";
 import { type DesiredInputs } from "../desiredInputs";
 import { outcomes, type ResetOutcome } from "../outcomes";
 import { type Done, Fixture, type Seen } from "./fixture";
@@ -100,15 +113,20 @@ export class Runner {
     if (clean) assert.equal(made, due ? 1 : 0, "resets of a run that was not disturbed");
 
     // After a 429, the second request succeeds.
-    const hasCredentials = fault.credentials === true || fault.verdict === "again";
-    const password = hasCredentials ? platform.database(name).password : undefined;
+    const hasPassword = fault.credentials?.includes("password") || fault.verdict === "again";
+    const { password } = platform.database(name);
+    // Only the password is compared with the state, and what a read is judged by.
+    const known = knownIn(memory, shown?.credentials);
+    const { formers, rank } = replaced(known, savedIn(memory), shown?.credentials ?? {});
+    const confirmation = { formers, rank, missing: [], ...(hasPassword && { password }) };
     const candidates: (Memory | undefined)[] = [];
     const gotResponse = gate.responded.has(name) || (arrivals > 0 && fault.code !== undefined && !struck);
     const mayBeSaved = arrivals > 0 && made + (fault.verdict === "unknown" ? 1 : 0) > 0;
     const mustBeSaved = mayBeSaved && gotResponse && !lost;
-    if (mayBeSaved && fault.verdict !== "unknown") candidates.push(confirmed(memory, desired, 0, { password }));
+    if (mayBeSaved && fault.verdict !== "unknown") candidates.push(confirmed(memory, desired, 0, confirmation));
     if (mayBeSaved && (fault.verdict === "unknown" || struck)) {
-      candidates.push(unconfirmed(memory, desired, shown?.credentials));
+      const unsure = shown ? pendingAfter(memory, shown.credentials) : { ...known, pending: undefined };
+      candidates.push(unconfirmed(memory, desired, unsure));
     }
     if (!mustBeSaved) {
       const unchanged = saved ? [saved, { ...saved, initError: false }] : [undefined];
@@ -129,7 +147,7 @@ export class Runner {
   /** What a reset meets. Reads show one that was applied, whatever its response. */
   #faultOf(step: Step, name: Name): ResetOutcome {
     const fault: ResetOutcome = outcomes[step.faults[name] ?? "good"];
-    return this.reads && fault.applies ? { ...fault, verdict: "confirmed", credentials: true } : fault;
+    return this.reads && fault.applies ? { ...fault, verdict: "confirmed", credentials: ["password"] } : fault;
   }
 
   /** What a read of each database shows before a step. Undefined if the program does not read. */
