@@ -79,7 +79,7 @@ function judge(name: SettingName, settings: Settings, stored: StackSetting | und
     };
   }
   // A path may contain a key in its query.
-  const shown = name === "resetPasswordPath" ? value.replace(/[?#].*/s, "…") : value;
+  const shown = name.endsWith("Path") ? value.replace(/[?#].*/s, "…") : value;
   return { state: "ok", message: `${key} is ${hides || stored?.secret ? "set" : shown} (from ${from}).` };
 }
 

@@ -122,7 +122,7 @@ function requireTls(host: string, tls: boolean | undefined): void {
   if (tls !== false || canBeLoopback(host)) return;
   throw new InputError(
     "tls",
-    `must not be false for ${host}: the password would be sent in plain text (that is allowed for this machine only)`,
+    "must not be false unless host is this machine: the password would be sent in plain text",
   );
 }
 

@@ -59,7 +59,7 @@ const interval = z.string(expected("a duration written as a string")).superRefin
       readInterval(written);
       return undefined;
     } catch (error) {
-      return `cannot be used: ${(error as Error).message}`;
+      return (error as Error).message;
     }
   }),
 );
@@ -135,7 +135,7 @@ const period = z.union([z.number(), z.string()], expected("a duration, or a numb
       const isUsable = Number.isInteger(seconds) && seconds >= 1 && seconds <= longestPeriodSeconds;
       return isUsable ? undefined : "must be whole seconds, at least 1 and at most a week";
     } catch (error) {
-      return `cannot be used: ${(error as Error).message}`;
+      return (error as Error).message;
     }
   }),
 );

@@ -100,7 +100,7 @@ function noticeOf(
       return `${password} will be reset: version or triggers have changed.`;
     case "schedule": {
       const late = overdueNotice([plan], String(rotateEvery), now);
-      return `${password} is due for a reset: it was last reset at ${plan.since}, and rotateEvery is ${rotateEvery}.${late}`;
+      return `${password} is due for a reset by rotateEvery: it was last reset at ${plan.since}.${late}`;
     }
     case "unconfirmed":
       return `${password} will be reset once more: the last reset was not confirmed, so its credentials are unknown.${before}`;

@@ -267,7 +267,7 @@ function shardNotice(
   const inFleet = session.countPlanned(fleet, shard, resets);
   const groups = new Map<string, PlannedDatabase[]>();
   for (const one of planned) {
-    const what = whatIsPlanned(one, rotateEvery, session);
+    const what = whatIsPlanned(one, session);
     if (what !== undefined) groups.set(what, [...(groups.get(what) ?? []), one]);
   }
   if (groups.size === 0) return undefined;
@@ -312,7 +312,7 @@ function fleetLabel(fleet: string): string {
   return `PasswordRotationFleet ${JSON.stringify(fleetName(fleet))}`;
 }
 
-function whatIsPlanned({ plan, state }: PlannedDatabase, rotateEvery: unknown, session: Session): string | undefined {
+function whatIsPlanned({ plan, state }: PlannedDatabase, session: Session): string | undefined {
   const single = asSingle(state);
   const isRead = isReadFirst(plan, single, session);
   if (plan.do === "refuse") {
@@ -328,7 +328,7 @@ function whatIsPlanned({ plan, state }: PlannedDatabase, rotateEvery: unknown, s
     case "trigger":
       return "to be reset because of a changed version or trigger";
     case "schedule":
-      return `due to be reset by rotateEvery (${String(rotateEvery)})`;
+      return "due to be reset by rotateEvery";
     case "unconfirmed":
       return `to be reset once more, because the last reset was not confirmed${isRead ? ", unless a read shows that it was applied" : ""}`;
   }

@@ -10,7 +10,7 @@ const units = { s: "seconds", m: "minutes", h: "hours", d: "days", w: "weeks" } 
  * Reads a time between rotations: an ISO 8601 duration (`P30D`, `PT12H`, `P1M`) or a number with `s`, `m`, `h`, `d` or
  * `w` (`30d`, `12h`). Months and years are the calendar's, in UTC.
  *
- * @throws Error if it is not a duration
+ * @throws Error that names the expected form if it is not a duration, without the text, which may be secret
  */
 export function readInterval(written: string): luxon.Duration {
   const { DateTime, Duration } = calendar();
@@ -19,12 +19,12 @@ export function readInterval(written: string): luxon.Duration {
     ? Duration.fromObject({ [units[unit as keyof typeof units]]: Number(count) })
     : Duration.fromISO(written);
   if (!duration.isValid) {
-    throw new Error(`${JSON.stringify(written)} is not a duration: use ISO 8601 (P30D, PT12H), or 30d, 12h`);
+    throw new Error("must be a duration: ISO 8601 (P30D, PT12H), or 30d, 12h");
   }
   const start = DateTime.utc(2000);
   const end = start.plus(duration);
   if (!end.isValid || end <= start || end.year > 9999) {
-    throw new Error(`${JSON.stringify(written)} must be a duration above zero that ends before the year 10000`);
+    throw new Error("must be a duration above zero that ends before the year 10000");
   }
   return duration;
 }

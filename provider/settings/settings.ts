@@ -60,16 +60,14 @@ export class Settings {
       if (name !== "platform") this.get("platform");
       return undefined;
     }
-    const { schema, kind } = settingOf(name);
-    const result = schema().safeParse(written);
+    const result = settingOf(name).schema().safeParse(written);
     if (result.success) {
       this.#values.set(name, result.data);
       return result.data as SettingValue<N>;
     }
     const reason = result.error.issues[0]?.message ?? "cannot be used";
-    // Any other may hold a credential, by mistake even a user name: `user:password`.
-    const shown = kind === "number" ? ` (it is ${JSON.stringify(written)})` : "";
-    const problem = `${nameOf(name)} ${reason}${shown}`;
+    // Without the value: by mistake, any setting may hold a credential.
+    const problem = `${nameOf(name)} ${reason}`;
     throw new SettingsError("REKEY_SETTING_INVALID", { problem, advice: this.#howToSet(name) });
   }
 

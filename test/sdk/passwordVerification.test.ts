@@ -168,7 +168,7 @@ describe("sdk: connectionUrl", () => {
       {
         args: { tls: false },
         outputs: single,
-        says: /tls must not be false for cache\.example\.com.*REKEY_INPUT_INVALID/,
+        says: /tls must not be false unless host is this machine.*REKEY_INPUT_INVALID/,
       },
       { args: {}, outputs: { ...single, record: { port: 1 } }, says: /host is unknown for database "db"/ },
       { args: { host: "a b" }, outputs: { outcome: "adopted" }, says: /host must be a host name/ },

@@ -57,6 +57,13 @@ describe("pulumi-rekey doctor: rekey:platform", () => {
     assert.match(unread.message, /UPSTASH_API_KEY is used only if/);
   });
 
+  for (const name of ["resetPasswordPath", "databasePath"]) {
+    it(`does not show the query of ${name}, which may contain a key`, () => {
+      const { message } = checksOf(keys, { [`rekey:${name}`]: "/v2/{id}?key=canary" })[`rekey:${name}`] ?? {};
+      assert.equal(message, `rekey:${name} is /v2/{id}… (from the stack's configuration).`);
+    });
+  }
+
   it("finds the credentials missing if there is only the preset", () => {
     assert.deepEqual(wrongOnes(checksOf({})), ["rekey:username", "rekey:password", "rekey:queueToken"]);
   });

@@ -221,13 +221,14 @@ describe("FlowControlLimits", () => {
       period: { parallelism: 1, period: 60 },
       "period longer than a week": { rate: 1, period: "8d" },
       "period of no whole second": { rate: 1, period: 0.5 },
-      "period in words": { rate: 1, period: "minute" },
+      "period in words": { rate: 1, period: "canary" },
       "parallelism, rate or paused": {},
       paused: { paused: "yes" },
     };
     for (const [name, inputs] of Object.entries(wrong)) {
       const [failure] = flowControlLimits.check({ ...key, ...inputs }, none, session);
       assert.match(failure?.reason ?? "", new RegExp(`^${name.split(" ")[0]}`), name);
+      assert.doesNotMatch(failure?.reason ?? "", /canary/);
     }
     for (const period of ["30s", "PT1H", "7d", 604_800]) {
       assert.deepEqual(flowControlLimits.check({ ...key, rate: 1, period }, none, session), []);

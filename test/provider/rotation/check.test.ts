@@ -38,9 +38,9 @@ const shared: readonly { readonly name: string; readonly value: unknown; readonl
 
 const rotationOnly: typeof shared = [
   { name: "rotateEvery", value: 30, reason: /must be a duration written as a string, not a number$/ },
-  { name: "rotateEvery", value: "", reason: /cannot be used: "" is no/ },
-  { name: "rotateEvery", value: "monthly", reason: /cannot be used: "monthly" is not a duration/ },
-  { name: "rotateEvery", value: "P0D", reason: /a duration above zero/ },
+  { name: "rotateEvery", value: "", reason: /must be a duration: ISO 8601/ },
+  { name: "rotateEvery", value: "canary", reason: /must be a duration: ISO 8601 \(P30D, PT12H\), or 30d, 12h$/ },
+  { name: "rotateEvery", value: "P0D", reason: /must be a duration above zero that ends before the year 10000$/ },
   { name: "initialRotation", value: "false", reason: /must be true or false, not a string$/ },
   { name: "initialRotation", value: 0, reason: /not a number$/ },
 ];
@@ -65,6 +65,7 @@ describe("rotation: check", () => {
         const [failure, ...more] = check({ [id]: "a", [property]: value });
         assert.deepEqual({ property: failure?.property, more }, { property, more: [] });
         assert.match(failure?.reason ?? "", reason);
+        assert.doesNotMatch(failure?.reason ?? "", /canary|P0D/);
         assert.ok(failure?.reason.startsWith(`${property} `));
       });
     }

@@ -53,11 +53,14 @@ describe("rotation: PasswordRotation", () => {
     const daily = { ...v1, rotateEvery: "1d" };
     const saved = await up(daily);
     fake.time = new Date("2026-11-26T12:00:00.000Z");
-    assert.match(diffOf(saved, daily).notice ?? "", /is due .* rotateEvery is 1d\. The rotation is 4 days late\.$/);
+    assert.match(
+      diffOf(saved, daily).notice ?? "",
+      / is due for a reset by rotateEvery: it was last reset at \S+\. The rotation is 4 days late\.$/,
+    );
     fake.time = new Date("2026-11-22T12:00:00.000Z");
     const { changes, notice } = diffOf(saved, daily);
     assert.equal(changes, true);
-    assert.match(notice ?? "", /"db" is due.*2026-11-21T12:00:00\.000Z.*1d\.$/);
+    assert.match(notice ?? "", /"db" is due.* by rotateEvery.*2026-11-21T12:00:00\.000Z\.$/);
     const outputs = await up(daily, saved);
     assertFields(outputs, { rotationReason: "schedule", rotatedAt: "2026-11-22T12:00:00.000Z" });
     assert.deepEqual(diffOf(outputs, daily), { changes: false });
@@ -181,12 +184,23 @@ describe("rotation: PasswordRotation", () => {
 });
 
 describe("rotation: an unexpected failure of a reset", () => {
-  const withStack = (stack: string | undefined) => Object.assign(new TypeError("canary"), { stack });
+  const withStack = (stack: string | undefined, message = "canary") => Object.assign(new TypeError(message), { stack });
+  const text = "a at canary\n    at canary (c.js:5:6)";
   const rows = [
     {
       what: "an error",
       thrown: withStack("TypeError: canary\n    at send (a.js:1:2)\n    at reset (b.js:3:4)"),
       where: " (TypeError at send (a.js:1:2))",
+    },
+    {
+      what: "an error whose text contains a place",
+      thrown: withStack("TypeError: a at canary\n    at canary (c.js:5:6)\n    at send (a.js:1:2)", text),
+      where: " (TypeError at send (a.js:1:2))",
+    },
+    {
+      what: "an error whose text was replaced",
+      thrown: withStack("TypeError: a at canary\n    at send (a.js:1:2)", "host"),
+      where: " (TypeError)",
     },
     { what: "an error without a place", thrown: withStack("TypeError: canary"), where: " (TypeError)" },
     { what: "an error without a stack", thrown: withStack(undefined), where: " (TypeError)" },

@@ -83,7 +83,7 @@ describe("rotation: PasswordRotationShard", () => {
     const { notice } = diffOf(both, inputsFor("abc", daily));
     const of = 'PasswordRotationFleet "caches"';
     assert.deepEqual(notice?.split("\n"), [
-      `${of}: 2 due to be reset by rotateEvery (10d): "a", "b". The oldest rotation is 3 days late.`,
+      `${of}: 2 due to be reset by rotateEvery: "a", "b". The oldest rotation is 3 days late.`,
       `${of}: 1 to be reset for the first time: "c".`,
     ]);
   });
@@ -257,7 +257,7 @@ describe("rotation: PasswordRotationShard", () => {
       { inputs: { concurrency: 0 }, reason: /: concurrency must be a whole number, at least 1$/ },
       { inputs: { maxFailures: 1.5 }, reason: /: maxFailures must be a whole number/ },
       { inputs: { includeRecords: "yes" }, reason: /: includeRecords must be true or false/ },
-      { inputs: { rotateEvery: "soon" }, reason: /: rotateEvery cannot be used/ },
+      { inputs: { rotateEvery: "soon" }, reason: /: rotateEvery must be a duration/ },
       { inputs: { otherOwners: { a: ["them"] } }, reason: /: database "a" is already rotated by them/ },
     ];
     for (const { inputs, reason } of bad) {

@@ -7,8 +7,6 @@ import { Settings } from "../../../provider/settings/settings";
 import { environmentName, nameOf, type SettingName, settingNames } from "../../../provider/settings/table";
 import { caFile } from "../../faults/certificates";
 
-/** Settings whose errors may show their value; any other may hold a credential. */
-const numbers: readonly string[] = ["deadlineSeconds", "maxConcurrency", "requestsPerSecond", "maxResetsPerRun"];
 const settings = (given: Partial<Record<SettingName, string>>) => new Settings((name) => given[name]);
 const directory = mkdtempSync(join(tmpdir(), "rekey-settings-"));
 const noCertificate = join(directory, "key.pem");
@@ -92,16 +90,16 @@ const invalid: readonly (readonly [name: SettingName, reason: RegExp, ...written
   ["resetPasswordPath", /\{id\} once/, "/{id}/{id}?key=canary", "/v2/", "/{id}/{id}"],
   ["flowControlResetAction", /one word/, "", "reset-with:canary", "../x", "a/b"],
   ["deadlineSeconds", /above 0/, "0", "-1"],
-  ["deadlineSeconds", /number of seconds/, "soon", "60s"],
-  ["deadlineSeconds", /at most 86400/, "86401"],
+  ["deadlineSeconds", /number of seconds/, "canary", "60s"],
+  ["deadlineSeconds", /at most 86400 \(a day\)\. Nothing/, "86401"],
   ["maxConcurrency", /at least 1/, "0"],
   ["maxConcurrency", /whole number/, "1.5"],
-  ["maxConcurrency", /be a number/, ""],
+  ["maxConcurrency", /be a number/, "", "canary"],
   ["requestsPerSecond", /above 0/, "0"],
-  ["requestsPerSecond", /be a number/, "Infinity"],
+  ["requestsPerSecond", /be a number/, "Infinity", "canary"],
   ["maxResetsPerRun", /negative/, "-1"],
   ["maxResetsPerRun", /whole number/, "2.5"],
-  ["maxResetsPerRun", /be a number/, "", " "],
+  ["maxResetsPerRun", /be a number/, "", " ", "canary"],
   ["proxy", /http or https URL/, "proxy:3128", "u:canary", "http://u:canary", "socks5://user:canary@proxy.test"],
   ["caFile", /empty/, ""],
   ["caFile", /ENOENT/, "-----BEGIN PRIVATE KEY-----\ncanary", join(directory, "none.pem")],
@@ -133,7 +131,6 @@ describe("settings", () => {
               assert.match(error.message, reason);
               assert.ok(error.message.startsWith(`rekey:${name} `) && error.message.includes(environment[name]));
               assert.ok(!error.message.includes("canary"), error.message);
-              assert.equal(error.message.includes(` (it is ${JSON.stringify(written)})`), numbers.includes(name));
               return true;
             },
           );

@@ -130,7 +130,7 @@ describe("plugin service: PasswordRotationFleet", () => {
 
   it("refuses inputs that cannot be used by their names in the program, and registers no shard", async () => {
     const refused = [
-      { inputs: { databases: { a: "db-1" }, rotateEvery: "soon" }, message: /^Error: rotateEvery cannot be used/ },
+      { inputs: { databases: { a: "db-1" }, rotateEvery: "soon" }, message: /^Error: rotateEvery must be a duration/ },
       {
         inputs: { databases: { a: "db-1" }, concurency: 2 },
         message: /^InputError: concurency is not one of its inputs/,
