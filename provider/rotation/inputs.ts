@@ -40,15 +40,25 @@ const pathPart = z.string(expected("a string")).superRefine(refuse(pathPartProbl
 
 const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 
+/** Whether a number may have lost digits, so that another one counts as the same. */
+const isInexact = (value: unknown): boolean => typeof value === "number" && Math.abs(value) > Number.MAX_SAFE_INTEGER;
+const tooLarge = "a number beyond 2^53, which loses digits";
+const writeAsText = "write it as text, which counts as a new version once";
+
 /** What makes a resource act once more. `z.record` would not look at a value named `__proto__`. */
 const trigger = {
-  version: z.union([z.string(), z.number()], expected("a string or a number")),
+  version: z
+    .union([z.string(), z.number()], expected("a string or a number"))
+    .superRefine(refuse((value) => (isInexact(value) ? `must not be ${tooLarge}: ${writeAsText}` : undefined))),
   triggers: z.custom<object>(isObject, expected("a map of names to values")).superRefine(
     refuse((map) => {
-      const wrong = Object.entries(map).find(([, value]) => !scalar.safeParse(value).success);
-      return (
-        wrong && `must hold strings, numbers and booleans only, but ${JSON.stringify(wrong[0])} is ${kindOf(wrong[1])}`
-      );
+      const entries = Object.entries(map);
+      const wrong = entries.find(([, value]) => !scalar.safeParse(value).success);
+      if (wrong) {
+        return `must hold strings, numbers and booleans only, but ${JSON.stringify(wrong[0])} is ${kindOf(wrong[1])}`;
+      }
+      const inexact = entries.find(([, value]) => isInexact(value));
+      return inexact && `must not hold ${tooLarge}, but ${JSON.stringify(inexact[0])} is one: ${writeAsText}`;
     }),
   ),
 };

@@ -25,6 +25,17 @@ const shared: readonly { readonly name: string; readonly value: unknown; readonl
   { name: "version", value: {}, reason: /not an object$/ },
   { name: "version", value: [1], reason: /not a list$/ },
   { name: "version", value: NaN, reason: /not a number that is not finite$/ },
+  {
+    name: "version",
+    value: 2 ** 53,
+    reason: /must not be a number beyond 2\^53, .*as text, .* new version once$/,
+  },
+  { name: "version", value: -1e30, reason: /beyond 2\^53/ },
+  {
+    name: "triggers",
+    value: { a: 1, b: 2 ** 53 },
+    reason: /must not hold a number beyond 2\^53, .* but "b" is one: .*as text/,
+  },
   { name: "triggers", value: "a", reason: /must be a map of names to values, not a string$/ },
   { name: "triggers", value: ["a"], reason: /not a list$/ },
   { name: "triggers", value: { a: { b: 1 } }, reason: /strings, numbers and booleans only, but "a" is an object$/ },
@@ -48,6 +59,8 @@ const rotationOnly: typeof shared = [
 const good: readonly Inputs[] = [
   {},
   { version: 1 },
+  { version: Number.MAX_SAFE_INTEGER, triggers: { a: -Number.MAX_SAFE_INTEGER, b: 0.1 } },
+  { version: "9007199254740993" },
   { version: "" },
   { version: null, triggers: null },
   { triggers: {} },
