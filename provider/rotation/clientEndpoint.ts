@@ -99,7 +99,7 @@ function hostOf(database: LocatedDatabase, given: string | undefined, setting: H
   }
   // A preset completes a short slug. Other templates are used as they are written.
   if (given === undefined && setting?.source === "preset" && endpoint?.includes(".")) return endpoint;
-  return template.replaceAll("{endpoint}", endpoint ?? "").replaceAll("{id}", databaseId);
+  return template.replace(/\{(endpoint|id)\}/g, (_, name) => (name === "id" ? databaseId : (endpoint ?? "")));
 }
 
 function unknownFor({ databaseId, record }: LocatedDatabase): string {
@@ -234,5 +234,5 @@ export function restUrlFor(
 
 /** The name of the user at a database, if there is one. */
 export function usernameFor({ databaseId }: LocatedDatabase, { username }: Connection): string | undefined {
-  return username?.replaceAll("{id}", databaseId);
+  return username?.replaceAll("{id}", () => databaseId);
 }

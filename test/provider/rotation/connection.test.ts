@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { accessTo, targetsOf, targetsText } from "../../../provider/verification/targets";
-import { checkConnection, connectionIn, urlFor } from "../../../provider/rotation/clientEndpoint";
+import {
+  checkConnection,
+  connectionIn,
+  endpointOf,
+  urlFor,
+  usernameFor,
+} from "../../../provider/rotation/clientEndpoint";
 import { urlsOf } from "../../../provider/rotation/fleet";
 
 const record = { endpoint: "db.example.com", port: 6400, tls: true };
@@ -18,6 +24,25 @@ describe("rotation: connections", () => {
     assert.deepEqual(access(local, { restToken: "t" }), { ...local, credential: { restToken: "t" } });
     assert.equal(access({}, {}), undefined);
     assert.equal(urlFor(database, {}, undefined, undefined), undefined);
+  });
+
+  for (const databaseId of ["$&", "$`", "$'", "$$", "{id}", "{endpoint}"]) {
+    it(`have the id ${databaseId} in the username as it is written`, () => {
+      assert.equal(usernameFor({ databaseId }, { username: "u-{id}-{id}" }), `u-${databaseId}-${databaseId}`);
+    });
+  }
+
+  it("have the id and the endpoint in the host as they are written", () => {
+    const hostOf = (databaseId: string, endpoint: string) =>
+      endpointOf({ databaseId, record: { endpoint, port: 1 } }, { host: "x-{id}.{endpoint}" }, undefined).host;
+    assert.equal(hostOf("db", "e"), "x-db.e");
+    for (const [id, endpoint] of [
+      ["$`", "e"],
+      ["db", "$`"],
+      ["db", "{id}"],
+    ] as const) {
+      assert.throws(() => hostOf(id, endpoint), /host must be a host name/, `${id} ${endpoint}`);
+    }
   });
 
   it("are checked as far as they are known", () => {
