@@ -1,8 +1,9 @@
 import * as pulumi from "@pulumi/pulumi";
+import { InputError } from "../provider/platform/errors";
 import { type NamesOf, refuseUnknown } from "../provider/rotation/arguments";
 import { FlowControlReset } from "./flowControlReset";
 import { childrenOf, initializationOf } from "./pulumiInternals";
-import { checked } from "./program";
+import { checked, isLate } from "./program";
 
 /** Options of a data source's Output form. */
 export interface DataSourceOptions {
@@ -16,6 +17,32 @@ export interface DataSourceOptions {
 }
 
 const optionNames: NamesOf<DataSourceOptions> = { dependsOn: true };
+
+/**
+ * Checks the arguments of a data source that does not wait for them.
+ *
+ * @param name of the data source
+ * @param use returns what is made of the arguments
+ * @throws InputError that ends the program
+ */
+export function withArguments<Args extends object, Result>(
+  name: string,
+  args: Args,
+  argumentNames: NamesOf<Args>,
+  use: (args: Args) => Result,
+): Result {
+  return checked(name, () => {
+    for (const [argument, value] of [["its arguments", args] as const, ...Object.entries(args ?? {})]) {
+      if (!isLate(value)) continue;
+      throw new InputError(
+        argument,
+        `must not be an Output or a Promise: use ${name}Output, which waits for its value`,
+      );
+    }
+    refuseUnknown("its arguments", args, argumentNames);
+    return use(args);
+  });
+}
 
 /**
  * Reads when the arguments are known and the resources are done. If anything is unknown in a preview, nothing is read.

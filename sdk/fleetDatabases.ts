@@ -2,7 +2,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { isKnown } from "./pulumiInternals";
 import { type NamesOf, refuseUnknown } from "../provider/rotation/arguments";
 import { type FleetMember, idIsUnknown, isListedTwice } from "../provider/rotation/fleet";
-import { checked, refusal } from "./program";
+import { checked, isLate, refusal } from "./program";
 
 /** A database of a fleet, with its own trigger. */
 export interface FleetDatabaseArgs {
@@ -81,10 +81,6 @@ async function knownId(given: pulumi.Input<Entry>, field: string): Promise<strin
 function inShort(entry: Entry): pulumi.Input<string> | FleetDatabaseArgs {
   const alone = typeof entry === "object" && Object.keys(entry).length === 1;
   return alone ? entry.databaseId : entry;
-}
-
-function isLate(input: unknown): boolean {
-  return pulumi.Output.isInstance(input) || input instanceof Promise;
 }
 
 async function known<T>(input: pulumi.Input<T>, field: string): Promise<T> {

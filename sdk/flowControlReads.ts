@@ -1,9 +1,9 @@
 import * as pulumi from "@pulumi/pulumi";
 import { type FlowControlKey, type GlobalParallelism } from "../provider/records/flowControl";
-import { type NamesOf, refuseUnknown } from "../provider/rotation/arguments";
-import { type DataSourceOptions, readAfter } from "./dataSource";
+import { type NamesOf, optionalText, requiredText } from "../provider/rotation/arguments";
+import { type DataSourceOptions, readAfter, withArguments } from "./dataSource";
 import { type SharedReads } from "../provider/flowControl/sharedReads";
-import { checked, endingRun, perRun } from "./program";
+import { endingRun, perRun } from "./program";
 
 /** The arguments of `getFlowControlKey`. */
 export interface GetFlowControlKeyArgs {
@@ -32,8 +32,10 @@ const keyArgumentNames: NamesOf<GetFlowControlKeyArgs> = { flowControlKey: true 
  * ```
  */
 export async function getFlowControlKey(args: GetFlowControlKeyArgs): Promise<FlowControlKey> {
-  checked("getFlowControlKey", () => refuseUnknown("its arguments", args, keyArgumentNames));
-  return readQueue((queue) => queue.get(args.flowControlKey));
+  const key = withArguments("getFlowControlKey", args, keyArgumentNames, ({ flowControlKey }) =>
+    requiredText("flowControlKey", flowControlKey),
+  );
+  return readQueue((queue) => queue.get(key));
 }
 
 /**
@@ -77,7 +79,7 @@ const keysArgumentNames: NamesOf<GetFlowControlKeysArgs> = { search: true };
 /**
  * Lists the flow-control keys that have state, with their counters and limits.
  *
- * @throws SettingsError, NotSentError, RejectedError, UnconfirmedError or UnreadableError
+ * @throws SettingsError, InputError, NotSentError, RejectedError, UnconfirmedError or UnreadableError
  * @see docs/interface.md#list-flow-control-keys
  * @example
  * ```ts
@@ -85,8 +87,10 @@ const keysArgumentNames: NamesOf<GetFlowControlKeysArgs> = { search: true };
  * ```
  */
 export async function getFlowControlKeys(args: GetFlowControlKeysArgs = {}): Promise<FlowControlKey[]> {
-  checked("getFlowControlKeys", () => refuseUnknown("its arguments", args, keysArgumentNames));
-  return readQueue((queue) => queue.list(args.search));
+  const search = withArguments("getFlowControlKeys", args, keysArgumentNames, (given) =>
+    optionalText("search", given.search),
+  );
+  return readQueue((queue) => queue.list(search));
 }
 
 /**
@@ -117,7 +121,7 @@ export function getFlowControlKeysOutput(
  */
 export function getGlobalParallelism(): Promise<GlobalParallelism>;
 export async function getGlobalParallelism(args: object = {}): Promise<GlobalParallelism> {
-  checked("getGlobalParallelism", () => refuseUnknown("its arguments", args, {}));
+  withArguments("getGlobalParallelism", args, {}, () => undefined);
   return readQueue((queue) => queue.globalParallelism());
 }
 

@@ -40,6 +40,11 @@ export function checked<T>(of: string, act: () => T): T {
   }
 }
 
+/** Whether the value of an input is not there yet. */
+export function isLate(input: unknown): boolean {
+  return pulumi.Output.isInstance(input) || input instanceof Promise;
+}
+
 /**
  * Waits for one turn of the event loop: until the program has constructed all resources of its first turn.
  *

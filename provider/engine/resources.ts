@@ -1,8 +1,9 @@
 import { flowControlLimits } from "../flowControl/flowControlLimits";
 import { flowControlReset } from "../flowControl/flowControlReset";
 import { type SharedReads } from "../flowControl/sharedReads";
-import { InputError, RekeyError, StateError, withCode } from "../platform/errors";
+import { RekeyError, StateError, withCode } from "../platform/errors";
 import { engineMessage, type Properties, withoutProvider } from "../records/properties";
+import { optionalText, requiredText } from "../rotation/arguments";
 import { passwordRotation } from "../rotation/passwordRotation";
 import { passwordRotationShard } from "../rotation/passwordRotationShard";
 import { type Applied, type CheckFailure, type Difference, type Resource } from "../rotation/resource";
@@ -156,14 +157,7 @@ function internalError(message: string): string {
 
 /** The functions of the package, by name. Each returns an object. */
 export const functions: Readonly<Record<string, (reads: SharedReads, args: Properties) => Promise<object>>> = {
-  getFlowControlKey: async (reads, { flowControlKey }) => reads.get(requireText("flowControlKey", flowControlKey)),
-  getFlowControlKeys: async (reads, { search }) => ({
-    keys: await reads.list((search ?? undefined) === undefined ? undefined : requireText("search", search)),
-  }),
+  getFlowControlKey: async (reads, { flowControlKey }) => reads.get(requiredText("flowControlKey", flowControlKey)),
+  getFlowControlKeys: async (reads, { search }) => ({ keys: await reads.list(optionalText("search", search)) }),
   getGlobalParallelism: (reads) => reads.globalParallelism(),
 };
-
-function requireText(name: string, value: unknown): string {
-  if (typeof value === "string") return value;
-  throw new InputError(name, "must be a string");
-}

@@ -1,4 +1,5 @@
 import { InputError } from "../platform/errors";
+import { isObject } from "../records/fields";
 
 /** All names of a type's properties: the compiler compares them with the type. */
 export type NamesOf<T> = Readonly<Record<keyof T, true>>;
@@ -11,11 +12,35 @@ export type NamesOf<T> = Readonly<Record<keyof T, true>>;
  * @throws InputError
  */
 export function refuseUnknown(of: string, given: object, known: object): void {
+  if (!isObject(given)) throw new InputError(of, `must be an object, not ${kindOf(given)}`);
   for (const [name, value] of Object.entries(given)) {
     if ((value ?? undefined) === undefined || Object.hasOwn(known, name)) continue;
     const names = Object.keys(known).join(", ") || "none";
     throw new InputError(name, `is not one of ${of} (known: ${names})`);
   }
+}
+
+/** @throws InputError unless an argument of a data source is a text that can be sent */
+export function requiredText(name: string, value: unknown): string {
+  const text = optionalText(name, value);
+  if (text === undefined) throw new InputError(name, "is required");
+  return text;
+}
+
+/** As `requiredText`, or undefined if it is not set. Null counts as not set. */
+export function optionalText(name: string, value: unknown): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== "string") throw new InputError(name, `must be a string, not ${kindOf(value)}`);
+  if (!value.isWellFormed()) throw new InputError(name, "must be well-formed Unicode");
+  return value;
+}
+
+/** What a value is, without the value: `a number`. */
+export function kindOf(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  if (Array.isArray(value)) return "a list";
+  if (typeof value === "number" && !Number.isFinite(value)) return "a number that is not finite";
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
 /**

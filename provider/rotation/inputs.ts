@@ -1,7 +1,7 @@
 // Loaded with the first check: loading zod takes about 50 ms, which no other call should wait for.
 import { z } from "zod";
 import { readInterval } from "./schedule";
-import { secondsProblem, type fleetSettings } from "./arguments";
+import { kindOf, secondsProblem, type fleetSettings } from "./arguments";
 import { type CheckFailure } from "./resource";
 import { pathPartProblem, isObject } from "../records/fields";
 
@@ -174,11 +174,4 @@ function refuse<T>(whatIsWrong: (value: T) => string | undefined) {
     const wrong = whatIsWrong(value);
     if (wrong !== undefined) context.addIssue(wrong);
   };
-}
-
-function kindOf(value: unknown): string {
-  if (value === null) return "null";
-  if (Array.isArray(value)) return "a list";
-  if (typeof value === "number" && !Number.isFinite(value)) return "a number that is not finite";
-  return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }

@@ -119,6 +119,50 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     make: () => void untyped(getFlowControlKey)({ flowControlKey: "a", key: "b" }),
     says: /getFlowControlKey: key is not one of its arguments \(known: flowControlKey\)/,
   },
+  "a key that is not a string": {
+    make: () => void untyped(getFlowControlKey)({ flowControlKey: 5 }),
+    says: /getFlowControlKey: flowControlKey must be a string, not a number\./,
+  },
+  "a key that is not a string, and known late": {
+    make: () => untyped(getFlowControlKeyOutput)({ flowControlKey: late(["a"]) }),
+    says: /getFlowControlKey: flowControlKey must be a string, not a list\./,
+  },
+  "no key": {
+    make: () => void untyped(getFlowControlKey)({ flowControlKey: null }),
+    says: /getFlowControlKey: flowControlKey is required\./,
+  },
+  "a key that is an Output": {
+    make: () => void untyped(getFlowControlKey)({ flowControlKey: late("a") }),
+    says: /getFlowControlKey: flowControlKey must not be an Output or a Promise: use getFlowControlKeyOutput, which waits/,
+  },
+  "no arguments": {
+    make: () => void untyped(getFlowControlKey)(),
+    says: /getFlowControlKey: its arguments must be an object, not undefined\./,
+  },
+  "arguments that are an Output": {
+    make: () => void untyped(getFlowControlKeys)(late({ search: "a" })),
+    says: /getFlowControlKeys: its arguments must not be an Output or a Promise: use getFlowControlKeysOutput/,
+  },
+  "a search that is an Output": {
+    make: () => void untyped(getFlowControlKeys)({ search: late("a") }),
+    says: /getFlowControlKeys: search must not be an Output or a Promise: use getFlowControlKeysOutput/,
+  },
+  "a search that is a list": {
+    make: () => void untyped(getFlowControlKeys)({ search: ["a"] }),
+    says: /getFlowControlKeys: search must be a string, not a list\./,
+  },
+  "a search that is not well-formed Unicode": {
+    make: () => void untyped(getFlowControlKeys)({ search: "a\ud800" }),
+    says: /getFlowControlKeys: search must be well-formed Unicode\./,
+  },
+  "an argument of getGlobalParallelism that is not an object": {
+    make: () => void untyped(getGlobalParallelism)("a"),
+    says: /getGlobalParallelism: its arguments must be an object, not a string\./,
+  },
+  "options that are not an object": {
+    make: () => untyped(getFlowControlKeysOutput)({}, []),
+    says: /getFlowControlKeysOutput: its options must be an object, not a list\./,
+  },
   "an unknown argument of getFlowControlKeyOutput": {
     make: () => untyped(getFlowControlKeyOutput)({ flowControlKey: "a", key: "b" }),
     says: /getFlowControlKeyOutput: key is not one of its arguments/,

@@ -446,11 +446,10 @@ describe("plugin service", () => {
     assert.equal(typeof (await plugin.invoke("rekey:index:getGlobalParallelism", {})).parallelismCount, "number");
     // A list, the single read of the key that it does not have, and the two others.
     assert.equal(sent() - before, 4);
-    await assert.rejects(plugin.invoke("rekey:index:getFlowControlKey", {}), /flowControlKey must be a string/);
     await assert.rejects(plugin.invoke("rekey:index:nonsense", {}), /nonsense is not a function/);
   });
 
-  it("refuses arguments that a function does not have, and sends nothing", async () => {
+  it("refuses arguments that a function does not have or cannot use, and sends nothing", async () => {
     const refused: readonly { readonly name: string; readonly args: Properties; readonly reason: RegExp }[] = [
       {
         name: "getFlowControlKey",
@@ -467,6 +466,13 @@ describe("plugin service", () => {
         args: { search: secret("a") },
         reason: /^InputError: search is not one of .* \(known: none\)/,
       },
+      { name: "getFlowControlKey", args: {}, reason: /^InputError: flowControlKey is required\./ },
+      {
+        name: "getFlowControlKey",
+        args: { flowControlKey: 5 },
+        reason: /flowControlKey must be a string, not a number/,
+      },
+      { name: "getFlowControlKeys", args: { search: ["a"] }, reason: /search must be a string, not a list/ },
     ];
     for (const { name, args, reason } of refused) {
       await assert.rejects(plugin.invoke(`rekey:index:${name}`, args), reason);
