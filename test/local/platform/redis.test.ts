@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import childProcess from "node:child_process";
 import { once } from "node:events";
 import { symlinkSync } from "node:fs";
+import { mock } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Platform, type PlatformOptions, startPlatform } from "../../../local/platform/index";
 import { type RedisServer, startRedisServer } from "../../../local/platform/redisServer";
@@ -81,10 +83,15 @@ withRedis("local platform: the end of a Redis that it started", () => {
   it("comes if the platform cannot be started", async () => {
     const first = await startPlatform();
     const port = Number(new URL(first.url).port);
-    await assert.rejects(startPlatform({ redis: true, port }), /port: cannot listen/);
-    await first.close();
-    // Its process has ended; a handle is taken off the list a moment later.
-    while (process.getActiveResourcesInfo().includes("ProcessWrap")) await sleep(10);
+    const spawned = mock.method(childProcess, "spawn");
+    try {
+      await assert.rejects(startPlatform({ redis: true, port }), /port: cannot listen/);
+      const ends = spawned.mock.calls.map(({ result }) => result?.signalCode ?? result?.exitCode);
+      assert.ok(ends.length > 0 && !ends.includes(null), "a process still runs");
+    } finally {
+      spawned.mock.restore();
+      await first.close();
+    }
   });
 });
 
