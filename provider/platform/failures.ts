@@ -69,7 +69,7 @@ export function errorOf(
     const { happened, kind } = whyNotSent(failed, failed.attempts);
     return new NotSentError(facts, { happened, advice: wording.advise({ service, kind }), networkCode: code });
   }
-  const happened = withAttempts(whatHappened(failed, wording), failed.attempts);
+  const happened = withAttempts(whatHappened(failed, service, wording), failed.attempts);
   const problem = {
     happened,
     advice: wording.advise({ service, kind: kindOf(failed), method: facts.method, retryAfterMs }),
@@ -133,7 +133,7 @@ export function certificateFailure(code = ""): Reason | undefined {
   return failure("is not accepted", "certificate not accepted");
 }
 
-function whatHappened(failed: FailedAttempt, { deadlineName, secrets }: Wording): string {
+function whatHappened(failed: FailedAttempt, service: ServiceName, { deadlineName, secrets }: Wording): string {
   const { status, code } = failed;
   if (status === undefined) {
     if (code === "deadline") return `no complete response arrived within ${deadlineName}`;
@@ -141,7 +141,8 @@ function whatHappened(failed: FailedAttempt, { deadlineName, secrets }: Wording)
     return `the response was incomplete or malformed (${code ?? "for an unknown reason"})`;
   }
   const words = redact(serverWords(failed), secrets);
-  return `the platform responded with ${status}${words && `: ${words}`}`;
+  const responder = service === "database" ? "database" : "platform";
+  return `the ${responder} responded with ${status}${words && `: ${words}`}`;
 }
 
 /**

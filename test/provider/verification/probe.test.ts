@@ -238,7 +238,8 @@ describe("verification: the probe of a database", () => {
     });
 
     it("knows a refused token, and a server that is something else", async () => {
-      assert.equal((await rest(401, '{"error":"Unauthorized"}')).result.is, "refused");
+      const { result: refused } = await rest(401, '{"error":"Unauthorized"}');
+      assert.deepEqual(refused, { is: "refused", words: "the database responded with 401: Unauthorized" });
       assert.match(why((await rest(200, "<html>")).result), /not the REST interface/);
       const noPing = '{"error":"NOPERM this user has no permissions to run the \'ping\' command"}';
       assert.equal((await rest(403, noPing)).result.is, "accepted");
