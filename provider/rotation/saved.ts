@@ -57,7 +57,7 @@ export const passwordRotationOutputs = [
   "rotationReason",
   "unconfirmedResets",
   "missingCredentials",
-  ...secretPasswordRotationOutputs,
+  ...secretPasswordRotationOutputs.filter((name) => name !== "baseline"),
 ] as const satisfies readonly (keyof PasswordRotationOutputs)[];
 
 type Saved = PasswordRotationOutputs;
