@@ -138,19 +138,18 @@ export class FlowControlKey<T> {
     this.#rateCount += count;
   }
 
-  /** Pins the given limits, so that messages cannot change them, and clears their counters. */
+  /** Pins the given limits, so that messages cannot change them, and clears the rate counter. */
   pin({ parallelism, rate, period }: Limits, now: number): void {
     this.#roll(now);
     if (parallelism !== undefined) {
       this.#limits = { ...this.#limits, parallelism };
       this.#isPinnedParallelism = true;
-      this.clearParallelism();
     }
     if (rate !== undefined) {
       this.#limits = { ...this.#limits, rate, period: period ?? 1 };
       this.#isPinnedRate = true;
-      this.clearRate(now);
     }
+    this.clearRate(now);
   }
 
   /** Lets the next message set the limits again. */

@@ -53,6 +53,15 @@ describe("local platform: the dispatcher", () => {
     assertFields(record(), { parallelismMax: 2, rateMax: undefined });
   });
 
+  it("counts the running messages on after a pin, which starts a new rate period", () => {
+    add(3, orders({ parallelism: 3, rate: 3, period: 60 }));
+    assert.deepEqual(take(), [0, 1, 2]);
+    dispatcher.change("orders", (key) => key.pin({ parallelism: 2 }, 1_000));
+    assertFields(record(), { parallelismMax: 2, parallelismCount: 3, rateCount: 0, ratePeriodStart: 1 });
+    add(1, orders({}));
+    assert.deepEqual(take(1_000), []);
+  });
+
   it("holds real messages behind counters that were set by hand, until the reset", () => {
     dispatcher.setKey({ flowControlKey: "orders", waitListSize: 42, parallelismMax: 3, parallelismCount: 3 });
     add(2, orders({ parallelism: 3 }));

@@ -112,8 +112,7 @@ function keepsItsInvariants(steps: readonly Step[], parallelismMax: number): voi
       now += time;
     } else if (action === "pin") {
       dispatcher.changeOrAdd(key, now, (found) => found.pin({ period: 1, ...limits }, now));
-      if (limits.parallelism !== undefined) book.running.clear();
-      if (limits.rate !== undefined) book.times = [];
+      book.times = [];
     } else if (action === "pause" || action === "resume") {
       dispatcher.change(key, (found) => (found.isPaused = action === "pause"));
     } else {
