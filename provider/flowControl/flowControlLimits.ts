@@ -46,7 +46,10 @@ export interface FlowControlLimitsInputs {
 
 /** What limits need of the run. */
 export interface FlowControlLimitsSession extends Pick<Session, "claim"> {
-  /** What was declared in this run, by key. */
+  /**
+   * What the program declares, by key: of each resource that this run compares, creates or updates. A check alone does
+   * not count, because a destroy that runs the program checks what it then removes.
+   */
   readonly declaredLimits: Map<string, Limits>;
   readonly options: Pick<Session["options"], "timer" | "deadlineMs"> & {
     readonly platform: { readonly flowControl: FlowControl };
@@ -92,9 +95,14 @@ function check(
   return [{ property: "flowControlKey", reason, code: "REKEY_DUPLICATE_KEY" }];
 }
 
-function diff(saved: FlowControlLimitsOutputs, inputs: FlowControlLimitsInputs): Difference {
-  if (saved.flowControlKey !== inputs.flowControlKey) return { changes: true, replaces: ["flowControlKey"] };
+function diff(
+  saved: FlowControlLimitsOutputs,
+  inputs: FlowControlLimitsInputs,
+  { declaredLimits }: FlowControlLimitsSession,
+): Difference {
   const declared = declaredIn(inputs);
+  declaredLimits.set(inputs.flowControlKey, declared);
+  if (saved.flowControlKey !== inputs.flowControlKey) return { changes: true, replaces: ["flowControlKey"] };
   const { declared: former } = saved;
   const operations = operationsFor(saved, former, declared);
   const isRedeclared = !isSame(former, declared);
@@ -114,10 +122,10 @@ async function apply(
   const { flowControlKey } = inputs;
   const { flowControl } = session.options.platform;
   const declared = declaredIn(inputs);
+  session.declaredLimits.set(flowControlKey, declared);
   let shown = shownBy(await flowControl.get(flowControlKey));
   const former = saved?.declared ?? {};
   const operations = operationsFor(shown, former, declared);
-  session.declaredLimits.set(flowControlKey, declared);
   let sent = 0;
   try {
     for (const { action, query } of operations) {
@@ -273,14 +281,14 @@ async function importedInputs(
 async function remove(saved: FlowControlLimitsOutputs, session: FlowControlLimitsSession): Promise<string | undefined> {
   const { flowControlKey, declared } = saved;
   const { flowControl } = session.options.platform;
-  // After a rename or a replacement, the engine removes the former resource last: what the new one declares stays.
+  // After a rename or a replacement, the engine removes the former resource last: what the program declares stays.
   const kept = session.declaredLimits.get(flowControlKey);
   const shown = shownBy(await flowControl.get(flowControlKey));
   for (const { action, query } of operationsFor(shown, declared, kept ?? {})) {
     if (action === "unpin") await flowControl.change(flowControlKey, action, query);
   }
   if (kept) {
-    return `Flow-control key ${JSON.stringify(flowControlKey)} keeps its limits: another resource declares them now.`;
+    return `Flow-control key ${JSON.stringify(flowControlKey)} keeps its limits: the program still declares them.`;
   }
   if (!shown.paused) return undefined;
   return `Flow-control key ${JSON.stringify(flowControlKey)} stays paused: removing its limits does not resume it. To resume it, use the platform's console, or \`POST /v2/flowControl/${encodeURIComponent(flowControlKey)}/resume\` at rekey:queueUrl.`;

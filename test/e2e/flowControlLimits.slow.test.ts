@@ -84,6 +84,19 @@ onEveryEngine("Limits of a flow-control key", (engine) => {
     assert.equal((await vendor.get("orders")).isPinnedRate, true);
   });
 
+  it("stay for a new name of the resource if another resource fails in the run of the rename", async () => {
+    const { stack, project, platform, sent } = await start(limiting("rate: 5"));
+    await succeeds(stack.up());
+    const more = 'new FlowControlReset("orders", { flowControlKey: "orders" }, { dependsOn: limits });';
+    project.rewrite(limiting("rate: 5", { name: "renamed", more }));
+    platform.failNext({ path: /\/reset/, status: 403 });
+    await fails(stack.up(), /REKEY_REJECTED/);
+    assert.match((await succeeds(stack.up())).printed, /"orders" keeps its limits/);
+    assert.deepEqual(sent(), ["pin?rate=5&period=1", "reset", "reset"]);
+    await succeeds(stack.destroy());
+    assert.deepEqual(sent(), ["unpin?rate=true"]);
+  });
+
   it("work with a reset that depends on them, and move with the key", async () => {
     const more =
       'exports.at = new FlowControlReset("orders", { flowControlKey: "orders", version: 1 }, { dependsOn: limits }).resetAt;';

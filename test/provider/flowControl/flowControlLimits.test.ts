@@ -135,6 +135,22 @@ describe("FlowControlLimits", () => {
     assert.equal(changes().length, 1);
   });
 
+  it("unpins nothing at the removal of a former name that the run of the rename left in the state", async () => {
+    const saved = await up(whole);
+    nextRun();
+    assert.equal(flowControlLimits.diff(saved, whole, session).changes, false);
+    assert.match((await flowControlLimits.remove!(saved, session)) ?? "", /"orders" keeps its limits/);
+    assert.equal(changes().length, 1);
+  });
+
+  it("unpins what a destroy only checks before it removes the resource", async () => {
+    const saved = await up(whole);
+    nextRun();
+    assert.deepEqual(flowControlLimits.check({ ...whole, owner: "urn:orders" }, none, session), []);
+    assert.equal(await flowControlLimits.remove!(saved, session), undefined);
+    assert.deepEqual(changes().slice(1), ["unpin?parallelism=true&rate=true"]);
+  });
+
   it("unpins at the removal of a former name only what the new resource no longer declares", async () => {
     const former = await up(whole);
     nextRun();
