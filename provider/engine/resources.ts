@@ -83,6 +83,16 @@ export async function applyResource(
   return { ...applied, id: String(inputs[resource.idInput]) };
 }
 
+/** Adopts what was read for an import. Nothing is sent. */
+export async function importResource(
+  resource: AnyResource,
+  inputs: Properties,
+  session: RunSession,
+): Promise<Applied<Properties>> {
+  if (!resource.importedOutputs) return applyResource(resource, undefined, inputs, session);
+  return { outputs: { ...resource.importedOutputs(inputs) } };
+}
+
 /**
  * Reads what may have been changed elsewhere.
  *

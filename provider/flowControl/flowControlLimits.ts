@@ -64,6 +64,7 @@ export const flowControlLimits: Resource<FlowControlLimitsInputs, FlowControlLim
     hiddenInputs: ["owner", "otherOwners"],
     decidingInputs: ["flowControlKey", "parallelism", "rate", "period", "paused"],
     importedInputs,
+    importedOutputs,
     check,
     diff,
     apply,
@@ -275,6 +276,13 @@ async function importedInputs(
     ...(rate !== undefined && period !== undefined && { rate, period }),
     paused,
   };
+}
+
+/** Another read could differ, and the difference must not be sent. */
+function importedOutputs(inputs: FlowControlLimitsInputs): FlowControlLimitsOutputs {
+  const { flowControlKey, paused } = inputs;
+  const declared = declaredIn(inputs);
+  return { flowControlKey, ...declared, paused: paused === true, declared };
 }
 
 /** Unpins what is declared. A paused key stays paused: a destroy during an outage must not open it. */

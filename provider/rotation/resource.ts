@@ -17,6 +17,8 @@ export interface Resource<Inputs, Outputs, Session> {
   readonly decidingInputs: readonly string[];
   /** The inputs with which an object is imported; undefined if there is nothing to import. */
   importedInputs?(id: string, session: Session): object | Promise<object>;
+  /** The outputs of an import with these inputs. Undefined if `apply` adopts the object, and so sends nothing. */
+  importedOutputs?(inputs: Inputs): Outputs;
   /** Whether the plugin also saves `connectionUrl` and `restUrl`, both secret. The SDK derives them in the program. */
   readonly hasUrls?: true;
   check(inputs: Inputs, unknown: ReadonlySet<string>, session: Session): CheckFailure[];

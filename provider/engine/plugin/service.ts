@@ -9,6 +9,7 @@ import {
   applyResource,
   checkResource,
   diffResource,
+  importResource,
   InitError,
   refreshResource,
   ReportedError,
@@ -231,7 +232,7 @@ export class PluginService {
         );
       }
       const imported = { ...(await resource.importedInputs(id, this.#started)) };
-      const { outputs: read, warning } = await applyResource(resource, undefined, imported, this.#started);
+      const { outputs: read, warning } = await importResource(resource, imported, this.#started);
       if (warning) await this.engine.warn(warning, urn);
       const outputs = withUrls(resource, read, imported, this.#started);
       // Limits are compared with the program's as usual.

@@ -266,6 +266,21 @@ describe("plugin service", () => {
     );
   });
 
+  it("imports limits with one read, and sends nothing even if another client changes them meanwhile", async () => {
+    const limits = urnOf("FlowControlLimits");
+    const record = { flowControlKey: "orders", isPinnedRate: true, rateMax: 5, ratePeriod: 60 };
+    platform.setFlowControlKey({ ...record, rateMax: 7 });
+    platform.failNext({ method: "GET", body: record });
+    const { inputs, outputs } = await plugin.read(limits, "orders", {}, {});
+    const shown = { flowControlKey: "orders", rate: 5, period: 60, paused: false };
+    const declared = { rate: 5, period: 60, paused: false };
+    assert.deepEqual({ inputs, outputs }, { inputs: shown, outputs: { ...shown, declared } });
+    assert.deepEqual(
+      platform.requests.filter(({ method }) => method === "POST"),
+      [],
+    );
+  });
+
   it("sends and shows nothing when a rotation is removed", async () => {
     const outputs = await create(rotation());
     const before = sent();
