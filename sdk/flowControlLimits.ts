@@ -11,7 +11,7 @@ export interface FlowControlLimitsArgs {
   flowControlKey: pulumi.Input<string>;
   /**
    * Maximum number of messages that run at the same time: a whole number, at least 1. Changing it
-   * pins the new value; removing it unpins the parallelism.
+   * pins the new value, which resets the counters; removing it unpins the parallelism.
    *
    * @default none: the parallelism is not pinned
    */
@@ -25,7 +25,7 @@ export interface FlowControlLimitsArgs {
   rate?: pulumi.Input<number> | undefined;
   /**
    * Length of the rate period: a duration (`30s`, `1d`, `PT1H`) or a number of seconds; whole seconds, at most a week.
-   * It needs `rate`. Changing it pins the rate again.
+   * It needs `rate`. Changing it pins the rate again, which resets the counters.
    *
    * @default 1 s
    */
@@ -49,7 +49,7 @@ const argumentNames: NamesOf<FlowControlLimitsArgs> = {
 
 /**
  * Pins the limits of a flow-control key, so that messages cannot change them, and pauses or resumes it. Only what
- * differs from the platform is sent, because pinning a rate resets its counters. Refresh shows what was changed
+ * differs from the platform is sent, because a pin resets the counters of the key. Refresh shows what was changed
  * elsewhere, and the next `up` puts it back. Destroy unpins the limits, and leaves a paused key paused. Limits are not
  * secret: previews and the state show them.
  *

@@ -1,22 +1,22 @@
-import { NotShownError, RekeyError } from "../platform/errors";
-import { type FlowControl } from "../platform/flowControl";
-import { type FlowControlKey } from "../records/flowControl";
+import { NotShownError, RekeyError, RequestError } from "../platform/errors";
+import { type FlowControl, type KeyOperation } from "../platform/flowControl";
 import { type Applied, type CheckFailure, type Difference, type Resource } from "../rotation/resource";
 import { readInterval } from "../rotation/schedule";
 import { type Session } from "../rotation/session";
-
-/** What a program declares of a key, in seconds; `paused` is undefined if it neither pauses nor resumes the key. */
-interface Limits {
-  readonly parallelism?: number | undefined;
-  readonly rate?: number | undefined;
-  readonly period?: number | undefined;
-  readonly paused?: boolean | undefined;
-}
+import {
+  after,
+  consequencesOf,
+  counterNotice,
+  describe,
+  type Limits,
+  operationsFor,
+  type Shown,
+  shownBy,
+} from "./limitOperations";
 
 /** What a FlowControlLimits saves: what the platform shows, and what is declared. */
-export interface FlowControlLimitsOutputs extends Limits {
+export interface FlowControlLimitsOutputs extends Shown {
   readonly flowControlKey: string;
-  readonly paused: boolean;
   /** What this resource owns: it is unpinned once it is no longer declared, even if it was pinned elsewhere first. */
   readonly declared: Limits;
 }
@@ -106,75 +106,86 @@ function diff(
   if (saved.flowControlKey !== inputs.flowControlKey) return { changes: true, replaces: ["flowControlKey"] };
   const { declared: former } = saved;
   const operations = operationsFor(saved, former, declared);
-  const isRedeclared = !isSame(former, declared);
-  if (operations.length === 0 && !isRedeclared) return { changes: false };
-  const lines = operations.map((operation) => describe(operation, saved));
+  if (operations.length === 0 && isSame(former, declared)) return { changes: false };
+  const lines = operations.length > 0 ? [describe(operations, saved)] : [];
   if (staysPaused(saved, former, declared)) lines.push("stays paused, because paused is no longer declared");
-  const notice = `Flow-control key ${JSON.stringify(saved.flowControlKey)}: ${lines.join(", ")}.`;
+  const notice = `${nameOf(saved)}: ${lines.join(", ")}.${counterNotice(operations)}`;
   return { changes: true, ...(lines.length > 0 && { notice }) };
 }
 
-/** Sends only what differs from what the platform shows: pinning a limit resets its counters. */
+/**
+ * Sends only what differs from what the platform shows: a pin resets the key's counters.
+ */
 async function apply(
   saved: FlowControlLimitsOutputs | undefined,
   inputs: FlowControlLimitsInputs,
   session: FlowControlLimitsSession,
 ): Promise<Applied<FlowControlLimitsOutputs>> {
   const { flowControlKey } = inputs;
-  const { flowControl } = session.options.platform;
+  const { platform } = session.options;
   const declared = declaredIn(inputs);
   session.declaredLimits.set(flowControlKey, declared);
-  let shown = shownBy(await flowControl.get(flowControlKey));
+  const before = shownBy(await platform.flowControl.get(flowControlKey));
   const former = saved?.declared ?? {};
-  const operations = operationsFor(shown, former, declared);
-  let sent = 0;
-  try {
-    for (const { action, query } of operations) {
-      await flowControl.change(flowControlKey, action, query);
-      sent++;
-    }
-    if (sent > 0) {
-      shown = await readUntil(flowControlKey, session, (now) => operationsFor(now, former, declared).length === 0);
-    }
-  } catch (error) {
-    if (!(error instanceof RekeyError) || (sent === 0 && error.delivery !== "maybe applied")) throw error;
-    // What may have been sent is owned, and so is what is not unpinned yet.
-    return { outputs: { flowControlKey, ...shown, declared: { ...former, ...declared } }, failed: error };
-  }
-  const notice = `Flow-control key ${JSON.stringify(flowControlKey)} stays paused, because paused is no longer declared.`;
+  const missingIn = (shown: Shown) => operationsFor(shown, former, declared);
+  const { shown, failed } = await send(flowControlKey, session, before, missingIn);
   return {
-    outputs: { flowControlKey, ...shown, declared },
-    ...(staysPaused(shown, former, declared) && { notice }),
+    // After a failure, what may have been sent is owned, and so is what is not unpinned yet.
+    outputs: { flowControlKey, ...shown, declared: failed ? { ...former, ...declared } : declared },
+    ...(failed && { failed }),
+    ...(staysPaused(shown, former, declared) && {
+      notice: `${nameOf(inputs)} stays paused, because paused is no longer declared.`,
+    }),
   };
 }
 
-/** The platform's state changes with a delay. @throws NotShownError if it is not shown in time */
-async function readUntil(
+/**
+ * Sends what is missing, then reads until the platform shows it: its state changes with a delay.
+ *
+ * @returns the state of the key to save, and the error if not all is done
+ * @throws RekeyError if nothing was changed
+ */
+async function send(
   flowControlKey: string,
   session: FlowControlLimitsSession,
-  isDone: (shown: Shown) => boolean,
-): Promise<Shown> {
+  before: Shown,
+  missingIn: (shown: Shown) => KeyOperation[],
+): Promise<{ readonly shown: Shown; readonly failed?: RekeyError }> {
   const { timer, deadlineMs, platform } = session.options;
-  const endsAtMs = timer.now() + deadlineMs();
-  for (let waitMs = 100; ; waitMs = Math.min(2 * waitMs, 5_000)) {
-    const shown = shownBy(await platform.flowControl.get(flowControlKey));
-    if (isDone(shown)) return shown;
-    if (timer.now() + waitMs > endsAtMs) throw new NotShownError(flowControlKey);
-    await timer.sleep(waitMs);
+  const operations = missingIn(before);
+  if (operations.length === 0) return { shown: before };
+  const done: KeyOperation[] = [];
+  try {
+    for (const operation of operations) {
+      const consequences = consequencesOf(done, operations.slice(done.length));
+      await platform.flowControl.change(flowControlKey, operation, consequences);
+      done.push(operation);
+    }
+  } catch (error) {
+    if (!(error instanceof RekeyError) || (done.length === 0 && error.delivery !== "maybe applied")) throw error;
+    return { shown: done.reduce(after, before), failed: error };
   }
-}
-
-/** What the platform shows of a key. A limit that is not pinned is undefined, even if messages have set one. */
-type Shown = Pick<FlowControlLimitsOutputs, "parallelism" | "rate" | "period" | "paused">;
-
-function shownBy(key: FlowControlKey): Shown {
-  const { isPinnedParallelism, isPinnedRate, isPaused = false } = key;
-  const { parallelismMax = 0, rateMax = 0, ratePeriod = 1 } = key;
-  return {
-    ...(isPinnedParallelism && { parallelism: parallelismMax }),
-    ...(isPinnedRate && { rate: rateMax, period: ratePeriod }),
-    paused: isPaused,
-  };
+  try {
+    const endsAtMs = timer.now() + deadlineMs();
+    for (let waitMs = 100; ; waitMs = Math.min(2 * waitMs, 5_000)) {
+      const shown = shownBy(await platform.flowControl.get(flowControlKey));
+      const missing = missingIn(shown);
+      if (missing.length === 0) return { shown };
+      if (timer.now() + waitMs > endsAtMs) {
+        const why = `does not show it in time: ${describe(missing, shown)}`;
+        return { shown, failed: new NotShownError(flowControlKey, why) };
+      }
+      await timer.sleep(waitMs);
+    }
+  } catch (error) {
+    if (!(error instanceof RequestError)) throw error;
+    const { happened, method, url } = error;
+    const shown = done.reduce(after, before);
+    return {
+      shown,
+      failed: new NotShownError(flowControlKey, `the key could not be read: ${happened} (${method} ${url})`),
+    };
+  }
 }
 
 function declaredIn({ parallelism, rate, period, paused }: FlowControlLimitsInputs): Limits {
@@ -190,54 +201,8 @@ function secondsOf(period: number | string): number {
   return typeof period === "number" ? period : readInterval(period).as("seconds");
 }
 
-/** One request that changes a key. */
-interface Operation {
-  readonly action: "pause" | "pin" | "unpin" | "resume";
-  readonly query: Readonly<Record<string, string>>;
-}
-
-/**
- * The requests that bring a key to what is declared. In this order, a failure in between leaves the key stricter, not
- * looser.
- *
- * @param former what was declared before
- */
-function operationsFor(shown: Shown, former: Limits, declared: Limits): Operation[] {
-  const { parallelism, rate, period, paused } = declared;
-  const pinned: Record<string, string> = {};
-  if (parallelism !== undefined && parallelism !== shown.parallelism) pinned["parallelism"] = String(parallelism);
-  if (rate !== undefined && (rate !== shown.rate || period !== shown.period)) {
-    Object.assign(pinned, { rate: String(rate), period: String(period) });
-  }
-  const unpinned: Record<string, string> = {};
-  for (const name of ["parallelism", "rate"] as const) {
-    if (former[name] !== undefined && declared[name] === undefined && shown[name] !== undefined) {
-      unpinned[name] = "true";
-    }
-  }
-  return [
-    ...(paused === true && !shown.paused ? [{ action: "pause" as const, query: {} }] : []),
-    ...(Object.keys(pinned).length > 0 ? [{ action: "pin" as const, query: pinned }] : []),
-    ...(Object.keys(unpinned).length > 0 ? [{ action: "unpin" as const, query: unpinned }] : []),
-    ...(paused === false && shown.paused ? [{ action: "resume" as const, query: {} }] : []),
-  ];
-}
-
-/** `pin rate 100 per 60 s (now 50 per 1 s; resets the counters)` */
-function describe({ action, query }: Operation, shown: Shown): string {
-  if (action === "pause" || action === "resume") return action;
-  if (action === "unpin") return `unpin ${Object.keys(query).join(" and ")}`;
-  const rateOf = (rate: unknown, period: unknown) => `${String(rate)} per ${String(period)} s`;
-  const { parallelism, rate, period } = query;
-  const parts = [
-    ...(parallelism === undefined ? [] : [`parallelism ${parallelism} (now ${shown.parallelism ?? "not pinned"})`]),
-    ...(rate === undefined
-      ? []
-      : [
-          `rate ${rateOf(rate, period)} (now ${shown.rate === undefined ? "not pinned" : rateOf(shown.rate, shown.period)}; resets the counters)`,
-        ]),
-  ];
-  return `pin ${parts.join(" and ")}`;
+function nameOf({ flowControlKey }: Pick<FlowControlLimitsInputs, "flowControlKey">): string {
+  return `Flow-control key ${JSON.stringify(flowControlKey)}`;
 }
 
 function staysPaused({ paused }: Shown, former: Limits, declared: Limits): boolean {
@@ -289,15 +254,13 @@ function importedOutputs(inputs: FlowControlLimitsInputs): FlowControlLimitsOutp
 async function remove(saved: FlowControlLimitsOutputs, session: FlowControlLimitsSession): Promise<string | undefined> {
   const { flowControlKey, declared } = saved;
   const { flowControl } = session.options.platform;
+  const name = nameOf(saved);
   // After a rename or a replacement, the engine removes the former resource last: what the program declares stays.
   const kept = session.declaredLimits.get(flowControlKey);
   const shown = shownBy(await flowControl.get(flowControlKey));
-  for (const { action, query } of operationsFor(shown, declared, kept ?? {})) {
-    if (action === "unpin") await flowControl.change(flowControlKey, action, query);
-  }
-  if (kept) {
-    return `Flow-control key ${JSON.stringify(flowControlKey)} keeps its limits: the program still declares them.`;
-  }
+  const unpin = operationsFor(shown, declared, kept ?? {}).find(({ action }) => action === "unpin");
+  if (unpin) await flowControl.change(flowControlKey, unpin, consequencesOf([], [unpin]));
+  if (kept) return `${name} keeps its limits: the program still declares them.`;
   if (!shown.paused) return undefined;
-  return `Flow-control key ${JSON.stringify(flowControlKey)} stays paused: removing its limits does not resume it. To resume it, use the platform's console, or \`POST /v2/flowControl/${encodeURIComponent(flowControlKey)}/resume\` at rekey:queueUrl.`;
+  return `${name} stays paused: removing its limits does not resume it. To resume it, use the platform's console, or \`POST /v2/flowControl/${encodeURIComponent(flowControlKey)}/resume\` at rekey:queueUrl.`;
 }

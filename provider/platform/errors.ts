@@ -245,10 +245,11 @@ export class NotReadError extends RekeyError {
 export class NotShownError extends RekeyError {
   readonly delivery = "maybe applied";
 
-  constructor(flowControlKey: string) {
+  /** @param why what is not shown, or why the key could not be read */
+  constructor(flowControlKey: string, why: string) {
     super(
       "REKEY_NOT_SHOWN",
-      `The platform confirmed the change of flow-control key ${JSON.stringify(flowControlKey)}, but does not show it in time. What was sent is saved. Check the key at the platform, then run again: the next \`up\` reads it, and sends only what still differs.`,
+      `The platform confirmed the change of flow-control key ${JSON.stringify(flowControlKey)}, but ${why}. What was sent is saved. Check the key at the platform, then refresh and run again: only what still differs is sent.`,
     );
   }
 }

@@ -6,7 +6,7 @@ import {
   type GlobalParallelism,
   globalParallelismFields,
 } from "../records/flowControl";
-import { RejectedError, UnreadableError } from "./errors";
+import { RejectedError, type RequestFacts, UnreadableError } from "./errors";
 import { type ApiResponse, type Requester, fillPath } from "./http";
 import { readJson } from "../records/response";
 
@@ -25,6 +25,12 @@ export function allReadable(entries: readonly ListEntry[]): FlowControlKey[] {
     if (entry instanceof UnreadableError) throw entry;
     return entry;
   });
+}
+
+/** One request that changes what limits a key. */
+export interface KeyOperation {
+  readonly action: "pause" | "resume" | "pin" | "unpin";
+  readonly query: Readonly<Record<string, string>>;
 }
 
 /** The message queue's flow-control operations. */
@@ -102,15 +108,10 @@ export class FlowControl {
    */
   async change(
     flowControlKey: string,
-    action: "pause" | "resume" | "pin" | "unpin",
-    query: Readonly<Record<string, string>>,
+    { action, query }: KeyOperation,
+    consequences: RequestFacts["consequences"],
   ): Promise<void> {
     const purpose = `${action} the flow-control key ${JSON.stringify(flowControlKey)}`;
-    const consequences = {
-      "not sent": "The key was not changed.",
-      rejected: "The key was not changed.",
-      "maybe applied": "The key may have been changed; the next `up` reads it first.",
-    };
     const path = fillPath("/v2/flowControl/{flowControlKey}/{action}", { flowControlKey, action });
     try {
       await this.requester.send({ method: "POST", path, query, idempotent: true, purpose, consequences });

@@ -6,6 +6,7 @@ import {
   type FlowControlLimitsOutputs,
   type FlowControlLimitsSession,
 } from "../../provider/flowControl/flowControlLimits";
+import { type KeyOperation } from "../../provider/platform/flowControl";
 import { fuzz, timeoutFor } from "./settings";
 
 /** What is in force at the platform; a limit that is undefined is not pinned. */
@@ -106,8 +107,13 @@ function sessionOf(
     const pins = { isPinnedParallelism: parallelism !== undefined, isPinnedRate: rate !== undefined };
     return { flowControlKey, exists: true, ...limits, ...pins, isPaused: paused };
   };
-  const flowControl = { get, change: async (_key: string, ...rest: Parameters<typeof change>) => change(...rest) };
+  const flowControl = { get, change: async (_key: string, { action, query }: KeyOperation) => change(action, query) };
   const unused = (): never => assert.fail("there is nothing to wait for");
-  const options = { platform: { flowControl }, deadlineMs: () => 1_000, timer: { now: Date.now, sleep: unused } };
+  const options = {
+    platform: { flowControl },
+    log: () => undefined,
+    deadlineMs: () => 1_000,
+    timer: { now: Date.now, sleep: unused },
+  };
   return { options, claim: () => undefined, declaredLimits: new Map() } as unknown as FlowControlLimitsSession;
 }

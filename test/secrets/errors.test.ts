@@ -75,7 +75,7 @@ describe("secrets: errors", () => {
     await assertOnlyWords("SettingsError", () => client(url, { REKEY_QUEUE_TOKEN: `${queue} ` }).flowControl);
     await assertOnlyWords("SettingsError", () => client(`https://u:${management}@x`).databases);
     await assertOnlyWords("SettingsError", () => client(url, proxy("ftp")).databases);
-    await assertOnlyWords("NotShownError", () => Promise.reject(new errorClasses.NotShownError("orders")));
+    await assertOnlyWords("NotShownError", () => Promise.reject(new errorClasses.NotShownError("orders", "pause")));
     await assertOnlyWords("RefusedError", () =>
       Promise.reject(new errorClasses.RefusedError("REKEY_RESET_LIMIT", { databaseId: "db", why: "it is late" })),
     );

@@ -91,7 +91,12 @@ describe("FlowControlLimits", () => {
     const { notice } = flowControlLimits.diff(saved, { ...whole, parallelism: null }, session);
     assert.equal(
       notice,
-      'Flow-control key "orders": pin rate 100 per 60 s (now 50 per 1 s; resets the counters), resume.',
+      'Flow-control key "orders": pin rate 100 per 60 s (now 50 per 1 s), resume. A pin resets the counters of the key.',
+    );
+    assert.match(flowControlLimits.diff(saved, { ...key, rate: 50, parallelism: 1 }, session).notice ?? "", /resets/);
+    assert.equal(
+      flowControlLimits.diff(saved, { ...key, rate: 50, paused: false }, session).notice,
+      'Flow-control key "orders": resume.',
     );
   });
 
@@ -163,14 +168,32 @@ describe("FlowControlLimits", () => {
   it("saves what was sent if a later request fails, and finishes with the next run", async () => {
     platform.failNext({ path: /\/pin/, status: 403 });
     const { outputs, failed } = await flowControlLimits.apply(undefined, { ...whole, paused: true }, session);
-    assert.match(failed?.message ?? "", /The key was not changed/);
+    assert.match(failed?.message ?? "", /Applied: pause\. Not applied: pin\. /);
     assert.equal(outputs.declared.rate, 100);
+    const { notice } = flowControlLimits.diff(outputs, { ...whole, paused: true }, session);
+    assert.match(notice ?? "", /^Flow-control key "orders": pin parallelism/, "a preview does not repeat what is done");
     await up({ ...whole, paused: true }, outputs);
     assert.deepEqual(changes(), [
       "pause",
       "pin?parallelism=10&rate=100&period=60",
       "pin?parallelism=10&rate=100&period=60",
     ]);
+  });
+
+  it("saves pins and unpins that were applied before a request failed", async () => {
+    const saved = await up({ ...whole, paused: true });
+    platform.failNext({ path: /\/resume/, status: 403 });
+    const desired = { ...key, parallelism: 3, paused: false };
+    const { outputs, failed } = await flowControlLimits.apply(saved, desired, session);
+    assert.match(failed?.message ?? "", /Applied: pin, unpin\. Not applied: resume\. /);
+    const { declared, ...applied } = outputs;
+    assert.deepEqual(applied, { ...key, parallelism: 3, paused: true });
+    assert.equal(flowControlLimits.diff(outputs, desired, session).notice, 'Flow-control key "orders": resume.');
+  });
+
+  it("reports that nothing was changed if the first request is refused", async () => {
+    platform.failNext({ path: /\/pause/, status: 403 });
+    await assert.rejects(up({ ...whole, paused: true }), /The key was not changed\./);
   });
 
   it("unpins with the next run what a failed run was to unpin", async () => {
@@ -184,9 +207,13 @@ describe("FlowControlLimits", () => {
   });
 
   it("owns what may have been sent: a pin without a response", async () => {
+    platform.setFlowControlKey({ ...key, isPaused: true });
     platform.failNext({ path: /\/pin/, times: 3, dropConnection: "after-apply" });
     const { outputs, failed } = await flowControlLimits.apply(undefined, whole, session);
-    assert.equal(failed?.delivery, "maybe applied");
+    assert.match(
+      failed?.message ?? "",
+      /\. May have been applied: pin\. Not applied: resume\. The next `up` reads the key first\./,
+    );
     assert.deepEqual(outputs.declared, { parallelism: 10, rate: 100, period: 60, paused: false });
   });
 
@@ -210,8 +237,22 @@ describe("FlowControlLimits", () => {
     platform.failNext({ method: "GET", times: 3, body: stale });
     await up(whole);
     platform.failNext({ method: "GET", times: 100, body: stale });
-    await assert.rejects(up({ ...whole, rate: 7 }), /does not show it in time\..*\[REKEY_NOT_SHOWN\]$/);
+    await assert.rejects(
+      up({ ...whole, rate: 7 }),
+      /does not show it in time: pin .*rate 7 per 60 s \(now not pinned\)\..*\[REKEY_NOT_SHOWN\]$/,
+    );
     await platform.reset();
+  });
+
+  it("saves what was confirmed if it cannot be read afterwards", async () => {
+    platform.failNext({ method: "GET", body: key });
+    platform.failNext({ method: "GET", status: 403 });
+    const { outputs, failed } = await flowControlLimits.apply(undefined, whole, session);
+    assert.match(
+      failed?.message ?? "",
+      /confirmed the change .*, but the key could not be read: .* 403.*REKEY_NOT_SHOWN/,
+    );
+    assertFields(outputs, { parallelism: 10, rate: 100, period: 60, paused: false });
   });
 
   it("names both reasons for a 404 or 405", async () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Databases } from "../../../provider/platform/databases";
-import { FlowControl } from "../../../provider/platform/flowControl";
+import { FlowControl, type KeyOperation } from "../../../provider/platform/flowControl";
 import { deliveryOfResponse } from "../../../provider/platform/retry";
 import { databaseFields } from "../../../provider/records/database";
 import { camelCase } from "../../../provider/records/fields";
@@ -51,7 +51,9 @@ describe("rekey:platform: upstash", () => {
     const requester = new FakeRequester(() => ({ status: 403 }));
     const databases = new Databases(requester, values.resetPasswordPath ?? "", values.databasePath);
     const flowControl = new FlowControl(requester, values.flowControlResetAction ?? "");
-    const limits = { parallelism: "1", rate: "1", period: "1" };
+    const consequences = { "not sent": "", rejected: "", "maybe applied": "" };
+    const change = (action: KeyOperation["action"], query = {}) =>
+      flowControl.change(id, { action, query }, consequences);
     const calls = [
       databases.resetPassword(id),
       databases.read(id),
@@ -61,10 +63,10 @@ describe("rekey:platform: upstash", () => {
       flowControl.get(id),
       flowControl.globalParallelism(),
       flowControl.reset(id),
-      flowControl.change(id, "pause", {}),
-      flowControl.change(id, "resume", {}),
-      flowControl.change(id, "pin", limits),
-      flowControl.change(id, "unpin", { parallelism: "true", rate: "true" }),
+      change("pause"),
+      change("resume"),
+      change("pin", { parallelism: "1", rate: "1", period: "1" }),
+      change("unpin", { parallelism: "true", rate: "true" }),
     ];
     await Promise.allSettled(calls);
     assert.equal(requester.sent.length, calls.length);

@@ -1,0 +1,109 @@
+import { type RequestFacts } from "../platform/errors";
+import { type KeyOperation } from "../platform/flowControl";
+import { type FlowControlKey } from "../records/flowControl";
+
+/** What a program declares of a key, in seconds; `paused` is undefined if it neither pauses nor resumes the key. */
+export interface Limits {
+  readonly parallelism?: number | undefined;
+  readonly rate?: number | undefined;
+  readonly period?: number | undefined;
+  readonly paused?: boolean | undefined;
+}
+
+/** What the platform shows of a key. A limit that is not pinned is undefined, even if messages have set one. */
+export interface Shown extends Limits {
+  readonly paused: boolean;
+}
+
+export function shownBy(key: FlowControlKey): Shown {
+  const { isPinnedParallelism, isPinnedRate, isPaused = false } = key;
+  const { parallelismMax = 0, rateMax = 0, ratePeriod = 1 } = key;
+  return {
+    ...(isPinnedParallelism && { parallelism: parallelismMax }),
+    ...(isPinnedRate && { rate: rateMax, period: ratePeriod }),
+    paused: isPaused,
+  };
+}
+
+/**
+ * The requests that bring a key to what is declared. In this order, a failure in between leaves the key stricter, not
+ * looser.
+ *
+ * @param former what was declared before
+ */
+export function operationsFor(shown: Shown, former: Limits, declared: Limits): KeyOperation[] {
+  const { parallelism, rate, period, paused } = declared;
+  const pinned: Record<string, string> = {};
+  if (parallelism !== undefined && parallelism !== shown.parallelism) pinned["parallelism"] = String(parallelism);
+  if (rate !== undefined && (rate !== shown.rate || period !== shown.period)) {
+    Object.assign(pinned, { rate: String(rate), period: String(period) });
+  }
+  const unpinned: Record<string, string> = {};
+  for (const name of ["parallelism", "rate"] as const) {
+    if (former[name] !== undefined && declared[name] === undefined && shown[name] !== undefined) {
+      unpinned[name] = "true";
+    }
+  }
+  return [
+    ...(paused === true && !shown.paused ? [{ action: "pause" as const, query: {} }] : []),
+    ...(Object.keys(pinned).length > 0 ? [{ action: "pin" as const, query: pinned }] : []),
+    ...(Object.keys(unpinned).length > 0 ? [{ action: "unpin" as const, query: unpinned }] : []),
+    ...(paused === false && shown.paused ? [{ action: "resume" as const, query: {} }] : []),
+  ];
+}
+
+/** What a key has after an operation that the platform confirmed. */
+export function after(shown: Shown, { action, query }: KeyOperation): Shown {
+  if (action === "pause" || action === "resume") return { ...shown, paused: action === "pause" };
+  const isChanged = (name: string) => Object.hasOwn(query, name === "period" ? "rate" : name);
+  const kept = Object.entries(shown).filter(([name]) => !isChanged(name));
+  const pinned = action === "pin" ? Object.entries(query).map(([name, value]) => [name, Number(value)]) : [];
+  return Object.fromEntries([...kept, ...pinned]) as Shown;
+}
+
+/** `pin rate 100 per 60 s (now 50 per 1 s), resume` */
+export function describe(operations: readonly KeyOperation[], shown: Shown): string {
+  return operations.map((operation) => describeOne(operation, shown)).join(", ");
+}
+
+function describeOne({ action, query }: KeyOperation, shown: Shown): string {
+  if (action === "pause" || action === "resume") return action;
+  if (action === "unpin") return `unpin ${Object.keys(query).join(" and ")}`;
+  const rateOf = (rate: unknown, period: unknown) => `${String(rate)} per ${String(period)} s`;
+  const { parallelism, rate, period } = query;
+  const shownRate = shown.rate === undefined ? "not pinned" : rateOf(shown.rate, shown.period);
+  const parts = [
+    ...(parallelism === undefined ? [] : [`parallelism ${parallelism} (now ${shown.parallelism ?? "not pinned"})`]),
+    ...(rate === undefined ? [] : [`rate ${rateOf(rate, period)} (now ${shownRate})`]),
+  ];
+  return `pin ${parts.join(" and ")}`;
+}
+
+/** A sentence for the notice of operations, with a space before it. */
+export function counterNotice(operations: readonly KeyOperation[]): string {
+  return operations.some(({ action }) => action === "pin") ? " A pin resets the counters of the key." : "";
+}
+
+/**
+ * What the failure of an operation means for the key.
+ *
+ * @param done the operations that were applied
+ * @param remaining the one that failed, and those after it
+ */
+export function consequencesOf(
+  done: readonly KeyOperation[],
+  remaining: readonly KeyOperation[],
+): RequestFacts["consequences"] {
+  const list = (label: string, operations: readonly KeyOperation[]) =>
+    operations.length === 0 ? [] : [`${label}: ${operations.map(({ action }) => action).join(", ")}.`];
+  const applied = list("Applied", done);
+  const unchanged =
+    done.length === 0 ? "The key was not changed." : [...applied, ...list("Not applied", remaining)].join(" ");
+  const unknown = list("May have been applied", remaining.slice(0, 1));
+  const later = list("Not applied", remaining.slice(1));
+  return {
+    "not sent": unchanged,
+    rejected: unchanged,
+    "maybe applied": [...applied, ...unknown, ...later, "The next `up` reads the key first."].join(" "),
+  };
+}
