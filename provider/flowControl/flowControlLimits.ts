@@ -9,6 +9,7 @@ import {
   counterNotice,
   describe,
   type Limits,
+  missingFrom,
   operationsFor,
   type Shown,
   shownBy,
@@ -53,6 +54,8 @@ export interface FlowControlLimitsSession extends Pick<Session, "claim"> {
   readonly declaredLimits: Map<string, Limits>;
   readonly options: Pick<Session["options"], "timer" | "deadlineMs"> & {
     readonly platform: { readonly flowControl: FlowControl };
+    /** Shows the user a line during the run. */
+    readonly log: (line: string) => void;
   };
 }
 
@@ -114,7 +117,8 @@ function diff(
 }
 
 /**
- * Sends only what differs from what the platform shows: a pin resets the key's counters.
+ * Sends only what differs from what the platform shows: a pin resets the key's counters. A diff has announced what
+ * differs from the saved state, and a create announces all that is declared.
  */
 async function apply(
   saved: FlowControlLimitsOutputs | undefined,
@@ -122,17 +126,30 @@ async function apply(
   session: FlowControlLimitsSession,
 ): Promise<Applied<FlowControlLimitsOutputs>> {
   const { flowControlKey } = inputs;
-  const { platform } = session.options;
+  const { platform, log } = session.options;
   const declared = declaredIn(inputs);
   session.declaredLimits.set(flowControlKey, declared);
   const before = shownBy(await platform.flowControl.get(flowControlKey));
   const former = saved?.declared ?? {};
-  const missingIn = (shown: Shown) => operationsFor(shown, former, declared);
+  // Someone may have paused the key during an outage: only an announced resume starts the delivery.
+  const mayResume = saved?.paused ?? true;
+  const missingIn = (shown: Shown) =>
+    operationsFor(shown, former, declared).filter(({ action }) => action !== "resume" || mayResume);
+  const unannounced = saved ? missingFrom(operationsFor(saved, former, declared), missingIn(before)) : [];
+  if (unannounced.length > 0) {
+    log(
+      `${nameOf(inputs)} differs from the saved state: ${describe(unannounced, before)}.${counterNotice(unannounced)}`,
+    );
+  }
   const { shown, failed } = await send(flowControlKey, session, before, missingIn);
+  const isNotResumed = !mayResume && declared.paused === false && shown.paused;
   return {
     // After a failure, what may have been sent is owned, and so is what is not unpinned yet.
     outputs: { flowControlKey, ...shown, declared: failed ? { ...former, ...declared } : declared },
     ...(failed && { failed }),
+    ...(isNotResumed && {
+      warning: `${nameOf(inputs)} was paused elsewhere, and was not resumed, because no preview announced that. The next \`up\` resumes it. To keep it paused, set paused to true.`,
+    }),
     ...(staysPaused(shown, former, declared) && {
       notice: `${nameOf(inputs)} stays paused, because paused is no longer declared.`,
     }),

@@ -52,6 +52,13 @@ export function operationsFor(shown: Shown, former: Limits, declared: Limits): K
   ];
 }
 
+/** The operations that are not among the announced ones, not even as a part of one. */
+export function missingFrom(announced: readonly KeyOperation[], operations: readonly KeyOperation[]): KeyOperation[] {
+  const includes = (other: KeyOperation, { action, query }: KeyOperation) =>
+    other.action === action && Object.entries(query).every(([name, value]) => other.query[name] === value);
+  return operations.filter((operation) => !announced.some((other) => includes(other, operation)));
+}
+
 /** What a key has after an operation that the platform confirmed. */
 export function after(shown: Shown, { action, query }: KeyOperation): Shown {
   if (action === "pause" || action === "resume") return { ...shown, paused: action === "pause" };

@@ -70,6 +70,7 @@ describe("fuzz: limits of a flow-control key", () => {
         const desired = { flowControlKey, ...one.declared };
         const before = { ...key };
         sent = [];
+        const isAnnounced = saved?.paused ?? true;
         saved = (await flowControlLimits.apply(saved, desired, session)).outputs;
         const order = ["pause", "pin", "unpin", "resume"];
         assert.deepEqual(
@@ -79,6 +80,11 @@ describe("fuzz: limits of a flow-control key", () => {
         );
         const { parallelism, rate, period, paused } = one.declared;
         const wanted = { parallelism, rate: rate === undefined ? undefined : `${rate} ${period}`, paused };
+        if (paused === false && before.paused && !isAnnounced) {
+          assert.ok(key.paused, "resumes only what the saved state shows as paused");
+          assert.equal(flowControlLimits.diff(saved, desired, session).changes, true);
+          saved = (await flowControlLimits.apply(saved, desired, session)).outputs;
+        }
         assert.equal(key.paused, paused ?? before.paused);
         for (const name of ["parallelism", "rate"] as const) {
           const kept = former?.[name] === undefined ? before[name] : undefined;

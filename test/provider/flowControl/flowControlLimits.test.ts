@@ -6,6 +6,7 @@ import {
   type FlowControlLimitsInputs,
   type FlowControlLimitsOutputs,
 } from "../../../provider/flowControl/flowControlLimits";
+import { type KeyOperation } from "../../../provider/platform/flowControl";
 import { assertFields } from "../../support/results";
 
 const none: ReadonlySet<string> = new Set();
@@ -15,6 +16,8 @@ const whole = { ...key, parallelism: 10, rate: 100, period: "1m", paused: false 
 describe("FlowControlLimits", () => {
   let platform: Platform;
   let session: RunSession;
+  /** The lines that were shown, and how many changes were sent before each. */
+  let logged: { line: string; changes: number }[];
   const changes = () =>
     platform.requests.filter(({ method }) => method === "POST").map(({ path }) => path.replace(/.*\/orders\//, ""));
   const up = async (inputs: FlowControlLimitsInputs, saved?: FlowControlLimitsOutputs) => {
@@ -44,8 +47,16 @@ describe("FlowControlLimits", () => {
       "rekey:queueToken": queueToken,
       "rekey:deadlineSeconds": "1",
     };
-    session = sessionFromSettings((name) => settings[name], undefined, { environment: {}, log: () => undefined });
+    logged = [];
+    const log = (line: string) => void logged.push({ line, changes: changes().length });
+    session = sessionFromSettings((name) => settings[name], undefined, { environment: {}, log });
   }
+  const byHand = (operation: KeyOperation) =>
+    session.options.platform.flowControl.change("orders", operation, {
+      "not sent": "",
+      rejected: "",
+      "maybe applied": "",
+    });
   after(() => platform.close());
 
   it("pins and pauses what differs, and sends nothing if nothing does", async () => {
@@ -263,6 +274,36 @@ describe("FlowControlLimits", () => {
         /does not have the operation `pin`, or does not know the key before its first message/,
       );
     }
+  });
+
+  it("does not resume a key that was paused elsewhere before a preview announces it", async () => {
+    const saved = await up(whole);
+    await byHand({ action: "pause", query: {} });
+    const desired = { ...whole, parallelism: 3 };
+    const { outputs, warning } = await flowControlLimits.apply(saved, desired, session);
+    assert.match(warning ?? "", /^Flow-control key "orders" was paused elsewhere, and was not resumed/);
+    assert.deepEqual(shown(), { parallelism: 3, rate: 100, period: 60, paused: true });
+    assert.equal(flowControlLimits.diff(outputs, desired, session).notice, 'Flow-control key "orders": resume.');
+    const next = await flowControlLimits.apply(outputs, desired, session);
+    assert.equal(next.warning, undefined);
+    assert.deepEqual(changes().slice(2), ["pin?parallelism=3", "resume"]);
+  });
+
+  it("resumes a paused key when it is created: the preview shows paused as false", async () => {
+    await byHand({ action: "pause", query: {} });
+    await up(whole);
+    assert.deepEqual(changes().slice(1), ["pin?parallelism=10&rate=100&period=60", "resume"]);
+  });
+
+  it("announces what differs from the saved state, and only that, before it is sent", async () => {
+    const saved = await up(whole);
+    assert.deepEqual(logged, []);
+    await byHand({ action: "unpin", query: { rate: "true" } });
+    await up({ ...whole, parallelism: 3 }, saved);
+    await up({ ...whole, rate: 7, parallelism: 3 }, { ...saved, parallelism: 9 });
+    const notice =
+      'Flow-control key "orders" differs from the saved state: pin parallelism 3 (now 10) and rate 100 per 60 s (now not pinned). A pin resets the counters of the key.';
+    assert.deepEqual(logged, [{ line: notice, changes: 2 }]);
   });
 
   it("is imported with what is pinned, and sends nothing", async () => {
