@@ -37,9 +37,10 @@ const resources = [
     make: (name: string, options?: Options) => new PasswordRotation(name, { databaseId: name }, options),
     isInstance: PasswordRotation.isInstance,
     inputs: ["__provider", "databaseId", "owner"],
-    secrets: "account appliedTrigger attemptedTrigger baseline otherFields password readOnlyRestToken restToken".split(
-      " ",
-    ),
+    secrets:
+      "account appliedTrigger attemptedTrigger baseline formerMarks otherFields password readOnlyRestToken restToken".split(
+        " ",
+      ),
   },
   {
     type: "FlowControlReset",

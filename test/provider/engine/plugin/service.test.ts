@@ -61,7 +61,8 @@ describe("plugin service", () => {
       assert.equal(none, "");
       const resource = of === urn ? resources.PasswordRotation : resources.FlowControlReset;
       assert.deepEqual(Object.keys(outputs).sort(), [...resource.outputs].sort());
-      assert.deepEqual(secretNames(outputs), [...resource.secretOutputs].sort());
+      const secrets = resource.secretOutputs.filter((name) => resource.outputs.includes(name));
+      assert.deepEqual(secretNames(outputs), secrets.sort());
       const { [resource.idInput]: own, ...others } = revealed(outputs);
       assert.equal(own, inputs[resource.idInput as never]);
       assert.ok(Object.values(others).every((value) => value === unknown));
