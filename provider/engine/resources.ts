@@ -171,3 +171,8 @@ export const functions: Readonly<Record<string, (reads: SharedReads, args: Prope
   getFlowControlKeys: async (reads, { search }) => ({ keys: await reads.list(optionalText("search", search)) }),
   getGlobalParallelism: (reads) => reads.globalParallelism(),
 };
+
+/** Undefined if there is none. Inherited properties, such as `constructor`, do not count. */
+export function functionNamed(name: string): (typeof functions)[string] | undefined {
+  return Object.hasOwn(functions, name) ? functions[name] : undefined;
+}

@@ -14,8 +14,8 @@ import {
   refreshResource,
   ReportedError,
   resources,
+  functionNamed,
   withEngineErrors,
-  functions,
 } from "../resources";
 import { environmentOfProvider } from "../../settings/settings";
 import { type ComponentRequest, type Constructed, type Monitor, type Component, NotRegistered } from "./component";
@@ -253,7 +253,7 @@ export class PluginService {
   invoke(token: string, args: Properties): Promise<Properties> {
     return withEngineErrors(async () => {
       const name = token.replace(typePrefix, "");
-      const call = functions[name];
+      const call = functionNamed(name);
       if (call === undefined) throw new InputError(token, "is not a function of this version of pulumi-rekey");
       refuseUnknown(`the arguments of ${name}`, args, argumentsOf(token));
       if (this.#reads === undefined) {

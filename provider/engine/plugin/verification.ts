@@ -83,7 +83,8 @@ export const verificationComponent: Component = {
 function targetsIn(outputs: Properties, connection: Connection, session: RunSession): string {
   const verified = "databases" in outputs ? (outputs as unknown as Verified) : fleetOfOne(outputs);
   const targets = targetsOf(verified, (name, database, known) => {
-    const saved = connectionFrom(verified.connectionUrls?.[name], connection);
+    const { connectionUrls = {} } = verified;
+    const saved = connectionFrom(Object.hasOwn(connectionUrls, name) ? connectionUrls[name] : undefined, connection);
     return accessTo(database, { ...saved, ...connection }, known, session.options.databaseHost());
   });
   return targetsText(targets);

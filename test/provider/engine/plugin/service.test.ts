@@ -462,7 +462,9 @@ describe("plugin service", () => {
     assert.equal(typeof (await plugin.invoke("rekey:index:getGlobalParallelism", {})).parallelismCount, "number");
     // A list, the single read of the key that it does not have, and the two others.
     assert.equal(sent() - before, 4);
-    await assert.rejects(plugin.invoke("rekey:index:nonsense", {}), /nonsense is not a function/);
+    for (const name of ["nonsense", "constructor", "toString", "__proto__"]) {
+      await assert.rejects(plugin.invoke(`rekey:index:${name}`, {}), /is not a function of this version/);
+    }
   });
 
   it("refuses arguments that a function does not have or cannot use, and sends nothing", async () => {

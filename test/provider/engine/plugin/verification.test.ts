@@ -134,6 +134,11 @@ describe("plugin service: PasswordVerification", () => {
     assert.deepEqual(said, ['proof: warning: Not verified, because no current credential is known: "db-2".']);
   });
 
+  it("finds no URL of a database whose name every object inherits", async () => {
+    const inputs = { databases: { constructor: "db-2" }, initialRotation: false };
+    assert.deepEqual((await up({ ...fleet, inputs })).outputs, { verified: false });
+  });
+
   const rotation = reference(urnOf("PasswordRotation"));
   const refused: Readonly<Record<string, { inputs: Properties; says: RegExp }>> = {
     "nothing to verify": { inputs: { rotation: null }, says: /^rotation or fleet must be set/ },
