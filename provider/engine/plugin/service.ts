@@ -22,6 +22,7 @@ import { type ComponentRequest, type Constructed, type Monitor, type Component, 
 import { areUrlsOutdated, marked, plain, planned, withUrls, withRefreshedUrls } from "./outputs";
 import { fleetComponent } from "./fleet";
 import { argumentsOf, inputsOf, schemaText, settingsOfProvider } from "./schema";
+import { isDefaultProvider, nameIn, resourceOf, typePrefix, unknownType } from "./urn";
 import { verificationComponent } from "./verification";
 import { type Properties, reveal, secretNames, unknownNames, wrap, secret } from "../../records/properties";
 import { callTimeout } from "../../platform/http";
@@ -52,8 +53,6 @@ export interface Saved {
   readonly id: string;
   readonly outputs: Properties;
 }
-
-const typePrefix = "rekey:index:";
 
 const components: ReadonlyMap<string, Component> = new Map([
   [`${typePrefix}PasswordRotationFleet`, fleetComponent],
@@ -129,15 +128,13 @@ export class PluginService {
       const value = settings[name] ?? undefined;
       return typeof value === "string" ? value : JSON.stringify(value);
     };
-    const name = nameIn(urn);
-    // The engine's own providers are named `default` or `default_0_1_0`; a program may have a `defaultEurope`.
-    const isDefault = /^default(_|$)/.test(name);
+    const isDefault = isDefaultProvider(urn, settings["version"]);
     this.#session = sessionFromSettings(
       (key) => read(key.slice("rekey:".length)),
       (facts) => this.#requireRun(facts),
       {
         environment: isDefault ? process.env : environmentOfProvider(read, process.env),
-        provider: isDefault ? undefined : name || undefined,
+        provider: isDefault ? undefined : nameIn(urn) || undefined,
         log: (line) => void this.engine.log(line),
         runEnd: this.#runEnd.signal,
       },
@@ -324,22 +321,4 @@ export class PluginService {
     if (message !== undefined) throw new InitError(message, id, outputs);
     return { id, outputs };
   }
-}
-
-/** The name in a URN: `urn:pulumi:stack::project::parent$type::name`. */
-function nameIn(urn: string): string {
-  return urn.split("::").slice(3).join("::");
-}
-
-function resourceOf(urn: string): AnyResource {
-  const type = urn.split("::")[2]?.split("$").at(-1) ?? "";
-  const all: Readonly<Record<string, AnyResource>> = resources;
-  const name = type.startsWith(typePrefix) ? type.slice(typePrefix.length) : "";
-  const resource = Object.hasOwn(all, name) ? all[name] : undefined;
-  if (resource === undefined) throw unknownType(type);
-  return resource;
-}
-
-function unknownType(type: string): InputError {
-  return new InputError(type, "is not a resource of this version of pulumi-rekey");
 }

@@ -30,6 +30,7 @@ describe("plugin service: settings", () => {
     plugin.configure(provider, args);
     return plugin;
   };
+  const named = (name: string) => explicitProvider.replace("second", name);
   const resets = () => platforms().map(({ resetCount }) => resetCount);
 
   const engineInputs = { version: "0.1.0", pluginDownloadURL: "u", pluginChecksums: {}, __internal: {} };
@@ -65,9 +66,17 @@ describe("plugin service: settings", () => {
     const [platform] = platforms();
     Object.assign(process.env, environmentOf(platform));
     const address = { baseUrl: argsFor(platform).baseUrl, deadlineSeconds: 7 };
-    await make(configured("urn:pulumi:test::project::pulumi:providers:rekey::default", address));
+    const installed = "github_/api.github.com/owner/pulumi-rekey";
+    const defaults = [
+      { name: "default" },
+      { name: "default_0_1_0", version: "0.1.0" },
+      { name: `default_0_1_0_${installed}`, version: "0.1.0" },
+      { name: "default_0_2_0_beta_1_build-7", version: "0.2.0-beta.1+build-7" },
+      { name: `default_${installed}` },
+    ];
+    for (const { name, ...own } of defaults) await make(configured(named(name), { ...address, ...own }));
     await make(configured(explicitProvider, { maxConcurrency: "2" }));
-    assert.deepEqual(resets(), [2, 0]);
+    assert.deepEqual(resets(), [defaults.length + 1, 0]);
   });
 
   it("of an explicit provider with an account never come from the environment of another", async () => {
@@ -96,9 +105,18 @@ describe("plugin service: settings", () => {
       /rekey:queueToken is not set/,
     );
     assert.deepEqual({ own: own.requests.length, other: other.requests.length }, { own: 0, other: 0 });
-    for (const almostDefault of ["defaultEurope", "notdefault"]) {
-      const named = explicitProvider.replace("second", almostDefault);
-      await assert.rejects(make(configured(named, { baseUrl: url, username })), /rekey:password is not set/);
+    const almostDefault: readonly { readonly name: string; readonly version?: string }[] = [
+      { name: "defaultEurope" },
+      { name: "notdefault" },
+      { name: "default_eu" },
+      { name: "default_0_1_0" },
+      { name: "default", version: "0.1.0" },
+      { name: "default_0_1_0_eu", version: "0.1.0" },
+      { name: "default_0_1_01", version: "0.1.0" },
+    ];
+    for (const { name, ...own } of almostDefault) {
+      const refused = make(configured(named(name), { ...own, baseUrl: url, username }));
+      await assert.rejects(refused, /rekey:password is not set/, name);
     }
     await make(configured(explicitProvider, { baseUrl: url, username, password: secret(password) }));
     assert.deepEqual(resets(), [1, 0]);
