@@ -94,27 +94,36 @@ export async function importResource(
 }
 
 /**
- * Reads what may have been changed elsewhere.
+ * Reads what may have been changed elsewhere. Damaged outputs stay, with a warning.
  *
- * @returns undefined if the saved outputs stay unchanged: there is nothing to read, or they are damaged.
+ * @returns undefined if the saved outputs stay unchanged, because there is nothing to read
  */
 export async function refreshResource(
   resource: AnyResource,
-  { id, outputs }: SavedResource,
+  saved: SavedResource,
   session: RunSession,
 ): Promise<Applied<Properties> | undefined> {
-  if (!resource.refresh || outputs[resource.idInput] !== id) return undefined;
+  const { outputs } = saved;
+  const damage = damageOf(resource, saved);
+  if (damage) return { outputs, warning: damage.text };
+  if (!resource.refresh) return undefined;
   const { __provider } = outputs;
   const refreshed = (await resource.refresh(withoutProvider(outputs), session)) as Applied<Properties>;
   return { ...refreshed, outputs: __provider === undefined ? refreshed.outputs : { ...refreshed.outputs, __provider } };
 }
 
+function requireSound(resource: AnyResource, saved: SavedResource): void {
+  const damage = damageOf(resource, saved);
+  if (damage) throw damage;
+}
+
 /**
- * A saved id that differs from the resource's own is damaged: replacing the resource would be an unrequested reset.
+ * A saved id that differs from the resource's own is damaged: replacing the resource would be an unrequested reset. An
+ * engine that gave up on an error hook has saved no outputs at all.
  */
-function requireSound({ idInput }: AnyResource, { id, outputs }: SavedResource): void {
-  if (outputs[idInput] === id) return;
-  throw new StateError({
+function damageOf({ idInput }: AnyResource, { id, outputs }: SavedResource): StateError | undefined {
+  if (outputs[idInput] === id) return undefined;
+  return new StateError({
     output: idInput,
     reason: `is not ${JSON.stringify(id)}, the id of the resource`,
     advice: `Restore it from an earlier \`${engineCommands.exportState}\`, or ${engineCommands.removeFromState}: creating it again resets the password once more.`,

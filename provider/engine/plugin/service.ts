@@ -206,11 +206,11 @@ export class PluginService {
     });
   }
 
-  /** Reads what may have been changed elsewhere. Without saved outputs it is an import, which resets nothing. */
+  /** Reads what may have been changed elsewhere. Without outputs and inputs it is an import, which resets nothing. */
   read(urn: string, id: string, olds: Properties, inputs: Properties): Promise<Saved & { inputs: Properties }> {
     return withEngineErrors(async () => {
       const resource = resourceOf(urn);
-      if (Object.keys(olds).length > 0) {
+      if (Object.keys({ ...olds, ...inputs }).length > 0) {
         const saved = reveal(olds) as Properties;
         const refreshed = await refreshResource(resource, { id, outputs: saved }, this.#started);
         if (refreshed?.notice) await this.engine.log(refreshed.notice, urn);

@@ -110,6 +110,22 @@ describe("plugin service", () => {
     assert.equal(sent(), before);
   });
 
+  it("keeps a resource whose outputs the engine lost on refresh, and refuses its next change", async () => {
+    const limits = urnOf("FlowControlLimits");
+    for (const { of, own, inputs } of [
+      { of: urn, own: id, inputs: rotation({ version: 2 }) },
+      { of: counters, own: "orders", inputs: { flowControlKey: "orders" } },
+      { of: limits, own: "orders", inputs: { flowControlKey: "orders", paused: true } },
+    ]) {
+      const fresh = Plugin.for(platform);
+      assert.deepEqual(await fresh.read(of, own, {}, inputs), { id: own, outputs: {}, inputs });
+      assert.match(fresh.said.join(), /^it: warning: .*the state is damaged\. Nothing was sent\. Restore it/);
+      await assert.rejects(fresh.diff(of, own, {}, inputs), /the state is damaged.*REKEY_STATE_UNREADABLE/s);
+      await assert.rejects(fresh.change(of, own, {}, inputs), /the state is damaged/);
+    }
+    assert.equal(sent(), 0);
+  });
+
   it("imports a database by adopting it, without a request and without a later change", async () => {
     const { id: same, outputs, inputs } = await plugin.read(urn, id, {}, {});
     assert.equal(same, id);
