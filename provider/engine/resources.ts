@@ -63,7 +63,10 @@ export function diffResource(
   session: () => RunSession,
 ): Difference {
   requireSound(resource, saved);
-  if (resource.decidingInputs.some((name) => unknown.has(name))) return { changes: true };
+  if (resource.decidingInputs.some((name) => unknown.has(name))) {
+    const notice = resource.noticeOfUnknown?.(saved.outputs, inputs, unknown, session());
+    return { changes: true, ...(notice !== undefined && { notice }) };
+  }
   return resource.diff(saved.outputs, inputs, session());
 }
 

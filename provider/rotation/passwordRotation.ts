@@ -1,4 +1,4 @@
-import { futureTime, isOtherAccount, overdueNotice, type RotationPlan } from "./planRotation";
+import { type DesiredRotation, futureTime, isOtherAccount, overdueNotice, type RotationPlan } from "./planRotation";
 import { checkConnection, withoutConnection } from "./clientEndpoint";
 import { execute, isReadFirst, type PasswordRotationInputs, planFor } from "./execute";
 import { diagnosticsOf } from "./notices";
@@ -17,6 +17,7 @@ export const passwordRotation: Resource<PasswordRotationInputs, PasswordRotation
   hasUrls: true,
   check,
   diff,
+  noticeOfUnknown,
   apply,
   refresh,
 };
@@ -114,4 +115,30 @@ function otherAccountWarning(databaseId: string): string {
 
 function futureWarning(databaseId: string, last: string): string {
   return `Database ${JSON.stringify(databaseId)} was last reset or adopted at ${last} by the saved state, which is in the future: rotateEvery counts from then. Check the clocks; a new version resets the password now.`;
+}
+
+/** Announces that a reset depends on unknown inputs. Undefined if no value of them can cause one. */
+function noticeOfUnknown(
+  saved: PasswordRotationOutputs,
+  inputs: PasswordRotationInputs,
+  unknown: ReadonlySet<string>,
+  session: Session,
+): string | undefined {
+  const { databaseId } = inputs;
+  const before = saved.databaseId === databaseId ? saved : undefined;
+  const plan = planFor(before, withEarliestSchedule(inputs, unknown), session);
+  if (plan.do !== "reset") return undefined;
+  const of = unknown.has("databaseId") ? "the database" : `database ${JSON.stringify(databaseId)}`;
+  const names = passwordRotation.decidingInputs.filter((name) => unknown.has(name));
+  return `The password of ${of} may be reset: ${notKnownYet(names)}.`;
+}
+
+/** With them, a reset is planned if one is possible: the marker of an unknown trigger differs from the saved one. */
+export function withEarliestSchedule<T extends DesiredRotation>(desired: T, unknown: ReadonlySet<string>): T {
+  return unknown.has("rotateEvery") ? { ...desired, rotateEvery: "1s" } : desired;
+}
+
+/** `version is not known yet`, or `version and triggers are not known yet` */
+export function notKnownYet(names: readonly string[]): string {
+  return `${names.join(" and ")} ${names.length > 1 ? "are" : "is"} not known yet`;
 }

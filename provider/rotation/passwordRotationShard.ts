@@ -1,6 +1,6 @@
 import { engineMessage, unknownNames } from "../records/properties";
 import { RefusedError, RekeyError } from "../platform/errors";
-import { rotatedTwice } from "./passwordRotation";
+import { notKnownYet, passwordRotation, rotatedTwice, withEarliestSchedule } from "./passwordRotation";
 import { diagnosticsOf, listed, maxNamed, type Notice, summarize } from "./notices";
 import { execute, InternalError, isReadFirst, type PasswordRotationInputs, planFor } from "./execute";
 import { type RotationPlan, type DesiredRotation, futureTime, overdueNotice, isOtherAccount } from "./planRotation";
@@ -51,6 +51,7 @@ export const passwordRotationShard: Resource<PasswordRotationShardInputs, Passwo
   decidingInputs: ["databases", "version", "triggers", "rotateEvery"],
   check,
   diff,
+  noticeOfUnknown,
   apply,
   refresh,
 };
@@ -332,4 +333,30 @@ function whatIsPlanned({ plan, state }: PlannedDatabase, session: Session): stri
     case "unconfirmed":
       return `to be reset once more, because the last reset was not confirmed${isRead ? ", unless a read shows that it was applied" : ""}`;
   }
+}
+
+/** As `shardNotice`, with a line for databases whose reset depends on unknown inputs. Their ids are always known. */
+function noticeOfUnknown(
+  saved: PasswordRotationShardOutputs,
+  inputs: PasswordRotationShardInputs,
+  unknown: ReadonlySet<string>,
+  session: Session,
+): string | undefined {
+  const planned = planShard(decodeShard(saved), withEarliestSchedule(inputs, unknown), session);
+  const groups = new Map<string, string[]>();
+  const certain = planned.filter(({ state, plan, desired: { databaseId } }, index) => {
+    const own = unknownNames({ ...asObject(inputs.databases[index] ?? databaseId) });
+    const names = passwordRotation.decidingInputs.filter((name) => unknown.has(name) || own.has(name));
+    // A new database is reset whatever its trigger is.
+    if (names.length === 0 || !asSingle(state)) return true;
+    const why = notKnownYet(names);
+    if (plan.do === "reset") groups.set(why, [...(groups.get(why) ?? []), databaseId]);
+    return false;
+  });
+  const possible = [...groups].map(([why, ids]) => {
+    const count = ids.length === 1 ? "1 database" : `${ids.length} databases`;
+    return `${fleetLabel(inputs.fleet)}: ${count} may be reset: ${why} (${listed(ids)}).`;
+  });
+  const lines = [shardNotice(certain, inputs, session) ?? [], possible].flat();
+  return lines.length > 0 ? lines.join("\n") : undefined;
 }

@@ -23,6 +23,8 @@ export interface Resource<Inputs, Outputs, Session> {
   readonly hasUrls?: true;
   check(inputs: Inputs, unknown: ReadonlySet<string>, session: Session): CheckFailure[];
   diff(saved: Outputs, inputs: Inputs, session: Session): Difference;
+  /** What is announced instead of a difference while a deciding input is unknown, if something may happen. */
+  noticeOfUnknown?(saved: Outputs, inputs: Inputs, unknown: ReadonlySet<string>, session: Session): string | undefined;
   /** Creates if nothing is saved, else updates. */
   apply(saved: Outputs | undefined, inputs: Inputs, session: Session): Promise<Applied<Outputs>>;
   /** Reads what may have been changed elsewhere. It never fails. Undefined if there is nothing to read. */

@@ -6,6 +6,8 @@ import { FakeRun, unconfirmed } from "../../support/fakeRun";
 import { InternalError } from "../../../provider/rotation/execute";
 import { secretPasswordRotationOutputs, type PasswordRotationOutputs } from "../../../provider/rotation/saved";
 import { assertFields } from "../../support/results";
+import { unknownNames } from "../../../provider/records/properties";
+import { unknown } from "../../support/wire";
 
 const db = { databaseId: "db" };
 const v1 = { ...db, version: 1 };
@@ -19,6 +21,24 @@ describe("rotation: PasswordRotation", () => {
   const up = async (inputs: Inputs, saved?: PasswordRotationOutputs) =>
     (await apply(saved, inputs, fake.start())).outputs;
   const diffOf = (saved: PasswordRotationOutputs, inputs: Inputs) => diff(saved, inputs, fake.start());
+
+  it("announces a reset that depends on unknown inputs, unless no value of them can cause one", async () => {
+    const noticeOf = (saved: PasswordRotationOutputs, inputs: Inputs) =>
+      passwordRotation.noticeOfUnknown?.(saved, inputs, unknownNames({ ...inputs }), fake.start());
+    const saved = await up(v1);
+    fake.time = new Date("2026-11-22T12:00:00.000Z");
+    const may = 'The password of database "db" may be reset:';
+    assert.equal(noticeOf(saved, { ...db, version: unknown }), `${may} version is not known yet.`);
+    const triggers = { image: unknown };
+    const several = { ...db, version: unknown, triggers, rotateEvery: "30d" };
+    assert.equal(noticeOf(saved, several), `${may} version and triggers are not known yet.`);
+    assert.equal(noticeOf(saved, { ...v1, rotateEvery: unknown }), `${may} rotateEvery is not known yet.`);
+    const other = { databaseId: unknown, version: 1 };
+    assert.equal(noticeOf(saved, other), "The password of the database may be reset: databaseId is not known yet.");
+    assert.equal(noticeOf(saved, { ...other, initialRotation: false }), undefined);
+    const newer = { ...saved, appliedTrigger: "2:of a newer version" };
+    assert.equal(noticeOf(newer, { ...db, version: unknown }), undefined, "it is refused");
+  });
 
   it("creates with one reset, and saves the result", async () => {
     const answer = { exactIntegers: { budget: "9" }, otherFields: '{"a":1}' };

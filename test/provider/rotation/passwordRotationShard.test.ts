@@ -1,11 +1,19 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import * as single from "../../../provider/rotation/passwordRotation";
-import { apply, check, diff, type PasswordRotationShardInputs } from "../../../provider/rotation/passwordRotationShard";
+import {
+  apply,
+  check,
+  diff,
+  passwordRotationShard,
+  type PasswordRotationShardInputs,
+} from "../../../provider/rotation/passwordRotationShard";
 import { decodeShard, type PasswordRotationShardOutputs } from "../../../provider/rotation/shardState";
 import { FakeRun, notSent, rejected, unconfirmed } from "../../support/fakeRun";
 import { combineTriggers, type FleetDatabaseSecrets } from "../../../provider/rotation/fleet";
 import { type PasswordRotationOutputs } from "../../../provider/rotation/saved";
+import { unknownNames } from "../../../provider/records/properties";
+import { unknown } from "../../support/wire";
 
 const fleet = "urn:pulumi:dev::program::rekey:index:PasswordRotationFleet::caches";
 
@@ -123,6 +131,34 @@ describe("rotation: PasswordRotationShard", () => {
       assert.match(noticeOf(1), /: 2 to be reset .*: "d", "e"\. So far, 5 databases of the fleet are to be reset\.$/);
     }
     assert.match(noticeOf(1, { fleet: `${fleet}2` }), /"d", "e"\.$/, "another fleet");
+  });
+
+  it("names the databases whose reset depends on unknown inputs apart from the others", async () => {
+    const saved = await up(inputsFor("abc", { version: 1 }));
+    fake.time = new Date("2026-11-22T12:00:00.000Z");
+    const noticeOf = (inputs: PasswordRotationShardInputs) =>
+      passwordRotationShard.noticeOfUnknown?.(saved, inputs, unknownNames({ ...inputs }), fake.start());
+    const of = 'PasswordRotationFleet "caches"';
+    const all = '("a", "b", "c")';
+    for (const [inputs, expected] of [
+      [{ version: unknown }, `3 databases may be reset: version is not known yet ${all}.`],
+      [{ version: 1, rotateEvery: unknown }, `3 databases may be reset: rotateEvery is not known yet ${all}.`],
+    ] as const) {
+      assert.equal(noticeOf(inputsFor("abc", inputs)), `${of}: ${expected}`);
+    }
+    const triggers = { image: unknown };
+    const databases = [
+      { databaseId: "a", triggers },
+      "b",
+      { databaseId: "c", version: 7 },
+      { databaseId: "d", triggers },
+    ];
+    assert.deepEqual(noticeOf(inputsFor("", { version: 1, databases }))?.split("\n"), [
+      `${of}: 1 to be reset because of a changed version or trigger: "c".`,
+      `${of}: 1 to be reset for the first time: "d".`,
+      `${of}: 1 database may be reset: triggers is not known yet ("a").`,
+    ]);
+    assert.equal(noticeOf(inputsFor("abc", { version: 1, databases: ["a"], triggers: {} })), undefined);
   });
 
   it("rotates, adds and removes single databases, and names them", async () => {

@@ -64,6 +64,7 @@ describe("provider host", () => {
     for (const [inputs, changes] of diffs) {
       assert.deepEqual(await host.diff(id, outs, inputs), { changes, replaces: [] });
     }
+    assert.match(host.stderr, /^The password of database "db-quickstart" may be reset: version is not known yet\.$/m);
     assert.deepEqual(await host.diff(id, outs, rotation("another")), { changes: "some", replaces: ["databaseId"] });
     assert.equal(platform.requests.length, before);
   });

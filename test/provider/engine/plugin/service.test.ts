@@ -89,7 +89,9 @@ describe("plugin service", () => {
     }
     assert.deepEqual(await diff(rotation({ version: 2 })), { changes: true, replaces: [] });
     assert.deepEqual(await diff({ databaseId: "db-second" }), { changes: true, replaces: ["databaseId"] });
+    plugin.said.length = 0;
     assert.deepEqual(await diff({ databaseId: unknown }), { changes: true, replaces: [] });
+    assert.match(plugin.said.join(), /^it: The password of the database may be reset: databaseId is not known yet\.$/);
     assert.equal(platform.resetCount, 1);
   });
 
