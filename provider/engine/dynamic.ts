@@ -73,7 +73,7 @@ export function createProvider(startSession: (configuration: Configuration) => R
           const state = { id, outputs: olds };
           const found = diffResource(resource, state, withoutProvider(news), unknownNames(news), requireSession);
           show(found);
-          return { changes: found.changes, replaces: [...(found.replaces ?? [])] };
+          return { changes: found.changes || isOfPlugin(olds), replaces: [...(found.replaces ?? [])] };
         }),
       create: (inputs) =>
         withEngineErrors(async () =>
@@ -82,7 +82,11 @@ export function createProvider(startSession: (configuration: Configuration) => R
       update: (id, olds, news) =>
         withEngineErrors(async () => {
           const state = { id, outputs: olds };
-          return saved(await applyResource(resource, state, withoutProvider(news), requireSession()), news);
+          const inputs = withoutProvider(news);
+          if (isOfPlugin(olds) && !diffResource(resource, state, inputs, new Set(), requireSession).changes) {
+            return saved(state, news);
+          }
+          return saved(await applyResource(resource, state, inputs, requireSession()), news);
         }),
       read: (id, props = {}) =>
         withEngineErrors(async () => {
@@ -102,6 +106,11 @@ export function createProvider(startSession: (configuration: Configuration) => R
     flowControlReset: adapter(resources.FlowControlReset),
     flowControlLimits: adapter(resources.FlowControlLimits),
   };
+}
+
+/** Whether the plugin saved the outputs. Pulumi's host cannot read or delete them: it needs the provider's text. */
+function isOfPlugin(outputs: Properties): boolean {
+  return outputs["__provider"] === undefined;
 }
 
 /** A host that never calls `configure` must not fall back to the environment, which may name another platform. */

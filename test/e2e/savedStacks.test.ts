@@ -23,12 +23,17 @@ exports.endpoint = rotation.endpoint;
 exports.count = rotation.rotationCount;
 exports.resetAt = reset.resetAt;`;
 
-/** A stack of the local engine that holds an exported state. */
-async function importStack(project: Project, name: string): Promise<LocalStack> {
+/** A stack of the local engine that holds an exported state. @param change changes it before */
+async function importStack(
+  project: Project,
+  name: string,
+  change: (state: ExportedDeployment) => void = () => undefined,
+): Promise<LocalStack> {
   copyFileSync(join(fixtures, name, "Pulumi.dev.yaml"), project.path("Pulumi.dev.yaml"));
   const stack = await LocalStack.open({ projectDir: project.directory, passphrase });
-  const state: unknown = JSON.parse(readFileSync(join(fixtures, name, "stack.json"), "utf8"));
-  await stack.importStack(state as ExportedDeployment);
+  const state = JSON.parse(readFileSync(join(fixtures, name, "stack.json"), "utf8")) as ExportedDeployment;
+  change(state);
+  await stack.importStack(state);
   return stack;
 }
 
@@ -127,6 +132,21 @@ describe("A saved stack", function () {
     for (const run of ["refresh", "preview", "up"] as const) {
       assert.deepEqual((await stack[run]()).changes, { same: 9 });
     }
+  });
+
+  it("with resources of the plugin updates them once without a request, and can then be refreshed and destroyed", async () => {
+    project = new Project(readFileSync(join(fixtures, "commit-43daa59/dynamic/index.js"), "utf8"));
+    const stack = await importStack(project, "commit-43daa59/dynamic", ({ deployment }) => {
+      for (const { outputs } of deployment.resources ?? []) delete outputs?.["__provider"];
+    });
+    const updated = { same: 2, update: 7 };
+    // The platform that it was made with is gone: a request would be an error.
+    assert.deepEqual((await stack.preview()).changes, updated);
+    assert.deepEqual((await stack.up()).changes, updated);
+    for (const run of ["refresh", "preview", "up"] as const) {
+      assert.deepEqual((await stack[run]()).changes, { same: 9 });
+    }
+    assert.deepEqual((await stack.destroy()).changes, { delete: 9 });
   });
 
   // It has every kind of resource, and one reset that was not confirmed.

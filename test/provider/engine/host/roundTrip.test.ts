@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type Platform, startPlatform } from "../../../../local/platform/index";
-import { Host } from "../../../support/host";
-import { configurationFor, counterReset, rotation } from "../../../support/resources";
+import { Host, providerTexts } from "../../../support/host";
+import { configurationFor, counterReset, keyLimits, rotation } from "../../../support/resources";
 import { assertFields, expectKind } from "../../../support/results";
 import { type Properties, revealed, secretNames, unknown } from "../../../support/wire";
 
@@ -98,6 +98,46 @@ describe("provider host", () => {
     const updated = await update(outs, counterReset("orders", { version: "2" }), "orders");
     assert.equal(updated.resetCount, 2);
   });
+
+  const target = { databaseId: id, name: id, rotationCount: 1 };
+  const fleet = { fleet: "urn:pulumi:test::test::rekey:index:PasswordRotationFleet::fleet", shard: "00" };
+  const { passwordRotationShard, passwordVerification } = providerTexts;
+  const ofEachType: Readonly<Record<string, { of: string; inputs: Properties; changed?: Properties }>> = {
+    PasswordRotation: { of: id, inputs: v1, changed: v2 },
+    PasswordRotationShard: { of: "00", inputs: { ...fleet, databases: [id], __provider: passwordRotationShard } },
+    PasswordVerification: {
+      of: id,
+      inputs: { subject: id, targets: JSON.stringify([target]), __provider: passwordVerification },
+    },
+    FlowControlReset: { of: "orders", inputs: counterReset("orders"), changed: counterReset("orders", { version: 2 }) },
+    FlowControlLimits: {
+      of: "orders",
+      inputs: keyLimits("orders", { parallelism: 3 }),
+      changed: keyLimits("orders", { parallelism: 4 }),
+    },
+  };
+  for (const [type, { of, inputs, changed }] of Object.entries(ofEachType)) {
+    it(`updates a ${type} of the plugin once without a request, so that it can be read and removed`, async () => {
+      const created = await create(inputs);
+      const { __provider, ...ofPlugin } = revealed(created);
+      const before = platform.requests.length;
+      assert.deepEqual(await host.diff(of, ofPlugin, inputs), { changes: "some", replaces: [] });
+      const outs = await update(ofPlugin, inputs, of);
+      assert.deepEqual(outs, created);
+      assert.equal((await host.diff(of, revealed(outs), inputs)).changes, "none");
+      assert.equal(platform.requests.length, before);
+    });
+    if (changed === undefined) continue;
+    it(`changes a ${type} of the plugin as planned`, async () => {
+      const { __provider, ...ofPlugin } = revealed(await create(inputs));
+      const sent = () => platform.requests.filter(({ method }) => method === "POST").length;
+      const before = sent();
+      const outs = revealed(await update(ofPlugin, changed, of));
+      assert.equal(outs.__provider, __provider);
+      assert.equal(sent(), before + 1);
+      assert.equal((await host.diff(of, outs, changed)).changes, "none");
+    });
+  }
 
   it("saves an init error too large for its trailer as done, and prints it", async () => {
     const outs = { ...(await create(v1)), otherFields: "x".repeat(40_000) };
