@@ -120,7 +120,7 @@ export function otherAccountNotice(databaseId: string): Notice {
   return { kind: "failed", text };
 }
 
-/** What the notices of several databases of a fleet have in common, by what they are about: what happened, and advice. */
+/** What the notices of several databases of a fleet have in common, by kind: what happened, and advice. */
 const summaries = {
   settled: [
     "not confirmed by the platform, but applied: a read shows other credentials than before",

@@ -46,13 +46,13 @@ describe("README and docs/", () => {
     assert.ok(linksOf(readPage("README.md")).includes("docs/README.md"));
   });
 
-  it("are short enough to be read: 750 words for README, 17,000 for docs/ without what is generated", () => {
+  it("are short enough to be read: 750 words for README, 17,500 for docs/ without what is generated", () => {
     const wordsOf = ({ text }: Page) => text.split(/\s+/).filter((word) => word !== "").length;
     const [readme, ...others] = pages.filter(({ generatedBy }) => generatedBy === undefined);
     assert.equal(readme?.path, "README.md");
     assert.ok(wordsOf(readme) <= 750, String(wordsOf(readme)));
     const words = others.map(wordsOf).reduce((sum, count) => sum + count, 0);
-    assert.ok(words <= 17_000, String(words));
+    assert.ok(words <= 17_500, String(words));
   });
 
   it("are no longer than two screens without a table of contents", () => {

@@ -300,8 +300,8 @@ export class PluginService {
 
   async #requireRun(facts: RequestFacts): Promise<void> {
     await this.engine.requireEngine(facts);
-    if (this.#runEnd.signal.aborted)
-      throw new NotSentError(facts, { happened: "the run was cancelled", advice: "Run again." });
+    if (!this.#runEnd.signal.aborted) return;
+    throw new NotSentError(facts, { happened: "the run was cancelled", advice: "Run again." });
   }
 
   async #apply(

@@ -1,13 +1,8 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import * as single from "../../../provider/rotation/passwordRotation";
-import {
-  apply,
-  check,
-  diff,
-  passwordRotationShard,
-  type PasswordRotationShardInputs,
-} from "../../../provider/rotation/passwordRotationShard";
+import { apply, check, diff, passwordRotationShard } from "../../../provider/rotation/passwordRotationShard";
+import { type PasswordRotationShardInputs } from "../../../provider/rotation/shardPlan";
 import { decodeShard, type PasswordRotationShardOutputs } from "../../../provider/rotation/shardState";
 import { FakeRun, notSent, rejected, unconfirmed } from "../../support/fakeRun";
 import { combineTriggers, type FleetDatabaseSecrets } from "../../../provider/rotation/fleet";

@@ -1,0 +1,167 @@
+import { unknownNames } from "../records/properties";
+import { isReadFirst, type PasswordRotationInputs, planFor } from "./execute";
+import { combineTriggers, type FleetDatabaseState } from "./fleet";
+import { listed } from "./notices";
+import { notKnownYet, passwordRotation, withEarliestSchedule } from "./passwordRotation";
+import { type DesiredRotation, futureTime, isOtherAccount, overdueNotice, type RotationPlan } from "./planRotation";
+import { type PasswordRotationOutputs } from "./saved";
+import { fleetName, type Session } from "./session";
+import { decodeShard, type PasswordRotationShardOutputs } from "./shardState";
+import { type Trigger } from "./trigger";
+
+/** An id alone if nothing else is set: an engine takes much longer to pass on a thousand objects. */
+export type ShardDatabase = string | FleetDatabase;
+
+type FleetDatabase = { readonly databaseId: string } & Trigger;
+
+/** Some of a fleet's databases, with the settings of the whole fleet. */
+export interface PasswordRotationShardInputs extends DesiredRotation {
+  readonly shard: string;
+  readonly databases: readonly ShardDatabase[];
+  readonly concurrency?: number | null;
+  readonly maxFailures?: number | null;
+  readonly includeRecords?: boolean | null;
+  /** The fleet's full name. */
+  readonly fleet: string;
+  /** Full names of other resources of the program for the same databases, by the databases' ids. */
+  readonly otherOwners?: Readonly<Record<string, readonly string[]>> | undefined;
+}
+
+/** One database of a shard: its saved state, its desired inputs, and the plan made from both. */
+export interface PlannedDatabase {
+  readonly state: FleetDatabaseState | undefined;
+  readonly desired: PasswordRotationInputs;
+  readonly plan: RotationPlan;
+}
+
+/** Plans each database as a single one. */
+export function planShard(
+  states: ReadonlyMap<string, FleetDatabaseState>,
+  inputs: PasswordRotationShardInputs,
+  session: Session,
+): PlannedDatabase[] {
+  const { rotateEvery, initialRotation } = inputs;
+  return inputs.databases.map(asObject).map(({ databaseId, ...own }) => {
+    const desired = { databaseId, ...combineTriggers(inputs, own), rotateEvery, initialRotation };
+    const state = states.get(databaseId);
+    return { state, desired, plan: planFor(asSingle(state), desired, session) };
+  });
+}
+
+export function asObject(database: ShardDatabase): FleetDatabase {
+  return typeof database === "string" ? { databaseId: database } : database;
+}
+
+/** The outputs of a single database. One that was never reset or adopted is new to the plan. */
+export function asSingle(state: FleetDatabaseState | undefined): PasswordRotationOutputs | undefined {
+  if (!state || state.outcome === "pending") return undefined;
+  const { problem, notTried, outcome, ...rest } = state;
+  return { ...rest, outcome };
+}
+
+/**
+ * Which databases a planned change is about, one line for each reason, and the resets of the fleet so far. The program
+ * has no shards, so none is named.
+ */
+export function shardNotice(
+  planned: readonly PlannedDatabase[],
+  inputs: PasswordRotationShardInputs,
+  session: Session,
+): string | undefined {
+  const { fleet, shard, rotateEvery } = inputs;
+  const resets = planned.filter(({ plan }) => plan.do === "reset").length;
+  const inFleet = session.countPlanned(fleet, shard, resets);
+  const groups = new Map<string, PlannedDatabase[]>();
+  for (const one of planned) {
+    const what = whatIsPlanned(one, session);
+    if (what !== undefined) groups.set(what, [...(groups.get(what) ?? []), one]);
+  }
+  if (groups.size === 0) return undefined;
+  const of = fleetLabel(fleet);
+  const lines = [...groups].map(([what, group]) => {
+    const ids = group.map(({ desired }) => desired.databaseId);
+    const plans = group.map(({ plan }) => plan);
+    return `${of}: ${ids.length} ${what}: ${listed(ids)}.${overdueNotice(plans, String(rotateEvery), session.options.now())}`;
+  });
+  const soFar = inFleet > resets ? ` So far, ${inFleet} databases of the fleet are to be reset.` : "";
+  return lines.join("\n") + (resets > 0 ? soFar : "");
+}
+
+/** The warning for databases whose saved state is of another account, or was saved with a clock that was ahead. */
+export function shardWarning(
+  planned: readonly PlannedDatabase[],
+  inputs: PasswordRotationShardInputs,
+  session: Session,
+): string | undefined {
+  const { account, now } = session.options;
+  const kept = planned.filter(({ plan }) => plan.do === "keep");
+  const lineFor = (found: readonly PlannedDatabase[], before: string, after: string) => {
+    const ids = found.map(({ desired }) => desired.databaseId);
+    return ids.length === 0 ? [] : [`${fleetLabel(inputs.fleet)}: ${ids.length} ${before}: ${listed(ids)}. ${after}`];
+  };
+  const lines = [
+    ...lineFor(
+      kept.filter(({ state }) => isOtherAccount(state?.account, account)),
+      "last reset or adopted with another baseUrl or username, and not reset now",
+      "If they belong to another account, the saved credentials are not those of these databases: set a new version, which resets their passwords.",
+    ),
+    ...lineFor(
+      kept.filter(({ state, desired }) => futureTime(asSingle(state), desired, now()) !== undefined),
+      "last reset or adopted at a time that is in the future, from which rotateEvery counts",
+      "Check the clocks; a new version resets the passwords now.",
+    ),
+  ];
+  return lines.length === 0 ? undefined : lines.join("\n");
+}
+
+export function fleetLabel(fleet: string): string {
+  return `PasswordRotationFleet ${JSON.stringify(fleetName(fleet))}`;
+}
+
+function whatIsPlanned({ plan, state }: PlannedDatabase, session: Session): string | undefined {
+  const single = asSingle(state);
+  const isRead = isReadFirst(plan, single, session);
+  if (plan.do === "refuse") {
+    return `will not be reset, because ${plan.why}${isRead ? ", unless a read shows that the last reset was applied" : ""}`;
+  }
+  if (plan.do === "adopt") return "to be adopted without a reset";
+  if (plan.do === "keep") {
+    return isRead ? "to be read, because some of their credentials are not known yet" : undefined;
+  }
+  switch (plan.reason) {
+    case "created":
+      return "to be reset for the first time";
+    case "trigger":
+      return "to be reset because of a changed version or trigger";
+    case "schedule":
+      return "due to be reset by rotateEvery";
+    case "unconfirmed":
+      return `to be reset once more, because the last reset was not confirmed${isRead ? ", unless a read shows that it was applied" : ""}`;
+  }
+}
+
+/** As `shardNotice`, with a line for databases whose reset depends on unknown inputs. Their ids are always known. */
+export function noticeOfUnknown(
+  saved: PasswordRotationShardOutputs,
+  inputs: PasswordRotationShardInputs,
+  unknown: ReadonlySet<string>,
+  session: Session,
+): string | undefined {
+  const planned = planShard(decodeShard(saved), withEarliestSchedule(inputs, unknown), session);
+  const groups = new Map<string, string[]>();
+  const certain = planned.filter(({ state, plan, desired: { databaseId } }, index) => {
+    const own = unknownNames({ ...asObject(inputs.databases[index] ?? databaseId) });
+    const names = passwordRotation.decidingInputs.filter((name) => unknown.has(name) || own.has(name));
+    // A new database is reset whatever its trigger is.
+    if (names.length === 0 || !asSingle(state)) return true;
+    const why = notKnownYet(names);
+    if (plan.do === "reset") groups.set(why, [...(groups.get(why) ?? []), databaseId]);
+    return false;
+  });
+  const possible = [...groups].map(([why, ids]) => {
+    const count = ids.length === 1 ? "1 database" : `${ids.length} databases`;
+    return `${fleetLabel(inputs.fleet)}: ${count} may be reset: ${why} (${listed(ids)}).`;
+  });
+  const lines = [shardNotice(certain, inputs, session) ?? [], possible].flat();
+  return lines.length > 0 ? lines.join("\n") : undefined;
+}
