@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { databaseText } from "../support/databaseText";
 import { providerTexts, type Result } from "../support/host";
+import { judge, readMarks } from "../../provider/rotation/marks";
 import { rotation } from "../support/resources";
 import { type Properties, revealed } from "../support/wire";
 import { failing, resetting, responding, silent } from "./behaviours";
@@ -42,6 +43,13 @@ class ReadablePlatform {
     this.#generations.set(id, (this.#generations.get(id) ?? 0) + 1);
   }
 
+  /** A response to a reset with some credentials of a generation. */
+  responseWith(id: string, generation: number, names: readonly string[]): string {
+    const password = `pw-${generation}-of-${id}`;
+    const all = Object.entries({ password, rest_token: `rt-${password}` });
+    return databaseText({ database_id: id, ...Object.fromEntries(all.filter(([name]) => names.includes(name))) });
+  }
+
   assertSent(id: string, resets: number, reads?: number): void {
     const { server } = this.fixture;
     assert.equal(server.count("POST", id), resets, "resets");
@@ -70,6 +78,8 @@ interface Fault {
   readonly before?: Behaviour;
   /** Default: a response without credentials. */
   readonly reset?: Behaviour;
+  /** The credentials in the response. Default: none. */
+  readonly response?: { readonly generation: number; readonly names: readonly string[] };
   /** The read at which the reset is applied. Default: before the response; `never` is possible. */
   readonly appliedAt?: number | "never";
   /** Reads after the reset. Default: succeed. */
@@ -77,7 +87,7 @@ interface Fault {
   readonly hidesCredentials?: true;
   readonly deadlineSeconds?: number;
   /** Default: not counted, because reads are repeated until the deadline. */
-  readonly reads?: number;
+  readonly reads?: number | Readonly<Record<"create" | "update", number>>;
   readonly check?: (saved: Properties, platform: ReadablePlatform, id: string) => void | Promise<void>;
 }
 
@@ -139,7 +149,10 @@ const faults: readonly Fault[] = [
     reset: silent,
     appliedAt: "never",
     deadlineSeconds: 8,
-    check: ({ baseline }, platform, id) => assert.equal((baseline as Properties).password, platform.passwordOf(id)),
+    check({ formerMarks }, platform, id) {
+      const marks = readMarks(String(formerMarks));
+      assert.equal(judge(marks, [], { password: platform.passwordOf(id) }), "pending");
+    },
   },
   {
     row: 89,
@@ -147,8 +160,8 @@ const faults: readonly Fault[] = [
     ...unconfirmed,
     reset: resetting,
     hidesCredentials: true,
-    reads: 1,
-    check: ({ baseline }) => assert.equal(baseline, undefined),
+    // The credentials of an update are known, so they are looked for once.
+    reads: { create: 1, update: 2 },
   },
   { row: 90, fault: "confirmed, then 404 for the reads", ...unread, after: failing(404) },
   { row: 90, fault: "confirmed, but the former credentials are shown", ...unread, appliedAt: "never" },
@@ -158,11 +171,37 @@ const faults: readonly Fault[] = [
     result: "passes without credentials; 1 reset sent",
     kind: "done",
     hidesCredentials: true,
-    reads: 1,
-    async check(saved, { fixture: { host } }, id) {
+    reads: { create: 1, update: 2 },
+    async check(saved, { fixture: { host, server } }, id) {
+      const inputs = rotation(id, { version: "2" });
       assert.equal(saved.password, undefined);
-      assert.equal((await host.diff(id, saved, rotation(id, { version: "2" }))).changes, "none");
+      server.behave("GET", id, responding(200));
+      // Credentials that are known to exist are looked for once more.
+      const { changes } = await host.diff(id, saved, inputs);
+      assert.equal(changes, saved.missingCredentials === undefined ? "none" : "some");
     },
+  },
+  {
+    row: 95,
+    fault: "the response repeats the former credentials",
+    ...confirmed,
+    response: { generation: 0, names: ["password", "rest_token"] },
+    reads: 2,
+  },
+  {
+    row: 95,
+    fault: "the response repeats the former credentials, and so do two reads",
+    ...confirmed,
+    response: { generation: 0, names: ["password", "rest_token"] },
+    appliedAt: 4,
+    reads: 4,
+  },
+  {
+    row: 96,
+    fault: "the response lacks a credential that the database is known to have",
+    ...confirmed,
+    response: { generation: 1, names: ["password"] },
+    reads: 2,
   },
 ];
 
@@ -171,7 +210,7 @@ describe("faults: a platform that can be read", () => {
     testRow([row, fault, "create, update", result], async (fixture) => {
       const platform = await ReadablePlatform.start(fixture, deadlineSeconds);
       platform.hidesCredentials = hidesCredentials;
-      const { before = responding(200), reset = responding(200), appliedAt, after = responding(200), check } = meets;
+      const { before = responding(200), response, appliedAt, after = responding(200), check } = meets;
       const phases = ["create", "update"] as const;
       const test = async (phase: (typeof phases)[number]) => {
         const id = `db-${phase}`;
@@ -185,10 +224,11 @@ describe("faults: a platform that can be read", () => {
         });
         fixture.server.behave("POST", id, (exchange) => {
           if (appliedAt === undefined) platform.change(id);
-          return reset(exchange);
+          const body = response && platform.responseWith(id, response.generation, response.names);
+          return (meets.reset ?? responding(200, body))(exchange);
         });
         const outs = platform.resultOf(kind, await act(phase, fixture, id));
-        platform.assertSent(id, kind === "failed" ? 0 : 1, reads);
+        platform.assertSent(id, kind === "failed" ? 0 : 1, typeof reads === "object" ? reads[phase] : reads);
         if (appliedAt === "never" && kind === "done") platform.change(id);
         await check?.(outs, platform, id);
       };
@@ -238,4 +278,37 @@ describe("faults: a platform that can be read", () => {
     assert.match(String(message), /was not adopted, and nothing was changed/);
     platform.assertSent("db", 0, 1);
   });
+
+  testRow([97, "a former record is shown", "refresh", "warns, state kept; 0 resets sent"], async (fixture) => {
+    const platform = await ReadablePlatform.start(fixture);
+    fixture.server.behave("GET", "db", (exchange) => exchange.answer(200, {}, platform.body("GET", "db")));
+    fixture.server.behave("POST", "db", (exchange) => {
+      platform.change("db");
+      exchange.answer(200, {}, platform.body("GET", "db"));
+    });
+    const saved = platform.resultOf("done", await act("create", fixture, "db"));
+    const former = platform.responseWith("db", 0, ["password", "rest_token"]);
+    fixture.server.behave("GET", "db", responding(200, former));
+    assert.deepEqual(await platform.refresh("db", saved), { ...saved, ...text });
+    platform.assertSent("db", 1);
+  });
+
+  testRow(
+    [98, "429 for three reads after the reset", "create", "passes, credentials are read; 1 reset sent"],
+    async (fixture) => {
+      const platform = await ReadablePlatform.start(fixture);
+      fixture.server.behave("POST", "db", (exchange) => {
+        platform.change("db");
+        return responding(200)(exchange);
+      });
+      fixture.server.behave("GET", "db", (exchange) =>
+        [2, 3, 4].includes(exchange.nth)
+          ? failing(429)(exchange)
+          : responding(200, platform.body("GET", "db"))(exchange),
+      );
+      const { password } = platform.resultOf("done", await act("create", fixture, "db"));
+      assert.equal(password, platform.passwordOf("db"));
+      platform.assertSent("db", 1, 5);
+    },
+  );
 });
