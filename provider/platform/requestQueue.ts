@@ -21,22 +21,30 @@ export class ResetCount {
 /** The queue of all requests of a process. */
 export class RequestQueue {
   readonly #queue: PQueue;
+  /** Milliseconds between the starts of two requests. */
+  readonly #intervalMs: number;
   /** Measured with the monotonic clock: setting the system clock back must not stop the queue. */
   #pausedUntilMs = 0;
+  /** Ends the pause. It keeps the process alive only while a request waits. */
+  #pause: NodeJS.Timeout | undefined;
 
   constructor(
     { maxConcurrency, requestsPerSecond }: QueueLimits,
     private readonly resets = new ResetCount(),
   ) {
-    this.#queue = new PQueue({
-      concurrency: maxConcurrency,
-      ...(requestsPerSecond !== undefined && { interval: 1000 / requestsPerSecond, intervalCap: 1 }),
-    });
+    // Without its own interval, which is measured with the system clock.
+    this.#queue = new PQueue({ concurrency: maxConcurrency });
+    this.#intervalMs = 1000 / (requestsPerSecond ?? Infinity);
   }
 
   /** Runs a task when its turn has come; one that already began goes before those that have not. */
   run<T>(task: () => Promise<T>, isRetry: boolean): Promise<T> {
-    return this.#queue.add(task, { priority: isRetry ? 1 : 0 });
+    const start = (): Promise<T> => {
+      if (this.#intervalMs > 0) this.pauseFor(this.#intervalMs);
+      return task();
+    };
+    this.#pause?.ref();
+    return this.#queue.add(start, { priority: isRetry ? 1 : 0 });
   }
 
   /** Runs a task that sends a password reset. */
@@ -57,12 +65,13 @@ export class RequestQueue {
     }
   }
 
-  /** Starts no request for a time, because the platform asked clients to wait. */
+  /** Starts no request for a time. */
   pauseFor(durationMs: number): void {
     this.#pausedUntilMs = Math.max(this.#pausedUntilMs, performance.now() + durationMs);
     this.#queue.pause();
-    setTimeout(() => {
-      if (performance.now() >= this.#pausedUntilMs) this.#queue.start();
-    }, durationMs + 1);
+    clearTimeout(this.#pause);
+    // A timer may fire a millisecond early.
+    this.#pause = setTimeout(() => this.#queue.start(), this.#pausedUntilMs - performance.now() + 1);
+    if (this.#queue.size === 0) this.#pause.unref();
   }
 }

@@ -74,6 +74,21 @@ describe("platform: request queue", () => {
     for (const [index, start] of starts.entries()) assert.ok(start >= 18 * index, starts.join());
   });
 
+  it("keeps the process alive only for tasks that wait", async () => {
+    const timers = async () => {
+      await wait(1);
+      return process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+    };
+    const before = await timers();
+    const queue = new RequestQueue({ maxConcurrency: 8, requestsPerSecond: 5 });
+    await queue.run(async () => undefined, false);
+    assert.equal(await timers(), before);
+    const waiting = queue.run(async () => undefined, false);
+    assert.equal(await timers(), before + 1);
+    await waiting;
+    assert.equal(await timers(), before);
+  });
+
   it("starts no task during a pause; the longest pause counts", async () => {
     const queue = new RequestQueue({ maxConcurrency: 8 });
     const before = performance.now();
@@ -83,15 +98,24 @@ describe("platform: request queue", () => {
     assert.ok(started - before >= 79, `${started - before}`);
   });
 
-  it("starts tasks after a pause in which the clock was set back", async () => {
-    const queue = new RequestQueue({ maxConcurrency: 8 });
+  describe("while the clock is set back by an hour", () => {
     const { now } = Date;
-    try {
+    afterEach(() => (Date.now = now));
+    const setBack = (): void => void (Date.now = () => now() - 3_600_000);
+    const ran = (queue: RequestQueue) => Promise.race([queue.run(async () => "ran", false), wait(500, "hangs")]);
+
+    it("starts tasks after a pause", async () => {
+      const queue = new RequestQueue({ maxConcurrency: 8 });
       queue.pauseFor(10);
-      Date.now = () => now() - 3_600_000;
-      assert.equal(await Promise.race([queue.run(async () => "ran", false), wait(500, "hangs")]), "ran");
-    } finally {
-      Date.now = now;
-    }
+      setBack();
+      assert.equal(await ran(queue), "ran");
+    });
+
+    it("starts the allowed number of tasks a second", async () => {
+      const queue = new RequestQueue({ maxConcurrency: 8, requestsPerSecond: 50 });
+      assert.equal(await ran(queue), "ran");
+      setBack();
+      assert.deepEqual(await Promise.all([ran(queue), ran(queue)]), ["ran", "ran"]);
+    });
   });
 });
