@@ -4,6 +4,7 @@ import { Connections } from "../platform/sockets";
 import { DatabaseProbe, type ProbeRequest, type ProbeResult } from "../verification/probe";
 import { Databases } from "../platform/databases";
 import { FlowControl } from "../platform/flowControl";
+import { KnownSecrets } from "../platform/redact";
 import { RequestQueue, ResetCount } from "../platform/requestQueue";
 import { HttpRequester, managementService, type RequesterOptions, tokenService } from "../platform/http";
 import { type Service } from "../platform/failures";
@@ -16,10 +17,15 @@ export class PlatformClient {
   readonly #resets = new ResetCount();
   #shared: { queue: RequestQueue; connections: Connections } | undefined;
 
+  /** What no message of this run shows: the secret settings, and the credentials that were read since. */
+  readonly secrets: KnownSecrets;
+
   constructor(
     private readonly settings: Settings,
     private readonly beforeReset?: RequesterOptions["beforeReset"],
-  ) {}
+  ) {
+    this.secrets = new KnownSecrets(settings.secrets);
+  }
 
   /** @throws SettingsError if a setting is missing or cannot be used. */
   get databases(): Databases {
@@ -63,7 +69,7 @@ export class PlatformClient {
     this.#probe ??= new DatabaseProbe({
       proxy: this.settings.get("proxy"),
       extraCertificates: this.settings.get("caFile"),
-      secrets: this.settings.secrets,
+      secrets: this.secrets,
       advise,
       beforeProbe: this.beforeReset,
     });
@@ -86,7 +92,7 @@ export class PlatformClient {
       deadlineMs: settings.getOrDefault("deadlineSeconds") * 1000,
       deadlineName,
       advise,
-      secrets: settings.secrets,
+      secrets: this.secrets,
       ...(this.beforeReset && { beforeReset: this.beforeReset }),
     });
   }

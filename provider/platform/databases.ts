@@ -38,7 +38,7 @@ export class Databases {
         "maybe applied": "The password may have been changed, and the new one is unknown.",
       },
     });
-    const read = confirming.includes(response.status) ? readDatabaseResponse(response.body) : undefined;
+    const read = this.#read(response, confirming);
     if (!read || isOther(read, id)) throw new UnconfirmedError(response.facts, unusable(response, read));
     return read;
   }
@@ -62,9 +62,16 @@ export class Databases {
       purpose: `read database ${JSON.stringify(id)}`,
       consequences: { "not sent": nothingChanged, rejected: nothingChanged, "maybe applied": nothingChanged },
     });
-    const read = response.status === 200 ? readDatabaseResponse(response.body) : undefined;
+    const read = this.#read(response, [200]);
     if (!read || isOther(read, id)) throw new UnreadableError(response.facts, unusable(response, read));
     return read;
+  }
+
+  /** The record of a response with one of these statuses. Whatever the status, its credentials are known from now on. */
+  #read({ status, body }: ApiResponse, statuses: readonly number[]): DatabaseResponse | undefined {
+    const read = readDatabaseResponse(body);
+    this.requester.secrets.add(Object.values<string>(read?.credentials ?? {}));
+    return statuses.includes(status) ? read : undefined;
   }
 }
 

@@ -1,7 +1,7 @@
 import { type Delivery, type Failure } from "./retry";
 import { NotSentError, RejectedError, type RequestError, type RequestFacts, UnconfirmedError } from "./errors";
-import { redact } from "./redact";
-import { readJson } from "../records/response";
+import { type KnownSecrets } from "./redact";
+import { readDatabaseResponse, readJson } from "../records/response";
 import { isObject } from "../records/fields";
 
 export type ServiceName = "management" | "queue" | "database";
@@ -36,8 +36,8 @@ export type FailureKind =
 
 /** What errors need from callers, who know the settings. */
 export interface Wording {
-  /** Secrets that errors never show, whichever service repeats them. */
-  readonly secrets: readonly string[];
+  /** What errors never show, whichever service repeats it. */
+  readonly secrets: KnownSecrets;
   /** The deadline, as a message names it. */
   readonly deadlineName: string;
   /** What to do about a failure. */
@@ -140,20 +140,17 @@ function whatHappened(failed: FailedAttempt, service: ServiceName, { deadlineNam
     if (code === "too large") return "the response was too large";
     return `the response was incomplete or malformed (${code ?? "for an unknown reason"})`;
   }
-  const words = redact(serverWords(failed), secrets);
+  // The body may show a credential that was not known.
+  secrets.add(Object.values<string>(readDatabaseResponse(failed.body ?? "")?.credentials ?? {}));
+  const words = secrets.quote(serverWords(failed));
   const responder = service === "database" ? "database" : "platform";
   return `the ${responder} responded with ${status}${words && `: ${words}`}`;
 }
 
-/**
- * The server's own words: `error`, else `message`, else the raw text. The raw text is left out if the request may have
- * been applied, because it may then contain the new credentials.
- */
-function serverWords({ body = "", delivery }: FailedAttempt): string {
+/** The server's own words: `error`, else `message`. Anything else in a body may be a credential. */
+function serverWords({ body = "" }: FailedAttempt): string {
   const value = tryReadObject(body);
-  const words = [value?.["error"], value?.["message"]].find((one) => typeof one === "string");
-  if (words !== undefined) return words;
-  return delivery === "rejected" && !body.includes("<") ? body : "";
+  return [value?.["error"], value?.["message"]].find((one) => typeof one === "string") ?? "";
 }
 
 function tryReadObject(body: string): Record<string, unknown> | undefined {

@@ -3,6 +3,7 @@ import { type AttemptState, type Connections } from "./sockets";
 import { decideRetry, deliveryOfResponse, deliveryOfSilence, readRetryAfter } from "./retry";
 import { NotSentError, type RequestFacts, InputError } from "./errors";
 import { errorOf, type FailedAttempt, type Service, type Wording } from "./failures";
+import { type KnownSecrets } from "./redact";
 import { type RequestQueue } from "./requestQueue";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { packageVersion } from "../runtime";
@@ -45,7 +46,7 @@ export interface ApiRequest extends Pick<RequestFacts, "purpose" | "consequences
   readonly idempotent?: boolean;
   /** Milliseconds until it fails, if that is earlier than the requester's own deadline. */
   readonly deadlineMs?: number | undefined;
-  /** Values to redact from errors in addition to the secret settings, in case the platform's error repeats them. */
+  /** Values that no error of this run shows, in addition to those that are known. */
   readonly secrets?: readonly string[];
 }
 
@@ -61,6 +62,8 @@ export interface ApiResponse {
 
 /** Sends requests to one service of the platform. */
 export interface Requester {
+  /** What its errors never show. */
+  readonly secrets: KnownSecrets;
   /** @throws RequestError for any response but 2xx, and for none. */
   send(request: ApiRequest): Promise<ApiResponse>;
 }
@@ -102,7 +105,12 @@ export class HttpRequester implements Requester {
     private readonly options: RequesterOptions,
   ) {}
 
+  get secrets(): KnownSecrets {
+    return this.options.secrets;
+  }
+
   async send(request: ApiRequest): Promise<ApiResponse> {
+    this.secrets.add(request.secrets ?? []);
     const url = this.service.baseUrl + request.path;
     const facts: RequestFacts = {
       purpose: request.purpose,
@@ -139,8 +147,7 @@ export class HttpRequester implements Requester {
         return { status: outcome.status, body: outcome.body, facts, advise };
       }
       if (decision.do === "stop") {
-        const secrets = [...options.secrets, ...(request.secrets ?? [])];
-        throw errorOf(facts, service.name, { ...outcome, attempts: attempt }, { ...options, secrets });
+        throw errorOf(facts, service.name, { ...outcome, attempts: attempt }, options);
       }
       if (!decision.appliesToAll) await new Promise((resolve) => setTimeout(resolve, decision.waitMs));
     }

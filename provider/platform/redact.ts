@@ -8,30 +8,87 @@ const maxSearchedChars = 10_000;
 const maxRounds = 6;
 /** Layers of base64 that are opened. */
 const maxLayers = 2;
+const space = /[\u0000-\u001f\u007f-\u009f\s]+/g;
+/** Also what changes the direction of a text. */
+const invisible = /\p{Default_Ignorable_Code_Point}/gu;
+/** The name of a credential in a JSON text. */
+const credentialName = /["'](password|(read_?only_?)?rest_?token)["']\s*:/i;
+
+/** Characters of the keys under which what is searched for is found. */
+const startLength = 4;
 
 /**
- * The platform's message as one short line, or `leftOut` if it contains a secret or anything that decodes to one:
- * escaped for URLs, forms, JSON or HTML, in base64 (also as part of a longer text), or several of these at once.
+ * Secrets that no message shows: those of the settings, and what this run has read or received.
+ *
+ * @example
+ * ```ts
+ * const secrets = new KnownSecrets(settings.secrets);
+ * secrets.add(Object.values(credentials));
+ * const shown = secrets.quote(serverWords);
+ * ```
  */
-export function redact(words: string, secrets: readonly string[]): string {
-  const forms = secrets.filter((secret) => secret !== "").flatMap(unescapings);
-  const compared = forms.map((form) => comparable(form.replace(openEnd, "")));
-  if (words.length > maxSearchedChars || holdsUnknownEntity(words) || mayContain(words, compared, maxLayers)) {
-    return leftOut;
-  }
-  const line = words.replace(/[\u0000-\u001f\u007f-\u009f\s]+/g, " ").trim();
-  return line.length > maxShownChars ? `${line.slice(0, maxShownChars)}…` : line;
-}
+export class KnownSecrets {
+  readonly #known = new Set<string>();
+  /** The forms to search for, by their first characters: a search must not take longer for a thousand of them. */
+  readonly #forms = new Map<string, string[]>();
+  readonly #shortForms: string[] = [];
 
-/** Compares after each round on both sides, because a secret may itself look escaped. */
-function mayContain(text: string, forms: readonly string[], layers: number): boolean {
-  const views = unescapings(text);
-  if (views.length > maxRounds) return true;
-  return views.some((view) => {
-    const compared = comparable(view);
-    if (forms.some((form) => compared.includes(form))) return true;
-    return layers > 0 && base64Contents(view).some((content) => mayContain(content, forms, layers - 1));
-  });
+  constructor(initial: readonly string[]) {
+    this.add(initial);
+  }
+
+  add(values: Iterable<string | undefined>): void {
+    for (const secret of values) {
+      if (!secret || this.#known.has(secret)) continue;
+      this.#known.add(secret);
+      for (const view of unescapings(secret)) this.#addForm(comparable(view.replace(openEnd, "")));
+    }
+  }
+
+  /**
+   * The text, or `leftOut` if it contains a secret or anything that decodes to one: escaped for URLs, forms, JSON or
+   * HTML, in base64 (also as part of a longer text), or several of these at once. The same for a record as JSON, whose
+   * credentials may be unknown.
+   */
+  redact(text: string): string {
+    const isShown = text.length <= maxSearchedChars && !holdsUnknownEntity(text) && !this.#mayContain(text, maxLayers);
+    return isShown ? text : leftOut;
+  }
+
+  /** A server's words as one short line, redacted, and without what terminals and CI systems interpret. */
+  quote(words: string): string {
+    const line = this.redact(words).replace(invisible, "").replace(space, " ").trim();
+    const inert = line.replace(/#(?=#+[\w-]*\[)/g, "# ").replace(/:(?=:+[a-z])/gi, ": ");
+    // Cut between words: half of a secret that becomes known later could not be recognized.
+    return inert.length > maxShownChars ? `${inert.slice(0, maxShownChars + 1).replace(/\s*\S*$/, "")}…` : inert;
+  }
+
+  #addForm(form: string): void {
+    if (form.length < startLength) return void this.#shortForms.push(form);
+    const start = form.slice(0, startLength);
+    const sameStart = this.#forms.get(start);
+    if (sameStart) sameStart.push(form);
+    else this.#forms.set(start, [form]);
+  }
+
+  /** Compares after each round on both sides, because a secret may itself look escaped. */
+  #mayContain(text: string, layers: number): boolean {
+    const views = unescapings(text);
+    if (views.length > maxRounds) return true;
+    return views.some((view) => {
+      if (credentialName.test(view) || this.#isIn(comparable(view))) return true;
+      return layers > 0 && base64Contents(view).some((content) => this.#mayContain(content, layers - 1));
+    });
+  }
+
+  #isIn(text: string): boolean {
+    if (this.#shortForms.some((form) => text.includes(form))) return true;
+    for (let at = 0; at + startLength <= text.length; at++) {
+      const sameStart = this.#forms.get(text.slice(at, at + startLength));
+      if (sameStart?.some((form) => text.startsWith(form, at))) return true;
+    }
+    return false;
+  }
 }
 
 /** Not checked in decoded base64: arbitrary bytes may contain an entity by chance. */
@@ -85,5 +142,5 @@ function base64Contents(text: string): string[] {
 
 /** Without whitespace, because the shown line collapses it, and forms encode it as `+`. */
 function comparable(text: string): string {
-  return text.replace(/[\u0000-\u001f\u007f-\u009f\s+]/g, "").toWellFormed();
+  return text.replace(invisible, "").replace(space, "").replaceAll("+", "").toWellFormed();
 }

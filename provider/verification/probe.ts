@@ -2,7 +2,7 @@ import { type Socket } from "node:net";
 import { Connections, openConnection, trusting } from "../platform/sockets";
 import { RejectedError, type RequestFacts, RequestError } from "../platform/errors";
 import { certificateFailure, isTlsAlert, whyNotSent } from "../platform/failures";
-import { redact } from "../platform/redact";
+import { type KnownSecrets } from "../platform/redact";
 import { ask, NoReplyError, notRedis } from "./redisCommands";
 import { RequestQueue } from "../platform/requestQueue";
 import { HttpRequester, type RequesterOptions, tokenService } from "../platform/http";
@@ -37,8 +37,8 @@ export interface ProbeOptions extends Pick<RequesterOptions, "advise"> {
   readonly proxy?: string | undefined;
   /** Certificates (PEM) that are trusted in addition to those that Node trusts. */
   readonly extraCertificates?: string | undefined;
-  /** Secrets that results never show. */
-  readonly secrets: readonly string[];
+  /** What results never show. */
+  readonly secrets: KnownSecrets;
   /** Called before each connection. @throws NotSentError if nothing may be sent */
   readonly beforeProbe?: RequesterOptions["beforeReset"] | undefined;
 }
@@ -77,16 +77,15 @@ export class DatabaseProbe {
     };
     await this.options.beforeProbe?.(facts);
     const secret = isPassword ? credential.password : credential.restToken;
-    const secrets = [...this.options.secrets, ...otherSecrets, secret];
+    this.options.secrets.add([...otherSecrets, secret]);
     return isPassword
-      ? this.#askRedis(endpoint, credential, secrets, timeoutMs)
-      : this.#askRest(endpoint, credential.restToken, facts, secrets, timeoutMs);
+      ? this.#askRedis(endpoint, credential, timeoutMs)
+      : this.#askRest(endpoint, credential.restToken, facts, timeoutMs);
   }
 
   async #askRedis(
     endpoint: ClientEndpoint,
     { username, password }: Extract<Credential, { password: string }>,
-    secrets: readonly string[],
     timeoutMs: number,
   ): Promise<ProbeResult> {
     const endsAt = performance.now() + timeoutMs;
@@ -95,12 +94,12 @@ export class DatabaseProbe {
       const connection = (socket = await this.#open(endpoint, timeoutMs));
       const send = (...command: string[]) => ask(connection, command, endsAt - performance.now());
       const login = await send("AUTH", ...(username ? [username] : []), password);
-      if (login.startsWith("-")) return judgeRefusal(login.slice(1), secrets);
+      if (login.startsWith("-")) return judgeRefusal(login.slice(1), this.options.secrets);
       if (login !== "+OK") throw notRedis("AUTH");
       const pong = await send("PING");
       // A user without the permission is authenticated all the same.
       if (pong === "+PONG" || pong.startsWith("-NOPERM ")) return accepted;
-      if (pong.startsWith("-")) return unknown(responded("PING", pong.slice(1), secrets));
+      if (pong.startsWith("-")) return unknown(responded("PING", pong.slice(1), this.options.secrets));
       throw notRedis("PING");
     } catch (error) {
       return error instanceof NoReplyError ? unknown(error.message) : this.#whyNotConnected(error as ConnectionError);
@@ -135,14 +134,14 @@ export class DatabaseProbe {
     endpoint: ClientEndpoint,
     token: string,
     { purpose, consequences }: RequestFacts,
-    secrets: readonly string[],
     timeoutMs: number,
   ): Promise<ProbeResult> {
+    const { secrets, advise } = this.options;
     const requester = new HttpRequester(
       tokenService("database", restAddressOf(endpoint), token),
       endpoint.tls ? this.#secure : this.#plain,
       new RequestQueue({ maxConcurrency: 1 }),
-      { deadlineMs: timeoutMs, deadlineName: "the deadline", secrets, advise: this.options.advise },
+      { deadlineMs: timeoutMs, deadlineName: "the deadline", secrets, advise },
     );
     try {
       const { body } = await requester.send({ method: "GET", path: "/PING", idempotent: true, purpose, consequences });
@@ -170,15 +169,15 @@ function isPong(body: string): boolean {
 }
 
 /** What an error in response to `AUTH` means. */
-function judgeRefusal(words: string, secrets: readonly string[]): ProbeResult {
-  if (/^(WRONGPASS|ERR invalid password)\b/i.test(words)) return { is: "refused", words: redact(words, secrets) };
+function judgeRefusal(words: string, secrets: KnownSecrets): ProbeResult {
+  if (/^(WRONGPASS|ERR invalid password)\b/i.test(words)) return { is: "refused", words: secrets.quote(words) };
   if (/^ERR unknown command/i.test(words)) return unknown("the server does not know the command AUTH");
   return unknown(responded("AUTH", words, secrets));
 }
 
-function responded(command: string, words: string, secrets: readonly string[]): string {
+function responded(command: string, words: string, secrets: KnownSecrets): string {
   if (words === "") return `the server responded to ${command} with an empty error`;
-  return `the server responded to ${command} with an error: ${redact(words, secrets)}`;
+  return `the server responded to ${command} with an error: ${secrets.quote(words)}`;
 }
 
 function unknown(why: string, advice?: string): ProbeResult {

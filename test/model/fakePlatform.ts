@@ -2,6 +2,7 @@ import { databaseRecord } from "../../local/platform/databaseRecord";
 import { decideRetry, deliveryOfResponse, deliveryOfSilence } from "../../provider/platform/retry";
 import { errorOf, type FailedAttempt } from "../../provider/platform/failures";
 import { type ApiResponse, type ApiRequest, type Requester } from "../../provider/platform/http";
+import { KnownSecrets } from "../../provider/platform/redact";
 import { advise, deadlineName } from "../../provider/settings/advice";
 import { type Late, type ResetOutcome, type OutcomeName, outcomes } from "./outcomes";
 import {
@@ -32,6 +33,7 @@ export function credentialsOf(databaseId: string, generation: number, names: rea
 
 /** A platform in memory. The outcome of each request is given beforehand. Each reset that is applied is counted. */
 export class FakePlatform implements Requester {
+  readonly secrets = new KnownSecrets([]);
   readonly #generations = new Map<string, number>();
   /** Databases whose reset arrived and may have been applied, or was, in this run. */
   readonly delivered: string[] = [];
@@ -115,7 +117,12 @@ export class FakePlatform implements Requester {
       const failed: FailedAttempt = { delivery, body, ...defined({ status, code, retryAfterMs }) };
       const decision = decideRetry({ ...failed, idempotent, attempt, remainingMs: 60_000 }, 0.5);
       if (decision.do === "stop") {
-        throw errorOf(facts, service, { ...failed, attempts: attempt }, { secrets: [], deadlineName, advise });
+        throw errorOf(
+          facts,
+          service,
+          { ...failed, attempts: attempt },
+          { secrets: this.secrets, deadlineName, advise },
+        );
       }
     }
   }

@@ -147,6 +147,38 @@ describe("secrets: a platform that echoes what it was sent", () => {
         isEchoed: () => false,
       },
     ];
+    /** What a refusal contains of a record that the run has never read. */
+    const unread = {
+      password: "canary-unread-5a4e",
+      rest_token: "canary-unread-rest-8d1b",
+      read_only_rest_token: "canary-unread-read-only-e3c9",
+    };
+    const record = JSON.stringify({ database_id: "db", ...unread });
+    const refusals: Readonly<Record<string, string>> = {
+      "a record": record,
+      "a record with a message": databaseText({ ...unread, error: `the password is ${unread.password}` }),
+      "a record in a message": JSON.stringify({ message: `refused: ${record}` }),
+      "a record in another record": JSON.stringify({ database: unread, detail: unread.password }),
+      "a record and text": `refused: ${record}`,
+    };
+    const firsts: Readonly<Record<string, () => Promise<object>>> = {
+      "a first up": () => reader.create(rotation("first", { version })),
+      "an adoption": () => reader.create(rotation("adopted", { initialRotation: false })),
+      "a refresh": refresh,
+    };
+    for (const [what, body] of Object.entries(refusals)) {
+      for (const [name, step] of Object.entries(firsts)) {
+        it(`shows none of ${what} that refuses the read of ${name}`, async () => {
+          const shown: unknown[] = [];
+          for (const status of [302, 403, 404, 501]) {
+            reply = (response) => response.writeHead(status).end(body);
+            shown.push(withoutSecrets(await step()));
+          }
+          assert.deepEqual(leaksOf(JSON.stringify(shown) + reader.stderr, unread), []);
+        });
+      }
+    }
+
     for (const { name, step, isEchoed, isRead = false } of steps) {
       it(`shows none of it in ${name}`, async () => {
         const shown: unknown[] = [];

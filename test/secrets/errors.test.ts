@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as errorClasses from "../../provider/platform/errors";
 import { DatabaseProbe } from "../../provider/verification/probe";
+import { KnownSecrets } from "../../provider/platform/redact";
 import { PlatformClient } from "../../provider/engine/platformClient";
 import { apply } from "../../provider/verification/passwordVerification";
 import { advise } from "../../provider/settings/advice";
@@ -88,7 +89,7 @@ describe("secrets: errors", () => {
     const access = { host: "127.0.0.1", port: database.port, tls: false, credential: { password } };
     const targets = JSON.stringify([{ databaseId: "db", name: "db", access }]);
     const run = new FakeRun();
-    const probe = new DatabaseProbe({ secrets: [], advise });
+    const probe = new DatabaseProbe({ secrets: new KnownSecrets([]), advise });
     run.probe = (request) => probe.probe(request);
     const { failed } = await apply(undefined, { subject: "db", targets }, run.start());
     await assertOnlyWords("VerificationError", () => Promise.reject(failed ?? new Error("it did not fail")));

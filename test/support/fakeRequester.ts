@@ -1,7 +1,9 @@
 import { type ApiResponse, type ApiRequest, type Requester } from "../../provider/platform/http";
+import { KnownSecrets } from "../../provider/platform/redact";
 
 /** A requester that sends nothing: it records requests, and returns given responses. */
 export class FakeRequester implements Requester {
+  readonly secrets = new KnownSecrets([]);
   readonly sent: ApiRequest[] = [];
 
   constructor(private readonly answer: (request: ApiRequest) => { status?: number; body?: string } | Error) {}

@@ -215,6 +215,16 @@ describe("pulumi-rekey doctor", function () {
       });
     }
 
+    it("prints none of a refusal that is a record with its credentials", async () => {
+      configureReads();
+      const { password, restToken } = platform.database("db-sessions");
+      const body = { database_id: "db-sessions", password, rest_token: restToken };
+      platform.failNext({ path: /redis\/database/, status: 403, body });
+      const { output } = await doctor({}, readFlag);
+      assert.match(output, /the platform responded with 403\./);
+      assert.ok(!output.includes(password) && !output.includes(restToken), output);
+    });
+
     it("leaves out the read if there is no connection", async () => {
       configureReads({ "rekey:baseUrl": "http://127.0.0.1:1" });
       await assertFound({ "the connection to rekey:baseUrl": /ECONNREFUSED/ }, {}, readFlag);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { Databases } from "../../../provider/platform/databases";
 import { UnconfirmedError, UnreadableError } from "../../../provider/platform/errors";
+import { leftOut } from "../../../provider/platform/redact";
 import { databaseText } from "../../support/databaseText";
 import { FakeRequester } from "../../support/fakeRequester";
 
@@ -98,6 +99,19 @@ describe("api: databases", () => {
     };
     const hidden = { ...request, query: { credentials: "hide" }, deadlineMs: 5, secrets: ["s"] };
     assert.deepEqual(requester.sent, [request, hidden]);
+  });
+
+  it("knows the credentials of every response from then on, also of one that cannot be used", async () => {
+    for (const { status = 200, id = "a/b" } of [{}, { status: 202 }, { id: "other" }]) {
+      const body = databaseText({ database_id: id, password: canary, database_name: "caches" });
+      const operations = [readWith, (requester: FakeRequester) => new Databases(requester, path).resetPassword("a/b")];
+      for (const operation of operations) {
+        const requester = new FakeRequester(() => ({ status, body }));
+        await Promise.allSettled([operation(requester)]);
+        assert.equal(requester.secrets.redact(`it is ${canary}`), leftOut);
+        assert.equal(requester.secrets.redact("caches"), "caches");
+      }
+    }
   });
 
   const unreadable: readonly { readonly status: number; readonly body: string; readonly why: RegExp }[] = [

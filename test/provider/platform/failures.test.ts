@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { NotSentError, RejectedError, UnconfirmedError } from "../../../provider/platform/errors";
 import { errorOf, type FailedAttempt } from "../../../provider/platform/failures";
-import { leftOut } from "../../../provider/platform/redact";
+import { KnownSecrets, leftOut } from "../../../provider/platform/redact";
 import { advise, deadlineName } from "../../../provider/settings/advice";
 import { assertFields } from "../../support/results";
 
 const password = "canary-password";
-const wording = { secrets: [password], deadlineName, advise };
+const wording = { secrets: new KnownSecrets([password]), deadlineName, advise };
 const facts = {
   purpose: "do it",
   method: "POST",
@@ -93,13 +93,14 @@ describe("api: messages of failed requests", () => {
   const bodies: readonly (readonly [FailedAttempt["delivery"], body: string, shown: string])[] = [
     ["rejected", '{"error":"id: odd","message":"no"}', ": id: odd"],
     ["rejected", '{"error":{"id":1},"message":"id is odd"}', ": id is odd"],
-    ["rejected", '{"detail":"id"}', ': {"detail":"id"}'],
-    ["rejected", "id is odd\n", ": id is odd"],
+    // It may hold credentials.
+    ["rejected", '{"detail":"id"}', ""],
+    ["rejected", "id is odd\n", ""],
+    ["rejected", '{"error":"new is wrong","password":"new"}', `: ${leftOut}`],
     ["rejected", "<html>no</html>", ""],
     ["rejected", "", ""],
     ["rejected", `{"error":"${password} is wrong"}`, `: ${leftOut}`],
     ["maybe applied", '{"error":"try later"}', ": try later"],
-    // It may hold the new credentials.
     ["maybe applied", '{"detail":"new"}', ""],
     ["maybe applied", "new", ""],
   ];

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Connections } from "../../../provider/platform/sockets";
 import { NotSentError, RequestError } from "../../../provider/platform/errors";
-import { leftOut } from "../../../provider/platform/redact";
+import { KnownSecrets, leftOut } from "../../../provider/platform/redact";
 import { RequestQueue } from "../../../provider/platform/requestQueue";
 import {
   type ApiRequest,
@@ -33,7 +33,7 @@ function requester(
     deadlineMs: 60_000,
     deadlineName: "the deadline",
     advise: ({ service: name, kind }) => `Advice on ${name}: ${kind}.`,
-    secrets,
+    secrets: new KnownSecrets(secrets),
     ...options,
   });
 }

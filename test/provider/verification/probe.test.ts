@@ -8,6 +8,7 @@ import {
   type ProbeRequest,
   type ProbeResult,
 } from "../../../provider/verification/probe";
+import { KnownSecrets } from "../../../provider/platform/redact";
 import { NotSentError } from "../../../provider/platform/errors";
 import { advise } from "../../../provider/settings/advice";
 import { caFile, certificate } from "../../faults/certificates";
@@ -27,7 +28,7 @@ function probe(
   credential: Credential = { password },
   { timeoutMs = 5_000, ...options }: Partial<ProbeOptions & Pick<ProbeRequest, "timeoutMs">> = {},
 ): Promise<ProbeResult> {
-  const tool = new DatabaseProbe({ secrets: [], advise, ...options });
+  const tool = new DatabaseProbe({ secrets: new KnownSecrets([]), advise, ...options });
   return tool.probe({ databaseId: "db", endpoint, credential, otherSecrets: [], timeoutMs });
 }
 
