@@ -67,7 +67,7 @@ export class Databases {
     return read;
   }
 
-  /** The record of a response with one of these statuses. Whatever the status, its credentials are known from now on. */
+  /** The record of a response with one of these statuses. Its credentials are known, whatever its status. */
   #read({ status, body }: ApiResponse, statuses: readonly number[]): DatabaseResponse | undefined {
     const read = readDatabaseResponse(body);
     this.requester.secrets.add(Object.values<string>(read?.credentials ?? {}));

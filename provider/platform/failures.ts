@@ -52,7 +52,8 @@ export interface Wording {
 /** What is known of an attempt that failed. */
 export interface FailedAttempt extends Pick<Failure, "code" | "status" | "retryAfterMs"> {
   readonly delivery: Exclude<Delivery, "responded">;
-  readonly body?: string;
+  /** Undefined if it is too large. */
+  readonly body?: string | undefined;
   /** The proxy's status, if the proxy is what failed. */
   readonly proxy?: number | "unreachable" | undefined;
 }

@@ -7,7 +7,7 @@ import {
   globalParallelismFields,
 } from "../records/flowControl";
 import { RejectedError, type RequestFacts, UnreadableError } from "./errors";
-import { type ApiResponse, type Requester, fillPath } from "./http";
+import { type ApiRequest, type ApiResponse, type Requester, fillPath } from "./http";
 import { readJson } from "../records/response";
 
 const nothingChanged = {
@@ -15,6 +15,10 @@ const nothingChanged = {
   rejected: "Nothing was changed.",
   "maybe applied": "Nothing was changed: it was only read.",
 };
+
+const maxListBytes = 16 * 1024 * 1024;
+/** Unreadable records that make a list unreadable: an error for each of millions would stop the process. */
+const maxUnreadable = 100;
 
 /** A record of the list, or the error if it cannot be read. */
 export type ListEntry = FlowControlKey | UnreadableError;
@@ -47,15 +51,19 @@ export class FlowControl {
    * @see docs/interface.md#list-flow-control-keys
    */
   async list(search?: string): Promise<ListEntry[]> {
-    const response = await this.#read(
-      "/v2/flowControl",
-      "list the flow-control keys",
-      search === undefined ? {} : { search },
-    );
+    const response = await this.#read("/v2/flowControl", "list the flow-control keys", {
+      ...(search !== undefined && { query: { search } }),
+      maxBytes: maxListBytes,
+    });
     const value = jsonOf(response);
     const list = isObject(value) ? value["flowControls"] : value;
     if (!Array.isArray(list)) throw unreadable(response, "is not a list of flow-control keys");
-    return list.map((sent: unknown) => entryOf(response, sent));
+    let unreadableCount = 0;
+    return list.map((sent: unknown) => {
+      const entry = entryOf(response, sent);
+      if (entry instanceof UnreadableError && ++unreadableCount === maxUnreadable) throw entry;
+      return entry;
+    });
   }
 
   /**
@@ -135,11 +143,12 @@ export class FlowControl {
     return record;
   }
 
-  async #read(path: string, purpose: string, query: Record<string, string> = {}): Promise<ApiResponse> {
+  async #read(path: string, purpose: string, more: Pick<ApiRequest, "query" | "maxBytes"> = {}): Promise<ApiResponse> {
     const response = await this.requester.send({
       method: "GET",
       path,
-      query,
+      query: {},
+      ...more,
       idempotent: true,
       purpose,
       consequences: nothingChanged,

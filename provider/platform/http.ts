@@ -6,6 +6,8 @@ import { errorOf, type FailedAttempt, type Service, type Wording } from "./failu
 import { type KnownSecrets } from "./redact";
 import { type RequestQueue } from "./requestQueue";
 import { AsyncLocalStorage } from "node:async_hooks";
+import { type Readable } from "node:stream";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { packageVersion } from "../runtime";
 import { ConnectionError } from "./preconnect";
 import { pathPartProblem } from "../records/fields";
@@ -46,6 +48,12 @@ export interface ApiRequest extends Pick<RequestFacts, "purpose" | "consequences
   readonly idempotent?: boolean;
   /** Milliseconds until it fails, if that is earlier than the requester's own deadline. */
   readonly deadlineMs?: number | undefined;
+  /**
+   * Bytes of the largest 2xx body that is read, decompressed.
+   *
+   * @default 1 MiB, which a record cannot exceed
+   */
+  readonly maxBytes?: number;
   /** Values that no error of this run shows, in addition to those that are known. */
   readonly secrets?: readonly string[];
 }
@@ -88,10 +96,13 @@ interface Answered {
 /** An instance of our own: the defaults and interceptors of the program's axios would see our secrets. */
 const http = new Axios({});
 
-/** Bytes, largest body that is read. */
-const maxBody = 32 * 1024 * 1024;
+/** Bytes of the largest body that is read, decompressed. */
+const maxRecordBytes = 1024 * 1024;
+const maxErrorBytes = 64 * 1024;
 /** Milliseconds, longest wait for a connection. */
 const maxConnectMs = 10_000;
+/** Turns of the event loop in which what arrived before a deadline is read. Each of them reads a chunk of 64 kB. */
+const turnsAfterDeadline = 100;
 
 /**
  * The only module that sends HTTP requests. It throws no axios error: those contain the request's headers and so
@@ -122,12 +133,12 @@ export class HttpRequester implements Requester {
     // Read here: the queue runs a request in the context of another one.
     const limitsMs = [this.options.deadlineMs, request.deadlineMs, callTimeout.getStore()];
     const deadlineMs = Math.min(...limitsMs.map((limitMs) => limitMs ?? Infinity));
-    let deadline: Deadline | undefined;
+    let endsAtMs: number | undefined;
     for (let attempt = 1; ; attempt++) {
       const turn = async () => {
-        deadline ??= startDeadline(deadlineMs);
-        const outcome = await this.#attempt(request, facts, deadline);
-        const remainingMs = deadline.endsAtMs - performance.now();
+        endsAtMs ??= performance.now() + deadlineMs;
+        const outcome = await this.#attempt(request, facts, { deadlineMs, endsAtMs });
+        const remainingMs = endsAtMs - performance.now();
         const decision = decideRetry(
           { ...outcome, idempotent: request.idempotent, attempt, remainingMs },
           Math.random(),
@@ -157,17 +168,22 @@ export class HttpRequester implements Requester {
   async #attempt(
     request: ApiRequest,
     facts: RequestFacts,
-    { signal, durationMs }: Deadline,
+    { deadlineMs, endsAtMs }: Deadline,
   ): Promise<Answered | FailedAttempt> {
     const { url } = facts;
     const state: AttemptState = { sent: false };
+    const abort = new AbortController();
+    const { signal } = abort;
+    const remainingMs = endsAtMs - performance.now();
+    if (remainingMs <= 0) abort.abort();
+    const timer = setTimeout(() => void abortUnlessComplete(abort, state), remainingMs);
     const use = {
-      timeoutMs: Math.min(maxConnectMs, durationMs / 3),
+      timeoutMs: Math.min(maxConnectMs, deadlineMs / 3),
       state,
       beforeSend: request.idempotent ? undefined : async () => this.options.beforeReset?.(facts),
     };
     try {
-      const response = await http.request<string>({
+      const response = await http.request<Readable>({
         method: request.method,
         url,
         params: request.query,
@@ -181,46 +197,57 @@ export class HttpRequester implements Requester {
         adapter: "http",
         maxRedirects: 0,
         proxy: false,
-        transformResponse: [],
-        maxContentLength: maxBody,
+        responseType: "stream",
         validateStatus: () => true,
         signal,
         transport: this.connections.transportFor(new URL(url), use),
       });
-      const { status, data: body, headers } = response;
+      const { status, data, headers } = response;
+      const delivery = deliveryOfResponse(status);
+      const isAnswered = delivery === "responded";
+      const body = await readText(data, isAnswered ? (request.maxBytes ?? maxRecordBytes) : maxErrorBytes);
+      if (isAnswered) return body === undefined ? tooLarge : { delivery, status, body };
       const { "retry-after": retryAfter, date } = headers as Partial<Record<string, string>>;
-      return {
-        delivery: deliveryOfResponse(status),
-        status,
-        body,
-        retryAfterMs: readRetryAfter(retryAfter, date, Date.now()),
-      };
+      return { delivery, status, body, retryAfterMs: readRetryAfter(retryAfter, date, Date.now()) };
     } catch (error) {
       const { cause } = error as AxiosError;
       if (cause instanceof NotSentError) throw cause;
       if (cause instanceof ConnectionError) return { delivery: "not sent", code: cause.code, proxy: cause.proxy };
-      return { delivery: deliveryOfSilence(state.sent), code: signal.aborted ? "deadline" : codeOf(error) };
+      const { code } = error as NodeJS.ErrnoException;
+      return { delivery: deliveryOfSilence(state.sent), code: signal.aborted ? "deadline" : code };
+    } finally {
+      clearTimeout(timer);
     }
   }
 }
 
+/** The deadline of a request with all its attempts. */
 interface Deadline {
-  readonly durationMs: number;
+  readonly deadlineMs: number;
   readonly endsAtMs: number;
-  readonly signal: AbortSignal;
 }
 
-function startDeadline(deadlineMs: number): Deadline {
-  // AbortSignal.timeout requires whole milliseconds.
-  const durationMs = Math.ceil(deadlineMs);
-  return { durationMs, endsAtMs: performance.now() + durationMs, signal: AbortSignal.timeout(durationMs) };
+const tooLarge: FailedAttempt = { delivery: "maybe applied", code: "too large" };
+
+/** Ends an attempt at its deadline, unless its response has arrived: the process may have been too busy to read it. */
+async function abortUnlessComplete(abort: AbortController, state: AttemptState): Promise<void> {
+  for (let turn = 0; state.sent && turn < turnsAfterDeadline; turn++) {
+    await nextTurn();
+    if (state.response?.complete) return;
+  }
+  abort.abort();
 }
 
-/** axios uses one code for several failures; only an incomplete body is worth a retry. */
-function codeOf(error: unknown): string | undefined {
-  const { code, message } = error as AxiosError;
-  if (message.startsWith("maxContentLength ")) return "too large";
-  return message === "stream has been aborted" ? "ECONNRESET" : code;
+/** The text of a body; undefined, and nothing more is read, if it is too large. */
+async function readText(body: Readable, maxBytes: number): Promise<string | undefined> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > maxBytes) return undefined;
+    chunks.push(chunk);
+  }
+  return new TextDecoder().decode(Buffer.concat(chunks));
 }
 
 /**

@@ -27,6 +27,8 @@ export interface ConnectionSettings {
 export interface AttemptState {
   /** Whether the request was handed to a connection: from here on it may have arrived. */
   sent: boolean;
+  /** The response, as soon as its headers have arrived. */
+  response?: http.IncomingMessage;
 }
 
 /** How a request gets its connection. */
@@ -72,7 +74,7 @@ export class Connections {
   transportFor(url: URL, use: ConnectionUse) {
     return {
       request: (options: https.RequestOptions, onResponse: (response: http.IncomingMessage) => void) => {
-        const { beforeSend, timeoutMs } = use;
+        const { beforeSend, timeoutMs, state } = use;
         const connection = beforeSend
           ? {
               agent: undefined,
@@ -81,8 +83,11 @@ export class Connections {
           : { agent: this.#keptAlive(url, timeoutMs) };
         const { request } = url.protocol === "https:" ? https : http;
         // The types know no connection that is made later; Node does.
-        return request({ ...options, ...(connection as object) }, onResponse).once("socket", () => {
-          use.state.sent = true;
+        return request({ ...options, ...(connection as object) }, (response) => {
+          state.response = response;
+          onResponse(response);
+        }).once("socket", () => {
+          state.sent = true;
         });
       },
     };

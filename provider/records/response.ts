@@ -29,7 +29,7 @@ export function readDatabaseResponse(jsonText: string): DatabaseResponse | undef
   const { record, exactIntegers, problems, others } = readRecord(databaseFields, json.value);
   const { credentials, credentialProblems, unclaimed } = takeCredentials(others);
   if (!isDatabaseRecord(record, credentials)) return undefined;
-  const { otherFields, otherProblems } = keepOthers(unclaimed);
+  const otherFields = Object.keys(unclaimed).length > 0 ? stringify(unclaimed) : undefined;
   return {
     record,
     credentials,
@@ -40,7 +40,6 @@ export function readDatabaseResponse(jsonText: string): DatabaseResponse | undef
       ...(json.tooDeep ? ["something in the response: nested too deeply, and left out"] : []),
       ...credentialProblems,
       ...problems,
-      ...otherProblems,
     ],
   };
 }
@@ -56,15 +55,6 @@ function tryReadJson(jsonText: string): ReturnType<typeof readJson> | undefined 
     return readJson(jsonText);
   } catch {
     return undefined;
-  }
-}
-
-/** A value can be read and still be nested too deeply to be written. A reset that was applied must not fail for it. */
-function keepOthers(others: Readonly<Record<string, unknown>>) {
-  try {
-    return { otherFields: Object.keys(others).length > 0 ? stringify(others) : undefined, otherProblems: [] };
-  } catch {
-    return { otherProblems: ["fields that Rekey does not know: nested too deeply, and left out"] };
   }
 }
 
@@ -114,8 +104,8 @@ export interface ReadJson {
   readonly tooDeep: boolean;
 }
 
-/** Levels that are read of a text that is nested too deeply. */
-const levelsKept = 100;
+/** Levels that are read. Readers that meet many more overflow the stack, or take minutes. */
+const maxLevels = 100;
 /** Digits of the longest integer that is read. Converting longer ones is slow. */
 const maxDigits = 400;
 
@@ -126,14 +116,8 @@ const maxDigits = 400;
  * @throws SyntaxError
  */
 export function readJson(jsonText: string): ReadJson {
-  try {
-    return { ...(readPlain(jsonText) ?? read(jsonText)), tooDeep: false };
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    // The stack overflowed. JSON.parse needs less of it, and throws if the text is not JSON.
-    JSON.parse(jsonText);
-    return { ...read(withoutDepth(jsonText, levelsKept)), tooDeep: true };
-  }
+  const readable = withoutDepth(jsonText);
+  return { ...(readPlain(readable) ?? read(readable)), tooDeep: readable !== jsonText };
 }
 
 /**
@@ -165,10 +149,8 @@ function exactNumber(digits: string): number | bigint | LosslessNumber {
   return isSafeNumber(digits) ? number : new LosslessNumber(digits);
 }
 
-/**
- * The JSON text with each value that is nested deeper than `limit` replaced by `{}`. The text must be valid JSON.
- */
-function withoutDepth(jsonText: string, limit: number): string {
+/** The JSON text with each value that is nested too deeply replaced by `{}`. What is replaced need not be JSON. */
+function withoutDepth(jsonText: string): string {
   const kept: string[] = [];
   let depth = 0;
   let keptFrom = 0;
@@ -176,9 +158,12 @@ function withoutDepth(jsonText: string, limit: number): string {
     const character = jsonText[at];
     if (character === '"') at = endOfString(jsonText, at);
     else if (character === "[" || character === "{") {
-      if (depth++ === limit) kept.push(jsonText.slice(keptFrom, at), "{}");
+      if (depth++ === maxLevels) {
+        kept.push(jsonText.slice(keptFrom, at), "{}");
+        keptFrom = jsonText.length;
+      }
     } else if (character === "]" || character === "}") {
-      if (--depth === limit) keptFrom = at + 1;
+      if (--depth === maxLevels) keptFrom = at + 1;
     }
   }
   return kept.join("") + jsonText.slice(keptFrom);

@@ -129,6 +129,18 @@ describe("platform: flow control, the other operations", () => {
     });
   }
 
+  it("reads a list of up to 16 MiB", async () => {
+    const { flowControl, requester } = answering([]);
+    await flowControl.list();
+    assert.equal(requester.sent[0]?.maxBytes, 16 * 1024 * 1024);
+  });
+
+  it("reads a list with a few unreadable records, and refuses one with a hundred", async () => {
+    const listOf = (count: number) => answering([full, ...Array<object>(count).fill({})]).flowControl.list();
+    assert.equal((await listOf(99)).length, 100);
+    await assert.rejects(listOf(100), UnreadableError);
+  });
+
   it("reads all forms of global parallelism", async () => {
     const counts = { parallelismMax: 100, parallelismCount: 0 };
     assert.deepEqual(await answering(counts).flowControl.globalParallelism(), counts);

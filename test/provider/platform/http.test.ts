@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { gzipSync } from "node:zlib";
 import { Connections } from "../../../provider/platform/sockets";
 import { NotSentError, RequestError } from "../../../provider/platform/errors";
 import { KnownSecrets, leftOut } from "../../../provider/platform/redact";
@@ -192,6 +193,70 @@ describe("api: requester, over a real socket", () => {
       assert.equal(error.delivery, "maybe applied");
       assert.match(error.networkCode ?? "", code);
       assert.equal(server.received.length, 1);
+    });
+  }
+
+  it("reads a response that arrived before the deadline, also if the process was busy when that passed", async () => {
+    const body = `"${"x".repeat(200_000)}"`;
+    for (const request of [reset, reading]) {
+      const url = await start(({ socket }) => {
+        // It is in the client's socket when write returns.
+        socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+        for (const end = performance.now() + 600; performance.now() < end;);
+      });
+      assert.equal((await requester(url, { deadlineMs: 400 }).send(request)).body, body);
+      await server.close();
+    }
+  });
+
+  const megabyte = 1024 * 1024;
+  const gzip = { "content-encoding": "gzip" };
+  const compressed = (text: string, status = 200): Scripted => {
+    return (_, response) => void response.writeHead(status, gzip).end(gzipSync(text));
+  };
+  for (const { title, script, request, expected } of [
+    { title: "1 MiB", script: { body: " ".repeat(megabyte) }, expected: megabyte },
+    { title: "1 MiB, compressed", script: compressed(" ".repeat(megabyte)), expected: megabyte },
+    { title: "more than 1 MiB", script: { body: " ".repeat(megabyte + 1) }, expected: "maybe applied" },
+    { title: "more than 1 MiB, compressed", script: compressed(" ".repeat(megabyte + 1)), expected: "maybe applied" },
+    {
+      title: "more than a limit of its own",
+      request: { maxBytes: 9 },
+      script: { body: "0123456789" },
+      expected: "maybe applied",
+    },
+    { title: "a limit of its own", request: { maxBytes: 10 }, script: { body: "0123456789" }, expected: 10 },
+  ] satisfies readonly { title: string; script: Scripted; request?: Partial<ApiRequest>; expected: unknown }[]) {
+    it(`reads ${title}: ${expected}`, async () => {
+      const url = await start(script);
+      const sending = requester(url).send({ ...reset, ...request });
+      if (typeof expected === "number") return assert.equal((await sending).body.length, expected);
+      const error = await failureOf(sending);
+      assert.deepEqual(
+        { delivery: error.delivery, happened: error.happened },
+        { delivery: expected, happened: "the response was too large" },
+      );
+    });
+  }
+
+  for (const [status, delivery] of [
+    [400, "rejected"],
+    [303, "maybe applied"],
+    [500, "maybe applied"],
+  ] as const) {
+    it(`judges an error over 64 KiB by its status ${status}, and does not show it`, async () => {
+      const long = JSON.stringify({ error: "no", detail: "x".repeat(64 * 1024) });
+      const endless: Scripted = (_, response) => {
+        const pour = (): void => void (response.destroyed || response.write("1,".repeat(100_000), pour));
+        response.writeHead(status);
+        pour();
+      };
+      for (const script of [{ status, body: long }, compressed(long, status), endless]) {
+        const error = await failureOf(requester(await start(script)).send(reset));
+        assert.equal(error.delivery, delivery);
+        assert.equal(error.happened, `the platform responded with ${status}`);
+        await server.close();
+      }
     });
   }
 

@@ -48,6 +48,17 @@ describe("records: any text at all", () => {
     const [deep, kept] = [nested(100_000, ""), nested(99, "{}")];
     assert.deepEqual(readJson(around(deep)), { ...readJson(around(kept)), tooDeep: true });
     assert.throws(() => readJson(deep.slice(1)), SyntaxError);
+    assert.throws(() => readJson(deep.slice(0, -1)), SyntaxError);
+    assert.equal(readJson(nested(100, "")).tooDeep, false);
+    assert.equal(readJson(nested(101, "")).tooDeep, true);
+  });
+
+  it("is read or refused at once, however deeply it is nested", () => {
+    const text = nested(8_000_000, "1");
+    const before = performance.now();
+    assert.equal(readJson(text).tooDeep, true);
+    assert.throws(() => readJson(text.slice(0, -1)), SyntaxError);
+    assert.ok(performance.now() - before < 3_000, `${performance.now() - before} ms`);
   });
 
   it("has exact numbers, or their digits", () => {
