@@ -20,17 +20,15 @@ export class Databases {
   /**
    * Resets the password of a database. It is not repeated once it may have reached the platform.
    *
-   * @param secrets the former credentials, which errors must not show even if the platform's message repeats them
    * @returns the database's record, as far as it could be read: the password was reset.
    * @throws UnconfirmedError if it may have been reset; NotSentError or RejectedError if it was not.
    * @see docs/interface.md#reset-a-password
    */
-  async resetPassword(id: string, secrets: readonly string[] = []): Promise<DatabaseResponse> {
+  async resetPassword(id: string): Promise<DatabaseResponse> {
     const response = await this.requester.send({
       method: "POST",
       path: fillPath(this.resetPasswordPath, { id }),
       idempotent: false,
-      secrets,
       purpose: `reset the password of database ${JSON.stringify(id)}`,
       consequences: {
         "not sent": "The password was not changed: nothing was sent.",
@@ -48,17 +46,13 @@ export class Databases {
    *
    * @see docs/interface.md#read-a-database
    */
-  async read(
-    id: string,
-    { hideCredentials = false, secrets = [], deadlineMs }: ReadOptions = {},
-  ): Promise<DatabaseResponse> {
+  async read(id: string, { hideCredentials = false, deadlineMs }: ReadOptions = {}): Promise<DatabaseResponse> {
     const response = await this.requester.send({
       method: "GET",
       path: fillPath(this.databasePath, { id }),
       ...(hideCredentials && { query: { credentials: "hide" } }),
       idempotent: true,
       deadlineMs,
-      secrets,
       purpose: `read database ${JSON.stringify(id)}`,
       consequences: { "not sent": nothingChanged, rejected: nothingChanged, "maybe applied": nothingChanged },
     });
@@ -79,8 +73,6 @@ export class Databases {
 interface ReadOptions {
   /** Whether the platform leaves out the credentials. Default: false. */
   readonly hideCredentials?: boolean;
-  /** Credentials that errors must not show even if the platform's message repeats them. */
-  readonly secrets?: readonly string[];
   /** Milliseconds until the read fails, if that is earlier than its usual deadline. */
   readonly deadlineMs?: number | undefined;
 }

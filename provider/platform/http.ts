@@ -54,8 +54,6 @@ export interface ApiRequest extends Pick<RequestFacts, "purpose" | "consequences
    * @default 1 MiB, which a record cannot exceed
    */
   readonly maxBytes?: number;
-  /** Values that no error of this run shows, in addition to those that are known. */
-  readonly secrets?: readonly string[];
 }
 
 /** A 2xx response. Its body is unparsed text, which the caller parses. */
@@ -121,7 +119,6 @@ export class HttpRequester implements Requester {
   }
 
   async send(request: ApiRequest): Promise<ApiResponse> {
-    this.secrets.add(request.secrets ?? []);
     const url = this.service.baseUrl + request.path;
     const facts: RequestFacts = {
       purpose: request.purpose,

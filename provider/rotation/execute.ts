@@ -101,9 +101,8 @@ async function rotate(
   let settled: Refreshed | undefined;
   let isSent = false;
   try {
-    const before = session.options.canRead()
-      ? await readFirst(databaseId, "reset", session, secretsIn(saved))
-      : undefined;
+    session.options.platform.secrets.add(secretsIn(saved));
+    const before = session.options.canRead() ? await readFirst(databaseId, "reset", session) : undefined;
     settled = before && saved && settle(saved, before, session, "the last reset was not confirmed");
     const plan = settled ? planFor(settled.outputs, inputs, session) : planned;
     if (plan.do === "refuse") throw new RefusedError(plan.code, { databaseId, why: plan.why });
@@ -164,11 +163,11 @@ async function reset(
 ): Promise<Executed> {
   const { databaseId } = inputs;
   const before = knownBefore(saved, read);
-  const secrets = [...secretsIn(saved), ...Object.values<string>(read?.credentials ?? {})];
+  const { platform } = session.options;
   let response: DatabaseResponse | undefined;
   let failed: UnconfirmedError | InternalError | undefined;
   try {
-    response = await session.options.platform.databases.resetPassword(databaseId, secrets);
+    response = await platform.databases.resetPassword(databaseId);
   } catch (error) {
     if (error instanceof RekeyError && (error.delivery === "not sent" || error.delivery === "rejected")) throw error;
     failed = error instanceof UnconfirmedError ? error : new InternalError(databaseId, error);
@@ -178,7 +177,7 @@ async function reset(
   const isRepeated = response !== undefined && verdictOf(response) === "stale";
   const returned = response ? returnedBy(response, verdictOf(response), before) : {};
   const isReadAgain = failed ? before.unconfirmed.pending !== undefined : read && missingOf(returned).length > 0;
-  const shown = isReadAgain ? await readUntilCurrent(databaseId, verdictOf, session, secrets) : undefined;
+  const shown = isReadAgain ? await readUntilCurrent(databaseId, verdictOf, session) : undefined;
   const current = shown?.is === "current" ? shown.response : undefined;
   if (failed && !current) return unconfirmed(saved, inputs, failed, before, session);
   const credentials = together(returned, current?.credentials ?? {});
@@ -198,8 +197,11 @@ async function reset(
     ...savedKnowledge(before.confirmed, read ? missing : []),
   };
   const notices: Notice[] = [];
-  if (failed instanceof UnconfirmedError) notices.push(settledNotice(databaseId, failed.happened));
-  else if (failed) notices.push(settledNotice(databaseId, "its result was lost"));
+  if (failed) {
+    // The platform's text may contain the new credentials, which only this read has shown.
+    const happened = failed instanceof UnconfirmedError ? failed.happened : "its result was lost";
+    notices.push(settledNotice(databaseId, platform.secrets.redact(happened)));
+  }
   if (record.problems.length > 0) notices.push(problemsNotice(databaseId, record.problems));
   if (missing.length > 0 || (read && firstOf(credentials) === undefined)) {
     const ofResponse = isRepeated ? "repeated" : "left out";

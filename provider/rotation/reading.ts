@@ -14,17 +14,15 @@ const maxWaitMs = 5_000;
 /**
  * Reads a database before its password is reset or it is adopted.
  *
- * @param secrets saved credentials, which errors must not show
  * @throws NotReadError, for which nothing was changed
  */
 export async function readFirst(
   databaseId: string,
   intent: "reset" | "adopted",
   session: Session,
-  secrets: readonly string[] = [],
 ): Promise<DatabaseResponse> {
   try {
-    return await session.options.platform.databases.read(databaseId, { secrets });
+    return await session.options.platform.databases.read(databaseId);
   } catch (error) {
     throw error instanceof RequestError ? new NotReadError(databaseId, intent, error) : error;
   }
@@ -35,14 +33,12 @@ export async function readFirst(
  * a read may show an older record. It ends at once if the credentials are hidden, the read is rejected or the run ends.
  *
  * @param judge returns what a record proves
- * @param secrets saved and former credentials, which errors must not show
  * @param durationMs milliseconds after which no further read begins; 0 reads once
  */
 export async function readUntilCurrent(
   databaseId: string,
   judge: (response: DatabaseResponse) => Verdict,
   session: Session,
-  secrets: readonly string[],
   durationMs = session.options.deadlineMs(),
 ): Promise<Shown> {
   const { timer, platform, runEnd } = session.options;
@@ -53,7 +49,7 @@ export async function readUntilCurrent(
     const deadlineMs = durationMs === 0 ? undefined : Math.max(1, endsAtMs - timer.now());
     let shown: Shown;
     try {
-      const response = await untilEnd(runEnd, platform.databases.read(databaseId, { secrets, deadlineMs }));
+      const response = await untilEnd(runEnd, platform.databases.read(databaseId, { deadlineMs }));
       if (response === undefined) return ended;
       shown = { is: judge(response), response };
     } catch (error) {

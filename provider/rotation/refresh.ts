@@ -53,7 +53,9 @@ export async function refreshDatabase(saved: PasswordRotationOutputs, session: S
     // The same id may be another database there.
     if (isOtherAccount(saved.account, session.options.account)) return keep(saved, otherAccountNotice(databaseId));
     if (outcome === "unknown" && !mayBeSettled(saved, session)) return keep(saved);
-    const read = await session.options.platform.databases.read(databaseId, { secrets: secretsIn(saved) });
+    const { platform } = session.options;
+    platform.secrets.add(secretsIn(saved));
+    const read = await platform.databases.read(databaseId);
     if (outcome !== "unknown") return withRead(saved, read);
     return settle(saved, read, session, "at the last `up`") ?? keep(saved, ...staleNotices(saved, read));
   } catch (error) {

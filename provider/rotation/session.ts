@@ -1,3 +1,4 @@
+import { type KnownSecrets } from "../platform/redact";
 import { type DatabaseResponse } from "../records/response";
 import { type HostSetting } from "./clientEndpoint";
 
@@ -6,12 +7,11 @@ export interface SessionOptions {
   /** The platform's operations; getters, so that a missing setting fails only the calls that need it. */
   readonly platform: {
     readonly databases: {
-      resetPassword(id: string, secrets?: readonly string[]): Promise<DatabaseResponse>;
-      read(
-        id: string,
-        options?: { readonly secrets?: readonly string[]; readonly deadlineMs?: number | undefined },
-      ): Promise<DatabaseResponse>;
+      resetPassword(id: string): Promise<DatabaseResponse>;
+      read(id: string, options?: { readonly deadlineMs?: number | undefined }): Promise<DatabaseResponse>;
     };
+    /** Secrets that no message shows. */
+    readonly secrets: KnownSecrets;
   };
   /** Whether the platform has an operation that reads a database. @throws SettingsError for a wrong setting */
   readonly canRead: () => boolean;

@@ -56,12 +56,13 @@ describe("secrets: errors", () => {
   for (const [what, { response, reset = unconfirmed, read = unconfirmed }] of Object.entries(failures)) {
     it(`${what}: hold no request, response or header, and show no secret`, async () => {
       server = await startServer(response);
-      const { databases, flowControl } = client(server.url);
-      await assertOnlyWords(reset, () => databases.resetPassword("db", [body]));
+      const { databases, flowControl, secrets } = client(server.url);
+      secrets.add([body]);
+      await assertOnlyWords(reset, () => databases.resetPassword("db"));
       await assertOnlyWords(read, () => flowControl.get("orders"));
-      await assertOnlyWords(read, () => databases.read("db", { secrets: [body] }));
+      await assertOnlyWords(read, () => databases.read("db"));
       const session = { options: { platform: { databases } } } as unknown as Session;
-      await assertOnlyWords("NotReadError", () => readFirst("db", "reset", session, [body]));
+      await assertOnlyWords("NotReadError", () => readFirst("db", "reset", session));
     });
   }
 

@@ -2,6 +2,7 @@ import { RunSession } from "../../provider/engine/session";
 import { type ProbeRequest, type ProbeResult } from "../../provider/verification/probe";
 import { NotSentError, RejectedError, UnconfirmedError } from "../../provider/platform/errors";
 import { type FlowControl } from "../../provider/platform/flowControl";
+import { KnownSecrets } from "../../provider/platform/redact";
 import { RequestQueue } from "../../provider/platform/requestQueue";
 import { secretOf } from "../../provider/verification/attempts";
 import { type FlowControlKey } from "../../provider/records/flowControl";
@@ -52,8 +53,8 @@ export class FakeRun {
   canRead = false;
   /** Ids of databases that were read, in order. */
   readonly databaseReads: string[] = [];
-  /** The secrets that errors must not show, one entry for each reset and each read of a database. */
-  readonly secrets: (readonly string[])[] = [];
+  /** The secrets that no message shows. */
+  readonly secrets = new KnownSecrets([]);
   /** The deadline of each read of a database in milliseconds. */
   readonly readDeadlinesMs: (number | undefined)[] = [];
   /** Returns what a read shows, after so many resets; called after the read is recorded. */
@@ -68,22 +69,17 @@ export class FakeRun {
   /** A run as a host process has it: it remembers what was done in it. */
   start(): RunSession {
     const databases = {
-      resetPassword: async (id: string, secrets: readonly string[] = []): Promise<DatabaseResponse> => {
+      resetPassword: async (id: string): Promise<DatabaseResponse> => {
         this.resets.push(id);
-        this.secrets.push(secrets);
         const answer = this.answer(id);
         if (answer instanceof Error) throw answer;
         return { record: {}, credentials: {}, exactIntegers: {}, problems: [], ...answer };
       },
       read: async (
         id: string,
-        {
-          secrets = [],
-          deadlineMs,
-        }: { readonly secrets?: readonly string[]; readonly deadlineMs?: number | undefined } = {},
+        { deadlineMs }: { readonly deadlineMs?: number | undefined } = {},
       ): Promise<DatabaseResponse> => {
         this.databaseReads.push(id);
-        this.secrets.push(secrets);
         this.readDeadlinesMs.push(deadlineMs);
         const shown = this.readDatabase(id, this.resets.length);
         if (shown instanceof Error) throw shown;
@@ -105,7 +101,8 @@ export class FakeRun {
     };
     return new RunSession({
       platform: {
-        databases: databases,
+        databases,
+        secrets: this.secrets,
         flowControl: flowControl as unknown as FlowControl,
         queueWithin: (maxConcurrency = 8) => new RequestQueue({ maxConcurrency }),
         probe: async (request) => {

@@ -20,6 +20,7 @@ export function inProcessProvider(
   const session = new RunSession({
     platform: {
       databases: new Databases(requester, "/v2/keyvalue/reset-password/{id}", "/v2/redis/database/{id}"),
+      secrets: requester.secrets,
       flowControl: new FlowControl(requester, "reset"),
       queueWithin: unused,
       probe: unused,

@@ -24,7 +24,6 @@ describe("api: databases", () => {
           rejected: "The password was not changed.",
           "maybe applied": "The password may have been changed, and the new one is unknown.",
         },
-        secrets: [],
       },
     ]);
   });
@@ -86,7 +85,7 @@ describe("api: databases", () => {
     const requester = new FakeRequester(() => ({ body: databaseText({ database_id: "a/b", password: canary }) }));
     const { credentials } = await readWith(requester);
     assert.deepEqual(credentials, { password: canary });
-    await readWith(requester, { hideCredentials: true, secrets: ["s"], deadlineMs: 5 });
+    await readWith(requester, { hideCredentials: true, deadlineMs: 5 });
     const nothingChanged = "Nothing was changed.";
     const request = {
       method: "GET",
@@ -95,9 +94,8 @@ describe("api: databases", () => {
       deadlineMs: undefined,
       purpose: 'read database "a/b"',
       consequences: { "not sent": nothingChanged, rejected: nothingChanged, "maybe applied": nothingChanged },
-      secrets: [],
     };
-    const hidden = { ...request, query: { credentials: "hide" }, deadlineMs: 5, secrets: ["s"] };
+    const hidden = { ...request, query: { credentials: "hide" }, deadlineMs: 5 };
     assert.deepEqual(requester.sent, [request, hidden]);
   });
 

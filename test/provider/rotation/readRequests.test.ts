@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { UnconfirmedError } from "../../../provider/platform/errors";
 import { type PasswordRotationOutputs } from "../../../provider/rotation/saved";
 import { apply, diff, refresh } from "../../../provider/rotation/passwordRotation";
+import { leftOut } from "../../../provider/platform/redact";
 import { readUntilCurrent } from "../../../provider/rotation/reading";
 import { FakeRun, notSent, rejected, unconfirmed } from "../../support/fakeRun";
 
@@ -36,7 +38,7 @@ describe("rotation: the requests around a reset, and what is shown of them", () 
     { durationMs: 750, waits: [250, 500] },
   ]) {
     it(`begin within the time that is left, which may be ${durationMs} ms`, async () => {
-      const shown = await readUntilCurrent("db", () => "stale", fake.start(), [], durationMs);
+      const shown = await readUntilCurrent("db", () => "stale", fake.start(), durationMs);
       assert.deepEqual({ shown: shown.is, waits: fake.waits }, { shown: "stale", waits });
     });
   }
@@ -62,22 +64,13 @@ describe("rotation: the requests around a reset, and what is shown of them", () 
     assert.match((await run()).warning ?? "", /could not be read \(pulumi-rekey failed\)/);
   });
 
-  it("know the credentials that their errors must not show", async () => {
+  it("know the saved credentials, which no message shows", async () => {
     const saved = (await run()).outputs;
-    const other = { ...saved, password: "saved", restToken: "saved-token" };
-    fake.secrets.length = 0;
-    fake.answer = () => changed;
-    await run(other, { version: 2 });
-    assert.deepEqual(fake.secrets, [
-      ["saved", "saved-token"],
-      ["saved", "saved-token", "former", "former-token"],
-    ]);
-    fake.secrets.length = 0;
-    await refresh(other, fake.start());
-    assert.deepEqual(fake.secrets, [["saved", "saved-token"]]);
-    fake.secrets.length = 0;
-    await run(undefined, { initialRotation: false });
-    assert.deepEqual(fake.secrets, [[]], "an adoption knows none");
+    await run({ ...saved, password: "saved-at-reset" }, { version: 2 });
+    await refresh({ ...saved, restToken: "saved-at-refresh" }, fake.start());
+    for (const secret of ["saved-at-reset", "saved-at-refresh"]) {
+      assert.equal(fake.secrets.redact(`it has ${secret}`), leftOut);
+    }
   });
 
   describe("of an unconfirmed reset", () => {
@@ -97,6 +90,20 @@ describe("rotation: the requests around a reset, and what is shown of them", () 
       const { outputs } = await run();
       fake.readDatabase = () => changed;
       assert.match((await refresh(outputs, fake.start())).notice ?? "", /was not confirmed \(at the last `up`\), but/);
+    });
+
+    it("do not repeat the new credentials from the platform's text, once a read has shown them", async () => {
+      const { purpose, method, url } = { purpose: "do it", method: "POST", url: "https://platform.test/x" };
+      const consequences = { "not sent": "", rejected: "", "maybe applied": "" };
+      const problem = { happened: "the platform responded with 500: it is new-canary now", advice: "", status: 500 };
+      fake.answer = () => new UnconfirmedError({ purpose, method, url, consequences }, problem);
+      fake.readDatabase = (_id, resets) => {
+        if (resets === 0) return former;
+        fake.secrets.add(["new-canary"]);
+        return { record, credentials: { password: "new-canary" } };
+      };
+      const { notice } = await run();
+      assert.match(notice ?? "", /was not confirmed \(\[message not shown/);
     });
 
     it("that a bug caused: confirm it if another credential is shown", async () => {
