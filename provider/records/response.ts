@@ -65,7 +65,7 @@ function duplicateProblem(wireName: string): string {
   return sentTwice(known ? name : "a field that Rekey does not know");
 }
 
-/** Characters with which platforms mask a credential; the last one stands for several. */
+/** Characters with which platforms mask a credential; the last one means several. */
 const maskCharacter = /[*•●∙·⁎＊…]/gu;
 
 /** Whether a credential is masked, also in part: `****`, `abcd••••`, `…`. */

@@ -1,7 +1,7 @@
 import { type CredentialName, type Verdict } from "./marks";
 
 /** What a notice is about. A fleet shows one line for all databases with the same kind. */
-export type NoticeKind = keyof typeof summaries | "problems";
+type NoticeKind = keyof typeof summaries | "problems";
 
 /** One line for the run's diagnostics. */
 export interface Notice {

@@ -32,7 +32,7 @@ import {
 import { type Session } from "./session";
 import { appliedMark } from "./trigger";
 
-/** What is saved, and what the run reports about it. */
+/** The outputs to save, and what the run reports about them. */
 export interface Refreshed {
   readonly outputs: PasswordRotationOutputs;
   readonly notices: readonly Notice[];

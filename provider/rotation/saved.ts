@@ -98,7 +98,7 @@ export function marksIn(saved: Saved | undefined): Marks {
   return saved.outcome === "unknown" ? withPending(marks, saved.baseline) : withFormer(marks, saved.baseline);
 }
 
-/** What is saved of what is known beyond the credentials; nothing that is empty. */
+/** The outputs for what is known beyond the credentials; nothing that is empty. */
 export function savedKnowledge(marks: Marks, missing: readonly CredentialName[]) {
   const formerMarks = writeMarks(marks);
   return {

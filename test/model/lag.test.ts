@@ -169,7 +169,7 @@ async function run<State>(subject: Subject<State>, steps: readonly Step[]): Prom
   let wasKilled = false;
   let isEnding = false;
 
-  /** Saves what a step returns, and checks each database against what was saved before. */
+  /** Saves what a step returns, and compares each database with its former state. */
   const save = (next: State): void => {
     const before = subject.databases(saved);
     for (const [index, database] of subject.databases(next).entries()) {

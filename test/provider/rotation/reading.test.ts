@@ -191,7 +191,7 @@ describe("rotation: a platform that can be read", () => {
       assert.match(next.notice ?? "", /^The reset of database "db" was not confirmed .* are saved\.$/);
     });
 
-    it("is not sent to another account before a new version says that it is intended", async () => {
+    it("is not sent to another account before a new version requests that", async () => {
       fake.readDatabase = () => showing("former");
       fake.account = "1:aaaaaaaa";
       const { outputs } = await run();
