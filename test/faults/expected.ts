@@ -92,13 +92,14 @@ function assertUnconfirmed(phase: Phase, key: string, adapter: Adapter, result: 
   for (const pattern of [/may have been changed/, /The next `up` sends one more reset/, advice, ...expected.says]) {
     assert.match(message, pattern);
   }
-  const { attemptedTrigger, ...rest } = revealed(outs);
+  const { attemptedTrigger, account, ...rest } = revealed(outs);
   assert.equal(typeof attemptedTrigger, "string");
+  assert.match(String(account), /^1:[\w-]{8}$/);
   const created = { databaseId: key, rotationCount: 0, ...savedText(adapter) };
   const kept = phase === "update" ? formerOutputs(key, adapter) : created;
   assert.deepEqual(rest, { ...kept, outcome: "unknown", unconfirmedResets: 1 });
-  const secrets =
-    phase === "update" ? ["appliedTrigger", "attemptedTrigger", "password", "restToken"] : ["attemptedTrigger"];
+  const former = phase === "update" ? ["appliedTrigger", "password", "restToken"] : [];
+  const secrets = ["account", "attemptedTrigger", ...former].sort();
   assert.deepEqual(secretNames(outs), secrets);
 }
 
@@ -108,10 +109,11 @@ function assertDone(phase: Phase, result: Result, expected: Expected): void {
   if (phase === "create" || phase === "update") {
     assert.equal(plain.outcome, "reset");
     assert.equal(plain.rotationCount, phase === "create" ? 1 : 4);
-    const secrets = "account appliedTrigger connectionUrl otherFields password readOnlyRestToken restToken restUrl";
+    const always = "account appliedTrigger connectionUrl formerMarks otherFields password readOnlyRestToken";
+    const secrets = `${always} restToken restUrl`.split(" ");
     assert.deepEqual(
       secretNames(outs),
-      secrets.split(" ").filter((name) => name in plain),
+      secrets.filter((name) => name in plain),
     );
     const problems = plain.problems as string[];
     if (expected.kind === "succeeds") assert.deepEqual(problems, []);

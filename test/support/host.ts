@@ -178,7 +178,9 @@ export class Host {
    */
   async read(id: string, properties: Properties, inputs = properties): Promise<{ id: string; outs: Properties }> {
     const { urn, news } = this.#address(inputs);
-    const request = new messages.ReadRequest().setUrn(urn).setId(id).setInputs(news);
+    const request = new messages.ReadRequest().setUrn(urn).setId(id);
+    // An import has neither.
+    if (Object.keys(properties).length > 0) request.setInputs(news);
     request.setProperties(toStruct(properties));
     const response = await this.client.call(ResourceProviderService.read, request);
     return { id: response.getId(), outs: fromStruct(response.getProperties()) };
