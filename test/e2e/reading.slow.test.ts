@@ -179,7 +179,7 @@ onEngines("Reading a fleet of 200", (engine) => {
       assert.deepEqual(reads.map(({ path }) => path.split("/").at(-1)).sort(), [...fleetIds].sort());
       assert.ok(reads.every(({ method }) => method === "GET"));
       assert.equal(concurrent - lostCount, 3);
-      assert.match(refreshed.printed, /[12] read, and what was changed outside of Rekey is saved/);
+      assert.match(refreshed.printed, /"caches": [12] changed outside of Rekey: "db-[12]"/);
       assert.deepEqual(valuesOf(await succeeds(stack.up()))["passwords"], passwordsOf(platform, fleetIds));
       assert.equal(platform.requests.length, before + 200);
     });

@@ -48,7 +48,7 @@ const notApplied = {
   expected: {
     always: [reset(1), unknown(polled, "new"), reset(1), same()],
     read: [reset(2), unknown(polled, "new"), reset(2), same()],
-    once: [reset(1), unknown(1, "new"), reset(1), same()],
+    once: [reset(1), unknown(2, "new"), reset(1), same()],
     never: [reset(1, "none"), unknown(1, "none"), reset(1, "none"), same("none")],
   },
 } as const;
@@ -59,7 +59,7 @@ const applied = (gets: Seen["gets"]) => ({
   expected: {
     always: [reset(1), reset(gets), same(), same()],
     read: [reset(2), reset(gets), same(), same()],
-    once: [reset(1), unknown(1, "former"), reset(1), same()],
+    once: [reset(1), unknown(2, "former"), reset(1), same()],
     never: [reset(1, "none"), unknown(1, "none"), reset(1, "none"), same("none")],
   },
 });
@@ -101,7 +101,7 @@ const scenarios: readonly Scenario[] = [
     expected: {
       always: [reset(1), unknown(polled, "former"), read(), same()],
       read: [reset(2), unknown(polled, "former"), read(), same()],
-      once: [reset(1), unknown(1, "former"), reset(1), same()],
+      once: [reset(1), unknown(2, "former"), reset(1), same()],
       never: [reset(1, "none"), unknown(1, "none"), reset(1, "none"), same("none")],
     },
   },
@@ -111,7 +111,7 @@ const scenarios: readonly Scenario[] = [
     steps: ["create", "rotate", "refresh", "change", "refresh", "up"],
     expected: {
       always: [reset(1), unknown(polled, "former"), read("former", "unknown"), read(), same()],
-      once: [reset(1), unknown(1, "former"), same("former", "unknown"), same("former", "unknown"), reset(1)],
+      once: [reset(1), unknown(2, "former"), read("former", "unknown"), read("former", "unknown"), reset(1)],
     },
   },
   {
