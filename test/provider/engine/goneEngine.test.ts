@@ -22,8 +22,14 @@ describe("the process of a provider", function () {
     for (const one of started.splice(0)) await one.stop();
     await server.close();
   });
-  const optionsFor = (adapter: HostOptions["adapter"]): HostOptions => {
-    const settings = { baseUrl: `http://127.0.0.1:${server.port}`, username: "u", password: "p", maxConcurrency: 1 };
+  const optionsFor = (adapter: HostOptions["adapter"], more: object = {}): HostOptions => {
+    const settings = {
+      ...more,
+      baseUrl: `http://127.0.0.1:${server.port}`,
+      username: "u",
+      password: "p",
+      maxConcurrency: 1,
+    };
     return { adapter, config: configuration(settings) };
   };
 
@@ -43,6 +49,20 @@ describe("the process of a provider", function () {
     it(`ends when its engine was killed and its request in flight is finished (${adapter})`, async () => {
       const resources = ["held", "queued-1", "queued-2"].map((id) => rotation(id));
       await assertFinishes(await KillableEngine.start(optionsFor(adapter), ...resources), 1);
+    });
+
+    it(`ends when its engine was killed while it reads a database after a reset (${adapter})`, async () => {
+      const record = { database_id: "db", port: 1 };
+      server.behave("POST", "db", (exchange) => exchange.answer(200, {}, JSON.stringify(record)));
+      const former = JSON.stringify({ ...record, password: "former" });
+      server.behave("GET", "db", (exchange) => exchange.answer(200, {}, former));
+      const options = optionsFor(adapter, { databasePath: "/v2/redis/database/{id}", deadlineSeconds: 600 });
+      const engine = await KillableEngine.start(options, rotation("db"));
+      started.push(engine);
+      await until(() => server.count("GET", "db") >= 3);
+      await engine.kill();
+      await engine.providerEnded();
+      assert.equal(server.count("POST", "db"), 1);
     });
 
     it(`stays while its engine lives, which may close a connection that is not used (${adapter})`, async () => {

@@ -3,9 +3,10 @@ import { type Platform, startPlatform } from "../../../../local/platform/index";
 import { InitError, resources } from "../../../../provider/engine/resources";
 import { Plugin, urnOf } from "../../../support/pluginService";
 import { type Properties, revealed, secret, secretNames, unknown } from "../../../support/wire";
-import { assertFields } from "../../../support/results";
+import { assertFields, until } from "../../../support/results";
 
 const id = "db-quickstart";
+const databasePath = "/v2/redis/database/{id}";
 const urn = urnOf("PasswordRotation");
 const counters = urnOf("FlowControlReset");
 const secrets = [
@@ -26,7 +27,8 @@ describe("plugin service", () => {
   let plugin: Plugin;
   before(async () => {
     const databases = [{ database_id: id, unheard_of: 7 }, { database_id: "db-second" }];
-    platform = await startPlatform({ databases, flowControlKeys: ["orders", ...keys], credentials: "always" });
+    const flowControlKeys = ["orders", ...keys];
+    platform = await startPlatform({ databases, flowControlKeys, credentials: "always", databasePath });
   });
   beforeEach(async () => {
     await platform.reset();
@@ -432,6 +434,20 @@ describe("plugin service", () => {
     const cancelled = /the run was cancelled.*nothing was sent\. Run again\. \[REKEY_NOT_SENT\]/s;
     await assert.rejects(create(rotation()), cancelled);
     assert.equal(platform.resetCount, 0);
+  });
+
+  it("ends the reads after a reset with a cancel, and saves the reset", async () => {
+    plugin = Plugin.for(platform, { databasePath, deadlineSeconds: 600 });
+    const former = { database_id: id, password: "former" };
+    platform.failNext({ method: "GET", status: 200, body: former, times: 1_000 });
+    platform.failNext({ method: "POST", status: 200, body: { database_id: id } });
+    const created = create(rotation());
+    // One before the reset, and the first after it.
+    await until(() => platform.requests.filter(({ method }) => method === "GET").length >= 2);
+    plugin.cancel();
+    const { outcome, missingCredentials } = revealed(await created);
+    assert.equal(outcome, "reset");
+    assert.deepEqual(missingCredentials, ["password"]);
   });
 
   it("fails a request after the time that the program allows", async () => {
