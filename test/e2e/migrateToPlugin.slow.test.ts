@@ -58,6 +58,8 @@ outputs:
   listed: \${list.credentials}
 `;
 
+const manifest = `name: program\nmain: index.js\nruntime: { name: nodejs, options: { typescript: false } }\n`;
+
 const cli = { ...pulumiCli, unavailable: whyNoPrograms("pulumi-language-yaml") };
 onEngine(cli, "A stack moves from the package for Node to the plugin and back", (engine) => {
   let home: HomeWithPlugin;
@@ -77,7 +79,6 @@ onEngine(cli, "A stack moves from the package for Node to the plugin and back", 
     const toPlugin = { same: others, update: 1, create: 1 };
     const back = { same: others, create: 1, delete: 2 };
     const unchanged = { same: others + 1 };
-    const manifest = `name: program\nmain: index.js\nruntime: { name: nodejs, options: { typescript: false } }\n`;
     const steps = [
       { what: "to the plugin", manifest: native, program: "", type: "rekey:index:PasswordRotation", changes: toPlugin },
       { what: "and back", manifest, program: dynamic(formerTypes), type: dynamicType, changes: back },
@@ -109,5 +110,22 @@ onEngine(cli, "A stack moves from the package for Node to the plugin and back", 
     await succeeds(stack.up());
     assert.equal(platform.resetCount, databases.length + 2);
     await succeeds(stack.destroy());
+  });
+
+  it("from the plugin, which created it: one update that sends nothing, then refresh and destroy work", async () => {
+    const project = new Project("");
+    project.write("Pulumi.yaml", native);
+    const options = { databases, credentials: "always" } as const;
+    const { platform, stack } = await fixture(engine, project, options, home.environment);
+    await succeeds(stack.up());
+    const { length } = platform.requests;
+    project.write("Pulumi.yaml", manifest);
+    project.rewrite(dynamic(formerTypes));
+    const moved = await succeeds(stack.up());
+    assert.ok((moved.changes["update"] ?? 0) > 0, JSON.stringify(moved.changes));
+    assert.equal((await succeeds(stack.up())).changes["update"], undefined);
+    await succeeds(stack.refresh());
+    await succeeds(stack.destroy());
+    assert.deepEqual({ resets: platform.resetCount, sent: platform.requests.length }, { resets: 5, sent: length });
   });
 });

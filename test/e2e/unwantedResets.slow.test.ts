@@ -104,6 +104,13 @@ onEngines(
         platform.failNext({ path: /reset-password/, dropConnection: "after-apply" });
         await fails(stack.up(), /maximum number of error hook retries/);
         await fails(stack.up());
+        const { code, printed } = await runEngine(
+          engine,
+          ["up", "--yes", "--refresh", "--stack", "dev"],
+          project.directory,
+        );
+        assert.notEqual(code, 0, printed);
+        assert.doesNotMatch(printed, /was imported/);
         assert.equal(platform.resetCount, sent + 1, "it is not repeated");
         const { urn = "" } = resourceNamed(await stack.exportState(), "sessions") ?? {};
         await run(engine, ["cancel", "--yes"], project.directory);
