@@ -47,7 +47,10 @@ onEveryEngine("PasswordRotation", (engine) => {
     assert.doesNotMatch(printed, /unknown/);
     await sleep(1_100);
     project.rewrite(rotating('rotateEvery: "1s"'));
-    assert.match((await stack.preview()).printed, /"db-quickstart" is due for a reset: it was last reset at /);
+    assert.match(
+      (await stack.preview()).printed,
+      /"db-quickstart" is due for a reset by rotateEvery: it was last reset at /,
+    );
     assert.equal(platform.resetCount, 1);
     assert.equal(valuesOf(await stack.up())["rotationReason"], "schedule");
     project.rewrite(rotating('rotateEvery: "30d"'));

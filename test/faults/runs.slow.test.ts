@@ -22,7 +22,11 @@ const assertSent = (server: Fixture["server"], count: number) => assert.equal(se
 const another = (fixture: Fixture, settings: Record<string, string>, provider?: string): Promise<Host> =>
   fixture.startHost({ provider, config: configuration(settings) });
 const laterRun = (fixture: Fixture) =>
-  another(fixture, { baseUrl: `http://127.0.0.1:${fixture.server.port}`, username: "u", password: "p" });
+  another(fixture, {
+    baseUrl: `http://127.0.0.1:${fixture.server.port}`,
+    username: "owner@example.com",
+    password: "p",
+  });
 
 /** Tests a row without particular settings. */
 const testRun = (title: Titled, test: (fixture: Fixture) => Promise<void>): void =>
