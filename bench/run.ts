@@ -1,5 +1,5 @@
-// npm run bench [-- <databases>]: measures, prints a table, and writes docs/bench. With a number, measurements with
-// more databases are omitted, and nothing is written.
+// npm run bench [-- <databases>]: measures, prints a table, and writes bench/results.*. With a number, measurements
+// with more databases are omitted, and nothing is written.
 import { benchEngine } from "./engine";
 import { benchHttp } from "./http";
 import { benchImports } from "./imports";

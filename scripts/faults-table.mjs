@@ -1,4 +1,4 @@
-// Runs the tests of the fault table, prints it, and writes it to docs/internals/faults.md. Exits with 1 if a row fails
+// Runs the tests of the fault table, prints it, and writes it to test/faults/faults.md. Exits with 1 if a row fails
 // or is missing.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -111,7 +111,7 @@ for (const { fullTitle, err } of failures) console.error(`\nFAILED: ${fullTitle}
 const shown = new Set(rows.map(({ row }) => row));
 const missing = Array.from({ length: rowCount }, (_, index) => index + 1).filter((row) => !shown.has(row));
 if (missing.length > 0) console.error(`\nRows without a test: ${missing.join(", ")}`);
-const file = join(root, "docs/internals/faults.md");
+const file = join(root, "test/faults/faults.md");
 const options = await prettier.resolveConfig(file);
 writeFileSync(file, await prettier.format(documentOf(lines), { ...options, parser: "markdown" }));
 const count = (state) => rows.filter((row) => row.state === state).length;

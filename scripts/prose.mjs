@@ -8,7 +8,7 @@ import { root } from "./lib.mjs";
 const pages = ["README.md", "CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md", "docs", "examples"];
 const everything = [...pages, "provider", "sdk", "local", "test"].map((path) => join(root, path));
 /** Not checked: what is generated, and the test of this script. */
-const skipped = /(^|\/)(node_modules|dist|prose\.test\.ts)$|^docs\/bench$/;
+const skipped = /(^|\/)(node_modules|dist|prose\.test\.ts)$/;
 
 /** What to avoid, and what to write instead. A space is any white space, also a line break within a comment. */
 const words = {

@@ -1,9 +1,8 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { type Check, enginesOf, type Row, secondsOf } from "./rows";
 
-const folder = resolve(__dirname, "../../docs/bench");
 const columns = ["where", "case", "count", "subject", "seconds", "÷ baseline", "requests", "host MiB", "state kB"];
 
 /** The table of all rows, as Markdown. The baseline is the hand-written provider, on the wire bare HTTP or HTTPS. */
@@ -37,8 +36,7 @@ export function checkTable(checks: readonly Check[]): string {
 
 /** Writes the results as JSON and Markdown. */
 export function writeReport(rows: readonly Row[], checks: readonly Check[], skipped: readonly string[]): void {
-  mkdirSync(folder, { recursive: true });
-  const write = (file: string, text: string): void => writeFileSync(join(folder, file), text);
+  const write = (file: string, text: string): void => writeFileSync(join(__dirname, "..", file), text);
   const machine = {
     processors: `${cpus().length} × ${cpus()[0]?.model}`,
     memory: `${Math.round(totalmem() / 2 ** 30)} GiB`,

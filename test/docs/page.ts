@@ -25,7 +25,7 @@ export interface Page {
   readonly blocks: readonly Block[];
 }
 
-/** README and all of docs/, without the pages of Pulumi's registry and the results of the benchmarks. */
+/** README and all of docs/, without the pages of Pulumi's registry. */
 export const pages: readonly Page[] = [
   "README.md",
   ...["", "/local", "/internals"].flatMap((folder) =>

@@ -6,7 +6,6 @@ import { anchors, type Page, pages, prose, readPage } from "./page";
 
 /** Lines on two screens. */
 const twoScreens = 100;
-const benchRan = existsSync(join(projectRoot, "docs", "bench"));
 const alsoRead = ["CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"].map(readPage);
 
 function linksOf(page: Page): string[] {
@@ -24,8 +23,6 @@ describe("README and docs/", () => {
     const broken = [...pages, ...alsoRead].flatMap((page) =>
       linksOf(page)
         .filter((link) => !/^\w+:/.test(link))
-        // docs/bench/ is written by `npm run bench`, on an idle machine.
-        .filter((link) => benchRan || !resolve(page, link).path.startsWith("docs/bench/"))
         .filter((link) => {
           const { path, anchor } = resolve(page, link);
           if (!existsSync(join(projectRoot, path))) return true;
