@@ -86,7 +86,7 @@ export function adoptionNotice(databaseId: string): Notice {
 
 /** The notice for a read that shows a credential that a reset has replaced. */
 export function staleNotice(databaseId: string): Notice {
-  const text = `The platform still shows a former password of ${named(databaseId)}, which a reset has replaced: what was read is not used, and the saved state stays. ${ifItLasts}.`;
+  const text = `The platform still shows former credentials of ${named(databaseId)}, which a reset has replaced: what was read is not used, and the saved state stays. Nothing was reset. ${ifItLasts}.`;
   return { kind: "stale", text };
 }
 
@@ -143,7 +143,7 @@ const summaries = {
     "read, but the platform does not show all of their credentials",
     "The saved ones stay, and a change outside of Rekey cannot be seen.",
   ],
-  stale: ["read, but the platform still shows a former password", `The saved state stays. ${ifItLasts}.`],
+  stale: ["read, but the platform still shows former credentials", `The saved state stays. ${ifItLasts}.`],
   drift: ["changed outside of Rekey", "What was read is saved; nothing was reset."],
   read: ["read for the first time", "Their credentials are saved; nothing was reset."],
   failed: ["not read", "Their saved state stays."],

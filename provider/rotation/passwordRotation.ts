@@ -114,7 +114,7 @@ function otherAccountWarning(databaseId: string): string {
 }
 
 function futureWarning(databaseId: string, last: string): string {
-  return `Database ${JSON.stringify(databaseId)} was last reset or adopted at ${last} by the saved state, which is in the future: rotateEvery counts from then. Check the clocks; a new version resets the password now.`;
+  return `By the saved state, database ${JSON.stringify(databaseId)} was last reset or adopted at ${last}, which is in the future: rotateEvery counts from then. Check the clocks; a new version resets the password now.`;
 }
 
 /** Announces that a reset depends on unknown inputs. Undefined if no value of them can cause one. */

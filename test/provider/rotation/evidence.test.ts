@@ -81,7 +81,7 @@ for (const subject of subjects) {
         assert.deepEqual(known(outputs), isReset("2"));
         assert.equal(outputs.record?.port, 1);
         assert.equal(notice, undefined);
-        assert.match(warning ?? "", /still shows a former password.*If it lasts, set a new version/s);
+        assert.match(warning ?? "", /still shows former credentials.*If it lasts, set a new version/s);
       }
     });
 
