@@ -39,7 +39,7 @@ export interface PasswordVerificationInputs {
   readonly withinSeconds?: number | null;
 }
 
-/** The saved state of a database. 0.1 saved only `rotatedAt`, `credential`, `former` and `formerRefused`. */
+/** The saved state of a database. */
 interface SavedDatabase {
   readonly databaseId: string;
   /** Of the rotation that was verified last, or whose credential is not known. */
@@ -50,8 +50,6 @@ interface SavedDatabase {
   readonly failed?: true | undefined;
   /** Other credentials that were tried as the current one, and were not refused since; the newest first. */
   readonly tried?: readonly FormerCredential[] | undefined;
-  /** Written by 0.1 instead of `tried` if no credential was known: the one that was verified before. */
-  readonly former?: Credential | undefined;
   /** Confirmed resets when the newest credential was tried. */
   readonly rotationCount?: number | undefined;
   /** Whether former credentials exist that are not known here, and so cannot be tried. */
@@ -169,7 +167,7 @@ async function verifyDatabase(
   const failure = await verify({ databaseId, endpoint, credential, formers }, endsAt, tools);
   const others = (list: readonly FormerCredential[]) => list.filter((one) => !isSame(one, current));
   if (failure) {
-    const tried = [current, ...others(entry ? triedIn(entry) : [])];
+    const tried = [current, ...others(entry?.tried ?? [])];
     return { saved: { databaseId, ...entry, failed: true, rotationCount, ...remembered(tried, forgotten) }, failure };
   }
   const rest = others(known).filter((one) => !formers.includes(one));
@@ -177,15 +175,9 @@ async function verifyDatabase(
   return { saved: { databaseId, rotatedAt, rotationCount, credential, ...remembered(rest), formerRefused } };
 }
 
-/** Other credentials than the one that was verified last. */
-function triedIn({ tried, former }: SavedDatabase): readonly FormerCredential[] {
-  return tried ?? (former ? [{ credential: former }] : []);
-}
-
 /** All credentials that a saved database knows, the newest first. */
-function knownIn(entry: SavedDatabase): FormerCredential[] {
-  const { credential, rotatedAt } = entry;
-  return [...triedIn(entry), ...(credential ? [{ credential, rotatedAt }] : [])];
+function knownIn({ tried = [], credential, rotatedAt }: SavedDatabase): FormerCredential[] {
+  return [...tried, ...(credential ? [{ credential, rotatedAt }] : [])];
 }
 
 function remembered(tried: readonly FormerCredential[], forgotten = false): Pick<SavedDatabase, "tried" | "forgotten"> {

@@ -315,20 +315,6 @@ describe("verification: PasswordVerification", () => {
     assert.equal(new Set(wrong).size, wrong.length);
   });
 
-  it("reads what 0.1 saved", async () => {
-    fake.probe = accepting(2);
-    const entry = { databaseId: "db", rotatedAt: "t1", credential: { password: canary(1) } };
-    const saved = { subject: "db", verified: true, verifiedAt: "v", targets: JSON.stringify([entry]) };
-    assert.deepEqual(diff(saved, inputs([at(1, { rotationCount: 7 })])), { changes: false });
-    assert.equal((await up([at(2, { rotationCount: 9 })], saved)).formerRefused, true);
-    const unknownSince = { databaseId: "db", rotatedAt: "t2", former: { password: canary(1) } };
-    const former = { ...saved, verified: false, targets: JSON.stringify([unknownSince]) };
-    assert.deepEqual(diff(former, inputs([withoutCredential("t2")])), { changes: false });
-    tried();
-    assert.equal((await up([at(2, { rotatedAt: "t3" })], former)).formerRefused, true);
-    assert.deepEqual(tried(), ["2", "1"]);
-  });
-
   it("stops when the engine is gone", async () => {
     const facts = {
       purpose: "verify",
