@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ModuleKind, transpile } from "typescript";
-import { PlatformClient } from "../provider/engine/platformClient";
+import { PlatformClient } from "../provider/platformClient";
 import { SharedReads } from "../provider/flowControl/sharedReads";
 import { Settings } from "../provider/settings/settings";
 import { caFile, certificate } from "../test/faults/certificates";

@@ -11,6 +11,7 @@ import { root, run } from "./lib.mjs";
 
 const require = createRequire(import.meta.url);
 const { resources } = require("../dist/provider/engine/resources.js");
+const plugin = require("../dist/provider/engine/plugin/outputs.js");
 const { shownVerificationOutputs } = require("../dist/provider/verification/passwordVerification.js");
 const { fleetOutputs, secretFleetOutputs } = require("../dist/provider/rotation/fleet.js");
 const { environmentName, nameOf, settingNames, settingOf } = require("../dist/provider/settings/table.js");
@@ -152,7 +153,13 @@ function outputsOf(name, names, secrets) {
   };
 }
 
-function resource(name, more, { outputs, secretOutputs, hasUrls } = resources[name]) {
+/** What the plugin saves of a resource. */
+function saved(made) {
+  const { outputsOf, secretsOf, hasUrls } = plugin;
+  return { outputs: outputsOf(made), secretOutputs: secretsOf(made), hasUrls: hasUrls(made) };
+}
+
+function resource(name, more, { outputs, secretOutputs, hasUrls } = saved(resources[name])) {
   const inputs = inputsOf(`${name}Args`, ...(hasUrls ? ["ConnectionArgs"] : []));
   return {
     description: firstParagraph(sdk.get(name)),

@@ -144,8 +144,7 @@ function readQueue<T>(read: (queue: SharedReads) => Promise<T>): Promise<T> {
 
 const queueReads = perRun((): SharedReads => {
   // Loaded on first use: axios and zod would slow down every import of this package.
-  const { PlatformClient } =
-    require("../provider/engine/platformClient") as typeof import("../provider/engine/platformClient");
+  const { PlatformClient } = require("../provider/platformClient") as typeof import("../provider/platformClient");
   const { SharedReads } =
     require("../provider/flowControl/sharedReads") as typeof import("../provider/flowControl/sharedReads");
   const { Settings } = require("../provider/settings/settings") as typeof import("../provider/settings/settings");

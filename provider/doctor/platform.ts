@@ -1,7 +1,7 @@
 import { RequestError, SettingsError } from "../platform/errors";
 import { whyNotSent } from "../platform/failures";
 import { advise } from "../settings/advice";
-import { type PlatformClient } from "../engine/platformClient";
+import { type PlatformClient } from "../platformClient";
 import { type Settings } from "../settings/settings";
 import { nameOf, type SettingName, type SettingValue } from "../settings/table";
 import { type Check, ok, unchecked, wrong } from "./check";
@@ -91,7 +91,7 @@ interface Read extends Readonly<Record<"subject" | "what" | "succeeded", string>
 
 async function checkRead(settings: Settings, { subject, what, read, succeeded }: Read): Promise<Check> {
   // Loaded only here: loading an HTTP client is slow.
-  const { PlatformClient } = require("../engine/platformClient") as typeof import("../engine/platformClient");
+  const { PlatformClient } = require("../platformClient") as typeof import("../platformClient");
   try {
     await read(new PlatformClient(settings));
     return ok(subject, succeeded);

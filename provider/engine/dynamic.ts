@@ -1,18 +1,20 @@
 import type * as dynamic from "@pulumi/pulumi/dynamic";
 import { SettingsError } from "../platform/errors";
 import { endWhenIdle, engineAddress, EngineWatch } from "./liveness";
-import { type RunSession, sessionFromSettings } from "./session";
+import { type Run, startRun } from "../run";
 import {
   type AnyResource,
-  type AppliedTo,
   applyResource,
-  checkResource,
+  checkFailures,
   diffResource,
   InitError,
+  messagesOf,
+  type Notice,
   refreshResource,
-  resources,
+  type Result,
   withEngineErrors,
-} from "./resources";
+} from "../resource";
+import { resources } from "./resources";
 import { type Properties, unknownNames, withoutProvider, wrap } from "../records/properties";
 import { oldestPulumi } from "../runtime";
 
@@ -23,47 +25,46 @@ type Provider = Required<dynamic.ResourceProvider<Properties, Properties>>;
 type Configuration = (key: string) => string | undefined;
 
 /**
- * The providers of all dynamic resources. They share the limits and results of one session, which the first call of
- * `configure` starts.
+ * The providers of all dynamic resources. They share one run, which the first call of `configure` starts.
  */
-export function createProvider(startSession: (configuration: Configuration) => RunSession) {
-  let session: RunSession | undefined;
+export function createProvider(start: (configuration: Configuration) => Run) {
+  let run: Run | undefined;
 
   /** @throws SettingsError if the host did not call `configure` */
-  function requireSession(): RunSession {
-    if (session === undefined) throw notConfigured();
-    return session;
+  function requireRun(): Run {
+    if (run === undefined) throw notConfigured();
+    return run;
+  }
+
+  function show(notices: readonly Notice[]): void {
+    for (const { text, isWarning } of notices) requireRun().options.log(isWarning ? `warning: ${text}` : text);
   }
 
   /** Adapts a resource to the shape that Pulumi's dynamic provider host calls. */
   function adapter(resource: AnyResource): Provider {
-    const { secretOutputs } = resource;
+    const { idInput, secretOutputs } = resource;
 
-    function show({ notice, warning }: { notice?: string | undefined; warning?: string | undefined }): void {
-      if (notice) requireSession().options.log(notice);
-      if (warning) requireSession().options.log(`warning: ${warning}`);
-    }
-
-    function saved(applied: AppliedTo, inputs: Properties) {
-      const { id, outputs, unconfirmed, failed } = applied;
-      show(applied);
+    function saved({ outputs, failure, notices }: Result<Properties>, inputs: Properties) {
+      const id = String(inputs[idInput]);
       const outs = wrap({ ...outputs, __provider: inputs["__provider"] }, secretOutputs);
-      const message = failed?.message ?? unconfirmed;
-      if (message === undefined) return { id, outs };
-      if (Buffer.byteLength(JSON.stringify(outs)) <= maxInitErrorProperties) throw new InitError(message, id, outs);
-      // The former state stays.
-      if (failed) throw failed;
-      requireSession().options.log(message);
+      show(notices);
+      if (!failure) return { id, outs };
+      if (Buffer.byteLength(JSON.stringify(outs)) <= maxInitErrorProperties) {
+        throw new InitError(failure.message, id, outs);
+      }
+      // If nothing was applied, the former state stays.
+      if (failure.delivery !== "maybe applied") throw failure;
+      requireRun().options.log(failure.message);
       return { id, outs };
     }
 
     return {
       // Takes effect synchronously: another call may arrive before this one is awaited.
-      configure: ({ config }) => withEngineErrors(() => void (session ??= startSession((key) => config.get(key)))),
+      configure: ({ config }) => withEngineErrors(() => void (run ??= start((key) => config.get(key)))),
       check: (_olds, news) =>
         withEngineErrors(() => {
-          const reasons = session
-            ? checkResource(resource, withoutProvider(news), unknownNames(news), session)
+          const reasons = run
+            ? messagesOf(checkFailures(resource, withoutProvider(news), unknownNames(news), run))
             : [notConfigured().message];
           // The engine prints the value of a property that is named here, even of a secret one.
           return { inputs: news, failures: reasons.map((reason) => ({ property: "", reason })) };
@@ -71,31 +72,31 @@ export function createProvider(startSession: (configuration: Configuration) => R
       diff: (id, olds, news) =>
         withEngineErrors(() => {
           const state = { id, outputs: olds };
-          const found = diffResource(resource, state, withoutProvider(news), unknownNames(news), requireSession);
-          show(found);
+          const found = diffResource(resource, state, withoutProvider(news), unknownNames(news), requireRun());
+          show(found.notices);
           return { changes: found.changes || isOfPlugin(olds), replaces: [...(found.replaces ?? [])] };
         }),
       create: (inputs) =>
         withEngineErrors(async () =>
-          saved(await applyResource(resource, undefined, withoutProvider(inputs), requireSession()), inputs),
+          saved(await applyResource(resource, undefined, withoutProvider(inputs), requireRun()), inputs),
         ),
       update: (id, olds, news) =>
         withEngineErrors(async () => {
-          const state = { id, outputs: olds };
+          const state = { id, outputs: withoutUrls(olds) };
           const inputs = withoutProvider(news);
-          if (isOfPlugin(olds) && !diffResource(resource, state, inputs, new Set(), requireSession).changes) {
-            return saved(state, news);
+          if (isOfPlugin(olds) && !diffResource(resource, state, inputs, new Set(), requireRun()).changes) {
+            return saved({ outputs: state.outputs, notices: [] }, news);
           }
-          return saved(await applyResource(resource, state, inputs, requireSession()), news);
+          return saved(await applyResource(resource, state, inputs, requireRun()), news);
         }),
       read: (id, props = {}) =>
         withEngineErrors(async () => {
-          const refreshed = session && (await refreshResource(resource, { id, outputs: props }, session));
-          if (refreshed) show(refreshed);
+          const refreshed = run && (await refreshResource(resource, { id, outputs: props }, run));
+          if (refreshed) show(refreshed.notices);
           return { id, props: wrap(refreshed?.outputs ?? props, secretOutputs) };
         }),
-      delete: (_id, { __provider, ...saved }) =>
-        withEngineErrors(async () => show({ notice: await resource.remove?.(saved, requireSession()) })),
+      delete: (_id, { __provider, ...outputs }) =>
+        withEngineErrors(async () => show((await resource.remove?.(outputs, requireRun())) ?? [])),
     };
   }
 
@@ -111,6 +112,11 @@ export function createProvider(startSession: (configuration: Configuration) => R
 /** Whether the plugin saved the outputs. Pulumi's host cannot read or delete them: it needs the provider's text. */
 function isOfPlugin(outputs: Properties): boolean {
   return outputs["__provider"] === undefined;
+}
+
+/** The outputs without those that only the plugin saves: the SDK derives them in the program. */
+function withoutUrls({ connectionUrl, restUrl, ...outputs }: Properties): Properties {
+  return outputs;
 }
 
 /** A host that never calls `configure` must not fall back to the environment, which may name another platform. */
@@ -131,6 +137,9 @@ export const { passwordRotation, passwordRotationShard, passwordVerification, fl
       endWhenIdle();
     };
     const watch = address === undefined ? undefined : new EngineWatch(address, onGone);
-    const { signal } = runEnd;
-    return sessionFromSettings(configuration, watch && ((facts) => watch.requireEngine(facts)), { runEnd: signal });
+    return startRun({
+      configuration,
+      requireEngine: watch && ((facts) => watch.requireEngine(facts)),
+      end: runEnd.signal,
+    });
   });

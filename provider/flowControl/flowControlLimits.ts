@@ -1,8 +1,17 @@
 import { NotShownError, RekeyError, RequestError } from "../platform/errors";
-import { type FlowControl, type KeyOperation } from "../platform/flowControl";
-import { type Applied, type CheckFailure, type Difference, type Resource } from "../rotation/resource";
+import { type KeyOperation } from "../platform/flowControl";
+import { poll } from "../poll";
+import { type Run } from "../run";
+import {
+  type CheckFailure,
+  type Claim,
+  type Difference,
+  type Notice,
+  type Resource,
+  type Result,
+  type Schemas,
+} from "../resource";
 import { readInterval } from "../rotation/schedule";
-import { type Session } from "../rotation/session";
 import {
   after,
   consequencesOf,
@@ -45,75 +54,90 @@ export interface FlowControlLimitsInputs {
   readonly otherOwners?: readonly string[];
 }
 
-/** What limits need of the run. */
-export interface FlowControlLimitsSession extends Pick<Session, "claim"> {
-  /**
-   * What the program declares, by key: of each resource that this run compares, creates or updates. A check alone does
-   * not count, because a destroy that runs the program checks what it then removes.
-   */
-  readonly declaredLimits: Map<string, Limits>;
-  readonly options: Pick<Session["options"], "timer" | "deadlineMs"> & {
-    readonly platform: { readonly flowControl: FlowControl };
-    /** Shows the user a line during the run. */
-    readonly log: (line: string) => void;
+export const flowControlLimits: Resource<FlowControlLimitsInputs, FlowControlLimitsOutputs> = {
+  idInput: "flowControlKey",
+  outputs: flowControlLimitsOutputs,
+  secretOutputs: [],
+  decidingInputs: ["flowControlKey", "parallelism", "rate", "period", "paused"],
+  inputs: (schemas) => ({
+    required: ["flowControlKey"],
+    schemas: {
+      flowControlKey: schemas.pathPart,
+      parallelism: schemas.count,
+      rate: schemas.count,
+      period: periodInput(schemas),
+      paused: schemas.flag,
+    },
+  }),
+  check,
+  claims: ({ flowControlKey, otherOwners }, unknown) =>
+    unknown.has("flowControlKey") ? [] : [claimOf(flowControlKey, otherOwners)],
+  diff,
+  apply,
+  refresh,
+  remove,
+  importedInputs,
+  importedOutputs,
+};
+
+const longestPeriodSeconds = 604_800;
+
+/** A whole number of seconds, written as such or as a duration. */
+function periodInput({ z, expected, attempt }: Schemas) {
+  const requireUsable = (written: number | string): void => {
+    const seconds = secondsOf(written);
+    if (Number.isInteger(seconds) && seconds >= 1 && seconds <= longestPeriodSeconds) return;
+    throw new Error("must be whole seconds, at least 1 and at most a week");
   };
+  return z
+    .union([z.number(), z.string()], expected("a duration, or a number of seconds"))
+    .superRefine(attempt(requireUsable));
 }
 
-export const flowControlLimits: Resource<FlowControlLimitsInputs, FlowControlLimitsOutputs, FlowControlLimitsSession> =
-  {
-    idInput: "flowControlKey",
-    outputs: flowControlLimitsOutputs,
-    secretOutputs: [],
-    hiddenInputs: ["owner", "otherOwners"],
-    decidingInputs: ["flowControlKey", "parallelism", "rate", "period", "paused"],
-    importedInputs,
-    importedOutputs,
-    check,
-    diff,
-    apply,
-    refresh,
-    remove,
-  };
-
 function check(
-  inputs: FlowControlLimitsInputs,
+  { parallelism, rate, period, paused }: FlowControlLimitsInputs,
   unknown: ReadonlySet<string>,
-  session: FlowControlLimitsSession,
 ): CheckFailure[] {
-  const { checkInputs, flowControlLimitsInputs } = require("../rotation/inputs") as typeof import("../rotation/inputs");
-  const failures = checkInputs(flowControlLimitsInputs, { ...inputs }, unknown);
-  const { flowControlKey, parallelism, rate, period, paused, owner, otherOwners } = inputs;
   const isSet = (name: string, value: unknown) => unknown.has(name) || (value ?? undefined) !== undefined;
+  const failures: CheckFailure[] = [];
   if (isSet("period", period) && !isSet("rate", rate)) {
     failures.push({ property: "period", reason: "period needs a rate" });
   }
   if (!isSet("parallelism", parallelism) && !isSet("rate", rate) && !isSet("paused", paused)) {
     failures.push({ property: "parallelism", reason: "parallelism, rate or paused must be set" });
   }
-  if (failures.length > 0 || typeof owner !== "string" || unknown.has("flowControlKey") || unknown.has("owner")) {
-    return failures;
-  }
-  const other = session.claim(`flow-control key ${flowControlKey}`, owner, otherOwners);
-  if (other === undefined) return [];
-  const reason = `flow-control key ${JSON.stringify(flowControlKey)} is already declared by ${other}: each \`up\` would replace the limits of the other. Remove one of them`;
-  return [{ property: "flowControlKey", reason, code: "REKEY_DUPLICATE_KEY" }];
+  return failures;
 }
 
-function diff(
-  saved: FlowControlLimitsOutputs,
-  inputs: FlowControlLimitsInputs,
-  { declaredLimits }: FlowControlLimitsSession,
-): Difference {
+function claimOf(flowControlKey: string, otherOwners: Claim["otherOwners"]): Claim {
+  const refusedFor = (other: string): CheckFailure => {
+    const reason = `flow-control key ${JSON.stringify(flowControlKey)} is already declared by ${other}: each \`up\` would replace the limits of the other. Remove one of them`;
+    return { property: "flowControlKey", reason, code: "REKEY_DUPLICATE_KEY" };
+  };
+  return { subject: `flow-control key ${flowControlKey}`, otherOwners, refusedFor };
+}
+
+/**
+ * What the program declares, by key: of each resource that this run compares, creates or updates. A check alone does
+ * not count, because a destroy that runs the program checks what it then removes.
+ */
+function declaredLimits(run: Run): Map<string, Limits> {
+  return run.shared(declaredLimits, () => new Map<string, Limits>());
+}
+
+function diff(saved: FlowControlLimitsOutputs, inputs: FlowControlLimitsInputs, run: Run): Difference {
   const declared = declaredIn(inputs);
-  declaredLimits.set(inputs.flowControlKey, declared);
-  if (saved.flowControlKey !== inputs.flowControlKey) return { changes: true, replaces: ["flowControlKey"] };
+  declaredLimits(run).set(inputs.flowControlKey, declared);
+  if (saved.flowControlKey !== inputs.flowControlKey) {
+    return { changes: true, replaces: ["flowControlKey"], notices: [] };
+  }
   const { declared: former } = saved;
   const operations = operationsFor(saved, former, declared);
-  if (operations.length === 0 && isSame(former, declared)) return { changes: false };
+  if (operations.length === 0 && isSame(former, declared)) return { changes: false, notices: [] };
   const lines = operations.length > 0 ? [describe(operations, saved)] : [];
   if (staysPaused(saved, former, declared)) lines.push("stays paused, because paused is no longer declared");
   const notice = `${nameOf(saved)}: ${lines.join(", ")}.${counterNotice(operations)}`;
-  return { changes: true, ...(lines.length > 0 && { notice }) };
+  return { changes: true, notices: lines.length > 0 ? [{ text: notice }] : [] };
 }
 
 /**
@@ -123,13 +147,12 @@ function diff(
 async function apply(
   saved: FlowControlLimitsOutputs | undefined,
   inputs: FlowControlLimitsInputs,
-  session: FlowControlLimitsSession,
-): Promise<Applied<FlowControlLimitsOutputs>> {
+  run: Run,
+): Promise<Result<FlowControlLimitsOutputs>> {
   const { flowControlKey } = inputs;
-  const { platform, log } = session.options;
   const declared = declaredIn(inputs);
-  session.declaredLimits.set(flowControlKey, declared);
-  const before = shownBy(await platform.flowControl.get(flowControlKey));
+  declaredLimits(run).set(flowControlKey, declared);
+  const before = shownBy(await run.platform.flowControl.get(flowControlKey));
   const former = saved?.declared ?? {};
   // Someone may have paused the key during an outage: only an announced resume starts the delivery.
   const mayResume = saved?.paused ?? true;
@@ -137,23 +160,22 @@ async function apply(
     operationsFor(shown, former, declared).filter(({ action }) => action !== "resume" || mayResume);
   const unannounced = saved ? missingFrom(operationsFor(saved, former, declared), missingIn(before)) : [];
   if (unannounced.length > 0) {
-    log(
+    run.options.log(
       `${nameOf(inputs)} differs from the saved state: ${describe(unannounced, before)}.${counterNotice(unannounced)}`,
     );
   }
-  const { shown, failed } = await send(flowControlKey, session, before, missingIn);
-  const isNotResumed = !mayResume && declared.paused === false && shown.paused;
-  return {
-    // After a failure, what may have been sent is owned, and so is what is not unpinned yet.
-    outputs: { flowControlKey, ...shown, declared: failed ? { ...former, ...declared } : declared },
-    ...(failed && { failed }),
-    ...(isNotResumed && {
-      warning: `${nameOf(inputs)} was paused elsewhere, and was not resumed, because no preview announced that. The next \`up\` resumes it. To keep it paused, set paused to true.`,
-    }),
-    ...(staysPaused(shown, former, declared) && {
-      notice: `${nameOf(inputs)} stays paused, because paused is no longer declared.`,
-    }),
-  };
+  const { shown, failure } = await send(flowControlKey, run, before, missingIn);
+  const notices: Notice[] = [];
+  if (!mayResume && declared.paused === false && shown.paused) {
+    const text = `${nameOf(inputs)} was paused elsewhere, and was not resumed, because no preview announced that. The next \`up\` resumes it. To keep it paused, set paused to true.`;
+    notices.push({ text, isWarning: true });
+  }
+  if (staysPaused(shown, former, declared)) {
+    notices.push({ text: `${nameOf(inputs)} stays paused, because paused is no longer declared.` });
+  }
+  // After a failure, what may have been sent is owned, and so is what is not unpinned yet.
+  const owned = failure ? { ...former, ...declared } : declared;
+  return { outputs: { flowControlKey, ...shown, declared: owned }, failure, notices };
 }
 
 /**
@@ -164,44 +186,40 @@ async function apply(
  */
 async function send(
   flowControlKey: string,
-  session: FlowControlLimitsSession,
+  run: Run,
   before: Shown,
   missingIn: (shown: Shown) => KeyOperation[],
-): Promise<{ readonly shown: Shown; readonly failed?: RekeyError }> {
-  const { timer, deadlineMs, platform } = session.options;
+): Promise<{ readonly shown: Shown; readonly failure?: RekeyError }> {
+  const { flowControl } = run.platform;
   const operations = missingIn(before);
   if (operations.length === 0) return { shown: before };
   const done: KeyOperation[] = [];
   try {
     for (const operation of operations) {
       const consequences = consequencesOf(done, operations.slice(done.length));
-      await platform.flowControl.change(flowControlKey, operation, consequences);
+      await flowControl.change(flowControlKey, operation, consequences);
       done.push(operation);
     }
   } catch (error) {
     if (!(error instanceof RekeyError) || (done.length === 0 && error.delivery !== "maybe applied")) throw error;
-    return { shown: done.reduce(after, before), failed: error };
+    return { shown: done.reduce(after, before), failure: error };
   }
   try {
-    const endsAtMs = timer.now() + deadlineMs();
-    for (let waitMs = 100; ; waitMs = Math.min(2 * waitMs, 5_000)) {
-      const shown = shownBy(await platform.flowControl.get(flowControlKey));
-      const missing = missingIn(shown);
-      if (missing.length === 0) return { shown };
-      if (timer.now() + waitMs > endsAtMs) {
-        const why = `does not show it in time: ${describe(missing, shown)}`;
-        return { shown, failed: new NotShownError(flowControlKey, why) };
-      }
-      await timer.sleep(waitMs);
-    }
+    const shown = await poll(run, {
+      act: async () => shownBy(await flowControl.get(flowControlKey)),
+      isDone: (state) => missingIn(state).length === 0,
+      firstWaitMs: 100,
+      endsAtMs: run.options.clock.elapsedMs() + run.options.deadlineMs(),
+    });
+    const missing = missingIn(shown);
+    if (missing.length === 0) return { shown };
+    const why = `does not show it in time: ${describe(missing, shown)}`;
+    return { shown, failure: new NotShownError(flowControlKey, why) };
   } catch (error) {
     if (!(error instanceof RequestError)) throw error;
     const { happened, method, url } = error;
-    const shown = done.reduce(after, before);
-    return {
-      shown,
-      failed: new NotShownError(flowControlKey, `the key could not be read: ${happened} (${method} ${url})`),
-    };
+    const why = `the key could not be read: ${happened} (${method} ${url})`;
+    return { shown: done.reduce(after, before), failure: new NotShownError(flowControlKey, why) };
   }
 }
 
@@ -231,27 +249,21 @@ function isSame(a: Limits, b: Limits): boolean {
 }
 
 /** A key that the platform does not know has no limits: no message was ever sent. */
-async function refresh(
-  saved: FlowControlLimitsOutputs,
-  session: FlowControlLimitsSession,
-): Promise<Applied<FlowControlLimitsOutputs>> {
+async function refresh(saved: FlowControlLimitsOutputs, run: Run): Promise<Result<FlowControlLimitsOutputs>> {
   const { flowControlKey, declared } = saved;
   try {
-    const shown = shownBy(await session.options.platform.flowControl.get(flowControlKey));
-    return { outputs: { flowControlKey, ...shown, declared } };
+    const shown = shownBy(await run.platform.flowControl.get(flowControlKey));
+    return { outputs: { flowControlKey, ...shown, declared }, notices: [] };
   } catch (error) {
     const why =
       error instanceof RekeyError ? error.text : `Could not read flow-control key ${JSON.stringify(flowControlKey)}.`;
-    return { outputs: saved, warning: `${why} The saved state stays.` };
+    return { outputs: saved, notices: [{ text: `${why} The saved state stays.`, isWarning: true }] };
   }
 }
 
 /** The current limits of a key as inputs, for an import. */
-async function importedInputs(
-  flowControlKey: string,
-  session: FlowControlLimitsSession,
-): Promise<FlowControlLimitsInputs> {
-  const { parallelism, rate, period, paused } = shownBy(await session.options.platform.flowControl.get(flowControlKey));
+async function importedInputs(flowControlKey: string, run: Run): Promise<FlowControlLimitsInputs> {
+  const { parallelism, rate, period, paused } = shownBy(await run.platform.flowControl.get(flowControlKey));
   return {
     flowControlKey,
     ...(parallelism !== undefined && { parallelism }),
@@ -268,16 +280,17 @@ function importedOutputs(inputs: FlowControlLimitsInputs): FlowControlLimitsOutp
 }
 
 /** Unpins what is declared. A paused key stays paused: a destroy during an outage must not open it. */
-async function remove(saved: FlowControlLimitsOutputs, session: FlowControlLimitsSession): Promise<string | undefined> {
+async function remove(saved: FlowControlLimitsOutputs, run: Run): Promise<Notice[]> {
   const { flowControlKey, declared } = saved;
-  const { flowControl } = session.options.platform;
+  const { flowControl } = run.platform;
   const name = nameOf(saved);
   // After a rename or a replacement, the engine removes the former resource last: what the program declares stays.
-  const kept = session.declaredLimits.get(flowControlKey);
+  const kept = declaredLimits(run).get(flowControlKey);
   const shown = shownBy(await flowControl.get(flowControlKey));
   const unpin = operationsFor(shown, declared, kept ?? {}).find(({ action }) => action === "unpin");
   if (unpin) await flowControl.change(flowControlKey, unpin, consequencesOf([], [unpin]));
-  if (kept) return `${name} keeps its limits: the program still declares them.`;
-  if (!shown.paused) return undefined;
-  return `${name} stays paused: removing its limits does not resume it. To resume it, use the platform's console, or \`POST /v2/flowControl/${encodeURIComponent(flowControlKey)}/resume\` at rekey:queueUrl.`;
+  if (kept) return [{ text: `${name} keeps its limits: the program still declares them.` }];
+  if (!shown.paused) return [];
+  const text = `${name} stays paused: removing its limits does not resume it. To resume it, use the platform's console, or \`POST /v2/flowControl/${encodeURIComponent(flowControlKey)}/resume\` at rekey:queueUrl.`;
+  return [{ text }];
 }

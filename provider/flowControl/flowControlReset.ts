@@ -1,7 +1,7 @@
 import { type FlowControlKey } from "../records/flowControl";
 import { compareTrigger, isNoTrigger, markTrigger, type Trigger } from "../rotation/trigger";
-import { type FlowControl } from "../platform/flowControl";
-import { type Applied, type CheckFailure, type Difference, type Resource } from "../rotation/resource";
+import { type Difference, type Resource, type Result } from "../resource";
+import { type Run } from "../run";
 
 /** What a FlowControlReset saves. */
 export interface FlowControlResetOutputs {
@@ -32,33 +32,24 @@ export interface FlowControlResetInputs extends Trigger {
   readonly flowControlKey: string;
 }
 
-/** What a reset of counters needs of the run. */
-export interface FlowControlSession {
-  readonly options: {
-    readonly platform: { readonly flowControl: FlowControl };
-    readonly now: () => Date;
-  };
-}
-
-export const flowControlReset: Resource<FlowControlResetInputs, FlowControlResetOutputs, FlowControlSession> = {
+export const flowControlReset: Resource<FlowControlResetInputs, FlowControlResetOutputs> = {
   idInput: "flowControlKey",
   outputs: flowControlResetOutputs,
   secretOutputs: secretFlowControlResetOutputs,
-  hiddenInputs: [],
   decidingInputs: ["flowControlKey", "version", "triggers"],
-  check,
+  inputs: ({ pathPart, trigger }) => ({
+    required: ["flowControlKey"],
+    schemas: { flowControlKey: pathPart, ...trigger },
+  }),
   diff,
   apply,
 };
 
-export function check(inputs: FlowControlResetInputs, unknown: ReadonlySet<string>): CheckFailure[] {
-  const { checkInputs, flowControlResetInputs } = require("../rotation/inputs") as typeof import("../rotation/inputs");
-  return checkInputs(flowControlResetInputs, { ...inputs }, unknown);
-}
-
 export function diff(saved: FlowControlResetOutputs, inputs: FlowControlResetInputs): Difference {
-  if (saved.flowControlKey !== inputs.flowControlKey) return { changes: true, replaces: ["flowControlKey"] };
-  return { changes: needsReset(saved, inputs) };
+  if (saved.flowControlKey !== inputs.flowControlKey) {
+    return { changes: true, replaces: ["flowControlKey"], notices: [] };
+  }
+  return { changes: needsReset(saved, inputs), notices: [] };
 }
 
 /**
@@ -72,18 +63,18 @@ export function needsReset(saved: Pick<FlowControlResetOutputs, "appliedTrigger"
 export async function apply(
   saved: FlowControlResetOutputs | undefined,
   inputs: FlowControlResetInputs,
-  session: FlowControlSession,
-): Promise<Applied<FlowControlResetOutputs>> {
-  if (saved && !needsReset(saved, inputs)) return { outputs: saved };
+  run: Run,
+): Promise<Result<FlowControlResetOutputs>> {
+  if (saved && !needsReset(saved, inputs)) return { outputs: saved, notices: [] };
   const { flowControlKey } = inputs;
-  const { flowControl } = session.options.platform;
+  const { flowControl } = run.platform;
   const before = await readIfPossible();
   await flowControl.reset(flowControlKey);
-  const resetAt = session.options.now().toISOString();
+  const resetAt = run.options.clock.now().toISOString();
   const after = await readIfPossible();
   const notice = before && after && noEffect(before, after);
   return {
-    ...(notice !== undefined && { notice }),
+    notices: notice === undefined ? [] : [{ text: notice }],
     outputs: {
       flowControlKey,
       ...(before && { before }),

@@ -5,7 +5,6 @@ import { NotSentError, type RequestFacts, InputError } from "./errors";
 import { errorOf, type FailedAttempt, type Service, type Wording } from "./failures";
 import { type KnownSecrets } from "./redact";
 import { type RequestQueue } from "./requestQueue";
-import { AsyncLocalStorage } from "node:async_hooks";
 import { type Readable } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { packageVersion } from "../runtime";
@@ -127,9 +126,7 @@ export class HttpRequester implements Requester {
       url: url.replace(/[?#].*/s, ""),
       consequences: request.consequences,
     };
-    // Read here: the queue runs a request in the context of another one.
-    const limitsMs = [this.options.deadlineMs, request.deadlineMs, callTimeout.getStore()];
-    const deadlineMs = Math.min(...limitsMs.map((limitMs) => limitMs ?? Infinity));
+    const deadlineMs = Math.min(this.options.deadlineMs, request.deadlineMs ?? Infinity);
     let endsAtMs: number | undefined;
     for (let attempt = 1; ; attempt++) {
       const turn = async () => {
@@ -261,6 +258,3 @@ function encodePart(name: string, part: string): string {
   if (wrong) throw new InputError(name, wrong);
   return encodeURIComponent(part);
 }
-
-/** Milliseconds that one call of the engine allows for each of its requests, in addition to the deadline setting. */
-export const callTimeout = new AsyncLocalStorage<number>();

@@ -38,7 +38,7 @@ export class RequestQueue {
   }
 
   /** Runs a task when its turn has come; one that already began goes before those that have not. */
-  run<T>(task: () => Promise<T>, isRetry: boolean): Promise<T> {
+  run<T>(task: () => Promise<T>, isRetry = false): Promise<T> {
     const start = (): Promise<T> => {
       if (this.#intervalMs > 0) this.pauseFor(this.#intervalMs);
       return task();

@@ -179,3 +179,11 @@ export function hostWithoutBrackets(host: string): string {
 export function isLoopback(host: string): boolean {
   return /^(localhost|\[?::1\]?|127(\.\d{1,3}){3})$/i.test(host);
 }
+
+/** What a value is, without the value: `a number`. */
+export function kindOf(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  if (Array.isArray(value)) return "a list";
+  if (typeof value === "number" && !Number.isFinite(value)) return "a number that is not finite";
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
+}

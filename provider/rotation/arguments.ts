@@ -1,5 +1,5 @@
 import { InputError } from "../platform/errors";
-import { isObject } from "../records/fields";
+import { isObject, kindOf } from "../records/fields";
 
 /** All names of a type's properties: the compiler compares them with the type. */
 export type NamesOf<T> = Readonly<Record<keyof T, true>>;
@@ -33,14 +33,6 @@ export function optionalText(name: string, value: unknown): string | undefined {
   if (typeof value !== "string") throw new InputError(name, `must be a string, not ${kindOf(value)}`);
   if (!value.isWellFormed()) throw new InputError(name, "must be well-formed Unicode");
   return value;
-}
-
-/** What a value is, without the value: `a number`. */
-export function kindOf(value: unknown): string {
-  if (value === null || value === undefined) return String(value);
-  if (Array.isArray(value)) return "a list";
-  if (typeof value === "number" && !Number.isFinite(value)) return "a number that is not finite";
-  return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
 /**

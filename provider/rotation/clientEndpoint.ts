@@ -1,4 +1,4 @@
-import { type CheckFailure } from "./resource";
+import { addressOf, type ClientEndpoint } from "../platform/address";
 import { type DatabaseRecord } from "../records/database";
 import { InputError } from "../platform/errors";
 import {
@@ -12,14 +12,6 @@ import {
 
 /** The host if nothing else is set. */
 const defaultDatabaseHost = "{endpoint}";
-
-/** Where clients connect to a database. */
-export interface ClientEndpoint {
-  /** A host name, or an IP address without brackets. */
-  readonly host: string;
-  readonly port: number;
-  readonly tls: boolean;
-}
 
 /** The setting `rekey:databaseHost`. A preset completes a short slug. */
 export interface HostSetting {
@@ -126,16 +118,6 @@ function requireTls(host: string, tls: boolean | undefined): void {
   );
 }
 
-/** The address of an endpoint, which may be shown. */
-export function addressOf({ host, port, tls }: ClientEndpoint): string {
-  return `${tls ? "rediss" : "redis"}://${hostInUrl(host)}:${port}`;
-}
-
-/** The address of the REST interface at an endpoint, which may be shown. */
-export function restAddressOf(endpoint: ClientEndpoint): string {
-  return addressOf(endpoint).replace(/^redis/, "http");
-}
-
 /** The URL with which a client of Redis connects and authenticates. Secret. */
 export function connectionUrl(endpoint: ClientEndpoint, username: string | undefined, password: string): string {
   const credentials = [username ?? "", password].map(encodeURIComponent).join(":");
@@ -175,22 +157,6 @@ export function connectionIn(
     throw new InputError("username", "must be a string");
   }
   return connection;
-}
-
-/** What is wrong with the inputs that describe a connection. Unknown inputs pass. */
-export function checkConnection(
-  inputs: Readonly<Record<string, unknown>>,
-  unknown: ReadonlySet<string>,
-  hostSetting: () => HostSetting | undefined,
-): CheckFailure[] {
-  try {
-    const known = Object.entries(inputs).filter(([name]) => !unknown.has(name));
-    connectionIn(Object.fromEntries(known), unknown.has("host") ? undefined : hostSetting);
-    return [];
-  } catch (error) {
-    if (!(error instanceof InputError)) throw error;
-    return [{ property: error.property, reason: `${error.property} ${error.reason}` }];
-  }
 }
 
 /** Inputs without those that describe a connection. */

@@ -1,7 +1,6 @@
 import { type Credentials } from "../records/database";
 import { type DatabaseResponse } from "../records/response";
-import { RefusedError, RekeyError, UnconfirmedError, withCode } from "../platform/errors";
-import { type Connection } from "./clientEndpoint";
+import { RefusedError, RekeyError, UnconfirmedError } from "../platform/errors";
 import {
   type CredentialName,
   credentialNames,
@@ -12,7 +11,7 @@ import {
   withFormer,
   withPending,
 } from "./marks";
-import { adoptionNotice, type Notice, problemsNotice, settledNotice, unknownNotice } from "./notices";
+import { adoptionNotice, type DatabaseNotice, problemsNotice, settledNotice, unknownNotice } from "./notices";
 import {
   type DesiredRotation,
   isOtherAccount,
@@ -21,8 +20,7 @@ import {
   type RotationReason,
 } from "./planRotation";
 import { readFirst, readUntilCurrent } from "./reading";
-import { keep, refreshDatabase, type Refreshed, settle } from "./refresh";
-import { type Applied } from "./resource";
+import { type DatabaseResult, refreshDatabase, settle } from "./refresh";
 import {
   accountOf,
   credentialsIn,
@@ -38,11 +36,10 @@ import {
   secretsIn,
   withResponse,
 } from "./saved";
-import { type Session } from "./session";
+import { type Run } from "../run";
 import { appliedMark, canonicalTrigger, isSameTrigger, markTrigger } from "./trigger";
 
-/** Only the plugin passes on those of the connection. */
-export interface PasswordRotationInputs extends DesiredRotation, Connection {
+export interface PasswordRotationInputs extends DesiredRotation {
   readonly databaseId: string;
   /** The resource's full name. */
   readonly owner?: string;
@@ -50,24 +47,21 @@ export interface PasswordRotationInputs extends DesiredRotation, Connection {
   readonly otherOwners?: readonly string[];
 }
 
-/** What was done for one database. */
-export interface Executed extends Refreshed, Pick<Applied<PasswordRotationOutputs>, "unconfirmed" | "failed"> {}
-
 /** Plans from the saved and the desired state. The same id may be another database in another account. */
 export function planFor(
   saved: PasswordRotationOutputs | undefined,
   inputs: DesiredRotation,
-  { options }: Session,
+  { options }: Run,
 ): RotationPlan {
   const isElsewhere = saved?.outcome === "unknown" && isOtherAccount(saved.account, options.account);
-  return planRotation(saved, inputs, options.now(), isElsewhere);
+  return planRotation(saved, inputs, options.clock.now(), isElsewhere);
 }
 
 /** Whether the platform is read before a plan is executed, because its result may be enough. */
-export function isReadFirst(plan: RotationPlan, saved: PasswordRotationOutputs | undefined, session: Session): boolean {
-  if (plan.do === "keep") return saved !== undefined && isToBeRead(saved, session);
+export function isReadFirst(plan: RotationPlan, saved: PasswordRotationOutputs | undefined, run: Run): boolean {
+  if (plan.do === "keep") return saved !== undefined && isToBeRead(saved, run);
   if (plan.do === "refuse" && plan.code !== "REKEY_REPEATEDLY_UNCONFIRMED") return false;
-  return mayBeSettled(saved, session);
+  return mayBeSettled(saved, run);
 }
 
 /** Executes the plan for one database, made from the same outputs and inputs. */
@@ -75,16 +69,31 @@ export async function execute(
   plan: RotationPlan,
   saved: PasswordRotationOutputs | undefined,
   inputs: PasswordRotationInputs,
-  session: Session,
-): Promise<Executed> {
-  if (plan.do === "adopt") return adopt(inputs, session);
-  const isRead = isReadFirst(plan, saved, session);
-  if (saved && plan.do === "keep") return isRead ? refreshDatabase(saved, session) : keep(saved);
+  run: Run,
+): Promise<DatabaseResult> {
+  if (plan.do === "adopt") return adopt(inputs, run);
+  const isRead = isReadFirst(plan, saved, run);
+  if (saved && plan.do === "keep") return isRead ? refreshDatabase(saved, run) : { outputs: saved, notices: [] };
   if (plan.do === "refuse" && !isRead) {
     throw new RefusedError(plan.code, { databaseId: inputs.databaseId, why: plan.why });
   }
+  return once(inputs, run, () => rotate(plan, saved, inputs, run));
+}
+
+/**
+ * Rotates at most once in a run. An engine may repeat a call (an error hook does): it then gets the first call's
+ * result, and nothing is sent again. A rotation of which nothing was applied may be tried again.
+ */
+function once(inputs: PasswordRotationInputs, run: Run, act: () => Promise<DatabaseResult>): Promise<DatabaseResult> {
+  const rotations = run.shared(once, () => new Map<string, Promise<DatabaseResult>>());
   const key = JSON.stringify([inputs.databaseId, canonicalTrigger(inputs)]);
-  return session.rotateOnce(key, () => rotate(plan, saved, inputs, session));
+  const known = rotations.get(key);
+  if (known) return known;
+  const result = act();
+  rotations.set(key, result);
+  const forget = () => rotations.delete(key);
+  result.then(({ failure }) => failure && failure.delivery !== "maybe applied" && forget(), forget);
+  return result;
 }
 
 /** If the platform can be asked, it is read first: an unconfirmed reset may turn out to be applied. */
@@ -92,29 +101,29 @@ async function rotate(
   planned: RotationPlan,
   saved: PasswordRotationOutputs | undefined,
   inputs: PasswordRotationInputs,
-  session: Session,
-): Promise<Executed> {
+  run: Run,
+): Promise<DatabaseResult> {
   const { databaseId } = inputs;
-  const reserve = () => session.reserveReset(databaseId);
+  const reserve = () => run.reserveReset(databaseId);
   // A read counts as no reset, so one that may be enough needs none to be left.
-  let undoCount = mayBeSettled(saved, session) ? undefined : reserve();
-  let settled: Refreshed | undefined;
+  let undoCount = mayBeSettled(saved, run) ? undefined : reserve();
+  let settled: DatabaseResult | undefined;
   let isSent = false;
   try {
-    session.options.platform.secrets.add(secretsIn(saved));
-    const before = session.options.canRead() ? await readFirst(databaseId, "reset", session) : undefined;
-    settled = before && saved && settle(saved, before, session, "the last reset was not confirmed");
-    const plan = settled ? planFor(settled.outputs, inputs, session) : planned;
+    run.platform.secrets.add(secretsIn(saved));
+    const before = run.options.canRead() ? await readFirst(databaseId, "reset", run) : undefined;
+    settled = before && saved && settle(saved, before, run, "the last reset was not confirmed");
+    const plan = settled ? planFor(settled.outputs, inputs, run) : planned;
     if (plan.do === "refuse") throw new RefusedError(plan.code, { databaseId, why: plan.why });
     // Only a settled state may need no reset.
-    if (plan.do !== "reset") return settled as Refreshed;
+    if (plan.do !== "reset") return settled as DatabaseResult;
     undoCount ??= reserve();
-    const result = await reset(settled?.outputs ?? saved, inputs, plan.reason, session, before);
+    const result = await reset(settled?.outputs ?? saved, inputs, plan.reason, run, before);
     isSent = true;
     return { ...result, notices: [...(settled?.notices ?? []), ...result.notices] };
   } catch (error) {
     // What the read has settled is saved, although nothing was reset.
-    if (settled && error instanceof RekeyError) return { ...settled, failed: error };
+    if (settled && error instanceof RekeyError) return { ...settled, failure: error };
     throw error;
   } finally {
     if (!isSent) undoCount?.();
@@ -158,12 +167,12 @@ async function reset(
   saved: PasswordRotationOutputs | undefined,
   inputs: PasswordRotationInputs,
   rotationReason: RotationReason,
-  session: Session,
+  run: Run,
   read: DatabaseResponse | undefined,
-): Promise<Executed> {
+): Promise<DatabaseResult> {
   const { databaseId } = inputs;
   const before = knownBefore(saved, read);
-  const { platform } = session.options;
+  const { platform } = run;
   let response: DatabaseResponse | undefined;
   let failed: UnconfirmedError | InternalError | undefined;
   try {
@@ -177,9 +186,9 @@ async function reset(
   const isRepeated = response !== undefined && verdictOf(response) === "stale";
   const returned = response ? returnedBy(response, verdictOf(response), before) : {};
   const isReadAgain = failed ? before.unconfirmed.pending !== undefined : read && missingOf(returned).length > 0;
-  const shown = isReadAgain ? await readUntilCurrent(databaseId, verdictOf, session) : undefined;
+  const shown = isReadAgain ? await readUntilCurrent(databaseId, verdictOf, run) : undefined;
   const current = shown?.is === "current" ? shown.response : undefined;
-  if (failed && !current) return unconfirmed(saved, inputs, failed, before, session);
+  if (failed && !current) return unconfirmed(saved, inputs, failed, before, run);
   const credentials = together(returned, current?.credentials ?? {});
   const missing = missingOf(credentials);
   const usable = [isRepeated ? undefined : response, current].filter((one) => one !== undefined);
@@ -189,14 +198,14 @@ async function reset(
     ...record,
     ...credentials,
     outcome: "reset",
-    rotatedAt: session.options.now().toISOString(),
+    rotatedAt: run.options.clock.now().toISOString(),
     rotationCount: (saved?.rotationCount ?? 0) + 1,
     rotationReason,
     appliedTrigger: appliedMark([saved?.attemptedTrigger, saved?.appliedTrigger], inputs),
-    ...accountOf(session),
+    ...accountOf(run),
     ...savedKnowledge(before.confirmed, read ? missing : []),
   };
-  const notices: Notice[] = [];
+  const notices: DatabaseNotice[] = [];
   if (failed) {
     // The platform's text may contain the new credentials, which only this read has shown.
     const happened = failed instanceof UnconfirmedError ? failed.happened : "its result was lost";
@@ -207,7 +216,7 @@ async function reset(
     const ofResponse = isRepeated ? "repeated" : "left out";
     notices.push(unknownNotice(databaseId, missing, read ? (shown ?? { is: "hidden" }) : { is: ofResponse }));
   }
-  return keep(outputs, ...notices);
+  return { outputs, notices };
 }
 
 /** The new credentials in the response to a reset. */
@@ -226,21 +235,21 @@ function together(returned: Credentials, read: Credentials): Credentials {
 }
 
 /** Adopts a database without a reset. What a read shows is saved. */
-async function adopt(inputs: PasswordRotationInputs, session: Session): Promise<Executed> {
+async function adopt(inputs: PasswordRotationInputs, run: Run): Promise<DatabaseResult> {
   const { databaseId } = inputs;
-  const response = session.options.canRead() ? await readFirst(databaseId, "adopted", session) : undefined;
+  const response = run.options.canRead() ? await readFirst(databaseId, "adopted", run) : undefined;
   const outputs: PasswordRotationOutputs = {
     databaseId,
     ...(response && withResponse(recordIn(undefined), response)),
     ...response?.credentials,
     outcome: "adopted",
-    adoptedAt: session.options.now().toISOString(),
+    adoptedAt: run.options.clock.now().toISOString(),
     rotationCount: 0,
     appliedTrigger: markTrigger(inputs),
-    ...accountOf(session),
+    ...accountOf(run),
   };
   const isHidden = response !== undefined && firstOf(response.credentials) === undefined;
-  return isHidden ? keep(outputs, adoptionNotice(databaseId)) : keep(outputs);
+  return { outputs, notices: isHidden ? [adoptionNotice(databaseId)] : [] };
 }
 
 /** It is unknown whether the reset was applied: the former outputs are kept, with `outcome: "unknown"`. */
@@ -249,8 +258,8 @@ function unconfirmed(
   inputs: PasswordRotationInputs,
   { text, code }: RekeyError,
   { unconfirmed: marks, names }: Before,
-  session: Session,
-): Executed {
+  run: Run,
+): DatabaseResult {
   const again = saved?.attemptedTrigger !== undefined && isSameTrigger(saved.attemptedTrigger, inputs);
   const unconfirmedResets = (again ? (saved.unconfirmedResets ?? 0) : 0) + 1;
   const { baseline, formerMarks, missingCredentials, ...former } = saved ?? { rotationCount: 0 };
@@ -262,13 +271,18 @@ function unconfirmed(
     attemptedTrigger: again ? saved.attemptedTrigger : markTrigger(inputs),
     unconfirmedResets,
     ...savedKnowledge(marks, isComparable ? names.filter((name) => saved?.[name] === undefined) : []),
-    ...accountOf(session),
+    ...accountOf(run),
   };
   const next = isComparable
     ? "The next `up` reads the database first. If it still shows the former credentials, it sends one more reset"
     : "The next `up` sends one more reset, which returns new credentials";
   const stop = "After three unconfirmed resets in a row it stops and asks for a new version.";
-  return { ...keep(outputs), unconfirmed: withCode(`${text}\n${next}. ${stop}`, code) };
+  return { outputs, failure: new UnknownOutcomeError(code, `${text}\n${next}. ${stop}`), notices: [] };
+}
+
+/** A reset of which it is unknown whether it was applied. */
+class UnknownOutcomeError extends RekeyError {
+  readonly delivery = "maybe applied";
 }
 
 /** A bug around a reset. Only its kind and place are shown: the text of what was thrown may contain credentials. */

@@ -1,38 +1,33 @@
+import { type Notice } from "../resource";
 import { type CredentialName, type Verdict } from "./marks";
 
 /** What a notice is about. A fleet shows one line for all databases with the same kind. */
 type NoticeKind = keyof typeof summaries | "problems";
 
-/** One line for the run's diagnostics. */
-export interface Notice {
+/** A notice about one database. */
+export interface DatabaseNotice extends Notice {
   readonly kind: NoticeKind;
-  readonly text: string;
 }
 
 /** What the platform does not show, or shows late, and what could not be read are warnings. */
 const warnings: readonly NoticeKind[] = ["unread", "hidden", "missing", "adopted", "unseen", "stale", "failed"];
 
-/** The notices as the run's diagnostics show them. */
-export function diagnosticsOf(notices: readonly Notice[]): { readonly notice?: string; readonly warning?: string } {
-  const textOf = (isWarning: boolean) =>
-    notices.flatMap(({ kind, text }) => (warnings.includes(kind) === isWarning ? [text] : [])).join("\n");
-  const notice = textOf(false);
-  const warning = textOf(true);
-  return { ...(notice !== "" && { notice }), ...(warning !== "" && { warning }) };
+function noticeOf(kind: NoticeKind, text: string): DatabaseNotice {
+  return { kind, text, isWarning: warnings.includes(kind) };
 }
 
 const named = (databaseId: string) => `database ${JSON.stringify(databaseId)}`;
 const ifItLasts = "If it lasts, set a new version, which resets the password once more";
 
 /** @param happened why the reset was not confirmed */
-export function settledNotice(databaseId: string, happened: string): Notice {
+export function settledNotice(databaseId: string, happened: string): DatabaseNotice {
   const text = `The reset of ${named(databaseId)} was not confirmed (${happened}), but a read shows other credentials than before it: it was applied. The credentials that were read are saved.`;
-  return { kind: "settled", text };
+  return noticeOf("settled", text);
 }
 
-export function problemsNotice(databaseId: string, problems: readonly string[]): Notice {
+export function problemsNotice(databaseId: string, problems: readonly string[]): DatabaseNotice {
   const text = `The password of ${named(databaseId)} was reset, but parts of the platform's response could not be read (see its output problems): ${problems.join("; ")}.`;
-  return { kind: "problems", text };
+  return noticeOf("problems", text);
 }
 
 /**
@@ -45,7 +40,7 @@ export function unknownNotice(
   databaseId: string,
   missing: readonly CredentialName[],
   last: { readonly is: Verdict | "left out" | "repeated" } | { readonly is: "unreadable"; readonly why: string },
-): Notice {
+): DatabaseNotice {
   const what =
     missing.length === 0
       ? "the new one is not known"
@@ -56,16 +51,16 @@ export function unknownNotice(
     case "repeated":
     case "left out": {
       const why = last.is === "repeated" ? "repeats the former credentials" : "does not contain it";
-      return {
-        kind: "missing",
-        text: `${reset} the platform's response ${why}. Look in the platform's console. ${ifItLasts}.`,
-      };
+      return noticeOf(
+        "missing",
+        `${reset} the platform's response ${why}. Look in the platform's console. ${ifItLasts}.`,
+      );
     }
     case "hidden":
     case "current": {
       const later = missing.length > 0 ? "The next `up` or refresh reads it once more, and resets nothing. " : "";
       const why = "the platform neither returned it nor shows it when it is asked";
-      return { kind: "hidden", text: `${reset} ${why}. ${later}To know it now, ${look}.` };
+      return noticeOf("hidden", `${reset} ${why}. ${later}To know it now, ${look}.`);
     }
     default: {
       const why =
@@ -73,51 +68,51 @@ export function unknownNotice(
           ? `the database could not be read (${last.why})`
           : "the platform still shows the former credentials";
       const text = `${reset} ${why}. The next \`up\` or refresh reads it again, and resets nothing. Until then, ${look}. ${ifItLasts}.`;
-      return { kind: "unread", text };
+      return noticeOf("unread", text);
     }
   }
 }
 
 /** The notice for a database that is adopted without credentials. */
-export function adoptionNotice(databaseId: string): Notice {
+export function adoptionNotice(databaseId: string): DatabaseNotice {
   const text = `Database ${JSON.stringify(databaseId)} was adopted without credentials: the platform does not show them. They are known after its next reset, if the platform returns them with it.`;
-  return { kind: "adopted", text };
+  return noticeOf("adopted", text);
 }
 
 /** The notice for a read that shows a credential that a reset has replaced. */
-export function staleNotice(databaseId: string): Notice {
+export function staleNotice(databaseId: string): DatabaseNotice {
   const text = `The platform still shows former credentials of ${named(databaseId)}, which a reset has replaced: what was read is not used, and the saved state stays. Nothing was reset. ${ifItLasts}.`;
-  return { kind: "stale", text };
+  return noticeOf("stale", text);
 }
 
-export function driftNotice(databaseId: string, changed: readonly string[]): Notice {
+export function driftNotice(databaseId: string, changed: readonly string[]): DatabaseNotice {
   const text = `Database ${JSON.stringify(databaseId)} was changed outside of Rekey: ${changed.join(", ")}. What was read is saved; nothing was reset.`;
-  return { kind: "drift", text };
+  return noticeOf("drift", text);
 }
 
-export function readNotice(databaseId: string): Notice {
-  return { kind: "read", text: `The credentials of ${named(databaseId)} were read and are saved.` };
+export function readNotice(databaseId: string): DatabaseNotice {
+  return noticeOf("read", `The credentials of ${named(databaseId)} were read and are saved.`);
 }
 
 /** The notice for saved credentials that a read does not show. */
-export function unseenNotice(databaseId: string, names: readonly CredentialName[]): Notice {
+export function unseenNotice(databaseId: string, names: readonly CredentialName[]): DatabaseNotice {
   const text = `The platform does not show ${names.join(", ")} of ${named(databaseId)}: the saved state stays, and a change outside of Rekey cannot be seen.`;
-  return { kind: "unseen", text };
+  return noticeOf("unseen", text);
 }
 
 /** The notice for credentials that were not shown together with new ones. */
-export function missingNotice(databaseId: string, names: readonly CredentialName[]): Notice {
+export function missingNotice(databaseId: string, names: readonly CredentialName[]): DatabaseNotice {
   const text = `The platform shows new credentials of ${named(databaseId)}, but not ${names.join(", ")}: the former value is not kept. The next \`up\` or refresh reads it once more, and resets nothing.`;
-  return { kind: "missing", text };
+  return noticeOf("missing", text);
 }
 
-export function failedNotice(databaseId: string, why: string): Notice {
-  return { kind: "failed", text: `${why || `Could not read ${named(databaseId)}.`} The saved state stays.` };
+export function failedNotice(databaseId: string, why: string): DatabaseNotice {
+  return noticeOf("failed", `${why || `Could not read ${named(databaseId)}.`} The saved state stays.`);
 }
 
-export function otherAccountNotice(databaseId: string): Notice {
+export function otherAccountNotice(databaseId: string): DatabaseNotice {
   const text = `Database ${JSON.stringify(databaseId)} was last reset or adopted with another baseUrl or username, so it was not read. The saved state stays.`;
-  return { kind: "failed", text };
+  return noticeOf("failed", text);
 }
 
 /** What the notices of several databases of a fleet have in common, by kind: what happened, and advice. */
@@ -155,30 +150,32 @@ const summaries = {
  * @param of what has the databases, for messages
  */
 export function summarize(
-  databases: readonly { readonly databaseId: string; readonly notices: readonly Notice[] }[],
+  databases: readonly { readonly databaseId: string; readonly notices: readonly DatabaseNotice[] }[],
   of: string,
-): Notice[] {
+): DatabaseNotice[] {
   const all = databases.flatMap(({ databaseId, notices }) => notices.map((notice) => ({ databaseId, ...notice })));
   const kinds = Object.keys(summaries) as (keyof typeof summaries)[];
-  const summed = kinds.flatMap((kind): Notice[] => {
+  const summed = kinds.flatMap((kind): DatabaseNotice[] => {
     const found = all.filter((notice) => notice.kind === kind);
     const [first] = found;
     if (!first) return [];
     const example = kind === "failed" ? ` The first of them: ${first.text}` : "";
     const ids = listed(found.map(({ databaseId }) => databaseId));
     const [what, advice] = summaries[kind];
-    return [{ kind, text: `${of}: ${found.length} ${what}: ${ids}. ${advice}${example}` }];
+    return [noticeOf(kind, `${of}: ${found.length} ${what}: ${ids}. ${advice}${example}`)];
   });
   return [...all.filter(({ kind }) => kind === "problems"), ...summed];
 }
 
-/** Databases that are named in one message; the others are counted. */
-export const maxNamed = 5;
-
-export function listed(ids: readonly string[]): string {
-  const shown = ids
-    .slice(0, maxNamed)
-    .map((id) => JSON.stringify(id))
+/**
+ * Names in one message; the others are counted.
+ *
+ * @param most names that are shown
+ */
+export function listed(names: readonly string[], most = 5): string {
+  const shown = names
+    .slice(0, most)
+    .map((name) => JSON.stringify(name))
     .join(", ");
-  return ids.length > maxNamed ? `${shown} and ${ids.length - maxNamed} more` : shown;
+  return names.length > most ? `${shown} and ${names.length - most} more` : shown;
 }

@@ -1,85 +1,67 @@
 import { type DesiredRotation, futureTime, isOtherAccount, overdueNotice, type RotationPlan } from "./planRotation";
-import { checkConnection, withoutConnection } from "./clientEndpoint";
 import { execute, isReadFirst, type PasswordRotationInputs, planFor } from "./execute";
-import { diagnosticsOf } from "./notices";
 import { refreshDatabase } from "./refresh";
-import { type Applied, type CheckFailure, type Difference, type Resource } from "./resource";
+import { type CheckFailure, type Claim, type Difference, type Notice, type Resource, type Schemas } from "../resource";
+import { type Run } from "../run";
 import { type PasswordRotationOutputs, passwordRotationOutputs, secretPasswordRotationOutputs } from "./saved";
-import { type Session } from "./session";
+import { intervalInput } from "./schedule";
 
-export const passwordRotation: Resource<PasswordRotationInputs, PasswordRotationOutputs, Session> = {
+export const passwordRotation: Resource<PasswordRotationInputs, PasswordRotationOutputs> = {
   idInput: "databaseId",
-  outputs: [...passwordRotationOutputs, "connectionUrl", "restUrl"],
-  secretOutputs: [...secretPasswordRotationOutputs, "connectionUrl", "restUrl"],
-  hiddenInputs: ["owner", "otherOwners"],
+  outputs: passwordRotationOutputs,
+  secretOutputs: secretPasswordRotationOutputs,
   decidingInputs: ["databaseId", "version", "triggers", "rotateEvery"],
-  importedInputs: (databaseId) => ({ databaseId, initialRotation: false }),
-  hasUrls: true,
-  check,
+  inputs: (schemas) => ({
+    required: ["databaseId"],
+    schemas: { databaseId: schemas.pathPart, ...rotationInputs(schemas) },
+  }),
+  claims({ databaseId, otherOwners }, unknown) {
+    return unknown.has("databaseId") ? [] : [claimOf("databaseId", databaseId, { otherOwners })];
+  },
   diff,
-  noticeOfUnknown,
-  apply,
-  refresh,
+  noticesOfUnknown,
+  apply: (saved, inputs, run) => execute(planFor(saved, inputs, run), saved, inputs, run),
+  refresh: refreshDatabase,
+  importedInputs: (databaseId) => ({ databaseId, initialRotation: false }),
 };
 
-export function check(inputs: PasswordRotationInputs, unknown: ReadonlySet<string>, session: Session): CheckFailure[] {
-  const { checkInputs, passwordRotationInputs } = require("./inputs") as typeof import("./inputs");
-  const failures = [
-    ...checkInputs(passwordRotationInputs, withoutConnection(inputs), unknown),
-    ...checkConnection({ ...inputs }, unknown, session.options.databaseHost),
-  ];
-  const { databaseId, owner, otherOwners } = inputs;
-  if (failures.length > 0 || typeof owner !== "string" || unknown.has("databaseId") || unknown.has("owner")) {
-    return failures;
-  }
-  const other = session.claim(databaseId, owner, otherOwners);
-  if (other === undefined) return [];
-  return [{ property: "databaseId", reason: rotatedTwice(databaseId, other), code: "REKEY_DUPLICATE_DATABASE" }];
+/** The inputs of each rotation. */
+export function rotationInputs(schemas: Schemas) {
+  return { ...schemas.trigger, rotateEvery: intervalInput(schemas), initialRotation: schemas.flag };
 }
 
-/** Why a resource cannot rotate a database. */
-export function rotatedTwice(databaseId: string, other: string): string {
-  const advice =
-    "Remove one of them. If both have reset it, the saved password of one is stale: set a new version on the one that stays";
-  return `database ${JSON.stringify(databaseId)} is already rotated by ${other}: each reset by one invalidates the password of the other. ${advice}`;
+/**
+ * The claim of a resource that rotates a database.
+ *
+ * @param property the input that names the database
+ */
+export function claimOf(property: string, databaseId: string, owners: Pick<Claim, "owner" | "otherOwners">): Claim {
+  const refusedFor = (other: string): CheckFailure => {
+    const advice =
+      "Remove one of them. If both have reset it, the saved password of one is stale: set a new version on the one that stays";
+    const reason = `database ${JSON.stringify(databaseId)} is already rotated by ${other}: each reset by one invalidates the password of the other. ${advice}`;
+    return { property, reason, code: "REKEY_DUPLICATE_DATABASE" };
+  };
+  return { subject: databaseId, ...owners, refusedFor };
 }
 
-export function diff(saved: PasswordRotationOutputs, inputs: PasswordRotationInputs, session: Session): Difference {
+export function diff(saved: PasswordRotationOutputs, inputs: PasswordRotationInputs, run: Run): Difference {
   const isReplaced = saved.databaseId !== inputs.databaseId;
-  const plan = planFor(isReplaced ? undefined : saved, inputs, session);
-  const isRead = !isReplaced && isReadFirst(plan, saved, session);
-  const now = session.options.now();
+  const plan = planFor(isReplaced ? undefined : saved, inputs, run);
+  const isRead = !isReplaced && isReadFirst(plan, saved, run);
+  const now = run.options.clock.now();
   const notice = noticeOf(plan, inputs, now, isRead);
-  const isStale = plan.do === "keep" && isOtherAccount(saved.account, session.options.account);
+  const isStale = plan.do === "keep" && isOtherAccount(saved.account, run.options.account);
   const future = plan.do === "keep" ? futureTime(saved, inputs, now) : undefined;
-  const warnings = [
-    ...(isStale ? [otherAccountWarning(inputs.databaseId)] : []),
-    ...(future === undefined ? [] : [futureWarning(inputs.databaseId, future)]),
-  ];
+  const notices: Notice[] = [];
+  if (notice !== undefined) notices.push({ text: notice });
+  if (isStale) notices.push({ text: otherAccountWarning(inputs.databaseId), isWarning: true });
+  if (future !== undefined) notices.push({ text: futureWarning(inputs.databaseId, future), isWarning: true });
   return {
     changes: plan.do !== "keep" || isRead,
     ...(isReplaced && { replaces: ["databaseId"] }),
-    ...(notice !== undefined && { notice }),
-    ...(warnings.length > 0 && { warning: warnings.join("\n") }),
+    notices,
   };
-}
-
-export async function apply(
-  saved: PasswordRotationOutputs | undefined,
-  inputs: PasswordRotationInputs,
-  session: Session,
-): Promise<Applied<PasswordRotationOutputs>> {
-  const { notices, ...done } = await execute(planFor(saved, inputs, session), saved, inputs, session);
-  return { ...done, ...diagnosticsOf(notices) };
-}
-
-/** Reads the database, if the platform allows it. */
-export async function refresh(
-  saved: PasswordRotationOutputs,
-  session: Session,
-): Promise<Applied<PasswordRotationOutputs>> {
-  const { outputs, notices } = await refreshDatabase(saved, session);
-  return { outputs, ...diagnosticsOf(notices) };
 }
 
 /** Announces a reset, and why. A resource with saved outputs is only created to be replaced. */
@@ -117,20 +99,20 @@ function futureWarning(databaseId: string, last: string): string {
   return `By the saved state, database ${JSON.stringify(databaseId)} was last reset or adopted at ${last}, which is in the future: rotateEvery counts from then. Check the clocks; a new version resets the password now.`;
 }
 
-/** Announces that a reset depends on unknown inputs. Undefined if no value of them can cause one. */
-function noticeOfUnknown(
+/** Announces that a reset depends on unknown inputs, if a value of them can cause one. */
+function noticesOfUnknown(
   saved: PasswordRotationOutputs,
   inputs: PasswordRotationInputs,
   unknown: ReadonlySet<string>,
-  session: Session,
-): string | undefined {
+  run: Run,
+): Notice[] {
   const { databaseId } = inputs;
   const before = saved.databaseId === databaseId ? saved : undefined;
-  const plan = planFor(before, withEarliestSchedule(inputs, unknown), session);
-  if (plan.do !== "reset") return undefined;
+  const plan = planFor(before, withEarliestSchedule(inputs, unknown), run);
+  if (plan.do !== "reset") return [];
   const of = unknown.has("databaseId") ? "the database" : `database ${JSON.stringify(databaseId)}`;
   const names = passwordRotation.decidingInputs.filter((name) => unknown.has(name));
-  return `The password of ${of} may be reset: ${notKnownYet(names)}.`;
+  return [{ text: `The password of ${of} may be reset: ${notKnownYet(names)}.` }];
 }
 
 /** With them, a reset is planned if one is possible: the marker of an unknown trigger differs from the saved one. */

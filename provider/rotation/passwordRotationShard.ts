@@ -1,20 +1,20 @@
-import { engineMessage, unknownNames } from "../records/properties";
-import { RefusedError, RekeyError } from "../platform/errors";
-import { rotatedTwice } from "./passwordRotation";
-import { diagnosticsOf, maxNamed, type Notice, summarize } from "./notices";
+import { engineMessage, unknownNames, unknownValue } from "../records/properties";
+import { isObject, kindOf } from "../records/fields";
+import { RekeyError } from "../platform/errors";
+import { claimOf, rotationInputs } from "./passwordRotation";
+import { type DatabaseNotice, summarize } from "./notices";
 import { execute, InternalError, isReadFirst } from "./execute";
 import { refreshDatabase } from "./refresh";
 import {
   asObject,
   asSingle,
   fleetLabel,
-  noticeOfUnknown,
+  noticesOfUnknown,
   type PasswordRotationShardInputs,
   type PlannedDatabase,
   planShard,
   type ShardDatabase,
-  shardNotice,
-  shardWarning,
+  shardNotices,
 } from "./shardPlan";
 import {
   encodeShard,
@@ -23,19 +23,42 @@ import {
   type PasswordRotationShardOutputs,
   secretPasswordRotationShardOutputs,
 } from "./shardState";
+import { type fleetSettings } from "./arguments";
 import { type FleetDatabaseState } from "./fleet";
-import { type Applied, type CheckFailure, type Difference, type Resource } from "./resource";
-import { type FleetSession, type Session } from "./session";
+import { FleetRun } from "./fleetRun";
+import {
+  type CheckFailure,
+  checkInputs,
+  type Claim,
+  type Difference,
+  type Resource,
+  type Result,
+  type Schemas,
+  type TableOf,
+} from "../resource";
+import { type Run } from "../run";
 
-export const passwordRotationShard: Resource<PasswordRotationShardInputs, PasswordRotationShardOutputs, Session> = {
+export const passwordRotationShard: Resource<PasswordRotationShardInputs, PasswordRotationShardOutputs> = {
   idInput: "shard",
   outputs: passwordRotationShardOutputs,
   secretOutputs: secretPasswordRotationShardOutputs,
-  hiddenInputs: ["otherOwners"],
   decidingInputs: ["databases", "version", "triggers", "rotateEvery"],
-  check,
+  inputs: (schemas) => ({
+    required: ["databases"],
+    schemas: {
+      ...fleetInputs(schemas).schemas,
+      databases: databasesInput(schemas),
+      shard: schemas.internal,
+      fleet: schemas.internal,
+    },
+  }),
+  check: ({ databases }) => checkDatabases(databases),
+  claims: ({ databases, fleet, otherOwners }, unknown) =>
+    unknown.has("fleet") ? [] : claimsOf(databases, fleet, otherOwners),
+  // The engine names the shard, which is not in the program.
+  reported: (failure, { fleet }) => ({ ...failure, reason: `${fleetLabel(String(fleet))}: ${failure.reason}` }),
   diff,
-  noticeOfUnknown,
+  noticesOfUnknown,
   apply,
   refresh,
 };
@@ -43,67 +66,63 @@ export const passwordRotationShard: Resource<PasswordRotationShardInputs, Passwo
 /** Characters of a saved problem: a thousand of them are part of the state. */
 const maxProblemChars = 1_000;
 
-export function check(
-  inputs: PasswordRotationShardInputs,
-  unknown: ReadonlySet<string>,
-  session: Session,
-): CheckFailure[] {
-  const { checkInputs, passwordRotationShardInputs } = require("./inputs") as typeof import("./inputs");
-  const { fleet, databases, otherOwners } = inputs;
-  const failures = checkInputs(passwordRotationShardInputs, { ...inputs }, unknown);
-  // The ids are known even if `databases` contains an unknown version.
-  if (failures.length === 0 && Array.isArray(databases) && !unknown.has("fleet")) {
-    failures.push(...checkDatabases(fleet, databases, session, { otherOwners }));
-  }
-  // The engine names the shard, which is not in the program.
-  const of = fleetLabel(String(fleet));
-  return failures.map((failure) => ({ ...failure, reason: `${of}: ${failure.reason}` }));
+/** The inputs of a fleet without its databases. */
+export function fleetInputs(schemas: Schemas) {
+  const { count, flag } = schemas;
+  const own = { concurrency: count, maxFailures: count, includeRecords: flag };
+  const all = { ...rotationInputs(schemas), ...own } satisfies Record<(typeof fleetSettings)[number], unknown>;
+  return { required: [], schemas: all };
 }
+
+function databasesInput({ z, expected, refuse }: Schemas) {
+  return z.array(z.unknown(), expected("a list of databases")).superRefine(
+    refuse((databases) => {
+      const wrong = databases.find((one) => typeof one !== "string" && !isObject(one));
+      return wrong === undefined ? undefined : `must hold databases, but one is ${kindOf(wrong)}`;
+    }),
+  );
+}
+
+const databaseInputs: TableOf = ({ pathPart, trigger }) => ({
+  required: ["databaseId"],
+  schemas: { databaseId: pathPart, ...trigger },
+});
 
 /**
- * What is wrong with databases of a fleet, or who else rotates them.
+ * What is wrong with databases of a fleet.
  *
- * @param fleet its URN
  * @param names of the databases in a message; by default, their ids
  */
-export function checkDatabases(
-  fleet: string,
-  databases: readonly ShardDatabase[],
-  session: Session,
-  { names, otherOwners }: Pick<PasswordRotationShardInputs, "otherOwners"> & { names?: readonly string[] },
-): CheckFailure[] {
-  const { checkInputs, fleetDatabaseInputs } = require("./inputs") as typeof import("./inputs");
-  const failures = databases.flatMap((given, index): CheckFailure[] => {
+export function checkDatabases(databases: readonly ShardDatabase[], names?: readonly string[]): CheckFailure[] {
+  return databases.flatMap((given, index): CheckFailure[] => {
     const database = { ...asObject(given) };
-    const { databaseId } = database;
-    const unknown = unknownNames(database);
-    const [wrong] = checkInputs(fleetDatabaseInputs, database, unknown);
-    const name = names?.[index] ?? `database ${JSON.stringify(databaseId)}`;
-    if (wrong) return [{ property: "databases", reason: `${name}: ${wrong.reason}` }];
-    if (unknown.has("databaseId")) return [];
-    const other = session.claim(databaseId, fleet, otherOwners?.[databaseId]);
-    if (other === undefined) return [];
-    return [{ property: "databases", reason: rotatedTwice(databaseId, other), code: "REKEY_DUPLICATE_DATABASE" }];
+    const name = names?.[index] ?? `database ${JSON.stringify(database.databaseId)}`;
+    const [wrong] = checkInputs(databaseInputs, database, unknownNames(database));
+    return wrong ? [{ property: "databases", reason: `${name}: ${wrong.reason}` }] : [];
   });
-  return failures.slice(0, maxNamed);
 }
 
-export function diff(
-  saved: PasswordRotationShardOutputs,
-  inputs: PasswordRotationShardInputs,
-  session: Session,
-): Difference {
+/** The claims of a fleet for databases. Their ids are known, even if `databases` contains an unknown version. */
+export function claimsOf(
+  databases: readonly ShardDatabase[],
+  fleet: string,
+  otherOwners: PasswordRotationShardInputs["otherOwners"],
+): Claim[] {
+  const ids = databases.map((database) => asObject(database).databaseId);
+  const known = ids.filter((id) => id !== unknownValue);
+  return known.map((id) => claimOf("databases", id, { owner: fleet, otherOwners: otherOwners?.[id] }));
+}
+
+export function diff(saved: PasswordRotationShardOutputs, inputs: PasswordRotationShardInputs, run: Run): Difference {
   const states = decodeShard(saved);
-  const planned = planShard(states, inputs, session);
+  const planned = planShard(states, inputs, run);
   const members = new Set(inputs.databases.map((database) => asObject(database).databaseId));
   const changes =
-    planned.some(({ plan, state }) => plan.do !== "keep" || isReadFirst(plan, asSingle(state), session)) ||
+    planned.some(({ plan, state }) => plan.do !== "keep" || isReadFirst(plan, asSingle(state), run)) ||
     // A problem that no longer applies is removed.
     planned.some(({ state }) => state?.problem !== undefined) ||
     [...states.keys()].some((id) => !members.has(id));
-  const notice = shardNotice(planned, inputs, session);
-  const warning = shardWarning(planned, inputs, session);
-  return { changes, ...(notice !== undefined && { notice }), ...(warning !== undefined && { warning }) };
+  return { changes, notices: shardNotices(planned, inputs, run) };
 }
 
 /**
@@ -113,90 +132,76 @@ export function diff(
 export async function apply(
   saved: PasswordRotationShardOutputs | undefined,
   inputs: PasswordRotationShardInputs,
-  session: Session,
-): Promise<Applied<PasswordRotationShardOutputs>> {
-  const planned = planShard(saved ? decodeShard(saved) : new Map(), inputs, session);
-  const fleet = planned.some(({ plan }) => plan.do === "reset")
-    ? session.fleet(inputs.fleet, inputs.concurrency, inputs.maxFailures)
-    : undefined;
-  const report = session.join<Rotated>(inputs.fleet);
-  const results = await Promise.all(planned.map((one) => rotate(one, fleet, session)));
+  run: Run,
+): Promise<Result<PasswordRotationShardOutputs>> {
+  const planned = planShard(saved ? decodeShard(saved) : new Map(), inputs, run);
+  const fleet = FleetRun.of(inputs.fleet, run);
+  if (planned.some(({ plan }) => plan.do === "reset")) fleet.start(inputs);
+  const report = fleet.join<DatabaseReport>();
+  const results = await Promise.all(planned.map((one) => rotate(one, fleet, run)));
   const outputs = encodeShard(
     inputs,
     results.map(({ state }) => (inputs.includeRecords ? state : withoutRecord(state))),
   );
-  return { outputs, ...diagnosticsOf(summarize(report(results), fleetLabel(inputs.fleet))) };
+  return { outputs, notices: summarize(report(results), fleetLabel(inputs.fleet)) };
 }
 
 /** Reads the databases, if the platform allows it. */
-async function refresh(
-  saved: PasswordRotationShardOutputs,
-  session: Session,
-): Promise<Applied<PasswordRotationShardOutputs>> {
+async function refresh(saved: PasswordRotationShardOutputs, run: Run): Promise<Result<PasswordRotationShardOutputs>> {
   // Earlier versions did not save the fleet.
   const { fleet, shard } = saved;
   const of = fleet === undefined ? `Shard ${JSON.stringify(shard)} of a fleet` : fleetLabel(fleet);
   const states = [...decodeShard(saved).values()];
-  const report = session.join<Rotated>(of);
+  const report = FleetRun.of(fleet ?? shard, run).join<DatabaseReport>();
   const results = await Promise.all(
-    states.map(async (state): Promise<Rotated> => {
+    states.map(async (state): Promise<DatabaseReport> => {
       const { databaseId } = state;
       const single = asSingle(state);
-      if (!single) return { databaseId, state, failed: false, notices: [] };
-      const { outputs, notices } = await refreshDatabase(single, session);
-      if (outputs === single) return { databaseId, state, failed: false, notices };
+      if (!single) return { databaseId, state, notices: [] };
+      const { outputs, notices } = await refreshDatabase(single, run);
+      if (outputs === single) return { databaseId, state, notices };
       const { rotationReason, ...read } = outputs;
       // The problem of an unconfirmed reset is solved if a read has settled it. Others stay until the next `up`.
       const { problem, notTried } = single.outcome === "unknown" ? {} : state;
       const open = { ...(problem !== undefined && { problem }), ...(notTried && { notTried }) };
-      const next = { ...(state.record ? read : withoutRecord(read)), ...open };
-      return { databaseId, state: next, failed: false, notices };
+      return { databaseId, state: { ...(state.record ? read : withoutRecord(read)), ...open }, notices };
     }),
   );
-  const isChanged = results.some(({ state }, index) => state !== states[index]);
-  const outputs = isChanged
-    ? encodeShard(
-        saved,
-        results.map(({ state }) => state),
-      )
-    : saved;
-  return { outputs, ...diagnosticsOf(summarize(report(results), of)) };
+  const read = results.map(({ state }) => state);
+  const isChanged = read.some((state, index) => state !== states[index]);
+  return { outputs: isChanged ? encodeShard(saved, read) : saved, notices: summarize(report(results), of) };
 }
 
-interface Rotated {
+/** What to save of a database, and what to report about it. */
+interface DatabaseReport {
   readonly databaseId: string;
   readonly state: FleetDatabaseState;
-  /** Whether the reset failed or was not confirmed. */
-  readonly failed: boolean;
-  readonly notices: readonly Notice[];
+  readonly failure?: unknown;
+  readonly notices: readonly DatabaseNotice[];
 }
 
-async function rotate(planned: PlannedDatabase, fleet: FleetSession | undefined, session: Session): Promise<Rotated> {
+async function rotate(planned: PlannedDatabase, fleet: FleetRun, run: Run): Promise<DatabaseReport> {
   const { plan, desired, state } = planned;
   const { databaseId } = desired;
-  const act = async (): Promise<Rotated> => {
+  const act = async (): Promise<DatabaseReport> => {
     try {
-      const { outputs: all, unconfirmed, failed, notices } = await execute(plan, asSingle(state), desired, session);
+      const { outputs: all, failure, notices } = await execute(plan, asSingle(state), desired, run);
       const { rotationReason, ...outputs } = all;
-      const message = failed?.message ?? unconfirmed;
-      if (message === undefined) return { databaseId, state: outputs, failed: false, notices };
-      const problem = engineMessage(message, maxProblemChars);
-      return { databaseId, state: { ...outputs, problem }, failed: isFailure(failed), notices };
+      if (!failure) return { databaseId, state: outputs, notices };
+      return { databaseId, state: { ...outputs, problem: problemOf(failure) }, failure, notices };
     } catch (error) {
-      const { message } = error instanceof RekeyError ? error : new InternalError(databaseId, error);
-      const problem = engineMessage(message, maxProblemChars);
-      return { databaseId, state: withProblem(planned, { problem }), failed: isFailure(error), notices: [] };
+      const failure = error instanceof RekeyError ? error : new InternalError(databaseId, error);
+      return { databaseId, state: withProblem(planned, { problem: problemOf(failure) }), failure, notices: [] };
     }
   };
-  if (!fleet || plan.do !== "reset") return act();
+  if (plan.do !== "reset") return act();
   const problem = "Not attempted: the fleet stopped after too many failures (maxFailures). The password is unchanged.";
-  const stopped = { databaseId, state: withProblem(planned, { problem, notTried: true }), failed: false, notices: [] };
+  const stopped = { databaseId, state: withProblem(planned, { problem, notTried: true }), notices: [] };
   return (await fleet.reset(act)) ?? stopped;
 }
 
-/** A refusal of Rekey is not a failure of the platform. */
-function isFailure(error: unknown): boolean {
-  return !(error instanceof RefusedError);
+function problemOf({ message }: RekeyError): string {
+  return engineMessage(message, maxProblemChars);
 }
 
 /** The saved state with a new problem. */

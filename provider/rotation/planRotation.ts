@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { type ErrorCode } from "../platform/errors";
 import { dueAt, overdue } from "./schedule";
 import { compareTrigger, isNoTrigger, type Trigger } from "./trigger";
@@ -137,15 +136,6 @@ function refuseUnreadable(output: string): RotationPlan {
 export function nextRotation(last: string | undefined, rotateEvery: string | undefined): string | undefined {
   if (last === undefined || !rotateEvery) return undefined;
   return dueAt(last, rotateEvery).toISOString();
-}
-
-/**
- * The mark that is saved for an account: `1:` and 48 bits of a hash, because a fleet saves one for each database.
- * Frozen by a test vector: another form would warn of another account after an upgrade.
- */
-export function markAccount(baseUrl: string, username: string): string {
-  const hash = createHash("sha256").update(JSON.stringify([baseUrl, username]));
-  return `1:${hash.digest("base64url").slice(0, 8)}`;
 }
 
 /**

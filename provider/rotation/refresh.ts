@@ -7,7 +7,7 @@ import {
   driftNotice,
   failedNotice,
   missingNotice,
-  type Notice,
+  type DatabaseNotice,
   otherAccountNotice,
   readNotice,
   settledNotice,
@@ -15,6 +15,7 @@ import {
   unknownNotice,
   unseenNotice,
 } from "./notices";
+import { type Result } from "../resource";
 import { isOtherAccount } from "./planRotation";
 import {
   accountOf,
@@ -29,42 +30,39 @@ import {
   secretsIn,
   withResponse,
 } from "./saved";
-import { type Session } from "./session";
+import { type Run } from "../run";
 import { appliedMark } from "./trigger";
 
-/** The outputs to save, and what the run reports about them. */
-export interface Refreshed {
-  readonly outputs: PasswordRotationOutputs;
-  readonly notices: readonly Notice[];
-}
-
-export function keep(outputs: PasswordRotationOutputs, ...notices: Notice[]): Refreshed {
-  return { outputs, notices };
+/** What was done for one database. */
+export interface DatabaseResult extends Result<PasswordRotationOutputs> {
+  readonly notices: readonly DatabaseNotice[];
 }
 
 /**
  * Reads a saved database, and returns what to save: what was changed outside of Rekey, and what was not known. It
  * resets nothing and never fails: if the read fails, the saved outputs stay.
  */
-export async function refreshDatabase(saved: PasswordRotationOutputs, session: Session): Promise<Refreshed> {
+export async function refreshDatabase(saved: PasswordRotationOutputs, run: Run): Promise<DatabaseResult> {
   const { databaseId, outcome } = saved;
   try {
-    if (!session.options.canRead()) return keep(saved);
+    if (!run.options.canRead()) return { outputs: saved, notices: [] };
     // The same id may be another database there.
-    if (isOtherAccount(saved.account, session.options.account)) return keep(saved, otherAccountNotice(databaseId));
-    if (outcome === "unknown" && !mayBeSettled(saved, session)) return keep(saved);
-    const { platform } = session.options;
+    if (isOtherAccount(saved.account, run.options.account)) {
+      return { outputs: saved, notices: [otherAccountNotice(databaseId)] };
+    }
+    if (outcome === "unknown" && !mayBeSettled(saved, run)) return { outputs: saved, notices: [] };
+    const { platform } = run;
     platform.secrets.add(secretsIn(saved));
     const read = await platform.databases.read(databaseId);
     if (outcome !== "unknown") return withRead(saved, read);
-    return settle(saved, read, session, "at the last `up`") ?? keep(saved, ...staleNotices(saved, read));
+    return settle(saved, read, run, "at the last `up`") ?? { outputs: saved, notices: staleNotices(saved, read) };
   } catch (error) {
     // Only the text of Rekey's own errors is free of secrets.
-    return keep(saved, failedNotice(databaseId, error instanceof RekeyError ? error.text : ""));
+    return { outputs: saved, notices: [failedNotice(databaseId, error instanceof RekeyError ? error.text : "")] };
   }
 }
 
-function staleNotices(saved: PasswordRotationOutputs, { credentials }: DatabaseResponse): Notice[] {
+function staleNotices(saved: PasswordRotationOutputs, { credentials }: DatabaseResponse): DatabaseNotice[] {
   const isStale = judge(marksIn(saved), knownNames(saved), credentials) === "stale";
   return isStale ? [staleNotice(saved.databaseId)] : [];
 }
@@ -78,10 +76,10 @@ function staleNotices(saved: PasswordRotationOutputs, { credentials }: DatabaseR
 export function settle(
   saved: PasswordRotationOutputs,
   read: DatabaseResponse,
-  session: Session,
+  run: Run,
   happened: string,
-): Refreshed | undefined {
-  if (!mayBeSettled(saved, session)) return undefined;
+): DatabaseResult | undefined {
+  if (!mayBeSettled(saved, run)) return undefined;
   const { databaseId, rotationCount, attemptedTrigger, appliedTrigger } = saved;
   const known = knownNames(saved);
   const marks = marksIn(saved);
@@ -97,21 +95,21 @@ export function settle(
     ...withResponse(recordIn(saved), read),
     ...credentials,
     outcome: "reset",
-    rotatedAt: session.options.now().toISOString(),
+    rotatedAt: run.options.clock.now().toISOString(),
     rotationCount: rotationCount + 1,
     appliedTrigger: appliedMark([attemptedTrigger, appliedTrigger], {}),
-    ...accountOf(session),
+    ...accountOf(run),
     ...savedKnowledge(withFormer(marks, before), missing),
   };
   const notices = missing.length > 0 ? [missingNotice(databaseId, missing)] : [];
-  return keep(outputs, settledNotice(databaseId, happened), ...notices);
+  return { outputs, notices: [settledNotice(databaseId, happened), ...notices] };
 }
 
 /**
  * The outputs after a read. A stale record changes nothing. Credentials that the platform no longer shows stay, unless
  * they belong to others than those that it shows; what is still missing then counts as not offered.
  */
-function withRead(saved: PasswordRotationOutputs, read: DatabaseResponse): Refreshed {
+function withRead(saved: PasswordRotationOutputs, read: DatabaseResponse): DatabaseResult {
   const { databaseId } = saved;
   const known = knownNames(saved);
   const marks = marksIn(saved);
@@ -119,7 +117,7 @@ function withRead(saved: PasswordRotationOutputs, read: DatabaseResponse): Refre
   const isOpen = missingIn(saved).length > 0;
   if (verdict === "stale") {
     const notice = isOpen ? unknownNotice(databaseId, missingIn(saved), { is: "stale" }) : staleNotice(databaseId);
-    return keep(saved, notice);
+    return { outputs: saved, notices: [notice] };
   }
   const before = credentialsIn(saved);
   const shown = verdict === "current" ? read.credentials : {};
@@ -129,14 +127,16 @@ function withRead(saved: PasswordRotationOutputs, read: DatabaseResponse): Refre
   const lost = credentialNames.filter((name) => before[name] !== undefined && read.credentials[name] === undefined);
   const isNew = credentialNames.some((name) => before[name] === undefined && shown[name] !== undefined);
   const drift = [...changed, ...changedFields(saved.record ?? {}, read.record)];
-  const notices: Notice[] = [];
+  const notices: DatabaseNotice[] = [];
   if (drift.length > 0) notices.push(driftNotice(databaseId, drift));
   else if (isNew) notices.push(readNotice(databaseId));
   if (isOpen && verdict === "hidden") notices.push(unknownNotice(databaseId, [], { is: "hidden" }));
   else if (lost.length > 0) notices.push((isOther ? missingNotice : unseenNotice)(databaseId, lost));
   const { password, restToken, readOnlyRestToken, otherFields, missingCredentials, baseline, ...others } = saved;
   const merged = withResponse(recordIn(saved), read);
-  if (drift.length === 0 && !isNew && !isOpen && isSame(saved.record, merged.record)) return keep(saved, ...notices);
+  if (drift.length === 0 && !isNew && !isOpen && isSame(saved.record, merged.record)) {
+    return { outputs: saved, notices };
+  }
   // An error may be returned with status 200 and the id of the database: fields that are not known stay.
   const kept = verdict === "hidden" && otherFields !== undefined ? { otherFields } : {};
   const outputs: PasswordRotationOutputs = {
@@ -147,7 +147,7 @@ function withRead(saved: PasswordRotationOutputs, read: DatabaseResponse): Refre
     ...shown,
     ...savedKnowledge(marks, isOther ? lost : []),
   };
-  return keep(outputs, ...notices);
+  return { outputs, notices };
 }
 
 /** Fields that both records have, with different values: a response may leave out fields that another one has. */

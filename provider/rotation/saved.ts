@@ -10,7 +10,7 @@ import {
   writeMarks,
 } from "./marks";
 import { isOtherAccount, type RotationReason, type RotationState } from "./planRotation";
-import { type Session } from "./session";
+import { type Run } from "../run";
 
 /** What a PasswordRotation saves. */
 export interface PasswordRotationOutputs extends RotationState, Credentials {
@@ -131,22 +131,22 @@ export function withResponse(saved: SavedRecord, response: DatabaseResponse): Sa
 }
 
 /** The mark of the account, which is saved with what was done in it. */
-export function accountOf(session: Session): Pick<Saved, "account"> {
-  const account = session.options.account();
+export function accountOf(run: Run): Pick<Saved, "account"> {
+  const account = run.options.account();
   return account === undefined ? {} : { account };
 }
 
 /** Whether a database can be read, and is in this account. The same id may be another database in another one. */
-function isReadable({ account }: Pick<Saved, "account">, { options }: Session): boolean {
+function isReadable({ account }: Pick<Saved, "account">, { options }: Run): boolean {
   return options.canRead() && !isOtherAccount(account, options.account);
 }
 
 /** Whether some credentials are still to be read. */
-export function isToBeRead(saved: Saved, session: Session): boolean {
-  return saved.outcome !== "unknown" && missingIn(saved).length > 0 && isReadable(saved, session);
+export function isToBeRead(saved: Saved, run: Run): boolean {
+  return saved.outcome !== "unknown" && missingIn(saved).length > 0 && isReadable(saved, run);
 }
 
 /** Whether a read may show that an unconfirmed reset was applied. */
-export function mayBeSettled(saved: Saved | undefined, session: Session): saved is Saved {
-  return saved?.outcome === "unknown" && marksIn(saved).pending !== undefined && isReadable(saved, session);
+export function mayBeSettled(saved: Saved | undefined, run: Run): saved is Saved {
+  return saved?.outcome === "unknown" && marksIn(saved).pending !== undefined && isReadable(saved, run);
 }

@@ -5,7 +5,9 @@ import { listed } from "./notices";
 import { notKnownYet, passwordRotation, withEarliestSchedule } from "./passwordRotation";
 import { type DesiredRotation, futureTime, isOtherAccount, overdueNotice, type RotationPlan } from "./planRotation";
 import { type PasswordRotationOutputs } from "./saved";
-import { fleetName, type Session } from "./session";
+import { type Notice } from "../resource";
+import { type Run } from "../run";
+import { fleetName, FleetRun } from "./fleetRun";
 import { decodeShard, type PasswordRotationShardOutputs } from "./shardState";
 import { type Trigger } from "./trigger";
 
@@ -38,13 +40,13 @@ export interface PlannedDatabase {
 export function planShard(
   states: ReadonlyMap<string, FleetDatabaseState>,
   inputs: PasswordRotationShardInputs,
-  session: Session,
+  run: Run,
 ): PlannedDatabase[] {
   const { rotateEvery, initialRotation } = inputs;
   return inputs.databases.map(asObject).map(({ databaseId, ...own }) => {
     const desired = { databaseId, ...combineTriggers(inputs, own), rotateEvery, initialRotation };
     const state = states.get(databaseId);
-    return { state, desired, plan: planFor(asSingle(state), desired, session) };
+    return { state, desired, plan: planFor(asSingle(state), desired, run) };
   });
 }
 
@@ -59,68 +61,74 @@ export function asSingle(state: FleetDatabaseState | undefined): PasswordRotatio
   return { ...rest, outcome };
 }
 
-/**
- * Which databases a planned change is about, one line for each reason, and the resets of the fleet so far. The program
- * has no shards, so none is named.
- */
-export function shardNotice(
+/** The notices for a planned change. The program has no shards, so none is named. */
+export function shardNotices(
   planned: readonly PlannedDatabase[],
   inputs: PasswordRotationShardInputs,
-  session: Session,
-): string | undefined {
-  const { fleet, shard, rotateEvery } = inputs;
-  const resets = planned.filter(({ plan }) => plan.do === "reset").length;
-  const inFleet = session.countPlanned(fleet, shard, resets);
-  const groups = new Map<string, PlannedDatabase[]>();
-  for (const one of planned) {
-    const what = whatIsPlanned(one, session);
-    if (what !== undefined) groups.set(what, [...(groups.get(what) ?? []), one]);
-  }
-  if (groups.size === 0) return undefined;
-  const of = fleetLabel(fleet);
-  const lines = [...groups].map(([what, group]) => {
-    const ids = group.map(({ desired }) => desired.databaseId);
-    const plans = group.map(({ plan }) => plan);
-    return `${of}: ${ids.length} ${what}: ${listed(ids)}.${overdueNotice(plans, String(rotateEvery), session.options.now())}`;
-  });
-  const soFar = inFleet > resets ? ` So far, ${inFleet} databases of the fleet are to be reset.` : "";
-  return lines.join("\n") + (resets > 0 ? soFar : "");
+  run: Run,
+): Notice[] {
+  return [...announced(planned, inputs, run), ...warnings(planned, inputs, run)];
 }
 
-/** The warning for databases whose saved state is of another account, or was saved with a clock that was ahead. */
-export function shardWarning(
+/** Which databases a change is about, one notice for each reason, and the resets of the fleet so far. */
+function announced(
   planned: readonly PlannedDatabase[],
-  inputs: PasswordRotationShardInputs,
-  session: Session,
-): string | undefined {
-  const { account, now } = session.options;
+  { fleet, shard, rotateEvery }: PasswordRotationShardInputs,
+  run: Run,
+): Notice[] {
+  const resets = planned.filter(({ plan }) => plan.do === "reset").length;
+  const inFleet = FleetRun.of(fleet, run).countPlanned(shard, resets);
+  const groups = new Map<string, PlannedDatabase[]>();
+  for (const one of planned) {
+    const what = whatIsPlanned(one, run);
+    if (what !== undefined) groups.set(what, [...(groups.get(what) ?? []), one]);
+  }
+  const lines = [...groups].map(([what, group]) => {
+    const plans = group.map(({ plan }) => plan);
+    return `${counted(fleet, group, what)}.${overdueNotice(plans, String(rotateEvery), run.options.clock.now())}`;
+  });
+  if (resets > 0 && inFleet > resets) {
+    lines.push(`${lines.pop()} So far, ${inFleet} databases of the fleet are to be reset.`);
+  }
+  return lines.map((text) => ({ text }));
+}
+
+/** Warnings about databases whose saved state is of another account, or was saved with a clock that was ahead. */
+function warnings(
+  planned: readonly PlannedDatabase[],
+  { fleet }: PasswordRotationShardInputs,
+  { options: { account, clock } }: Run,
+): Notice[] {
   const kept = planned.filter(({ plan }) => plan.do === "keep");
-  const lineFor = (found: readonly PlannedDatabase[], before: string, after: string) => {
-    const ids = found.map(({ desired }) => desired.databaseId);
-    return ids.length === 0 ? [] : [`${fleetLabel(inputs.fleet)}: ${ids.length} ${before}: ${listed(ids)}. ${after}`];
-  };
-  const lines = [
-    ...lineFor(
+  const isFuture = ({ state, desired }: PlannedDatabase) => futureTime(asSingle(state), desired, clock.now());
+  const warn = (found: readonly PlannedDatabase[], what: string, advice: string): Notice[] =>
+    found.length === 0 ? [] : [{ text: `${counted(fleet, found, what)}. ${advice}`, isWarning: true }];
+  return [
+    ...warn(
       kept.filter(({ state }) => isOtherAccount(state?.account, account)),
       "last reset or adopted with another baseUrl or username, and not reset now",
       "If they belong to another account, the saved credentials are not those of these databases: set a new version, which resets their passwords.",
     ),
-    ...lineFor(
-      kept.filter(({ state, desired }) => futureTime(asSingle(state), desired, now()) !== undefined),
+    ...warn(
+      kept.filter(isFuture),
       "last reset or adopted at a time that is in the future, from which rotateEvery counts",
       "Check the clocks; a new version resets the passwords now.",
     ),
   ];
-  return lines.length === 0 ? undefined : lines.join("\n");
+}
+
+/** `PasswordRotationFleet "all": 2 to be reset: "a", "b"` */
+function counted(fleet: string, group: readonly PlannedDatabase[], what: string): string {
+  return `${fleetLabel(fleet)}: ${group.length} ${what}: ${listed(group.map(({ desired }) => desired.databaseId))}`;
 }
 
 export function fleetLabel(fleet: string): string {
   return `PasswordRotationFleet ${JSON.stringify(fleetName(fleet))}`;
 }
 
-function whatIsPlanned({ plan, state }: PlannedDatabase, session: Session): string | undefined {
+function whatIsPlanned({ plan, state }: PlannedDatabase, run: Run): string | undefined {
   const single = asSingle(state);
-  const isRead = isReadFirst(plan, single, session);
+  const isRead = isReadFirst(plan, single, run);
   if (plan.do === "refuse") {
     return `will not be reset, because ${plan.why}${isRead ? ", unless a read shows that the last reset was applied" : ""}`;
   }
@@ -140,14 +148,14 @@ function whatIsPlanned({ plan, state }: PlannedDatabase, session: Session): stri
   }
 }
 
-/** As `shardNotice`, with a line for databases whose reset depends on unknown inputs. Their ids are always known. */
-export function noticeOfUnknown(
+/** As `shardNotices`, with a notice for databases whose reset depends on unknown inputs. Their ids are always known. */
+export function noticesOfUnknown(
   saved: PasswordRotationShardOutputs,
   inputs: PasswordRotationShardInputs,
   unknown: ReadonlySet<string>,
-  session: Session,
-): string | undefined {
-  const planned = planShard(decodeShard(saved), withEarliestSchedule(inputs, unknown), session);
+  run: Run,
+): Notice[] {
+  const planned = planShard(decodeShard(saved), withEarliestSchedule(inputs, unknown), run);
   const groups = new Map<string, string[]>();
   const certain = planned.filter(({ state, plan, desired: { databaseId } }, index) => {
     const own = unknownNames({ ...asObject(inputs.databases[index] ?? databaseId) });
@@ -160,8 +168,7 @@ export function noticeOfUnknown(
   });
   const possible = [...groups].map(([why, ids]) => {
     const count = ids.length === 1 ? "1 database" : `${ids.length} databases`;
-    return `${fleetLabel(inputs.fleet)}: ${count} may be reset: ${why} (${listed(ids)}).`;
+    return { text: `${fleetLabel(inputs.fleet)}: ${count} may be reset: ${why} (${listed(ids)}).` };
   });
-  const lines = [shardNotice(certain, inputs, session) ?? [], possible].flat();
-  return lines.length > 0 ? lines.join("\n") : undefined;
+  return [...announced(certain, inputs, run), ...possible];
 }

@@ -1,21 +1,16 @@
 import { randomBytes } from "node:crypto";
-import { type Credential, type ProbeRequest, type ProbeResult } from "./probe";
+import { type Credential, type ProbeResult } from "../platform/probe";
 import { type RequestQueue } from "../platform/requestQueue";
-import { addressOf, type ClientEndpoint, restAddressOf } from "../rotation/clientEndpoint";
+import { addressOf, type ClientEndpoint, restAddressOf } from "../platform/address";
+import { type Run } from "../run";
 
 /** What the databases of a call are verified with. */
 export interface VerificationTools {
-  /** Tries a credential once. */
-  readonly probe: (request: ProbeRequest) => Promise<ProbeResult>;
+  readonly run: Run;
   /** Limits the connections that are open at the same time. */
   readonly queue: RequestQueue;
-  readonly timer: Timer;
-}
-
-/** A clock that is never set, in milliseconds. */
-interface Timer {
-  now(): number;
-  sleep(milliseconds: number): Promise<void>;
+  /** Time of the run's clock after which nothing is repeated. Each database gets at least one attempt. */
+  readonly endsAt: number;
 }
 
 /** A credential that was the current one, and must be refused. */
@@ -56,70 +51,86 @@ const checkAddress = `Check host, port, rekey:databaseHost, rekey:proxy and reke
  * Repeats until the new credential is accepted, and the former ones and a wrong one are refused, because platforms
  * apply a reset with a delay.
  *
- * @param endsAt time of the timer after which nothing is repeated. Each database gets at least one attempt.
  * @returns undefined if all of it holds
  */
 export async function verify(
   task: VerificationTask,
-  endsAt: number,
   tools: VerificationTools,
 ): Promise<VerificationFailure | undefined> {
-  const { timer } = tools;
+  const { clock } = tools.run.options;
   const { credential, formers } = task;
   if (formers.some((former) => secretOf(former.credential) === secretOf(credential))) {
-    const what = kindOf(credential);
+    const what = nameOf(credential);
     const reason = `the former ${what} is still accepted: the platform returned it as the new one`;
     return { reason, advice: "Set a new version, which resets the password again." };
   }
   let failure: VerificationFailure | undefined;
   for (let waitMs = firstWaitMs; ; waitMs = Math.min(2 * waitMs, longestWaitMs)) {
-    failure = await attempt(task, endsAt, tools, failure);
-    const remainingMs = endsAt - timer.now();
+    failure = await attempt(task, tools, failure);
+    const remainingMs = tools.endsAt - clock.elapsedMs();
     if (failure === undefined || remainingMs <= 0) return failure;
-    await timer.sleep(Math.min(waitMs, remainingMs));
+    await clock.sleep(Math.min(waitMs, remainingMs));
   }
 }
 
 /** @param last the failure of the last attempt, which counts if this one has to wait too long for its turn */
 async function attempt(
-  { databaseId, endpoint, credential, formers }: VerificationTask,
-  endsAt: number,
-  { probe, queue, timer }: VerificationTools,
+  task: VerificationTask,
+  { run, queue, endsAt }: VerificationTools,
   last: VerificationFailure | undefined,
 ): Promise<VerificationFailure | undefined> {
-  const isPassword = "password" in credential;
-  const what = kindOf(credential);
-  const at = `(${isPassword ? addressOf(endpoint) : restAddressOf(endpoint)})`;
+  const { databaseId, endpoint, credential, formers } = task;
+  const { clock } = run.options;
   const otherSecrets = [credential, ...formers.map((former) => former.credential)].map(secretOf);
+  const isTooLate = (): boolean => last !== undefined && clock.elapsedMs() > endsAt + lateAttemptMs;
   const send = (tried: Credential): Promise<ProbeResult> => {
-    const timeoutMs = timer.now() < endsAt ? attemptMs : lateAttemptMs;
-    return probe({ databaseId, endpoint, credential: tried, otherSecrets, timeoutMs });
+    const timeoutMs = clock.elapsedMs() < endsAt ? attemptMs : lateAttemptMs;
+    return run.platform.probe({ databaseId, endpoint, credential: tried, otherSecrets, timeoutMs });
   };
-  const isTooLate = (): boolean => last !== undefined && timer.now() > endsAt + lateAttemptMs;
-
-  const result = await queue.run(async () => (isTooLate() ? undefined : send(credential)), false);
+  const result = await queue.run(async () => (isTooLate() ? undefined : send(credential)));
   if (result === undefined) return last;
-  if (result.is === "refused") {
-    const advice = `Check at the platform whether the reset was applied, and check ${isPassword ? "host, port and username" : "host and port"}. ${moreTime}`;
-    return { reason: `the new ${what} is refused: ${result.words} ${at}`, advice };
+  return whyNotAccepted(task, result) ?? whyOthersAreNotRefused(task, (tried) => queue.run(() => send(tried)));
+}
+
+function whyNotAccepted(task: VerificationTask, result: ProbeResult): VerificationFailure | undefined {
+  const [what, at] = [nameOf(task.credential), placeOf(task)];
+  switch (result.is) {
+    case "accepted":
+      return undefined;
+    case "refused": {
+      const inputs = "password" in task.credential ? "host, port and username" : "host and port";
+      const advice = `Check at the platform whether the reset was applied, and check ${inputs}. ${moreTime}`;
+      return { reason: `the new ${what} is refused: ${result.words} ${at}`, advice };
+    }
+    case "unknown": {
+      const { why, advice = checkAddress } = result;
+      return { reason: `the new ${what} could not be tried: ${why} ${at}`, advice };
+    }
   }
-  if (result.is === "unknown") {
-    const { why, advice = checkAddress } = result;
-    return { reason: `the new ${what} could not be tried: ${why} ${at}`, advice };
-  }
+}
+
+/** A former credential of the same user, or else a wrong one, must be refused. */
+async function whyOthersAreNotRefused(
+  task: VerificationTask,
+  send: (tried: Credential) => Promise<ProbeResult>,
+): Promise<VerificationFailure | undefined> {
+  const { credential, formers } = task;
+  const [what, at] = [nameOf(credential), placeOf(task)];
+  const notTried = (which: string, why: string): VerificationFailure => ({
+    reason: `the new ${what} is accepted, but a ${which} one could not be tried: ${why} ${at}`,
+    advice: checkAddress,
+  });
   let accepted: FormerCredential | undefined;
   for (const former of formers) {
-    const old = await queue.run(() => send(former.credential), false);
-    if (old.is === "unknown") return halfTried(`a former one could not be tried: ${old.why}`);
-    if (old.is === "accepted") {
-      accepted = former;
-      break;
-    }
+    const result = await send(former.credential);
+    if (result.is === "unknown") return notTried("former", result.why);
+    if (result.is === "accepted") accepted = former;
+    if (accepted) break;
   }
   // A refused credential of the same user has shown already that a wrong one is.
   const isSameUser = (former: FormerCredential): boolean => userOf(former.credential) === userOf(credential);
   if (!accepted && formers.some(isSameUser)) return undefined;
-  const wrong = await queue.run(() => send(wrongCredential(credential)), false);
+  const wrong = await send(wrongCredential(credential));
   if (wrong.is === "accepted") {
     const advice = `Require a ${what} at the platform, and check host and port.`;
     return { reason: `the database is open to everyone: it accepts any ${what} ${at}`, advice };
@@ -128,11 +139,12 @@ async function attempt(
     const which = accepted.rotatedAt === undefined ? "" : `, the one of ${accepted.rotatedAt}`;
     return { reason: `a former ${what} is still accepted${which} ${at}`, advice: checkReset };
   }
-  return wrong.is === "refused" ? undefined : halfTried(`a wrong one could not be tried: ${wrong.why}`);
+  return wrong.is === "refused" ? undefined : notTried("wrong", wrong.why);
+}
 
-  function halfTried(why: string): VerificationFailure {
-    return { reason: `the new ${what} is accepted, but ${why} ${at}`, advice: checkAddress };
-  }
+/** Where credentials are tried: `(rediss://db.example.com:6379)` */
+function placeOf({ endpoint, credential }: VerificationTask): string {
+  return `(${"password" in credential ? addressOf(endpoint) : restAddressOf(endpoint)})`;
 }
 
 /** A credential of the same user that a database must refuse. */
@@ -141,7 +153,7 @@ function wrongCredential(credential: Credential): Credential {
   return "password" in credential ? { ...credential, password: secret } : { restToken: secret };
 }
 
-function kindOf(credential: Credential): string {
+function nameOf(credential: Credential): string {
   return "password" in credential ? "password" : "REST token";
 }
 

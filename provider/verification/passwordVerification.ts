@@ -1,10 +1,12 @@
 import { type VerificationTarget } from "./targets";
-import { type Credential } from "./probe";
+import { type Credential } from "../platform/probe";
 import { resetsAreSaved, VerificationError } from "../platform/errors";
-import { type RequestQueue } from "../platform/requestQueue";
+import { secondsProblem } from "../rotation/arguments";
+import { listed } from "../rotation/notices";
 import { byId, parsed } from "../rotation/shardState";
 import { type FormerCredential, secretOf, verify, type VerificationFailure, type VerificationTools } from "./attempts";
-import { type Applied, type CheckFailure, type Difference, type Resource } from "../rotation/resource";
+import { type Difference, type Resource, type Result, type Schemas } from "../resource";
+import { type Run } from "../run";
 
 /** What a PasswordVerification saves. */
 export interface PasswordVerificationOutputs {
@@ -62,36 +64,31 @@ interface Failure extends VerificationFailure {
   readonly target: VerificationTarget;
 }
 
-/** The result for one database. */
-interface Result {
+/** What was found for one database. */
+interface Verified {
   readonly target: VerificationTarget;
   readonly saved: SavedDatabase;
   readonly failure?: VerificationFailure | undefined;
 }
 
-/** What a verification needs of the run. */
-export interface VerificationSession {
-  readonly options: {
-    readonly platform: Pick<VerificationTools, "probe"> & { queueWithin(concurrency?: number): RequestQueue };
-    readonly timer: VerificationTools["timer"];
-    readonly now: () => Date;
-  };
-}
-
-export const passwordVerification: Resource<
-  PasswordVerificationInputs,
-  PasswordVerificationOutputs,
-  VerificationSession
-> = {
+export const passwordVerification: Resource<PasswordVerificationInputs, PasswordVerificationOutputs> = {
   idInput: "subject",
   outputs: passwordVerificationOutputs,
   secretOutputs: secretPasswordVerificationOutputs,
-  hiddenInputs: [],
   decidingInputs: ["subject", "targets"],
-  check,
+  inputs: (schemas) => ({
+    required: ["subject", "targets"],
+    schemas: { ...verificationInputs(schemas).schemas, subject: schemas.internal, targets: schemas.internal },
+  }),
+  reported: (failure) => ({ ...failure, advice: resetsAreSaved }),
   diff,
   apply,
 };
+
+/** The inputs of a verification without what is verified. */
+export function verificationInputs({ z, refuse }: Schemas) {
+  return { required: [], schemas: { withinSeconds: z.unknown().superRefine(refuse(secondsProblem)) } };
+}
 
 const defaultWithinSeconds = 30;
 /** Databases that are named in one message. */
@@ -99,43 +96,37 @@ const maxNamed = 20;
 /** Credentials of one database that are remembered in addition to the one that was verified last. */
 const mostTried = 5;
 
-export function check(inputs: PasswordVerificationInputs, unknown: ReadonlySet<string>): CheckFailure[] {
-  const { checkInputs, passwordVerificationInputs } =
-    require("../rotation/inputs") as typeof import("../rotation/inputs");
-  const failures = checkInputs(passwordVerificationInputs, { ...inputs }, unknown);
-  return failures.map((failure) => ({ ...failure, advice: resetsAreSaved }));
-}
-
 export function diff(saved: PasswordVerificationOutputs, inputs: PasswordVerificationInputs): Difference {
-  if (saved.subject !== inputs.subject) return { changes: true, replaces: ["subject"] };
+  if (saved.subject !== inputs.subject) return { changes: true, replaces: ["subject"], notices: [] };
   const before = openTargets(saved);
   const targets = targetsOf(inputs);
-  return { changes: targets.length !== before.size || targets.some((target) => isDue(target, before)) };
+  const changes = targets.length !== before.size || targets.some((target) => isDue(target, before));
+  return { changes, notices: [] };
 }
 
 /** Only databases that were rotated since are contacted. */
 export async function apply(
   saved: PasswordVerificationOutputs | undefined,
   inputs: PasswordVerificationInputs,
-  session: VerificationSession,
-): Promise<Applied<PasswordVerificationOutputs>> {
-  const { platform, timer, now } = session.options;
+  run: Run,
+): Promise<Result<PasswordVerificationOutputs>> {
+  const { clock } = run.options;
   const before = saved ? openTargets(saved) : new Map<string, SavedDatabase>();
-  const endsAt = timer.now() + (inputs.withinSeconds ?? defaultWithinSeconds) * 1000;
+  const endsAt = clock.elapsedMs() + (inputs.withinSeconds ?? defaultWithinSeconds) * 1000;
   const targets = targetsOf(inputs);
   const due = new Set(targets.filter((target) => target.access !== undefined && isDue(target, before)));
-  const tools = { probe: platform.probe, queue: platform.queueWithin(), timer };
+  const queue = run.platform.queueWithin();
   const results = await Promise.all(
-    targets.map(async (target): Promise<Result> => {
+    targets.map(async (target): Promise<Verified> => {
       const entry = before.get(target.databaseId);
       if (entry && target.access && !due.has(target)) return { target, saved: entry };
-      return { target, ...(await verifyDatabase(target, entry, endsAt, tools)) };
+      return { target, ...(await verifyDatabase(target, entry, { endsAt, queue, run })) };
     }),
   );
   const failures = results.flatMap(({ target, failure }) => (failure ? { target, ...failure } : []));
   const failed = failures.length > 0;
   const databases = results.map(({ saved: database }) => database);
-  const verifiedAt = due.size > 0 && !failed ? now().toISOString() : saved?.verifiedAt;
+  const verifiedAt = due.size > 0 && !failed ? clock.now().toISOString() : saved?.verifiedAt;
   const refused = databases.map(({ formerRefused }) => formerRefused);
   const outputs: PasswordVerificationOutputs = {
     subject: inputs.subject,
@@ -144,17 +135,15 @@ export async function apply(
     ...(!failed && refused.includes(true) && !refused.includes(false) && { formerRefused: true }),
     targets: JSON.stringify(databases),
   };
-  if (failed) return { outputs, failed: failureOf(failures, targets.length) };
-  return { outputs, pluginWarning: unverifiedWarning(targets) };
+  return { outputs, ...(failed && { failure: failureOf(failures, targets.length) }), notices: [] };
 }
 
 /** Verifies a database, and returns what to save of it. */
 async function verifyDatabase(
   target: VerificationTarget,
   entry: SavedDatabase | undefined,
-  endsAt: number,
   tools: VerificationTools,
-): Promise<Pick<Result, "saved" | "failure">> {
+): Promise<Pick<Verified, "saved" | "failure">> {
   const { databaseId, rotatedAt, rotationCount, access } = target;
   const known = entry ? knownIn(entry) : [];
   // A rotation that was not verified, for example because the run was killed.
@@ -164,7 +153,7 @@ async function verifyDatabase(
   const { credential, ...endpoint } = access;
   const current: FormerCredential = { credential, rotatedAt };
   const formers = known.filter((one) => isFormer(one, current));
-  const failure = await verify({ databaseId, endpoint, credential, formers }, endsAt, tools);
+  const failure = await verify({ databaseId, endpoint, credential, formers }, tools);
   const others = (list: readonly FormerCredential[]) => list.filter((one) => !isSame(one, current));
   if (failure) {
     const tried = [current, ...others(entry?.tried ?? [])];
@@ -236,7 +225,6 @@ function failureOf(failures: readonly Failure[], count: number): VerificationErr
 export function unverifiedWarning(targets: readonly VerificationTarget[]): string | undefined {
   const unverified = unverifiedIn(targets);
   if (unverified.length === 0) return undefined;
-  const names = unverified.slice(0, maxNamed).map(({ name }) => JSON.stringify(name));
-  const more = unverified.length > maxNamed ? ` and ${unverified.length - maxNamed} more` : "";
-  return `Not verified, because no current credential is known: ${names.join(", ")}${more}.`;
+  const names = unverified.map(({ name }) => name);
+  return `Not verified, because no current credential is known: ${listed(names, maxNamed)}.`;
 }

@@ -1,12 +1,12 @@
-import { type Credential } from "./probe";
+import { type Credential } from "../platform/probe";
 import {
   type Connection,
-  type ClientEndpoint,
   endpointOf,
   type HostSetting,
   type LocatedDatabase,
   usernameFor,
 } from "../rotation/clientEndpoint";
+import { type ClientEndpoint } from "../platform/address";
 import { type FleetOutputs, type KnownCredentials } from "../rotation/fleet";
 
 /** A database after its rotation. */

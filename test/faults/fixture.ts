@@ -1,4 +1,4 @@
-import { PlatformClient } from "../../provider/engine/platformClient";
+import { PlatformClient } from "../../provider/platformClient";
 import { type FlowControl } from "../../provider/platform/flowControl";
 import { Settings } from "../../provider/settings/settings";
 import { type Adapter, configuration, Host, type HostOptions, type Result } from "../support/host";

@@ -4,8 +4,8 @@ import {
   flowControlLimits,
   type FlowControlLimitsInputs,
   type FlowControlLimitsOutputs,
-  type FlowControlLimitsSession,
 } from "../../provider/flowControl/flowControlLimits";
+import { Run, type RunOptions } from "../../provider/run";
 import { type KeyOperation } from "../../provider/platform/flowControl";
 import { fuzz, timeoutFor } from "./settings";
 
@@ -40,7 +40,7 @@ describe("fuzz: limits of a flow-control key", () => {
       let key: Key = { paused: false };
       let former: Key | undefined;
       let sent: string[] = [];
-      const session = sessionOf(
+      const run = runOf(
         () => key,
         (action, query) => {
           sent.push(action);
@@ -71,7 +71,7 @@ describe("fuzz: limits of a flow-control key", () => {
         const before = { ...key };
         sent = [];
         const isAnnounced = saved?.paused ?? true;
-        saved = (await flowControlLimits.apply(saved, desired, session)).outputs;
+        saved = (await flowControlLimits.apply(saved, desired, run)).outputs;
         const order = ["pause", "pin", "unpin", "resume"];
         assert.deepEqual(
           sent,
@@ -82,8 +82,8 @@ describe("fuzz: limits of a flow-control key", () => {
         const wanted = { parallelism, rate: rate === undefined ? undefined : `${rate} ${period}`, paused };
         if (paused === false && before.paused && !isAnnounced) {
           assert.ok(key.paused, "resumes only what the saved state shows as paused");
-          assert.equal(flowControlLimits.diff(saved, desired, session).changes, true);
-          saved = (await flowControlLimits.apply(saved, desired, session)).outputs;
+          assert.equal(flowControlLimits.diff(saved, desired, run).changes, true);
+          saved = (await flowControlLimits.apply(saved, desired, run)).outputs;
         }
         assert.equal(key.paused, paused ?? before.paused);
         for (const name of ["parallelism", "rate"] as const) {
@@ -91,8 +91,8 @@ describe("fuzz: limits of a flow-control key", () => {
           assert.equal(key[name], wanted[name] ?? kept, name);
         }
         sent = [];
-        assert.equal(flowControlLimits.diff(saved, desired, session).changes, false);
-        assert.deepEqual((await flowControlLimits.apply(saved, desired, session)).outputs, saved);
+        assert.equal(flowControlLimits.diff(saved, desired, run).changes, false);
+        assert.deepEqual((await flowControlLimits.apply(saved, desired, run)).outputs, saved);
         assert.deepEqual(sent, []);
         former = wanted as Key;
       }
@@ -101,10 +101,10 @@ describe("fuzz: limits of a flow-control key", () => {
   }).timeout(timeoutFor(300));
 });
 
-function sessionOf(
+function runOf(
   keyNow: () => Key,
   change: (action: string, query: Readonly<Record<string, string | undefined>>) => void,
-): FlowControlLimitsSession {
+): Run {
   const get = async () => {
     const { parallelism, rate, paused } = keyNow();
     const [rateMax, ratePeriod] = (rate ?? "9 9").split(" ").map(Number);
@@ -116,10 +116,11 @@ function sessionOf(
   const flowControl = { get, change: async (_key: string, { action, query }: KeyOperation) => change(action, query) };
   const unused = (): never => assert.fail("there is nothing to wait for");
   const options = {
-    platform: { flowControl },
+    platform: () => ({ flowControl }),
     log: () => undefined,
     deadlineMs: () => 1_000,
-    timer: { now: Date.now, sleep: unused },
+    clock: { elapsedMs: Date.now, sleep: unused },
+    end: new AbortController().signal,
   };
-  return { options, claim: () => undefined, declaredLimits: new Map() } as unknown as FlowControlLimitsSession;
+  return new Run(options as unknown as RunOptions);
 }

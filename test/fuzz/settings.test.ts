@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import fc from "fast-check";
 import { SettingsError } from "../../provider/platform/errors";
-import { PlatformClient } from "../../provider/engine/platformClient";
+import { PlatformClient } from "../../provider/platformClient";
 import { Settings } from "../../provider/settings/settings";
 import { environmentName, nameOf, type SettingName, settingNames } from "../../provider/settings/table";
 import { Folder } from "../support/folder";

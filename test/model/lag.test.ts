@@ -2,12 +2,15 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { type Credentials } from "../../provider/records/database";
 import { type DatabaseResponse } from "../../provider/records/response";
-import { apply, diff, refresh } from "../../provider/rotation/passwordRotation";
-import * as shard from "../../provider/rotation/passwordRotationShard";
+import { passwordRotation } from "../../provider/rotation/passwordRotation";
+import { passwordRotationShard as shard } from "../../provider/rotation/passwordRotationShard";
 import { type PasswordRotationOutputs } from "../../provider/rotation/saved";
 import { decodeShard, type PasswordRotationShardOutputs } from "../../provider/rotation/shardState";
 import { FakeRun, notSent, rejected, unconfirmed } from "../support/fakeRun";
 import { seed } from "../support/seed";
+import { asShown } from "../support/asShown";
+
+const { apply, diff, refresh } = asShown(passwordRotation);
 
 /** How a record shows its credentials. */
 const masks = {
@@ -152,7 +155,7 @@ const fleet: Subject<PasswordRotationShardOutputs> = {
   ids,
   up: async (saved, version, fake) => (await shard.apply(saved, inputsOf(version), fake.start())).outputs,
   refresh: async (saved, fake) => {
-    const refreshed = await shard.passwordRotationShard.refresh?.(saved, fake.start());
+    const refreshed = await shard.refresh?.(saved, fake.start());
     return refreshed?.outputs ?? assert.fail();
   },
   isDue: (saved, version, fake) => shard.diff(saved, inputsOf(version), fake.start()).changes,

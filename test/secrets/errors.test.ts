@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as errorClasses from "../../provider/platform/errors";
-import { DatabaseProbe } from "../../provider/verification/probe";
+import { DatabaseProbe } from "../../provider/platform/probe";
 import { KnownSecrets } from "../../provider/platform/redact";
-import { PlatformClient } from "../../provider/engine/platformClient";
-import { apply } from "../../provider/verification/passwordVerification";
+import { PlatformClient } from "../../provider/platformClient";
+import { passwordVerification } from "../../provider/verification/passwordVerification";
 import { advise } from "../../provider/settings/advice";
 import { readFirst } from "../../provider/rotation/reading";
-import { type Session } from "../../provider/rotation/session";
+import { type Run } from "../../provider/run";
 import { Settings } from "../../provider/settings/settings";
 import { allThatShows, leaksOf } from "../support/canaries";
 import { FakeRedis } from "../support/fakeRedis";
@@ -61,8 +61,8 @@ describe("secrets: errors", () => {
       await assertOnlyWords(reset, () => databases.resetPassword("db"));
       await assertOnlyWords(read, () => flowControl.get("orders"));
       await assertOnlyWords(read, () => databases.read("db"));
-      const session = { options: { platform: { databases } } } as unknown as Session;
-      await assertOnlyWords("NotReadError", () => readFirst("db", "reset", session));
+      const run = { platform: { databases } } as unknown as Run;
+      await assertOnlyWords("NotReadError", () => readFirst("db", "reset", run));
     });
   }
 
@@ -92,8 +92,8 @@ describe("secrets: errors", () => {
     const run = new FakeRun();
     const probe = new DatabaseProbe({ secrets: new KnownSecrets([]), advise });
     run.probe = (request) => probe.probe(request);
-    const { failed } = await apply(undefined, { subject: "db", targets }, run.start());
-    await assertOnlyWords("VerificationError", () => Promise.reject(failed ?? new Error("it did not fail")));
+    const { failure } = await passwordVerification.apply(undefined, { subject: "db", targets }, run.start());
+    await assertOnlyWords("VerificationError", () => Promise.reject(failure ?? new Error("it did not fail")));
     assert.deepEqual(database.commands.at(-1), ["AUTH", password]);
     await database.close();
   });

@@ -1,5 +1,5 @@
-import { RunSession } from "../../provider/engine/session";
-import { type ProbeRequest, type ProbeResult } from "../../provider/verification/probe";
+import { type Platform, Run } from "../../provider/run";
+import { type ProbeRequest, type ProbeResult } from "../../provider/platform/probe";
 import { NotSentError, RejectedError, UnconfirmedError } from "../../provider/platform/errors";
 import { type FlowControl } from "../../provider/platform/flowControl";
 import { KnownSecrets } from "../../provider/platform/redact";
@@ -41,6 +41,7 @@ export class FakeRun {
   /** Milliseconds that were waited, one entry for each wait; nothing really waits. */
   readonly waits: number[] = [];
   elapsedMs = 0;
+  deadlineMs = 60_000;
   /** What a database does with a credential. Default: it refuses only those that a verification made up. */
   probe: (request: ProbeRequest) => ProbeResult | Promise<ProbeResult> = ({ credential }) =>
     isMadeUp(secretOf(credential)) ? { is: "refused", words: "WRONGPASS no" } : { is: "accepted" };
@@ -67,7 +68,7 @@ export class FakeRun {
   resetKey: () => Error | undefined = () => undefined;
 
   /** A run as a host process has it: it remembers what was done in it. */
-  start(): RunSession {
+  start(): Run {
     const databases = {
       resetPassword: async (id: string): Promise<DatabaseResponse> => {
         this.resets.push(id);
@@ -99,31 +100,34 @@ export class FakeRun {
         if (error) throw error;
       },
     };
-    return new RunSession({
-      platform: {
-        databases,
-        secrets: this.secrets,
-        flowControl: flowControl as unknown as FlowControl,
-        queueWithin: (maxConcurrency = 8) => new RequestQueue({ maxConcurrency }),
-        probe: async (request) => {
-          this.probes.push(request);
-          return this.probe(request);
-        },
+    const platform: Platform = {
+      databases,
+      flowControl: flowControl as unknown as FlowControl,
+      prepareResets: () => undefined,
+      secrets: this.secrets,
+      queueWithin: (maxConcurrency = 8) => new RequestQueue({ maxConcurrency }),
+      probe: async (request) => {
+        this.probes.push(request);
+        return this.probe(request);
       },
+      within: () => platform,
+    };
+    return new Run({
+      platform: () => platform,
       canRead: () => this.canRead,
-      deadlineMs: () => 60_000,
+      deadlineMs: () => this.deadlineMs,
       maxResets: () => this.maxResets,
       databaseHost: () => undefined,
       account: () => this.account,
-      runEnd: this.runEnd.signal,
-      now: () => this.time,
-      timer: {
-        now: () => this.elapsedMs,
+      clock: {
+        now: () => this.time,
+        elapsedMs: () => this.elapsedMs,
         sleep: async (milliseconds) => {
           this.waits.push(milliseconds);
           this.elapsedMs += milliseconds;
         },
       },
+      end: this.runEnd.signal,
       log: (line) => this.said.push(line),
     });
   }

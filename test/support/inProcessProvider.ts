@@ -3,7 +3,7 @@ import { createProvider } from "../../provider/engine/dynamic";
 import { Databases } from "../../provider/platform/databases";
 import { FlowControl } from "../../provider/platform/flowControl";
 import { type Requester } from "../../provider/platform/http";
-import { type RunOptions, RunSession } from "../../provider/engine/session";
+import { type Platform, Run, type RunOptions } from "../../provider/run";
 
 /**
  * The provider as a host process that was just started loads it, without sockets.
@@ -14,29 +14,31 @@ import { type RunOptions, RunSession } from "../../provider/engine/session";
 export function inProcessProvider(
   requester: Requester,
   log: (line: string) => void,
-  options: Partial<Pick<RunOptions, "maxResets" | "now" | "canRead" | "timer" | "deadlineMs">> = {},
+  options: Partial<Pick<RunOptions, "maxResets" | "canRead" | "clock" | "deadlineMs">> = {},
 ): ReturnType<typeof createProvider> {
   const unused = (): never => assert.fail("there are no fleets or verifications here");
-  const session = new RunSession({
-    platform: {
-      databases: new Databases(requester, "/v2/keyvalue/reset-password/{id}", "/v2/redis/database/{id}"),
-      secrets: requester.secrets,
-      flowControl: new FlowControl(requester, "reset"),
-      queueWithin: unused,
-      probe: unused,
-    },
+  const platform: Platform = {
+    databases: new Databases(requester, "/v2/keyvalue/reset-password/{id}", "/v2/redis/database/{id}"),
+    flowControl: new FlowControl(requester, "reset"),
+    prepareResets: unused,
+    secrets: requester.secrets,
+    queueWithin: unused,
+    probe: unused,
+    within: unused,
+  };
+  const run = new Run({
+    platform: () => platform,
     canRead: () => false,
     deadlineMs: () => 60_000,
     maxResets: () => undefined,
     databaseHost: () => undefined,
     account: () => undefined,
-    runEnd: new AbortController().signal,
-    now: () => new Date(),
-    timer: { now: Date.now, sleep: unused },
+    clock: { now: () => new Date(), elapsedMs: Date.now, sleep: unused },
+    end: new AbortController().signal,
     log,
     ...options,
   });
-  const provider = createProvider(() => session);
+  const provider = createProvider(() => run);
   void provider.passwordRotation.configure({ config: { get: () => undefined } as never });
   return provider;
 }

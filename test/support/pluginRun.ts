@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { InitError } from "../../provider/engine/resources";
+import { InitError } from "../../provider/resource";
 import { type Constructed, type Monitor, type Registration } from "../../provider/engine/plugin/component";
 import { type Plugin, urnOf } from "./pluginService";
 import { type Properties } from "./wire";

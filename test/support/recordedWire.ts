@@ -1,4 +1,4 @@
-import { markAccount } from "../../provider/rotation/planRotation";
+import { markAccount } from "../../provider/run";
 import { join } from "node:path";
 import { type Fault } from "../../local/platform/index";
 import { projectRoot } from "./host";

@@ -2,7 +2,7 @@ import { type Properties, reveal, unknownNames } from "../../records/properties"
 import { type FoundSetting } from "../../settings/settings";
 import { type ErrorCode } from "../../platform/errors";
 import { type Connection, connectionIn, connectionNames } from "../../rotation/clientEndpoint";
-import { type RunSession } from "../session";
+import { type Run } from "../../run";
 import { type ComponentOptions } from "../../rotation/componentOptions";
 
 /** A component to construct. Secrets are marked; a preview may hold unknown values. */
@@ -21,7 +21,7 @@ export interface ComponentRequest {
 
 /** What the service needs to know of a component. */
 export interface Component {
-  readonly construct: (request: ComponentRequest, monitor: Monitor, session: RunSession) => Promise<Constructed>;
+  readonly construct: (request: ComponentRequest, monitor: Monitor, run: Run) => Promise<Constructed>;
   /** The code of the error if the component cannot be completed although none of its inputs is wrong. */
   readonly incomplete: ErrorCode;
   /** Inputs that its children have under the same name, so that `ignoreChanges` can be applied to them. */
@@ -34,6 +34,8 @@ export interface Constructed {
   readonly outputs: Properties;
   /** URNs of its children. */
   readonly children: readonly string[];
+  /** A warning at the component. */
+  readonly warning?: string | undefined;
 }
 
 /** A resource to register. Secrets are marked. */

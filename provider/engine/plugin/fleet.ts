@@ -19,16 +19,15 @@ import {
   urlsOf,
   type FleetDatabaseState,
 } from "../../rotation/fleet";
-import { ReportedError, failedCheck } from "../resources";
+import { checkClaims, type CheckFailure, checkInputs, messagesOf, ReportedError } from "../../resource";
 import { type ComponentRequest, type Constructed, type Monitor, readConnection, type Component } from "./component";
 import { knownUrl } from "./outputs";
 import { type Properties, reveal, unknownNames, wrap, isSecret, secret, unknownValue } from "../../records/properties";
-import { checkDatabases } from "../../rotation/passwordRotationShard";
+import { checkDatabases, claimsOf, fleetInputs } from "../../rotation/passwordRotationShard";
 import { type ShardDatabase } from "../../rotation/shardPlan";
 import { nextRotation } from "../../rotation/planRotation";
 import { withoutConnection, urlFor } from "../../rotation/clientEndpoint";
-import { type CheckFailure } from "../../rotation/resource";
-import { type RunSession } from "../session";
+import { type Run } from "../../run";
 import { fleetSettings } from "../../rotation/arguments";
 import { isObject } from "../../records/fields";
 
@@ -44,19 +43,23 @@ interface Member extends FleetMember {
 async function constructFleet(
   { type, name, parent, inputs, options, secretOutputs, preview }: ComponentRequest,
   monitor: Monitor,
-  session: RunSession,
+  run: Run,
 ): Promise<Constructed> {
   const { databases, ...settings } = withoutConnection(inputs);
-  const connection = readConnection(inputs, session.options.databaseHost);
+  const connection = readConnection(inputs, run.options.databaseHost);
   // A wrong setting is reported before anything is sent.
-  session.options.databaseHost();
+  run.options.databaseHost();
   const members = readMembers(databases);
-  const { checkInputs, passwordRotationFleetInputs } =
-    require("../../rotation/inputs") as typeof import("../../rotation/inputs");
-  refuse(checkInputs(passwordRotationFleetInputs, reveal(settings) as Properties, unknownNames(settings)));
+  refuse(checkInputs(fleetInputs, reveal(settings) as Properties, unknownNames(settings)));
   const { urn } = await monitor.register({ type, name, parent, custom: false, inputs: {}, aliases: [] });
   const plain = members.map(({ input }) => reveal(input) as ShardDatabase);
-  refuse(checkDatabases(urn, plain, session, { names: members.map(({ name }) => fieldOf(name)) }));
+  refuse(
+    checkDatabases(
+      plain,
+      members.map(({ name }) => fieldOf(name)),
+    ),
+  );
+  refuse(checkClaims(claimsOf(plain, urn, undefined), urn, run));
   const registered = await Promise.all(
     shardsOf(members).map(([shard, inShard]) =>
       monitor.register({
@@ -101,7 +104,7 @@ async function constructFleet(
       ...(records && { records }),
       connectionUrls: connection
         ? urlsOf({ databases, credentials, records }, (database, password) =>
-            knownUrl(urlFor, database, { ...connection }, password, session),
+            knownUrl(urlFor, database, { ...connection }, password, run),
           )
         : unknownValue,
       failed: failedOf(all),
@@ -120,7 +123,7 @@ function unknown(): Properties {
 
 /** In the fleet, because an error of a shard has the name of the shard, which is not in the program. */
 function refuse(failures: readonly CheckFailure[]): void {
-  if (failures.length > 0) throw new ReportedError(failures.map(failedCheck).join("\n"));
+  if (failures.length > 0) throw new ReportedError(messagesOf(failures).join("\n"));
 }
 
 function fieldOf(name: string): string {

@@ -1,4 +1,6 @@
-import { type AnyResource } from "../resources";
+import { InputError } from "../../platform/errors";
+import { type AnyResource, type CheckFailure, checkFailures, messagesOf } from "../../resource";
+import { resources } from "../resources";
 import {
   type Properties,
   reveal,
@@ -8,9 +10,16 @@ import {
   withoutProvider,
   wrap,
 } from "../../records/properties";
-import { type LocatedDatabase, connectionIn, connectionNames, restUrlFor, urlFor } from "../../rotation/clientEndpoint";
+import {
+  type LocatedDatabase,
+  connectionIn,
+  connectionNames,
+  restUrlFor,
+  urlFor,
+  withoutConnection,
+} from "../../rotation/clientEndpoint";
 import { type KnownCredentials } from "../../rotation/fleet";
-import { type RunSession } from "../session";
+import { type Run } from "../../run";
 
 /**
  * A URL of a database; undefined if its credential or its endpoint is not known. It never throws: a reset must not be
@@ -21,31 +30,79 @@ export function knownUrl(
   database: LocatedDatabase,
   inputs: Properties,
   credential: string | undefined,
-  session: RunSession,
+  run: Run,
 ): string | undefined {
   try {
-    return urlOf(database, connectionIn(inputs), credential, session.options.databaseHost());
+    return urlOf(database, connectionIn(inputs), credential, run.options.databaseHost());
   } catch {
     return undefined;
   }
 }
 
+/** Outputs of a PasswordRotation that only the plugin saves: the SDK derives them in the program. */
+const urlOutputs = ["connectionUrl", "restUrl"];
+
+export function hasUrls(resource: AnyResource): boolean {
+  return resource === resources.PasswordRotation;
+}
+
+/** The names of all outputs that the plugin saves. */
+export function outputsOf(resource: AnyResource): string[] {
+  return [...resource.outputs, ...(hasUrls(resource) ? urlOutputs : [])];
+}
+
+/** The names of those that are always secret. */
+export function secretsOf(resource: AnyResource): string[] {
+  return [...resource.secretOutputs, ...(hasUrls(resource) ? urlOutputs : [])];
+}
+
+/**
+ * What is wrong with the inputs of a resource, including those that describe the connection of a rotation, of which
+ * only the plugin makes outputs.
+ */
+export function checkWithConnection(resource: AnyResource, news: Properties, run: Run, urn: string): string[] {
+  const [inputs, unknown] = [plain(news), unknownNames(news)];
+  if (!hasUrls(resource)) return messagesOf(checkFailures(resource, inputs, unknown, run, urn));
+  // A wrong setting is reported before anything is sent.
+  run.options.databaseHost();
+  return messagesOf([
+    ...checkFailures(resource, withoutConnection(inputs), unknown, run, urn),
+    ...checkConnection(inputs, unknown, run.options.databaseHost),
+  ]);
+}
+
+/** What is wrong with the inputs that describe a connection, as far as they are known. */
+export function checkConnection(
+  inputs: Properties,
+  unknown: ReadonlySet<string>,
+  hostSetting: Run["options"]["databaseHost"],
+): CheckFailure[] {
+  const known = Object.entries(inputs).filter(([name]) => !unknown.has(name));
+  try {
+    connectionIn(Object.fromEntries(known), unknown.has("host") ? undefined : hostSetting);
+    return [];
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    return [{ property: error.property, reason: `${error.property} ${error.reason}` }];
+  }
+}
+
 /** Adds the outputs `connectionUrl` and `restUrl` to the outputs of a rotation, for plain inputs. */
 export function withUrls(
-  { hasUrls }: AnyResource,
+  resource: AnyResource,
   { connectionUrl: _formerUrl, restUrl: _formerRestUrl, ...outputs }: Properties,
   inputs: Properties,
-  session: RunSession,
+  run: Run,
 ): Properties {
-  if (!hasUrls) return outputs;
+  if (!hasUrls(resource)) return outputs;
   const unknown = unknownNames(inputs);
   if (connectionNames.some((name) => unknown.has(name))) {
     return { ...outputs, connectionUrl: unknownValue, restUrl: unknownValue };
   }
   const { databaseId, record, password, restToken } = outputs as unknown as LocatedDatabase & KnownCredentials;
   const database = { databaseId, record };
-  const connectionUrl = knownUrl(urlFor, database, inputs, password, session);
-  const restUrl = knownUrl(restUrlFor, database, inputs, restToken, session);
+  const connectionUrl = knownUrl(urlFor, database, inputs, password, run);
+  const restUrl = knownUrl(restUrlFor, database, inputs, restToken, run);
   return { ...outputs, connectionUrl, restUrl };
 }
 
@@ -55,11 +112,11 @@ export function withRefreshedUrls(
   outputs: Properties,
   saved: Properties,
   inputs: Properties,
-  session: RunSession,
+  run: Run,
 ): Properties {
   // Only a changed database has another record object: the one that was read.
   const isChanged = outputs["record"] !== saved["record"];
-  return isChanged ? withUrls(resource, outputs, inputs, session) : outputs;
+  return isChanged ? withUrls(resource, outputs, inputs, run) : outputs;
 }
 
 /**
@@ -67,15 +124,10 @@ export function withRefreshedUrls(
  * unchanged until its next reset. One that was moved from the SDK gets `connectionUrl`, and with it `restUrl`, at
  * once, because its program can no longer derive them.
  */
-export function areUrlsOutdated(
-  resource: AnyResource,
-  saved: Properties,
-  inputs: Properties,
-  session: RunSession,
-): boolean {
+export function areUrlsOutdated(resource: AnyResource, saved: Properties, inputs: Properties, run: Run): boolean {
   const isMoved = saved["__provider"] !== undefined;
   const isGiven = connectionNames.some((name) => (inputs[name] ?? undefined) !== undefined);
-  const current = withUrls(resource, saved, inputs, session);
+  const current = withUrls(resource, saved, inputs, run);
   const differs = (name: string) => current[name] !== saved[name];
   if (saved["restUrl"] !== undefined && differs("restUrl")) return true;
   return (saved["connectionUrl"] !== undefined || isMoved || isGiven) && differs("connectionUrl");
@@ -87,13 +139,13 @@ export function plain(properties: Properties): Properties {
 }
 
 /** Outputs with marks on all secrets, also on those of the inputs or former outputs with the same name. */
-export function marked({ secretOutputs }: AnyResource, outputs: Properties, like: Properties): Properties {
-  return wrap(outputs, [...new Set([...secretOutputs, ...secretNames(like)])]);
+export function marked(resource: AnyResource, outputs: Properties, like: Properties): Properties {
+  return wrap(outputs, [...new Set([...secretsOf(resource), ...secretNames(like)])]);
 }
 
 /** The outputs of a change in a preview. */
 export function planned(resource: AnyResource, inputs: Properties): Properties {
-  const unknown = Object.fromEntries(resource.outputs.map((name) => [name, unknownValue]));
+  const unknown = Object.fromEntries(outputsOf(resource).map((name) => [name, unknownValue]));
   const { idInput } = resource;
   return marked(resource, { ...unknown, [idInput]: reveal(inputs[idInput]) }, inputs);
 }

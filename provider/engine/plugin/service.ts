@@ -1,32 +1,28 @@
 import { isDeepStrictEqual } from "node:util";
 import { InputError, NotSentError, type RequestFacts, withCode } from "../../platform/errors";
 import { type SharedReads } from "../../flowControl/sharedReads";
-import { sessionFromSettings } from "../session";
 import { refuseUnknown } from "../../rotation/arguments";
 import {
   type AnyResource,
-  type AppliedTo,
   applyResource,
-  checkResource,
   diffResource,
-  importResource,
   InitError,
+  type Notice,
   refreshResource,
   ReportedError,
-  resources,
-  functionNamed,
+  type Result,
   withEngineErrors,
-} from "../resources";
+} from "../../resource";
+import { functionNamed, resources } from "../resources";
 import { environmentOfProvider } from "../../settings/settings";
 import { type ComponentRequest, type Constructed, type Monitor, type Component, NotRegistered } from "./component";
-import { areUrlsOutdated, marked, plain, planned, withUrls, withRefreshedUrls } from "./outputs";
+import { areUrlsOutdated, checkWithConnection, marked, plain, planned, withUrls, withRefreshedUrls } from "./outputs";
 import { fleetComponent } from "./fleet";
 import { argumentsOf, inputsOf, schemaText, settingsOfProvider } from "./schema";
 import { isDefaultProvider, nameIn, resourceOf, typePrefix, unknownType } from "./urn";
 import { verificationComponent } from "./verification";
 import { type Properties, reveal, secretNames, unknownNames, wrap, secret } from "../../records/properties";
-import { callTimeout } from "../../platform/http";
-import { type RunSession } from "../session";
+import { type Run, startRun } from "../../run";
 import { checkOptions } from "../../rotation/componentOptions";
 
 /** What the service needs of the engine that started it. */
@@ -79,7 +75,7 @@ const engineInputs = ["version", "pluginDownloadURL", "pluginChecksums", "__inte
  * program, with its own settings, limits and results. Throws only errors whose message the engine can show.
  */
 export class PluginService {
-  #session: RunSession | undefined;
+  #run: Run | undefined;
   #reads: SharedReads | undefined;
   /** URNs of resources imported in this run. */
   readonly #imported = new Set<string>();
@@ -129,25 +125,21 @@ export class PluginService {
       return typeof value === "string" ? value : JSON.stringify(value);
     };
     const isDefault = isDefaultProvider(urn, settings["version"]);
-    this.#session = sessionFromSettings(
-      (key) => read(key.slice("rekey:".length)),
-      (facts) => this.#requireRun(facts),
-      {
-        environment: isDefault ? process.env : environmentOfProvider(read, process.env),
-        provider: isDefault ? undefined : nameIn(urn) || undefined,
-        log: (line) => void this.engine.log(line),
-        runEnd: this.#runEnd.signal,
-      },
-    );
+    this.#run = startRun({
+      configuration: (key) => read(key.slice("rekey:".length)),
+      requireEngine: (facts) => this.#requireRun(facts),
+      environment: isDefault ? process.env : environmentOfProvider(read, process.env),
+      provider: isDefault ? undefined : nameIn(urn) || undefined,
+      log: (line) => void this.engine.log(line),
+      end: this.#runEnd.signal,
+    });
   }
 
   /** @returns what is wrong with the inputs */
   check(urn: string, news: Properties): Promise<string[]> {
     return withEngineErrors(async () => {
       const resource = resourceOf(urn);
-      // A wrong setting is reported before anything is sent.
-      if (resource.hasUrls) this.#started.options.databaseHost();
-      const wrong = checkResource(resource, plain(news), unknownNames(news), this.#started, urn);
+      const wrong = checkWithConnection(resource, news, this.#started, urn);
       // Its other commands read, and so adopt, the database first.
       const isAdopted = this.#imported.has(urn) || reveal(news["initialRotation"]) === false;
       // Shown before the command asks for a confirmation.
@@ -159,15 +151,12 @@ export class PluginService {
   diff(urn: string, id: string, olds: Properties, news: Properties): Promise<{ changes: boolean; replaces: string[] }> {
     return withEngineErrors(async () => {
       const resource = resourceOf(urn);
-      const found = diffResource(
-        resource,
-        { id, outputs: plain(olds) },
-        plain(news),
-        unknownNames(news),
-        () => this.#started,
-      );
-      if (found.notice) await this.engine.log(this.#imported.has(urn) ? importNotice : found.notice, urn);
-      if (found.warning) await this.engine.warn(found.warning, urn);
+      const saved = { id, outputs: plain(olds) };
+      const found = diffResource(resource, saved, plain(news), unknownNames(news), this.#started);
+      for (const notice of found.notices) {
+        const isOfImport = this.#imported.has(urn) && !notice.isWarning;
+        await this.#show(isOfImport ? { text: importNotice } : notice, urn);
+      }
       const changes =
         found.changes || areUrlsOutdated(resource, reveal(olds) as Properties, plain(news), this.#started);
       return { changes, replaces: [...(found.replaces ?? [])] };
@@ -180,7 +169,7 @@ export class PluginService {
       const { urn, inputs, preview } = change;
       const resource = resourceOf(urn);
       if (preview) return { id: "", outputs: planned(resource, inputs) };
-      return this.#apply(change, resource, () => applyResource(resource, undefined, plain(inputs), this.#started));
+      return this.#apply(change, resource, (run) => applyResource(resource, undefined, plain(inputs), run));
     });
   }
 
@@ -193,16 +182,16 @@ export class PluginService {
       if (this.#imported.has(urn)) {
         // The import did not know the trigger of the program: it is that of the adoption, and requests no reset.
         const adopted = { ...plain(inputs), ...(await resource.importedInputs?.(id, this.#started)) };
-        return this.#apply(change, resource, () => applyResource(resource, undefined, adopted, this.#started));
+        return this.#apply(change, resource, (run) => applyResource(resource, undefined, adopted, run));
       }
-      const found = diffResource(resource, saved, plain(inputs), unknownNames(inputs), () => this.#started);
+      const found = diffResource(resource, saved, plain(inputs), unknownNames(inputs), this.#started);
       if (!found.changes) {
         // The rest is kept as it is, with the dynamic provider's text.
         const outputs = withUrls(resource, reveal(olds) as Properties, plain(inputs), this.#started);
         return { id, outputs: marked(resource, outputs, olds) };
       }
       if (preview) return { id, outputs: planned(resource, inputs) };
-      return this.#apply(change, resource, () => applyResource(resource, saved, plain(inputs), this.#started), olds);
+      return this.#apply(change, resource, (run) => applyResource(resource, saved, plain(inputs), run), olds);
     });
   }
 
@@ -213,8 +202,7 @@ export class PluginService {
       if (Object.keys({ ...olds, ...inputs }).length > 0) {
         const saved = reveal(olds) as Properties;
         const refreshed = await refreshResource(resource, { id, outputs: saved }, this.#started);
-        if (refreshed?.notice) await this.engine.log(refreshed.notice, urn);
-        if (refreshed?.warning) await this.engine.warn(refreshed.warning, urn);
+        for (const notice of refreshed?.notices ?? []) await this.#show(notice, urn);
         const outputs = refreshed
           ? withRefreshedUrls(resource, refreshed.outputs, saved, plain(inputs), this.#started)
           : saved;
@@ -229,8 +217,8 @@ export class PluginService {
         );
       }
       const imported = { ...(await resource.importedInputs(id, this.#started)) };
-      const { outputs: read, warning } = await importResource(resource, imported, this.#started);
-      if (warning) await this.engine.warn(warning, urn);
+      const { outputs: read, notices } = await this.#import(resource, imported);
+      for (const notice of notices) if (notice.isWarning) await this.#show(notice, urn);
       const outputs = withUrls(resource, read, imported, this.#started);
       // Limits are compared with the program's as usual.
       if (resource === resources.PasswordRotation) this.#imported.add(urn);
@@ -241,8 +229,8 @@ export class PluginService {
   /** Removes what the resource has set at the platform. */
   delete(urn: string, saved: Properties): Promise<void> {
     return withEngineErrors(async () => {
-      const notice = await resourceOf(urn).remove?.(plain(saved), this.#started);
-      if (notice) await this.engine.log(notice, urn);
+      const notices = (await resourceOf(urn).remove?.(plain(saved), this.#started)) ?? [];
+      for (const notice of notices) await this.#show(notice, urn);
     });
   }
 
@@ -256,7 +244,7 @@ export class PluginService {
       if (this.#reads === undefined) {
         const { SharedReads } =
           require("../../flowControl/sharedReads") as typeof import("../../flowControl/sharedReads");
-        this.#reads = new SharedReads(this.#started.options.platform.flowControl);
+        this.#reads = new SharedReads(this.#started.platform.flowControl);
       }
       return wrap((await call(this.#reads, plain(args))) as Properties, []);
     });
@@ -275,7 +263,10 @@ export class PluginService {
       };
       const construct = async (): Promise<Constructed> => {
         refuseUnknown("its inputs", inputs, inputsOf(type));
-        return component.construct(request, monitor, this.#started);
+        const constructed = await component.construct(request, monitor, this.#started);
+        const { urn, warning } = constructed;
+        if (warning !== undefined) await this.engine.warn(warning, urn);
+        return constructed;
       };
       const constructed = construct().catch((error: unknown) => {
         if (error instanceof NotRegistered) return incomplete(error.message);
@@ -293,9 +284,19 @@ export class PluginService {
     this.#end();
   }
 
-  get #started(): RunSession {
-    if (this.#session === undefined) throw new Error("the engine did not configure the provider");
-    return this.#session;
+  get #started(): Run {
+    if (this.#run === undefined) throw new Error("the engine did not configure the provider");
+    return this.#run;
+  }
+
+  #show({ text, isWarning }: Notice, urn: string): Promise<void> {
+    return isWarning ? this.engine.warn(text, urn) : this.engine.log(text, urn);
+  }
+
+  /** Adopts what was read for an import. Nothing is sent. */
+  async #import(resource: AnyResource, inputs: Properties): Promise<Result<Properties>> {
+    if (!resource.importedOutputs) return applyResource(resource, undefined, inputs, this.#started);
+    return { outputs: { ...resource.importedOutputs(inputs) }, notices: [] };
   }
 
   async #requireRun(facts: RequestFacts): Promise<void> {
@@ -307,18 +308,17 @@ export class PluginService {
   async #apply(
     { urn, inputs, timeoutSeconds }: Change,
     resource: AnyResource,
-    act: () => Promise<AppliedTo>,
+    act: (run: Run) => Promise<Result<Properties>>,
     { __provider }: Properties = {},
-  ) {
-    const limit = timeoutSeconds > 0 ? timeoutSeconds * 1000 : Infinity;
-    const { id, outputs: all, notice, warning, pluginWarning, unconfirmed, failed } = await callTimeout.run(limit, act);
-    if (notice) void this.engine.log(notice, urn);
-    for (const line of [warning, pluginWarning]) if (line) void this.engine.warn(line, urn);
-    const applied = withUrls(resource, all, plain(inputs), this.#started);
+  ): Promise<Saved> {
+    const run = timeoutSeconds > 0 ? this.#started.within(timeoutSeconds * 1000) : this.#started;
+    const { outputs: all, failure, notices } = await act(run);
+    for (const notice of notices) void this.#show(notice, urn);
+    const applied = withUrls(resource, all, plain(inputs), run);
     // The dynamic provider's text stays, so that a moved stack can move back.
     const outputs = marked(resource, { ...applied, __provider: reveal(__provider) }, inputs);
-    const message = failed?.message ?? unconfirmed;
-    if (message !== undefined) throw new InitError(message, id, outputs);
+    const id = String(plain(inputs)[resource.idInput]);
+    if (failure) throw new InitError(failure.message, id, outputs);
     return { id, outputs };
   }
 }

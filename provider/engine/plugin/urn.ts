@@ -1,5 +1,6 @@
 import { InputError } from "../../platform/errors";
-import { type AnyResource, resources } from "../resources";
+import { type AnyResource } from "../../resource";
+import { resources } from "../resources";
 
 /** The start of the types of the package. */
 export const typePrefix = "rekey:index:";

@@ -10,11 +10,16 @@ import {
   unknownValue,
   wrap,
 } from "../../records/properties";
-import { shownVerificationOutputs } from "../../verification/passwordVerification";
-import { accessTo, targetsOf, targetsText } from "../../verification/targets";
+import {
+  shownVerificationOutputs,
+  unverifiedWarning,
+  verificationInputs,
+} from "../../verification/passwordVerification";
+import { accessTo, targetsOf, targetsText, type VerificationTarget } from "../../verification/targets";
 import { type Connection, withoutConnection } from "../../rotation/clientEndpoint";
 import { type FleetOutputs } from "../../rotation/fleet";
-import { type RunSession } from "../session";
+import { inputProblems } from "../../resource";
+import { type Run } from "../../run";
 import { type PasswordRotationOutputs } from "../../rotation/saved";
 
 /** The databases to verify, as a fleet saves them. */
@@ -29,20 +34,18 @@ const verifiedTypes = { rotation: "PasswordRotation", fleet: "PasswordRotationFl
  * its input, and a child that verifies and saves what it verified.
  */
 async function constructVerification(
-  { type, name, parent, inputs, secretOutputs }: ComponentRequest,
+  { type, name, parent, inputs, secretOutputs, preview }: ComponentRequest,
   monitor: Monitor,
-  session: RunSession,
+  run: Run,
 ): Promise<Constructed> {
   const { rotation, fleet, ...others } = withoutConnection(inputs);
   const verified = verifiedUrn({ rotation, fleet });
-  const { checkInputs, verificationInputs } =
-    require("../../rotation/inputs") as typeof import("../../rotation/inputs");
-  const [wrong] = checkInputs(verificationInputs, reveal(others) as Properties, unknownNames(others));
-  if (wrong) throw new InputError(wrong.property, wrong.reason.slice(wrong.property.length + 1));
+  const [wrong] = inputProblems(verificationInputs, reveal(others) as Properties, unknownNames(others));
+  if (wrong) throw new InputError(wrong.property, wrong.problem);
   const connection = readConnection(inputs);
   const saved = await monitor.read(verified);
   const isKnown = unknownNames(saved).size === 0;
-  const targets = connection && isKnown ? targetsIn(reveal(saved) as Properties, connection, session) : unknownValue;
+  const targets = connection && isKnown ? targetsIn(reveal(saved) as Properties, connection, run) : undefined;
   const { urn } = await monitor.register({ type, name, parent, custom: false, inputs: {}, aliases: [] });
   const child = await monitor.register({
     type: `${type}Targets`,
@@ -51,7 +54,7 @@ async function constructVerification(
     custom: true,
     inputs: {
       subject: rotation ? saved["databaseId"] : verified,
-      targets: secret(targets),
+      targets: secret(targets ? targetsText(targets) : unknownValue),
       ...(others["withinSeconds"] !== undefined && { withinSeconds: others["withinSeconds"] }),
     },
     aliases: [{ type: "pulumi-nodejs:dynamic/rekey:PasswordVerification", parent }],
@@ -61,7 +64,9 @@ async function constructVerification(
   );
   const outputs = wrap(Object.fromEntries(shown), secretOutputs);
   await monitor.registerOutputs(urn, outputs);
-  return { urn, outputs, children: [child.urn] };
+  const isOpen = !preview && reveal(child.outputs["verified"]) === false;
+  const warning = targets && isOpen ? unverifiedWarning(targets) : undefined;
+  return { urn, outputs, children: [child.urn], warning };
 }
 
 /** @throws InputError unless one of the inputs is the resource to verify */
@@ -79,15 +84,14 @@ export const verificationComponent: Component = {
   childInputs: ["withinSeconds"],
 };
 
-/** The input `targets` for the outputs of a rotation or fleet. */
-function targetsIn(outputs: Properties, connection: Connection, session: RunSession): string {
+/** The targets for the outputs of a rotation or fleet. */
+function targetsIn(outputs: Properties, connection: Connection, run: Run): VerificationTarget[] {
   const verified = "databases" in outputs ? (outputs as unknown as Verified) : fleetOfOne(outputs);
-  const targets = targetsOf(verified, (name, database, known) => {
+  return targetsOf(verified, (name, database, known) => {
     const { connectionUrls = {} } = verified;
     const saved = connectionFrom(Object.hasOwn(connectionUrls, name) ? connectionUrls[name] : undefined, connection);
-    return accessTo(database, { ...saved, ...connection }, known, session.options.databaseHost());
+    return accessTo(database, { ...saved, ...connection }, known, run.options.databaseHost());
   });
-  return targetsText(targets);
 }
 
 function fleetOfOne(outputs: Properties): Verified {

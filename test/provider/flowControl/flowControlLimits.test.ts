@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { type Platform, startPlatform } from "../../../local/platform/index";
-import { type RunSession, sessionFromSettings } from "../../../provider/engine/session";
+import { type Run, startRun } from "../../../provider/run";
+import { asShown } from "../../support/asShown";
 import {
   flowControlLimits,
   type FlowControlLimitsInputs,
@@ -9,20 +10,21 @@ import {
 import { type KeyOperation } from "../../../provider/platform/flowControl";
 import { assertFields } from "../../support/results";
 
+const limits = asShown(flowControlLimits);
 const none: ReadonlySet<string> = new Set();
 const key = { flowControlKey: "orders" };
 const whole = { ...key, parallelism: 10, rate: 100, period: "1m", paused: false };
 
 describe("FlowControlLimits", () => {
   let platform: Platform;
-  let session: RunSession;
+  let run: Run;
   /** The lines that were shown, and how many changes were sent before each. */
   let logged: { line: string; changes: number }[];
   const changes = () =>
     platform.requests.filter(({ method }) => method === "POST").map(({ path }) => path.replace(/.*\/orders\//, ""));
   const up = async (inputs: FlowControlLimitsInputs, saved?: FlowControlLimitsOutputs) => {
-    const applied = await flowControlLimits.apply(saved, inputs, session);
-    if (applied.failed) throw applied.failed;
+    const applied = await limits.apply(saved, inputs, run);
+    if (applied.failure) throw applied.failure;
     return applied.outputs;
   };
   const shown = () => {
@@ -49,10 +51,10 @@ describe("FlowControlLimits", () => {
     };
     logged = [];
     const log = (line: string) => void logged.push({ line, changes: changes().length });
-    session = sessionFromSettings((name) => settings[name], undefined, { environment: {}, log });
+    run = startRun({ configuration: (name) => settings[name], environment: {}, log });
   }
   const byHand = (operation: KeyOperation) =>
-    session.options.platform.flowControl.change("orders", operation, {
+    run.platform.flowControl.change("orders", operation, {
       "not sent": "",
       rejected: "",
       "maybe applied": "",
@@ -65,8 +67,8 @@ describe("FlowControlLimits", () => {
     assert.deepEqual(shown(), { parallelism: 10, rate: 100, period: 60, paused: true });
     assert.deepEqual(await up({ ...whole, paused: true }, saved), saved);
     assert.equal(changes().length, 2);
-    assert.equal(flowControlLimits.diff(saved, { ...whole, paused: true }, session).changes, false);
-    assert.equal(flowControlLimits.diff(saved, { ...whole, period: 60, paused: true }, session).changes, false);
+    assert.equal(limits.diff(saved, { ...whole, paused: true }, run).changes, false);
+    assert.equal(limits.diff(saved, { ...whole, period: 60, paused: true }, run).changes, false);
   });
 
   it("changes one limit without touching the other, and pauses without pinning", async () => {
@@ -90,23 +92,23 @@ describe("FlowControlLimits", () => {
   it("does not resume a key whose paused is left out, with one notice", async () => {
     const saved = await up({ ...whole, paused: true });
     const { paused, ...rest } = { ...whole };
-    assert.match(flowControlLimits.diff(saved, rest, session).notice ?? "", /stays paused/);
-    const { outputs, notice } = await flowControlLimits.apply(saved, rest, session);
+    assert.match(limits.diff(saved, rest, run).notice ?? "", /stays paused/);
+    const { outputs, notice } = await limits.apply(saved, rest, run);
     assert.match(notice ?? "", /"orders" stays paused, because paused is no longer declared/);
     assert.equal(changes().length, 2);
-    assert.equal(flowControlLimits.diff(outputs, rest, session).changes, false);
+    assert.equal(limits.diff(outputs, rest, run).changes, false);
   });
 
   it("shows in a preview what will be sent", async () => {
     const saved = await up({ ...key, rate: 50, paused: true });
-    const { notice } = flowControlLimits.diff(saved, { ...whole, parallelism: null }, session);
+    const { notice } = limits.diff(saved, { ...whole, parallelism: null }, run);
     assert.equal(
       notice,
       'Flow-control key "orders": pin rate 100 per 60 s (now 50 per 1 s), resume. A pin resets the counters of the key.',
     );
-    assert.match(flowControlLimits.diff(saved, { ...key, rate: 50, parallelism: 1 }, session).notice ?? "", /resets/);
+    assert.match(limits.diff(saved, { ...key, rate: 50, parallelism: 1 }, run).notice ?? "", /resets/);
     assert.equal(
-      flowControlLimits.diff(saved, { ...key, rate: 50, paused: false }, session).notice,
+      limits.diff(saved, { ...key, rate: 50, paused: false }, run).notice,
       'Flow-control key "orders": resume.',
     );
   });
@@ -114,22 +116,22 @@ describe("FlowControlLimits", () => {
   it("sees drift at refresh and puts it back; an unknown key counts as not pinned", async () => {
     const saved = await up(whole);
     platform.setFlowControlKey({ flowControlKey: "orders", parallelismMax: 99, isPinnedParallelism: true });
-    const { outputs } = await flowControlLimits.refresh!(saved, session);
+    const { outputs } = await limits.refresh(saved, run);
     assert.deepEqual(
       { parallelism: outputs.parallelism, rate: outputs.rate, declared: outputs.declared.rate },
       { parallelism: 99, rate: undefined, declared: 100 },
     );
-    assert.equal(flowControlLimits.diff(outputs, whole, session).changes, true);
+    assert.equal(limits.diff(outputs, whole, run).changes, true);
     await up(whole, outputs);
     assert.deepEqual(shown(), { parallelism: 10, rate: 100, period: 60, paused: false });
-    const unknown = await flowControlLimits.refresh!({ ...saved, flowControlKey: "no-such-key" }, session);
+    const unknown = await limits.refresh({ ...saved, flowControlKey: "no-such-key" }, run);
     assert.equal(unknown.outputs.parallelism, undefined);
   });
 
   it("keeps the saved state if a refresh fails", async () => {
     const saved = await up(whole);
     platform.failNext({ method: "GET", status: 403, times: 1 });
-    const { outputs, warning } = await flowControlLimits.refresh!(saved, session);
+    const { outputs, warning } = await limits.refresh(saved, run);
     assert.equal(outputs, saved);
     assert.match(warning ?? "", /The saved state stays\.$/);
   });
@@ -137,33 +139,33 @@ describe("FlowControlLimits", () => {
   it("unpins what is declared at a removal, even if it was pinned elsewhere, and leaves a paused key paused", async () => {
     const saved = await up({ ...key, rate: 5, paused: true });
     nextRun();
-    const said = await flowControlLimits.remove!({ ...saved, parallelism: 7 }, session);
+    const said = await limits.remove({ ...saved, parallelism: 7 }, run);
     assert.deepEqual(changes().slice(2), ["unpin?rate=true"]);
     assert.match(said ?? "", /stays paused.*\/v2\/flowControl\/orders\/resume/);
     assert.deepEqual(shown(), { paused: true });
-    assert.match((await flowControlLimits.remove!(saved, session)) ?? "", /stays paused/);
+    assert.match((await limits.remove(saved, run)) ?? "", /stays paused/);
     assert.equal(changes().length, 3);
   });
 
   it("unpins nothing at the removal of a former name of the resource, which is created again first", async () => {
     const renamed = await up(whole);
-    assert.match((await flowControlLimits.remove!(renamed, session)) ?? "", /"orders" keeps its limits/);
+    assert.match((await limits.remove(renamed, run)) ?? "", /"orders" keeps its limits/);
     assert.equal(changes().length, 1);
   });
 
   it("unpins nothing at the removal of a former name that the run of the rename left in the state", async () => {
     const saved = await up(whole);
     nextRun();
-    assert.equal(flowControlLimits.diff(saved, whole, session).changes, false);
-    assert.match((await flowControlLimits.remove!(saved, session)) ?? "", /"orders" keeps its limits/);
+    assert.equal(limits.diff(saved, whole, run).changes, false);
+    assert.match((await limits.remove(saved, run)) ?? "", /"orders" keeps its limits/);
     assert.equal(changes().length, 1);
   });
 
   it("unpins what a destroy only checks before it removes the resource", async () => {
     const saved = await up(whole);
     nextRun();
-    assert.deepEqual(flowControlLimits.check({ ...whole, owner: "urn:orders" }, none, session), []);
-    assert.equal(await flowControlLimits.remove!(saved, session), undefined);
+    assert.deepEqual(limits.check({ ...whole, owner: "urn:orders" }, none, run), []);
+    assert.equal(await limits.remove(saved, run), undefined);
     assert.deepEqual(changes().slice(1), ["unpin?parallelism=true&rate=true"]);
   });
 
@@ -171,17 +173,17 @@ describe("FlowControlLimits", () => {
     const former = await up(whole);
     nextRun();
     await up({ ...key, rate: 100, period: "1m" });
-    assert.match((await flowControlLimits.remove!(former, session)) ?? "", /"orders" keeps its limits/);
+    assert.match((await limits.remove(former, run)) ?? "", /"orders" keeps its limits/);
     assert.deepEqual(changes().slice(1), ["unpin?parallelism=true"]);
     assert.deepEqual(shown(), { rate: 100, period: 60, paused: false });
   });
 
   it("saves what was sent if a later request fails, and finishes with the next run", async () => {
     platform.failNext({ path: /\/pin/, status: 403 });
-    const { outputs, failed } = await flowControlLimits.apply(undefined, { ...whole, paused: true }, session);
-    assert.match(failed?.message ?? "", /Applied: pause\. Not applied: pin\. /);
+    const { outputs, failure } = await limits.apply(undefined, { ...whole, paused: true }, run);
+    assert.match(failure?.message ?? "", /Applied: pause\. Not applied: pin\. /);
     assert.equal(outputs.declared.rate, 100);
-    const { notice } = flowControlLimits.diff(outputs, { ...whole, paused: true }, session);
+    const { notice } = limits.diff(outputs, { ...whole, paused: true }, run);
     assert.match(notice ?? "", /^Flow-control key "orders": pin parallelism/, "a preview does not repeat what is done");
     await up({ ...whole, paused: true }, outputs);
     assert.deepEqual(changes(), [
@@ -195,11 +197,11 @@ describe("FlowControlLimits", () => {
     const saved = await up({ ...whole, paused: true });
     platform.failNext({ path: /\/resume/, status: 403 });
     const desired = { ...key, parallelism: 3, paused: false };
-    const { outputs, failed } = await flowControlLimits.apply(saved, desired, session);
-    assert.match(failed?.message ?? "", /Applied: pin, unpin\. Not applied: resume\. /);
+    const { outputs, failure } = await limits.apply(saved, desired, run);
+    assert.match(failure?.message ?? "", /Applied: pin, unpin\. Not applied: resume\. /);
     const { declared, ...applied } = outputs;
     assert.deepEqual(applied, { ...key, parallelism: 3, paused: true });
-    assert.equal(flowControlLimits.diff(outputs, desired, session).notice, 'Flow-control key "orders": resume.');
+    assert.equal(limits.diff(outputs, desired, run).notice, 'Flow-control key "orders": resume.');
   });
 
   it("reports that nothing was changed if the first request is refused", async () => {
@@ -210,9 +212,9 @@ describe("FlowControlLimits", () => {
   it("unpins with the next run what a failed run was to unpin", async () => {
     const saved = await up({ ...key, rate: 5 });
     platform.failNext({ path: /\/unpin/, status: 403 });
-    const { outputs, failed } = await flowControlLimits.apply(saved, { ...key, parallelism: 3 }, session);
-    assert.match(failed?.message ?? "", /Could not unpin/);
-    assert.equal(flowControlLimits.diff(outputs, { ...key, parallelism: 3 }, session).changes, true);
+    const { outputs, failure } = await limits.apply(saved, { ...key, parallelism: 3 }, run);
+    assert.match(failure?.message ?? "", /Could not unpin/);
+    assert.equal(limits.diff(outputs, { ...key, parallelism: 3 }, run).changes, true);
     await up({ ...key, parallelism: 3 }, outputs);
     assert.deepEqual(shown(), { parallelism: 3, paused: false });
   });
@@ -220,9 +222,9 @@ describe("FlowControlLimits", () => {
   it("owns what may have been sent: a pin without a response", async () => {
     platform.setFlowControlKey({ ...key, isPaused: true });
     platform.failNext({ path: /\/pin/, times: 3, dropConnection: "after-apply" });
-    const { outputs, failed } = await flowControlLimits.apply(undefined, whole, session);
+    const { outputs, failure } = await limits.apply(undefined, whole, run);
     assert.match(
-      failed?.message ?? "",
+      failure?.message ?? "",
       /\. May have been applied: pin\. Not applied: resume\. The next `up` reads the key first\./,
     );
     assert.deepEqual(outputs.declared, { parallelism: 10, rate: 100, period: 60, paused: false });
@@ -239,7 +241,7 @@ describe("FlowControlLimits", () => {
 
   it("reads a pinned maximum that the record leaves out as 0", async () => {
     platform.failNext({ method: "GET", times: 1, body: { ...key, isPinnedParallelism: true, isPinnedRate: true } });
-    const { outputs } = await flowControlLimits.refresh!({ ...key, paused: false, declared: {} }, session);
+    const { outputs } = await limits.refresh({ ...key, paused: false, declared: {} }, run);
     assertFields(outputs, { parallelism: 0, rate: 0, period: 1 });
   });
 
@@ -258,9 +260,9 @@ describe("FlowControlLimits", () => {
   it("saves what was confirmed if it cannot be read afterwards", async () => {
     platform.failNext({ method: "GET", body: key });
     platform.failNext({ method: "GET", status: 403 });
-    const { outputs, failed } = await flowControlLimits.apply(undefined, whole, session);
+    const { outputs, failure } = await limits.apply(undefined, whole, run);
     assert.match(
-      failed?.message ?? "",
+      failure?.message ?? "",
       /confirmed the change .*, but the key could not be read: .* 403.*REKEY_NOT_SHOWN/,
     );
     assertFields(outputs, { parallelism: 10, rate: 100, period: 60, paused: false });
@@ -280,11 +282,11 @@ describe("FlowControlLimits", () => {
     const saved = await up(whole);
     await byHand({ action: "pause", query: {} });
     const desired = { ...whole, parallelism: 3 };
-    const { outputs, warning } = await flowControlLimits.apply(saved, desired, session);
+    const { outputs, warning } = await limits.apply(saved, desired, run);
     assert.match(warning ?? "", /^Flow-control key "orders" was paused elsewhere, and was not resumed/);
     assert.deepEqual(shown(), { parallelism: 3, rate: 100, period: 60, paused: true });
-    assert.equal(flowControlLimits.diff(outputs, desired, session).notice, 'Flow-control key "orders": resume.');
-    const next = await flowControlLimits.apply(outputs, desired, session);
+    assert.equal(limits.diff(outputs, desired, run).notice, 'Flow-control key "orders": resume.');
+    const next = await limits.apply(outputs, desired, run);
     assert.equal(next.warning, undefined);
     assert.deepEqual(changes().slice(2), ["pin?parallelism=3", "resume"]);
   });
@@ -308,7 +310,7 @@ describe("FlowControlLimits", () => {
 
   it("is imported with what is pinned, and sends nothing", async () => {
     await up(whole);
-    const inputs = (await flowControlLimits.importedInputs!("orders", session)) as FlowControlLimitsInputs;
+    const inputs = await flowControlLimits.importedInputs!("orders", run);
     assert.deepEqual(inputs, { ...key, parallelism: 10, rate: 100, period: 60, paused: false });
   });
 
@@ -324,21 +326,21 @@ describe("FlowControlLimits", () => {
       paused: { paused: "yes" },
     };
     for (const [name, inputs] of Object.entries(wrong)) {
-      const [failure] = flowControlLimits.check({ ...key, ...inputs }, none, session);
+      const [failure] = limits.check({ ...key, ...inputs }, none, run);
       assert.match(failure?.reason ?? "", new RegExp(`^${name.split(" ")[0]}`), name);
       assert.doesNotMatch(failure?.reason ?? "", /canary/);
     }
     for (const period of ["30s", "PT1H", "7d", 604_800]) {
-      assert.deepEqual(flowControlLimits.check({ ...key, rate: 1, period }, none, session), []);
+      assert.deepEqual(limits.check({ ...key, rate: 1, period }, none, run), []);
     }
-    assert.deepEqual(flowControlLimits.check({ ...key, period: 1 }, new Set(["rate"]), session), []);
+    assert.deepEqual(limits.check({ ...key, period: 1 }, new Set(["rate"]), run), []);
     assert.deepEqual(platform.requests, []);
   });
 
   it("refuses two resources for one key", () => {
     const one = { ...whole, owner: "urn:one" };
-    assert.deepEqual(flowControlLimits.check(one, none, session), []);
-    const [failure] = flowControlLimits.check({ ...one, owner: "urn:two" }, none, session);
+    assert.deepEqual(limits.check(one, none, run), []);
+    const [failure] = limits.check({ ...one, owner: "urn:two" }, none, run);
     assert.match(failure?.reason ?? "", /"orders" is already declared by urn:one/);
   });
 });

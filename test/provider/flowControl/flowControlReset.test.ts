@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import {
-  apply,
-  diff,
   flowControlReset,
   needsReset,
   secretFlowControlResetOutputs,
 } from "../../../provider/flowControl/flowControlReset";
 import { compareTrigger, markTrigger, type Trigger } from "../../../provider/rotation/trigger";
+import { asShown } from "../../support/asShown";
 import { FakeRun, notSent, unconfirmed } from "../../support/fakeRun";
 
+const { apply, diff } = asShown(flowControlReset);
 const v1 = { flowControlKey: "orders", version: 1 };
 const v2 = { ...v1, version: 2 };
 const zeros = { waitListSize: 0, parallelismCount: 0 };

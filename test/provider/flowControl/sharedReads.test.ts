@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { UnreadableError } from "../../../provider/platform/errors";
 import { FlowControl } from "../../../provider/platform/flowControl";
-import { PlatformClient } from "../../../provider/engine/platformClient";
+import { PlatformClient } from "../../../provider/platformClient";
 import { maxSingleReads, SharedReads } from "../../../provider/flowControl/sharedReads";
 import { Settings } from "../../../provider/settings/settings";
 import { type FlowControlRecord } from "../../../local/platform/flowControl";

@@ -10,7 +10,6 @@ import {
   managementService,
   tokenService,
   type RequesterOptions,
-  callTimeout,
 } from "../../../provider/platform/http";
 import { version } from "../../../package.json";
 import { type HttpServer, type Scripted, startServer } from "../../support/httpServer";
@@ -259,15 +258,4 @@ describe("api: requester, over a real socket", () => {
       }
     });
   }
-
-  it("gives up earlier if the call of the engine allows less time, also for a request that waits in the queue", async () => {
-    const url = await start({}, () => undefined, {});
-    const slow = requester(url, { maxConcurrency: 1, deadlineMs: 600_000 });
-    const before = slow.send(reset);
-    const late = callTimeout.run(1_000, () => failureOf(slow.send(reset)));
-    const after = callTimeout.run(Infinity, () => slow.send(reset));
-    assert.equal((await late).networkCode, "deadline");
-    assert.equal((await before).status, 200);
-    assert.equal((await after).status, 200);
-  });
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type Socket } from "node:net";
 import { NotSentError, UnconfirmedError } from "../../../provider/platform/errors";
-import { type PlatformClient } from "../../../provider/engine/platformClient";
+import { type PlatformClient } from "../../../provider/platformClient";
 import { caFile, certificate } from "../../faults/certificates";
 import { type Exchange, type ServerOptions } from "../../faults/rawServer";
 import { until } from "../../support/results";

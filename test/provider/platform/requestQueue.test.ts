@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { setTimeout as wait } from "node:timers/promises";
 import { RequestQueue } from "../../../provider/platform/requestQueue";
-import { PlatformClient } from "../../../provider/engine/platformClient";
+import { PlatformClient } from "../../../provider/platformClient";
 import { Settings } from "../../../provider/settings/settings";
 
 const turn = (): Promise<void> => wait(5);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { isOtherAccount, markAccount } from "../../../provider/rotation/planRotation";
+import { isOtherAccount } from "../../../provider/rotation/planRotation";
+import { markAccount } from "../../../provider/run";
 
 describe("rotation: the mark of an account", () => {
   it("has this form, in each version", () => {

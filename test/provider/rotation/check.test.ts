@@ -1,16 +1,19 @@
 import assert from "node:assert/strict";
-import * as flowControlReset from "../../../provider/flowControl/flowControlReset";
-import * as passwordRotation from "../../../provider/rotation/passwordRotation";
+import { flowControlReset } from "../../../provider/flowControl/flowControlReset";
+import { type AnyResource, checkFailures } from "../../../provider/resource";
+import { passwordRotation } from "../../../provider/rotation/passwordRotation";
 import { FakeRun } from "../../support/fakeRun";
 import { unknownValue } from "../../../provider/records/properties";
 
 type Inputs = Record<string, unknown>;
 const none: ReadonlySet<string> = new Set();
 
-const checkRotation = (inputs: Inputs, unknown = none, run = new FakeRun().start()) =>
-  passwordRotation.check(inputs as unknown as Parameters<typeof passwordRotation.check>[0], unknown, run);
-const checkReset = (inputs: Inputs, unknown = none) =>
-  flowControlReset.check(inputs as unknown as flowControlReset.FlowControlResetInputs, unknown);
+const checkOf =
+  (resource: AnyResource) =>
+  (inputs: Inputs, unknown = none, run = new FakeRun().start()) =>
+    checkFailures(resource, inputs, unknown, run);
+const checkRotation = checkOf(passwordRotation);
+const checkReset = checkOf(flowControlReset);
 
 /** Inputs of both resources; `ID` means the input that identifies what is reset. */
 const shared: readonly { readonly name: string; readonly value: unknown; readonly reason: RegExp }[] = [

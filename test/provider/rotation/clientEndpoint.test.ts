@@ -1,15 +1,14 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { InputError } from "../../../provider/platform/errors";
+import { type ClientEndpoint, restAddressOf } from "../../../provider/platform/address";
 import { type FoundSetting } from "../../../provider/settings/settings";
 import {
   checkGivenEndpoint,
   connectionUrl,
-  type ClientEndpoint,
   endpointOf,
   type GivenEndpoint,
   missingWithoutRecord,
-  restAddressOf,
   restUrlFor,
 } from "../../../provider/rotation/clientEndpoint";
 

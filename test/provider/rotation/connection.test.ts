@@ -1,12 +1,7 @@
 import assert from "node:assert/strict";
 import { accessTo, targetsOf, targetsText } from "../../../provider/verification/targets";
-import {
-  checkConnection,
-  connectionIn,
-  endpointOf,
-  urlFor,
-  usernameFor,
-} from "../../../provider/rotation/clientEndpoint";
+import { connectionIn, endpointOf, urlFor, usernameFor } from "../../../provider/rotation/clientEndpoint";
+import { checkConnection } from "../../../provider/engine/plugin/outputs";
 import { urlsOf } from "../../../provider/rotation/fleet";
 
 const record = { endpoint: "db.example.com", port: 6400, tls: true };

@@ -2,12 +2,15 @@ import assert from "node:assert/strict";
 import { RejectedError } from "../../../provider/platform/errors";
 import { type DatabaseResponse } from "../../../provider/records/response";
 import { type PasswordRotationOutputs } from "../../../provider/rotation/saved";
-import { apply, diff, refresh } from "../../../provider/rotation/passwordRotation";
-import * as shard from "../../../provider/rotation/passwordRotationShard";
-import { type Applied } from "../../../provider/rotation/resource";
+import { passwordRotation } from "../../../provider/rotation/passwordRotation";
+import { passwordRotationShard } from "../../../provider/rotation/passwordRotationShard";
 import { type PasswordRotationShardOutputs } from "../../../provider/rotation/shardState";
-import { type Session } from "../../../provider/rotation/session";
+import { type Run } from "../../../provider/run";
+import { asShown } from "../../support/asShown";
 import { FakeRun, rejected, unconfirmed } from "../../support/fakeRun";
+
+const { apply, diff, refresh } = asShown(passwordRotation);
+const shard = asShown(passwordRotationShard);
 
 const record = { databaseId: "db", port: 1, endpoint: "e" };
 const all = (generation: string) => ({ password: `p${generation}`, restToken: `r${generation}` });
@@ -27,18 +30,17 @@ const tooManyRequests = (): RejectedError => {
 const subjects = [
   {
     what: "PasswordRotation",
-    up: async (number: number, saved: PasswordRotationOutputs | undefined, session: Session) =>
-      apply(saved, version(number), session),
-    refresh: async (saved: PasswordRotationOutputs, session: Session) => refresh(saved, session),
+    up: async (number: number, saved: PasswordRotationOutputs | undefined, run: Run) =>
+      apply(saved, version(number), run),
+    refresh: async (saved: PasswordRotationOutputs, run: Run) => refresh(saved, run),
   },
   {
     what: "database of a fleet",
-    up: async (number: number, saved: PasswordRotationOutputs | undefined, session: Session) => {
+    up: async (number: number, saved: PasswordRotationOutputs | undefined, run: Run) => {
       const inputs = { shard: "00", fleet: "urn::fleet", databases: [version(number)], includeRecords: true };
-      return single(await shard.apply(saved && encoded(saved), inputs, session));
+      return single(await shard.apply(saved && encoded(saved), inputs, run));
     },
-    refresh: async (saved: PasswordRotationOutputs, session: Session) =>
-      single((await shard.passwordRotationShard.refresh?.(encoded(saved), session)) ?? assert.fail()),
+    refresh: async (saved: PasswordRotationOutputs, run: Run) => single(await shard.refresh(encoded(saved), run)),
   },
 ];
 
@@ -48,7 +50,7 @@ function encoded(saved: PasswordRotationOutputs) {
   return { shard: "00", fleet: "urn::fleet", rotations: [rotation], secrets: JSON.stringify([secrets]) };
 }
 
-function single({ outputs, ...rest }: Applied<PasswordRotationShardOutputs>): Applied<PasswordRotationOutputs> {
+function single<R extends { outputs: PasswordRotationShardOutputs }>({ outputs, ...rest }: R) {
   const [rotation] = outputs.rotations;
   const [secrets] = JSON.parse(outputs.secrets) as object[];
   return { ...rest, outputs: { ...rotation, ...secrets } as PasswordRotationOutputs };

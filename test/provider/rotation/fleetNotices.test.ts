@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
-import { apply, passwordRotationShard } from "../../../provider/rotation/passwordRotationShard";
+import { passwordRotationShard } from "../../../provider/rotation/passwordRotationShard";
+import { asShown } from "../../support/asShown";
 import { FakeRun, notSent, unconfirmed } from "../../support/fakeRun";
+
+const { apply, refresh } = asShown(passwordRotationShard);
 
 type Response = ReturnType<FakeRun["answer"]>;
 
@@ -110,8 +113,7 @@ describe("rotation: the diagnostics of a fleet whose databases can be read", () 
       const { outputs } = await apply(undefined, inputs, fake.start());
       fake.canRead = true;
       fake.readDatabase = () => shown;
-      const { outputs: _read, ...diagnostics } =
-        (await passwordRotationShard.refresh?.(outputs, fake.start())) ?? assert.fail();
+      const { outputs: _read, ...diagnostics } = await refresh(outputs, fake.start());
       assert.deepEqual(diagnostics, expected);
     });
   }

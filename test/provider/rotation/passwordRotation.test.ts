@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { RefusedError } from "../../../provider/platform/errors";
-import { apply, diff, passwordRotation } from "../../../provider/rotation/passwordRotation";
+import { passwordRotation } from "../../../provider/rotation/passwordRotation";
+import { asShown } from "../../support/asShown";
 import { compareTrigger } from "../../../provider/rotation/trigger";
 import { FakeRun, unconfirmed } from "../../support/fakeRun";
 import { InternalError } from "../../../provider/rotation/execute";
@@ -8,6 +9,8 @@ import { secretPasswordRotationOutputs, type PasswordRotationOutputs } from "../
 import { assertFields } from "../../support/results";
 import { unknownNames } from "../../../provider/records/properties";
 import { unknown } from "../../support/wire";
+
+const { apply, diff, noticeOfUnknown } = asShown(passwordRotation);
 
 const db = { databaseId: "db" };
 const v1 = { ...db, version: 1 };
@@ -24,7 +27,7 @@ describe("rotation: PasswordRotation", () => {
 
   it("announces a reset that depends on unknown inputs, unless no value of them can cause one", async () => {
     const noticeOf = (saved: PasswordRotationOutputs, inputs: Inputs) =>
-      passwordRotation.noticeOfUnknown?.(saved, inputs, unknownNames({ ...inputs }), fake.start());
+      noticeOfUnknown(saved, inputs, unknownNames({ ...inputs }), fake.start());
     const saved = await up(v1);
     fake.time = new Date("2026-11-22T12:00:00.000Z");
     const may = 'The password of database "db" may be reset:';
@@ -161,8 +164,8 @@ describe("rotation: PasswordRotation", () => {
       record: { port: 1 },
       problems: ["tls: expected true or false", "state: expected a string"],
     });
-    const { outputs, notice, unconfirmed } = await apply(undefined, v1, fake.start());
-    assert.deepEqual([outputs.outcome, outputs.problems?.length, unconfirmed], ["reset", 2, undefined]);
+    const { outputs, notice, message } = await apply(undefined, v1, fake.start());
+    assert.deepEqual([outputs.outcome, outputs.problems?.length, message], ["reset", 2, undefined]);
     assert.match(notice ?? "", /could not be read.*: tls: expected true or false; state: expected a string\.$/);
   });
 
@@ -182,7 +185,7 @@ describe("rotation: PasswordRotation", () => {
 
   it("saves an unconfirmed reset as unknown, sends one more, and none after three in a row", async () => {
     fake.answer = unconfirmed;
-    const { outputs, unconfirmed: reason } = await apply(undefined, v1, fake.start());
+    const { outputs, message: reason } = await apply(undefined, v1, fake.start());
     const { attemptedTrigger, ...plain } = outputs;
     assert.deepEqual(plain, { databaseId: "db", outcome: "unknown", rotationCount: 0, unconfirmedResets: 1 });
     assert.equal(compareTrigger(attemptedTrigger, v1), "same");

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import * as single from "../../../provider/rotation/passwordRotation";
-import { apply, check, diff, passwordRotationShard } from "../../../provider/rotation/passwordRotationShard";
+import { passwordRotationShard } from "../../../provider/rotation/passwordRotationShard";
+import { asShown } from "../../support/asShown";
 import { type PasswordRotationShardInputs } from "../../../provider/rotation/shardPlan";
 import { decodeShard, type PasswordRotationShardOutputs } from "../../../provider/rotation/shardState";
 import { FakeRun, notSent, rejected, unconfirmed } from "../../support/fakeRun";
@@ -9,6 +10,8 @@ import { combineTriggers, type FleetDatabaseSecrets } from "../../../provider/ro
 import { type PasswordRotationOutputs } from "../../../provider/rotation/saved";
 import { unknownNames } from "../../../provider/records/properties";
 import { unknown } from "../../support/wire";
+
+const { apply, check, diff, noticeOfUnknown } = asShown(passwordRotationShard);
 
 const fleet = "urn:pulumi:dev::program::rekey:index:PasswordRotationFleet::caches";
 
@@ -132,7 +135,7 @@ describe("rotation: PasswordRotationShard", () => {
     const saved = await up(inputsFor("abc", { version: 1 }));
     fake.time = new Date("2026-11-22T12:00:00.000Z");
     const noticeOf = (inputs: PasswordRotationShardInputs) =>
-      passwordRotationShard.noticeOfUnknown?.(saved, inputs, unknownNames({ ...inputs }), fake.start());
+      noticeOfUnknown(saved, inputs, unknownNames({ ...inputs }), fake.start());
     const of = 'PasswordRotationFleet "caches"';
     const all = '("a", "b", "c")';
     for (const [inputs, expected] of [
@@ -243,7 +246,7 @@ describe("rotation: PasswordRotationShard", () => {
 
   it("reports its progress at most every five seconds", async () => {
     fake.answer = (id) => {
-      fake.time = new Date(fake.time.getTime() + 2_000);
+      fake.elapsedMs += 2_000;
       return id === "b" ? rejected() : { record: { port: 1 } };
     };
     await up(inputsFor("abcdefg", { concurrency: 1 }));
@@ -335,7 +338,9 @@ describe("rotation: PasswordRotationShard", () => {
         if (!isPlanned) assert.deepEqual({ saved, sent: ours.resets.length }, before);
         for (const { databaseId, ...own } of databases) {
           const desired = { databaseId, ...combineTriggers({ version }, own), rotateEvery, initialRotation };
-          const result = await single.apply(singles.get(databaseId), desired, theirs.start()).catch(() => undefined);
+          const result = await single.passwordRotation
+            .apply(singles.get(databaseId), desired, theirs.start())
+            .catch(() => undefined);
           if (result) singles.set(databaseId, result.outputs);
         }
         assert.deepEqual([...ours.resets].sort(), [...theirs.resets].sort());

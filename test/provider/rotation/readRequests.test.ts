@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import { UnconfirmedError } from "../../../provider/platform/errors";
 import { type PasswordRotationOutputs } from "../../../provider/rotation/saved";
-import { apply, diff, refresh } from "../../../provider/rotation/passwordRotation";
+import { passwordRotation } from "../../../provider/rotation/passwordRotation";
+import { asShown } from "../../support/asShown";
 import { leftOut } from "../../../provider/platform/redact";
 import { readUntilCurrent } from "../../../provider/rotation/reading";
 import { FakeRun, notSent, rejected, unconfirmed } from "../../support/fakeRun";
+
+const { apply, diff, refresh } = asShown(passwordRotation);
 
 const v1 = { databaseId: "db", version: 1 };
 const record = { databaseId: "db" };
@@ -38,7 +41,8 @@ describe("rotation: the requests around a reset, and what is shown of them", () 
     { durationMs: 750, waits: [250, 500] },
   ]) {
     it(`begin within the time that is left, which may be ${durationMs} ms`, async () => {
-      const shown = await readUntilCurrent("db", () => "stale", fake.start(), durationMs);
+      fake.deadlineMs = durationMs;
+      const shown = await readUntilCurrent("db", () => "stale", fake.start());
       assert.deepEqual({ shown: shown.is, waits: fake.waits }, { shown: "stale", waits });
     });
   }
@@ -116,7 +120,7 @@ describe("rotation: the requests around a reset, and what is shown of them", () 
 
     it("that a bug caused: show its kind and place, not its text", async () => {
       fake.answer = () => new TypeError("canary");
-      const { unconfirmed: message } = await run();
+      const { message } = await run();
       assert.match(
         message ?? "",
         /failed unexpectedly \(TypeError at .*\)\. The password may have been changed.*REKEY_INTERNAL\]$/s,
@@ -127,7 +131,7 @@ describe("rotation: the requests around a reset, and what is shown of them", () 
     it("end with what the next run does, and when it stops", async () => {
       const next =
         /reads the database first\. If it still shows the former credentials, it sends one more reset\. After three .* version\. \[/;
-      assert.match((await run()).unconfirmed ?? "", next);
+      assert.match((await run()).message ?? "", next);
     });
 
     it("do not say that a reset is read first if the platform cannot be asked any more", async () => {

@@ -2,9 +2,12 @@ import assert from "node:assert/strict";
 import { NotReadError, RefusedError } from "../../../provider/platform/errors";
 import { type DatabaseResponse } from "../../../provider/records/response";
 import { type PasswordRotationOutputs } from "../../../provider/rotation/saved";
-import { apply, diff, refresh } from "../../../provider/rotation/passwordRotation";
+import { passwordRotation } from "../../../provider/rotation/passwordRotation";
+import { asShown } from "../../support/asShown";
 import { passwordRotationShard } from "../../../provider/rotation/passwordRotationShard";
 import { FakeRun, notSent, rejected, unconfirmed } from "../../support/fakeRun";
+
+const { apply, diff, refresh } = asShown(passwordRotation);
 
 const v1 = { databaseId: "db", version: 1 };
 const v2 = { ...v1, version: 2 };
@@ -135,7 +138,7 @@ describe("rotation: a platform that can be read", () => {
 
     it("is confirmed in the same run if a read shows another credential", async () => {
       fake.readDatabase = (_id, resets) => showing(resets === 0 ? "former" : "new");
-      const { outputs, unconfirmed: message, notice } = await run();
+      const { outputs, message, notice } = await run();
       assert.deepEqual(
         { message, outcome: outputs.outcome, password: outputs.password, count: outputs.rotationCount },
         { message: undefined, outcome: "reset", password: "new", count: 1 },
@@ -147,7 +150,7 @@ describe("rotation: a platform that can be read", () => {
 
     it("stays unknown if the former credential is shown, and is sent once more after a read in the next run", async () => {
       fake.readDatabase = () => showing("former");
-      const { outputs, unconfirmed: message } = await run();
+      const { outputs, message } = await run();
       assert.match(message ?? "", /The next `up` reads the database first\./);
       assert.deepEqual(
         { outcome: outputs.outcome, missing: outputs.missingCredentials },
@@ -253,7 +256,7 @@ describe("rotation: a platform that can be read", () => {
 
     it("is as before if the platform shows no credentials", async () => {
       fake.readDatabase = () => noCredentials;
-      const { outputs, unconfirmed: message } = await run();
+      const { outputs, message } = await run();
       assert.match(message ?? "", /The next `up` sends one more reset, which returns new credentials\./);
       assert.deepEqual({ ...requests(), baseline: outputs.baseline }, { resets: 1, reads: 1, baseline: undefined });
     });
@@ -421,11 +424,11 @@ describe("rotation: a platform that can be read", () => {
     const inputs = { shard: "00", fleet: "urn::caches", databases: ids, initialRotation: false };
     const { outputs } = await passwordRotationShard.apply(undefined, inputs, session);
     fake.readDatabase = () => notSent();
-    const failed = await passwordRotationShard.refresh?.(outputs, session);
+    const failed = await asShown(passwordRotationShard).refresh(outputs, session);
     assert.match(
-      failed?.warning ?? "",
+      failed.warning ?? "",
       /^PasswordRotationFleet "caches": 2 not read: "a", "b"\. .* The first of them: .*$/,
     );
-    assert.equal(failed?.outputs, outputs);
+    assert.equal(failed.outputs, outputs);
   });
 });

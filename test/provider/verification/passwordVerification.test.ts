@@ -1,19 +1,21 @@
 import assert from "node:assert/strict";
-import { type Credential, type ProbeRequest } from "../../../provider/verification/probe";
+import { type Credential, type ProbeRequest } from "../../../provider/platform/probe";
 import { NotSentError, StateError, VerificationError } from "../../../provider/platform/errors";
 import {
-  apply,
-  check,
-  diff,
+  passwordVerification,
   type PasswordVerificationOutputs,
+  unverifiedWarning,
 } from "../../../provider/verification/passwordVerification";
-import { checkResource, resources } from "../../../provider/engine/resources";
+import { type AnyResource, checkFailures, messagesOf } from "../../../provider/resource";
+import { resources } from "../../../provider/engine/resources";
+import { asShown } from "../../support/asShown";
 import { leaksOf } from "../../support/canaries";
 import { secretOf } from "../../../provider/verification/attempts";
 import { FakeRun, isMadeUp } from "../../support/fakeRun";
 import { type VerificationTarget } from "../../../provider/verification/targets";
 import { assertFields } from "../../support/results";
 
+const { apply, check, diff } = asShown(passwordVerification);
 const endpoint = { host: "db.example.com", port: 6379, tls: true };
 const canary = (nth: number) => `canary-password-${nth}`;
 const numbers = [1, 2, 3, 4, 5, 6, 7, 8];
@@ -226,9 +228,9 @@ describe("verification: PasswordVerification", () => {
     (await apply(saved, inputs(targets), fake.start())).outputs;
   /** What a failed verification saves, and its message. */
   const fails = async (targets: readonly VerificationTarget[], saved?: PasswordVerificationOutputs, seconds = 30) => {
-    const { outputs, failed } = await apply(saved, inputs(targets, seconds), fake.start());
-    assert.ok(failed instanceof VerificationError, JSON.stringify(failed));
-    const { message } = failed;
+    const { outputs, failure } = await apply(saved, inputs(targets, seconds), fake.start());
+    assert.ok(failure instanceof VerificationError, JSON.stringify(failure));
+    const { message } = failure;
     const madeUp = fake.probes.map(({ credential }) => secretOf(credential)).filter(isMadeUp);
     assert.deepEqual(leaksOf(message, { ...canaries, ...Object.fromEntries(madeUp.entries()) }), []);
     assert.match(message, /rotation itself is saved\. The next `up` verifies again, and resets nothing/);
@@ -253,10 +255,10 @@ describe("verification: PasswordVerification", () => {
       if (step.tried !== undefined) assert.ok(step.tried ? first.join(" ").startsWith(step.tried) : !first.length);
       return outputs;
     }
-    const { outputs, failed, pluginWarning } = await apply(saved, inputs([target]), fake.start());
-    assert.deepEqual({ failed, ofUp: outputs.formerRefused }, { failed: undefined, ofUp: formerRefused });
+    const { outputs, failure } = await apply(saved, inputs([target]), fake.start());
+    assert.deepEqual({ failure, ofUp: outputs.formerRefused }, { failure: undefined, ofUp: formerRefused });
     assert.equal(outputs.verified, target.access !== undefined);
-    assert.match(pluginWarning ?? "", step.warns ?? /^$/);
+    assert.match(unverifiedWarning([target]) ?? "", step.warns ?? /^$/);
     const all = tried().join(" ");
     assert.equal(all, step.tried ?? all);
     const known = numbers.filter((nth) => outputs.targets.includes(canary(nth)));
@@ -356,14 +358,10 @@ describe("verification: PasswordVerification", () => {
 
   it("does not deny the reset of its rotation in the message of a failed check", () => {
     const { PasswordVerificationTargets } = resources;
-    const check = checkResource(
-      PasswordVerificationTargets,
-      { ...inputs([at(1)]), withinSeconds: 0 },
-      new Set(),
-      fake.start(),
-    );
+    const wrong = { ...inputs([at(1)]), withinSeconds: 0 };
+    const failures = checkFailures(PasswordVerificationTargets, wrong, new Set(), fake.start());
     assert.match(
-      check.join(),
+      messagesOf(failures).join(),
       /^withinSeconds must .*A reset that was already sent is saved .*\[REKEY_INPUT_INVALID\]$/,
     );
   });
@@ -448,12 +446,9 @@ describe("verification: PasswordVerification", () => {
     it("keeps what it knows of databases without a credential", async () => {
       const saved = await up([of("a", 1), of("b", 1)]);
       tried();
-      const { outputs, pluginWarning } = await apply(
-        saved,
-        inputs([of("a", 1), withoutCredential("t1", "b")]),
-        fake.start(),
-      );
-      assert.match(pluginWarning ?? "", /"name of b"/);
+      const targets = [of("a", 1), withoutCredential("t1", "b")];
+      const { outputs } = await apply(saved, inputs(targets), fake.start());
+      assert.match(unverifiedWarning(targets) ?? "", /"name of b"/);
       const { verified, verifiedAt } = outputs;
       assert.deepEqual(
         { verified, verifiedAt, tried: tried() },

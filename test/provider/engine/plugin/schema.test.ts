@@ -5,11 +5,8 @@ import { join } from "node:path";
 import { credentialFields, databaseFields } from "../../../../provider/records/database";
 import { flowControlFields, globalParallelismFields } from "../../../../provider/records/flowControl";
 import { type Fields } from "../../../../provider/records/fields";
-import {
-  flowControlResetInputs,
-  passwordRotationInputs,
-  passwordRotationShardInputs,
-} from "../../../../provider/rotation/inputs";
+import { outputsOf, secretsOf } from "../../../../provider/engine/plugin/outputs";
+import * as schemas from "../../../../provider/schema";
 import { resources, functions } from "../../../../provider/engine/resources";
 import { settingNames, settingOf } from "../../../../provider/settings/table";
 import { Folder } from "../../../support/folder";
@@ -94,7 +91,7 @@ describe("schema.json", () => {
   it("has each output of a resource, the secret ones marked, and an alias to the dynamic type", () => {
     for (const name of ["PasswordRotation", "FlowControlReset"] as const) {
       const { properties, aliases } = of(schema.resources, name);
-      const { outputs, secretOutputs } = resources[name];
+      const [outputs, secretOutputs] = [outputsOf(resources[name]), secretsOf(resources[name])];
       assert.deepEqual(namesOf(properties), sorted(outputs));
       const secrets = Object.keys(properties).filter((output) => properties[output]?.secret);
       assert.deepEqual(sorted(secrets), sorted(secretOutputs.filter((output) => outputs.includes(output))));
@@ -110,9 +107,9 @@ describe("schema.json", () => {
 
   it("has each input that the provider checks, and no hidden one", () => {
     const tables = {
-      PasswordRotation: passwordRotationInputs,
-      PasswordRotationFleet: passwordRotationShardInputs,
-      FlowControlReset: flowControlResetInputs,
+      PasswordRotation: resources.PasswordRotation.inputs(schemas),
+      PasswordRotationFleet: resources.PasswordRotationShard.inputs(schemas),
+      FlowControlReset: resources.FlowControlReset.inputs(schemas),
     };
     const { inputProperties: verification } = of(schema.resources, "PasswordVerification");
     assert.deepEqual(namesOf(verification), sorted(["rotation", "fleet", "withinSeconds", ...connectionNames]));

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { type Platform, startPlatform } from "../../../../local/platform/index";
-import { InitError, resources } from "../../../../provider/engine/resources";
+import { outputsOf, secretsOf } from "../../../../provider/engine/plugin/outputs";
+import { resources } from "../../../../provider/engine/resources";
+import { InitError } from "../../../../provider/resource";
 import { Plugin, urnOf } from "../../../support/pluginService";
 import { type Properties, revealed, secret, secretNames, unknown } from "../../../support/wire";
 import { assertFields, until } from "../../../support/results";
@@ -62,8 +64,8 @@ describe("plugin service", () => {
       const { id: none, outputs } = await plugin.make(of, inputs, { preview: true });
       assert.equal(none, "");
       const resource = of === urn ? resources.PasswordRotation : resources.FlowControlReset;
-      assert.deepEqual(Object.keys(outputs).sort(), [...resource.outputs].sort());
-      const secrets = resource.secretOutputs.filter((name) => resource.outputs.includes(name));
+      assert.deepEqual(Object.keys(outputs).sort(), outputsOf(resource).sort());
+      const secrets = secretsOf(resource).filter((name) => outputsOf(resource).includes(name));
       assert.deepEqual(secretNames(outputs), secrets.sort());
       const { [resource.idInput]: own, ...others } = revealed(outputs);
       assert.equal(own, inputs[resource.idInput as never]);

@@ -1,14 +1,14 @@
 import { type Socket } from "node:net";
-import { Connections, openConnection, trusting } from "../platform/sockets";
-import { RejectedError, type RequestFacts, RequestError } from "../platform/errors";
-import { certificateFailure, isTlsAlert, whyNotSent } from "../platform/failures";
-import { type KnownSecrets } from "../platform/redact";
+import { Connections, openConnection, trusting } from "./sockets";
+import { RejectedError, type RequestFacts, RequestError } from "./errors";
+import { certificateFailure, isTlsAlert, whyNotSent } from "./failures";
+import { type KnownSecrets } from "./redact";
 import { ask, NoReplyError, notRedis } from "./redisCommands";
-import { RequestQueue } from "../platform/requestQueue";
-import { HttpRequester, type RequesterOptions, tokenService } from "../platform/http";
+import { RequestQueue } from "./requestQueue";
+import { HttpRequester, type RequesterOptions, tokenService } from "./http";
 import { readJson } from "../records/response";
-import { addressOf, type ClientEndpoint, restAddressOf } from "../rotation/clientEndpoint";
-import { type ConnectionError } from "../platform/preconnect";
+import { addressOf, type ClientEndpoint, restAddressOf } from "./address";
+import { type ConnectionError } from "./preconnect";
 import { isObject, hostInUrl, isLoopback } from "../records/fields";
 
 /** What a database authenticates: a password, or a token of its REST interface. */

@@ -7,7 +7,7 @@ import {
   type ProbeOptions,
   type ProbeRequest,
   type ProbeResult,
-} from "../../../provider/verification/probe";
+} from "../../../provider/platform/probe";
 import { KnownSecrets } from "../../../provider/platform/redact";
 import { NotSentError } from "../../../provider/platform/errors";
 import { advise } from "../../../provider/settings/advice";

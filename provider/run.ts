@@ -1,0 +1,196 @@
+import { createHash } from "node:crypto";
+import { setMaxListeners } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Databases } from "./platform/databases";
+import { RefusedError, type RequestFacts } from "./platform/errors";
+import { type FlowControl } from "./platform/flowControl";
+import { type ProbeRequest, type ProbeResult } from "./platform/probe";
+import { type KnownSecrets } from "./platform/redact";
+import { type RequestQueue } from "./platform/requestQueue";
+import { type FoundSetting, type Settings } from "./settings/settings";
+
+/** The platform, as a run uses it. */
+export interface Platform {
+  /** @throws SettingsError if a setting is missing or cannot be used */
+  readonly databases: Pick<Databases, "resetPassword" | "read">;
+  /** @throws SettingsError if a setting is missing or cannot be used */
+  readonly flowControl: FlowControl;
+  /** Makes sure that resets can be sent. @throws SettingsError if a setting is missing or cannot be used */
+  prepareResets(): void;
+  /** Secrets that no message shows. */
+  readonly secrets: KnownSecrets;
+  /** Tries a credential at a database. */
+  probe(request: ProbeRequest): Promise<ProbeResult>;
+  /** A queue of no more requests at the same time than `rekey:maxConcurrency`. */
+  queueWithin(concurrency?: number): RequestQueue;
+  /** The same platform, whose requests fail after a time, if that is earlier than their deadline. */
+  within(limitMs: number): Platform;
+}
+
+/** What a run is given. */
+export interface RunOptions {
+  /** Called when the platform is first needed. */
+  readonly platform: () => Platform;
+  /** Whether the platform has an operation that reads a database. @throws SettingsError for a wrong setting */
+  readonly canRead: () => boolean;
+  /** Milliseconds for which a database is read until it shows its new credentials. */
+  readonly deadlineMs: () => number;
+  /** Password resets that one run may send; no limit if undefined. */
+  readonly maxResets: () => number | undefined;
+  /** @throws SettingsError if rekey:databaseHost cannot be used */
+  readonly databaseHost: () => FoundSetting | undefined;
+  /** The mark of the account; undefined if its settings are missing or cannot be used. */
+  readonly account: () => string | undefined;
+  readonly clock: Clock;
+  /** Aborted once the run ends: nothing waits any longer. */
+  readonly end: AbortSignal;
+  /** Shows the user a line during the run. */
+  readonly log: (line: string) => void;
+}
+
+export interface Clock {
+  now(): Date;
+  /** Milliseconds from some moment on. It is never set back. */
+  elapsedMs(): number;
+  sleep(milliseconds: number): Promise<void>;
+}
+
+/** What is remembered for as long as the host process lives. */
+interface Memory {
+  readonly shared: Map<unknown, unknown>;
+  readonly owners: Map<string, string>;
+  resets: number;
+}
+
+/** One run of the engine: what its resources share. */
+export class Run {
+  #platform: Platform | undefined;
+
+  constructor(
+    readonly options: RunOptions,
+    private readonly memory: Memory = { shared: new Map(), owners: new Map(), resets: 0 },
+  ) {}
+
+  /** It is made when it is first needed. */
+  get platform(): Platform {
+    return (this.#platform ??= this.options.platform());
+  }
+
+  /** The same run for one call of the engine that may take less time. */
+  within(limitMs: number): Run {
+    return new Run({ ...this.options, platform: () => this.platform.within(limitMs) }, this.memory);
+  }
+
+  /** Returns what was made with the same key in this run, or makes it. */
+  shared<T>(key: unknown, make: () => T): T {
+    const { shared } = this.memory;
+    if (!shared.has(key)) shared.set(key, make());
+    return shared.get(key) as T;
+  }
+
+  /**
+   * Claims a database or a key for a resource.
+   *
+   * @param owner the resource's URN
+   * @param otherOwners URNs of other resources of the program for the same one, as far as the program knew them
+   * @returns the URN of the resource that has it; undefined if this one has it now
+   */
+  claim(subject: string, owner: string, otherOwners: readonly string[] | undefined): string | undefined {
+    const { owners } = this.memory;
+    const other = otherOwners?.[0];
+    const first = typeof other === "string" ? other : (owners.get(subject) ?? owner);
+    if (first !== owner) return first;
+    owners.set(subject, owner);
+    return undefined;
+  }
+
+  /**
+   * Counts one password reset against the run's limit. The returned function undoes that, for a reset that was not
+   * made.
+   *
+   * @throws RefusedError if none is left
+   */
+  reserveReset(databaseId: string): () => void {
+    const limit = this.options.maxResets() ?? Infinity;
+    if (this.memory.resets >= limit) {
+      throw new RefusedError("REKEY_RESET_LIMIT", {
+        databaseId,
+        why: `this run has already sent ${limit} resets, the limit set by rekey:maxResetsPerRun. Check that this many resets are intended, then raise the limit or run again`,
+      });
+    }
+    this.memory.resets++;
+    return () => {
+      this.memory.resets--;
+    };
+  }
+}
+
+/** What the run of an adapter is given beyond the configuration. */
+export interface RunSources {
+  /** Returns a setting of the configuration by its full name. */
+  readonly configuration: (key: string) => string | undefined;
+  /** Called before a reset or a credential is sent. @throws NotSentError if the engine could not save the result */
+  readonly requireEngine?: ((facts: RequestFacts) => Promise<void>) | undefined;
+  /** The variables that settings may come from. Default: those of this process. */
+  readonly environment?: NodeJS.ProcessEnv;
+  /** The name of the explicit provider whose arguments are the configuration, for advice. Default: none. */
+  readonly provider?: string | undefined;
+  /** Shows the user a line during the run. Default: prints it to standard error. */
+  readonly log?: RunOptions["log"];
+  /** Aborted once the run ends. Default: never. */
+  readonly end?: AbortSignal;
+}
+
+/**
+ * The run of a host process, with settings from the stack's configuration, else from the environment. The settings and
+ * the HTTP client are loaded on first use: a run with nothing to do needs neither.
+ */
+export function startRun({
+  configuration,
+  requireEngine,
+  environment = process.env,
+  provider,
+  log = (line) => console.error(line),
+  end = new AbortController().signal,
+}: RunSources): Run {
+  // Each database that is read waits for it.
+  setMaxListeners(0, end);
+  let settings: Settings | undefined;
+  const getSettings = (): Settings => {
+    if (settings) return settings;
+    const { Settings } = require("./settings/settings") as typeof import("./settings/settings");
+    return (settings = new Settings((name) => configuration(`rekey:${name}`), environment, provider));
+  };
+  return new Run({
+    platform: () => {
+      const { PlatformClient } = require("./platformClient") as typeof import("./platformClient");
+      return new PlatformClient(getSettings(), requireEngine);
+    },
+    canRead: () => getSettings().getOrDefault("databasePath") !== "none",
+    deadlineMs: () => getSettings().getOrDefault("deadlineSeconds") * 1000,
+    maxResets: () => getSettings().get("maxResetsPerRun"),
+    databaseHost: () => {
+      const all = getSettings();
+      return all.get("databaseHost") === undefined ? undefined : all.find("databaseHost");
+    },
+    account: () => {
+      try {
+        return markAccount(getSettings().require("baseUrl"), getSettings().require("username"));
+      } catch {
+        return undefined;
+      }
+    },
+    clock: { now: () => new Date(), elapsedMs: () => performance.now(), sleep },
+    end,
+    log,
+  });
+}
+
+/**
+ * The mark that is saved for an account: `1:` and 48 bits of a hash, because a fleet saves one for each database.
+ * Frozen by a test vector: another form would warn of another account after an upgrade.
+ */
+export function markAccount(baseUrl: string, username: string): string {
+  const hash = createHash("sha256").update(JSON.stringify([baseUrl, username]));
+  return `1:${hash.digest("base64url").slice(0, 8)}`;
+}

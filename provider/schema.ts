@@ -1,0 +1,89 @@
+import { z } from "zod";
+import { isObject, kindOf, pathPartProblem } from "./records/fields";
+
+export { z };
+
+/** The inputs of a resource: which must be set, and the schema of each that is set. */
+export interface InputTable {
+  readonly required: readonly string[];
+  readonly schemas: Readonly<Record<string, z.ZodType>>;
+}
+
+/**
+ * Checks inputs before anything is sent. Null counts as not set. What is not known yet (in a preview) is let pass.
+ *
+ * @param unknown names of the inputs that are not known yet, or hold something that is not.
+ */
+export function checkTable(
+  { required, schemas }: InputTable,
+  inputs: Readonly<Record<string, unknown>>,
+  unknown: ReadonlySet<string>,
+): { property: string; problem: string }[] {
+  const missing = required.filter((property) => (inputs[property] ?? undefined) === undefined);
+  const wrong = Object.entries(inputs).flatMap(([property, value]) => {
+    if (value === null || value === undefined || unknown.has(property)) return [];
+    const schema = Object.hasOwn(schemas, property) ? schemas[property] : notAnInput;
+    const issue = schema?.safeParse(value).error?.issues[0];
+    return issue ? [{ property, problem: issue.message }] : [];
+  });
+  return [...missing.map((property) => ({ property, problem: "is required" })), ...wrong];
+}
+
+const notAnInput = z.never("is not an input of this resource");
+
+/** The message for a value of another kind than the expected one. */
+export function expected(kind: string) {
+  return { error: ({ input }: { readonly input?: unknown }) => `must be ${kind}, not ${kindOf(input)}` };
+}
+
+/** A refinement by a function that returns what is wrong with a value, if anything is. */
+export function refuse<T>(whatIsWrong: (value: T) => string | undefined) {
+  return (value: T, context: z.RefinementCtx) => {
+    const wrong = whatIsWrong(value);
+    if (wrong !== undefined) context.addIssue(wrong);
+  };
+}
+
+/** A refinement by a function that throws if a value cannot be used. */
+export function attempt<T>(use: (value: T) => unknown) {
+  return refuse((value: T) => {
+    try {
+      use(value);
+      return undefined;
+    } catch (error) {
+      return (error as Error).message;
+    }
+  });
+}
+
+/** A text that is a part of a path: an id or a key. */
+export const pathPart = z.string(expected("a string")).superRefine(refuse(pathPartProblem));
+export const flag = z.boolean(expected("true or false"));
+export const count = z.int("must be a whole number, at least 1").min(1, "must be a whole number, at least 1");
+/** An input that only the package itself sets. */
+export const internal = z.unknown();
+
+const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);
+
+/** Whether a number may have lost digits, so that another one counts as the same. */
+const isInexact = (value: unknown): boolean => typeof value === "number" && Math.abs(value) > Number.MAX_SAFE_INTEGER;
+const tooLarge = "a number beyond 2^53, which loses digits";
+const writeAsText = "write it as text, which counts as a new version once";
+
+/** What makes a resource act once more. `z.record` would not look at a value named `__proto__`. */
+export const trigger = {
+  version: z
+    .union([z.string(), z.number()], expected("a string or a number"))
+    .superRefine(refuse((value) => (isInexact(value) ? `must not be ${tooLarge}: ${writeAsText}` : undefined))),
+  triggers: z.custom<object>(isObject, expected("a map of names to values")).superRefine(
+    refuse((map) => {
+      const entries = Object.entries(map);
+      const wrong = entries.find(([, value]) => !scalar.safeParse(value).success);
+      if (wrong) {
+        return `must hold strings, numbers and booleans only, but ${JSON.stringify(wrong[0])} is ${kindOf(wrong[1])}`;
+      }
+      const inexact = entries.find(([, value]) => isInexact(value));
+      return inexact && `must not hold ${tooLarge}, but ${JSON.stringify(inexact[0])} is one: ${writeAsText}`;
+    }),
+  ),
+};
