@@ -6,7 +6,7 @@ import {
   type PasswordVerificationOutputs,
   unverifiedWarning,
 } from "../../../provider/verification/passwordVerification";
-import { type AnyResource, checkFailures, messagesOf } from "../../../provider/resource";
+import { checkFailures, messagesOf } from "../../../provider/resource";
 import { resources } from "../../../provider/engine/resources";
 import { asShown } from "../../support/asShown";
 import { leaksOf } from "../../support/canaries";
