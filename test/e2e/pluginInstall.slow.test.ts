@@ -2,16 +2,15 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:https";
 import { type AddressInfo } from "node:net";
-import { join } from "node:path";
 import schema from "../../schema.json";
 import { caFile, certificate } from "../faults/certificates";
 import { fails, pulumiCli, resourceNamed, succeeds } from "../support/engine";
 import { runEngine } from "../support/engineProcess";
 import { Folder } from "../support/folder";
-import { projectRoot } from "../support/host";
 import { fixture, onEngine } from "../support/onEngines";
 import { archiveName, HomeWithPlugin, PluginSource, whyNoPrograms } from "../support/pluginArchive";
 import { Project } from "../support/project";
+import { resetIds, SavedStack, unconfirmedIds } from "../support/savedStacks";
 import { runAsync } from "../support/runAsync";
 import { packageVersion } from "../../provider/runtime";
 
@@ -53,21 +52,41 @@ resources:
     options: { provider: "\${second}" }
 `;
 
-/** As in test/fixtures/commit-43daa59/native/index.js. */
+/** As in test/fixtures/commit-95e65e9/native/index.js. */
 const recordedProgram = `
 resources:
   single:
     type: rekey:PasswordRotation
     properties: { databaseId: single, version: one, triggers: { owner: ops }, rotateEvery: 3650d }
+  hosted:
+    type: rekey:PasswordRotation
+    properties: { databaseId: hosted, version: 1, host: db.example.com, port: 6390, tls: true, username: ops }
   adopted:
     type: rekey:PasswordRotation
     properties: { databaseId: adopted, version: 1, initialRotation: false }
+  unread:
+    type: rekey:PasswordRotation
+    properties: { databaseId: unread, version: 2 }
+  unconfirmed:
+    type: rekey:PasswordRotation
+    properties: { databaseId: unconfirmed, version: 2 }
+  undecided:
+    type: rekey:PasswordRotation
+    properties: { databaseId: undecided, version: 2 }
+  first:
+    type: rekey:PasswordRotation
+    properties: { databaseId: first }
   fleet:
     type: rekey:PasswordRotationFleet
     properties:
       databases: { a: { databaseId: fleet-a }, b: { databaseId: fleet-b, version: 2 } }
       version: 1
       includeRecords: true
+  plain:
+    type: rekey:PasswordRotationFleet
+    properties:
+      databases: { c: { databaseId: fleet-c }, d: { databaseId: fleet-d } }
+      version: 2
   verification:
     type: rekey:PasswordVerification
     name: single
@@ -79,11 +98,16 @@ resources:
   orders:
     type: rekey:FlowControlReset
     properties: { flowControlKey: orders, version: incident-4711 }
+  emails:
+    type: rekey:FlowControlLimits
+    properties: { flowControlKey: emails, parallelism: 5, rate: 10, period: 1m, paused: true }
 outputs:
   password: \${single.password}
   connectionUrl: \${single.connectionUrl}
   fleet: \${fleet.databases}
+  plain: \${plain.databases}
   resetCount: \${orders.resetCount}
+  rate: \${emails.rate}
 `;
 
 const cli = { ...pulumiCli, unavailable: whyNoPrograms("pulumi-language-yaml") };
@@ -129,19 +153,24 @@ onEngine(cli, `The plugin that ${pulumiCli.name} installs`, (engine) => {
     home.remove();
   });
 
-  it("has nothing to update in a stack that version 0.1.0 saved", async () => {
+  it("updates only unconfirmed resets in a stack that an earlier commit saved", async () => {
+    const saved = new SavedStack("native");
     const project = yamlProject(recordedProgram, { address: true });
-    const { platform, stack } = await fixture(engine, project, {}, source.environment(folder.path("home")));
-    const file = join(projectRoot, "test/fixtures/commit-43daa59/native/stack.json");
-    const imported = await runEngine(engine, ["stack", "import", "--stack", "dev", "--file", file], project.directory);
+    const environment = source.environment(folder.path("home"));
+    const { platform, stack } = await fixture(engine, project, saved.platformOptions, environment);
+    project.write("stack.json", JSON.stringify(saved.stateAt(platform)));
+    const command = ["stack", "import", "--stack", "dev", "--file", "stack.json"];
+    const imported = await runEngine(engine, command, project.directory);
     assert.equal(imported.code, 0, imported.printed);
     // The state has no address yet: a command that runs no program cannot install the plugin.
     await fails(stack.refresh(), /could not load provider/);
-    assert.deepEqual((await succeeds(stack.preview())).changes, { same: 11 });
-    assert.deepEqual((await succeeds(stack.up())).changes, { same: 11 });
-    await succeeds(stack.refresh());
-    assert.deepEqual((await succeeds(stack.up())).changes, { same: 11 });
+    const planned = { same: 17, update: 3 };
+    assert.deepEqual((await succeeds(stack.preview())).changes, planned);
     assert.equal(platform.requests.length, 0);
+    assert.deepEqual((await succeeds(stack.up())).changes, planned);
+    await succeeds(stack.refresh());
+    assert.deepEqual((await succeeds(stack.up())).changes, { same: 20 });
+    assert.deepEqual(resetIds(platform), unconfirmedIds);
   });
 
   it("comes from the newest release at the address of the schema", async () => {

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { copyFileSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type ExportedDeployment, LocalStack, type Platform, startPlatform } from "../../local/index";
-import { type Engine, localEngine, pluginOnCli, pulumiCli, succeeds } from "../support/engine";
+import { type ExportedDeployment, LocalStack, type Platform } from "../../local/index";
+import { type Engine, localEngine, pulumiCli, type Stack, type State, succeeds } from "../support/engine";
 import { passphrase, runEngine } from "../support/engineProcess";
 import { projectRoot } from "../support/host";
-import { fixture, onEngine } from "../support/onEngines";
+import { endFixtures, fixture, onEngine, onEveryEngine } from "../support/onEngines";
 import { Project } from "../support/project";
+import { databasePath, methodsOf, resetIds, SavedStack, unconfirmedIds } from "../support/savedStacks";
 
 const fixtures = join(projectRoot, "test/fixtures");
 
@@ -23,17 +24,11 @@ exports.endpoint = rotation.endpoint;
 exports.count = rotation.rotationCount;
 exports.resetAt = reset.resetAt;`;
 
-/** A stack of the local engine that holds an exported state. @param change changes it before */
-async function importStack(
-  project: Project,
-  name: string,
-  change: (state: ExportedDeployment) => void = () => undefined,
-): Promise<LocalStack> {
+/** A stack of the local engine that holds an exported state. */
+async function importStack(project: Project, name: string): Promise<LocalStack> {
   copyFileSync(join(fixtures, name, "Pulumi.dev.yaml"), project.path("Pulumi.dev.yaml"));
   const stack = await LocalStack.open({ projectDir: project.directory, passphrase });
-  const state = JSON.parse(readFileSync(join(fixtures, name, "stack.json"), "utf8")) as ExportedDeployment;
-  change(state);
-  await stack.importStack(state);
+  await stack.importStack(JSON.parse(readFileSync(join(fixtures, name, "stack.json"), "utf8")) as ExportedDeployment);
   return stack;
 }
 
@@ -87,84 +82,100 @@ onEngine(pulumiCli, `A stack of the local engine that the ${pulumiCli.name} take
   });
 });
 
-onEngine(
-  pluginOnCli,
-  `A stack that the native plugin of an earlier commit saved, on the ${pulumiCli.name}`,
-  (engine) => {
-    it("has nothing to update, in refresh, preview and up", async () => {
-      const program = readFileSync(join(fixtures, "commit-43daa59/native/index.js"), "utf8");
-      const { platform, project, stack } = await fixture(engine, program);
-      const run = commandsOf(engine, project);
-      await run("stack", "import", "--stack", "dev", "--file", join(fixtures, "commit-43daa59/native/stack.json"));
-      await succeeds(stack.refresh());
-      assert.deepEqual((await succeeds(stack.preview())).changes, { same: 11 });
-      assert.deepEqual((await succeeds(stack.up())).changes, { same: 11 });
-      assert.equal(platform.requests.length, 0);
-    });
-  },
-);
+/** The resources of a saved stack, without the providers. */
+function resourcesOf({ deployment: { resources = [] } }: State): number {
+  return resources.filter(({ urn }) => !urn.includes("::pulumi:providers:")).length;
+}
+
+/** A project with a stack that an earlier commit saved, and the platform of the stack. */
+async function savedFixture(engine: Engine, change: (state: State) => void = () => undefined) {
+  const saved = new SavedStack(engine.native ? "native" : "dynamic");
+  const made = await fixture(engine, saved.program, saved.platformOptions);
+  const state = saved.stateAt(made.platform);
+  change(state);
+  made.project.write("stack.json", JSON.stringify(state));
+  const command = engine === localEngine ? ["import"] : ["stack", "import", "--stack", "dev"];
+  await commandsOf(engine, made.project)(...command, "--file", "stack.json");
+  return { ...made, resources: resourcesOf(state) };
+}
+
+/** Asserts that a state has the passwords of databases. */
+async function isKnown(stack: Stack, platform: Platform, ...ids: string[]): Promise<void> {
+  const text = JSON.stringify(await stack.exportState(true));
+  for (const id of ids) assert.ok(text.includes(platform.database(id).password), id);
+}
+
+// It has each kind of resource and of outcome: see its program.
+onEveryEngine("A stack that an earlier commit saved", (engine) => {
+  it("has nothing to update but unconfirmed resets after a refresh", async () => {
+    const { platform, stack, resources } = await savedFixture(engine);
+    await stack.setConfig("rekey:databasePath", databasePath);
+    const planned = { same: resources - unconfirmedIds.length, update: unconfirmedIds.length };
+
+    // The engine counts those whose creation or update failed.
+    assert.deepEqual((await succeeds(stack.refresh())).changes, planned);
+    assert.deepEqual((await succeeds(stack.preview())).changes, planned);
+    assert.deepEqual(methodsOf(platform), ["GET"]);
+    await isKnown(stack, platform, "unread", "fleet-d");
+
+    assert.deepEqual((await succeeds(stack.up())).changes, planned);
+    assert.deepEqual(resetIds(platform), unconfirmedIds);
+    assert.deepEqual((await succeeds(stack.up())).changes, { same: resources });
+    assert.deepEqual(resetIds(platform), unconfirmedIds);
+  });
+
+  it("has nothing to update but unconfirmed resets without a read, and reads what it can later", async () => {
+    const { platform, stack, resources } = await savedFixture(engine);
+    const planned = { same: resources - unconfirmedIds.length, update: unconfirmedIds.length };
+    assert.deepEqual((await succeeds(stack.preview())).changes, planned);
+    assert.equal(platform.requests.length, 0);
+    assert.deepEqual((await succeeds(stack.up())).changes, planned);
+    assert.deepEqual(resetIds(platform), unconfirmedIds);
+    assert.deepEqual(methodsOf(platform), ["POST"]);
+    assert.deepEqual((await succeeds(stack.up())).changes, { same: resources });
+
+    await stack.setConfig("rekey:databasePath", databasePath);
+    assert.deepEqual((await succeeds(stack.up())).changes, { same: resources - 2, update: 2 });
+    await isKnown(stack, platform, "unread", "fleet-d");
+    assert.deepEqual((await succeeds(stack.up())).changes, { same: resources });
+    assert.deepEqual(resetIds(platform), unconfirmedIds);
+  });
+});
 
 describe("A saved stack", function () {
   this.timeout(600_000);
-  let project: Project;
-  let platform: Platform | undefined;
-  afterEach(async () => {
-    project.remove();
-    await platform?.close();
-  });
+  after(endFixtures);
 
   it("that a real CLI exported runs on the local engine with no update planned", async () => {
-    project = new Project(source);
-    const stack = await importStack(project, "hand-over");
-    assert.deepEqual((await stack.preview()).changes, { same: 3 });
-    // The platform that it was made with is gone: a request would be an error.
-    const { changes, outputs } = await stack.up();
-    assert.deepEqual(changes, { same: 3 });
-    assert.deepEqual(outputs["version"], { value: "two", secret: true });
-    assert.deepEqual(outputs["count"], { value: 2, secret: false });
-  });
-
-  // Fleets have records, and everything is verified.
-  it("of an earlier commit has nothing to update, in refresh, preview and up", async () => {
-    project = new Project(readFileSync(join(fixtures, "commit-43daa59/dynamic/index.js"), "utf8"));
-    const stack = await importStack(project, "commit-43daa59/dynamic");
-    // The platform that it was made with is gone: a request would be an error.
-    for (const run of ["refresh", "preview", "up"] as const) {
-      assert.deepEqual((await stack[run]()).changes, { same: 9 });
+    const project = new Project(source);
+    try {
+      const stack = await importStack(project, "hand-over");
+      assert.deepEqual((await stack.preview()).changes, { same: 3 });
+      // The platform that it was made with is gone: a request would be an error.
+      const { changes, outputs } = await stack.up();
+      assert.deepEqual(changes, { same: 3 });
+      assert.deepEqual(outputs["version"], { value: "two", secret: true });
+      assert.deepEqual(outputs["count"], { value: 2, secret: false });
+    } finally {
+      project.remove();
     }
   });
 
-  it("with resources of the plugin updates them once without a request, and can then be refreshed and destroyed", async () => {
-    project = new Project(readFileSync(join(fixtures, "commit-43daa59/dynamic/index.js"), "utf8"));
-    const stack = await importStack(project, "commit-43daa59/dynamic", ({ deployment }) => {
+  it("with resources of the plugin updates them once, resets only unconfirmed ones, and can then be refreshed and destroyed", async () => {
+    const { platform, stack, resources } = await savedFixture(localEngine, ({ deployment }) => {
       for (const { outputs } of deployment.resources ?? []) delete outputs?.["__provider"];
     });
-    const updated = { same: 2, update: 7 };
-    // The platform that it was made with is gone: a request would be an error.
-    assert.deepEqual((await stack.preview()).changes, updated);
-    assert.deepEqual((await stack.up()).changes, updated);
+    // The stack and its two fleets.
+    const updated = { same: 3, update: resources - 3 };
+    assert.deepEqual((await succeeds(stack.preview())).changes, updated);
+    assert.equal(platform.requests.length, 0);
+    assert.deepEqual((await succeeds(stack.up())).changes, updated);
+    assert.deepEqual(resetIds(platform), unconfirmedIds);
+    assert.deepEqual(methodsOf(platform), ["POST"]);
     for (const run of ["refresh", "preview", "up"] as const) {
-      assert.deepEqual((await stack[run]()).changes, { same: 9 });
+      assert.deepEqual((await succeeds(stack[run]())).changes, { same: resources });
     }
-    assert.deepEqual((await stack.destroy()).changes, { delete: 9 });
-  });
-
-  // It has every kind of resource, and one reset that was not confirmed.
-  it("of version 0.1 has nothing to update but the unconfirmed reset, in refresh, preview and up", async () => {
-    platform = await startPlatform({ databases: ["single", "adopted", "unconfirmed", "fleet-a", "fleet-b"] });
-    project = new Project(readFileSync(join(fixtures, "version-0.1/index.js"), "utf8"));
-    const stack = await importStack(project, "version-0.1");
-    await stack.setConfig("rekey:baseUrl", platform.url);
-    await stack.setConfig("rekey:username", platform.username);
-    await stack.setConfig("rekey:password", platform.password, { secret: true });
-
-    await stack.refresh();
-    assert.deepEqual((await stack.preview()).changes, { same: 7, update: 1 });
-    assert.equal(platform.requests.length, 0, "neither sends anything");
-    assert.deepEqual((await stack.up()).changes, { same: 7, update: 1 });
-    const paths = platform.requests.map(({ path }) => path);
-    assert.deepEqual(paths, ["/v2/keyvalue/reset-password/unconfirmed"]);
-    assert.deepEqual((await stack.up()).changes, { same: 8 });
-    assert.equal(platform.requests.length, 1);
+    assert.deepEqual((await succeeds(stack.destroy())).changes, { delete: resources });
+    assert.deepEqual(resetIds(platform), unconfirmedIds);
   });
 });

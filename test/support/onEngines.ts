@@ -82,6 +82,7 @@ for (const name of ["outcome", "password", "restToken", "rotationCount", "rotati
 `;
 }
 
-async function endFixtures(): Promise<void> {
+/** Ends the fixtures that are left. `onEngine` calls it itself. */
+export async function endFixtures(): Promise<void> {
   for (const { end } of fixtures) await end();
 }

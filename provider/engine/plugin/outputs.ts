@@ -120,9 +120,9 @@ export function withRefreshedUrls(
 }
 
 /**
- * Whether a rotation must save another URL, which sends nothing. A stack of a version without these outputs stays
- * unchanged until its next reset. One that was moved from the SDK gets `connectionUrl`, and with it `restUrl`, at
- * once, because its program can no longer derive them.
+ * Whether a rotation must save another URL, which sends nothing. One whose URLs were not known stays unchanged until
+ * its next reset. One that was moved from the SDK gets `connectionUrl`, and with it `restUrl`, at once, because its
+ * program can no longer derive them.
  */
 export function areUrlsOutdated(resource: AnyResource, saved: Properties, inputs: Properties, run: Run): boolean {
   const isMoved = saved["__provider"] !== undefined;
