@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { databaseRecord, type DatabaseRecord } from "./databaseRecord";
-import { type Fault } from "./faults";
+import { type Fault } from "./fault";
 
 /** A database of the local platform. */
 export interface Database {

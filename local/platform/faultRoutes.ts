@@ -1,6 +1,7 @@
 import { type Hono } from "hono";
 import { allowOnly, type Env, json } from "./responses";
-import { type Fault, type Faults } from "./faults";
+import { type Fault } from "./fault";
+import { type Faults } from "./faults";
 import { checkFault, PlatformOptionError } from "./options";
 import { readJson } from "./queue/bodies";
 import { Refused } from "./refused";

@@ -2,7 +2,7 @@ import { type Hono } from "hono";
 import { allowOnly, type Env, json } from "./responses";
 import { type Databases } from "./databases";
 import { redisUser } from "./redis";
-import { type PlatformSeed } from "./seed";
+import { type PlatformSeed } from "./options";
 
 /**
  * Paths that only a local platform has, for tests and for `platform save`. They need the credentials of the management

@@ -3,10 +3,9 @@ import { type CredentialDelivery } from "./databaseRoutes";
 import { count, database, databaseId, text } from "./databaseOptions";
 import { type DatabaseRecord } from "./databaseRecord";
 import { type SavedDatabase } from "./databases";
-import { type Fault } from "./faults";
+import { fault, type Fault } from "./fault";
 import { type FlowControlRecord, longestPeriodSeconds } from "./flowControl";
 import { type PlatformRequest } from "./requests";
-import { type PlatformSeed } from "./seed";
 
 /** Options of a local platform. All of them are optional. */
 export interface PlatformOptions {
@@ -75,6 +74,12 @@ export interface PlatformOptions {
   /** Called with each request after the response was sent or the connection was closed. */
   readonly onRequest?: ((request: PlatformRequest) => void) | undefined;
 }
+
+/** The content of a seed file: the platform's data and credentials, under the names of the options. */
+export type PlatformSeed = Pick<
+  PlatformOptions,
+  "username" | "password" | "queueToken" | "databases" | "flowControlKeys" | "globalParallelism"
+>;
 
 /** An option of the local platform is invalid. The platform was not started. */
 export class PlatformOptionError extends Error {
@@ -158,29 +163,6 @@ const seed = options.pick({
   flowControlKeys: true,
   globalParallelism: true,
 }) satisfies z.ZodType<PlatformSeed>;
-
-const headerName = z.string().regex(/^[!#$%&'*+.^_`|~\w-]+$/, "must be a header name");
-const headerValue = z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/, "must be Latin-1 text without line breaks");
-
-// The maximum of Node's timers.
-const milliseconds = count.max(2 ** 31 - 1);
-
-const fault = z.strictObject({
-  method: z
-    .string()
-    .regex(/^[A-Z]+$/, "must be an HTTP method in upper case")
-    .optional(),
-  path: z.union([z.string().startsWith("/", "must start with a slash"), z.instanceof(RegExp)]).optional(),
-  delayMs: milliseconds.optional(),
-  dropConnection: z.enum(["before-apply", "after-apply", "within-answer"]).optional(),
-  garble: z.boolean().optional(),
-  status: z.int().min(200).max(599).optional(),
-  headers: z.record(headerName, headerValue).optional(),
-  body: z.unknown().optional(),
-  applyAfterMs: z.union([milliseconds, z.literal("never")], "must be milliseconds or never").optional(),
-  keepFormerPassword: z.boolean().optional(),
-  times: z.int().min(1).optional(),
-}) satisfies z.ZodType<Fault>;
 
 /** Validates options. @throws PlatformOptionError that names the first invalid one */
 export function checkOptions(given: PlatformOptions): PlatformOptions {

@@ -2,7 +2,7 @@ import { type HttpBindings } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 import { routePath } from "hono/route";
 import { stringify } from "lossless-json";
-import { type Fault } from "./faults";
+import { type Fault } from "./fault";
 import { Refused } from "./refused";
 
 export type Env = {

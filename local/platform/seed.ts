@@ -2,13 +2,7 @@ import { readFileSync } from "node:fs";
 import { stringify } from "lossless-json";
 import type * as yaml from "yaml";
 import type * as unreadable from "../unreadable";
-import { checkSeed, PlatformOptionError, type PlatformOptions } from "./options";
-
-/** The content of a seed file: the platform's data and credentials, under the names of the options. */
-export type PlatformSeed = Pick<
-  PlatformOptions,
-  "username" | "password" | "queueToken" | "databases" | "flowControlKeys" | "globalParallelism"
->;
+import { checkSeed, PlatformOptionError, type PlatformSeed } from "./options";
 
 /**
  * Reads a seed file in YAML or JSON.

@@ -10,11 +10,19 @@ import { type Database, Databases, type DatabaseServer } from "./databases";
 import { addDatabaseRoutes } from "./databaseRoutes";
 import { addDescriptionRoutes } from "./descriptionRoutes";
 import { addFaultRoutes } from "./faultRoutes";
-import { type Fault, Faults } from "./faults";
+import { type Fault } from "./fault";
+import { Faults } from "./faults";
 import { type FlowControlRecord } from "./flowControl";
 import { addFlowControlRoutes } from "./flowControlRoutes";
 import { addInspectionRoutes } from "./inspectionRoutes";
-import { checkFault, checkFlowControlKey, checkOptions, PlatformOptionError, type PlatformOptions } from "./options";
+import {
+  checkFault,
+  checkFlowControlKey,
+  checkOptions,
+  PlatformOptionError,
+  type PlatformOptions,
+  type PlatformSeed,
+} from "./options";
 import { MessageQueue } from "./queue/messageQueue";
 import { addMessageRoutes } from "./queue/routes";
 import { rateLimit } from "./rateLimit";
@@ -22,7 +30,6 @@ import { RedisUsers } from "./redis";
 import { RedisListener } from "./redisListener";
 import { Refused } from "./refused";
 import { type PlatformRequest, RequestLog } from "./requests";
-import { type PlatformSeed } from "./seed";
 
 /** A local platform that runs in this process, for development and tests. It keeps all data in memory. */
 export interface Platform extends Credentials {

@@ -1,20 +1,8 @@
 import { Agent as HttpAgent, type ClientRequest, type IncomingMessage, request as httpRequest } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
-import { type Message } from "./messages";
+import { type Attempt, type Message } from "./messages";
 
-/** The result of one attempt to deliver a message: a response or an error. */
-export interface Attempt {
-  /** Whether the destination responded with 2xx. */
-  readonly ok: boolean;
-  readonly status?: number | undefined;
-  readonly headers?: Readonly<Record<string, string[] | undefined>> | undefined;
-  /** The first bytes of the response body, at most `mostBodyBytes`. */
-  readonly body?: Buffer | undefined;
-  /** The error message. */
-  readonly error?: string | undefined;
-}
-
-/** Maximum size of a response body that is kept for callbacks. */
+/** Maximum number of bytes of a response body that are kept for callbacks. */
 const mostBodyBytes = 1_000_000;
 
 /**

@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { type Attempt } from "./delivery";
 import { type Callback, type PublishSettings } from "./publishHeaders";
 
 /** A message to deliver. */
@@ -17,6 +16,18 @@ export interface Message extends Draft {
   readonly createdAt: number;
   /** Number of retries so far. */
   retried: number;
+}
+
+/** The result of one attempt to deliver a message: a response or an error. */
+export interface Attempt {
+  /** Whether the destination responded with 2xx. */
+  readonly ok: boolean;
+  readonly status?: number | undefined;
+  readonly headers?: Readonly<Record<string, string[] | undefined>> | undefined;
+  /** The first bytes of the response body. */
+  readonly body?: Buffer | undefined;
+  /** The error message. */
+  readonly error?: string | undefined;
 }
 
 export function newMessage(draft: Draft, now: number): Message {
