@@ -1,4 +1,4 @@
-// npm run check:package: packs both packages, and checks them with publint and arethetypeswrong.
+// Packs both packages, and checks them with publint and arethetypeswrong.
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

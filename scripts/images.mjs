@@ -1,4 +1,4 @@
-// npm run images: the images in README and docs/, recorded from a run of the quickstart and from the console.
+// node scripts/images.mjs: the images in README and docs/, recorded from a run of the quickstart and from the console.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -33,6 +33,7 @@ async function recordQuickstart() {
 /** The console after 90 seconds of messages and actions of an operator. */
 async function photographConsole() {
   const { startPlatform } = require("../local/dist");
+  require("ts-node/register/transpile-only");
   const { openChromium } = require("../test/support/chromium");
   const platform = await startPlatform({ databases: ["cache", "sessions", "analytics"], flowControlKeys: [] });
   const consumer = await startConsumer();

@@ -1,5 +1,5 @@
-// npm run plugin:archive [-- folder]: writes the archives of a release: the built native plugin under the names that
-// the engine asks for, and their checksums. The same sources give the same bytes.
+// node scripts/plugin-archive.mjs [folder]: writes the archives of a release: the built native plugin under the names
+// that the engine asks for, and their checksums. The same sources give the same bytes.
 import { createHash } from "node:crypto";
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

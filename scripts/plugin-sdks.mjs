@@ -1,5 +1,5 @@
-// npm run plugin:sdks [-- folder]: builds the SDKs for Python and Go from the schema into a folder, and checks them:
-// the wheel is installed and imported, the Go module is compiled. It needs `pulumi`, `python3`, `go`, and package
+// node scripts/plugin-sdks.mjs [folder]: builds the SDKs for Python and Go from the schema into a folder, and checks
+// them: the wheel is installed and imported, the Go module is compiled. It needs `pulumi`, `python3`, `go`, and package
 // registries.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";

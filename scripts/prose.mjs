@@ -1,4 +1,4 @@
-// npm run lint:prose [-- files and folders]: finds words to avoid on pages, and in the comments and strings of code.
+// node scripts/prose.mjs [files and folders]: finds words to avoid on pages, and in the comments and strings of code.
 // Prints the place of each with a replacement. The exit code is 1 if it finds any.
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join, relative, resolve } from "node:path";

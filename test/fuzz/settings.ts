@@ -1,6 +1,6 @@
 import { seed } from "../support/seed";
 
-/** How many values a property is tried with: `npm run test:fuzz` tries many, `npm test` a share of them. */
+/** How many values a property is tried with: `npm test fuzz` tries many, `npm test` a share of them. */
 const scale = Number(process.env["REKEY_FUZZ_SCALE"] ?? 1);
 
 before(() => console.log(`    seed: ${seed} (REKEY_SEED=${seed} repeats the run)`));

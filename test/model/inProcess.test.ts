@@ -25,7 +25,7 @@ describe("rotation under kill and repeat, in process", function () {
 
   it("reaches every duty and every outcome of a request", function () {
     if (numRuns < 1000) {
-      console.log("      skipped: fewer than 1,000 sequences may miss something by chance; see npm run test:model");
+      console.log("      skipped: fewer than 1,000 sequences may miss something by chance; see npm test model");
       this.skip();
     }
     const missed = [...duties, ...outcomeNames, ...readNames.map((name) => `read: ${name}`)].filter(

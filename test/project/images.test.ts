@@ -5,7 +5,7 @@ import { dirname, join, resolve } from "node:path";
 const root = resolve(__dirname, "../..");
 const read = (...path: string[]) => readFileSync(join(root, ...path), "utf8");
 
-describe("The pictures that `npm run images` makes", () => {
+describe("The pictures that scripts/images.mjs makes", () => {
   for (const page of ["README.md", "docs/local/platform.md"]) {
     it(`exist, and have alternative texts: ${page}`, () => {
       const text = read(page);
@@ -17,7 +17,7 @@ describe("The pictures that `npm run images` makes", () => {
     });
   }
 
-  it("show the current quickstart: after a change of it, run `npm run images`", () => {
+  it("show the current quickstart: after a change of it, run `node scripts/images.mjs`", () => {
     const recorded = read("docs", "images", "quickstart.svg");
     const steps = [...read("scripts", "quickstart.mjs").matchAll(/say\("(\d\. [^"]+)"\)/g)];
     assert.equal(steps.length, 4);
