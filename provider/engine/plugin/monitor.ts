@@ -6,7 +6,7 @@ import {
   RegisterResourceRequest,
   ResourceInvokeRequest,
 } from "@pulumi/pulumi/proto/resource_pb";
-import { type Monitor, NotRegistered } from "./component";
+import { type Monitor, NotRegistered, type Registration } from "./component";
 import { grpc, properties, struct, unlimited } from "./proto";
 import { type Properties } from "../../records/properties";
 import { packageVersion } from "../../runtime";
@@ -20,59 +20,13 @@ import { type ComponentOptions } from "../../rotation/componentOptions";
 export function monitorFor(construct: ConstructRequest, provider: string): Monitor & { close(): void } {
   const address = construct.getMonitorendpoint();
   const client = new ResourceMonitorClient(address, grpc.credentials.createInsecure(), unlimited);
-  const inputDependencies = [...construct.getInputdependenciesMap().entries()] as [
-    string,
-    { getUrnsList(): string[] },
-  ][];
-  const dependencies = new Set([
-    ...construct.getDependenciesList(),
-    ...inputDependencies.flatMap(([, urns]) => urns.getUrnsList()),
-  ]);
   return {
-    register({ type, name, parent, custom, inputs, aliases: formers }) {
-      const request = new RegisterResourceRequest()
-        .setType(type)
-        .setName(name)
-        .setParent(parent)
-        .setCustom(custom)
-        .setObject(struct(inputs))
-        .setAcceptsecrets(true)
-        .setSupportspartialvalues(true)
-        .setAliasspecs(true)
-        .setVersion(packageVersion())
-        .setDependenciesList([...dependencies]);
-      request.setDeletedwith(construct.getDeletedwith());
-      // An option that is not set is inherited.
-      const [retainOnDelete, protect] = [flagOf(construct, "Retainondelete"), flagOf(construct, "Protect")];
-      if (retainOnDelete !== undefined) request.setRetainondelete(retainOnDelete);
-      if (protect !== undefined) request.setProtect(protect);
-      const aliases = formers.map(({ type, parent }) => {
-        const spec = new Alias.Spec().setType(type);
-        if (parent === "") spec.setNoparent(true);
-        else if (parent !== undefined) spec.setParenturn(parent);
-        return new Alias().setSpec(spec);
-      });
-      if (custom) {
-        request.setProvider(provider).setIgnorechangesList(construct.getIgnorechangesList());
-        const deleteBeforeReplace = flagOf(construct, "Deletebeforereplace");
-        request.setDeletebeforereplacedefined(deleteBeforeReplace !== undefined);
-        request.setDeletebeforereplace(deleteBeforeReplace ?? false);
-        // Both requests write these two in the same way.
-        const { CustomTimeouts, ResourceHooksBinding } = RegisterResourceRequest;
-        const timeouts = construct.getCustomtimeouts()?.serializeBinary();
-        if (timeouts) request.setCustomtimeouts(CustomTimeouts.deserializeBinary(timeouts));
-        const hooks = (construct as Partial<ConstructRequest>).getResourceHooks?.()?.serializeBinary();
-        if (hooks) request.setHooks(ResourceHooksBinding.deserializeBinary(hooks));
-      } else {
-        aliases.push(...construct.getAliasesList());
-        for (const [name, provider] of construct.getProvidersMap().entries() as Iterable<[string, string]>) {
-          request.getProvidersMap().set(name, provider);
-        }
-      }
-      request.setAliasesList(aliases);
+    register(resource) {
+      const request = registrationOf(resource, construct, provider);
+      const name = JSON.stringify(resource.name);
       return new Promise((resolve, reject) => {
         client.registerResource(request, (error, response) => {
-          if (error) reject(new NotRegistered(`its resource ${JSON.stringify(name)} failed (${error.details})`));
+          if (error) reject(new NotRegistered(`its resource ${name} failed (${error.details})`));
           else resolve({ urn: response.getUrn(), outputs: properties(response.getObject()) });
         });
       });
@@ -94,6 +48,72 @@ export function monitorFor(construct: ConstructRequest, provider: string): Monit
     },
     close: () => client.close(),
   };
+}
+
+/** The request that registers a component, or a child of one, with the options of the component. */
+function registrationOf(
+  { type, name, parent, custom, inputs, aliases }: Registration,
+  construct: ConstructRequest,
+  provider: string,
+): RegisterResourceRequest {
+  const request = new RegisterResourceRequest()
+    .setType(type)
+    .setName(name)
+    .setParent(parent)
+    .setCustom(custom)
+    .setObject(struct(inputs))
+    .setAcceptsecrets(true)
+    .setSupportspartialvalues(true)
+    .setAliasspecs(true)
+    .setAliasesList(aliases.map(aliasOf))
+    .setVersion(packageVersion())
+    .setDependenciesList(dependenciesOf(construct));
+  request.setDeletedwith(construct.getDeletedwith());
+  // An option that is not set is inherited.
+  const [retainOnDelete, protect] = [flagOf(construct, "Retainondelete"), flagOf(construct, "Protect")];
+  if (retainOnDelete !== undefined) request.setRetainondelete(retainOnDelete);
+  if (protect !== undefined) request.setProtect(protect);
+  if (custom) setChildOptions(request, construct, provider);
+  else setComponentOptions(request, construct);
+  return request;
+}
+
+/** The URNs that the component depends on, by `dependsOn` or by its inputs. */
+function dependenciesOf(construct: ConstructRequest): string[] {
+  const inputDependencies = construct.getInputdependenciesMap().entries() as Iterable<
+    [string, { getUrnsList(): string[] }]
+  >;
+  const ofInputs = [...inputDependencies].flatMap(([, urns]) => urns.getUrnsList());
+  return [...new Set([...construct.getDependenciesList(), ...ofInputs])];
+}
+
+function aliasOf({ type, parent }: Registration["aliases"][number]): Alias {
+  const spec = new Alias.Spec().setType(type);
+  if (parent === "") spec.setNoparent(true);
+  else if (parent !== undefined) spec.setParenturn(parent);
+  return new Alias().setSpec(spec);
+}
+
+/** What only a resource with a provider has. */
+function setChildOptions(request: RegisterResourceRequest, construct: ConstructRequest, provider: string): void {
+  request.setProvider(provider).setIgnorechangesList(construct.getIgnorechangesList());
+  const deleteBeforeReplace = flagOf(construct, "Deletebeforereplace");
+  request.setDeletebeforereplacedefined(deleteBeforeReplace !== undefined);
+  request.setDeletebeforereplace(deleteBeforeReplace ?? false);
+  // Both requests write these two in the same way.
+  const { CustomTimeouts, ResourceHooksBinding } = RegisterResourceRequest;
+  const timeouts = construct.getCustomtimeouts()?.serializeBinary();
+  if (timeouts) request.setCustomtimeouts(CustomTimeouts.deserializeBinary(timeouts));
+  const hooks = (construct as Partial<ConstructRequest>).getResourceHooks?.()?.serializeBinary();
+  if (hooks) request.setHooks(ResourceHooksBinding.deserializeBinary(hooks));
+}
+
+/** What only the component itself has: the aliases of the program, and the providers of its children. */
+function setComponentOptions(request: RegisterResourceRequest, construct: ConstructRequest): void {
+  construct.getAliasesList().forEach((alias) => request.addAliases(alias));
+  for (const [name, provider] of construct.getProvidersMap().entries() as Iterable<[string, string]>) {
+    request.getProvidersMap().set(name, provider);
+  }
 }
 
 /** The options of a component that need a check. */

@@ -1,4 +1,4 @@
-import type { sendUnaryData, ServiceError, UntypedServiceImplementation } from "@grpc/grpc-js";
+import type { sendUnaryData, ServiceError, UntypedHandleCall, UntypedServiceImplementation } from "@grpc/grpc-js";
 import type { Struct } from "google-protobuf/google/protobuf/struct_pb";
 import { EngineClient } from "@pulumi/pulumi/proto/engine_grpc_pb";
 import { LogRequest, LogSeverity } from "@pulumi/pulumi/proto/engine_pb";
@@ -8,6 +8,7 @@ import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { Status } from "@pulumi/pulumi/proto/status_pb";
 import { EngineWatch } from "../liveness";
 import { InitError } from "../../resource";
+import { type ComponentRequest, type Constructed } from "./component";
 import { monitorFor, optionsOf } from "./monitor";
 import { Any, Empty, grpc, properties, struct, unlimited } from "./proto";
 import { PluginService } from "./service";
@@ -46,7 +47,7 @@ export async function servePlugin(
     warn: (line, urn) => show(LogSeverity.WARNING, line, urn),
   });
   const server = new grpc.Server(unlimited);
-  server.addService(ResourceProviderService, callsOf(service));
+  server.addService(ResourceProviderService, new PluginCalls(service));
   const port = await new Promise<number>((resolve, reject) => {
     server.bindAsync("127.0.0.1:0", grpc.ServerCredentials.createInsecure(), (error, bound) =>
       error ? reject(error) : resolve(bound),
@@ -60,91 +61,95 @@ export async function servePlugin(
 }
 
 /** The calls of the protocol. The engine gets "unimplemented" for all others. */
-function callsOf(service: PluginService): UntypedServiceImplementation {
-  /** The provider resource that this process serves, as a reference for children of components. */
-  let self = "";
-  return {
-    handshake: unary(() => new messages.ProviderHandshakeResponse().setAcceptSecrets(true).setAcceptResources(true)),
-    getPluginInfo: unary(() => new PluginInfo().setVersion(packageVersion())),
-    getSchema: unary(() => new messages.GetSchemaResponse().setSchema(service.schema)),
-    checkConfig: unary((request: messages.CheckRequest) => {
-      const { inputs, failures } = service.checkConfig(properties(request.getNews()));
-      return checked(inputs, failures);
-    }),
-    diffConfig: unary((request: messages.DiffRequest) => {
-      const diffs = service.diffConfig(properties(request.getOlds()), properties(request.getNews()));
-      return difference(diffs.length > 0).setDiffsList(diffs);
-    }),
-    configure: unary((request: messages.ConfigureRequest) => {
-      // The oldest SDKs do not know these fields.
-      const [urn = "", id = ""] = "getUrn" in request ? [request.getUrn(), request.getId()] : [];
-      if (urn !== "" && id !== "") self = `${urn}::${id}`;
-      service.configure(urn, properties(request.getArgs()));
-      return new messages.ConfigureResponse().setAcceptsecrets(true).setAcceptresources(true).setSupportspreview(true);
-    }),
-    check: unary(async (request: messages.CheckRequest) => {
-      const news = properties(request.getNews());
-      return checked(news, await service.check(request.getUrn(), news));
-    }),
-    diff: unary(async (request: messages.DiffRequest) => {
-      const [olds, news] = [properties(request.getOlds()), properties(request.getNews())];
-      const { changes, replaces } = await service.diff(request.getUrn(), request.getId(), olds, news);
-      return difference(changes).setReplacesList(replaces);
-    }),
-    create: unary(async (request: messages.CreateRequest) => {
-      const { id, outputs } = await service.create(changeIn(request, request.getProperties()));
-      return new messages.CreateResponse().setId(id).setProperties(struct(outputs));
-    }),
-    update: unary(async (request: messages.UpdateRequest) => {
-      const change = changeIn(request, request.getNews());
-      const { outputs } = await service.update(request.getId(), properties(request.getOlds()), change);
-      return new messages.UpdateResponse().setProperties(struct(outputs));
-    }),
-    read: unary(async (request: messages.ReadRequest) => {
-      const [saved, given] = [properties(request.getProperties()), properties(request.getInputs())];
-      const { id, outputs, inputs } = await service.read(request.getUrn(), request.getId(), saved, given);
-      return new messages.ReadResponse().setId(id).setProperties(struct(outputs)).setInputs(struct(inputs));
-    }),
-    delete: unary(async (request: messages.DeleteRequest) => {
-      await service.delete(request.getUrn(), properties(request.getProperties()));
-      return new Empty();
-    }),
-    invoke: unary(async (request: messages.InvokeRequest) => {
-      const result = await service.invoke(request.getTok(), properties(request.getArgs()));
-      return new messages.InvokeResponse().setReturn(struct(result));
-    }),
-    construct: unary(async (request: messages.ConstructRequest) => {
-      // Without the engine's reference, it is that of an explicit provider, or none for the default provider.
-      const provider = self || (request.getProvidersMap().get("rekey") ?? "");
-      const monitor = monitorFor(request, provider);
-      try {
-        const component = {
-          type: request.getType(),
-          name: request.getName(),
-          parent: request.getParent(),
-          inputs: properties(request.getInputs()),
-          options: optionsOf(request),
-          secretOutputs: request.getAdditionalsecretoutputsList(),
-          preview: request.getDryrun(),
-        };
-        const { urn, outputs, children } = await service.construct(component, monitor);
-        const response = new messages.ConstructResponse().setUrn(urn).setState(struct(outputs));
-        for (const name of Object.keys(outputs)) {
-          const dependencies = new messages.ConstructResponse.PropertyDependencies().setUrnsList([...children]);
-          response.getStatedependenciesMap().set(name, dependencies);
-        }
-        return response;
-      } finally {
-        monitor.close();
-      }
-    }),
-    cancel: unary(async () => {
-      service.cancel();
-      // The engine closes the connection after this response, so those of constructions must be sent before it.
-      await new Promise((resolve) => setImmediate(resolve));
-      return new Empty();
-    }),
-  };
+class PluginCalls implements UntypedServiceImplementation {
+  [name: string]: UntypedHandleCall;
+  readonly #service: PluginService;
+  /** Reference to the provider resource that this process serves, for children of components. */
+  #provider = "";
+
+  constructor(service: PluginService) {
+    this.#service = service;
+  }
+
+  readonly handshake = unary(() =>
+    new messages.ProviderHandshakeResponse().setAcceptSecrets(true).setAcceptResources(true),
+  );
+  readonly getPluginInfo = unary(() => new PluginInfo().setVersion(packageVersion()));
+  readonly getSchema = unary(() => new messages.GetSchemaResponse().setSchema(this.#service.schema));
+
+  readonly checkConfig = unary((request: messages.CheckRequest) => {
+    const { inputs, failures } = this.#service.checkConfig(properties(request.getNews()));
+    return checked(inputs, failures);
+  });
+
+  readonly diffConfig = unary((request: messages.DiffRequest) => {
+    const diffs = this.#service.diffConfig(properties(request.getOlds()), properties(request.getNews()));
+    return difference(diffs.length > 0).setDiffsList(diffs);
+  });
+
+  readonly configure = unary((request: messages.ConfigureRequest) => {
+    // The oldest SDKs do not know these fields.
+    const [urn = "", id = ""] = "getUrn" in request ? [request.getUrn(), request.getId()] : [];
+    if (urn !== "" && id !== "") this.#provider = `${urn}::${id}`;
+    this.#service.configure(urn, properties(request.getArgs()));
+    return new messages.ConfigureResponse().setAcceptsecrets(true).setAcceptresources(true).setSupportspreview(true);
+  });
+
+  readonly check = unary(async (request: messages.CheckRequest) => {
+    const news = properties(request.getNews());
+    return checked(news, await this.#service.check(request.getUrn(), news));
+  });
+
+  readonly diff = unary(async (request: messages.DiffRequest) => {
+    const [olds, news] = [properties(request.getOlds()), properties(request.getNews())];
+    const { changes, replaces } = await this.#service.diff(request.getUrn(), request.getId(), olds, news);
+    return difference(changes).setReplacesList(replaces);
+  });
+
+  readonly create = unary(async (request: messages.CreateRequest) => {
+    const { id, outputs } = await this.#service.create(changeIn(request, request.getProperties()));
+    return new messages.CreateResponse().setId(id).setProperties(struct(outputs));
+  });
+
+  readonly update = unary(async (request: messages.UpdateRequest) => {
+    const change = changeIn(request, request.getNews());
+    const { outputs } = await this.#service.update(request.getId(), properties(request.getOlds()), change);
+    return new messages.UpdateResponse().setProperties(struct(outputs));
+  });
+
+  readonly read = unary(async (request: messages.ReadRequest) => {
+    const [saved, given] = [properties(request.getProperties()), properties(request.getInputs())];
+    const { id, outputs, inputs } = await this.#service.read(request.getUrn(), request.getId(), saved, given);
+    return new messages.ReadResponse().setId(id).setProperties(struct(outputs)).setInputs(struct(inputs));
+  });
+
+  readonly delete = unary(async (request: messages.DeleteRequest) => {
+    await this.#service.delete(request.getUrn(), properties(request.getProperties()));
+    return new Empty();
+  });
+
+  readonly invoke = unary(async (request: messages.InvokeRequest) => {
+    const result = await this.#service.invoke(request.getTok(), properties(request.getArgs()));
+    return new messages.InvokeResponse().setReturn(struct(result));
+  });
+
+  readonly construct = unary(async (request: messages.ConstructRequest) => {
+    // Without the engine's reference, it is that of an explicit provider, or none for the default provider.
+    const provider = this.#provider || (request.getProvidersMap().get("rekey") ?? "");
+    const monitor = monitorFor(request, provider);
+    try {
+      return constructed(await this.#service.construct(componentIn(request), monitor));
+    } finally {
+      monitor.close();
+    }
+  });
+
+  readonly cancel = unary(async () => {
+    this.#service.cancel();
+    // The engine closes the connection after this response, so those of constructions must be sent before it.
+    await new Promise((resolve) => setImmediate(resolve));
+    return new Empty();
+  });
 }
 
 /** A call with one request and one response, which fails with an error of which the engine shows the message. */
@@ -179,6 +184,27 @@ function initErrorTrailer({ id, properties: outputs, reasons, message }: InitErr
 function changeIn(request: messages.CreateRequest | messages.UpdateRequest, inputs: Struct | undefined) {
   const [urn, timeoutSeconds, preview] = [request.getUrn(), request.getTimeout(), request.getPreview()];
   return { urn, timeoutSeconds, preview, inputs: properties(inputs) };
+}
+
+function componentIn(request: messages.ConstructRequest): ComponentRequest {
+  return {
+    type: request.getType(),
+    name: request.getName(),
+    parent: request.getParent(),
+    inputs: properties(request.getInputs()),
+    options: optionsOf(request),
+    secretOutputs: request.getAdditionalsecretoutputsList(),
+    preview: request.getDryrun(),
+  };
+}
+
+function constructed({ urn, outputs, children }: Constructed): messages.ConstructResponse {
+  const response = new messages.ConstructResponse().setUrn(urn).setState(struct(outputs));
+  for (const name of Object.keys(outputs)) {
+    const dependencies = new messages.ConstructResponse.PropertyDependencies().setUrnsList([...children]);
+    response.getStatedependenciesMap().set(name, dependencies);
+  }
+  return response;
 }
 
 function checked(inputs: Properties, reasons: readonly string[]): messages.CheckResponse {
