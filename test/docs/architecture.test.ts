@@ -78,10 +78,10 @@ describe("the layout", () => {
       [],
     ));
 
-  it("has files of at most 350 lines", () => {
+  it("has files of at most 320 lines in provider/ and sdk/, and of 350 in local/", () => {
     const tooLong = sources
       .map((path) => ({ path, lines: readFileSync(join(projectRoot, path), "utf8").split("\n").length - 1 }))
-      .filter(({ lines }) => lines > 350);
+      .filter(({ path, lines }) => lines > (path.startsWith("local/") ? 350 : 320));
     assert.deepEqual(tooLong, []);
   });
 });
