@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Platform, type PlatformOptions } from "../../local/platform/index";
-import { markAccount } from "../../provider/rotation/planRotation";
+import { markAccount } from "../../provider/run";
 import { type State } from "./engine";
 import { projectRoot } from "./host";
 
