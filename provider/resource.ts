@@ -2,7 +2,6 @@ import { type ErrorCode, RekeyError, StateError, withCode } from "./platform/err
 import { engineMessage, type Properties, withoutProvider } from "./records/properties";
 import { type Run } from "./run";
 import { type InputTable } from "./schema";
-import { engineCommands } from "./runtime";
 
 /** A resource: its inputs and outputs, and how it is checked, compared and changed. Values are plain. */
 export interface Resource<Inputs, Outputs> {
@@ -219,7 +218,8 @@ function damageOf({ idInput }: AnyResource, { id, outputs }: SavedResource): Sta
   return new StateError({
     output: idInput,
     reason: `is not ${JSON.stringify(id)}, the id of the resource`,
-    advice: `Restore it from an earlier \`${engineCommands.exportState}\`, or ${engineCommands.removeFromState}: creating it again resets the password once more.`,
+    advice:
+      "Restore it from an earlier export of the state, or take the resource out of the state: creating it again resets the password once more.",
   });
 }
 

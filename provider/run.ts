@@ -48,7 +48,7 @@ export interface RunOptions {
   readonly log: (line: string) => void;
 }
 
-export interface Clock {
+interface Clock {
   now(): Date;
   /** Milliseconds from some moment on. It is never set back. */
   elapsedMs(): number;

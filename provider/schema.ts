@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isObject, kindOf, pathPartProblem } from "./records/fields";
+import { isObject, isSet, kindOf, pathPartProblem } from "./records/fields";
 
 export { z };
 
@@ -19,9 +19,9 @@ export function checkTable(
   inputs: Readonly<Record<string, unknown>>,
   unknown: ReadonlySet<string>,
 ): { property: string; problem: string }[] {
-  const missing = required.filter((property) => (inputs[property] ?? undefined) === undefined);
+  const missing = required.filter((property) => !isSet(inputs[property]));
   const wrong = Object.entries(inputs).flatMap(([property, value]) => {
-    if (value === null || value === undefined || unknown.has(property)) return [];
+    if (!isSet(value) || unknown.has(property)) return [];
     const schema = Object.hasOwn(schemas, property) ? schemas[property] : notAnInput;
     const issue = schema?.safeParse(value).error?.issues[0];
     return issue ? [{ property, problem: issue.message }] : [];

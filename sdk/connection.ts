@@ -1,8 +1,9 @@
 import * as pulumi from "@pulumi/pulumi";
 import { InputError, resetsAreSaved } from "../provider/platform/errors";
+import { hostTemplateProblem, isSet } from "../provider/records/fields";
+import { type Connection, connectionIn } from "../provider/rotation/connection";
+import { missingWithoutRecord } from "../provider/rotation/endpoint";
 import { type FoundSetting, Settings } from "../provider/settings/settings";
-import { missingWithoutRecord, type Connection, connectionIn } from "../provider/rotation/clientEndpoint";
-import { hostTemplateProblem } from "../provider/records/fields";
 import { perRun, checked, refusal } from "./program";
 
 /** Where a resource's databases are. It is not sent to the engine: changing it must not update the resource. */
@@ -10,59 +11,57 @@ interface Location {
   /** The resource, for errors: `PasswordRotation "sessions"`. */
   readonly of: string;
   readonly connection: pulumi.Output<Connection>;
-  /** Whether the resource saves records, which have an endpoint and a port. */
   readonly includeRecords: pulumi.Input<boolean> | undefined;
 }
 
 const locations = new WeakMap<pulumi.Resource, Location>();
 
-/** Separates the `ConnectionArgs` from a resource's inputs. */
-export function splitConnection<Args extends ConnectionArgs>(
-  args: Args,
-): [ConnectionArgs, Omit<Args, keyof ConnectionArgs>] {
-  const { host, port, tls, username, ...inputs } = args;
-  return [{ host, port, tls, username }, inputs];
-}
-
 /**
- * Checks the arguments of a connection as soon as they are known.
+ * Checks the arguments of a resource's connection as soon as they are known, and keeps them for `withConnection`.
  *
  * @param of the resource, for errors: `PasswordRotation "sessions"`
+ * @param includeRecords whether the resource saves records, which have an endpoint and a port
  */
-export function checkConnection(of: string, args: ConnectionArgs): pulumi.Output<Connection> {
-  return pulumi.output(args).apply((known) => checked(of, () => connectionIn({ ...known }, hostSetting)));
-}
-
-export function rememberConnection(resource: pulumi.Resource, location: Location): void {
-  locations.set(resource, location);
-}
-
-/** A resource, for errors. */
-export function labelOf(resource: pulumi.Resource): string {
-  return locations.get(resource)?.of ?? "";
+export function rememberConnection(
+  resource: pulumi.Resource,
+  of: string,
+  { host, port, tls, username }: ConnectionArgs,
+  includeRecords: pulumi.Input<boolean> | undefined,
+): void {
+  const connection = pulumi
+    .output({ host, port, tls, username })
+    .apply((known) => checked(of, () => connectionIn({ ...known }, hostSetting)));
+  locations.set(resource, { of, connection, includeRecords });
 }
 
 /**
- * The connection that a resource has, and further arguments that override it.
+ * Calls a function with the connection of a resource and the setting `rekey:databaseHost`, once the values are known.
  *
- * @param of the resource that uses it, for errors
+ * @param override further arguments, and what they belong to, for errors
  * @throws RekeyError if rekey:databaseHost cannot be used
  */
-export function connectionOf(
+export function withConnection<T, R>(
   resource: pulumi.Resource,
-  overrides: ConnectionArgs = {},
-  of = labelOf(resource),
-): pulumi.Output<Connection> {
+  values: pulumi.Output<T>,
+  use: (values: T, connection: Connection, setting: FoundSetting | undefined) => R,
+  override?: { readonly of: string; readonly args: ConnectionArgs },
+): pulumi.Output<R> {
   const setting = hostSetting();
   const own = locations.get(resource);
-  return pulumi.all([own?.connection, own?.includeRecords, overrides]).apply(([saved, includeRecords, given]) =>
-    checked(of, () => {
-      const set = Object.fromEntries(Object.entries(given).filter(([, value]) => (value ?? undefined) !== undefined));
-      const connection = connectionIn({ ...saved, ...set }, hostSetting);
-      if (own && includeRecords !== true) requireLocation(connection, setting);
-      return connection;
-    }),
-  );
+  const of = override?.of ?? own?.of ?? "";
+  const { host, port, tls, username } = override?.args ?? {};
+  const connection = pulumi
+    .all([own?.connection, own?.includeRecords, { host, port, tls, username }])
+    .apply(([saved, includeRecords, given]) =>
+      checked(of, () => {
+        const set = Object.fromEntries(Object.entries(given).filter(([, value]) => isSet(value)));
+        const known = connectionIn({ ...saved, ...set }, hostSetting);
+        if (own && includeRecords !== true) requireLocation(known, setting);
+        return known;
+      }),
+    );
+  // In this order: if the connection cannot be used, the values are never known.
+  return connection.apply((known) => values.apply((all) => checked(of, () => use(all, known, setting))));
 }
 
 /** @throws InputError if only a record could say where the databases of a fleet are */
@@ -80,16 +79,6 @@ const hostSetting = perRun((): FoundSetting | undefined => {
   if (wrong === undefined) return setting;
   throw refusal("REKEY_SETTING_INVALID", `rekey:databaseHost ${wrong}. ${resetsAreSaved}`);
 });
-
-/**
- * Calls a function with the setting `rekey:databaseHost`, after a reset.
- *
- * @param of the resource, for errors
- * @throws InputError that ends the program
- */
-export function withHostSetting<T>(of: string, act: (setting: FoundSetting | undefined) => T): T {
-  return checked(of, () => act(hostSetting()));
-}
 
 /** Where and as which user clients connect to a database. Changing any of them resets nothing. */
 export interface ConnectionArgs {

@@ -34,7 +34,7 @@ type Entry = string | FleetDatabaseArgs;
 
 /** A database whose name and id are known. Its other inputs may still be unknown. */
 export interface NamedDatabase extends FleetMember {
-  readonly input: pulumi.Input<string | FleetDatabaseArgs>;
+  readonly input: pulumi.Input<unknown>;
 }
 
 /**
@@ -51,15 +51,13 @@ export async function readFleetDatabases(fleet: string, given: pulumi.Input<Flee
   }
   const isList = Array.isArray(databases);
   const whole = isLate(given) ? (pulumi.output(given) as pulumi.Output<Record<string, Entry>>) : undefined;
-  const entries = Object.entries<pulumi.Input<Entry>>(databases as Record<string, pulumi.Input<Entry>>);
+  const entries = Object.entries<pulumi.Input<Entry>>({ ...databases });
   const named = await Promise.all(
     entries.map(async ([key, entry]): Promise<NamedDatabase> => {
       const databaseId = await knownId(entry, `${argument}[${isList ? key : JSON.stringify(key)}]`);
       // Keeps what Pulumi knows of the input: secretness and dependencies.
       const source = whole?.apply((all) => all[key] as Entry) ?? entry;
-      const input = isLate(source)
-        ? pulumi.output(source).apply((late) => inShort(late) as Entry)
-        : inShort(source as Entry);
+      const input = isLate(source) ? pulumi.output(source).apply(inShort) : inShort(source);
       return { name: isList ? databaseId : key, databaseId, input };
     }),
   );
@@ -84,7 +82,7 @@ function inShort(entry: Entry): pulumi.Input<string> | FleetDatabaseArgs {
 }
 
 async function known<T>(input: pulumi.Input<T>, field: string): Promise<T> {
-  if (!isLate(input)) return input as T;
+  if (!isLate(input)) return input;
   const output = pulumi.output(input) as pulumi.Output<T>;
   if (await isKnown(output)) {
     return new Promise((resolve) => void output.apply((value) => resolve(value)));

@@ -1,9 +1,16 @@
 import * as pulumi from "@pulumi/pulumi";
 import { flowControlLimitsOutputs } from "../provider/flowControl/flowControlLimits";
-import { type NamesOf, refuseUnknown } from "../provider/rotation/arguments";
-import { checked, DynamicResource, isOfType, ownersFor } from "./program";
+import { DynamicResource, isOfType, type ResourceType, urnOf } from "./dynamicResource";
+import { ownersFor } from "./program";
 
-const type = "FlowControlLimits";
+const resourceType: ResourceType = {
+  type: "FlowControlLimits",
+  provider: "flowControlLimits",
+  outputs: flowControlLimitsOutputs,
+  secretOutputs: [],
+  // Its removal unpins.
+  retainOnDelete: false,
+};
 
 /** The arguments of `FlowControlLimits`. At least one of `parallelism`, `rate` and `paused` must be set. */
 export interface FlowControlLimitsArgs {
@@ -39,14 +46,6 @@ export interface FlowControlLimitsArgs {
   paused?: pulumi.Input<boolean> | undefined;
 }
 
-const argumentNames: NamesOf<FlowControlLimitsArgs> = {
-  flowControlKey: true,
-  parallelism: true,
-  rate: true,
-  period: true,
-  paused: true,
-};
-
 /**
  * Pins the limits of a flow-control key, so that messages cannot change them, and pauses or resumes it. Only what
  * differs from the platform is sent, because a pin resets the counters of the key. Refresh shows what was changed
@@ -78,19 +77,18 @@ export class FlowControlLimits extends DynamicResource {
    * @param name unique name of the resource in its stack
    * @param options `retainOnDelete` is false by default: the resource must be removed before the package. With `true`,
    * a removal sends nothing.
-   * @throws RekeyError if Pulumi's provider host cannot find or configure this package, for an argument that does not
-   * exist, or for the option `import` or `id`.
+   * @throws RekeyError if Pulumi's provider host cannot find or configure this package, or for the option `import` or
+   * `id`.
    */
   constructor(name: string, args: FlowControlLimitsArgs, options?: pulumi.CustomResourceOptions) {
-    checked(`${type} ${JSON.stringify(name)}`, () => refuseUnknown("its arguments", args, argumentNames));
-    const outputs = Object.fromEntries(flowControlLimitsOutputs.map((output) => [output, undefined]));
     const subject = pulumi.output(args.flowControlKey).apply((key) => `flow-control key ${key}`);
-    const inputs = { ...outputs, ...args, ...ownersFor(type, name, subject, options?.parent) };
-    super(type, "flowControlLimits", name, inputs, [], options, false);
+    const urn = urnOf(resourceType, name, options?.parent);
+    const owners = ownersFor(`FlowControlLimits ${JSON.stringify(name)}`, urn, subject);
+    super(resourceType, name, { ...args, ...owners }, options);
   }
 
   /** Whether an object is a FlowControlLimits, even from another copy of this package. */
   static override isInstance(this: void, object: unknown): object is FlowControlLimits {
-    return isOfType(type, object);
+    return isOfType(resourceType, object);
   }
 }

@@ -1,9 +1,16 @@
 import * as pulumi from "@pulumi/pulumi";
 import { type FlowControlKey } from "../provider/records/flowControl";
-import { DynamicResource, isOfType, endOfTurn } from "./program";
+import { DynamicResource, isOfType, type ResourceType } from "./dynamicResource";
+import { endOfTurn } from "./program";
 import { flowControlResetOutputs, secretFlowControlResetOutputs } from "../provider/flowControl/flowControlReset";
 
-const type = "FlowControlReset";
+const resourceType: ResourceType = {
+  type: "FlowControlReset",
+  provider: "flowControlReset",
+  outputs: flowControlResetOutputs,
+  secretOutputs: secretFlowControlResetOutputs,
+  retainOnDelete: true,
+};
 
 /** The arguments of `FlowControlReset`. */
 export interface FlowControlResetArgs {
@@ -58,17 +65,15 @@ export class FlowControlReset extends DynamicResource {
    * `id`.
    */
   constructor(name: string, args: FlowControlResetArgs, options?: pulumi.CustomResourceOptions) {
-    const outputs = Object.fromEntries(flowControlResetOutputs.map((name) => [name, undefined]));
     const flowControlKey = pulumi.output(args.flowControlKey).apply(async (key) => {
       await endOfTurn();
       return key;
     });
-    const inputs = { ...outputs, ...args, flowControlKey };
-    super(type, "flowControlReset", name, inputs, secretFlowControlResetOutputs, options);
+    super(resourceType, name, { ...args, flowControlKey }, options);
   }
 
   /** Whether an object is a FlowControlReset, even from another copy of this package. */
   static override isInstance(this: void, object: unknown): object is FlowControlReset {
-    return isOfType(type, object);
+    return isOfType(resourceType, object);
   }
 }

@@ -2,21 +2,20 @@ import * as pulumi from "@pulumi/pulumi";
 import { databaseFields, type DatabaseRecord } from "../provider/records/database";
 import { type Outcome, type RotationReason, nextRotation } from "../provider/rotation/planRotation";
 import { type Fields, type FieldValue } from "../provider/records/fields";
-import {
-  checkConnection,
-  connectionOf,
-  labelOf,
-  rememberConnection,
-  splitConnection,
-  withHostSetting,
-  type ConnectionArgs,
-} from "./connection";
-import { DynamicResource, isOfType, ownersFor, runError } from "./program";
-import { restUrlFor, urlFor } from "../provider/rotation/clientEndpoint";
-import { engineCommands } from "../provider/runtime";
+import { rememberConnection, withConnection, type ConnectionArgs } from "./connection";
+import { DynamicResource, isOfType, type ResourceType, urnOf } from "./dynamicResource";
+import { ownersFor, runError } from "./program";
+import { withoutConnection } from "../provider/rotation/connection";
+import { restUrlFor, urlFor } from "../provider/rotation/endpoint";
 import { passwordRotationOutputs, secretPasswordRotationOutputs } from "../provider/rotation/saved";
 
-const type = "PasswordRotation";
+const resourceType: ResourceType = {
+  type: "PasswordRotation",
+  provider: "passwordRotation",
+  outputs: passwordRotationOutputs,
+  secretOutputs: secretPasswordRotationOutputs,
+  retainOnDelete: true,
+};
 
 /** Each field of a record as an output. */
 export type OutputsOf<F extends Fields> = { readonly [K in keyof F]: pulumi.Output<FieldValue<F[K]> | undefined> };
@@ -124,16 +123,13 @@ export class PasswordRotation extends DynamicResource {
    * `id`, and if an argument of the connection cannot be used.
    */
   constructor(name: string, args: PasswordRotationArgs, options?: pulumi.CustomResourceOptions) {
-    const [connectionArgs, rotation] = splitConnection(args);
-    const of = `${type} ${JSON.stringify(name)}`;
-    const connection = checkConnection(of, connectionArgs);
-    const owners = ownersFor(type, name, args.databaseId, options?.parent);
-    const inputs = { ...undefinedOutputs, ...rotation, ...owners };
-    super(type, "passwordRotation", name, inputs, secretPasswordRotationOutputs, options);
-    rememberConnection(this, { of, connection, includeRecords: true });
+    const of = `PasswordRotation ${JSON.stringify(name)}`;
+    const owners = ownersFor(of, urnOf(resourceType, name, options?.parent), args.databaseId);
+    super(resourceType, name, { ...withoutConnection(args), ...owners }, options);
+    rememberConnection(this, of, args, true);
     // The provider fails an unconfirmed reset, unless the former outputs are too large for its error. The run then
     // fails here, and nothing uses the former credentials.
-    const known = this.outcome.apply((outcome) => requireKnown(outcome, name));
+    const known = this.outcome.apply((outcome) => requireKnown(of, outcome));
     for (const output of credentialOutputs) {
       const credential = this[output];
       Object.assign(this, { [output]: pulumi.all([credential, known]).apply(([value]) => value) });
@@ -163,19 +159,17 @@ export class PasswordRotation extends DynamicResource {
   }
 
   #urlFrom(credential: pulumi.Output<string | undefined>, urlOf: typeof urlFor): pulumi.Output<string | undefined> {
-    const { databaseId, record } = this;
+    const values = pulumi.all([this.databaseId, this.record, credential]);
     return pulumi.secret(
-      pulumi
-        .all([databaseId, record, credential, connectionOf(this)])
-        .apply(([id, saved, known, connection]) =>
-          withHostSetting(labelOf(this), (host) => urlOf({ databaseId: id, record: saved }, connection, known, host)),
-        ),
+      withConnection(this, values, ([databaseId, record, known], connection, setting) =>
+        urlOf({ databaseId, record }, connection, known, setting),
+      ),
     );
   }
 
   /** Whether an object is a PasswordRotation, even from another copy of this package. */
   static override isInstance(this: void, object: unknown): object is PasswordRotation {
-    return isOfType(type, object);
+    return isOfType(resourceType, object);
   }
 }
 
@@ -183,9 +177,6 @@ export interface PasswordRotation extends OutputsOf<Omit<typeof databaseFields, 
 
 /** Outputs of the last confirmed reset that must not be used while a later reset is unconfirmed. */
 const credentialOutputs = ["password", "restToken", "readOnlyRestToken", "otherFields"] as const;
-
-/** Pulumi creates only outputs whose names are among the inputs. */
-const undefinedOutputs = Object.fromEntries(passwordRotationOutputs.map((name) => [name, undefined]));
 
 // Getters: 45 declared outputs would take 11 ms per resource in each preview.
 for (const name of Object.keys(databaseFields) as (keyof typeof databaseFields)[]) {
@@ -200,11 +191,11 @@ for (const name of Object.keys(databaseFields) as (keyof typeof databaseFields)[
 }
 
 /** @throws RekeyError if the last reset was not confirmed: a program must not use the former credentials. */
-function requireKnown(outcome: Outcome, name: string): void {
+function requireKnown(of: string, outcome: Outcome): void {
   if (outcome !== "unknown") return;
   throw runError(
     "REKEY_UNCONFIRMED",
-    `PasswordRotation ${JSON.stringify(name)}: the last reset was not confirmed. The password may have been changed, and the new one is unknown. ` +
-      `The credentials in this stack are the former ones. Run \`${engineCommands.up}\` again: it sends one more reset, unless the platform shows that the last one was applied.`,
+    `${of}: the last reset was not confirmed. The password may have been changed, and the new one is unknown. ` +
+      `The credentials in this stack are the former ones. Run \`up\` again: it sends one more reset, unless the platform shows that the last one was applied.`,
   );
 }

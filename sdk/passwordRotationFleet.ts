@@ -1,20 +1,13 @@
 import * as pulumi from "@pulumi/pulumi";
-import { type NamesOf, refuseUnknown, fleetSettings } from "../provider/rotation/arguments";
-import {
-  checkConnection,
-  connectionOf,
-  labelOf,
-  rememberConnection,
-  splitConnection,
-  withHostSetting,
-  type ConnectionArgs,
-} from "./connection";
+import { type NamesOf, refuseUnknown } from "../provider/rotation/arguments";
+import { rememberConnection, withConnection, type ConnectionArgs } from "./connection";
 import { type FleetDatabases, readFleetDatabases } from "./fleetDatabases";
 import {
   credentialsOf,
   databasesOf,
   failedOf,
   failureOf,
+  fleetSettings,
   type FleetCredentials,
   type FleetDatabase,
   type FleetRecord,
@@ -27,11 +20,13 @@ import {
   shardsOf,
   urlsOf,
 } from "../provider/rotation/fleet";
-import { refuseImport, requirePackageForHost, valueOnly, checked, withoutStack } from "./program";
+import { refuseImport, requirePackageForHost, valueOnly } from "./dynamicResource";
+import { checked, withoutStack } from "./program";
 import { PasswordRotationShard } from "./passwordRotationShard";
 import { type InputError } from "../provider/platform/errors";
 import { nextRotation } from "../provider/rotation/planRotation";
-import { urlFor } from "../provider/rotation/clientEndpoint";
+import { withoutConnection } from "../provider/rotation/connection";
+import { urlFor } from "../provider/rotation/endpoint";
 import { checkOptions } from "../provider/rotation/componentOptions";
 
 const type = "rekey:index:PasswordRotationFleet";
@@ -157,13 +152,11 @@ export class PasswordRotationFleet extends pulumi.ComponentResource<Made> {
     refuseOptions(name, options);
     const of = `PasswordRotationFleet ${JSON.stringify(name)}`;
     checked(of, () => refuseUnknown("its arguments", args, argumentNames));
-    const [connectionArgs, inputs] = splitConnection(args);
-    const connection = checkConnection(of, connectionArgs);
     // Nothing happens to the component itself, so hooks run for its resources only.
     const { hooks, ...own } = options;
     // Enumerable properties would be saved once more, as the component's own inputs.
-    super(type, name, Object.defineProperty({}, "given", { value: { args: inputs, options } }), own);
-    rememberConnection(this, { of, connection, includeRecords: args.includeRecords });
+    super(type, name, Object.defineProperty({}, "given", { value: { args: withoutConnection(args), options } }), own);
+    rememberConnection(this, of, args, args.includeRecords);
     const made = this.getData();
     const states = pulumi.output(made.then((parts) => parts.states));
     this.credentials = pulumi.output(made.then((parts) => parts.credentials));
@@ -190,13 +183,12 @@ export class PasswordRotationFleet extends pulumi.ComponentResource<Made> {
    * @remarks Not saved, but derived from the saved outputs and the arguments `host`, `port`, `tls` and `username`.
    */
   get connectionUrls(): pulumi.Output<Record<string, string>> {
-    const { databases, credentials, records } = this;
+    const values = pulumi.all([this.databases, this.credentials, this.records]);
     return pulumi.secret(
-      pulumi.all([databases, credentials, records, connectionOf(this)]).apply(([all, secrets, saved, connection]) =>
-        withHostSetting(labelOf(this), (host) => {
-          const fleet = { databases: all, credentials: secrets, records: saved };
-          return urlsOf(fleet, (database, password) => urlFor(database, connection, password, host));
-        }),
+      withConnection(this, values, ([databases, credentials, records], connection, setting) =>
+        urlsOf({ databases, credentials, records }, (database, password) =>
+          urlFor(database, connection, password, setting),
+        ),
       ),
     );
   }

@@ -1,10 +1,17 @@
 import type * as pulumi from "@pulumi/pulumi";
-import { DynamicResource, otherOwnersFor } from "./program";
+import { DynamicResource, type ResourceType } from "./dynamicResource";
 import { type NamedDatabase } from "./fleetDatabases";
 import { type FleetDatabaseState } from "../provider/rotation/fleet";
 import { secretPasswordRotationShardOutputs } from "../provider/rotation/shardState";
+import { otherOwnersFor } from "./program";
 
-const type = "PasswordRotationShard";
+const resourceType: ResourceType = {
+  type: "PasswordRotationShard",
+  provider: "passwordRotationShard",
+  outputs: ["rotations", "secrets"],
+  secretOutputs: secretPasswordRotationShardOutputs,
+  retainOnDelete: true,
+};
 
 /** Some databases of a fleet, in one resource. */
 export class PasswordRotationShard extends DynamicResource {
@@ -26,15 +33,13 @@ export class PasswordRotationShard extends DynamicResource {
   ) {
     const ids = databases.map(({ databaseId }) => databaseId);
     const inputs = {
-      rotations: undefined,
-      secrets: undefined,
       ...settings,
       shard,
       databases: databases.map(({ input }) => input),
       otherOwners: otherOwnersFor(fleet, settings.fleet, ids),
     };
     // A fleet that the native plugin managed keeps its shards, and so is not reset.
-    const all = { ...options, aliases: [{ type: `rekey:index:${type}` }] };
-    super(type, "passwordRotationShard", `${fleet}-${shard}`, inputs, secretPasswordRotationShardOutputs, all);
+    const all = { ...options, aliases: [{ type: "rekey:index:PasswordRotationShard" }] };
+    super(resourceType, `${fleet}-${shard}`, inputs, all);
   }
 }

@@ -1,18 +1,32 @@
 import * as pulumi from "@pulumi/pulumi";
 import { InputError } from "../provider/platform/errors";
-import { type NamesOf, refuseUnknown, verifiedArgument, secondsProblem } from "../provider/rotation/arguments";
+import { isSet } from "../provider/records/fields";
+import { type NamesOf, refuseUnknown, secondsProblem } from "../provider/rotation/arguments";
 import {
   secretPasswordVerificationOutputs,
   shownVerificationOutputs,
   unverifiedWarning,
 } from "../provider/verification/passwordVerification";
-import { connectionOf, splitConnection, withHostSetting, type ConnectionArgs } from "./connection";
-import { DynamicResource, isOfType, valueOnly, checked } from "./program";
+import { withConnection, type ConnectionArgs } from "./connection";
+import { DynamicResource, isOfType, type ResourceType, valueOnly } from "./dynamicResource";
+import { checked } from "./program";
 import { PasswordRotation } from "./passwordRotation";
 import { PasswordRotationFleet } from "./passwordRotationFleet";
-import { accessTo, targetsOf, targetsText, type VerificationTarget } from "../provider/verification/targets";
+import {
+  accessTo,
+  targetsOf,
+  targetsText,
+  type VerificationTarget,
+  verifiedArgument,
+} from "../provider/verification/targets";
 
-const type = "PasswordVerification";
+const resourceType: ResourceType = {
+  type: "PasswordVerification",
+  provider: "passwordVerification",
+  outputs: shownVerificationOutputs,
+  secretOutputs: secretPasswordVerificationOutputs,
+  retainOnDelete: true,
+};
 
 /** The arguments of `PasswordVerification`: either `rotation` or `fleet`. */
 export type PasswordVerificationArgs = PasswordVerificationOptions &
@@ -85,16 +99,14 @@ export class PasswordVerification extends DynamicResource {
    * `id`, and for arguments that do not exist or cannot be used.
    */
   constructor(name: string, args: PasswordVerificationArgs, options?: pulumi.CustomResourceOptions) {
-    const of = `${type} ${JSON.stringify(name)}`;
+    const of = `PasswordVerification ${JSON.stringify(name)}`;
     checked(of, () => requireArguments(args));
-    const [connection] = splitConnection(args);
     const [subject, targets] = args.rotation
-      ? [args.rotation.databaseId, targetOf(of, args.rotation, connection)]
-      : [valueOnly(args.fleet.urn), targetsOfFleet(of, args.fleet, connection)];
-    const outputs = Object.fromEntries(shownVerificationOutputs.map((output) => [output, undefined]));
+      ? [args.rotation.databaseId, targetOf(of, args.rotation, args)]
+      : [valueOnly(args.fleet.urn), targetsOfFleet(of, args.fleet, args)];
     const withinSeconds = pulumi.output(args.withinSeconds).apply((seconds) => checked(of, () => usable(seconds)));
-    const inputs = { ...outputs, subject, targets: pulumi.secret(targets.apply(targetsText)), withinSeconds };
-    super(type, "passwordVerification", name, inputs, secretPasswordVerificationOutputs, options);
+    const inputs = { subject, targets: pulumi.secret(targets.apply(targetsText)), withinSeconds };
+    super(resourceType, name, inputs, options);
     if (pulumi.runtime.isDryRun()) return;
     pulumi.all([this.verified, targets]).apply(([verified, all]) => {
       const warning = verified === false ? unverifiedWarning(all) : undefined;
@@ -104,7 +116,7 @@ export class PasswordVerification extends DynamicResource {
 
   /** Whether an object is a PasswordVerification, even from another copy of this package. */
   static override isInstance(this: void, object: unknown): object is PasswordVerification {
-    return isOfType(type, object);
+    return isOfType(resourceType, object);
   }
 }
 
@@ -120,23 +132,23 @@ function requireArguments(args: PasswordVerificationArgs): void {
 
 /** @throws InputError if the value of `withinSeconds` is not */
 function usable(seconds: number | undefined): number | undefined {
-  const wrong = (seconds ?? undefined) === undefined ? undefined : secondsProblem(seconds);
+  const wrong = isSet(seconds) ? secondsProblem(seconds) : undefined;
   if (wrong !== undefined) throw new InputError("withinSeconds", wrong);
   return seconds;
 }
 
 function targetOf(of: string, rotation: PasswordRotation, args: ConnectionArgs): pulumi.Output<VerificationTarget[]> {
   const { databaseId, record, password, restToken, rotatedAt, rotationCount } = rotation;
-  const connection = connectionOf(rotation, args, of);
-  return pulumi
-    .all([databaseId, record, password, restToken, rotatedAt, rotationCount, connection])
-    .apply(([id, saved, newPassword, token, at, resets, given]) =>
-      withHostSetting(of, (host) => {
-        const known = { password: newPassword, restToken: token };
-        const access = accessTo({ databaseId: id, record: saved }, given, known, host);
-        return [{ databaseId: id, name: id, rotatedAt: at, rotationCount: resets, access }];
-      }),
-    );
+  return withConnection(
+    rotation,
+    pulumi.all([databaseId, record, password, restToken, rotatedAt, rotationCount]),
+    ([id, saved, newPassword, token, at, resets], connection, setting) => {
+      const known = { password: newPassword, restToken: token };
+      const access = accessTo({ databaseId: id, record: saved }, connection, known, setting);
+      return [{ databaseId: id, name: id, rotatedAt: at, rotationCount: resets, access }];
+    },
+    { of, args },
+  );
 }
 
 function targetsOfFleet(
@@ -144,14 +156,13 @@ function targetsOfFleet(
   fleet: PasswordRotationFleet,
   args: ConnectionArgs,
 ): pulumi.Output<VerificationTarget[]> {
-  const connection = connectionOf(fleet, args, of);
-  return pulumi
-    .all([fleet.databases, fleet.credentials, fleet.records, connection])
-    .apply(([databases, credentials, records, given]) =>
-      withHostSetting(of, (host) =>
-        targetsOf({ databases, credentials, records }, (_name, database, known) =>
-          accessTo(database, given, known, host),
-        ),
+  return withConnection(
+    fleet,
+    pulumi.all([fleet.databases, fleet.credentials, fleet.records]),
+    ([databases, credentials, records], connection, setting) =>
+      targetsOf({ databases, credentials, records }, (_name, database, known) =>
+        accessTo(database, connection, known, setting),
       ),
-    );
+    { of, args },
+  );
 }

@@ -51,7 +51,7 @@ export class Child {
     const preload = `--import=data:text/javascript,${encodeURIComponent(guard)}`;
     const child = spawn(process.execPath, [preload, ...nodeArgs, join(sdkDirectory(cwd), script), ...args], {
       cwd,
-      env: { ...env, LOCAL_ENGINE_PID: String(process.pid), LOCAL_ENGINE_PIPE: "3" },
+      env: { ...env, LOCAL_ENGINE_PIPE: "3" },
       stdio: ["ignore", "pipe", "pipe", "pipe"],
       // In its own process group, so that ^C only reaches the engine, which lets running operations finish.
       detached: process.platform !== "win32",

@@ -4,8 +4,8 @@ import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
 import { type Check, ok, unchecked, wrong } from "./check";
 import { type Project } from "./project";
-import { isTooOld, oldestPulumi } from "../runtime";
-import { howToHaveOne, howToInstall, installedFrom, addCommand, howToLeavePlugAndPlay } from "../engine/installation";
+import { installedFrom, isTooOld, oldestPulumi } from "../installation";
+import { addCommand, howToHaveOne, howToInstall, howToLeavePlugAndPlay } from "./installAdvice";
 
 /** Checks which of the packages that a project needs are installed, and where. */
 export function checkInstallation(project: Project): Check[] {

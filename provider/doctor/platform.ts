@@ -17,8 +17,8 @@ const connectTimeoutMs = 10_000;
  * @param databaseId the database to read, without its credentials; none if undefined
  */
 export async function checkPlatform(settings: Settings, databaseId?: string): Promise<Check[]> {
-  const management = await checkConnection("baseUrl", "password", settings);
-  const queue = await checkConnection("queueUrl", "queueToken", settings);
+  const management = await checkAddress("baseUrl", "password", settings);
+  const queue = await checkAddress("queueUrl", "queueToken", settings);
   const hasCredentials = usable(settings, "username") !== undefined && usable(settings, "password") !== undefined;
   const isReachable = management?.state === "ok";
   return [
@@ -29,7 +29,7 @@ export async function checkPlatform(settings: Settings, databaseId?: string): Pr
   ];
 }
 
-async function checkConnection(
+async function checkAddress(
   name: "baseUrl" | "queueUrl",
   credential: "password" | "queueToken",
   settings: Settings,

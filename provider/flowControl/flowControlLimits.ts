@@ -11,6 +11,7 @@ import {
   type Result,
   type Schemas,
 } from "../resource";
+import { isSet } from "../records/fields";
 import { readInterval } from "../rotation/schedule";
 import {
   after,
@@ -98,12 +99,12 @@ function check(
   { parallelism, rate, period, paused }: FlowControlLimitsInputs,
   unknown: ReadonlySet<string>,
 ): CheckFailure[] {
-  const isSet = (name: string, value: unknown) => unknown.has(name) || (value ?? undefined) !== undefined;
+  const isGiven = (name: string, value: unknown) => unknown.has(name) || isSet(value);
   const failures: CheckFailure[] = [];
-  if (isSet("period", period) && !isSet("rate", rate)) {
+  if (isGiven("period", period) && !isGiven("rate", rate)) {
     failures.push({ property: "period", reason: "period needs a rate" });
   }
-  if (!isSet("parallelism", parallelism) && !isSet("rate", rate) && !isSet("paused", paused)) {
+  if (!isGiven("parallelism", parallelism) && !isGiven("rate", rate) && !isGiven("paused", paused)) {
     failures.push({ property: "parallelism", reason: "parallelism, rate or paused must be set" });
   }
   return failures;
@@ -225,9 +226,9 @@ async function send(
 
 function declaredIn({ parallelism, rate, period, paused }: FlowControlLimitsInputs): Limits {
   return {
-    ...((parallelism ?? undefined) !== undefined && { parallelism: parallelism as number }),
-    ...((rate ?? undefined) !== undefined && { rate: rate as number, period: secondsOf(period ?? 1) }),
-    ...((paused ?? undefined) !== undefined && { paused: paused as boolean }),
+    ...(isSet(parallelism) && { parallelism }),
+    ...(isSet(rate) && { rate, period: secondsOf(period ?? 1) }),
+    ...(isSet(paused) && { paused }),
   };
 }
 

@@ -45,7 +45,7 @@ export const flowControlReset: Resource<FlowControlResetInputs, FlowControlReset
   apply,
 };
 
-export function diff(saved: FlowControlResetOutputs, inputs: FlowControlResetInputs): Difference {
+function diff(saved: FlowControlResetOutputs, inputs: FlowControlResetInputs): Difference {
   if (saved.flowControlKey !== inputs.flowControlKey) {
     return { changes: true, replaces: ["flowControlKey"], notices: [] };
   }
@@ -60,7 +60,7 @@ export function needsReset(saved: Pick<FlowControlResetOutputs, "appliedTrigger"
   return !isNoTrigger(desired) && compareTrigger(saved.appliedTrigger, desired) !== "same";
 }
 
-export async function apply(
+async function apply(
   saved: FlowControlResetOutputs | undefined,
   inputs: FlowControlResetInputs,
   run: Run,

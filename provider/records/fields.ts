@@ -143,6 +143,11 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** Whether an optional value is set: null counts as not set. */
+export function isSet<T>(value: T): value is NonNullable<T> {
+  return value !== undefined && value !== null;
+}
+
 /** Why a text cannot be a part of a path, if it cannot. */
 export function pathPartProblem(part: string): string | undefined {
   if (part.trim() === "") return "must not be empty";

@@ -1,5 +1,5 @@
 import { InputError } from "../platform/errors";
-import { isObject, kindOf } from "../records/fields";
+import { isObject, isSet, kindOf } from "../records/fields";
 
 /** All names of a type's properties: the compiler compares them with the type. */
 export type NamesOf<T> = Readonly<Record<keyof T, true>>;
@@ -14,7 +14,7 @@ export type NamesOf<T> = Readonly<Record<keyof T, true>>;
 export function refuseUnknown(of: string, given: object, known: object): void {
   if (!isObject(given)) throw new InputError(of, `must be an object, not ${kindOf(given)}`);
   for (const [name, value] of Object.entries(given)) {
-    if ((value ?? undefined) === undefined || Object.hasOwn(known, name)) continue;
+    if (!isSet(value) || Object.hasOwn(known, name)) continue;
     const names = Object.keys(known).join(", ") || "none";
     throw new InputError(name, `is not one of ${of} (known: ${names})`);
   }
@@ -29,24 +29,10 @@ export function requiredText(name: string, value: unknown): string {
 
 /** As `requiredText`, or undefined if it is not set. Null counts as not set. */
 export function optionalText(name: string, value: unknown): string | undefined {
-  if (value === undefined || value === null) return undefined;
+  if (!isSet(value)) return undefined;
   if (typeof value !== "string") throw new InputError(name, `must be a string, not ${kindOf(value)}`);
   if (!value.isWellFormed()) throw new InputError(name, "must be well-formed Unicode");
   return value;
-}
-
-/**
- * The argument that is the resource to verify.
- *
- * @throws InputError unless exactly one is set
- */
-export function verifiedArgument(args: {
-  readonly rotation?: unknown;
-  readonly fleet?: unknown;
-}): "rotation" | "fleet" {
-  const [name, ...more] = (["rotation", "fleet"] as const).filter((one) => (args[one] ?? undefined) !== undefined);
-  if (name !== undefined && more.length === 0) return name;
-  throw new InputError("rotation", "or fleet must be set to the resource to verify, not both");
 }
 
 /** Why a value of `withinSeconds` cannot be used, if it cannot. */
@@ -54,14 +40,3 @@ export function secondsProblem(value: unknown): string | undefined {
   const isUsable = typeof value === "number" && Number.isFinite(value) && value > 0;
   return isUsable ? undefined : "must be a number of seconds above 0";
 }
-
-/** Inputs of a fleet that all of its resources get. */
-export const fleetSettings = [
-  "version",
-  "triggers",
-  "rotateEvery",
-  "initialRotation",
-  "concurrency",
-  "maxFailures",
-  "includeRecords",
-] as const;

@@ -1,10 +1,9 @@
 import { type Outcome } from "./planRotation";
-import { type LocatedDatabase } from "./clientEndpoint";
+import { type LocatedDatabase } from "./endpoint";
 import { withCode } from "../platform/errors";
 import { type Credentials, type DatabaseRecord } from "../records/database";
 import { createHash } from "node:crypto";
 import { type Trigger } from "./trigger";
-import { engineCommands } from "../runtime";
 import { type PasswordRotationOutputs, type secretPasswordRotationOutputs } from "./saved";
 
 /** The outcome of a database of a fleet: that of a single one, or `pending` before it was reset or adopted. */
@@ -137,7 +136,7 @@ export function failureOf(fleet: string, states: readonly NamedState[]): string 
   }
   return withCode(
     `PasswordRotationFleet ${JSON.stringify(fleet)}: ${failed.length} of ${states.length} databases failed:\n${lines.join("\n")}\n` +
-      `All others are saved. Run \`${engineCommands.up}\` again: it only processes databases that failed, are unknown or were not attempted.`,
+      `All others are saved. Run \`up\` again: it only processes databases that failed, are unknown or were not attempted.`,
     "REKEY_FLEET_INCOMPLETE",
   );
 }
@@ -152,7 +151,7 @@ export interface FleetMember {
 export function idIsUnknown(field: string): string {
   return (
     `${field} is unknown. The ids of a fleet's databases decide which resources exist, so they must be known in previews too: ` +
-    `read them from the configuration, or create the databases in another stack or in an earlier \`${engineCommands.up}\`.`
+    `read them from the configuration, or create the databases in another stack or in an earlier \`up\`.`
   );
 }
 
@@ -203,6 +202,17 @@ export function shardsOf<T extends FleetMember>(members: readonly T[]): [shard: 
   }
   return [...shards].sort();
 }
+
+/** Inputs of a fleet that all of its resources get. */
+export const fleetSettings = [
+  "version",
+  "triggers",
+  "rotateEvery",
+  "initialRotation",
+  "concurrency",
+  "maxFailures",
+  "includeRecords",
+] as const;
 
 /** The names of a fleet's outputs. */
 export const fleetOutputs = [

@@ -1,7 +1,6 @@
 import { createHmac, randomBytes } from "node:crypto";
 import { StateError } from "../platform/errors";
 import { credentialFields, type Credentials } from "../records/database";
-import { engineCommands } from "../runtime";
 
 export type CredentialName = keyof Credentials;
 
@@ -43,7 +42,8 @@ export function readMarks(text: string | undefined): Marks {
   const form = /^1:(\d):([\w-]{22}):((?:[\w-]{16}(?:,[\w-]{16})*)?):((?:[\w-]{16})?)$/;
   const [, rank, salt, former, pending] = form.exec(String(text)) ?? [];
   if (salt === undefined) {
-    const advice = `Use the version of pulumi-rekey that wrote it, or a newer one, or restore an earlier \`${engineCommands.exportState}\`.`;
+    const advice =
+      "Use the version of pulumi-rekey that wrote it, or a newer one, or restore an earlier export of the state.";
     throw new StateError({ output: "formerMarks", reason: "cannot be read", advice });
   }
   const all = former ? former.split(",") : [];

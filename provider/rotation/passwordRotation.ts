@@ -45,7 +45,7 @@ export function claimOf(property: string, databaseId: string, owners: Pick<Claim
   return { subject: databaseId, ...owners, refusedFor };
 }
 
-export function diff(saved: PasswordRotationOutputs, inputs: PasswordRotationInputs, run: Run): Difference {
+function diff(saved: PasswordRotationOutputs, inputs: PasswordRotationInputs, run: Run): Difference {
   const isReplaced = saved.databaseId !== inputs.databaseId;
   const plan = planFor(isReplaced ? undefined : saved, inputs, run);
   const isRead = !isReplaced && isReadFirst(plan, saved, run);

@@ -23,8 +23,7 @@ import {
   type PasswordRotationShardOutputs,
   secretPasswordRotationShardOutputs,
 } from "./shardState";
-import { type fleetSettings } from "./arguments";
-import { type FleetDatabaseState } from "./fleet";
+import { type FleetDatabaseState, type fleetSettings } from "./fleet";
 import { FleetRun } from "./fleetRun";
 import {
   type CheckFailure,
@@ -113,7 +112,7 @@ export function claimsOf(
   return known.map((id) => claimOf("databases", id, { owner: fleet, otherOwners: otherOwners?.[id] }));
 }
 
-export function diff(saved: PasswordRotationShardOutputs, inputs: PasswordRotationShardInputs, run: Run): Difference {
+function diff(saved: PasswordRotationShardOutputs, inputs: PasswordRotationShardInputs, run: Run): Difference {
   const states = decodeShard(saved);
   const planned = planShard(states, inputs, run);
   const members = new Set(inputs.databases.map((database) => asObject(database).databaseId));
@@ -129,7 +128,7 @@ export function diff(saved: PasswordRotationShardOutputs, inputs: PasswordRotati
  * Creates if nothing is saved, else updates. Always succeeds once a reset may have been sent: an error could not carry
  * the results of the others. Failures are saved with each database, and fail the run in the SDK.
  */
-export async function apply(
+async function apply(
   saved: PasswordRotationShardOutputs | undefined,
   inputs: PasswordRotationShardInputs,
   run: Run,

@@ -1,5 +1,4 @@
 import { StateError } from "../platform/errors";
-import { engineCommands } from "../runtime";
 import { type FleetDatabaseSecrets, type FleetDatabaseState } from "./fleet";
 import { isObject } from "../records/fields";
 import { secretPasswordRotationOutputs } from "./saved";
@@ -84,7 +83,7 @@ export function byId<T extends { readonly databaseId: string }>(list: unknown, o
     throw new StateError({
       output,
       reason: "is not a list of databases, each of them once",
-      advice: `Restore it from an earlier \`${engineCommands.exportState}\`.`,
+      advice: "Restore it from an earlier export of the state.",
     });
   }
   return states;

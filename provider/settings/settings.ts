@@ -1,7 +1,6 @@
 import { SettingsError } from "../platform/errors";
 import { type Preset, presets } from "./presets";
 import { environmentName, nameOf, type SettingName, settingNames, settingOf, type SettingValue } from "./table";
-import { engineCommands } from "../runtime";
 import { isLoopback } from "../records/fields";
 
 /** Returns a setting of the configuration by its short name (`baseUrl`), or undefined if it is not set. */
@@ -178,5 +177,5 @@ function passwordIn(url: string): string[] {
 function howToSet(name: SettingName, variable: string, provider: string | undefined): string {
   if (provider !== undefined) return `Set ${name} in the arguments of the provider ${JSON.stringify(provider)}.`;
   const secret = settingOf(name).secret ? "--secret " : "";
-  return `Run \`${engineCommands.setConfig} ${secret}${nameOf(name)} …\`, or set ${variable} in the environment.`;
+  return `Run \`pulumi config set ${secret}${nameOf(name)} …\`, or set ${variable} in the environment.`;
 }

@@ -96,7 +96,7 @@ const maxNamed = 20;
 /** Credentials of one database that are remembered in addition to the one that was verified last. */
 const mostTried = 5;
 
-export function diff(saved: PasswordVerificationOutputs, inputs: PasswordVerificationInputs): Difference {
+function diff(saved: PasswordVerificationOutputs, inputs: PasswordVerificationInputs): Difference {
   if (saved.subject !== inputs.subject) return { changes: true, replaces: ["subject"], notices: [] };
   const before = openTargets(saved);
   const targets = targetsOf(inputs);
@@ -105,7 +105,7 @@ export function diff(saved: PasswordVerificationOutputs, inputs: PasswordVerific
 }
 
 /** Only databases that were rotated since are contacted. */
-export async function apply(
+async function apply(
   saved: PasswordVerificationOutputs | undefined,
   inputs: PasswordVerificationInputs,
   run: Run,

@@ -1,13 +1,11 @@
+import { InputError } from "../platform/errors";
+import { isSet } from "../records/fields";
 import { type Credential } from "../platform/probe";
-import {
-  type Connection,
-  endpointOf,
-  type HostSetting,
-  type LocatedDatabase,
-  usernameFor,
-} from "../rotation/clientEndpoint";
+import { type Connection } from "../rotation/connection";
+import { endpointOf, type LocatedDatabase, usernameFor } from "../rotation/endpoint";
 import { type ClientEndpoint } from "../platform/address";
 import { type FleetOutputs, type KnownCredentials } from "../rotation/fleet";
+import { type FoundSetting } from "../settings/settings";
 
 /** A database after its rotation. */
 export interface VerificationTarget {
@@ -23,6 +21,20 @@ export interface VerificationTarget {
 }
 
 /**
+ * The argument that is the resource to verify.
+ *
+ * @throws InputError unless exactly one is set
+ */
+export function verifiedArgument(args: {
+  readonly rotation?: unknown;
+  readonly fleet?: unknown;
+}): "rotation" | "fleet" {
+  const [name, ...more] = (["rotation", "fleet"] as const).filter((one) => isSet(args[one]));
+  if (name !== undefined && more.length === 0) return name;
+  throw new InputError("rotation", "or fleet must be set to the resource to verify, not both");
+}
+
+/**
  * How the current credential of a database is tried; undefined if none is known. The REST interface has the port of
  * HTTPS.
  *
@@ -33,7 +45,7 @@ export function accessTo(
   database: LocatedDatabase,
   connection: Connection,
   { password, restToken }: KnownCredentials,
-  hostSetting: HostSetting | undefined,
+  hostSetting: FoundSetting | undefined,
 ): VerificationTarget["access"] {
   if (password !== undefined) {
     const username = usernameFor(database, connection);

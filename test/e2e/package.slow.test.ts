@@ -16,7 +16,7 @@ import { rotation } from "../support/resources";
 import { expectKind } from "../support/results";
 import { runAsync } from "../support/runAsync";
 import { toStruct } from "../support/wire";
-import { oldestPulumi } from "../../provider/runtime";
+import { oldestPulumi } from "../../provider/installation";
 
 interface Manifest {
   readonly devDependencies: Record<string, string>;

@@ -149,7 +149,7 @@ describe("faults: what runs share and repeat", () => {
     testRow([54, `${what} settings`, "create, delete", result], async (fixture) => {
       const [unset, former] = [await another(fixture, settings), formerOutputs(id, fixture.adapter)];
       const failed = expectKind("failed", await unset.create(rotation(id)));
-      assert.match(failed.message, /pulumi config set rekey:baseUrl.*REKEY_BASE_URL/s);
+      assert.match(failed.message, /`pulumi config set rekey:baseUrl.*REKEY_BASE_URL/s);
       const counters = expectKind("failed", await unset.create(counterReset("orders")));
       assert.match(counters.message, /rekey:queueUrl.*REKEY_QUEUE_URL/s);
       assert.equal((await unset.diff(id, former, version1)).changes, "none");

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import * as pulumi from "@pulumi/pulumi";
 import {
   type ConnectionArgs,
-  FlowControlLimits,
   FlowControlReset,
   getFlowControlKey,
   getFlowControlKeyOutput,
@@ -190,10 +189,6 @@ const mistakes: Readonly<Record<string, Mistake>> = {
   "an import": {
     make: () => new FlowControlReset("orders", { flowControlKey: "orders" }, { import: "orders" }),
     says: /FlowControlReset "orders" does not support the option `import`/,
-  },
-  "an argument that FlowControlLimits does not have": {
-    make: () => new FlowControlLimits("orders", { flowControlKey: "orders", rateMax: 1 } as never),
-    says: /FlowControlLimits "orders": rateMax is not one of its arguments/,
   },
 };
 

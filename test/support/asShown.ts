@@ -10,7 +10,7 @@ interface Texts {
 }
 
 /** A result with the texts of its notices, in lines, and the message of its failure. */
-export function shown<R extends Partial<Pick<Result<object>, "failure">> & { readonly notices: readonly Notice[] }>(
+function shown<R extends Partial<Pick<Result<object>, "failure">> & { readonly notices: readonly Notice[] }>(
   result: R,
 ): Omit<R, "notices" | "failure"> & Texts & Pick<R, "failure"> {
   const { notices, failure, ...rest } = result;

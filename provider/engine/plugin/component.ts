@@ -1,7 +1,7 @@
 import { type Properties, reveal, unknownNames } from "../../records/properties";
 import { type FoundSetting } from "../../settings/settings";
 import { type ErrorCode } from "../../platform/errors";
-import { type Connection, connectionIn, connectionNames } from "../../rotation/clientEndpoint";
+import { type Connection, connectionIn, connectionNames } from "../../rotation/connection";
 import { type Run } from "../../run";
 import { type ComponentOptions } from "../../rotation/componentOptions";
 

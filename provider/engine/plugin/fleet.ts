@@ -14,6 +14,7 @@ import {
   idIsUnknown,
   isListedTwice,
   fleetOutputs,
+  fleetSettings,
   secretFleetOutputs,
   shardsOf,
   urlsOf,
@@ -26,9 +27,9 @@ import { type Properties, reveal, unknownNames, wrap, isSecret, secret, unknownV
 import { checkDatabases, claimsOf, fleetInputs } from "../../rotation/passwordRotationShard";
 import { type ShardDatabase } from "../../rotation/shardPlan";
 import { nextRotation } from "../../rotation/planRotation";
-import { withoutConnection, urlFor } from "../../rotation/clientEndpoint";
+import { withoutConnection } from "../../rotation/connection";
+import { urlFor } from "../../rotation/endpoint";
 import { type Run } from "../../run";
-import { fleetSettings } from "../../rotation/arguments";
 import { isObject } from "../../records/fields";
 
 interface Member extends FleetMember {

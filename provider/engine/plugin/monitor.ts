@@ -9,7 +9,7 @@ import {
 import { type Monitor, NotRegistered, type Registration } from "./component";
 import { grpc, properties, struct, unlimited } from "./proto";
 import { type Properties } from "../../records/properties";
-import { packageVersion } from "../../runtime";
+import { packageVersion } from "../../installation";
 import { type ComponentOptions } from "../../rotation/componentOptions";
 
 /**

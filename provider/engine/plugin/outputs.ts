@@ -10,14 +10,8 @@ import {
   withoutProvider,
   wrap,
 } from "../../records/properties";
-import {
-  type LocatedDatabase,
-  connectionIn,
-  connectionNames,
-  restUrlFor,
-  urlFor,
-  withoutConnection,
-} from "../../rotation/clientEndpoint";
+import { connectionIn, connectionNames, withoutConnection } from "../../rotation/connection";
+import { type LocatedDatabase, restUrlFor, urlFor } from "../../rotation/endpoint";
 import { type KnownCredentials } from "../../rotation/fleet";
 import { type Run } from "../../run";
 

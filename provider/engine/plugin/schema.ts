@@ -1,4 +1,4 @@
-import { packageVersion } from "../../runtime";
+import { packageVersion } from "../../installation";
 
 /** The schema of the package, as far as the plugin itself needs it. */
 interface Schema {

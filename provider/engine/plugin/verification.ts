@@ -1,5 +1,4 @@
 import { InputError } from "../../platform/errors";
-import { verifiedArgument } from "../../rotation/arguments";
 import { type ComponentRequest, type Constructed, type Monitor, readConnection, type Component } from "./component";
 import {
   type Properties,
@@ -15,8 +14,14 @@ import {
   unverifiedWarning,
   verificationInputs,
 } from "../../verification/passwordVerification";
-import { accessTo, targetsOf, targetsText, type VerificationTarget } from "../../verification/targets";
-import { type Connection, withoutConnection } from "../../rotation/clientEndpoint";
+import {
+  accessTo,
+  targetsOf,
+  targetsText,
+  type VerificationTarget,
+  verifiedArgument,
+} from "../../verification/targets";
+import { type Connection, withoutConnection } from "../../rotation/connection";
 import { type FleetOutputs } from "../../rotation/fleet";
 import { inputProblems } from "../../resource";
 import { type Run } from "../../run";

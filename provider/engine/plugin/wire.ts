@@ -13,7 +13,7 @@ import { monitorFor, optionsOf } from "./monitor";
 import { Any, Empty, grpc, properties, struct, unlimited } from "./proto";
 import { PluginService } from "./service";
 import { type Properties } from "../../records/properties";
-import { packageVersion } from "../../runtime";
+import { packageVersion } from "../../installation";
 
 /** Milliseconds that a line for the user may take to be delivered. */
 const logTimeoutMs = 5_000;

@@ -324,6 +324,7 @@ describe("FlowControlLimits", () => {
       "period in words": { rate: 1, period: "canary" },
       "parallelism, rate or paused": {},
       paused: { paused: "yes" },
+      "rateMax is not an input": { paused: true, rateMax: 1 },
     };
     for (const [name, inputs] of Object.entries(wrong)) {
       const [failure] = limits.check({ ...key, ...inputs }, none, run);

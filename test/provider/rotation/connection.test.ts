@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { accessTo, targetsOf, targetsText } from "../../../provider/verification/targets";
-import { connectionIn, endpointOf, urlFor, usernameFor } from "../../../provider/rotation/clientEndpoint";
+import { connectionIn } from "../../../provider/rotation/connection";
+import { endpointOf, urlFor, usernameFor } from "../../../provider/rotation/endpoint";
 import { checkConnection } from "../../../provider/engine/plugin/outputs";
 import { urlsOf } from "../../../provider/rotation/fleet";
 

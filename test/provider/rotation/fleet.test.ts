@@ -127,7 +127,7 @@ describe("rotation: the errors of a fleet", () => {
     Array.from({ length: count }, (_, index) => state(`db-${index}`, { problem: `it\nfailed ${index}` }));
   const head = (count: number, of: number) => `PasswordRotationFleet "caches": ${count} of ${of} databases failed:\n`;
   const tail =
-    "\nAll others are saved. Run `pulumi up` again: it only processes databases that failed, are unknown or were not attempted. [REKEY_FLEET_INCOMPLETE]";
+    "\nAll others are saved. Run `up` again: it only processes databases that failed, are unknown or were not attempted. [REKEY_FLEET_INCOMPLETE]";
   const notTried = state("z", { problem: "not attempted", notTried: true });
   const skipped = (count: number) =>
     `  ${count} were not attempted, because too many others had failed (maxFailures): their passwords are unchanged`;
@@ -162,10 +162,7 @@ describe("rotation: the errors of a fleet", () => {
   });
 
   it("tell what to do if an id is unknown in a preview", () => {
-    assert.match(
-      idIsUnknown("databases"),
-      /^databases is unknown\. .* known in previews too: .* earlier `pulumi up`\.$/,
-    );
+    assert.match(idIsUnknown("databases"), /^databases is unknown\. .* known in previews too: .* earlier `up`\.$/);
   });
 });
 

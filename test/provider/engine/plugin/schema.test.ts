@@ -11,7 +11,7 @@ import { resources, functions } from "../../../../provider/engine/resources";
 import { settingNames, settingOf } from "../../../../provider/settings/table";
 import { Folder } from "../../../support/folder";
 import { projectRoot } from "../../../support/host";
-import { connectionNames } from "../../../../provider/rotation/clientEndpoint";
+import { connectionNames } from "../../../../provider/rotation/connection";
 
 interface Type {
   readonly type?: string;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
-import { howToHaveOne, howToInstall } from "../../../provider/engine/installation";
+import { howToHaveOne, howToInstall } from "../../../provider/doctor/installAdvice";
 import { Folder } from "../../support/folder";
 
 describe("sdk: advice about packages", () => {

@@ -3,14 +3,8 @@ import fc from "fast-check";
 import { InputError } from "../../../provider/platform/errors";
 import { type ClientEndpoint, restAddressOf } from "../../../provider/platform/address";
 import { type FoundSetting } from "../../../provider/settings/settings";
-import {
-  checkGivenEndpoint,
-  connectionUrl,
-  endpointOf,
-  type GivenEndpoint,
-  missingWithoutRecord,
-  restUrlFor,
-} from "../../../provider/rotation/clientEndpoint";
+import { type Connection, connectionIn } from "../../../provider/rotation/connection";
+import { connectionUrl, endpointOf, missingWithoutRecord, restUrlFor } from "../../../provider/rotation/endpoint";
 
 const record = { endpoint: "cache.example.com", port: 6379, tls: true };
 const local = { endpoint: "127.0.0.1", port: 6379, tls: false };
@@ -20,7 +14,7 @@ const preset: FoundSetting = { value: "{endpoint}.upstash.io", source: "preset" 
 
 interface Case {
   readonly record?: { endpoint?: string; port?: number; tls?: boolean } | null;
-  readonly given?: GivenEndpoint;
+  readonly given?: Connection;
   readonly setting?: FoundSetting;
 }
 const resolve = ({ record: known = record, given = {}, setting }: Case) =>
@@ -109,14 +103,14 @@ describe("rotation: the endpoint of a database", () => {
       "a%41",
       "ä",
     ];
-    for (const host of hosts) assert.throws(() => checkGivenEndpoint({ host }), /host must be a host name/, host);
-    for (const port of [0, -1, 65_536, 1.5, NaN, "1" as unknown as number]) {
-      assert.throws(() => checkGivenEndpoint({ port }), /port must be a whole number/);
+    for (const host of hosts) assert.throws(() => connectionIn({ host }), /host must be a host name/, host);
+    for (const port of [0, -1, 65_536, 1.5, NaN, "1"]) {
+      assert.throws(() => connectionIn({ port }), /port must be a whole number/);
     }
-    assert.throws(() => checkGivenEndpoint({ tls: "no" as unknown as boolean }), /tls must be true or false/);
-    assert.throws(() => checkGivenEndpoint({ host: "db.example.com", tls: false }), /plain text/);
-    for (const host of ["localhost", "127.0.0.1", "::1"]) checkGivenEndpoint({ host, tls: false });
-    checkGivenEndpoint({});
+    assert.throws(() => connectionIn({ tls: "no" }), /tls must be true or false/);
+    assert.throws(() => connectionIn({ host: "db.example.com", tls: false }), /plain text/);
+    for (const host of ["localhost", "127.0.0.1", "::1"]) connectionIn({ host, tls: false });
+    connectionIn({});
   });
 
   const open: readonly {
@@ -137,21 +131,21 @@ describe("rotation: the endpoint of a database", () => {
   ];
   for (const { host, setting, refused } of open) {
     it(`${refused ? "refuses" : "accepts"} plain text to ${host} with the setting ${setting?.value}`, () => {
-      const check = () => checkGivenEndpoint({ host, tls: false }, () => setting);
+      const check = () => connectionIn({ host, tls: false }, () => setting);
       if (refused) assert.throws(check, /^InputError: tls must not be false unless host is this machine: .*plain text/);
       else check();
     });
   }
 
   it("does not know what follows from a setting while the host is not known", () => {
-    checkGivenEndpoint({ tls: false });
+    connectionIn({ tls: false });
   });
 
   it("does not read the setting unless it matters", () => {
     const fail = () => assert.fail();
-    checkGivenEndpoint({ host: "localhost", tls: false }, fail);
-    checkGivenEndpoint({ tls: true }, fail);
-    checkGivenEndpoint({}, fail);
+    connectionIn({ host: "localhost", tls: false }, fail);
+    connectionIn({ tls: true }, fail);
+    connectionIn({}, fail);
   });
 
   it("needs a host without {endpoint} and a port if there is no record", () => {

@@ -1,0 +1,131 @@
+import { realpathSync } from "node:fs";
+import { join } from "node:path";
+import * as pulumi from "@pulumi/pulumi";
+import { version } from "@pulumi/pulumi/version";
+import { howToHaveOne, howToInstall } from "../provider/doctor/installAdvice";
+import { installedFrom, isTooOld, oldestPulumi } from "../provider/installation";
+import { perRun, refusal, runError } from "./program";
+import { typeTokenOf } from "./pulumiInternals";
+
+/** A type of resource. Changing its type or its provider would change every such resource of every stack. */
+export interface ResourceType {
+  /** Name of the type. */
+  readonly type: string;
+  /** Name of its provider in `pulumi-rekey/provider`. */
+  readonly provider: string;
+  /** Outputs that the program can read. Pulumi creates only those whose names are among the inputs, even undefined. */
+  readonly outputs: readonly string[];
+  readonly secretOutputs: readonly string[];
+  /**
+   * The default of the option. With true, the engine does not need the provider for a removal, so the package can be
+   * removed together with its resources.
+   */
+  readonly retainOnDelete: boolean;
+}
+
+/** A resource that this package's provider manages in Pulumi's dynamic provider host. */
+export abstract class DynamicResource extends pulumi.CustomResource {
+  protected constructor(
+    resourceType: ResourceType,
+    name: string,
+    inputs: pulumi.Inputs,
+    options: pulumi.CustomResourceOptions | undefined,
+  ) {
+    const { type, provider, outputs, secretOutputs, retainOnDelete } = resourceType;
+    requirePackageForHost();
+    refuseImport(type, name, options);
+    const undefinedOutputs = Object.fromEntries(outputs.map((output) => [output, undefined]));
+    // This text must never change: a changed text would be an update, and so possibly a reset.
+    const __provider = `exports.handler=()=>require("pulumi-rekey/provider").${provider}`;
+    super(
+      tokenOf(resourceType),
+      name,
+      { ...undefinedOutputs, ...inputs, __provider },
+      {
+        ...options,
+        additionalSecretOutputs: [...secretOutputs, ...(options?.additionalSecretOutputs ?? [])],
+        retainOnDelete: options?.retainOnDelete ?? retainOnDelete,
+      },
+    );
+  }
+}
+
+/** The type token of a dynamic resource: the plugin, this package's module, and the type. */
+function tokenOf({ type }: ResourceType): string {
+  return `pulumi-nodejs:dynamic/rekey:${type}`;
+}
+
+/** The URN of a resource before it is registered. */
+export function urnOf(type: ResourceType, name: string, parent: pulumi.Resource | undefined): Promise<string> {
+  return valueOnly(pulumi.createUrn(name, tokenOf(type), parent));
+}
+
+/**
+ * A URN without its dependencies. A URN depends on that of the parent, and an output of a component waits for all of
+ * its children: two children would wait for each other permanently.
+ */
+export function valueOnly(urn: pulumi.Output<string>): Promise<string> {
+  return new Promise((resolve) => void urn.apply(resolve));
+}
+
+/** Whether an object is a resource of this package and of the given type, even from another copy of the package. */
+export function isOfType(type: ResourceType, object: unknown): boolean {
+  return pulumi.CustomResource.isInstance(object) && typeTokenOf(object) === tokenOf(type);
+}
+
+/**
+ * Pulumi's host cannot import, and a read with `id` would save a resource without a record or credentials.
+ *
+ * @throws RekeyError
+ */
+export function refuseImport(type: string, name: string, options: pulumi.CustomResourceOptions | undefined): void {
+  const option = (["import", "id"] as const).find((one) => options?.[one] !== undefined);
+  if (option === undefined) return;
+  throw refusal(
+    "REKEY_IMPORT_UNSUPPORTED",
+    `${type} "${name}" does not support the option \`${option}\`: a dynamic resource cannot be imported. Nothing was sent. Remove the option; a PasswordRotation with \`initialRotation: false\` adopts its database without a reset, and a FlowControlLimits sends only what differs from the platform.`,
+  );
+}
+
+/**
+ * Makes sure that Pulumi's provider host, which searches from the program's working directory upwards, finds this copy
+ * of the package and configures it.
+ *
+ * @returns its folder
+ * @throws RekeyError
+ */
+export const requirePackageForHost = perRun((): string => {
+  requirePulumi();
+  const directory = process.cwd();
+  const found = installedFrom(directory);
+  if (found === undefined) {
+    throw runError(
+      "REKEY_NOT_INSTALLED",
+      `Pulumi's provider host cannot find pulumi-rekey from ${directory}. Nothing was sent.\n` +
+        howToInstall(directory),
+    );
+  }
+  const own = realpathSync(join(__dirname, "..", ".."));
+  if (found !== own) {
+    throw runError(
+      "REKEY_INSTALLED_TWICE",
+      `Two copies of pulumi-rekey are installed: the program uses ${own}, and Pulumi's provider host would use ${found}. Nothing was sent.\n` +
+        howToHaveOne(directory),
+    );
+  }
+  return own;
+});
+
+/**
+ * Makes sure that Pulumi's provider host passes the stack's configuration on. Otherwise the passwords of another
+ * platform could be reset.
+ *
+ * @throws RekeyError
+ */
+function requirePulumi(): void {
+  if (!isTooOld(version)) return;
+  throw runError(
+    "REKEY_PULUMI_TOO_OLD",
+    `The program uses @pulumi/pulumi ${version}, but pulumi-rekey needs ${oldestPulumi} or later: older versions do not pass the stack's configuration to the provider. Nothing was sent. Update @pulumi/pulumi in the package.json of the program, then run again.`,
+  );
+}
