@@ -8,7 +8,6 @@ import { KnownSecrets } from "./platform/redact";
 import { RequestQueue, ResetCount } from "./platform/requestQueue";
 import { HttpRequester, managementService, type RequesterOptions, tokenService } from "./platform/http";
 import { type Service } from "./platform/failures";
-import { type Platform } from "./run";
 
 /** What all requests of a run share. What depends on settings is made when it is first needed. */
 interface Shared {
@@ -19,7 +18,7 @@ interface Shared {
 }
 
 /** The platform's operations, configured by the settings. Each setting is read when it is first needed. */
-export class PlatformClient implements Platform {
+export class PlatformClient {
   #databases: Databases | undefined;
   #flowControl: FlowControl | undefined;
 
@@ -36,6 +35,7 @@ export class PlatformClient implements Platform {
     return this.shared.secrets;
   }
 
+  /** The same platform, whose requests fail after a time, if that is earlier than their deadline. */
   within(limitMs: number): PlatformClient {
     return new PlatformClient(this.settings, this.beforeSend, limitMs, this.shared);
   }
@@ -45,6 +45,7 @@ export class PlatformClient implements Platform {
     return (this.#databases ??= this.#createDatabases());
   }
 
+  /** Makes sure that resets can be sent. @throws SettingsError if a setting is missing or cannot be used. */
   prepareResets(): void {
     this.#databases ??= this.#createDatabases();
   }

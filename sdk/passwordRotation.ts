@@ -7,7 +7,7 @@ import { DynamicResource, isOfType, type ResourceType, urnOf } from "./dynamicRe
 import { ownersFor, runError } from "./program";
 import { withoutConnection } from "../provider/rotation/connection";
 import { restUrlFor, urlFor } from "../provider/rotation/endpoint";
-import { passwordRotationOutputs, secretPasswordRotationOutputs } from "../provider/rotation/saved";
+import { passwordRotationOutputs, secretPasswordRotationOutputs } from "../provider/rotation/outputs";
 
 const resourceType: ResourceType = {
   type: "PasswordRotation",

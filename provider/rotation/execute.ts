@@ -21,6 +21,7 @@ import {
 } from "./planRotation";
 import { readFirst, readUntilCurrent } from "./reading";
 import { type DatabaseResult, refreshDatabase, settle } from "./refresh";
+import { type PasswordRotationOutputs } from "./outputs";
 import {
   accountOf,
   credentialsIn,
@@ -28,7 +29,6 @@ import {
   knownNames,
   marksIn,
   mayBeSettled,
-  type PasswordRotationOutputs,
   picked,
   recordIn,
   savedKnowledge,

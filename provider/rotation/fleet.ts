@@ -4,7 +4,7 @@ import { withCode } from "../platform/errors";
 import { type Credentials, type DatabaseRecord } from "../records/database";
 import { createHash } from "node:crypto";
 import { type Trigger } from "./trigger";
-import { type PasswordRotationOutputs, type secretPasswordRotationOutputs } from "./saved";
+import { type PasswordRotationOutputs, type secretPasswordRotationOutputs } from "./outputs";
 
 /** The outcome of a database of a fleet: that of a single one, or `pending` before it was reset or adopted. */
 export type FleetOutcome = Outcome | "pending";

@@ -3,7 +3,7 @@ import { execute, isReadFirst, type PasswordRotationInputs, planFor } from "./ex
 import { refreshDatabase } from "./refresh";
 import { type CheckFailure, type Claim, type Difference, type Notice, type Resource, type Schemas } from "../resource";
 import { type Run } from "../run";
-import { type PasswordRotationOutputs, passwordRotationOutputs, secretPasswordRotationOutputs } from "./saved";
+import { type PasswordRotationOutputs, passwordRotationOutputs, secretPasswordRotationOutputs } from "./outputs";
 import { intervalInput } from "./schedule";
 
 export const passwordRotation: Resource<PasswordRotationInputs, PasswordRotationOutputs> = {

@@ -17,6 +17,7 @@ import {
 } from "./notices";
 import { type Result } from "../resource";
 import { isOtherAccount } from "./planRotation";
+import { type PasswordRotationOutputs } from "./outputs";
 import {
   accountOf,
   credentialsIn,
@@ -24,7 +25,6 @@ import {
   marksIn,
   mayBeSettled,
   missingIn,
-  type PasswordRotationOutputs,
   recordIn,
   savedKnowledge,
   secretsIn,

@@ -4,7 +4,7 @@ import { combineTriggers, type FleetDatabaseState } from "./fleet";
 import { listed } from "./notices";
 import { notKnownYet, passwordRotation, withEarliestSchedule } from "./passwordRotation";
 import { type DesiredRotation, futureTime, isOtherAccount, overdueNotice, type RotationPlan } from "./planRotation";
-import { type PasswordRotationOutputs } from "./saved";
+import { type PasswordRotationOutputs } from "./outputs";
 import { type Notice } from "../resource";
 import { type Run } from "../run";
 import { fleetName, FleetRun } from "./fleetRun";

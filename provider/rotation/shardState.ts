@@ -1,7 +1,7 @@
 import { StateError } from "../platform/errors";
 import { type FleetDatabaseSecrets, type FleetDatabaseState } from "./fleet";
 import { isObject } from "../records/fields";
-import { secretPasswordRotationOutputs } from "./saved";
+import { secretPasswordRotationOutputs } from "./outputs";
 
 /**
  * What a shard of a fleet saves: its databases in the order of their ids, and their secrets separately.

@@ -4,7 +4,7 @@ import { type Credentials } from "../../provider/records/database";
 import { type DatabaseResponse } from "../../provider/records/response";
 import { passwordRotation } from "../../provider/rotation/passwordRotation";
 import { passwordRotationShard as shard } from "../../provider/rotation/passwordRotationShard";
-import { type PasswordRotationOutputs } from "../../provider/rotation/saved";
+import { type PasswordRotationOutputs } from "../../provider/rotation/outputs";
 import { decodeShard, type PasswordRotationShardOutputs } from "../../provider/rotation/shardState";
 import { FakeRun, notSent, rejected, unconfirmed } from "../support/fakeRun";
 import { seed } from "../support/seed";

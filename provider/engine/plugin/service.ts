@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import { InputError, NotSentError, type RequestFacts, withCode } from "../../platform/errors";
 import { type SharedReads } from "../../flowControl/sharedReads";
 import { refuseUnknown } from "../../rotation/arguments";
@@ -18,10 +17,10 @@ import { environmentOfProvider } from "../../settings/settings";
 import { type ComponentRequest, type Constructed, type Monitor, type Component, NotRegistered } from "./component";
 import { areUrlsOutdated, checkWithConnection, marked, plain, planned, withUrls, withRefreshedUrls } from "./outputs";
 import { fleetComponent } from "./fleet";
-import { argumentsOf, inputsOf, schemaText, settingsOfProvider } from "./schema";
+import { argumentsOf, inputsOf } from "./schema";
 import { isDefaultProvider, nameIn, resourceOf, typePrefix, unknownType } from "./urn";
 import { verificationComponent } from "./verification";
-import { type Properties, reveal, secretNames, unknownNames, wrap, secret } from "../../records/properties";
+import { type Properties, reveal, unknownNames, wrap } from "../../records/properties";
 import { type Run, startRun } from "../../run";
 import { checkOptions } from "../../rotation/componentOptions";
 
@@ -67,9 +66,6 @@ const importNotice =
 
 const runEnded = "the run ended first, because another resource failed or the run was cancelled";
 
-/** What the engine itself adds to the settings of a provider. */
-const engineInputs = ["version", "pluginDownloadURL", "pluginChecksums", "__internal"];
-
 /**
  * The provider that Pulumi's engine calls as a plugin, on plain objects. One process serves one provider instance of a
  * program, with its own settings, limits and results. Throws only errors whose message the engine can show.
@@ -84,38 +80,6 @@ export class PluginService {
   readonly #ended = new Promise<void>((resolve) => (this.#end = resolve));
 
   constructor(private readonly engine: EngineLink) {}
-
-  /** The schema of the package, as JSON. */
-  get schema(): string {
-    return schemaText();
-  }
-
-  /** Refuses settings that do not exist, and marks the secret ones. Their values are checked when they are needed. */
-  checkConfig(news: Properties): { inputs: Properties; failures: string[] } {
-    const known = settingsOfProvider();
-    const inputs = Object.entries(news).map(([name, value]) => {
-      const isPlain = Object.hasOwn(known, name) && known[name]?.secret && secretNames({ value }).length === 0;
-      return [name, isPlain ? secret(value) : value] as const;
-    });
-    const unknownSettings = Object.keys(news).filter(
-      (name) => !Object.hasOwn(known, name) && !engineInputs.includes(name),
-    );
-    return {
-      inputs: Object.fromEntries(inputs),
-      failures: unknownSettings.map((name) =>
-        withCode(
-          `${name} is not a setting of rekey. Nothing was sent. Remove it, then run again.`,
-          "REKEY_SETTING_INVALID",
-        ),
-      ),
-    };
-  }
-
-  /** The names of changed settings. None replaces the provider: that would replace, and so reset, its resources. */
-  diffConfig(olds: Properties, news: Properties): string[] {
-    const names = [...new Set([...Object.keys(olds), ...Object.keys(news)])];
-    return names.filter((name) => !isDeepStrictEqual(reveal(olds[name]), reveal(news[name])));
-  }
 
   /** @param urn of the provider resource; empty if the engine is too old to pass it */
   configure(urn: string, args: Properties): void {

@@ -25,7 +25,7 @@ import { type Connection, withoutConnection } from "../../rotation/connection";
 import { type FleetOutputs } from "../../rotation/fleet";
 import { inputProblems } from "../../resource";
 import { type Run } from "../../run";
-import { type PasswordRotationOutputs } from "../../rotation/saved";
+import { type PasswordRotationOutputs } from "../../rotation/outputs";
 
 /** The databases to verify, as a fleet saves them. */
 interface Verified extends FleetOutputs {

@@ -11,6 +11,8 @@ import { InitError } from "../../resource";
 import { type ComponentRequest, type Constructed } from "./component";
 import { monitorFor, optionsOf } from "./monitor";
 import { Any, Empty, grpc, properties, struct, unlimited } from "./proto";
+import { checkConfig, diffConfig } from "./config";
+import { schemaText } from "./schema";
 import { PluginService } from "./service";
 import { type Properties } from "../../records/properties";
 import { packageVersion } from "../../installation";
@@ -75,15 +77,15 @@ class PluginCalls implements UntypedServiceImplementation {
     new messages.ProviderHandshakeResponse().setAcceptSecrets(true).setAcceptResources(true),
   );
   readonly getPluginInfo = unary(() => new PluginInfo().setVersion(packageVersion()));
-  readonly getSchema = unary(() => new messages.GetSchemaResponse().setSchema(this.#service.schema));
+  readonly getSchema = unary(() => new messages.GetSchemaResponse().setSchema(schemaText()));
 
   readonly checkConfig = unary((request: messages.CheckRequest) => {
-    const { inputs, failures } = this.#service.checkConfig(properties(request.getNews()));
+    const { inputs, failures } = checkConfig(properties(request.getNews()));
     return checked(inputs, failures);
   });
 
   readonly diffConfig = unary((request: messages.DiffRequest) => {
-    const diffs = this.#service.diffConfig(properties(request.getOlds()), properties(request.getNews()));
+    const diffs = diffConfig(properties(request.getOlds()), properties(request.getNews()));
     return difference(diffs.length > 0).setDiffsList(diffs);
   });
 

@@ -5,7 +5,7 @@ import { asShown } from "../../support/asShown";
 import { compareTrigger } from "../../../provider/rotation/trigger";
 import { FakeRun, unconfirmed } from "../../support/fakeRun";
 import { InternalError } from "../../../provider/rotation/execute";
-import { secretPasswordRotationOutputs, type PasswordRotationOutputs } from "../../../provider/rotation/saved";
+import { secretPasswordRotationOutputs, type PasswordRotationOutputs } from "../../../provider/rotation/outputs";
 import { assertFields } from "../../support/results";
 import { unknownNames } from "../../../provider/records/properties";
 import { unknown } from "../../support/wire";

@@ -7,7 +7,7 @@ import { type PasswordRotationShardInputs } from "../../../provider/rotation/sha
 import { decodeShard, type PasswordRotationShardOutputs } from "../../../provider/rotation/shardState";
 import { FakeRun, notSent, rejected, unconfirmed } from "../../support/fakeRun";
 import { combineTriggers, type FleetDatabaseSecrets } from "../../../provider/rotation/fleet";
-import { type PasswordRotationOutputs } from "../../../provider/rotation/saved";
+import { type PasswordRotationOutputs } from "../../../provider/rotation/outputs";
 import { unknownNames } from "../../../provider/records/properties";
 import { unknown } from "../../support/wire";
 

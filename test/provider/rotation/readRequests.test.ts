@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { UnconfirmedError } from "../../../provider/platform/errors";
-import { type PasswordRotationOutputs } from "../../../provider/rotation/saved";
+import { type PasswordRotationOutputs } from "../../../provider/rotation/outputs";
 import { passwordRotation } from "../../../provider/rotation/passwordRotation";
 import { asShown } from "../../support/asShown";
 import { leftOut } from "../../../provider/platform/redact";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { NotReadError, RefusedError } from "../../../provider/platform/errors";
 import { type DatabaseResponse } from "../../../provider/records/response";
-import { type PasswordRotationOutputs } from "../../../provider/rotation/saved";
+import { type PasswordRotationOutputs } from "../../../provider/rotation/outputs";
 import { passwordRotation } from "../../../provider/rotation/passwordRotation";
 import { asShown } from "../../support/asShown";
 import { passwordRotationShard } from "../../../provider/rotation/passwordRotationShard";

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { checkConfig, diffConfig } from "../../../../provider/engine/plugin/config";
 import { type Platform, startPlatform } from "../../../../local/platform/index";
 import { environmentOf } from "../../../support/project";
 import { argsFor, explicitProvider, Plugin, urnOf } from "../../../support/pluginService";
@@ -40,7 +41,7 @@ describe("plugin service: settings", () => {
   });
 
   it("that do not exist are refused, and a secret one is marked", () => {
-    const { inputs, failures } = new Plugin().checkConfig({
+    const { inputs, failures } = checkConfig({
       password: "p",
       username: "u",
       queueToken: secret("t"),
@@ -55,11 +56,7 @@ describe("plugin service: settings", () => {
 
   it("that change are named, written with or without a mark", () => {
     const olds = { username: "u", password: secret("p"), proxy: "a" };
-    assert.deepEqual(new Plugin().diffConfig(olds, { username: "v", password: "p", caFile: "f" }), [
-      "username",
-      "proxy",
-      "caFile",
-    ]);
+    assert.deepEqual(diffConfig(olds, { username: "v", password: "p", caFile: "f" }), ["username", "proxy", "caFile"]);
   });
 
   it("come from the configuration, then from the environment, unless the program names an account", async () => {
