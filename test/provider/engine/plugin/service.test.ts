@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { type Platform, startPlatform } from "../../../../local/platform/index";
 import { outputsOf, secretsOf } from "../../../../provider/engine/plugin/outputs";
 import { resources } from "../../../../provider/engine/resources";
+import { schemaText } from "../../../../provider/engine/plugin/schema";
 import { InitError } from "../../../../provider/resource";
 import { Plugin, urnOf } from "../../../support/pluginService";
 import { type Properties, revealed, secret, secretNames, unknown } from "../../../support/wire";
@@ -312,7 +313,7 @@ describe("plugin service", () => {
   });
 
   it("has the schema of its resources", () => {
-    const { name, resources: described } = JSON.parse(plugin.schema) as { name: string; resources: object };
+    const { name, resources: described } = JSON.parse(schemaText()) as { name: string; resources: object };
     assert.equal(name, "rekey");
     assert.ok("rekey:index:PasswordRotation" in described);
   });
