@@ -1,6 +1,6 @@
 import { type Credentials } from "../records/database";
 import { type DatabaseResponse } from "../records/response";
-import { RefusedError, RekeyError, UnconfirmedError } from "../platform/errors";
+import { InternalError, RefusedError, RekeyError, UnconfirmedError, UnknownOutcomeError } from "../platform/errors";
 import {
   type CredentialName,
   credentialNames,
@@ -278,28 +278,4 @@ function unconfirmed(
     : "The next `up` sends one more reset, which returns new credentials";
   const stop = "After three unconfirmed resets in a row it stops and asks for a new version.";
   return { outputs, failure: new UnknownOutcomeError(code, `${text}\n${next}. ${stop}`), notices: [] };
-}
-
-/** A reset of which it is unknown whether it was applied. */
-class UnknownOutcomeError extends RekeyError {
-  readonly delivery = "maybe applied";
-}
-
-/** A bug around a reset. Only its kind and place are shown: the text of what was thrown may contain credentials. */
-export class InternalError extends RekeyError {
-  readonly delivery = "maybe applied";
-
-  constructor(databaseId: string, thrown: unknown) {
-    const where = thrown instanceof Error ? ` (${thrown.name}${placeOf(thrown)})` : "";
-    super(
-      "REKEY_INTERNAL",
-      `Could not reset the password of database ${JSON.stringify(databaseId)}: pulumi-rekey failed unexpectedly${where}. The password may have been changed, and the new one is unknown. This is a bug: please report it, then run again.`,
-    );
-  }
-}
-
-/** The first frame of an error's stack, ` at send (http.js:1:2)`; empty if it cannot be told apart from the message. */
-function placeOf({ message, stack = "" }: Error): string {
-  const start = stack.indexOf(`${message}\n`);
-  return start < 0 ? "" : (/^\n *( at .*)/.exec(stack.slice(start + message.length))?.[1] ?? "");
 }

@@ -4,7 +4,7 @@ import { refreshDatabase } from "./refresh";
 import { type CheckFailure, type Claim, type Difference, type Notice, type Resource, type Schemas } from "../resource";
 import { type Run } from "../run";
 import { type PasswordRotationOutputs, passwordRotationOutputs, secretPasswordRotationOutputs } from "./outputs";
-import { intervalInput } from "./schedule";
+import { readInterval } from "./schedule";
 
 export const passwordRotation: Resource<PasswordRotationInputs, PasswordRotationOutputs> = {
   idInput: "databaseId",
@@ -26,8 +26,9 @@ export const passwordRotation: Resource<PasswordRotationInputs, PasswordRotation
 };
 
 /** The inputs of each rotation. */
-export function rotationInputs(schemas: Schemas) {
-  return { ...schemas.trigger, rotateEvery: intervalInput(schemas), initialRotation: schemas.flag };
+export function rotationInputs({ z, attempt, expected, flag, trigger }: Schemas) {
+  const interval = z.string(expected("a duration written as a string")).superRefine(attempt(readInterval));
+  return { ...trigger, rotateEvery: interval, initialRotation: flag };
 }
 
 /**

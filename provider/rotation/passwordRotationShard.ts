@@ -1,9 +1,9 @@
 import { engineMessage, unknownNames, unknownValue } from "../records/properties";
 import { isObject, kindOf } from "../records/fields";
-import { RekeyError } from "../platform/errors";
+import { InternalError, RekeyError } from "../platform/errors";
 import { claimOf, rotationInputs } from "./passwordRotation";
 import { type DatabaseNotice, summarize } from "./notices";
-import { execute, InternalError, isReadFirst } from "./execute";
+import { execute, isReadFirst } from "./execute";
 import { refreshDatabase } from "./refresh";
 import {
   asObject,

@@ -1,5 +1,4 @@
 import type * as luxon from "luxon";
-import { type Schemas } from "../resource";
 
 /** Loaded on first use: most resources do not rotate by time. */
 const calendar = (): typeof luxon => require("luxon") as typeof luxon;
@@ -55,9 +54,4 @@ export function dueAt(last: string, written: string): Date {
   const from = calendar().DateTime.fromISO(last, { zone: "utc" });
   if (!from.isValid) throw new Error(`${JSON.stringify(last)} is not an ISO 8601 time`);
   return from.plus(readInterval(written)).toJSDate();
-}
-
-/** The schema of an interval. */
-export function intervalInput({ z, expected, attempt }: Schemas) {
-  return z.string(expected("a duration written as a string")).superRefine(attempt(readInterval));
 }

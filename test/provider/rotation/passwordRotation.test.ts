@@ -4,7 +4,7 @@ import { passwordRotation } from "../../../provider/rotation/passwordRotation";
 import { asShown } from "../../support/asShown";
 import { compareTrigger } from "../../../provider/rotation/trigger";
 import { FakeRun, unconfirmed } from "../../support/fakeRun";
-import { InternalError } from "../../../provider/rotation/execute";
+import { InternalError } from "../../../provider/platform/errors";
 import { secretPasswordRotationOutputs, type PasswordRotationOutputs } from "../../../provider/rotation/outputs";
 import { assertFields } from "../../support/results";
 import { unknownNames } from "../../../provider/records/properties";
