@@ -1,11 +1,6 @@
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** The version of this package. It is read from the package itself, wherever that is installed or linked. */
-export function packageVersion(): string {
-  return (require("pulumi-rekey/package.json") as { version: string }).version;
-}
-
 /**
  * The oldest version of `@pulumi/pulumi` that works: the provider host of older ones never calls `configure`, so the
  * stack's configuration does not reach the provider.

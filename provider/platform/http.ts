@@ -7,7 +7,7 @@ import { type KnownSecrets } from "./redact";
 import { type RequestQueue } from "./requestQueue";
 import { type Readable } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { packageVersion } from "../installation";
+import { packageVersion } from "./version";
 import { ConnectionError } from "./preconnect";
 import { pathPartProblem } from "../records/fields";
 

@@ -12,7 +12,7 @@ import { findOnPath } from "../support/path";
 import { HomeWithPlugin, whyNoPrograms } from "../support/pluginArchive";
 import { environmentOf, examples, Project } from "../support/project";
 import { runAsync } from "../support/runAsync";
-import { packageVersion } from "../../provider/installation";
+import { packageVersion } from "../../provider/platform/version";
 
 const native = (body: string) => `
 const { PasswordRotation, PasswordRotationFleet, Provider } = require("pulumi-rekey");

@@ -12,7 +12,7 @@ import { archiveName, HomeWithPlugin, PluginSource, whyNoPrograms } from "../sup
 import { Project } from "../support/project";
 import { resetIds, SavedStack, unconfirmedIds } from "../support/savedStacks";
 import { runAsync } from "../support/runAsync";
-import { packageVersion } from "../../provider/installation";
+import { packageVersion } from "../../provider/platform/version";
 
 /** A project with a program in YAML. @param address whether it has the address of the plugin */
 function yamlProject(program: string, { address }: { address: boolean }): Project {

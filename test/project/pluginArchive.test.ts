@@ -16,7 +16,7 @@ import { argsFor, defaultProvider, urnOf } from "../support/pluginService";
 import { FakeEngine } from "../support/pluginWire";
 import { ProviderClient } from "../support/providerClient";
 import { fromStruct, toStruct } from "../support/wire";
-import { packageVersion } from "../../provider/installation";
+import { packageVersion } from "../../provider/platform/version";
 import recorded from "../fixtures/plugin-download.json";
 
 const maxBytes = 5 * 1024 * 1024;

@@ -4,7 +4,7 @@ import { Folder } from "../support/folder";
 import { projectRoot } from "../support/host";
 import { unreachable, whyNoPrograms } from "../support/pluginArchive";
 import { runAsync } from "../support/runAsync";
-import { packageVersion } from "../../provider/installation";
+import { packageVersion } from "../../provider/platform/version";
 
 describe("The SDKs that a release has", function () {
   // Go compiles Pulumi's SDK, which takes minutes without a cache.

@@ -8,7 +8,7 @@ import { type HttpServer, startServer } from "./httpServer";
 import { findOnPath } from "./path";
 import { examples } from "./project";
 import { runAsync } from "./runAsync";
-import { packageVersion } from "../../provider/installation";
+import { packageVersion } from "../../provider/platform/version";
 import recorded from "../fixtures/plugin-download.json";
 
 /** Why programs in a language cannot run here; undefined if they can. @param programs what they need on PATH */

@@ -2,7 +2,7 @@ import { markAccount } from "../../provider/run";
 import { join } from "node:path";
 import { type Fault } from "../../local/platform/index";
 import { projectRoot } from "./host";
-import { packageVersion } from "../../provider/installation";
+import { packageVersion } from "../../provider/platform/version";
 
 /** A call between the engine and the plugin, as the engine logs it. */
 export interface RecordedCall {

@@ -9,7 +9,7 @@ import {
 import { type Monitor, NotRegistered, type Registration } from "./component";
 import { grpc, properties, struct, unlimited } from "./proto";
 import { type Properties } from "../../records/properties";
-import { packageVersion } from "../../installation";
+import { packageVersion } from "../../platform/version";
 import { type ComponentOptions } from "../../rotation/componentOptions";
 
 /**

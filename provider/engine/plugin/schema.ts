@@ -1,4 +1,4 @@
-import { packageVersion } from "../../installation";
+import { packageVersion } from "../../platform/version";
 
 /** The schema of the package, as far as the plugin itself needs it. */
 interface Schema {

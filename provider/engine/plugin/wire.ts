@@ -15,7 +15,7 @@ import { checkConfig, diffConfig } from "./config";
 import { schemaText } from "./schema";
 import { PluginService } from "./service";
 import { type Properties } from "../../records/properties";
-import { packageVersion } from "../../installation";
+import { packageVersion } from "../../platform/version";
 
 /** Milliseconds that a line for the user may take to be delivered. */
 const logTimeoutMs = 5_000;

@@ -16,7 +16,7 @@ import { FakeEngine } from "../../../support/pluginWire";
 import { ProviderClient } from "../../../support/providerClient";
 import { assertFields, until } from "../../../support/results";
 import { fromStruct, type Properties, reference, secret, toStruct, unknown } from "../../../support/wire";
-import { packageVersion } from "../../../../provider/installation";
+import { packageVersion } from "../../../../provider/platform/version";
 
 const id = "db-quickstart";
 const urn = urnOf("PasswordRotation");
