@@ -49,6 +49,9 @@ export async function benchNetwork(largest: number, report: (rows: Row[]) => voi
         report(resetCases(isRead).map((one) => ({ ...row, case: one, subject: "bare HTTPS", ...bare })));
         report(await resets({ ...row, subject }, some, isRead, platform, distant));
       }
+      for (const isRead of roundTripMs === limitedMs ? [false, false, false, true, true, true] : []) {
+        report(await resetsWithoutEngine(network, ids, isRead, platform, distant));
+      }
       for (const count of keyCounts) {
         report(await reads(network, ids.slice(0, count), platform, distant));
       }
@@ -132,6 +135,34 @@ async function resets(
   } finally {
     project.remove();
   }
+}
+
+/** Resets by the provider's client alone, each between two reads or not. */
+async function resetsWithoutEngine(
+  network: Pick<Row, "where" | "roundTripMs">,
+  ids: readonly string[],
+  isRead: boolean,
+  platform: BenchPlatform,
+  distant: BenchPlatform,
+): Promise<Row[]> {
+  const requests = ids.flatMap((id) => {
+    const read = isRead ? requestsOf("GET", [databasePath.replace("{id}", id)]) : [];
+    return [...read, ...requestsOf("POST", [`/v2/keyvalue/reset-password/${id}`]), ...read];
+  });
+  const bare = await inSpan(platform, () => bareHttp(distant, requests, caFile));
+  const environment = { ...distant.environment, REKEY_DATABASE_PATH: databasePath };
+  const { databases } = new PlatformClient(new Settings(() => undefined, environment));
+  const rotate = async (id: string): Promise<void> => {
+    if (isRead) await databases.read(id);
+    await databases.resetPassword(id);
+    if (isRead) await databases.read(id);
+  };
+  const ours = await inSpan(platform, () => Promise.all(ids.map(rotate)));
+  const row = { ...network, case: isRead ? "read, reset, read" : "reset", count: ids.length };
+  return [
+    { ...row, subject: "client", ...ours },
+    { ...row, subject: "bare HTTPS", ...bare },
+  ];
 }
 
 async function reads(

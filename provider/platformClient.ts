@@ -1,18 +1,17 @@
 import { advise, deadlineName } from "./settings/advice";
 import { type Settings } from "./settings/settings";
-import { Connections } from "./platform/sockets";
+import { Connections } from "./platform/agents";
 import { DatabaseProbe, type ProbeRequest, type ProbeResult } from "./platform/probe";
 import { Databases } from "./platform/databases";
 import { FlowControl } from "./platform/flowControl";
 import { KnownSecrets } from "./platform/redact";
-import { RequestQueue, ResetCount } from "./platform/requestQueue";
+import { RequestQueue } from "./platform/requestQueue";
 import { HttpRequester, managementService, type RequesterOptions, tokenService } from "./platform/http";
 import { type Service } from "./platform/failures";
 
 /** What all requests of a run share. What depends on settings is made when it is first needed. */
 interface Shared {
   readonly secrets: KnownSecrets;
-  readonly resets: ResetCount;
   transport?: { readonly queue: RequestQueue; readonly connections: Connections };
   probe?: DatabaseProbe;
 }
@@ -25,9 +24,9 @@ export class PlatformClient {
   /** @param beforeSend called before a reset or a credential is sent. @throws NotSentError if it must not be sent */
   constructor(
     private readonly settings: Settings,
-    private readonly beforeSend?: RequesterOptions["beforeReset"],
+    private readonly beforeSend?: RequesterOptions["beforeSend"],
     private readonly limitMs = Infinity,
-    private readonly shared: Shared = { secrets: new KnownSecrets(settings.secrets), resets: new ResetCount() },
+    private readonly shared: Shared = { secrets: new KnownSecrets(settings.secrets) },
   ) {}
 
   /** What no message of this run shows: the secret settings, and the credentials that were read since. */
@@ -79,7 +78,7 @@ export class PlatformClient {
    * @throws SettingsError if rekey:maxConcurrency cannot be used.
    */
   queueWithin(concurrency = Infinity): RequestQueue {
-    return new RequestQueue({ maxConcurrency: Math.min(concurrency, this.#maxConcurrency) }, this.shared.resets);
+    return new RequestQueue({ maxConcurrency: Math.min(concurrency, this.#maxConcurrency) });
   }
 
   /**
@@ -93,7 +92,7 @@ export class PlatformClient {
       extraCertificates: this.settings.get("caFile"),
       secrets: this.secrets,
       advise,
-      beforeProbe: this.beforeSend,
+      beforeSend: this.beforeSend,
     });
     return this.shared.probe.probe(request);
   }
@@ -107,21 +106,15 @@ export class PlatformClient {
     const maxConcurrency = this.#maxConcurrency;
     const proxy = settings.proxyFor(service.baseUrl);
     this.shared.transport ??= {
-      queue: new RequestQueue(
-        { maxConcurrency, requestsPerSecond: settings.get("requestsPerSecond") },
-        this.shared.resets,
-      ),
-      connections: new Connections(
-        { proxy, extraCertificates: settings.get("caFile"), maxConcurrency },
-        this.shared.resets,
-      ),
+      queue: new RequestQueue({ maxConcurrency, requestsPerSecond: settings.get("requestsPerSecond") }),
+      connections: new Connections({ proxy, extraCertificates: settings.get("caFile") }),
     };
     return new HttpRequester(service, this.shared.transport.connections, this.shared.transport.queue, {
       deadlineMs: Math.min(settings.getOrDefault("deadlineSeconds") * 1000, this.limitMs),
       deadlineName,
       advise,
       secrets: this.secrets,
-      ...(this.beforeSend && { beforeReset: this.beforeSend }),
+      ...(this.beforeSend && { beforeSend: this.beforeSend }),
     });
   }
 }

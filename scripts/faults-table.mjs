@@ -15,7 +15,7 @@ const sections = new Map([
   [30, "An unusual response"],
   [37, "An interrupted run"],
   [43, "The engine, the state and the settings"],
-  [59, "Connections that are opened ahead"],
+  [59, "Connections that are kept"],
   [62, "A verification"],
   [82, "Limits of a flow-control key"],
   [85, "A platform that can be read"],

@@ -5,8 +5,7 @@ import { type PlatformClient } from "../platformClient";
 import { type Settings } from "../settings/settings";
 import { nameOf, type SettingName, type SettingValue } from "../settings/table";
 import { type Check, ok, unchecked, wrong } from "./check";
-import { openConnection, trusting } from "../platform/sockets";
-import { ConnectionError } from "../platform/preconnect";
+import { ConnectionError, openConnection, trusting } from "../platform/openConnection";
 
 const connectTimeoutMs = 10_000;
 

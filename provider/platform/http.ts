@@ -1,5 +1,6 @@
 import { Axios, type AxiosError } from "axios";
-import { type AttemptState, type Connections } from "./sockets";
+import { type AttemptState, type Connections, type Deadline } from "./agents";
+import { ConnectionError } from "./openConnection";
 import { decideRetry, deliveryOfResponse, deliveryOfSilence, readRetryAfter } from "./retry";
 import { NotSentError, type RequestFacts, InputError } from "./errors";
 import { errorOf, type FailedAttempt, type Service, type Wording } from "./failures";
@@ -8,7 +9,6 @@ import { type RequestQueue } from "./requestQueue";
 import { type Readable } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { packageVersion } from "./version";
-import { ConnectionError } from "./preconnect";
 import { pathPartProblem } from "../records/fields";
 
 /**
@@ -80,7 +80,7 @@ export interface RequesterOptions extends Wording {
    * Called immediately before the first byte of a request that must not be repeated, when its connection is ready;
    * throws a NotSentError if the request must not be sent.
    */
-  readonly beforeReset?: (facts: RequestFacts) => Promise<void>;
+  readonly beforeSend?: (facts: RequestFacts) => Promise<void>;
 }
 
 /** An attempt with a 2xx response. */
@@ -96,8 +96,6 @@ const http = new Axios({});
 /** Bytes of the largest body that is read, decompressed. */
 const maxRecordBytes = 1024 * 1024;
 const maxErrorBytes = 64 * 1024;
-/** Milliseconds, longest wait for a connection. */
-const maxConnectMs = 10_000;
 /** Turns of the event loop in which what arrived before a deadline is read. Each of them reads a chunk of 64 kB. */
 const turnsAfterDeadline = 100;
 
@@ -141,10 +139,7 @@ export class HttpRequester implements Requester {
         if (decision.do === "wait" && decision.appliesToAll) this.queue.pauseFor(decision.waitMs);
         return { outcome, decision };
       };
-      const isRetry = attempt > 1;
-      const { outcome, decision } = await (request.idempotent
-        ? this.queue.run(turn, isRetry)
-        : this.queue.runReset(turn, isRetry));
+      const { outcome, decision } = await this.queue.run(turn, { isRetry: attempt > 1 });
       const { options, service } = this;
       if (outcome.delivery === "responded") {
         const { name } = service;
@@ -159,22 +154,18 @@ export class HttpRequester implements Requester {
   }
 
   /** @throws NotSentError if the request must not be sent */
-  async #attempt(
-    request: ApiRequest,
-    facts: RequestFacts,
-    { deadlineMs, endsAtMs }: Deadline,
-  ): Promise<Answered | FailedAttempt> {
+  async #attempt(request: ApiRequest, facts: RequestFacts, deadline: Deadline): Promise<Answered | FailedAttempt> {
     const { url } = facts;
     const state: AttemptState = { sent: false };
     const abort = new AbortController();
     const { signal } = abort;
-    const remainingMs = endsAtMs - performance.now();
+    const remainingMs = deadline.endsAtMs - performance.now();
     if (remainingMs <= 0) abort.abort();
     const timer = setTimeout(() => void abortUnlessComplete(abort, state), remainingMs);
     const use = {
-      timeoutMs: Math.min(maxConnectMs, deadlineMs / 3),
+      deadline,
       state,
-      beforeSend: request.idempotent ? undefined : async () => this.options.beforeReset?.(facts),
+      beforeSend: request.idempotent ? undefined : async () => this.options.beforeSend?.(facts),
     };
     try {
       const response = await http.request<Readable>({
@@ -213,12 +204,6 @@ export class HttpRequester implements Requester {
       clearTimeout(timer);
     }
   }
-}
-
-/** The deadline of a request with all its attempts. */
-interface Deadline {
-  readonly deadlineMs: number;
-  readonly endsAtMs: number;
 }
 
 const tooLarge: FailedAttempt = { delivery: "maybe applied", code: "too large" };

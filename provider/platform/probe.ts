@@ -1,5 +1,6 @@
 import { type Socket } from "node:net";
-import { Connections, openConnection, trusting } from "./sockets";
+import { Connections } from "./agents";
+import { type ConnectionError, openConnection, trusting } from "./openConnection";
 import { RejectedError, type RequestFacts, RequestError } from "./errors";
 import { certificateFailure, isTlsAlert, whyNotSent } from "./failures";
 import { type KnownSecrets } from "./redact";
@@ -8,7 +9,6 @@ import { RequestQueue } from "./requestQueue";
 import { HttpRequester, type RequesterOptions, tokenService } from "./http";
 import { readJson } from "../records/response";
 import { addressOf, type ClientEndpoint, restAddressOf } from "./address";
-import { type ConnectionError } from "./preconnect";
 import { isObject, hostInUrl, isLoopback } from "../records/fields";
 
 /** What a database authenticates: a password, or a token of its REST interface. */
@@ -40,7 +40,7 @@ export interface ProbeOptions extends Pick<RequesterOptions, "advise"> {
   /** What results never show. */
   readonly secrets: KnownSecrets;
   /** Called before each connection. @throws NotSentError if nothing may be sent */
-  readonly beforeProbe?: RequesterOptions["beforeReset"] | undefined;
+  readonly beforeSend?: RequesterOptions["beforeSend"] | undefined;
 }
 
 const accepted: ProbeResult = { is: "accepted" };
@@ -50,11 +50,11 @@ const tooLate = "the server did not respond in time";
 export class DatabaseProbe {
   readonly #secure: Connections;
   /** To this machine, and so not through a proxy. */
-  readonly #plain = new Connections({ maxConcurrency: 1 });
+  readonly #plain = new Connections();
   #trust: ReturnType<typeof trusting> | undefined;
 
   constructor(private readonly options: ProbeOptions) {
-    this.#secure = new Connections({ ...options, maxConcurrency: 1 });
+    this.#secure = new Connections(options);
   }
 
   /**
@@ -75,7 +75,7 @@ export class DatabaseProbe {
       url: isPassword ? addressOf(endpoint) : restAddressOf(endpoint),
       consequences: { "not sent": saved, rejected: saved, "maybe applied": saved },
     };
-    await this.options.beforeProbe?.(facts);
+    await this.options.beforeSend?.(facts);
     const secret = isPassword ? credential.password : credential.restToken;
     this.options.secrets.add([...otherSecrets, secret]);
     return isPassword

@@ -32,8 +32,7 @@ describe("faults: the engine is gone when a connection is ready", () => {
           deadlineSeconds: 60,
         });
         const results = Array.from({ length: count }, (_, nth) => host.create(rotation(`db-${nth}`)));
-        // The connections of those under way, and those opened ahead of the others.
-        await until(() => proxy.heads.length === count);
+        await until(() => proxy.heads.length === concurrency);
         await host.engine.kill();
         if (successor) fixture.closes(await EngineListener.start(host.engine.port));
         connect();

@@ -38,18 +38,21 @@ describe("faults: the request queue", () => {
     assert.equal(server.count("POST", "emails"), 2);
   });
 
-  testRow([8, stale, "create", "cannot be: each reset has its own connection"], async (fixture) => {
-    await fixture.start();
-    const sockets = new Set<Socket>();
-    for (const id of ["a", "b", "c"]) {
-      meet(fixture, [id], ({ socket, answer }) => {
-        sockets.add(socket);
-        answer(200, { connection: "keep-alive" });
+  for (const [when, headers] of [
+    ["", { connection: "close" }],
+    [", unannounced", {}],
+  ] as const) {
+    const closes = `kept connection closes after each response${when}`;
+    testRow([8, closes, "create", "passes; 1 sent"], async (fixture) => {
+      const { server } = await fixture.start();
+      meet(fixture, ["a", "b", "c"], ({ socket, answer }) => {
+        answer(200, headers);
+        socket.end();
       });
-      await succeeds(fixture, [id]);
-    }
-    assert.equal(sockets.size, 3);
-  });
+      for (const id of ["a", "b", "c"]) await succeeds(fixture, [id]);
+      assert.deepEqual({ sent: posts(fixture), connections: server.connections }, { sent: 3, connections: 3 });
+    });
+  }
 
   testRow([25, "429 with 1 second", "all requests", "the whole queue waits"], async (fixture) => {
     await fixture.start({ settings: () => ({ maxConcurrency: 1 }) });

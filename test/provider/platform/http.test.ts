@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
-import { Connections } from "../../../provider/platform/sockets";
+import { Connections } from "../../../provider/platform/agents";
 import { NotSentError, RequestError } from "../../../provider/platform/errors";
 import { KnownSecrets, leftOut } from "../../../provider/platform/redact";
 import { RequestQueue } from "../../../provider/platform/requestQueue";
@@ -29,7 +29,7 @@ function requester(
   service = managementService(url, "ops", password),
 ): HttpRequester {
   const queue = new RequestQueue({ maxConcurrency });
-  return new HttpRequester(service, new Connections({ maxConcurrency: 8 }), queue, {
+  return new HttpRequester(service, new Connections(), queue, {
     deadlineMs: 60_000,
     deadlineName: "the deadline",
     advise: ({ service: name, kind }) => `Advice on ${name}: ${kind}.`,
@@ -65,8 +65,7 @@ describe("api: requester, over a real socket", () => {
       { authorization, connection, accept, agent, type },
       {
         authorization: `Basic ${Buffer.from(`ops:${password}`).toString("base64")}`,
-        // A reset has a connection of its own.
-        connection: "close",
+        connection: "keep-alive",
         accept: "application/json",
         agent: `pulumi-rekey/${version}`,
         type: undefined,
@@ -168,12 +167,12 @@ describe("api: requester, over a real socket", () => {
   it("asks before each attempt of a reset, and sends nothing if it must not", async () => {
     const url = await start({ status: 429 }, {});
     const asked: string[] = [];
-    const asking = requester(url, { beforeReset: async ({ purpose }) => void asked.push(purpose) });
+    const asking = requester(url, { beforeSend: async ({ purpose }) => void asked.push(purpose) });
     await asking.send(reset);
     await asking.send(reading);
     assert.deepEqual(asked, ["reset it", "reset it"]);
     const refusing = requester(url, {
-      beforeReset: (facts) =>
+      beforeSend: (facts) =>
         Promise.reject(new NotSentError(facts, { happened: "the engine is gone", advice: "Run again." })),
     });
     await assert.rejects(refusing.send(reset), /the engine is gone/);

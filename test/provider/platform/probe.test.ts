@@ -207,11 +207,11 @@ describe("verification: the probe of a database", () => {
 
   it("connects to nothing if the engine is gone", async () => {
     const server = await fake(() => "+OK");
-    const beforeProbe: ProbeOptions["beforeProbe"] = async (facts) => {
+    const beforeSend: ProbeOptions["beforeSend"] = async (facts) => {
       throw new NotSentError(facts, { happened: "the engine has ended", advice: "Run again." });
     };
     await assert.rejects(
-      probe(local(server.port), undefined, { beforeProbe }),
+      probe(local(server.port), undefined, { beforeSend }),
       /verify the password of database "db".*\(AUTH redis:\/\/127.*The rotation itself is saved/,
     );
     assert.equal(server.connections, 0);

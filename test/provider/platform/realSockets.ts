@@ -32,10 +32,10 @@ export function withRealSockets() {
 export function clientOf(
   url: string,
   settings: Partial<Record<SettingName, string>> = {},
-  beforeReset?: RequesterOptions["beforeReset"],
+  beforeSend?: RequesterOptions["beforeSend"],
 ): PlatformClient {
   const values = { baseUrl: url, queueUrl: url, username: "ops", password: "pw", queueToken: "token", ...settings };
-  return new PlatformClient(new Settings((name) => (values as typeof settings)[name]), beforeReset);
+  return new PlatformClient(new Settings((name) => (values as typeof settings)[name]), beforeSend);
 }
 
 /** Resolves when this process has seen what was sent on a connection, or that it was cut. */

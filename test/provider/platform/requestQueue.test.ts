@@ -15,10 +15,13 @@ describe("platform: request queue", () => {
     const tasks = names.map((name) => {
       let end = (): void => undefined;
       const ended = new Promise<void>((resolve) => (end = resolve));
-      const result = queue.run(() => {
-        started.push(name);
-        return ended.then(() => name);
-      }, retries.includes(name));
+      const result = queue.run(
+        () => {
+          started.push(name);
+          return ended.then(() => name);
+        },
+        { isRetry: retries.includes(name) },
+      );
       return { result, end };
     });
     const endAll = (): Promise<string[]> => {
@@ -60,8 +63,8 @@ describe("platform: request queue", () => {
 
   it("passes a failure on, and continues", async () => {
     const queue = new RequestQueue({ maxConcurrency: 1 });
-    const failing = queue.run(() => Promise.reject(new Error("no")), false);
-    const next = queue.run(async () => "yes", false);
+    const failing = queue.run(() => Promise.reject(new Error("no")));
+    const next = queue.run(async () => "yes");
     await assert.rejects(failing, /^Error: no$/);
     assert.equal(await next, "yes");
   });
@@ -69,7 +72,7 @@ describe("platform: request queue", () => {
   it("starts no more than the allowed number of tasks a second", async () => {
     const queue = new RequestQueue({ maxConcurrency: 8, requestsPerSecond: 50 });
     const before = performance.now();
-    const starts = await Promise.all([0, 1, 2, 3].map(() => queue.run(async () => performance.now() - before, false)));
+    const starts = await Promise.all([0, 1, 2, 3].map(() => queue.run(async () => performance.now() - before)));
     // 20 ms apart, however late the first of them is. Timers are exact to a millisecond.
     for (const [index, start] of starts.entries()) assert.ok(start >= 18 * index, starts.join());
   });
@@ -81,9 +84,9 @@ describe("platform: request queue", () => {
     };
     const before = await timers();
     const queue = new RequestQueue({ maxConcurrency: 8, requestsPerSecond: 5 });
-    await queue.run(async () => undefined, false);
+    await queue.run(async () => undefined);
     assert.equal(await timers(), before);
-    const waiting = queue.run(async () => undefined, false);
+    const waiting = queue.run(async () => undefined);
     assert.equal(await timers(), before + 1);
     await waiting;
     assert.equal(await timers(), before);
@@ -94,7 +97,7 @@ describe("platform: request queue", () => {
     const before = performance.now();
     queue.pauseFor(80);
     queue.pauseFor(10);
-    const started = await queue.run(async () => performance.now(), true);
+    const started = await queue.run(async () => performance.now(), { isRetry: true });
     assert.ok(started - before >= 79, `${started - before}`);
   });
 
@@ -102,7 +105,7 @@ describe("platform: request queue", () => {
     const { now } = Date;
     afterEach(() => (Date.now = now));
     const setBack = (): void => void (Date.now = () => now() - 3_600_000);
-    const ran = (queue: RequestQueue) => Promise.race([queue.run(async () => "ran", false), wait(500, "hangs")]);
+    const ran = (queue: RequestQueue) => Promise.race([queue.run(async () => "ran"), wait(500, "hangs")]);
 
     it("starts tasks after a pause", async () => {
       const queue = new RequestQueue({ maxConcurrency: 8 });

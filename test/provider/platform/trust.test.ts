@@ -6,9 +6,9 @@ import { type AddressInfo } from "node:net";
 import { mock } from "node:test";
 import tls from "node:tls";
 import { isDeepStrictEqual } from "node:util";
-import { Connections, trusting } from "../../../provider/platform/sockets";
+import { Connections } from "../../../provider/platform/agents";
+import { type ConnectionError, trusting } from "../../../provider/platform/openConnection";
 import { caFile, certificate } from "../../faults/certificates";
-import { type ConnectionError } from "../../../provider/platform/preconnect";
 
 const foreign = String(certificate("foreign").cert);
 const unverified = "UNABLE_TO_VERIFY_LEAF_SIGNATURE";
@@ -35,10 +35,13 @@ describe("TLS with rekey:caFile", () => {
   it("trusts it in addition to the well-known certificates, which are read once for all connections", async () => {
     const url = new URL(`https://127.0.0.1:${port}`);
     const made = mock.method(tls, "createSecureContext");
-    const connections = new Connections({ extraCertificates: foreign, maxConcurrency: 8 });
+    const connections = new Connections({ extraCertificates: foreign });
     for (let request = 0; request < 3; request++) {
-      const use = { timeoutMs: 5_000, state: { sent: false }, beforeSend: async () => undefined };
-      const sending = connections.transportFor(url, use).request({ host: url.hostname }, () => undefined);
+      const deadline = { deadlineMs: 15_000, endsAtMs: performance.now() + 15_000 };
+      const use = { deadline, state: { sent: false } };
+      const sending = connections
+        .transportFor(url, use)
+        .request({ protocol: url.protocol, host: url.hostname }, () => undefined);
       const [{ code }] = (await once(sending, "error")) as [ConnectionError];
       assert.deepEqual({ code, sent: use.state.sent }, { code: unverified, sent: false });
     }

@@ -5,8 +5,6 @@ import { networkInterfaces } from "node:os";
 import { setTimeout as wait } from "node:timers/promises";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
 import { NotSentError, type RequestError } from "../../../provider/platform/errors";
-import { ConnectionError } from "../../../provider/platform/preconnect";
-import { openConnection } from "../../../provider/platform/sockets";
 import { caFile, certificate } from "../../faults/certificates";
 import { clientOf, plain, secure, seen, withRealSockets } from "./realSockets";
 
@@ -39,22 +37,14 @@ describe("platform: connections, over real sockets", () => {
     ["HTTP", plain, {}],
     ["HTTPS", secure, { tls: certificate("good") }],
   ] as const) {
-    it(`over ${protocol} serve one read after the other; each reset has its own, which is closed after it`, async () => {
+    it(`over ${protocol} serve reads and resets one after the other`, async () => {
       const server = await startServer(options);
-      const sockets: Socket[] = [];
-      server.behave("POST", "db", ({ socket, answer }) => {
-        sockets.push(socket);
-        answer(200, { connection: "keep-alive" });
-      });
       const { read, reset } = requestsOf(url(server), { caFile });
-      await read();
-      await read();
-      assert.equal(server.connections, 1);
-      await reset();
-      await reset();
-      await read();
-      assert.deepEqual({ all: server.connections, ofResets: new Set(sockets).size }, { all: 3, ofResets: 2 });
-      for (const socket of sockets) if (!socket.closed) await once(socket, "close");
+      for (const send of [read, reset, reset, read]) await send();
+      assert.deepEqual(
+        { requests: server.requests.length, connections: server.connections },
+        { requests: 4, connections: 1 },
+      );
     });
   }
 
@@ -102,6 +92,18 @@ describe("platform: connections, over real sockets", () => {
     });
     await assertNotSent(reset(), "ECONNRESET", /the connection failed \(ECONNRESET\), after 3 attempts/);
     assert.equal(server.connections, 3);
+  });
+
+  it("limit the time to connect by a third of each request's own deadline", async () => {
+    const server = await startServer({ accept: () => undefined });
+    const { databases } = clientOf(secure(server), { databasePath: "/v2/databases/{id}" });
+    for (const deadlineMs of [300, 1200, 300]) {
+      const before = server.connections;
+      const began = performance.now();
+      assert.match((await errorOf(databases.read("db", { deadlineMs }))).message, /timed out, after [23] attempts/);
+      assert.ok(performance.now() - began > (deadlineMs * 2) / 3);
+      assert.ok(server.connections - before >= 2);
+    }
   });
 
   it("of a read that are found cut are opened again", async () => {
@@ -186,7 +188,7 @@ describe("platform: connections, over real sockets", () => {
       server.behave("POST", "db", ({ socket, answer }) => {
         const { servername } = socket as TLSSocket & { servername: string | false | null };
         seen.push({ name: servername || false, resumed: (socket as TLSSocket).isSessionReused() });
-        answer(200);
+        answer(200, { connection: "close" });
       });
       const { reset } = requestsOf(secure(server), { caFile });
       await reset();
@@ -199,17 +201,6 @@ describe("platform: connections, over real sockets", () => {
       ]);
     });
   });
-
-  for (const when of ["before it begins", "while it lasts"]) {
-    it(`fail at once if their opening is aborted ${when}`, async () => {
-      const server = await startServer({ accept: () => undefined });
-      const controller = new AbortController();
-      if (when === "before it begins") controller.abort();
-      const opening = openConnection(new URL(secure(server)), { timeoutMs: 60_000, signal: controller.signal });
-      setTimeout(() => controller.abort(), 50);
-      await assert.rejects(opening, (error) => error instanceof ConnectionError && error.code === "ETIMEDOUT");
-    });
-  }
 
   describe("through a proxy", () => {
     for (const [tls, url] of [
@@ -225,7 +216,7 @@ describe("platform: connections, over real sockets", () => {
         await reset();
         const target = `127.0.0.1:${server.port}`;
         const credentials = Buffer.from("us@er:p:w").toString("base64");
-        assert.equal(proxy.heads.length, 2);
+        assert.equal(proxy.heads.length, 1);
         for (const head of proxy.heads) {
           const [first, ...headers] = head.trimEnd().split("\r\n");
           assert.equal(first, `CONNECT ${target} HTTP/1.1`);
@@ -270,7 +261,7 @@ describe("platform: connections, over real sockets", () => {
       );
     });
 
-    for (const answers of [302, 407, 502]) {
+    for (const answers of [302, 403, 407, 502]) {
       it(`that responds with ${answers} are not opened, and nothing was sent`, async () => {
         const server = await startServer();
         const proxy = await startProxy({ answers });
