@@ -155,8 +155,8 @@ function outputsOf(name, names, secrets) {
 
 /** What the plugin saves of a resource. */
 function saved(made) {
-  const { outputsOf, secretsOf, hasUrls } = plugin;
-  return { outputs: outputsOf(made), secretOutputs: secretsOf(made), hasUrls: hasUrls(made) };
+  const outputs = plugin.outputsOf(made);
+  return { outputs, secretOutputs: plugin.secretsOf(made), hasUrls: outputs.includes("connectionUrl") };
 }
 
 function resource(name, more, { outputs, secretOutputs, hasUrls } = saved(resources[name])) {

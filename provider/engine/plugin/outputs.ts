@@ -36,7 +36,7 @@ export function knownUrl(
 /** Outputs of a PasswordRotation that only the plugin saves: the SDK derives them in the program. */
 const urlOutputs = ["connectionUrl", "restUrl"];
 
-export function hasUrls(resource: AnyResource): boolean {
+function hasUrls(resource: AnyResource): boolean {
   return resource === resources.PasswordRotation;
 }
 
