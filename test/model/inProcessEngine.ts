@@ -153,9 +153,13 @@ export class InProcessEngine {
     const log = (line: string) => this.messages.push(line);
     const now = () => new Date(this.now);
     let elapsedMs = 0;
-    const timer = { now: () => elapsedMs, sleep: async (milliseconds: number) => void (elapsedMs += milliseconds) };
-    const options = { maxResets: () => limit, now, canRead: () => this.canRead, timer, deadlineMs: () => 2_000 };
-    return inProcessProvider(this.platform, log, options).passwordRotation;
+    const sleep = async (milliseconds: number) => void (elapsedMs += milliseconds);
+    return inProcessProvider(this.platform, log, {
+      maxResets: () => limit,
+      canRead: () => this.canRead,
+      clock: { now, elapsedMs: () => elapsedMs, sleep },
+      deadlineMs: () => 2_000,
+    }).passwordRotation;
   }
 }
 

@@ -81,6 +81,12 @@ describe("secrets: errors", () => {
     await assertOnlyWords("RefusedError", () =>
       Promise.reject(new errorClasses.RefusedError("REKEY_RESET_LIMIT", { databaseId: "db", why: "it is late" })),
     );
+    await assertOnlyWords("UnknownOutcomeError", () =>
+      Promise.reject(new errorClasses.UnknownOutcomeError("REKEY_UNCONFIRMED", "It may have been applied.")),
+    );
+    await assertOnlyWords("InternalError", () =>
+      Promise.reject(new errorClasses.InternalError("db", new Error(canaries.management))),
+    );
   });
 
   it("of a database that repeats what it was sent: the same", async () => {
@@ -105,6 +111,8 @@ describe("secrets: errors", () => {
       "NotShown",
       "Rejected",
       "Unconfirmed",
+      "UnknownOutcome",
+      "Internal",
       "Unreadable",
       "Input",
       "Settings",
