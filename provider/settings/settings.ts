@@ -22,7 +22,7 @@ export interface FoundSetting {
 export class Settings {
   /** What must never be shown: the secret settings and the proxy's password as they are written, used or not. */
   readonly secrets: readonly string[];
-  /** The values that were read and can be used: each reset needs some of them. */
+  /** The values that were read and can be used, and undefined for those that are not set: each reset needs some. */
   readonly #values = new Map<SettingName, unknown>();
 
   /** @param provider the explicit provider whose arguments are the configuration, if they are not a stack's */
@@ -52,11 +52,12 @@ export class Settings {
 
   /** @throws SettingsError if its value cannot be used. */
   get<N extends SettingName>(name: N): SettingValue<N> | undefined {
-    if (this.#values.has(name)) return this.#values.get(name) as SettingValue<N>;
+    if (this.#values.has(name)) return this.#values.get(name) as SettingValue<N> | undefined;
     const written = this.find(name)?.value;
     if (written === undefined) {
       // The platform may have a value for it: an unknown one is an error.
       if (name !== "platform") this.get("platform");
+      this.#values.set(name, undefined);
       return undefined;
     }
     const result = settingOf(name).schema().safeParse(written);
