@@ -17,7 +17,7 @@ import { leaksOf } from "../../support/canaries";
 import * as httpServer from "../../support/httpServer";
 import { session, withRedis } from "../../support/redis";
 import { until } from "../../support/results";
-import { withRealSockets } from "../platform/realSockets";
+import { withRealSockets } from "./realSockets";
 
 const password = "canary-password-3f1a";
 const extraCertificates = readFileSync(caFile, "utf8");

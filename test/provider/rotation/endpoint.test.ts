@@ -3,8 +3,15 @@ import fc from "fast-check";
 import { InputError } from "../../../provider/platform/errors";
 import { type ClientEndpoint, restAddressOf } from "../../../provider/platform/address";
 import { type FoundSetting } from "../../../provider/settings/settings";
-import { type Connection, connectionIn } from "../../../provider/rotation/connection";
-import { connectionUrl, endpointOf, missingWithoutRecord, restUrlFor } from "../../../provider/rotation/endpoint";
+import { type Connection } from "../../../provider/rotation/connection";
+import {
+  connectionUrl,
+  endpointOf,
+  missingWithoutRecord,
+  restUrlFor,
+  urlFor,
+  usernameFor,
+} from "../../../provider/rotation/endpoint";
 
 const record = { endpoint: "cache.example.com", port: 6379, tls: true };
 const local = { endpoint: "127.0.0.1", port: 6379, tls: false };
@@ -86,68 +93,6 @@ describe("rotation: the endpoint of a database", () => {
     });
   }
 
-  it("refuses what a program gives as soon as it is known", () => {
-    const hosts = [
-      "",
-      " ",
-      "a b",
-      "a/b",
-      "a@b",
-      "a:1",
-      "a\nb",
-      "a\0",
-      "rediss://a",
-      "{name}",
-      "[a]",
-      "a?b",
-      "a%41",
-      "ä",
-    ];
-    for (const host of hosts) assert.throws(() => connectionIn({ host }), /host must be a host name/, host);
-    for (const port of [0, -1, 65_536, 1.5, NaN, "1"]) {
-      assert.throws(() => connectionIn({ port }), /port must be a whole number/);
-    }
-    assert.throws(() => connectionIn({ tls: "no" }), /tls must be true or false/);
-    assert.throws(() => connectionIn({ host: "db.example.com", tls: false }), /plain text/);
-    for (const host of ["localhost", "127.0.0.1", "::1"]) connectionIn({ host, tls: false });
-    connectionIn({});
-  });
-
-  const open: readonly {
-    readonly host: string | undefined;
-    readonly setting: FoundSetting | undefined;
-    readonly refused: boolean;
-  }[] = [
-    { host: "{endpoint}", setting: set("db.example.com"), refused: false },
-    { host: "{id}", setting: undefined, refused: false },
-    { host: "127.0.0.{id}", setting: undefined, refused: false },
-    { host: "{endpoint}.example.com", setting: undefined, refused: true },
-    { host: "db-{id}", setting: set("localhost"), refused: true },
-    { host: undefined, setting: undefined, refused: false },
-    { host: undefined, setting: set("localhost"), refused: false },
-    { host: undefined, setting: set("{id}.example.com"), refused: true },
-    // A full name is not completed: it may be this machine.
-    { host: undefined, setting: preset, refused: false },
-  ];
-  for (const { host, setting, refused } of open) {
-    it(`${refused ? "refuses" : "accepts"} plain text to ${host} with the setting ${setting?.value}`, () => {
-      const check = () => connectionIn({ host, tls: false }, () => setting);
-      if (refused) assert.throws(check, /^InputError: tls must not be false unless host is this machine: .*plain text/);
-      else check();
-    });
-  }
-
-  it("does not know what follows from a setting while the host is not known", () => {
-    connectionIn({ tls: false });
-  });
-
-  it("does not read the setting unless it matters", () => {
-    const fail = () => assert.fail();
-    connectionIn({ host: "localhost", tls: false }, fail);
-    connectionIn({ tls: true }, fail);
-    connectionIn({}, fail);
-  });
-
   it("needs a host without {endpoint} and a port if there is no record", () => {
     assert.equal(missingWithoutRecord({}, undefined), "host");
     assert.equal(missingWithoutRecord({ host: "a.{endpoint}", port: 1 }, set("b")), "host");
@@ -180,6 +125,7 @@ describe("rotation: the endpoint of a database", () => {
     assert.equal(at({ endpoint: "merry-cat-1" }, undefined, preset), "https://merry-cat-1.upstash.io");
     assert.equal(at({ endpoint: "db.example.com" }, "x-{id}"), "https://x-db-1");
     assert.equal(restUrlFor({ databaseId: "db-1", record }, {}, undefined, undefined), undefined);
+    assert.equal(urlFor({ databaseId: "db-1", record }, {}, undefined, undefined), undefined);
     assert.equal(restAddressOf({ host: "::1", port: 8079, tls: false }), "http://[::1]:8079");
     assert.equal(restAddressOf({ ...ofRecord, port: 443 }), "https://cache.example.com:443");
   });
@@ -200,5 +146,24 @@ describe("rotation: the endpoint of a database", () => {
         );
       }),
     );
+  });
+
+  for (const databaseId of ["$&", "$`", "$'", "$$", "{id}", "{endpoint}"]) {
+    it(`has the id ${databaseId} in the username as it is written`, () => {
+      assert.equal(usernameFor({ databaseId }, { username: "u-{id}-{id}" }), `u-${databaseId}-${databaseId}`);
+    });
+  }
+
+  it("has the id and the endpoint in the host as they are written", () => {
+    const hostOf = (databaseId: string, endpoint: string) =>
+      endpointOf({ databaseId, record: { endpoint, port: 1 } }, { host: "x-{id}.{endpoint}" }, undefined).host;
+    assert.equal(hostOf("db", "e"), "x-db.e");
+    for (const [id, endpoint] of [
+      ["$`", "e"],
+      ["db", "$`"],
+      ["db", "{id}"],
+    ] as const) {
+      assert.throws(() => hostOf(id, endpoint), /host must be a host name/, `${id} ${endpoint}`);
+    }
   });
 });

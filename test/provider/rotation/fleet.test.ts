@@ -17,6 +17,7 @@ import {
   secretsFrom,
   shardOf,
   shardsOf,
+  urlsOf,
 } from "../../../provider/rotation/fleet";
 
 describe("rotation: the shard of a database", () => {
@@ -99,6 +100,24 @@ describe("rotation: the outputs of a fleet", () => {
     const record = { endpoint: "h" };
     const records = recordsOf(named(state("a", { record, exactIntegers: { port: "1" } }), state("b")));
     assert.deepEqual(records, { a: { record, exactIntegers: { port: "1" } } });
+  });
+
+  it("contain the URLs of the databases with a known and confirmed password", () => {
+    const record = { endpoint: "db.example.com", port: 6400, tls: true };
+    const reset = { rotatedAt: "2026-01-01", rotationCount: 2, outcome: "reset" } as const;
+    const databases = {
+      c: { databaseId: "db-1", ...reset },
+      b: { databaseId: "db-2", ...reset, outcome: "unknown" as const },
+      a: { databaseId: "db-3", ...reset },
+    };
+    const credentials = { c: { password: "p" }, b: { password: "old" } };
+    const fleet = { databases, credentials, records: { c: { record } } };
+    const urls = urlsOf(fleet, ({ databaseId, record: its }, password) => password && `${databaseId} ${its?.port}`);
+    assert.deepEqual(urls, { c: "db-1 6400", b: "db-2 undefined" });
+    assert.deepEqual(
+      urlsOf({ databases, credentials: {} }, () => "url"),
+      { c: "url", b: "url", a: "url" },
+    );
   });
 
   it("contain no secrets before there is a shard", () => {
