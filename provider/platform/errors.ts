@@ -200,10 +200,16 @@ export class RejectedError extends RequestError {
   readonly delivery = "rejected";
   /** Whether the response is JSON, and so from the platform itself rather than from a proxy in between. */
   readonly inJson: boolean;
+  /** The platform's own words, without secrets; empty if there are none. */
+  readonly words: string;
 
-  constructor(request: RequestFacts, { inJson, ...problem }: RequestProblem & Pick<RejectedError, "inJson">) {
+  constructor(
+    request: RequestFacts,
+    { inJson, words = "", ...problem }: RequestProblem & Pick<RejectedError, "inJson"> & { words?: string },
+  ) {
     super("REKEY_REJECTED", { ...request, consequence: request.consequences.rejected }, problem);
     this.inJson = inJson;
+    this.words = words;
   }
 }
 

@@ -1,8 +1,7 @@
 import { type Delivery, type Failure } from "./retry";
 import { NotSentError, RejectedError, type RequestError, type RequestFacts, UnconfirmedError } from "./errors";
 import { type KnownSecrets } from "./redact";
-import { readDatabaseResponse, readJson } from "../records/response";
-import { isObject } from "../records/fields";
+import { readDatabaseResponse, tryReadObject } from "../records/response";
 
 export type ServiceName = "management" | "queue" | "database";
 
@@ -77,7 +76,8 @@ export function errorOf(
     status,
   };
   if (delivery === "rejected") {
-    return new RejectedError(facts, { ...problem, inJson: tryReadObject(failed.body ?? "") !== undefined });
+    const words = wording.secrets.quote(serverWords(failed));
+    return new RejectedError(facts, { ...problem, inJson: tryReadObject(failed.body ?? "") !== undefined, words });
   }
   return new UnconfirmedError(facts, { ...problem, networkCode: code });
 }
@@ -152,15 +152,6 @@ function whatHappened(failed: FailedAttempt, service: ServiceName, { deadlineNam
 function serverWords({ body = "" }: FailedAttempt): string {
   const value = tryReadObject(body);
   return [value?.["error"], value?.["message"]].find((one) => typeof one === "string") ?? "";
-}
-
-function tryReadObject(body: string): Record<string, unknown> | undefined {
-  try {
-    const { value } = readJson(body);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 function kindOf({ status = 0, delivery }: FailedAttempt): FailureKind {

@@ -8,7 +8,7 @@ import {
 } from "../records/flowControl";
 import { RejectedError, type RequestFacts, UnreadableError } from "./errors";
 import { type ApiRequest, type ApiResponse, type Requester, fillPath } from "./http";
-import { readJson } from "../records/response";
+import { tryReadJson } from "../records/response";
 
 const nothingChanged = {
   "not sent": "Nothing was changed.",
@@ -159,11 +159,9 @@ export class FlowControl {
 }
 
 function jsonOf(response: ApiResponse): unknown {
-  try {
-    return readJson(response.body).value;
-  } catch {
-    throw unreadable(response, "is not JSON");
-  }
+  const json = tryReadJson(response.body);
+  if (!json) throw unreadable(response, "is not JSON");
+  return json.value;
 }
 
 function entryOf(response: ApiResponse, sent: unknown): ListEntry {

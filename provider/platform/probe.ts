@@ -7,9 +7,9 @@ import { type KnownSecrets } from "./redact";
 import { ask, NoReplyError, notRedis } from "./redisCommands";
 import { RequestQueue } from "./requestQueue";
 import { HttpRequester, type RequesterOptions, tokenService } from "./http";
-import { readJson } from "../records/response";
+import { tryReadObject } from "../records/response";
 import { addressOf, type ClientEndpoint, restAddressOf } from "./address";
-import { isObject, hostInUrl, isLoopback } from "../records/fields";
+import { hostInUrl, isLoopback } from "../records/fields";
 
 /** What a database authenticates: a password, or a token of its REST interface. */
 export type Credential =
@@ -153,19 +153,14 @@ export class DatabaseProbe {
       const advice = certificateFailure(networkCode) && error.advice;
       if (!(error instanceof RejectedError)) return unknown(happened, advice);
       // A user without the permission to PING is authenticated all the same.
-      if (/: NOPERM /.test(happened)) return accepted;
+      if (error.words.startsWith("NOPERM ")) return accepted;
       return [401, 403].includes(status) ? { is: "refused", words: happened } : unknown(happened);
     }
   }
 }
 
 function isPong(body: string): boolean {
-  try {
-    const { value } = readJson(body);
-    return isObject(value) && value["result"] === "PONG";
-  } catch {
-    return false;
-  }
+  return tryReadObject(body)?.["result"] === "PONG";
 }
 
 /** What an error in response to `AUTH` means. */

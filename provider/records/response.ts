@@ -50,14 +50,6 @@ function isDatabaseRecord(record: DatabaseRecord, credentials: Credentials): boo
   return named || Object.keys(record).length >= fewestFields;
 }
 
-function tryReadJson(jsonText: string): ReturnType<typeof readJson> | undefined {
-  try {
-    return readJson(jsonText);
-  } catch {
-    return undefined;
-  }
-}
-
 /** Only known names are shown: any other text may be a secret. */
 function duplicateProblem(wireName: string): string {
   const name = camelCase(wireName);
@@ -118,6 +110,21 @@ const maxDigits = 400;
 export function readJson(jsonText: string): ReadJson {
   const readable = withoutDepth(jsonText);
   return { ...(readPlain(readable) ?? read(readable)), tooDeep: readable !== jsonText };
+}
+
+/** As `readJson`; undefined for a text that is not JSON. */
+export function tryReadJson(jsonText: string): ReadJson | undefined {
+  try {
+    return readJson(jsonText);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The object in a text; undefined if it has none. */
+export function tryReadObject(jsonText: string): Record<string, unknown> | undefined {
+  const value = tryReadJson(jsonText)?.value;
+  return isObject(value) ? value : undefined;
 }
 
 /**

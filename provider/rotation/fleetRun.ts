@@ -45,8 +45,9 @@ export class FleetRun {
     readonly maxFailures?: number | null;
   }): void {
     this.run.platform.prepareResets();
+    if (this.#queue) return;
+    this.#queue = this.run.platform.queueWithin(concurrency ?? undefined);
     this.#maxFailures = maxFailures ?? Infinity;
-    this.#queue ??= this.run.platform.queueWithin(concurrency ?? undefined);
   }
 
   /**
