@@ -136,7 +136,7 @@ export class HttpRequester implements Requester {
           Math.random(),
         );
         // Before this task ends, because the next one would start.
-        if (decision.do === "wait" && decision.appliesToAll) this.queue.pauseFor(decision.waitMs);
+        if (decision.kind === "wait" && decision.appliesToAll) this.queue.pauseFor(decision.waitMs);
         return { outcome, decision };
       };
       const { outcome, decision } = await this.queue.run(turn, { isRetry: attempt > 1 });
@@ -146,7 +146,7 @@ export class HttpRequester implements Requester {
         const advise = () => options.advise({ service: name, kind: "unusable response", method: facts.method });
         return { status: outcome.status, body: outcome.body, facts, advise };
       }
-      if (decision.do === "stop") {
+      if (decision.kind === "stop") {
         throw errorOf(facts, service.name, { ...outcome, attempts: attempt }, options);
       }
       if (!decision.appliesToAll) await new Promise((resolve) => setTimeout(resolve, decision.waitMs));

@@ -17,11 +17,11 @@ export type Credential =
 
 /** What a database does with a credential. */
 export type ProbeResult =
-  | { readonly is: "accepted" }
+  | { readonly kind: "accepted" }
   /** @param words the server's own, without secrets */
-  | { readonly is: "refused"; readonly words: string }
+  | { readonly kind: "refused"; readonly words: string }
   /** It is unknown. @param why may be shown. @param advice what to do, if that depends on the reason */
-  | { readonly is: "unknown"; readonly why: string; readonly advice?: string | undefined };
+  | { readonly kind: "unknown"; readonly why: string; readonly advice?: string | undefined };
 
 export interface ProbeRequest {
   readonly databaseId: string;
@@ -43,7 +43,7 @@ export interface ProbeOptions extends Pick<RequesterOptions, "advise"> {
   readonly beforeSend?: RequesterOptions["beforeSend"] | undefined;
 }
 
-const accepted: ProbeResult = { is: "accepted" };
+const accepted: ProbeResult = { kind: "accepted" };
 const tooLate = "the server did not respond in time";
 
 /** Tries credentials at databases. It sends nothing but `AUTH` and `PING`, each time on a new connection. */
@@ -154,7 +154,7 @@ export class DatabaseProbe {
       if (!(error instanceof RejectedError)) return unknown(happened, advice);
       // A user without the permission to PING is authenticated all the same.
       if (error.words.startsWith("NOPERM ")) return accepted;
-      return [401, 403].includes(status) ? { is: "refused", words: happened } : unknown(happened);
+      return [401, 403].includes(status) ? { kind: "refused", words: happened } : unknown(happened);
     }
   }
 }
@@ -165,7 +165,7 @@ function isPong(body: string): boolean {
 
 /** What an error in response to `AUTH` means. */
 function judgeRefusal(words: string, secrets: KnownSecrets): ProbeResult {
-  if (/^(WRONGPASS|ERR invalid password)\b/i.test(words)) return { is: "refused", words: secrets.quote(words) };
+  if (/^(WRONGPASS|ERR invalid password)\b/i.test(words)) return { kind: "refused", words: secrets.quote(words) };
   if (/^ERR unknown command/i.test(words)) return unknown("the server does not know the command AUTH");
   return unknown(responded("AUTH", words, secrets));
 }
@@ -176,5 +176,5 @@ function responded(command: string, words: string, secrets: KnownSecrets): strin
 }
 
 function unknown(why: string, advice?: string): ProbeResult {
-  return { is: "unknown", why, ...(advice !== undefined && { advice }) };
+  return { kind: "unknown", why, ...(advice !== undefined && { advice }) };
 }

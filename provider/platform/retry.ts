@@ -41,7 +41,7 @@ export interface Failure {
 
 /** `appliesToAll`: the platform sent `Retry-After`, so all requests wait, not only this one. */
 export type RetryDecision =
-  { readonly do: "wait"; readonly waitMs: number; readonly appliesToAll: boolean } | { readonly do: "stop" };
+  { readonly kind: "wait"; readonly waitMs: number; readonly appliesToAll: boolean } | { readonly kind: "stop" };
 
 const maxAttempts = 3;
 const firstBackoffMs = 500;
@@ -58,7 +58,7 @@ const transientCodes = new Set([
   "ENETUNREACH",
 ]);
 const transientStatuses = new Set([408, 429, 500, 502, 503, 504]);
-const stop: RetryDecision = { do: "stop" };
+const stop: RetryDecision = { kind: "stop" };
 
 /** Whether to retry, and when: exponential backoff with full jitter, within the deadline. */
 export function decideRetry(failure: Failure, random: number): RetryDecision {
@@ -66,7 +66,7 @@ export function decideRetry(failure: Failure, random: number): RetryDecision {
   if (attempt >= maxAttempts || !mayRepeat(failure) || retryAfterMs === "unusable") return stop;
   const waitMs = retryAfterMs ?? random * firstBackoffMs * 2 ** (attempt - 1);
   if (waitMs >= remainingMs) return stop;
-  return { do: "wait", waitMs, appliesToAll: retryAfterMs !== undefined };
+  return { kind: "wait", waitMs, appliesToAll: retryAfterMs !== undefined };
 }
 
 function mayRepeat({ idempotent, delivery, status, code = "" }: Failure): boolean {

@@ -59,8 +59,8 @@ export function planFor(
 
 /** Whether the platform is read before a plan is executed, because its result may be enough. */
 export function isReadFirst(plan: RotationPlan, saved: PasswordRotationOutputs | undefined, run: Run): boolean {
-  if (plan.do === "keep") return saved !== undefined && isToBeRead(saved, run);
-  if (plan.do === "refuse" && plan.code !== "REKEY_REPEATEDLY_UNCONFIRMED") return false;
+  if (plan.kind === "keep") return saved !== undefined && isToBeRead(saved, run);
+  if (plan.kind === "refuse" && plan.code !== "REKEY_REPEATEDLY_UNCONFIRMED") return false;
   return mayBeSettled(saved, run);
 }
 
@@ -71,10 +71,10 @@ export async function execute(
   inputs: PasswordRotationInputs,
   run: Run,
 ): Promise<DatabaseResult> {
-  if (plan.do === "adopt") return adopt(inputs, run);
+  if (plan.kind === "adopt") return adopt(inputs, run);
   const isRead = isReadFirst(plan, saved, run);
-  if (saved && plan.do === "keep") return isRead ? refreshDatabase(saved, run) : { outputs: saved, notices: [] };
-  if (plan.do === "refuse" && !isRead) {
+  if (saved && plan.kind === "keep") return isRead ? refreshDatabase(saved, run) : { outputs: saved, notices: [] };
+  if (plan.kind === "refuse" && !isRead) {
     throw new RefusedError(plan.code, { databaseId: inputs.databaseId, why: plan.why });
   }
   return once(inputs, run, () => rotate(plan, saved, inputs, run));
@@ -114,9 +114,9 @@ async function rotate(
     const before = run.options.canRead() ? await readFirst(databaseId, "reset", run) : undefined;
     settled = before && saved && settle(saved, before, run, "the last reset was not confirmed");
     const plan = settled ? planFor(settled.outputs, inputs, run) : planned;
-    if (plan.do === "refuse") throw new RefusedError(plan.code, { databaseId, why: plan.why });
+    if (plan.kind === "refuse") throw new RefusedError(plan.code, { databaseId, why: plan.why });
     // Only a settled state may need no reset.
-    if (plan.do !== "reset") return settled as DatabaseResult;
+    if (plan.kind !== "reset") return settled as DatabaseResult;
     undoCount ??= reserve();
     const result = await reset(settled?.outputs ?? saved, inputs, plan.reason, run, before);
     isSent = true;
@@ -187,7 +187,7 @@ async function reset(
   const returned = response ? returnedBy(response, verdictOf(response), before) : {};
   const isReadAgain = failed ? before.unconfirmed.pending !== undefined : read && missingOf(returned).length > 0;
   const shown = isReadAgain ? await readUntilCurrent(databaseId, verdictOf, run) : undefined;
-  const current = shown?.is === "current" ? shown.response : undefined;
+  const current = shown?.kind === "current" ? shown.response : undefined;
   if (failed && !current) return unconfirmed(saved, inputs, failed, before, run);
   const credentials = together(returned, current?.credentials ?? {});
   const missing = missingOf(credentials);
@@ -214,7 +214,7 @@ async function reset(
   if (record.problems.length > 0) notices.push(problemsNotice(databaseId, record.problems));
   if (missing.length > 0 || (read && firstOf(credentials) === undefined)) {
     const ofResponse = isRepeated ? "repeated" : "left out";
-    notices.push(unknownNotice(databaseId, missing, read ? (shown ?? { is: "hidden" }) : { is: ofResponse }));
+    notices.push(unknownNotice(databaseId, missing, read ? (shown ?? { kind: "hidden" }) : { kind: ofResponse }));
   }
   return { outputs, notices };
 }

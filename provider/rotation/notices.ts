@@ -39,7 +39,7 @@ export function problemsNotice(databaseId: string, problems: readonly string[]):
 export function unknownNotice(
   databaseId: string,
   missing: readonly CredentialName[],
-  last: { readonly is: Verdict | "left out" | "repeated" } | { readonly is: "unreadable"; readonly why: string },
+  last: { readonly kind: Verdict | "left out" | "repeated" } | { readonly kind: "unreadable"; readonly why: string },
 ): DatabaseNotice {
   const what =
     missing.length === 0
@@ -47,10 +47,10 @@ export function unknownNotice(
       : `its new ${missing.join(" and ")} ${missing.length === 1 ? "is" : "are"} not known`;
   const reset = `The password of ${named(databaseId)} was reset, but ${what}:`;
   const look = "look in the platform's console";
-  switch (last.is) {
+  switch (last.kind) {
     case "repeated":
     case "left out": {
-      const why = last.is === "repeated" ? "repeats the former credentials" : "does not contain it";
+      const why = last.kind === "repeated" ? "repeats the former credentials" : "does not contain it";
       return noticeOf(
         "missing",
         `${reset} the platform's response ${why}. Look in the platform's console. ${ifItLasts}.`,
@@ -64,7 +64,7 @@ export function unknownNotice(
     }
     default: {
       const why =
-        last.is === "unreadable"
+        last.kind === "unreadable"
           ? `the database could not be read (${last.why})`
           : "the platform still shows the former credentials";
       const text = `${reset} ${why}. The next \`up\` or refresh reads it again, and resets nothing. Until then, ${look}. ${ifItLasts}.`;

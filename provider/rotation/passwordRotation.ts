@@ -52,14 +52,14 @@ function diff(saved: PasswordRotationOutputs, inputs: PasswordRotationInputs, ru
   const isRead = !isReplaced && isReadFirst(plan, saved, run);
   const now = run.options.clock.now();
   const notice = noticeOf(plan, inputs, now, isRead);
-  const isStale = plan.do === "keep" && isOtherAccount(saved.account, run.options.account);
-  const future = plan.do === "keep" ? futureTime(saved, inputs, now) : undefined;
+  const isStale = plan.kind === "keep" && isOtherAccount(saved.account, run.options.account);
+  const future = plan.kind === "keep" ? futureTime(saved, inputs, now) : undefined;
   const notices: Notice[] = [];
   if (notice !== undefined) notices.push({ text: notice });
   if (isStale) notices.push({ text: otherAccountWarning(inputs.databaseId), isWarning: true });
   if (future !== undefined) notices.push({ text: futureWarning(inputs.databaseId, future), isWarning: true });
   return {
-    changes: plan.do !== "keep" || isRead,
+    changes: plan.kind !== "keep" || isRead,
     ...(isReplaced && { replaces: ["databaseId"] }),
     notices,
   };
@@ -73,10 +73,10 @@ function noticeOf(
   isRead: boolean,
 ): string | undefined {
   const password = `The password of database ${JSON.stringify(databaseId)}`;
-  if (isRead && plan.do === "keep") return `${password} will be read: some of its credentials are not known yet.`;
+  if (isRead && plan.kind === "keep") return `${password} will be read: some of its credentials are not known yet.`;
   const before = isRead ? " It is read first: if that shows that the last reset was applied, it is saved instead." : "";
-  if (plan.do === "refuse") return `${password} will not be reset: ${plan.why}.${before}`;
-  if (plan.do !== "reset") return undefined;
+  if (plan.kind === "refuse") return `${password} will not be reset: ${plan.why}.${before}`;
+  if (plan.kind !== "reset") return undefined;
   switch (plan.reason) {
     case "created":
       return `${password} will be reset: databaseId has changed, so the resource is replaced.`;
@@ -110,7 +110,7 @@ function noticesOfUnknown(
   const { databaseId } = inputs;
   const before = saved.databaseId === databaseId ? saved : undefined;
   const plan = planFor(before, withEarliestSchedule(inputs, unknown), run);
-  if (plan.do !== "reset") return [];
+  if (plan.kind !== "reset") return [];
   const of = unknown.has("databaseId") ? "the database" : `database ${JSON.stringify(databaseId)}`;
   const names = passwordRotation.decidingInputs.filter((name) => unknown.has(name));
   return [{ text: `The password of ${of} may be reset: ${notKnownYet(names)}.` }];

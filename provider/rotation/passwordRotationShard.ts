@@ -117,7 +117,7 @@ function diff(saved: PasswordRotationShardOutputs, inputs: PasswordRotationShard
   const planned = planShard(states, inputs, run);
   const members = new Set(inputs.databases.map((database) => asObject(database).databaseId));
   const changes =
-    planned.some(({ plan, state }) => plan.do !== "keep" || isReadFirst(plan, asSingle(state), run)) ||
+    planned.some(({ plan, state }) => plan.kind !== "keep" || isReadFirst(plan, asSingle(state), run)) ||
     // A problem that no longer applies is removed.
     planned.some(({ state }) => state?.problem !== undefined) ||
     [...states.keys()].some((id) => !members.has(id));
@@ -135,7 +135,7 @@ async function apply(
 ): Promise<Result<PasswordRotationShardOutputs>> {
   const planned = planShard(saved ? decodeShard(saved) : new Map(), inputs, run);
   const fleet = FleetRun.of(inputs.fleet, run);
-  if (planned.some(({ plan }) => plan.do === "reset")) fleet.start(inputs);
+  if (planned.some(({ plan }) => plan.kind === "reset")) fleet.start(inputs);
   const report = fleet.join<DatabaseReport>();
   const results = await Promise.all(planned.map((one) => rotate(one, fleet, run)));
   const outputs = encodeShard(
@@ -193,7 +193,7 @@ async function rotate(planned: PlannedDatabase, fleet: FleetRun, run: Run): Prom
       return { databaseId, state: withProblem(planned, { problem: problemOf(failure) }), failure, notices: [] };
     }
   };
-  if (plan.do !== "reset") return act();
+  if (plan.kind !== "reset") return act();
   const problem = "Not attempted: the fleet stopped after too many failures (maxFailures). The password is unchanged.";
   const stopped = { databaseId, state: withProblem(planned, { problem, notTried: true }), notices: [] };
   return (await fleet.reset(act)) ?? stopped;

@@ -31,10 +31,10 @@ export interface DesiredRotation extends Trigger {
 }
 
 export type RotationPlan =
-  | { readonly do: "reset"; readonly reason: RotationReason; readonly since?: string }
-  | { readonly do: "adopt" }
-  | { readonly do: "keep" }
-  | { readonly do: "refuse"; readonly code: RefusalCode; readonly why: string };
+  | { readonly kind: "reset"; readonly reason: RotationReason; readonly since?: string }
+  | { readonly kind: "adopt" }
+  | { readonly kind: "keep" }
+  | { readonly kind: "refuse"; readonly code: RefusalCode; readonly why: string };
 
 type RefusalCode = Extract<
   ErrorCode,
@@ -45,7 +45,7 @@ type RefusalCode = Extract<
 export const unconfirmedLimit = 3;
 
 const outcomes: readonly unknown[] = ["reset", "adopted", "unknown"] satisfies Outcome[];
-const keep: RotationPlan = { do: "keep" };
+const keep: RotationPlan = { kind: "keep" };
 
 /**
  * Decides what to do from the saved and the desired state alone; `now` only matters for `rotateEvery`.
@@ -58,13 +58,13 @@ export function planRotation(
   now: Date,
   isElsewhere = false,
 ): RotationPlan {
-  if (!saved) return desired.initialRotation === false ? { do: "adopt" } : { do: "reset", reason: "created" };
+  if (!saved) return desired.initialRotation === false ? { kind: "adopt" } : { kind: "reset", reason: "created" };
   if (!outcomes.includes(saved.outcome)) return refuseUnreadable("outcome");
   if (saved.outcome === "unknown") return planUnconfirmed(saved, desired, isElsewhere);
   if (!isNoTrigger(desired)) {
     const comparison = compareTrigger(saved.appliedTrigger, desired);
     if (comparison === "unreadable") return refuseUnreadable("appliedTrigger");
-    if (comparison === "different") return { do: "reset", reason: "trigger" };
+    if (comparison === "different") return { kind: "reset", reason: "trigger" };
   }
   return desired.rotateEvery ? planScheduled(saved, desired.rotateEvery, now) : keep;
 }
@@ -73,17 +73,17 @@ export function planRotation(
 function planUnconfirmed(saved: RotationState, desired: DesiredRotation, isElsewhere: boolean): RotationPlan {
   const asked = compareTrigger(saved.attemptedTrigger, desired);
   if (asked === "unreadable") return refuseUnreadable("attemptedTrigger");
-  if (asked === "different" && !isNoTrigger(desired)) return { do: "reset", reason: "trigger" };
+  if (asked === "different" && !isNoTrigger(desired)) return { kind: "reset", reason: "trigger" };
   if (isElsewhere) {
     const why =
       "the last reset was not confirmed, and it was sent with another baseUrl or username. If the database with this id in the present account is to be reset, set a new version; otherwise restore the former settings";
-    return { do: "refuse", code: "REKEY_OTHER_ACCOUNT", why };
+    return { kind: "refuse", code: "REKEY_OTHER_ACCOUNT", why };
   }
   const attempts = saved.unconfirmedResets ?? 0;
   if (!Number.isSafeInteger(attempts) || attempts < 0) return refuseUnreadable("unconfirmedResets");
-  if (attempts < unconfirmedLimit) return { do: "reset", reason: "unconfirmed" };
+  if (attempts < unconfirmedLimit) return { kind: "reset", reason: "unconfirmed" };
   return {
-    do: "refuse",
+    kind: "refuse",
     code: "REKEY_REPEATEDLY_UNCONFIRMED",
     why: `the platform did not confirm the last ${attempts} resets. Check the status of the platform, then set a new version to try again`,
   };
@@ -93,12 +93,12 @@ function planScheduled(saved: RotationState, rotateEvery: string, now: Date): Ro
   const output = saved.outcome === "adopted" ? "adoptedAt" : "rotatedAt";
   const last = saved[output];
   if (!isWholeTime(last)) return refuseUnreadable(output);
-  return dueAt(last, rotateEvery) <= now ? { do: "reset", reason: "schedule", since: last } : keep;
+  return dueAt(last, rotateEvery) <= now ? { kind: "reset", reason: "schedule", since: last } : keep;
 }
 
 /** One more sentence for the notice of scheduled resets, if one of them is overdue: how late the oldest is. */
 export function overdueNotice(plans: readonly RotationPlan[], rotateEvery: string, now: Date): string {
-  const since = plans.flatMap((plan) => (plan.do === "reset" && plan.since !== undefined ? [plan.since] : []));
+  const since = plans.flatMap((plan) => (plan.kind === "reset" && plan.since !== undefined ? [plan.since] : []));
   const [oldest] = since.sort();
   const late = oldest === undefined ? undefined : overdue(oldest, rotateEvery, now);
   return late === undefined ? "" : ` The ${since.length > 1 ? "oldest " : ""}rotation is ${late} late.`;
@@ -126,7 +126,7 @@ function isWholeTime(written: unknown): written is string {
 
 function refuseUnreadable(output: string): RotationPlan {
   return {
-    do: "refuse",
+    kind: "refuse",
     code: "REKEY_STATE_UNREADABLE",
     why: `this version of pulumi-rekey cannot read its saved output ${output}. Use the version that wrote it, or a newer one`,
   };

@@ -6,8 +6,8 @@ import { type Verdict } from "./marks";
 
 /** What the last of several reads proved, or why it could not be used. */
 export type Shown =
-  | { readonly is: Verdict; readonly response: DatabaseResponse }
-  | { readonly is: "unreadable"; readonly why: string; readonly isRejected?: boolean };
+  | { readonly kind: Verdict; readonly response: DatabaseResponse }
+  | { readonly kind: "unreadable"; readonly why: string; readonly isRejected?: boolean };
 
 /**
  * Reads a database before its password is reset or it is adopted.
@@ -39,19 +39,19 @@ export async function readUntilCurrent(
 ): Promise<Shown> {
   const { clock, end, deadlineMs } = run.options;
   const endsAtMs = clock.elapsedMs() + deadlineMs();
-  const ended: Shown = { is: "unreadable", why: "the run was ended", isRejected: true };
+  const ended: Shown = { kind: "unreadable", why: "the run was ended", isRejected: true };
   const read = async (): Promise<Shown> => {
     if (end.aborted) return ended;
     const remainingMs = Math.max(1, endsAtMs - clock.elapsedMs());
     try {
       const response = await untilEnd(end, run.platform.databases.read(databaseId, { deadlineMs: remainingMs }));
-      return response === undefined ? ended : { is: judge(response), response };
+      return response === undefined ? ended : { kind: judge(response), response };
     } catch (error) {
       const why = error instanceof RequestError ? error.happened : "pulumi-rekey failed";
-      return { is: "unreadable", why, isRejected: error instanceof RejectedError && error.status !== 429 };
+      return { kind: "unreadable", why, isRejected: error instanceof RejectedError && error.status !== 429 };
     }
   };
   const isDone = (shown: Shown): boolean =>
-    shown.is === "current" || shown.is === "hidden" || (shown.is === "unreadable" && shown.isRejected === true);
+    shown.kind === "current" || shown.kind === "hidden" || (shown.kind === "unreadable" && shown.isRejected === true);
   return poll(run, { act: read, isDone, firstWaitMs: 250, endsAtMs });
 }

@@ -116,7 +116,7 @@ function withRead(saved: PasswordRotationOutputs, read: DatabaseResponse): Datab
   const verdict = judge(marks, known, read.credentials);
   const isOpen = missingIn(saved).length > 0;
   if (verdict === "stale") {
-    const notice = isOpen ? unknownNotice(databaseId, missingIn(saved), { is: "stale" }) : staleNotice(databaseId);
+    const notice = isOpen ? unknownNotice(databaseId, missingIn(saved), { kind: "stale" }) : staleNotice(databaseId);
     return { outputs: saved, notices: [notice] };
   }
   const before = credentialsIn(saved);
@@ -130,7 +130,7 @@ function withRead(saved: PasswordRotationOutputs, read: DatabaseResponse): Datab
   const notices: DatabaseNotice[] = [];
   if (drift.length > 0) notices.push(driftNotice(databaseId, drift));
   else if (isNew) notices.push(readNotice(databaseId));
-  if (isOpen && verdict === "hidden") notices.push(unknownNotice(databaseId, [], { is: "hidden" }));
+  if (isOpen && verdict === "hidden") notices.push(unknownNotice(databaseId, [], { kind: "hidden" }));
   else if (lost.length > 0) notices.push((isOther ? missingNotice : unseenNotice)(databaseId, lost));
   const { password, restToken, readOnlyRestToken, otherFields, missingCredentials, baseline, ...others } = saved;
   const merged = withResponse(recordIn(saved), read);

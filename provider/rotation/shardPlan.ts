@@ -76,7 +76,7 @@ function announced(
   { fleet, shard, rotateEvery }: PasswordRotationShardInputs,
   run: Run,
 ): Notice[] {
-  const resets = planned.filter(({ plan }) => plan.do === "reset").length;
+  const resets = planned.filter(({ plan }) => plan.kind === "reset").length;
   const inFleet = FleetRun.of(fleet, run).countPlanned(shard, resets);
   const groups = new Map<string, PlannedDatabase[]>();
   for (const one of planned) {
@@ -99,7 +99,7 @@ function warnings(
   { fleet }: PasswordRotationShardInputs,
   { options: { account, clock } }: Run,
 ): Notice[] {
-  const kept = planned.filter(({ plan }) => plan.do === "keep");
+  const kept = planned.filter(({ plan }) => plan.kind === "keep");
   const isFuture = ({ state, desired }: PlannedDatabase) => futureTime(asSingle(state), desired, clock.now());
   const warn = (found: readonly PlannedDatabase[], what: string, advice: string): Notice[] =>
     found.length === 0 ? [] : [{ text: `${counted(fleet, found, what)}. ${advice}`, isWarning: true }];
@@ -129,11 +129,11 @@ export function fleetLabel(fleet: string): string {
 function whatIsPlanned({ plan, state }: PlannedDatabase, run: Run): string | undefined {
   const single = asSingle(state);
   const isRead = isReadFirst(plan, single, run);
-  if (plan.do === "refuse") {
+  if (plan.kind === "refuse") {
     return `will not be reset, because ${plan.why}${isRead ? ", unless a read shows that the last reset was applied" : ""}`;
   }
-  if (plan.do === "adopt") return "to be adopted without a reset";
-  if (plan.do === "keep") {
+  if (plan.kind === "adopt") return "to be adopted without a reset";
+  if (plan.kind === "keep") {
     return isRead ? "to be read, because some of their credentials are not known yet" : undefined;
   }
   switch (plan.reason) {
@@ -163,7 +163,7 @@ export function noticesOfUnknown(
     // A new database is reset whatever its trigger is.
     if (names.length === 0 || !asSingle(state)) return true;
     const why = notKnownYet(names);
-    if (plan.do === "reset") groups.set(why, [...(groups.get(why) ?? []), databaseId]);
+    if (plan.kind === "reset") groups.set(why, [...(groups.get(why) ?? []), databaseId]);
     return false;
   });
   const possible = [...groups].map(([why, ids]) => {

@@ -94,7 +94,7 @@ async function attempt(
 
 function whyNotAccepted(task: VerificationTask, result: ProbeResult): VerificationFailure | undefined {
   const [what, at] = [nameOf(task.credential), placeOf(task)];
-  switch (result.is) {
+  switch (result.kind) {
     case "accepted":
       return undefined;
     case "refused": {
@@ -123,15 +123,15 @@ async function whyOthersAreNotRefused(
   let accepted: FormerCredential | undefined;
   for (const former of formers) {
     const result = await send(former.credential);
-    if (result.is === "unknown") return notTried("former", result.why);
-    if (result.is === "accepted") accepted = former;
+    if (result.kind === "unknown") return notTried("former", result.why);
+    if (result.kind === "accepted") accepted = former;
     if (accepted) break;
   }
   // A refused credential of the same user has shown already that a wrong one is.
   const isSameUser = (former: FormerCredential): boolean => userOf(former.credential) === userOf(credential);
   if (!accepted && formers.some(isSameUser)) return undefined;
   const wrong = await send(wrongCredential(credential));
-  if (wrong.is === "accepted") {
+  if (wrong.kind === "accepted") {
     const advice = `Require a ${what} at the platform, and check host and port.`;
     return { reason: `the database is open to everyone: it accepts any ${what} ${at}`, advice };
   }
@@ -139,7 +139,7 @@ async function whyOthersAreNotRefused(
     const which = accepted.rotatedAt === undefined ? "" : `, the one of ${accepted.rotatedAt}`;
     return { reason: `a former ${what} is still accepted${which} ${at}`, advice: checkReset };
   }
-  return wrong.is === "refused" ? undefined : notTried("wrong", wrong.why);
+  return wrong.kind === "refused" ? undefined : notTried("wrong", wrong.why);
 }
 
 /** Where credentials are tried: `(rediss://db.example.com:6379)` */

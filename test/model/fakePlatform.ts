@@ -116,7 +116,7 @@ export class FakePlatform implements Requester {
       }
       const failed: FailedAttempt = { delivery, body, ...defined({ status, code, retryAfterMs }) };
       const decision = decideRetry({ ...failed, idempotent, attempt, remainingMs: 60_000 }, 0.5);
-      if (decision.do === "stop") {
+      if (decision.kind === "stop") {
         throw errorOf(
           facts,
           service,

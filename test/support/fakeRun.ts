@@ -44,7 +44,7 @@ export class FakeRun {
   deadlineMs = 60_000;
   /** What a database does with a credential. Default: it refuses only those that a verification made up. */
   probe: (request: ProbeRequest) => ProbeResult | Promise<ProbeResult> = ({ credential }) =>
-    isMadeUp(secretOf(credential)) ? { is: "refused", words: "WRONGPASS no" } : { is: "accepted" };
+    isMadeUp(secretOf(credential)) ? { kind: "refused", words: "WRONGPASS no" } : { kind: "accepted" };
   /** Returns the response to a password reset; called after the reset is recorded. */
   answer: (id: string) => Partial<DatabaseResponse> | Error = (id) => ({
     record: { databaseId: id, port: this.resets.length },

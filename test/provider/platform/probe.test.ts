@@ -33,13 +33,13 @@ function probe(
 }
 
 const why = (result: ProbeResult): string => {
-  assert.equal(result.is, "unknown", JSON.stringify(result));
-  return result.is === "unknown" ? result.why : "";
+  assert.equal(result.kind, "unknown", JSON.stringify(result));
+  return result.kind === "unknown" ? result.why : "";
 };
 
 /** What is unknown, and what to do. */
 const describedBy = (result: ProbeResult): { result: string; says: string } => {
-  return { result: why(result), says: (result.is === "unknown" && result.advice) || "" };
+  return { result: why(result), says: (result.kind === "unknown" && result.advice) || "" };
 };
 
 describe("verification: the probe of a database", () => {
@@ -52,7 +52,7 @@ describe("verification: the probe of a database", () => {
     const server = await fake(pong);
     for (const username of [undefined, "ops"]) {
       const credential = { ...(username && { username }), password };
-      assert.deepEqual(await probe(local(server.port), credential), { is: "accepted" });
+      assert.deepEqual(await probe(local(server.port), credential), { kind: "accepted" });
     }
     const ping = ["PING"];
     assert.deepEqual(server.commands, [["AUTH", password], ping, ["AUTH", "ops", password], ping]);
@@ -62,7 +62,7 @@ describe("verification: the probe of a database", () => {
   it("sends any password unchanged", async () => {
     const server = await fake(pong);
     for (const odd of [" a b ", `'"\\`, "pässwörd-✓-🔑", "a\r\nPING\r\n", "%41+&", "\0"]) {
-      assert.deepEqual(await probe(local(server.port), { password: odd }), { is: "accepted" });
+      assert.deepEqual(await probe(local(server.port), { password: odd }), { kind: "accepted" });
       assert.deepEqual(server.commands.splice(0), [["AUTH", odd], ["PING"]]);
     }
   });
@@ -70,7 +70,7 @@ describe("verification: the probe of a database", () => {
   it("knows a refused password by the words of old and new servers", async () => {
     for (const words of ["WRONGPASS invalid username-password pair or user is disabled.", "ERR invalid password"]) {
       const server = await fake(() => `-${words}`);
-      assert.deepEqual(await probe(local(server.port)), { is: "refused", words });
+      assert.deepEqual(await probe(local(server.port)), { kind: "refused", words });
       assert.deepEqual(server.commands, [["AUTH", password]]);
     }
   });
@@ -135,7 +135,7 @@ describe("verification: the probe of a database", () => {
 
   it("takes a user that may not PING for authenticated", async () => {
     const server = await fake(toPing("-NOPERM User ops has no permissions to run the 'ping' command"));
-    assert.deepEqual(await probe(local(server.port)), { is: "accepted" });
+    assert.deepEqual(await probe(local(server.port)), { kind: "accepted" });
   });
 
   it("reports a refused connection and an unknown host", async () => {
@@ -147,7 +147,7 @@ describe("verification: the probe of a database", () => {
     it("trusts the authority in rekey:caFile, and no other", async () => {
       const server = await fake(pong, "good");
       const endpoint = local(server.port, true);
-      assert.deepEqual(await probe(endpoint, undefined, { extraCertificates }), { is: "accepted" });
+      assert.deepEqual(await probe(endpoint, undefined, { extraCertificates }), { kind: "accepted" });
       const { result, says } = describedBy(await probe(endpoint));
       assert.match(result, /certificate is self-signed or of an authority that is not trusted \(UNABLE_TO/);
       assert.match(says, /^Set rekey:caFile to the certificate of that authority, then run again\.$/);
@@ -180,7 +180,7 @@ describe("verification: the probe of a database", () => {
       const server = await fake(pong, "good");
       const proxy = await startProxy();
       const through = { extraCertificates, proxy: `http://127.0.0.1:${proxy.port}` };
-      assert.deepEqual(await probe(local(server.port, true), undefined, through), { is: "accepted" });
+      assert.deepEqual(await probe(local(server.port, true), undefined, through), { kind: "accepted" });
       assert.equal(proxy.heads.length, 1);
       assert.deepEqual(leaksOf(proxy.heads.join(), { password }), []);
       const refusing = await startProxy({ answers: 407 });
@@ -234,16 +234,16 @@ describe("verification: the probe of a database", () => {
 
     it("sends PING with the token", async () => {
       const { seen, result } = await rest(200, '{"result":"PONG"}');
-      assert.deepEqual(result, { is: "accepted" });
+      assert.deepEqual(result, { kind: "accepted" });
       assert.deepEqual(seen, [`GET /PING Bearer ${restToken}`]);
     });
 
     it("knows a refused token, and a server that is something else", async () => {
       const { result: refused } = await rest(401, '{"error":"Unauthorized"}');
-      assert.deepEqual(refused, { is: "refused", words: "the database responded with 401: Unauthorized" });
+      assert.deepEqual(refused, { kind: "refused", words: "the database responded with 401: Unauthorized" });
       assert.match(why((await rest(200, "<html>")).result), /not the REST interface/);
       const noPing = '{"error":"NOPERM this user has no permissions to run the \'ping\' command"}';
-      assert.equal((await rest(403, noPing)).result.is, "accepted");
+      assert.equal((await rest(403, noPing)).result.kind, "accepted");
       assert.match(why((await rest(200, "", 300)).result), /^the server did not respond in time$/);
       assert.match(why((await rest(400, `{"error":"you sent ${restToken}"}`)).result), /400: \[message not shown/);
     });
@@ -253,17 +253,17 @@ describe("verification: the probe of a database", () => {
     it("accepts the current password of a user, and refuses the former one", async () => {
       const redis = closes(await startRedisServer());
       const { port, password: admin } = new URL(redis.url);
-      assert.deepEqual(await probe(local(Number(port)), { password: admin }), { is: "accepted" });
-      assert.equal((await probe(local(Number(port)), { password: "former" })).is, "refused");
+      assert.deepEqual(await probe(local(Number(port)), { password: admin }), { kind: "accepted" });
+      assert.equal((await probe(local(Number(port)), { password: "former" })).kind, "refused");
       const client = await session(redis.url);
       await client.call("acl", "setuser", "ops", "on", ">é 'x'", "+ping");
       client.disconnect();
-      assert.deepEqual(await probe(local(Number(port)), { username: "ops", password: "é 'x'" }), { is: "accepted" });
-      assert.equal((await probe(local(Number(port)), { username: "nobody", password: "é 'x'" })).is, "refused");
+      assert.deepEqual(await probe(local(Number(port)), { username: "ops", password: "é 'x'" }), { kind: "accepted" });
+      assert.equal((await probe(local(Number(port)), { username: "nobody", password: "é 'x'" })).kind, "refused");
       const other = await session(redis.url);
       await other.call("acl", "setuser", "mute", "on", ">x", "-@all");
       other.disconnect();
-      assert.deepEqual(await probe(local(Number(port)), { username: "mute", password: "x" }), { is: "accepted" });
+      assert.deepEqual(await probe(local(Number(port)), { username: "mute", password: "x" }), { kind: "accepted" });
     });
   });
 });

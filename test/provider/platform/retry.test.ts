@@ -17,8 +17,8 @@ const failure = (given: Partial<Failure>): Failure => ({
   remainingMs: 60_000,
   ...given,
 });
-const waits = (waitMs: number, appliesToAll = false): RetryDecision => ({ do: "wait", waitMs, appliesToAll });
-const stop: RetryDecision = { do: "stop" };
+const waits = (waitMs: number, appliesToAll = false): RetryDecision => ({ kind: "wait", waitMs, appliesToAll });
+const stop: RetryDecision = { kind: "stop" };
 
 const transientCodes = "ECONNREFUSED ECONNRESET ECONNABORTED EAI_AGAIN ETIMEDOUT EPIPE EHOSTUNREACH ENETUNREACH".split(
   " ",
@@ -72,7 +72,7 @@ const rows: readonly (readonly [string, Partial<Failure>, RetryDecision])[] = [
 
 describe("platform: retry", () => {
   for (const [what, given, decision] of rows) {
-    it(`${decision.do}s after ${what}`, () => assert.deepEqual(decideRetry(failure(given), 0.5), decision));
+    it(`${decision.kind}s after ${what}`, () => assert.deepEqual(decideRetry(failure(given), 0.5), decision));
   }
 
   it("never repeats a request that is not idempotent, unless it was not sent or was rejected with 429", () => {
@@ -87,7 +87,7 @@ describe("platform: retry", () => {
     fc.assert(
       fc.property(any, fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), (given, random) => {
         const decision = decideRetry({ ...given, idempotent: false }, random);
-        if (decision.do === "stop") return;
+        if (decision.kind === "stop") return;
         assert.notEqual(given.delivery, "maybe applied");
         assert.ok(given.attempt < 3 && decision.waitMs < given.remainingMs);
         assert.ok(decision.appliesToAll || decision.waitMs < 500 * 2 ** (given.attempt - 1));

@@ -33,10 +33,10 @@ const unknown = (trigger: Trigger, unconfirmedResets: number | undefined, more =
   ...more,
 });
 
-const keep: RotationPlan = { do: "keep" };
-const adopt: RotationPlan = { do: "adopt" };
-const because = (reason: "created" | "trigger" | "unconfirmed"): RotationPlan => ({ do: "reset", reason });
-const scheduled = (since: string): RotationPlan => ({ do: "reset", reason: "schedule", since });
+const keep: RotationPlan = { kind: "keep" };
+const adopt: RotationPlan = { kind: "adopt" };
+const because = (reason: "created" | "trigger" | "unconfirmed"): RotationPlan => ({ kind: "reset", reason });
+const scheduled = (since: string): RotationPlan => ({ kind: "reset", reason: "schedule", since });
 
 type Row = readonly [string, RotationState | undefined, DesiredRotation, RotationPlan | RegExp];
 
@@ -111,16 +111,16 @@ describe("rotation: plan", () => {
     it(`for ${what}`, () => {
       const plan = planRotation(saved, wanted, now);
       if (!(expected instanceof RegExp)) return assert.deepEqual(plan, expected);
-      assert.equal(plan.do, "refuse");
-      const { why, code } = plan.do === "refuse" ? plan : assert.fail();
+      assert.equal(plan.kind, "refuse");
+      const { why, code } = plan.kind === "refuse" ? plan : assert.fail();
       assert.match(why, expected);
       assert.equal(code, /resets\b/.test(why) ? "REKEY_REPEATEDLY_UNCONFIRMED" : "REKEY_STATE_UNREADABLE");
     });
   }
 
   it("reports how late the oldest scheduled reset is, if it is overdue", () => {
-    const dueSince = (since: string) => ({ do: "reset", reason: "schedule", since }) as const;
-    const other = { do: "reset", reason: "trigger" } as const;
+    const dueSince = (since: string) => ({ kind: "reset", reason: "schedule", since }) as const;
+    const other = { kind: "reset", reason: "trigger" } as const;
     const late = (...plans: Parameters<typeof overdueNotice>[0]) => overdueNotice(plans, "10d", now);
     assert.equal(late(other, keep), "");
     assert.equal(late(dueSince(lately)), "");
@@ -148,7 +148,7 @@ describe("rotation: plan", () => {
       fc.property(time, seconds, fc.integer({ min: -5, max: 5 }), (last, seconds, late) => {
         const saved = reset({}, { rotatedAt: last.toISOString() });
         const clock = new Date(last.getTime() + seconds * 1000 + late);
-        assert.equal(planRotation(saved, { rotateEvery: `PT${seconds}S` }, clock).do, late >= 0 ? "reset" : "keep");
+        assert.equal(planRotation(saved, { rotateEvery: `PT${seconds}S` }, clock).kind, late >= 0 ? "reset" : "keep");
       }),
     );
   });

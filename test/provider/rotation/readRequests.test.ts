@@ -43,7 +43,7 @@ describe("rotation: the requests around a reset, and what is shown of them", () 
     it(`begin within the time that is left, which may be ${durationMs} ms`, async () => {
       fake.deadlineMs = durationMs;
       const shown = await readUntilCurrent("db", () => "stale", fake.start());
-      assert.deepEqual({ shown: shown.is, waits: fake.waits }, { shown: "stale", waits });
+      assert.deepEqual({ shown: shown.kind, waits: fake.waits }, { shown: "stale", waits });
     });
   }
 

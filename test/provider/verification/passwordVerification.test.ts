@@ -49,10 +49,10 @@ const accepting =
   (...all: number[]) =>
   ({ credential }: ProbeRequest) =>
     all.map(canary).includes(secretOf(credential))
-      ? ({ is: "accepted" } as const)
-      : ({ is: "refused", words: "WRONGPASS no" } as const);
-const acceptingAll = () => ({ is: "accepted" }) as const;
-const busy = () => ({ is: "unknown", why: "it is busy" }) as const;
+      ? ({ kind: "accepted" } as const)
+      : ({ kind: "refused", words: "WRONGPASS no" } as const);
+const acceptingAll = () => ({ kind: "accepted" }) as const;
+const busy = () => ({ kind: "unknown", why: "it is busy" }) as const;
 
 /** One verification, which starts from the state that the step before saved. */
 interface Step {
@@ -100,7 +100,7 @@ const scenarios: Readonly<Record<string, readonly Step[]>> = {
   "reports why the new password could not be tried": [
     {
       target: at(1),
-      accepts: () => ({ is: "unknown", why: "the host was not found" }),
+      accepts: () => ({ kind: "unknown", why: "the host was not found" }),
       fails: /could not be tried: the host was not found.*rediss:\/\/db\.example\.com:6379.*Check host/s,
     },
   ],
@@ -332,7 +332,7 @@ describe("verification: PasswordVerification", () => {
     let probes = 0;
     fake.probe = () => {
       if (++probes > 1) throw gone;
-      return { is: "unknown", why: "it is busy" };
+      return { kind: "unknown", why: "it is busy" };
     };
     await assert.rejects(apply(undefined, inputs([at(1)]), fake.start()), gone);
     assert.equal(probes, 2);
@@ -378,8 +378,8 @@ describe("verification: PasswordVerification", () => {
       (...targets: VerificationTarget[]): FakeRun["probe"] =>
       ({ credential }) =>
         targets.some(({ access }) => access && secretOf(access.credential) === secretOf(credential))
-          ? { is: "accepted" }
-          : { is: "refused", words: "" };
+          ? { kind: "accepted" }
+          : { kind: "refused", words: "" };
 
     it("contacts only the databases that were rotated since", async () => {
       const saved = await up(fleet(1));
@@ -403,8 +403,8 @@ describe("verification: PasswordVerification", () => {
         fake.elapsedMs += 100;
         most = Math.max(most, ++running);
         running--;
-        if (bad.has(databaseId)) return { is: "unknown", why: "it is busy" };
-        return isMadeUp(secretOf(credential)) ? { is: "refused", words: "" } : { is: "accepted" };
+        if (bad.has(databaseId)) return { kind: "unknown", why: "it is busy" };
+        return isMadeUp(secretOf(credential)) ? { kind: "refused", words: "" } : { kind: "accepted" };
       };
       const { message, outputs } = await fails(fleet(1), undefined, 1);
       assert.match(message, /of 50 of 200 databases are not verified:\n {2}name of db-000: .*it is busy/);
@@ -423,7 +423,7 @@ describe("verification: PasswordVerification", () => {
         const slot = slots.indexOf(Math.min(...slots));
         slots[slot]! += timeoutMs;
         fake.elapsedMs = Math.min(...slots);
-        return { is: "unknown", why: "it is silent" };
+        return { kind: "unknown", why: "it is silent" };
       };
       await fails(fleet(1).slice(0, 60), undefined, 30);
       assert.equal(new Set(fake.probes.map(({ databaseId }) => databaseId)).size, 60);
