@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { adapters } from "../support/host";
 import { databasePath, HostedRotation, type ReadableWorld, requestsOf, startReadable } from "../support/hostedRotation";
-import { expectKind, until } from "../support/results";
+import { until } from "../support/results";
 import { type Properties, revealed, secretNames } from "../support/wire";
 
-// readingTable.slow.test.ts has the requests of each scenario.
+// The rows 85 to 98 of the fault table have the requests of each scenario.
 for (const adapter of adapters) {
   describe(`reading, by the ${adapter} adapter`, () => {
-    const ids = ["added", "drift", "failing", "refused"];
+    const ids = ["added", "drift"];
     let world: ReadableWorld;
     const sent = (id: string) => ({
       posts: requestsOf(world.platform, id, "POST"),
@@ -59,31 +59,6 @@ for (const adapter of adapters) {
       drift.saved = after;
       await drift.play("up", hosts[1]);
       assert.deepEqual(sent("drift"), { posts: 1, gets: 3 });
-    });
-
-    it("keeps the state if the read of a refresh fails, whatever the reason, and warns", async () => {
-      const { hosts, platform } = world;
-      const failing = new HostedRotation("failing");
-      const saved = await failing.play("create", hosts[1]);
-      const faults = [{ status: 404 }, { status: 401 }, { garble: true }, { dropConnection: "before-apply" as const }];
-      for (const fault of faults) {
-        platform.failNext({
-          ...fault,
-          path: databasePath.replace("{id}", "failing"),
-          times: fault.dropConnection ? 9 : 1,
-        });
-        assert.deepEqual(await failing.play("refresh", hosts[1]), saved, JSON.stringify(fault));
-      }
-      await assertShown("The saved state stays.");
-      await failing.play("up", hosts[1]);
-      assert.equal(sent("failing").posts, 1);
-    });
-
-    it("sends no reset if the read before it fails", async () => {
-      world.platform.failNext({ method: "GET", status: 404 });
-      const { message } = expectKind("failed", await world.hosts[1].create(new HostedRotation("refused").inputs));
-      assert.match(message, /404.*No reset was sent, and the password was not changed.*\[REKEY_NOT_READ\]/s);
-      assert.deepEqual(sent("refused"), { posts: 0, gets: 1 });
     });
   });
 }
