@@ -51,24 +51,6 @@ describe("provider host", () => {
     assert.deepEqual(revealed(read.outs), revealed(updated));
   });
 
-  it("finds a change of the trigger or the database, a possible one if they are unknown, and sends nothing", async () => {
-    const outs = revealed(await create(v1));
-    const before = platform.requests.length;
-    const diffs: readonly (readonly [Properties, changes: string])[] = [
-      [v1, "none"],
-      [rotation(id, { version: 1, initialRotation: unknown }), "none"],
-      [v2, "some"],
-      [rotation(id, { version: unknown }), "some"],
-      [rotation(unknown, { version: "1" }), "some"],
-    ];
-    for (const [inputs, changes] of diffs) {
-      assert.deepEqual(await host.diff(id, outs, inputs), { changes, replaces: [] });
-    }
-    assert.match(host.stderr, /^The password of database "db-quickstart" may be reset: version is not known yet\.$/m);
-    assert.deepEqual(await host.diff(id, outs, rotation("another")), { changes: "some", replaces: ["databaseId"] });
-    assert.equal(platform.requests.length, before);
-  });
-
   it("warns of a saved state of another account, and sends nothing", async () => {
     const outs = revealed(await create(v1));
     await host.stop();
@@ -76,27 +58,6 @@ describe("provider host", () => {
     assert.deepEqual(await host.diff(id, outs, v1), { changes: "none", replaces: [] });
     assert.match(host.stderr, /^warning: Database "db-quickstart" was last reset .* another baseUrl or username/m);
     assert.equal(platform.requests.length, 1);
-  });
-
-  it("checks, reads and deletes without a request", async () => {
-    assert.deepEqual(await host.check(v1), { failures: [], inputs: v1 });
-    assert.equal(platform.requests.length, 0);
-    const outs = revealed(await create(rotation(id)));
-    const before = platform.requests.length;
-    const read = await host.read(id, outs);
-    assert.deepEqual({ ...read, outs: revealed(read.outs) }, { id, outs });
-    await host.delete(id, outs);
-    assert.equal(platform.requests.length, before);
-  });
-
-  it("resets the counters of a flow-control key, and saves its state before and after", async () => {
-    const outs = await create(counterReset("orders", { version: "1" }));
-    const { before, after } = outs as Record<string, Properties>;
-    assert.notEqual(before?.parallelismCount, 0);
-    assert.equal(after?.parallelismCount, 0);
-    assert.deepEqual(secretNames(outs), ["appliedTrigger"]);
-    const updated = await update(outs, counterReset("orders", { version: "2" }), "orders");
-    assert.equal(updated.resetCount, 2);
   });
 
   const target = { databaseId: id, name: id, rotationCount: 1 };

@@ -84,26 +84,6 @@ describe("plugin service: PasswordVerification", () => {
     });
   }
 
-  for (const verified of [single, fleet]) {
-    it(`saves what was tried of a ${verified.input}, and finds a former password that is accepted later`, async () => {
-      await up(verified, { version: 1 });
-      const first = platform.database("db-1").password;
-      platform.failNext({ path: /reset-password.db-1/, keepFormerPassword: true });
-      await assert.rejects(up(verified, { version: 2 }), /former password is still accepted/);
-      const child = saved.get(urnOf("PasswordVerificationTargets", "proof")) ?? {};
-      assertFields(child, { verified: false, formerRefused: undefined });
-      assert.deepEqual(secretNames(child), ["targets"]);
-      const second = platform.database("db-1").password;
-      for (const one of [first, second]) assert.ok(String(revealed(child).targets).includes(one));
-      // The platform keeps only the last former one: the first password is refused now, and the second one is not.
-      platform.failNext({ path: /reset-password.db-1/, keepFormerPassword: true });
-      await assert.rejects(up(verified, { version: 3 }), /former password is still accepted/);
-      const { outputs } = await up(verified, { version: 4 });
-      assertFields(outputs, { verified: true, formerRefused: true });
-      assert.equal(platform.database("db-1").resets, 4);
-    });
-  }
-
   it("connects as the rotation does, unless its own inputs say otherwise", async () => {
     await up(single);
     const first = accessOf();

@@ -95,7 +95,7 @@ describe("plugin over gRPC", () => {
   it("passes on the time that the program allows", async () => {
     platform.failNext({ delayMs: 60_000 });
     const { details } = await failureOf(plugin.call(calls.create, creation({ databaseId: id }).setTimeout(1)));
-    assert.match(details, /within the deadline/);
+    assert.match(details, /within the deadline.*REKEY_UNCONFIRMED/s);
   });
 
   it("shows lines for the user under their resource", async () => {
