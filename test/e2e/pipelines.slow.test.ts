@@ -3,7 +3,6 @@ import { copyFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { type Platform, startPlatform } from "../../local/index";
-import { databasePath } from "../support/hostedRotation";
 import { pulumiCli } from "../support/engine";
 import { engineEnvironment } from "../support/engineProcess";
 import { environmentOf, examples } from "../support/project";
@@ -104,28 +103,6 @@ describe("The pipeline of", function () {
           const before = sent(platform).length;
           await run(repository, "reset-flow-control", settings, inputs);
           assert.deepEqual(sent(platform).slice(before), [], "the same incident sends nothing");
-        } finally {
-          await platform.close();
-          repository.remove();
-        }
-      });
-
-      it(`${name} sends to the paths of the platform that REKEY_PLATFORM names`, async () => {
-        const platform = await startPlatform({ flowControlKeys: [key], credentials: "read", databasePath });
-        const repository = new Repository(withPulumi);
-        const stored = engineEnvironment(repository.directory);
-        const settings = { ...stored, ...environmentOf(platform), REKEY_PLATFORM: "upstash" };
-        // The vendor does not know the paths of the specification.
-        platform.failNext({ method: "POST", path: /keyvalue|\/reset$/, status: 404, times: 100 });
-        try {
-          await repository.run("pulumi stack init production", stored, "rotation");
-          await run(repository, "up", settings, {});
-          await run(repository, "reset-flow-control", settings, { flowControlKey: "orders", incident: "INC-4711" });
-          const posts = sent(platform).filter((request) => request.startsWith("POST"));
-          assert.deepEqual(posts, [
-            "POST /v2/redis/reset-password/db-sessions",
-            "POST /v2/flowControl/orders/resetRate",
-          ]);
         } finally {
           await platform.close();
           repository.remove();

@@ -90,14 +90,6 @@ describe("sdk: PasswordRotationFleet", () => {
     }
   });
 
-  it("names the first twenty failures, and counts the others", async () => {
-    const names = Array.from({ length: 22 }, (_, nth) => `db-${nth}`);
-    const failed = (databaseId: string) => ({ databaseId, outcome: "pending", rotationCount: 0, problem: "It broke." });
-    await startMocks({ outputs: (type) => (type.endsWith("Shard") ? { rotations: names.map(failed) } : {}) });
-    const printed = (await errorsOf(() => new PasswordRotationFleet("caches", { databases: names }))).join();
-    assert.match(printed, /22 of 22 .*:(\n {2}db-\d+: It broke\.){20}\n {2}and 2 more: .*`failed`\n/);
-  });
-
   it("refuses databases that are listed twice or have no id", async () => {
     const bad: readonly { readonly databases: unknown; readonly message: RegExp }[] = [
       { databases: ["a", "a"], message: /"caches": databases contains the database "a" twice: it is listed twice/ },

@@ -287,11 +287,6 @@ describe("rotation: PasswordRotationShard", () => {
         inputs: { databases: [{ databaseId: "a", version: true }] },
         reason: /: database "a": version must be a string or a number/,
       },
-      {
-        inputs: { databases: [{ databaseId: "a", version: 2 ** 53 }] },
-        reason: /: database "a": version must .*beyond 2\^53/,
-      },
-      { inputs: { version: 2 ** 53 }, reason: /: version must .*beyond 2\^53/ },
       { inputs: { databases: [{ databaseId: "a", verison: 1 }] }, reason: /: database "a": verison is not an input/ },
       { inputs: { concurrency: 0 }, reason: /: concurrency must be a whole number, at least 1$/ },
       { inputs: { maxFailures: 1.5 }, reason: /: maxFailures must be a whole number/ },

@@ -470,22 +470,7 @@ describe("plugin service", () => {
         args: { flowControlKey: "a", key: "b" },
         reason: /^InputError: key is not one of .* \(known: flowControlKey\)/,
       },
-      {
-        name: "getFlowControlKeys",
-        args: { serch: "a" },
-        reason: /^InputError: serch is not one of the arguments of getFlowControlKeys \(known: search\)/,
-      },
-      {
-        name: "getGlobalParallelism",
-        args: { search: secret("a") },
-        reason: /^InputError: search is not one of .* \(known: none\)/,
-      },
       { name: "getFlowControlKey", args: {}, reason: /^InputError: flowControlKey is required\./ },
-      {
-        name: "getFlowControlKey",
-        args: { flowControlKey: 5 },
-        reason: /flowControlKey must be a string, not a number/,
-      },
       { name: "getFlowControlKeys", args: { search: ["a"] }, reason: /search must be a string, not a list/ },
     ];
     for (const { name, args, reason } of refused) {
