@@ -1,6 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { InputError, resetsAreSaved } from "../provider/platform/errors";
 import { hostTemplateProblem, isSet } from "../provider/records/fields";
+import { type NamesOf } from "../provider/rotation/arguments";
 import { type Connection, connectionIn } from "../provider/rotation/connection";
 import { missingWithoutRecord } from "../provider/rotation/endpoint";
 import { type FoundSetting, Settings } from "../provider/settings/settings";
@@ -79,6 +80,9 @@ const hostSetting = perRun((): FoundSetting | undefined => {
   if (wrong === undefined) return setting;
   throw refusal("REKEY_SETTING_INVALID", `rekey:databaseHost ${wrong}. ${resetsAreSaved}`);
 });
+
+/** The names of the arguments of a connection. */
+export const connectionArguments: NamesOf<ConnectionArgs> = { host: true, port: true, tls: true, username: true };
 
 /** Where and as which user clients connect to a database. Changing any of them resets nothing. */
 export interface ConnectionArgs {

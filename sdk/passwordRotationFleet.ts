@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { type NamesOf, refuseUnknown } from "../provider/rotation/arguments";
-import { rememberConnection, withConnection, type ConnectionArgs } from "./connection";
+import { connectionArguments, rememberConnection, withConnection, type ConnectionArgs } from "./connection";
 import { type FleetDatabases, readFleetDatabases } from "./fleetDatabases";
 import {
   credentialsOf,
@@ -97,10 +97,7 @@ const argumentNames: NamesOf<PasswordRotationFleetArgs> = {
   concurrency: true,
   maxFailures: true,
   includeRecords: true,
-  host: true,
-  port: true,
-  tls: true,
-  username: true,
+  ...connectionArguments,
 };
 
 /** The sources of the fleet's outputs. */
@@ -172,7 +169,12 @@ export class PasswordRotationFleet extends pulumi.ComponentResource<Made> {
       .apply(([all, every]) =>
         options.ignoreChanges?.includes("rotateEvery") ? undefined : nextRotation(oldestOf(all), every),
       );
-    if (!pulumi.runtime.isDryRun()) states.apply((all) => requireAllDone(name, all));
+    if (pulumi.runtime.isDryRun()) return;
+    // After all shards are saved: a shard cannot fail and save its results.
+    states.apply((all) => {
+      const failure = failureOf(name, all);
+      if (failure !== undefined) throw withoutStack(new Error(failure));
+    });
   }
 
   /**
@@ -240,10 +242,4 @@ function refuseOptions(name: string, options: pulumi.ComponentResourceOptions): 
     const { message } = error as InputError;
     throw withoutStack(new pulumi.RunError(`PasswordRotationFleet ${JSON.stringify(name)}: ${message}`));
   }
-}
-
-/** Fails the run after all shards are saved: a shard cannot fail and save its results. */
-function requireAllDone(name: string, states: readonly NamedState[]): void {
-  const failure = failureOf(name, states);
-  if (failure !== undefined) throw withoutStack(new Error(failure));
 }

@@ -7,13 +7,18 @@ import {
   shownVerificationOutputs,
   unverifiedWarning,
 } from "../provider/verification/passwordVerification";
-import { withConnection, type ConnectionArgs } from "./connection";
+import { connectionArguments, withConnection, type ConnectionArgs } from "./connection";
+import { type Connection } from "../provider/rotation/connection";
+import { type FleetOutputs } from "../provider/rotation/fleet";
+import { type FoundSetting } from "../provider/settings/settings";
 import { DynamicResource, isOfType, type ResourceType, valueOnly } from "./dynamicResource";
 import { checked } from "./program";
 import { PasswordRotation } from "./passwordRotation";
 import { PasswordRotationFleet } from "./passwordRotationFleet";
 import {
   accessTo,
+  fleetOfOne,
+  type RotationOutputs,
   targetsOf,
   targetsText,
   type VerificationTarget,
@@ -63,10 +68,7 @@ const argumentNames: NamesOf<PasswordVerificationArgs> = {
   rotation: true,
   fleet: true,
   withinSeconds: true,
-  host: true,
-  port: true,
-  tls: true,
-  username: true,
+  ...connectionArguments,
 };
 
 /**
@@ -101,9 +103,8 @@ export class PasswordVerification extends DynamicResource {
   constructor(name: string, args: PasswordVerificationArgs, options?: pulumi.CustomResourceOptions) {
     const of = `PasswordVerification ${JSON.stringify(name)}`;
     checked(of, () => requireArguments(args));
-    const [subject, targets] = args.rotation
-      ? [args.rotation.databaseId, targetOf(of, args.rotation, args)]
-      : [valueOnly(args.fleet.urn), targetsOfFleet(of, args.fleet, args)];
+    const subject = args.rotation ? args.rotation.databaseId : valueOnly(args.fleet.urn);
+    const targets = targetsIn(of, args);
     const withinSeconds = pulumi.output(args.withinSeconds).apply((seconds) => checked(of, () => usable(seconds)));
     const inputs = { subject, targets: pulumi.secret(targets.apply(targetsText)), withinSeconds };
     super(resourceType, name, inputs, options);
@@ -137,32 +138,17 @@ function usable(seconds: number | undefined): number | undefined {
   return seconds;
 }
 
-function targetOf(of: string, rotation: PasswordRotation, args: ConnectionArgs): pulumi.Output<VerificationTarget[]> {
-  const { databaseId, record, password, restToken, rotatedAt, rotationCount } = rotation;
-  return withConnection(
-    rotation,
-    pulumi.all([databaseId, record, password, restToken, rotatedAt, rotationCount]),
-    ([id, saved, newPassword, token, at, resets], connection, setting) => {
-      const known = { password: newPassword, restToken: token };
-      const access = accessTo({ databaseId: id, record: saved }, connection, known, setting);
-      return [{ databaseId: id, name: id, rotatedAt: at, rotationCount: resets, access }];
-    },
-    { of, args },
-  );
+function targetsIn(of: string, args: PasswordVerificationArgs): pulumi.Output<VerificationTarget[]> {
+  const { rotation, fleet } = args;
+  const verified: pulumi.Output<FleetOutputs> = rotation
+    ? outputsOf(rotation).apply(fleetOfOne)
+    : pulumi.output({ databases: fleet.databases, credentials: fleet.credentials, records: fleet.records });
+  const targetsAt = (outputs: FleetOutputs, connection: Connection, setting: FoundSetting | undefined) =>
+    targetsOf(outputs, (_name, database, known) => accessTo(database, connection, known, setting));
+  return withConnection(rotation ?? fleet, verified, targetsAt, { of, args });
 }
 
-function targetsOfFleet(
-  of: string,
-  fleet: PasswordRotationFleet,
-  args: ConnectionArgs,
-): pulumi.Output<VerificationTarget[]> {
-  return withConnection(
-    fleet,
-    pulumi.all([fleet.databases, fleet.credentials, fleet.records]),
-    ([databases, credentials, records], connection, setting) =>
-      targetsOf({ databases, credentials, records }, (_name, database, known) =>
-        accessTo(database, connection, known, setting),
-      ),
-    { of, args },
-  );
+function outputsOf(rotation: PasswordRotation): pulumi.Output<RotationOutputs> {
+  const { databaseId, record, password, restToken, rotatedAt, rotationCount, outcome } = rotation;
+  return pulumi.output({ databaseId, record, password, restToken, rotatedAt, rotationCount, outcome });
 }

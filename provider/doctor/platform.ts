@@ -5,6 +5,7 @@ import { type PlatformClient } from "../platformClient";
 import { type Settings } from "../settings/settings";
 import { nameOf, type SettingName, type SettingValue } from "../settings/table";
 import { type Check, ok, unchecked, wrong } from "./check";
+import { errorOf } from "./settings";
 import { ConnectionError, openConnection, trusting } from "../platform/openConnection";
 
 const connectTimeoutMs = 10_000;
@@ -34,7 +35,7 @@ async function checkAddress(
   settings: Settings,
 ): Promise<Check | undefined> {
   const address = usable(settings, name);
-  if (address === undefined || isUnusable(settings, "proxy") || isUnusable(settings, "caFile")) return undefined;
+  if (address === undefined || errorOf("proxy", settings) || errorOf("caFile", settings)) return undefined;
   // A preset sets both addresses, even if the project uses only one of the interfaces.
   if (settings.find(name)?.source === "preset" && !usable(settings, credential)) return undefined;
   const subject = `the connection to ${nameOf(name)}`;
@@ -55,7 +56,7 @@ async function checkAddress(
 
 async function checkDatabase(settings: Settings, databaseId: string | undefined): Promise<Check> {
   const credentials = "rekey:username and rekey:password";
-  const canRead = isUnusable(settings, "databasePath") || settings.getOrDefault("databasePath") !== "none";
+  const canRead = errorOf("databasePath", settings) !== undefined || settings.getOrDefault("databasePath") !== "none";
   if (databaseId === undefined) {
     const why = canRead
       ? "were not tried: with --database <id>, a database is read with them"
@@ -103,14 +104,5 @@ async function checkRead(settings: Settings, { subject, what, read, succeeded }:
 
 /** A setting's value if it can be used. The checks of the settings report the problems. */
 function usable<N extends SettingName>(settings: Settings, name: N): SettingValue<N> | undefined {
-  return isUnusable(settings, name) ? undefined : settings.get(name);
-}
-
-function isUnusable(settings: Settings, name: SettingName): boolean {
-  try {
-    settings.get(name);
-    return false;
-  } catch {
-    return true;
-  }
+  return errorOf(name, settings) ? undefined : settings.get(name);
 }

@@ -83,7 +83,8 @@ function judge(name: SettingName, settings: Settings, stored: StackSetting | und
   return { state: "ok", message: `${key} is ${hides || stored?.secret ? "set" : shown} (from ${from}).` };
 }
 
-function errorOf(name: SettingName, settings: Settings): SettingsError | undefined {
+/** Why the value of a setting cannot be used, if it cannot. */
+export function errorOf(name: SettingName, settings: Settings): SettingsError | undefined {
   try {
     settings.get(name);
     return undefined;

@@ -44,10 +44,10 @@ export const flowControlLimitsOutputs = [
 
 export interface FlowControlLimitsInputs {
   readonly flowControlKey: string;
-  readonly parallelism?: number | null;
-  readonly rate?: number | null;
+  readonly parallelism?: number | null | undefined;
+  readonly rate?: number | null | undefined;
   /** Seconds, or a duration. */
-  readonly period?: number | string | null;
+  readonly period?: number | string | null | undefined;
   readonly paused?: boolean | null;
   /** The resource's full name. */
   readonly owner?: string;
@@ -264,13 +264,7 @@ async function refresh(saved: FlowControlLimitsOutputs, run: Run): Promise<Resul
 
 /** The current limits of a key as inputs, for an import. */
 async function importedInputs(flowControlKey: string, run: Run): Promise<FlowControlLimitsInputs> {
-  const { parallelism, rate, period, paused } = shownBy(await run.platform.flowControl.get(flowControlKey));
-  return {
-    flowControlKey,
-    ...(parallelism !== undefined && { parallelism }),
-    ...(rate !== undefined && period !== undefined && { rate, period }),
-    paused,
-  };
+  return { flowControlKey, ...shownBy(await run.platform.flowControl.get(flowControlKey)) };
 }
 
 /** Another read could differ, and the difference must not be sent. */

@@ -5,6 +5,7 @@ import { type Connection } from "../rotation/connection";
 import { endpointOf, type LocatedDatabase, usernameFor } from "../rotation/endpoint";
 import { type ClientEndpoint } from "../platform/address";
 import { type FleetOutputs, type KnownCredentials } from "../rotation/fleet";
+import { type PasswordRotationOutputs } from "../rotation/outputs";
 import { type FoundSetting } from "../settings/settings";
 
 /** A database after its rotation. */
@@ -72,6 +73,23 @@ export function targetsOf(
     const known = outcome === "unknown" ? undefined : credentials[name];
     return { databaseId, name, rotatedAt, rotationCount, access: accessOf(name, database, known ?? {}) };
   });
+}
+
+/** The outputs of a rotation that a verification needs. */
+export interface RotationOutputs extends LocatedDatabase, KnownCredentials {
+  readonly rotatedAt?: string | undefined;
+  readonly rotationCount: number;
+  readonly outcome: PasswordRotationOutputs["outcome"];
+}
+
+/** A single rotation as a fleet, in which its id is the name. */
+export function fleetOfOne(outputs: RotationOutputs): FleetOutputs {
+  const { databaseId, rotatedAt, rotationCount, outcome, record, password, restToken } = outputs;
+  return {
+    databases: { [databaseId]: { databaseId, rotatedAt, rotationCount, outcome } },
+    credentials: { [databaseId]: { password, restToken } },
+    records: { [databaseId]: { record } },
+  };
 }
 
 /** The input `targets`. Sorted by id: the order in the program does not matter. */

@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
 import { withCode } from "../../platform/errors";
 import { type Properties, reveal, secret, secretNames } from "../../records/properties";
-import { settingsOfProvider } from "./schema";
+import { packageSchema } from "./schema";
 
 /** What the engine itself adds to the settings of a provider. */
 const engineInputs = ["version", "pluginDownloadURL", "pluginChecksums", "__internal"];
 
 /** Refuses settings that do not exist, and marks the secret ones. Their values are checked when they are needed. */
 export function checkConfig(news: Properties): { inputs: Properties; failures: string[] } {
-  const known = settingsOfProvider();
+  const known = packageSchema().provider.inputProperties;
   const inputs = Object.entries(news).map(([name, value]) => {
     const isPlain = Object.hasOwn(known, name) && known[name]?.secret && secretNames({ value }).length === 0;
     return [name, isPlain ? secret(value) : value] as const;

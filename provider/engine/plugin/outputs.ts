@@ -100,19 +100,6 @@ export function withUrls(
   return { ...outputs, connectionUrl, restUrl };
 }
 
-/** The outputs that a refresh saves: the URLs follow the credentials, unless the stack has saved none so far. */
-export function withRefreshedUrls(
-  resource: AnyResource,
-  outputs: Properties,
-  saved: Properties,
-  inputs: Properties,
-  run: Run,
-): Properties {
-  // Only a changed database has another record object: the one that was read.
-  const isChanged = outputs["record"] !== saved["record"];
-  return isChanged ? withUrls(resource, outputs, inputs, run) : outputs;
-}
-
 /**
  * Whether a rotation must save another URL, which sends nothing. One whose URLs were not known stays unchanged until
  * its next reset. One that was moved from the SDK gets `connectionUrl`, and with it `restUrl`, at once, because its

@@ -8,26 +8,11 @@ interface Schema {
 }
 
 /** It is loaded on first use. */
-function schema(): Schema {
+export function packageSchema(): Schema {
   return require("pulumi-rekey/schema.json") as Schema;
-}
-
-/** The inputs of a resource, by their names. */
-export function inputsOf(type: string): object {
-  return schema().resources[type]?.inputProperties ?? {};
-}
-
-/** The arguments of a function, by their names. */
-export function argumentsOf(token: string): object {
-  return schema().functions[token]?.inputs?.properties ?? {};
-}
-
-/** The settings of a provider, by their names. */
-export function settingsOfProvider(): Readonly<Record<string, { readonly secret?: boolean }>> {
-  return schema().provider.inputProperties;
 }
 
 /** The schema with the version of this package, as JSON. */
 export function schemaText(): string {
-  return JSON.stringify({ ...schema(), version: packageVersion() });
+  return JSON.stringify({ ...packageSchema(), version: packageVersion() });
 }

@@ -15,9 +15,9 @@ import {
 import { functionNamed, resources } from "../resources";
 import { environmentOfProvider } from "../../settings/settings";
 import { type ComponentRequest, type Constructed, type Monitor, type Component, NotRegistered } from "./component";
-import { areUrlsOutdated, checkWithConnection, marked, plain, planned, withUrls, withRefreshedUrls } from "./outputs";
+import { areUrlsOutdated, checkWithConnection, marked, plain, planned, withUrls } from "./outputs";
 import { fleetComponent } from "./fleet";
-import { argumentsOf, inputsOf } from "./schema";
+import { packageSchema } from "./schema";
 import { isDefaultProvider, nameIn, resourceOf, typePrefix, unknownType } from "./urn";
 import { verificationComponent } from "./verification";
 import { type Properties, reveal, unknownNames, wrap } from "../../records/properties";
@@ -167,9 +167,10 @@ export class PluginService {
         const saved = reveal(olds) as Properties;
         const refreshed = await refreshResource(resource, { id, outputs: saved }, this.#started);
         for (const notice of refreshed?.notices ?? []) await this.#show(notice, urn);
-        const outputs = refreshed
-          ? withRefreshedUrls(resource, refreshed.outputs, saved, plain(inputs), this.#started)
-          : saved;
+        const read = refreshed?.outputs ?? saved;
+        // Only a changed database has another record object: the one that was read. Its URLs follow the credentials.
+        const isChanged = read["record"] !== saved["record"];
+        const outputs = isChanged ? withUrls(resource, read, plain(inputs), this.#started) : read;
         return { id, outputs: marked(resource, outputs, olds), inputs };
       }
       if (resource.importedInputs === undefined) {
@@ -204,7 +205,7 @@ export class PluginService {
       const name = token.replace(typePrefix, "");
       const call = functionNamed(name);
       if (call === undefined) throw new InputError(token, "is not a function of this version of pulumi-rekey");
-      refuseUnknown(`the arguments of ${name}`, args, argumentsOf(token));
+      refuseUnknown(`the arguments of ${name}`, args, packageSchema().functions[token]?.inputs?.properties ?? {});
       if (this.#reads === undefined) {
         const { SharedReads } =
           require("../../flowControl/sharedReads") as typeof import("../../flowControl/sharedReads");
@@ -226,7 +227,7 @@ export class PluginService {
         throw new ReportedError(withCode(message, component.incomplete));
       };
       const construct = async (): Promise<Constructed> => {
-        refuseUnknown("its inputs", inputs, inputsOf(type));
+        refuseUnknown("its inputs", inputs, packageSchema().resources[type]?.inputProperties ?? {});
         const constructed = await component.construct(request, monitor, this.#started);
         const { urn, warning } = constructed;
         if (warning !== undefined) await this.engine.warn(warning, urn);

@@ -16,6 +16,8 @@ import {
 } from "../../verification/passwordVerification";
 import {
   accessTo,
+  fleetOfOne,
+  type RotationOutputs,
   targetsOf,
   targetsText,
   type VerificationTarget,
@@ -25,12 +27,6 @@ import { type Connection, withoutConnection } from "../../rotation/connection";
 import { type FleetOutputs } from "../../rotation/fleet";
 import { inputProblems } from "../../resource";
 import { type Run } from "../../run";
-import { type PasswordRotationOutputs } from "../../rotation/outputs";
-
-/** The databases to verify, as a fleet saves them. */
-interface Verified extends FleetOutputs {
-  readonly connectionUrls?: Readonly<Record<string, string | undefined>>;
-}
 
 const verifiedTypes = { rotation: "PasswordRotation", fleet: "PasswordRotationFleet" };
 
@@ -91,23 +87,14 @@ export const verificationComponent: Component = {
 
 /** The targets for the outputs of a rotation or fleet. */
 function targetsIn(outputs: Properties, connection: Connection, run: Run): VerificationTarget[] {
-  const verified = "databases" in outputs ? (outputs as unknown as Verified) : fleetOfOne(outputs);
+  const isFleet = "databases" in outputs;
+  const verified = isFleet ? (outputs as unknown as FleetOutputs) : fleetOfOne(outputs as unknown as RotationOutputs);
+  const urls = (outputs["connectionUrls"] ?? {}) as Readonly<Record<string, string>>;
   return targetsOf(verified, (name, database, known) => {
-    const { connectionUrls = {} } = verified;
-    const saved = connectionFrom(Object.hasOwn(connectionUrls, name) ? connectionUrls[name] : undefined, connection);
+    const ofFleet = Object.hasOwn(urls, name) ? urls[name] : undefined;
+    const saved = connectionFrom(isFleet ? ofFleet : (outputs["connectionUrl"] as string | undefined), connection);
     return accessTo(database, { ...saved, ...connection }, known, run.options.databaseHost());
   });
-}
-
-function fleetOfOne(outputs: Properties): Verified {
-  const { databaseId, rotatedAt, rotationCount, outcome, record, password, restToken, connectionUrl } =
-    outputs as unknown as PasswordRotationOutputs & { readonly connectionUrl?: string };
-  return {
-    databases: { [databaseId]: { databaseId, rotatedAt, rotationCount, outcome } },
-    credentials: { [databaseId]: { password, restToken } },
-    records: { [databaseId]: { record } },
-    connectionUrls: { [databaseId]: connectionUrl },
-  };
 }
 
 /** The connection in a saved URL. Whether it uses TLS is not passed on to another host. */
