@@ -4,7 +4,7 @@ import { type Platform, startPlatform } from "../../local/index";
 import { localEngine, succeeds } from "../support/engine";
 import { engineEnvironment } from "../support/engineProcess";
 import { environmentOf, Project } from "../support/project";
-import { runAsync } from "../support/runAsync";
+import { runAsync } from "../support/processes";
 import { type Block } from "./page";
 
 /** What a reader of these pages has: databases, keys, and credentials to type in. */

@@ -7,7 +7,7 @@ import { fails, localEngine, pulumiCli, type Stack, succeeds, valuesOf } from ".
 import { engineEnvironment } from "../support/engineProcess";
 import { onEngine, onEngines } from "../support/onEngines";
 import { environmentOf, Project, transpileOnly } from "../support/project";
-import { runAsync } from "../support/runAsync";
+import { runAsync } from "../support/processes";
 
 interface Run {
   readonly project: Project;

@@ -5,7 +5,7 @@ import { type Platform, startPlatform } from "../../local/index";
 import { Folder } from "../support/folder";
 import { archiveName, PluginSource, unreachable, whyNoPrograms } from "../support/pluginArchive";
 import { examples } from "../support/project";
-import { runAsync } from "../support/runAsync";
+import { runAsync } from "../support/processes";
 
 /** What each example needs on PATH, in addition to `pulumi`. */
 const languages: Readonly<Record<string, readonly string[]>> = {

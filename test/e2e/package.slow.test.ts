@@ -8,14 +8,14 @@ import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { type Platform, startPlatform } from "../../local/index";
 import { Folder } from "../support/folder";
 import { Host, projectRoot } from "../support/host";
-import { argsFor, explicitProvider, urnOf } from "../support/pluginService";
+import { argsFor } from "../support/plugin";
 import { FakeEngine } from "../support/pluginWire";
 import { environmentOf } from "../support/project";
 import { ProviderClient } from "../support/providerClient";
 import { rotation } from "../support/resources";
 import { expectKind } from "../support/results";
-import { runAsync } from "../support/runAsync";
-import { toStruct } from "../support/wire";
+import { runAsync } from "../support/processes";
+import { explicitProvider, toStruct, urnOf } from "../support/wire";
 import { oldestPulumi } from "../../provider/installation";
 
 interface Manifest {

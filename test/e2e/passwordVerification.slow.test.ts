@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { type PlatformOptions } from "../../local/index";
 import { type Engine, fails, plainOutputs, resourceNamed, succeeds, valuesOf } from "../support/engine";
 import { type Fixture, fixture, onEngines, onEveryEngine } from "../support/onEngines";
-import { hasRedis } from "../support/redis";
-import { RedisLine } from "../support/redisLine";
+import { hasRedis, RedisLine } from "../support/redis";
 import { assertFields } from "../support/results";
 
 interface Program {

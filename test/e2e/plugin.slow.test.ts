@@ -8,10 +8,9 @@ import { fails, pluginOnCli, pulumiCli, resourceNamed, succeeds, valuesOf } from
 import { engineEnvironment, runEngine } from "../support/engineProcess";
 import { Folder } from "../support/folder";
 import { fixture, onEngine } from "../support/onEngines";
-import { findOnPath } from "../support/path";
 import { HomeWithPlugin, whyNoPrograms } from "../support/pluginArchive";
 import { environmentOf, examples, Project } from "../support/project";
-import { runAsync } from "../support/runAsync";
+import { findOnPath, runAsync } from "../support/processes";
 import { packageVersion } from "../../provider/platform/version";
 
 const native = (body: string) => `

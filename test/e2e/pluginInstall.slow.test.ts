@@ -11,7 +11,7 @@ import { fixture, onEngine } from "../support/onEngines";
 import { archiveName, HomeWithPlugin, PluginSource, whyNoPrograms } from "../support/pluginArchive";
 import { Project } from "../support/project";
 import { resetIds, SavedStack, unconfirmedIds } from "../support/savedStacks";
-import { runAsync } from "../support/runAsync";
+import { runAsync } from "../support/processes";
 import { packageVersion } from "../../provider/platform/version";
 
 /** A project with a program in YAML. @param address whether it has the address of the plugin */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { projectRoot } from "../support/host";
-import { runAsync } from "../support/runAsync";
+import { runAsync } from "../support/processes";
 
 describe("npm run quickstart", () => {
   it("makes exactly two resets, releases waiting messages, shows the outputs, and prints what comes next", async function () {

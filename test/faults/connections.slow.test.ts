@@ -5,9 +5,8 @@ import { resetting } from "./behaviours";
 import { caFile, certificate } from "./certificates";
 import { describeFaults, type Fault, type Options } from "./describeFaults";
 import { everywhere, type Expected, fails, lost, retriedThenFails, succeeds } from "./expected";
-import { Proxy, type ProxyBehaviour } from "./proxy";
+import { Proxy, type ProxyBehaviour, stuckListener } from "./network";
 import { type ServerOptions } from "./rawServer";
-import { stuckListener } from "./stuckListener";
 import { type Fixture, type FixtureOptions } from "./fixture";
 
 const at = (url: string) => () => ({ baseUrl: url, queueUrl: url });

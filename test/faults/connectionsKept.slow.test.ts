@@ -6,7 +6,7 @@ import { rotation } from "../support/resources";
 import { expectKind, until } from "../support/results";
 import { caFile, certificate } from "./certificates";
 import { testRow } from "./describeFaults";
-import { Proxy } from "./proxy";
+import { Proxy } from "./network";
 import { type Behaviour, type Exchange, type ServerOptions } from "./rawServer";
 import { type Fixture } from "./fixture";
 

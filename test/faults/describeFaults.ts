@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { itInPairs } from "../support/inPairs";
+import { itInPairs } from "../support/suite";
 import { leaksOf } from "../support/canaries";
 import { type Adapter, adapters, type Result } from "../support/host";
 import { withoutSecrets } from "../support/wire";

@@ -4,7 +4,7 @@ import { type Engine, fails, pulumiCli, resourceNamed, succeeds, valuesOf } from
 import { fixture, onEngine, onEngines, rotating } from "../support/onEngines";
 import { environmentOf, Project } from "../support/project";
 import { titled } from "./describeFaults";
-import { Proxy } from "./proxy";
+import { Proxy } from "./network";
 
 onEngines("faults: rows of an engine", (engine: Engine) => {
   it(titled(43, "two resources, one database", "preview, up", "refused in check; 0 sent"), async () => {

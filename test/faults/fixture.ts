@@ -2,8 +2,8 @@ import { PlatformClient } from "../../provider/platformClient";
 import { type FlowControl } from "../../provider/platform/flowControl";
 import { Settings } from "../../provider/settings/settings";
 import { type Adapter, configuration, Host, type HostOptions, type Result } from "../support/host";
-import { type LookupAnswer, patchLookup, preloadOf } from "./nameService";
-import { bodyOf } from "./platformBodies";
+import { type LookupAnswer, patchLookup, preloadOf } from "./network";
+import { bodyOf } from "../support/platformBodies";
 import { RawServer, type ServerOptions } from "./rawServer";
 
 const credentials = {

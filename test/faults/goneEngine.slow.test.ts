@@ -4,7 +4,7 @@ import { rotation } from "../support/resources";
 import { expectKind, until } from "../support/results";
 import { caFile, certificate } from "./certificates";
 import { testRow } from "./describeFaults";
-import { Proxy } from "./proxy";
+import { Proxy } from "./network";
 import { type FixtureOptions } from "./fixture";
 
 const count = 50;

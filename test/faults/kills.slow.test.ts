@@ -7,7 +7,7 @@ import { localEngine } from "../support/engine";
 import { fixture, onEngine, rotating } from "../support/onEngines";
 import { until } from "../support/results";
 import { titled } from "./describeFaults";
-import { Proxy } from "./proxy";
+import { Proxy } from "./network";
 
 const ids = ["a", "b", "c"] as const;
 const program = programOf({ a: { databaseId: "a" }, b: { databaseId: "b" }, c: { databaseId: "c" } });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { databaseText } from "../support/databaseText";
+import { databaseText } from "../support/platformBodies";
 import { providerTexts, type Result } from "../support/host";
 import { judge, readMarks } from "../../provider/rotation/marks";
 import { rotation } from "../support/resources";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type Properties, secret, unknown } from "../support/wire";
 import { describeFaults, type Fault } from "./describeFaults";
 import { fails, succeeds, succeedsWithProblems, unusable } from "./expected";
-import { databaseBody } from "./platformBodies";
+import { databaseBody } from "../support/platformBodies";
 import { type Behaviour } from "./rawServer";
 
 const idOf = (path: string): string => path.split("/")[path.includes("/flowControl/") ? 3 : 4] ?? "";

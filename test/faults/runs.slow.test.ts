@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { configuration, type Host, type Result } from "../support/host";
 import { counterReset, rotation } from "../support/resources";
-import { explicitProvider } from "../support/urns";
 import { expectKind } from "../support/results";
-import { type Properties, revealed, unknown } from "../support/wire";
+import { explicitProvider, type Properties, revealed, unknown } from "../support/wire";
 import { resetting, responding } from "./behaviours";
 import { testRow, type Titled } from "./describeFaults";
 import { formerOutputs } from "./phases";

@@ -8,8 +8,7 @@ import { type Properties, revealed, secretNames, withoutSecrets } from "../suppo
 import { caFile, certificate } from "./certificates";
 import { testRow } from "./describeFaults";
 import { savedText } from "./phases";
-import { Proxy } from "./proxy";
-import { stuckListener } from "./stuckListener";
+import { Proxy, stuckListener } from "./network";
 import { type Fixture, type FixtureOptions } from "./fixture";
 
 const canaries = { "new password": "canary-new-password", "former password": "canary-former-password" };

@@ -1,4 +1,4 @@
-import { seed } from "../support/seed";
+import { seed } from "../support/suite";
 
 /** How many values a property is tried with: `npm test fuzz` tries many, `npm test` a share of them. */
 const scale = Number(process.env["REKEY_FUZZ_SCALE"] ?? 1);

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { type Done, type Fixture } from "../model/real/fixture";
-import { type Kill } from "./kill";
-import { type Subject } from "./subject";
+import { type Kill, type Subject } from "./subject";
 
 /** A database, at the platform and in the state. */
 interface Database {

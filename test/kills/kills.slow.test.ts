@@ -2,11 +2,9 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { Fixture, type Strike } from "../model/real/fixture";
-import { itInPairs } from "../support/inPairs";
-import { seed } from "../support/seed";
+import { itInPairs, seed } from "../support/suite";
 import { assertAfterKill, assertAfterNextUp, see } from "./databases";
-import { describeKill, type Kill, killsOf } from "./kill";
-import { type Subject, subjects } from "./subject";
+import { describeKill, type Kill, killsOf, type Subject, subjects } from "./subject";
 
 const counts = { struck: 0, saved: 0, repeated: 0, pending: 0, late: 0 };
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { seed } from "../support/seed";
+import { seed } from "../support/suite";
 import { type OutcomeName, outcomeNames } from "./outcomes";
 import { Runner } from "./runner";
 import { readNames, type Reads } from "./reads";

@@ -6,9 +6,8 @@ import { passwordRotation } from "../../provider/rotation/passwordRotation";
 import { passwordRotationShard as shard } from "../../provider/rotation/passwordRotationShard";
 import { type PasswordRotationOutputs } from "../../provider/rotation/outputs";
 import { decodeShard, type PasswordRotationShardOutputs } from "../../provider/rotation/shardState";
-import { FakeRun, notSent, rejected, unconfirmed } from "../support/fakeRun";
-import { seed } from "../support/seed";
-import { asShown } from "../support/asShown";
+import { asShown, FakeRun, notSent, rejected, unconfirmed } from "../support/fakeRun";
+import { seed } from "../support/suite";
 
 const { apply, diff, refresh } = asShown(passwordRotation);
 

@@ -1,6 +1,5 @@
 import fc from "fast-check";
-import { itInPairs } from "../support/inPairs";
-import { seed } from "../support/seed";
+import { itInPairs, seed } from "../support/suite";
 import { Runner } from "./real/runner";
 import { sequence } from "./real/steps";
 

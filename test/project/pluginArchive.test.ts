@@ -12,10 +12,10 @@ import { startPlatform } from "../../local/platform/index";
 import { Folder } from "../support/folder";
 import { projectRoot } from "../support/host";
 import { writePluginArchives } from "../support/pluginArchive";
-import { argsFor, defaultProvider, urnOf } from "../support/pluginService";
+import { argsFor } from "../support/plugin";
 import { FakeEngine } from "../support/pluginWire";
 import { ProviderClient } from "../support/providerClient";
-import { fromStruct, toStruct } from "../support/wire";
+import { defaultProvider, fromStruct, toStruct, urnOf } from "../support/wire";
 import { packageVersion } from "../../provider/platform/version";
 import recorded from "../fixtures/plugin-download.json";
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { Folder } from "../support/folder";
 import { projectRoot } from "../support/host";
 import { unreachable, whyNoPrograms } from "../support/pluginArchive";
-import { runAsync } from "../support/runAsync";
+import { runAsync } from "../support/processes";
 import { packageVersion } from "../../provider/platform/version";
 
 describe("The SDKs that a release has", function () {

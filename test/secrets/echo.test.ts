@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { type ServerResponse } from "node:http";
-import { databaseText } from "../support/databaseText";
-import { leaksOf } from "../support/canaries";
-import { encodings } from "../support/encodings";
+import { databaseText } from "../support/platformBodies";
+import { encodings, leaksOf } from "../support/canaries";
 import { databasePath } from "../support/hostedRotation";
 import { Host, providerTexts } from "../support/host";
 import { type HttpServer, startServer } from "../support/httpServer";

@@ -1,5 +1,5 @@
 import { type Browser, chromium } from "playwright-core";
-import { findOnPath } from "./path";
+import { findOnPath } from "./processes";
 
 const executablePath = findOnPath("chromium");
 

@@ -7,8 +7,7 @@ import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { Status } from "@pulumi/pulumi/proto/status_pb";
 import { EngineListener } from "./engineListener";
 import { ProviderClient } from "./providerClient";
-import { defaultProvider, urnOf } from "./urns";
-import { fromStruct, type Properties, secret, toStruct } from "./wire";
+import { defaultProvider, fromStruct, type Properties, secret, toStruct, urnOf } from "./wire";
 
 export const projectRoot = resolve(__dirname, "../..");
 

@@ -5,9 +5,8 @@ import { pulumiCli } from "./engine";
 import { Folder } from "./folder";
 import { projectRoot } from "./host";
 import { type HttpServer, startServer } from "./httpServer";
-import { findOnPath } from "./path";
 import { examples } from "./project";
-import { runAsync } from "./runAsync";
+import { findOnPath, runAsync } from "./processes";
 import { packageVersion } from "../../provider/platform/version";
 import recorded from "../fixtures/plugin-download.json";
 

@@ -11,9 +11,8 @@ import {
   type ResourceInvokeRequest,
 } from "@pulumi/pulumi/proto/resource_pb";
 import { Empty } from "../../local/engine/proto";
-import { urnOf } from "./pluginService";
 import { type ProviderClient } from "./providerClient";
-import { fromStruct, type Properties, toStruct } from "./wire";
+import { fromStruct, type Properties, toStruct, urnOf } from "./wire";
 
 /** The engine as a plugin sees it: it records lines for the user, and creates what a component registers. */
 export class FakeEngine {

@@ -1,4 +1,6 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { delimiter, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 
 export interface Process {
@@ -27,4 +29,29 @@ export async function ended(processes: readonly Process[]): Promise<void> {
   for (const began = Date.now(); running().some(({ pid }) => pids.has(pid)); await wait(50)) {
     if (Date.now() - began > 60_000) throw new Error(`of ${[...pids].join(", ")} some still run after a minute`);
   }
+}
+
+/** The path of a program on PATH. */
+export function findOnPath(name: string): string | undefined {
+  const folders = (process.env["PATH"] ?? "").split(delimiter);
+  return folders.map((folder) => join(folder, name)).find((path) => existsSync(path));
+}
+
+/** Runs a command without blocking the servers of the test. `signal` kills it with its children. */
+export function runAsync(
+  command: string,
+  args: readonly string[],
+  options: { cwd: string; env?: Record<string, string>; signal?: AbortSignal },
+): Promise<{ code: number | null; output: string }> {
+  const { cwd, env, signal } = options;
+  const child = spawn(command, args, { cwd, env: { ...process.env, ...env }, detached: signal !== undefined });
+  signal?.addEventListener("abort", () => {
+    const runs = child.exitCode === null && child.signalCode === null;
+    if (runs && child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  return new Promise((resolve, reject) => {
+    child.once("error", reject).once("close", (code) => resolve({ code, output }));
+  });
 }

@@ -1,8 +1,9 @@
 import { spawnSync } from "node:child_process";
-import { connect } from "node:net";
+import { connect, createServer } from "node:net";
 import { text as textOf } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Redis } from "ioredis";
+import { SocketServer } from "./socketServer";
 
 export const hasRedis = spawnSync("redis-server", ["--version"]).status === 0;
 
@@ -52,4 +53,26 @@ export async function databaseReply(
 /** A command in the Redis protocol. */
 export function redisCommand(...words: readonly string[]): string {
   return [`*${words.length}`, ...words.flatMap((word) => [`$${Buffer.byteLength(word)}`, word]), ""].join("\r\n");
+}
+
+/** A proxy between the platform and its Redis, which can close, open again, and lose responses. */
+export class RedisLine extends SocketServer {
+  loseResponses = false;
+
+  constructor(redisPort: number) {
+    super(
+      createServer((client) => {
+        const redis = this.keep(connect(redisPort, "127.0.0.1"));
+        client.pipe(redis);
+        redis.on("data", (data: Buffer) => (this.loseResponses ? this.cut() : client.write(data)));
+        client.on("close", () => redis.destroy());
+        redis.on("close", () => client.destroy());
+      }),
+    );
+  }
+
+  /** Listens, after the first time at the same port. */
+  async start(): Promise<void> {
+    await this.listen(this.port);
+  }
 }

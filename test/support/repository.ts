@@ -3,7 +3,7 @@ import { delimiter, join } from "node:path";
 import { Folder } from "./folder";
 import { examples, installPackages, transpileOnly } from "./project";
 import { writePulumiStandIn } from "./pulumiStandIn";
-import { runAsync } from "./runAsync";
+import { runAsync } from "./processes";
 
 /** A repository of a user who has pipelines: the two projects that they name, with their packages installed. */
 export class Repository extends Folder {

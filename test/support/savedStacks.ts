@@ -11,7 +11,7 @@ export const databasePath = "/v2/redis/database/{id}";
 
 /**
  * A stack that commit 95e65e9 saved on the pulumi CLI, through one of the adapters, and the state that its platform
- * then had. Its program says what each resource shows.
+ * then had. Its program states what each resource shows.
  */
 export class SavedStack {
   readonly #folder: string;

@@ -8,8 +8,7 @@ import { type Platform, type PlatformOptions, startPlatform } from "../../../loc
 import { type RedisServer, startRedisServer } from "../../../local/platform/redisServer";
 import { FakeRedis } from "../../support/fakeRedis";
 import { Folder } from "../../support/folder";
-import { refused, session, whoAmI, withRedis } from "../../support/redis";
-import { RedisLine } from "../../support/redisLine";
+import { RedisLine, refused, session, whoAmI, withRedis } from "../../support/redis";
 import { killedPlatform } from "../support/source";
 import { resetPassword } from "./client";
 

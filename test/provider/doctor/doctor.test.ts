@@ -9,13 +9,13 @@ import { Crypter } from "../../../local/engine/secrets";
 import { readPage } from "../../docs/page";
 import { shows } from "../../docs/session";
 import { caFile, certificate } from "../../faults/certificates";
-import { preloadOf } from "../../faults/nameService";
+import { preloadOf } from "../../faults/network";
 import { pulumiCli } from "../../support/engine";
 import { Folder } from "../../support/folder";
 import { projectRoot } from "../../support/host";
 import { environmentOf, Project } from "../../support/project";
 import { writePulumiStandIn } from "../../support/pulumiStandIn";
-import { runAsync } from "../../support/runAsync";
+import { runAsync } from "../../support/processes";
 
 const main = join(projectRoot, "dist", "provider", "doctor", "main.js");
 const passphrase = "test";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { type Check, checkNode } from "../../../provider/doctor/check";
 import { Folder } from "../../support/folder";
 import { projectRoot } from "../../support/host";
-import { runAsync } from "../../support/runAsync";
+import { runAsync } from "../../support/processes";
 
 describe("pulumi-rekey doctor: Node", () => {
   const { engines } = require("pulumi-rekey/package.json") as { engines: { node: string } };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type Platform, startPlatform } from "../../../local/platform/index";
 import { type Run, startRun } from "../../../provider/run";
-import { asShown } from "../../support/asShown";
+import { asShown } from "../../support/fakeRun";
 import {
   flowControlLimits,
   type FlowControlLimitsInputs,

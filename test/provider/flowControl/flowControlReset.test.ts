@@ -5,8 +5,7 @@ import {
   secretFlowControlResetOutputs,
 } from "../../../provider/flowControl/flowControlReset";
 import { compareTrigger, markTrigger, type Trigger } from "../../../provider/rotation/trigger";
-import { asShown } from "../../support/asShown";
-import { FakeRun, notSent, unconfirmed } from "../../support/fakeRun";
+import { asShown, FakeRun, notSent, unconfirmed } from "../../support/fakeRun";
 
 const { apply, diff } = asShown(flowControlReset);
 const v1 = { flowControlKey: "orders", version: 1 };

@@ -222,7 +222,7 @@ describe("platform: kept connections, over real sockets", () => {
     });
   }
 
-  it("are not used if they were free for 800 ms once the engine has answered", async () => {
+  it("are not used if they were free for 800 ms once the engine has responded", async () => {
     let asked = 0;
     const { reset, counts } = await start({}, async () => ++asked === 2 && wait(850));
     await reset();
@@ -230,7 +230,7 @@ describe("platform: kept connections, over real sockets", () => {
     assert.deepEqual({ ...counts(), asked }, { requests: 2, connections: 2, asked: 3 });
   });
 
-  it("that are new are not used if the engine has answered after 800 ms", async () => {
+  it("that are new are not used if the engine has responded after 800 ms", async () => {
     let asked = 0;
     const { reset, counts } = await start(protocols["TLS 1.3"], async () => ++asked === 1 && wait(850));
     await reset();

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Databases } from "../../../provider/platform/databases";
 import { UnconfirmedError, UnreadableError } from "../../../provider/platform/errors";
 import { leftOut } from "../../../provider/platform/redact";
-import { databaseText } from "../../support/databaseText";
+import { databaseText } from "../../support/platformBodies";
 import { FakeRequester } from "../../support/fakeRequester";
 
 const path = "/v2/keyvalue/reset-password/{id}";

@@ -3,8 +3,8 @@ import { PlatformClient } from "../../../provider/platformClient";
 import { type RequesterOptions } from "../../../provider/platform/http";
 import { Settings } from "../../../provider/settings/settings";
 import { type SettingName } from "../../../provider/settings/table";
-import { bodyOf } from "../../faults/platformBodies";
-import { Proxy, type ProxyBehaviour } from "../../faults/proxy";
+import { bodyOf } from "../../support/platformBodies";
+import { Proxy, type ProxyBehaviour } from "../../faults/network";
 import { RawServer, type ServerOptions } from "../../faults/rawServer";
 
 /** For a suite that retries over real sockets: no backoff, and each test closes what it opened. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { KnownSecrets, leftOut } from "../../../provider/platform/redact";
-import { encodings } from "../../support/encodings";
+import { encodings } from "../../support/canaries";
 
 const password = 'p@ss "w/rd"<+&é😀\\';
 const base64 = (text: string): string => Buffer.from(text).toString("base64");

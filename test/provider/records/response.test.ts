@@ -4,7 +4,7 @@ import { type databaseFields } from "../../../provider/records/database";
 import { camelCase } from "../../../provider/records/fields";
 import { databaseRecord } from "../../../local/platform/databaseRecord";
 import tables from "../../fixtures/interface-fields.json";
-import { databaseText, databaseTextAnd } from "../../support/databaseText";
+import { databaseText, databaseTextAnd } from "../../support/platformBodies";
 import { type DatabaseResponse, readDatabaseResponse } from "../../../provider/records/response";
 import { unknownValue } from "../../../provider/records/properties";
 import { assertFields } from "../../support/results";

@@ -6,8 +6,7 @@ import { passwordRotation } from "../../../provider/rotation/passwordRotation";
 import { passwordRotationShard } from "../../../provider/rotation/passwordRotationShard";
 import { type PasswordRotationShardOutputs } from "../../../provider/rotation/shardState";
 import { type Run } from "../../../provider/run";
-import { asShown } from "../../support/asShown";
-import { FakeRun, rejected, unconfirmed } from "../../support/fakeRun";
+import { asShown, FakeRun, rejected, unconfirmed } from "../../support/fakeRun";
 
 const { apply, diff, refresh } = asShown(passwordRotation);
 const shard = asShown(passwordRotationShard);

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { passwordRotationShard } from "../../../provider/rotation/passwordRotationShard";
-import { asShown } from "../../support/asShown";
-import { FakeRun, notSent, unconfirmed } from "../../support/fakeRun";
+import { asShown, FakeRun, notSent, unconfirmed } from "../../support/fakeRun";
 
 const { apply, refresh } = asShown(passwordRotationShard);
 

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { RefusedError } from "../../../provider/platform/errors";
 import { passwordRotation } from "../../../provider/rotation/passwordRotation";
-import { asShown } from "../../support/asShown";
 import { compareTrigger } from "../../../provider/rotation/trigger";
-import { FakeRun, unconfirmed } from "../../support/fakeRun";
+import { asShown, FakeRun, unconfirmed } from "../../support/fakeRun";
 import { InternalError } from "../../../provider/platform/errors";
 import { secretPasswordRotationOutputs, type PasswordRotationOutputs } from "../../../provider/rotation/outputs";
 import { assertFields } from "../../support/results";

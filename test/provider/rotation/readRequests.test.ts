@@ -2,10 +2,9 @@ import assert from "node:assert/strict";
 import { UnconfirmedError } from "../../../provider/platform/errors";
 import { type PasswordRotationOutputs } from "../../../provider/rotation/outputs";
 import { passwordRotation } from "../../../provider/rotation/passwordRotation";
-import { asShown } from "../../support/asShown";
 import { leftOut } from "../../../provider/platform/redact";
 import { readUntilCurrent } from "../../../provider/rotation/reading";
-import { FakeRun, notSent, rejected, unconfirmed } from "../../support/fakeRun";
+import { asShown, FakeRun, notSent, rejected, unconfirmed } from "../../support/fakeRun";
 
 const { apply, diff, refresh } = asShown(passwordRotation);
 

@@ -3,8 +3,7 @@ import { NotReadError, RefusedError } from "../../../provider/platform/errors";
 import { type DatabaseResponse } from "../../../provider/records/response";
 import { type PasswordRotationOutputs } from "../../../provider/rotation/outputs";
 import { passwordRotation } from "../../../provider/rotation/passwordRotation";
-import { asShown } from "../../support/asShown";
-import { FakeRun, notSent, rejected, unconfirmed } from "../../support/fakeRun";
+import { asShown, FakeRun, notSent, rejected, unconfirmed } from "../../support/fakeRun";
 
 const { apply, diff, refresh } = asShown(passwordRotation);
 

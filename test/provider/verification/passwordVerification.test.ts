@@ -8,10 +8,9 @@ import {
 } from "../../../provider/verification/passwordVerification";
 import { checkFailures, messagesOf } from "../../../provider/resource";
 import { resources } from "../../../provider/engine/resources";
-import { asShown } from "../../support/asShown";
 import { leaksOf } from "../../support/canaries";
 import { secretOf } from "../../../provider/verification/attempts";
-import { FakeRun, isMadeUp } from "../../support/fakeRun";
+import { asShown, FakeRun, isMadeUp } from "../../support/fakeRun";
 import { type VerificationTarget } from "../../../provider/verification/targets";
 import { assertFields } from "../../support/results";
 

@@ -9,10 +9,10 @@ import { type RegisterResourceRequest } from "@pulumi/pulumi/proto/resource_pb";
 import { type Platform, startPlatform } from "../../../../local/platform/index";
 import { servePlugin } from "../../../../provider/engine/plugin/wire";
 import { projectRoot } from "../../../support/host";
-import { argsFor, urnOf } from "../../../support/pluginService";
+import { argsFor } from "../../../support/plugin";
 import { FakeEngine } from "../../../support/pluginWire";
 import { ProviderClient } from "../../../support/providerClient";
-import { fromStruct, isSecret, type Properties, reference, secretNames, toStruct } from "../../../support/wire";
+import { fromStruct, isSecret, type Properties, reference, secretNames, toStruct, urnOf } from "../../../support/wire";
 
 const rotation = urnOf("PasswordRotation");
 

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { type Platform, startPlatform } from "../../../../local/platform/index";
-import { PluginRun } from "../../../support/pluginRun";
-import { Plugin, urnOf } from "../../../support/pluginService";
-import { isSecret, type Properties, revealed, secret, secretNames, unknown } from "../../../support/wire";
+import { Plugin, PluginRun } from "../../../support/plugin";
+import { isSecret, type Properties, revealed, secret, secretNames, unknown, urnOf } from "../../../support/wire";
 
 const type = "rekey:index:PasswordRotationFleet";
 const ids = ["db-1", "db-2", "db-3", "db-4"];

@@ -2,10 +2,9 @@ import assert from "node:assert/strict";
 import { reveal } from "../../../../provider/records/properties";
 import { type Platform, startPlatform } from "../../../../local/platform/index";
 import { plainOutputs, type State } from "../../../support/engine";
-import { Plugin, urnOf } from "../../../support/pluginService";
-import { PluginRun } from "../../../support/pluginRun";
+import { Plugin, PluginRun } from "../../../support/plugin";
 import { databasePath, methodsOf, resetIds, SavedStack, unconfirmedIds } from "../../../support/savedStacks";
-import { type Properties, reference } from "../../../support/wire";
+import { type Properties, reference, urnOf } from "../../../support/wire";
 
 const stack = new SavedStack("native");
 

@@ -3,8 +3,8 @@ import { type Platform, startPlatform } from "../../../../local/platform/index";
 import { outputsOf, secretsOf } from "../../../../provider/engine/plugin/outputs";
 import { resources } from "../../../../provider/engine/resources";
 import { InitError } from "../../../../provider/resource";
-import { Plugin, urnOf } from "../../../support/pluginService";
-import { type Properties, revealed, secret, secretNames, unknown } from "../../../support/wire";
+import { Plugin } from "../../../support/plugin";
+import { type Properties, revealed, secret, secretNames, unknown, urnOf } from "../../../support/wire";
 import { assertFields, until } from "../../../support/results";
 
 const id = "db-quickstart";

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { checkConfig, diffConfig } from "../../../../provider/engine/plugin/config";
 import { type Platform, startPlatform } from "../../../../local/platform/index";
 import { environmentOf } from "../../../support/project";
-import { argsFor, explicitProvider, Plugin, urnOf } from "../../../support/pluginService";
-import { type Properties, secret } from "../../../support/wire";
+import { argsFor, Plugin } from "../../../support/plugin";
+import { explicitProvider, type Properties, secret, urnOf } from "../../../support/wire";
 
 const urn = urnOf("PasswordRotation");
 const counters = urnOf("FlowControlReset");

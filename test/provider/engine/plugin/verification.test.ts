@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { type Platform, startPlatform } from "../../../../local/platform/index";
 import { type Registration } from "../../../../provider/engine/plugin/component";
-import { PluginRun } from "../../../support/pluginRun";
-import { Plugin, urnOf } from "../../../support/pluginService";
-import { type Properties, reference, revealed, secret, secretNames, unknown } from "../../../support/wire";
+import { Plugin, PluginRun } from "../../../support/plugin";
+import { type Properties, reference, revealed, secret, secretNames, unknown, urnOf } from "../../../support/wire";
 import { assertFields } from "../../../support/results";
 
 /** A resource that is verified, and the input that takes it. */

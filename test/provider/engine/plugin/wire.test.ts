@@ -11,11 +11,20 @@ import { Empty } from "../../../../local/engine/proto";
 import { type Platform, startPlatform } from "../../../../local/platform/index";
 import { servePlugin } from "../../../../provider/engine/plugin/wire";
 import { projectRoot } from "../../../support/host";
-import { argsFor, defaultProvider, urnOf } from "../../../support/pluginService";
+import { argsFor } from "../../../support/plugin";
 import { FakeEngine } from "../../../support/pluginWire";
 import { ProviderClient } from "../../../support/providerClient";
 import { assertFields, until } from "../../../support/results";
-import { fromStruct, type Properties, reference, secret, toStruct, unknown } from "../../../support/wire";
+import {
+  defaultProvider,
+  fromStruct,
+  type Properties,
+  reference,
+  secret,
+  toStruct,
+  unknown,
+  urnOf,
+} from "../../../support/wire";
 import { packageVersion } from "../../../../provider/platform/version";
 
 const id = "db-quickstart";

@@ -1,3 +1,6 @@
+/** The seed of the random choices. `npm test` makes the same choices in each run, and the long suites make others. */
+export const seed = Number(process.env["REKEY_SEED"] ?? 1);
+
 /** Defines a test for each item. Two run at a time, because most of their time is waiting. */
 export function itInPairs<T>(
   items: readonly T[],

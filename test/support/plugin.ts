@@ -1,8 +1,56 @@
 import assert from "node:assert/strict";
 import { InitError } from "../../provider/resource";
 import { type Constructed, type Monitor, type Registration } from "../../provider/engine/plugin/component";
-import { type Plugin, urnOf } from "./pluginService";
-import { type Properties } from "./wire";
+import { type Platform } from "../../local/platform/index";
+import { NotSentError, type RequestFacts } from "../../provider/platform/errors";
+import { PluginService } from "../../provider/engine/plugin/service";
+import { defaultProvider, type Properties, secret, urnOf } from "./wire";
+
+/** The settings of an account, as a provider gets them: secrets marked. */
+export function argsFor({ url, username, password, queueToken }: Platform): Properties {
+  return { baseUrl: url, queueUrl: url, username, password: secret(password), queueToken: secret(queueToken) };
+}
+
+/** A service with an engine that records what it shows the user. */
+export class Plugin extends PluginService {
+  readonly said: string[];
+  /** Makes the engine one that was killed. */
+  readonly killed: { gone: boolean };
+
+  constructor() {
+    const said: string[] = [];
+    const killed = { gone: false };
+    super({
+      async log(line, urn = "") {
+        said.push(`${urn.split("::").at(-1)}: ${line}`);
+      },
+      async warn(line, urn) {
+        said.push(`${urn.split("::").at(-1)}: warning: ${line}`);
+      },
+      async requireEngine(facts: RequestFacts) {
+        const problem = { happened: "it has ended", advice: "Run again.", code: "REKEY_ENGINE_GONE" } as const;
+        if (killed.gone) throw new NotSentError(facts, problem);
+      },
+    });
+    this.said = said;
+    this.killed = killed;
+  }
+
+  /** A service configured for an account, as the default provider unless a URN is given. */
+  static for(platform: Platform, more: Properties = {}, urn = defaultProvider): Plugin {
+    const plugin = new Plugin();
+    plugin.configure(urn, { ...argsFor(platform), ...more });
+    return plugin;
+  }
+
+  make(urn: string, inputs: Properties, more: { preview?: boolean; timeoutSeconds?: number } = {}) {
+    return this.create({ urn, inputs, timeoutSeconds: 0, preview: false, ...more });
+  }
+
+  change(urn: string, id: string, olds: Properties, inputs: Properties, preview = false) {
+    return this.update(id, olds, { urn, inputs, timeoutSeconds: 0, preview });
+  }
+}
 
 /** One run of an engine as a component sees it: it creates or updates what is registered. */
 export class PluginRun implements Monitor {
