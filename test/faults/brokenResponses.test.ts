@@ -1,5 +1,5 @@
 import { gzipSync } from "node:zlib";
-import { compressed, resetting, responding, sending, silent } from "./behaviours";
+import { compressed, resetting, responding, sending, silent } from "../support/httpServer";
 import { describeFaults, type Fault } from "./describeFaults";
 import { lost, stalled, succeeds, unconfirmed, unusable } from "./expected";
 

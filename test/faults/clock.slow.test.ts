@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { rotation } from "../support/resources";
-import { limitedByDate, once, silent } from "./behaviours";
+import { limitedByDate, once, silent } from "../support/httpServer";
 import { describeFaults } from "./describeFaults";
 import { everywhere, stalled, succeeds } from "./expected";
 import { formerOutputs } from "./phases";

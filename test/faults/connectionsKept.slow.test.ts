@@ -7,7 +7,7 @@ import { expectKind, until } from "../support/results";
 import { caFile, certificate } from "./certificates";
 import { testRow } from "./describeFaults";
 import { Proxy } from "./network";
-import { type Behaviour, type Exchange, type ServerOptions } from "./rawServer";
+import { type Behaviour, type Exchange, type ServerOptions } from "../support/httpServer";
 import { type Fixture } from "./fixture";
 
 const maxConcurrency = 4;
@@ -16,7 +16,7 @@ const secure = { tls: certificate("good") };
 
 describe("faults: connections that are kept", function () {
   this.timeout(180_000);
-  const start = (fixture: Fixture, server: Partial<ServerOptions>, more: Record<string, string | number> = {}) =>
+  const start = (fixture: Fixture, server: ServerOptions, more: Record<string, string | number> = {}) =>
     fixture.start({ server, settings: () => ({ maxConcurrency, ...(server.tls && { caFile }), ...more }) });
 
   const resetAll = ({ host }: Fixture, count: number, from = 0): Promise<Result[]> =>

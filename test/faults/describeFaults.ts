@@ -4,9 +4,8 @@ import { leaksOf } from "../support/canaries";
 import { type Adapter, adapters, type Result } from "../support/host";
 import { withoutSecrets } from "../support/wire";
 import { act, observe, type Observation, type Phase, phases } from "./phases";
-import { responding } from "./behaviours";
 import { assertExpected, type Expected, inWords } from "./expected";
-import { type Behaviour } from "./rawServer";
+import { type Behaviour, responding } from "../support/httpServer";
 import { canaries, Fixture, type FixtureOptions } from "./fixture";
 
 /** One fault of the table, in the phases that it has. */

@@ -3,8 +3,7 @@ import { type FlowControl } from "../../provider/platform/flowControl";
 import { Settings } from "../../provider/settings/settings";
 import { type Adapter, configuration, Host, type HostOptions, type Result } from "../support/host";
 import { type LookupAnswer, patchLookup, preloadOf } from "./network";
-import { bodyOf } from "../support/platformBodies";
-import { RawServer, type ServerOptions } from "./rawServer";
+import { HttpServer, type ServerOptions } from "../support/httpServer";
 
 const credentials = {
   username: "owner@example.com",
@@ -24,9 +23,9 @@ export const canaries = {
 type SettingValues = Record<string, string | number | undefined>;
 
 export interface FixtureOptions extends Pick<HostOptions, "preload"> {
-  readonly server?: Partial<ServerOptions>;
+  readonly server?: ServerOptions;
   /** Settings in addition to the addresses and credentials, or instead of them. */
-  readonly settings?: (server: RawServer) => SettingValues | Promise<SettingValues>;
+  readonly settings?: (server: HttpServer) => SettingValues | Promise<SettingValues>;
   /** The lookup result for every host name that ends in `.test`. */
   readonly lookup?: LookupAnswer;
   /** Default: 60, which no fault uses up, however busy the machine is. */
@@ -35,7 +34,7 @@ export interface FixtureOptions extends Pick<HostOptions, "preload"> {
 
 /** A platform, the process of an adapter that is configured for it, and a program that reads from it. */
 export class Fixture {
-  server!: RawServer;
+  server!: HttpServer;
   host!: Host;
   deadlineSeconds = 60;
   #flowControl!: FlowControl;
@@ -46,8 +45,8 @@ export class Fixture {
   /** Starts the platform and the adapter. */
   async start({ deadlineSeconds = 60, ...options }: FixtureOptions = {}): Promise<this> {
     this.deadlineSeconds = deadlineSeconds;
-    this.server = this.closes(await RawServer.start({ bodyOf, ...options.server }));
-    const url = `${options.server?.tls ? "https" : "http"}://127.0.0.1:${this.server.port}`;
+    this.server = this.closes(await HttpServer.start(options.server));
+    const { url } = this.server;
     const settings: SettingValues = {
       baseUrl: url,
       queueUrl: url,

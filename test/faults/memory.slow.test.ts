@@ -2,10 +2,9 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { adapters } from "../support/host";
-import { compressed } from "./behaviours";
 import { describeFaults } from "./describeFaults";
 import { everywhere, fails, unusable } from "./expected";
-import { type Behaviour } from "./rawServer";
+import { type Behaviour, compressed } from "../support/httpServer";
 
 const mebibyte = 1024 * 1024;
 /** Two gigabytes of spaces: a gzip file may hold many members, one after the other. */

@@ -2,7 +2,7 @@ import { markTrigger } from "../../provider/rotation/trigger";
 import { type Adapter, providerTexts, type Result } from "../support/host";
 import { counterReset, rotation } from "../support/resources";
 import { type Properties } from "../support/wire";
-import { type Behaviour } from "./rawServer";
+import { type Behaviour } from "../support/httpServer";
 import { type Fixture } from "./fixture";
 
 export type Phase = "create" | "update" | "read" | "counter reset";

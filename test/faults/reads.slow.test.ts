@@ -4,11 +4,10 @@ import { providerTexts, type Result } from "../support/host";
 import { judge, readMarks } from "../../provider/rotation/marks";
 import { rotation } from "../support/resources";
 import { type Properties, revealed } from "../support/wire";
-import { failing, resetting, responding, silent } from "./behaviours";
 import { assertNoSecrets, testRow } from "./describeFaults";
 import { type Fixture } from "./fixture";
 import { act, formerOutputs } from "./phases";
-import { type Behaviour } from "./rawServer";
+import { type Behaviour, failing, resetting, responding, silent } from "../support/httpServer";
 
 /** A fixture finds the type of a saved resource by this text. */
 const text = { __provider: providerTexts.passwordRotation };

@@ -3,7 +3,7 @@ import { type Properties, secret, unknown } from "../support/wire";
 import { describeFaults, type Fault } from "./describeFaults";
 import { fails, succeeds, succeedsWithProblems, unusable } from "./expected";
 import { databaseBody } from "../support/platformBodies";
-import { type Behaviour } from "./rawServer";
+import { type Behaviour } from "../support/httpServer";
 
 const idOf = (path: string): string => path.split("/")[path.includes("/flowControl/") ? 3 : 4] ?? "";
 

@@ -2,10 +2,9 @@ import assert from "node:assert/strict";
 import { type Socket } from "node:net";
 import { rotation } from "../support/resources";
 import { expectKind, until } from "../support/results";
-import { failing, once } from "./behaviours";
 import { testRow } from "./describeFaults";
 import { act } from "./phases";
-import { type Behaviour } from "./rawServer";
+import { type Behaviour, failing, once } from "../support/httpServer";
 import { type Fixture } from "./fixture";
 
 const reset = ({ host }: Fixture, id: string) => host.create(rotation(id));

@@ -3,7 +3,7 @@ import { configuration, type Host, type Result } from "../support/host";
 import { counterReset, rotation } from "../support/resources";
 import { expectKind } from "../support/results";
 import { explicitProvider, type Properties, revealed, unknown } from "../support/wire";
-import { resetting, responding } from "./behaviours";
+import { resetting, responding } from "../support/httpServer";
 import { testRow, type Titled } from "./describeFaults";
 import { formerOutputs } from "./phases";
 import { type Fixture } from "./fixture";

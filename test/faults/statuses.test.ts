@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
-import { failing, limitedByDate, once, responding } from "./behaviours";
 import { describeFaults, type Fault } from "./describeFaults";
 import { everywhere, fails, lost, retriedThenFails, succeeds, unusable } from "./expected";
-import { type Behaviour, RawServer } from "./rawServer";
+import { type Behaviour, failing, limitedByDate, once, HttpServer, responding } from "../support/httpServer";
 
-const targets: RawServer[] = [];
+const targets: HttpServer[] = [];
 const sameOrigin =
   (status: number): Behaviour =>
   ({ answer, path }) =>
@@ -70,7 +69,7 @@ const refusals: readonly Fault[] = [
 describeFaults(
   "faults: redirects",
   async (fixture) => {
-    targets.push(fixture.closes(await RawServer.start({ bodyOf: () => "{}" })));
+    targets.push(fixture.closes(await HttpServer.start({ bodyOf: () => "{}" })));
     return {};
   },
   redirects,

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
-import { type ServerResponse } from "node:http";
 import fc from "fast-check";
 import { Host } from "../support/host";
-import { type HttpServer, startServer } from "../support/httpServer";
+import { type Behaviour, type HttpServer, responding, startServer } from "../support/httpServer";
 import { configurationFor, rotation } from "../support/resources";
 import { expectKind } from "../support/results";
 import { isSecret } from "../support/wire";
@@ -19,11 +18,11 @@ const status = fc.oneof(
 );
 
 describe("fuzz: the real host, over a socket", () => {
-  let reply: (response: ServerResponse) => void = () => undefined;
+  let reply: Behaviour = () => undefined;
   let server: HttpServer;
   let host: Host;
   before(async () => {
-    server = await startServer((_, response) => reply(response));
+    server = await startServer((exchange) => reply(exchange));
     const config = configurationFor({ url: server.url, ...credentials }, { deadlineSeconds: 5 });
     host = await Host.start({ config });
   });
@@ -38,13 +37,10 @@ describe("fuzz: the real host, over a socket", () => {
   it("handles whatever the platform sends, with one request, and keeps each credential", async () => {
     await fc.assert(
       fc.asyncProperty(answer, status, async (sent, code) => {
-        const before = server.received.length;
-        reply = (response) => {
-          const hasBody = code !== 204 && code !== 304;
-          response.writeHead(code, { "content-type": "application/json" }).end(hasBody ? sent.text : undefined);
-        };
+        const before = server.requests.length;
+        reply = responding(code, code === 204 || code === 304 ? "" : sent.text);
         const result = await create();
-        assert.equal(server.received.length - before, 1);
+        assert.equal(server.requests.length - before, 1);
         if (code === 200 || code === 201) assertHandled(sent, result);
         else assert.notEqual(result.kind, "done");
         assert.ok(!JSON.stringify(result).includes("canary"));
@@ -74,10 +70,7 @@ describe("fuzz: the real host, over a socket", () => {
     const encoding = fc.constantFrom(undefined, "gzip", "br", "deflate", "identity", "x-unknown", "gzip, gzip");
     await fc.assert(
       fc.asyncProperty(bytes, encoding, fc.constantFrom(200, 400, 500), async (body, contentEncoding, code) => {
-        reply = (response) => {
-          response.writeHead(code, contentEncoding === undefined ? {} : { "content-encoding": contentEncoding });
-          response.end(body);
-        };
+        reply = responding(code, body, contentEncoding === undefined ? {} : { "content-encoding": contentEncoding });
         assert.notEqual((await create()).kind, "done");
       }),
       fuzz(30),
@@ -85,7 +78,7 @@ describe("fuzz: the real host, over a socket", () => {
   }).timeout(600_000);
 
   it("shows an error however long its text is: a trailer that is too large would get no response", async () => {
-    reply = (response) => response.writeHead(400).end("{}");
+    reply = responding(400, "{}");
     for (const id of ["x".repeat(8_000), "é".repeat(2_000), "\u0001".repeat(4_000)]) {
       const result = await host.create(rotation(id));
       assert.match(expectKind("failed", result).message, /^Could not reset the password of database "/);
@@ -94,7 +87,7 @@ describe("fuzz: the real host, over a socket", () => {
     const tooLong = await host.create(rotation("x".repeat(100_000)));
     if (tooLong.kind === "done") assert.equal(tooLong.outs["outcome"], "unknown");
     else assert.match(tooLong.message, /^Could not reset the password of database "/);
-    reply = (response) => response.writeHead(500).end("{}");
+    reply = responding(500, "{}");
     const result = await host.create(rotation("é".repeat(1_500)));
     assert.match(expectKind("init error", result).message, /may have been changed/);
   }).timeout(120_000);

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
-import { type ServerResponse } from "node:http";
 import { databaseText } from "../support/platformBodies";
 import { encodings, leaksOf } from "../support/canaries";
 import { databasePath } from "../support/hostedRotation";
 import { Host, providerTexts } from "../support/host";
-import { type HttpServer, startServer } from "../support/httpServer";
+import { type Behaviour, failing, type HttpServer, responding, startServer } from "../support/httpServer";
 import { configurationFor, counterReset, rotation } from "../support/resources";
 import { expectKind } from "../support/results";
 import { type Properties, revealed, withoutSecrets } from "../support/wire";
@@ -49,16 +48,16 @@ const current = {
 };
 
 describe("secrets: a platform that echoes what it was sent", () => {
-  let reply: (response: ServerResponse) => void = () => undefined;
+  let reply: Behaviour = () => undefined;
   let server: HttpServer;
   let host: Host;
   let saved: Properties;
   before(async () => {
-    server = await startServer((_, response) => reply(response));
+    server = await startServer((exchange) => reply(exchange));
     const config = configurationFor({ url: server.url, ...settings }, { deadlineSeconds: 5 });
     host = await Host.start({ config });
     const credentials = { password: canaries["old password"], rest_token: canaries["old REST token"] };
-    reply = (response) => response.end(databaseText(credentials));
+    reply = responding(200, databaseText(credentials));
     saved = revealed(expectKind("done", await host.create(rotation("db", { version }))).outs);
   });
   after(async () => {
@@ -71,10 +70,8 @@ describe("secrets: a platform that echoes what it was sent", () => {
       it(`shows none of it: in ${place}, with status ${status}`, async () => {
         const shown: unknown[] = [];
         for (const [index, words] of echoed.entries()) {
-          reply = (response) => {
-            const headers = { location: `/?${encodeURIComponent(words)}`, "www-authenticate": "Basic", "x-echo": "x" };
-            response.writeHead(status, headers).end(write(`you sent ${words}.`));
-          };
+          const headers = { location: `/?${encodeURIComponent(words)}`, "www-authenticate": "Basic", "x-echo": "x" };
+          reply = responding(status, write(`you sent ${words}.`), headers);
           const next = `${version} ${place} ${status} ${index}`;
           const result = await host.update("db", saved, rotation("db", { version: next }));
           assert.notEqual(result.kind, "done");
@@ -89,10 +86,7 @@ describe("secrets: a platform that echoes what it was sent", () => {
     const once = Object.values(encodings).map((encode) => encode(settings.password));
     const twice = once.flatMap((text) => Object.values(encodings).map((encode) => encode(text)));
     const errors = ["id: unknown", settings.password, ...once, ...twice];
-    reply = (response) => {
-      const databaseId = Number(response.req.url?.split("/").at(-1));
-      response.writeHead(400).end(JSON.stringify({ error: errors[databaseId] }));
-    };
+    reply = (exchange) => failing(400, errors[Number(exchange.path.split("/").at(-1))])(exchange);
     const result = await host.create({
       databases: errors.map((_, index) => String(index)),
       shard: "00",
@@ -110,7 +104,7 @@ describe("secrets: a platform that echoes what it was sent", () => {
   it("shows none of it when counters are reset", async () => {
     const shown: unknown[] = [];
     for (const words of [...[settings.password, settings.queueToken].flatMap(echoesOf), basic]) {
-      reply = (response) => response.writeHead(400).end(JSON.stringify({ error: words }));
+      reply = failing(400, words);
       shown.push(await host.create(counterReset("orders", { version })));
     }
     assert.deepEqual(leaksOf(JSON.stringify(shown) + host.stderr, canaries), []);
@@ -170,7 +164,7 @@ describe("secrets: a platform that echoes what it was sent", () => {
         it(`shows none of ${what} that refuses the read of ${name}`, async () => {
           const shown: unknown[] = [];
           for (const status of [302, 403, 404, 501]) {
-            reply = (response) => response.writeHead(status).end(body);
+            reply = responding(status, body);
             shown.push(withoutSecrets(await step()));
           }
           assert.deepEqual(leaksOf(JSON.stringify(shown) + reader.stderr, unread), []);
@@ -184,10 +178,9 @@ describe("secrets: a platform that echoes what it was sent", () => {
         const words = [...echoed, ...(isRead ? Object.values(current).flatMap(echoesOf) : [])];
         for (const [index, one] of words.entries()) {
           isSent = false;
-          reply = (response) => {
-            const { method } = response.req;
-            if (isEchoed(method)) response.writeHead(400).end(JSON.stringify({ error: `you sent ${one}.` }));
-            else response.end(databaseText(method === "GET" ? { ...current, future: current.password } : {}));
+          reply = ({ method, answer }) => {
+            if (isEchoed(method)) answer(400, {}, JSON.stringify({ error: `you sent ${one}.` }));
+            else answer(200, {}, databaseText(method === "GET" ? { ...current, future: current.password } : {}));
             isSent ||= method === "POST";
           };
           shown.push(withoutSecrets(await step(`${name} ${index}`)));

@@ -39,7 +39,7 @@ const failures: Readonly<Record<string, { response: Scripted; reset?: string; re
   "a redirect": { response: { headers, status: 307, body: "" }, reset: rejected, read: rejected },
   "a failure": { response: { headers, status: 501, body } },
   "a body that is not a record": { response: { headers, body: JSON.stringify(body) }, read: "UnreadableError" },
-  "a cut connection": { response: (request) => void request.socket.destroy() },
+  "a cut connection": { response: ({ socket }) => void socket.destroy() },
   "no response": { response: () => undefined },
   "a body that is not gzip": { response: { headers: { "content-encoding": "gzip" }, body } },
 };

@@ -1,47 +1,148 @@
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { type AddressInfo } from "node:net";
+import { createServer, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import { createServer as createSocketServer, type Socket } from "node:net";
+import { text } from "node:stream/consumers";
+import { type TlsOptions } from "node:tls";
+import { bodyOf } from "./platformBodies";
+import { SocketServer } from "./socketServer";
 
-/** A request that the server received. */
+type Headers = Readonly<Record<string, string>>;
+
+/** What a server does with one request, down to the bytes. */
+export type Behaviour = (exchange: Exchange) => unknown;
+
+/** One request, and the socket it came on. */
+export interface Exchange {
+  readonly socket: Socket;
+  readonly method: string;
+  readonly path: string;
+  /** Which request of this method and key it is, from 1. */
+  readonly nth: number;
+  /** The body of the usual response. */
+  readonly body: string;
+  /** Sends a complete HTTP response. */
+  readonly answer: (status: number, headers?: Headers, body?: string | Uint8Array) => void;
+}
+
 interface Received {
   readonly method: string;
   /** The unchanged request target: percent-encoded, with the query. */
-  readonly target: string;
-  readonly headers: NodeJS.Dict<string | string[]>;
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
   readonly body: string;
 }
 
-/** A response: a status with headers and a body, or a function that sends it. */
-export type Scripted =
-  | { readonly status?: number; readonly headers?: Record<string, string>; readonly body?: string }
-  | ((request: IncomingMessage, response: ServerResponse) => void);
-
-export interface HttpServer {
-  readonly url: string;
-  readonly received: readonly Received[];
-  close(): Promise<void>;
+export interface ServerOptions {
+  readonly tls?: TlsOptions;
+  /** Takes the connections over: nothing is read of them. */
+  readonly accept?: (socket: Socket) => void;
+  /** Called for each TCP connection, before any byte of it is read. */
+  readonly onConnection?: (socket: Socket) => void;
+  /** Returns the body of the usual response for a path. Default: that of a platform. */
+  readonly bodyOf?: (method: string, path: string) => string;
+  /** What requests meet without a behaviour of their own. Default: the usual response. */
+  readonly behaviour?: Behaviour;
 }
 
-/** A server on a real socket that sends the scripted responses in turn, then the last of them again and again. */
-export async function startServer(...script: readonly Scripted[]): Promise<HttpServer> {
-  const received: Received[] = [];
-  const server = createServer((request, response) => {
-    let body = "";
-    request.on("data", (chunk: Buffer) => (body += chunk.toString()));
-    request.on("end", () => {
-      const { method = "", url: target = "", headers } = request;
-      const scripted = script[Math.min(received.length, script.length - 1)] ?? {};
-      received.push({ method, target, headers, body });
-      if (typeof scripted === "function") return scripted(request, response);
-      response.writeHead(scripted.status ?? 200, scripted.headers).end(scripted.body ?? "{}");
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    received,
-    close() {
-      server.closeAllConnections();
-      return new Promise((resolve) => server.close(() => resolve()));
+/** An HTTP server on a real socket, whose responses are bytes that a test defines. */
+export class HttpServer extends SocketServer {
+  readonly requests: Received[] = [];
+  readonly #behaviours = new Map<string, Behaviour>();
+
+  private constructor(private readonly options: ServerOptions) {
+    const serve = (request: IncomingMessage): void => void this.#serve(request).catch(() => undefined);
+    const { accept, tls, onConnection } = options;
+    super(accept ? createSocketServer(accept) : tls ? createTlsServer(tls, serve) : createServer(serve));
+    if (onConnection) this.server.on("connection", onConnection);
+  }
+
+  static start(options: ServerOptions = {}): Promise<HttpServer> {
+    return new HttpServer(options).listen();
+  }
+
+  get url(): string {
+    return `${this.options.tls ? "https" : "http"}://127.0.0.1:${this.port}`;
+  }
+
+  /** Requests with this method whose path holds `key` as one of its parts meet this behaviour. */
+  behave(method: string, key: string, behaviour: Behaviour): void {
+    this.#behaviours.set(`${method} ${key}`, behaviour);
+  }
+
+  /** How many requests of this method there were for the key. */
+  count(method: string, key: string): number {
+    return this.requests.filter((one) => one.method === method && one.path.split("/").includes(key)).length;
+  }
+
+  async #serve(request: IncomingMessage): Promise<void> {
+    const { method = "", url: path = "", headers, socket } = request;
+    this.requests.push({ method, path, headers, body: await text(request) });
+    const key = path.split("/").find((part) => this.#behaviours.has(`${method} ${part}`)) ?? "";
+    const body = (this.options.bodyOf ?? bodyOf)(method, path);
+    const answer: Exchange["answer"] = (status, given = {}, sent = body) => {
+      const lines = Object.entries({ "content-type": "application/json", ...given }).map(([n, v]) => `${n}: ${v}\r\n`);
+      const length = status === 204 ? "" : `content-length: ${Buffer.byteLength(sent)}\r\n`;
+      socket.write(`HTTP/1.1 ${status} Status\r\n${lines.join("")}${length}\r\n`);
+      socket.write(sent);
+    };
+    const { behaviour = responding(200) } = this.options;
+    const meets = this.#behaviours.get(`${method} ${key}`) ?? behaviour;
+    await meets({ socket, method, path, nth: this.count(method, key), body, answer });
+  }
+}
+
+/** A response, or what a server does instead. */
+export type Scripted = { readonly status?: number; readonly headers?: Headers; readonly body?: string } | Behaviour;
+
+/** Starts a server that sends the scripted responses in turn, then the last of them again and again. */
+export function startServer(...script: readonly Scripted[]): Promise<HttpServer> {
+  let nth = 0;
+  return HttpServer.start({
+    behaviour(exchange) {
+      const scripted = script[Math.min(nth++, script.length - 1)] ?? {};
+      if (typeof scripted === "function") return scripted(exchange);
+      const { status = 200, headers, body = "{}" } = scripted;
+      return exchange.answer(status, headers, body);
     },
-  };
+  });
 }
+
+/** Sends a complete response. @param body default: the ordinary one */
+export const responding =
+  (status: number, body?: string | Uint8Array, headers: Headers = {}): Behaviour =>
+  ({ answer }) =>
+    answer(status, headers, body);
+
+/** Sends a body that is compressed, or claims to be. */
+export const compressed = (encoding: string, body: Buffer): Behaviour =>
+  responding(200, body, { "content-encoding": encoding });
+
+/** Sends an error as JSON. */
+export const failing = (status: number, error: unknown = "no", headers: Headers = {}): Behaviour =>
+  responding(status, JSON.stringify({ error }), headers);
+
+/** Sends bytes of its own making, then closes the connection. */
+export const sending =
+  (bytes: (body: string) => string): Behaviour =>
+  ({ socket, body }) =>
+    void socket.end(bytes(body));
+
+/** Resets the connection when the request was read. */
+export const resetting: Behaviour = ({ socket }) => void socket.resetAndDestroy();
+
+/** Never responds. */
+export const silent: Behaviour = () => undefined;
+
+/** Responds as told to the first request, and well to those after it. */
+export const once =
+  (behaviour: Behaviour): Behaviour =>
+  (exchange) =>
+    exchange.nth === 1 ? behaviour(exchange) : exchange.answer(200);
+
+/** Asks to wait a second, by a date. @param offsetMs how far the platform's clock is ahead */
+export const limitedByDate =
+  (offsetMs: number): Behaviour =>
+  ({ answer }) => {
+    const dateIn = (milliseconds: number) => new Date(Date.now() + offsetMs + milliseconds).toUTCString();
+    answer(429, { date: dateIn(0), "retry-after": dateIn(1000) }, "{}");
+  };

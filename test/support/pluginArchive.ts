@@ -46,10 +46,10 @@ export class PluginSource {
   static async start(): Promise<PluginSource> {
     const folder = new Folder();
     await writePluginArchives(folder.directory);
-    const server = await startServer(({ url = "" }, response) => {
-      const path = folder.path(basename(url));
-      if (existsSync(path)) response.end(readFileSync(path));
-      else response.writeHead(404).end();
+    const server = await startServer(({ path, answer }) => {
+      const file = folder.path(basename(path));
+      if (existsSync(file)) answer(200, {}, readFileSync(file));
+      else answer(404, {}, "");
     });
     return new PluginSource(folder, server);
   }
@@ -71,7 +71,7 @@ export class PluginSource {
 
   /** What was asked for. */
   get requested(): string[] {
-    return this.server.received.map(({ target }) => target);
+    return this.server.requests.map(({ path }) => path);
   }
 
   async stop(): Promise<void> {

@@ -4,17 +4,17 @@ import { adapters, configuration, Host, type HostOptions } from "../../support/h
 import { KillableEngine } from "../../support/killableEngine";
 import { rotation } from "../../support/resources";
 import { until } from "../../support/results";
-import { type Exchange, RawServer } from "../../faults/rawServer";
+import { type Exchange, HttpServer } from "../../support/httpServer";
 
 /** Milliseconds in which a process that does not wait would have ended. */
 const longEnoughMs = 500;
 
 describe("the process of a provider", function () {
   this.timeout(90_000);
-  let server: RawServer;
+  let server: HttpServer;
   let held: Exchange | undefined;
   beforeEach(async () => {
-    server = await RawServer.start({ bodyOf: () => "{}" });
+    server = await HttpServer.start();
     server.behave("POST", "held", (exchange) => void (held = exchange));
   });
   const started: { stop(): Promise<void> }[] = [];

@@ -3,12 +3,12 @@ import { type Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import { NotSentError, UnconfirmedError } from "../../../provider/platform/errors";
 import { caFile, certificate } from "../../faults/certificates";
-import { type Exchange, type ServerOptions } from "../../faults/rawServer";
+import { type Exchange, type ServerOptions } from "../../support/httpServer";
 import { until } from "../../support/results";
 import { clientOf, plain, secure, seen, withRealSockets } from "./realSockets";
 
 const maxConcurrency = 8;
-const tls = (version: "TLSv1.2" | "TLSv1.3"): Partial<ServerOptions> => ({
+const tls = (version: "TLSv1.2" | "TLSv1.3"): ServerOptions => ({
   tls: { ...certificate("good"), minVersion: version, maxVersion: version },
 });
 const protocols = { HTTP: {}, "TLS 1.2": tls("TLSv1.2"), "TLS 1.3": tls("TLSv1.3") };
@@ -17,7 +17,7 @@ describe("platform: kept connections, over real sockets", () => {
   const { startServer } = withRealSockets();
 
   /** Starts a server, and a client that sends it resets. `asked` is called before each is sent. */
-  async function start(options: Partial<ServerOptions> = {}, asked: () => Promise<unknown> = async () => undefined) {
+  async function start(options: ServerOptions = {}, asked: () => Promise<unknown> = async () => undefined) {
     const server = await startServer(options);
     const sockets: Socket[] = [];
     server.behave("POST", "reset-password", ({ socket, answer }) => {

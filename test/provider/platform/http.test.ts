@@ -14,7 +14,7 @@ import {
   type RequesterOptions,
 } from "../../../provider/platform/http";
 import { version } from "../../../package.json";
-import { type HttpServer, type Scripted, startServer } from "../../support/httpServer";
+import { type HttpServer, responding, type Scripted, startServer } from "../../support/httpServer";
 import { allThatShows, leaksOf } from "../../support/canaries";
 
 const password = 'canary "pass/wörd:"';
@@ -59,8 +59,8 @@ describe("api: requester, over a real socket", () => {
     const url = await start({ body: '{"é":1}' });
     const { status, body, facts } = await requester(url).send(reset);
     assert.deepEqual({ status, body, url: facts.url }, { status: 200, body: '{"é":1}', url: url + reset.path });
-    const [{ headers, ...request } = assert.fail(), ...more] = server.received;
-    assert.deepEqual([request, ...more], [{ method: "POST", target: "/v2/reset/db%2F1", body: "" }]);
+    const [{ headers, ...request } = assert.fail(), ...more] = server.requests;
+    assert.deepEqual([request, ...more], [{ method: "POST", path: "/v2/reset/db%2F1", body: "" }]);
     assert.notEqual(headers["transfer-encoding"], "chunked");
     const { authorization, connection, accept, "user-agent": agent, "content-type": type } = headers;
     assert.deepEqual(
@@ -80,8 +80,8 @@ describe("api: requester, over a real socket", () => {
     const queue = requester(url, {}, tokenService("queue", url, token));
     const { advise } = await queue.send({ ...reading, query: { search: "a b&c=d/ü+" } });
     assert.equal(advise(), "Advice on queue: unusable response.");
-    const { target = "", headers } = server.received[0] ?? {};
-    assert.equal(new URLSearchParams(target.split("?")[1]).get("search"), "a b&c=d/ü+");
+    const { path = "", headers } = server.requests[0] ?? {};
+    assert.equal(new URLSearchParams(path.split("?")[1]).get("search"), "a b&c=d/ü+");
     assert.equal(headers?.["authorization"], `Bearer ${token}`);
     const error = await failureOf(queue.send({ ...reading, query: { search: "x" } }));
     assert.equal(error.url, `${url}/v2/keys`);
@@ -97,7 +97,7 @@ describe("api: requester, over a real socket", () => {
     const said = `you sent Basic ${base64}, that is ${password} or ${encodeURIComponent(password)}; ${token}`;
     return { status, headers, body: JSON.stringify({ error: said }) };
   };
-  const cut: Scripted = (request) => void request.socket.destroy();
+  const cut: Scripted = ({ socket }) => void socket.destroy();
   /** @param times how often the request is sent */
   const failures: readonly (readonly [
     title: string,
@@ -129,7 +129,7 @@ describe("api: requester, over a real socket", () => {
         { delivery: error.delivery, status: error.status, method: error.method, url: error.url },
         { delivery, status, method: request.method, url: url + request.path },
       );
-      assert.equal(server.received.length, times);
+      assert.equal(server.requests.length, times);
       assert.deepEqual(leaksOf(allThatShows(error), { password, token }), []);
       assert.doesNotMatch(allThatShows(error), /axios|authorization/i);
       assert.equal(error.message.includes(leftOut), status !== undefined);
@@ -141,7 +141,7 @@ describe("api: requester, over a real socket", () => {
     for (const headers of [{}, { date: there, "retry-after": there }]) {
       const url = await start({ status: 429, headers }, { body: "ok" });
       assert.equal((await requester(url).send(reset)).body, "ok");
-      assert.equal(server.received.length, 2);
+      assert.equal(server.requests.length, 2);
       await server.close();
     }
   });
@@ -162,7 +162,7 @@ describe("api: requester, over a real socket", () => {
       const before = performance.now();
       await Promise.all([one.send(reset), one.send(reading)]);
       assert.ok(performance.now() - before > leastMs);
-      assert.equal(server.received.map(({ method }) => method.charAt(0)).join(""), order);
+      assert.equal(server.requests.map(({ method }) => method.charAt(0)).join(""), order);
     });
   }
 
@@ -178,7 +178,7 @@ describe("api: requester, over a real socket", () => {
         Promise.reject(new NotSentError(facts, { happened: "the engine is gone", advice: "Run again." })),
     });
     await assert.rejects(refusing.send(reset), /the engine is gone/);
-    assert.equal(server.received.length, 3);
+    assert.equal(server.requests.length, 3);
   });
 
   const silences: Readonly<Record<string, readonly [Scripted, deadlineMs: number, networkCode: RegExp]>> = {
@@ -192,7 +192,7 @@ describe("api: requester, over a real socket", () => {
       const error = await failureOf(requester(url, { deadlineMs }).send(reset));
       assert.equal(error.delivery, "maybe applied");
       assert.match(error.networkCode ?? "", code);
-      assert.equal(server.received.length, 1);
+      assert.equal(server.requests.length, 1);
     });
   }
 
@@ -211,9 +211,7 @@ describe("api: requester, over a real socket", () => {
 
   const megabyte = 1024 * 1024;
   const gzip = { "content-encoding": "gzip" };
-  const compressed = (text: string, status = 200): Scripted => {
-    return (_, response) => void response.writeHead(status, gzip).end(gzipSync(text));
-  };
+  const compressed = (text: string, status = 200): Scripted => responding(status, gzipSync(text), gzip);
   for (const { title, script, request, expected } of [
     { title: "1 MiB", script: { body: " ".repeat(megabyte) }, expected: megabyte },
     { title: "1 MiB, compressed", script: compressed(" ".repeat(megabyte)), expected: megabyte },
@@ -246,10 +244,9 @@ describe("api: requester, over a real socket", () => {
   ] as const) {
     it(`judges an error over 64 KiB by its status ${status}, and does not show it`, async () => {
       const long = JSON.stringify({ error: "no", detail: "x".repeat(64 * 1024) });
-      const endless: Scripted = (_, response) => {
-        const pour = (): void => void (response.destroyed || response.write("1,".repeat(100_000), pour));
-        response.writeHead(status);
-        pour();
+      const endless: Scripted = ({ socket }) => {
+        const pour = (): void => void (socket.destroyed || socket.write("1,".repeat(100_000), pour));
+        socket.write(`HTTP/1.1 ${status} Status\r\n\r\n`, pour);
       };
       for (const script of [{ status, body: long }, compressed(long, status), endless]) {
         const error = await failureOf(requester(await start(script)).send(reset));

@@ -14,7 +14,7 @@ import { advise } from "../../../provider/settings/advice";
 import { caFile, certificate } from "../../faults/certificates";
 import { FakeRedis, type RedisReply } from "../../support/fakeRedis";
 import { leaksOf } from "../../support/canaries";
-import * as httpServer from "../../support/httpServer";
+import { responding, silent } from "../../support/httpServer";
 import { session, withRedis } from "../../support/redis";
 import { until } from "../../support/results";
 import { withRealSockets } from "./realSockets";
@@ -220,15 +220,11 @@ describe("verification: the probe of a database", () => {
   describe("with a REST token", () => {
     const restToken = "canary-rest-token-77";
     const rest = async (status: number, body: string, timeoutMs?: number) => {
-      const seen: string[] = [];
-      const server = closes(
-        await httpServer.startServer((request, response) => {
-          seen.push(`${request.method} ${request.url} ${request.headers.authorization}`);
-          if (timeoutMs === undefined) response.writeHead(status).end(body);
-        }),
-      );
+      const behaviour = timeoutMs === undefined ? responding(status, body) : silent;
+      const server = await startServer({ behaviour });
       const options = timeoutMs === undefined ? {} : { timeoutMs };
-      const result = await probe(local(Number(new URL(server.url).port)), { restToken }, options);
+      const result = await probe(local(server.port), { restToken }, options);
+      const seen = server.requests.map(({ method, path, headers }) => `${method} ${path} ${headers.authorization}`);
       return { seen, result };
     };
 

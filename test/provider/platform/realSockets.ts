@@ -3,9 +3,8 @@ import { PlatformClient } from "../../../provider/platformClient";
 import { type RequesterOptions } from "../../../provider/platform/http";
 import { Settings } from "../../../provider/settings/settings";
 import { type SettingName } from "../../../provider/settings/table";
-import { bodyOf } from "../../support/platformBodies";
 import { Proxy, type ProxyBehaviour } from "../../faults/network";
-import { RawServer, type ServerOptions } from "../../faults/rawServer";
+import { HttpServer, type ServerOptions } from "../../support/httpServer";
 
 /** For a suite that retries over real sockets: no backoff, and each test closes what it opened. */
 export function withRealSockets() {
@@ -23,7 +22,7 @@ export function withRealSockets() {
   }
   return {
     closes,
-    startServer: async (options: Partial<ServerOptions> = {}) => closes(await RawServer.start({ bodyOf, ...options })),
+    startServer: async (options?: ServerOptions) => closes(await HttpServer.start(options)),
     startProxy: async (behaviour?: ProxyBehaviour) => closes(await Proxy.start(behaviour)),
   };
 }

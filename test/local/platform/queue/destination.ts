@@ -1,5 +1,4 @@
-import { type ServerResponse } from "node:http";
-import { type HttpServer, startServer } from "../../../support/httpServer";
+import { type Exchange, type HttpServer, startServer } from "../../../support/httpServer";
 import { until } from "../../../support/results";
 
 export interface Delivery {
@@ -30,7 +29,7 @@ export class Destination {
   }
 
   async start(): Promise<this> {
-    this.#server = await startServer((_request, response) => this.#take(response));
+    this.#server = await startServer((exchange) => this.#take(exchange));
     return this;
   }
 
@@ -43,14 +42,13 @@ export class Destination {
     return this.#server.close();
   }
 
-  #take(response: ServerResponse): void {
+  #take({ answer }: Exchange): void {
     this.mostAtOnce = Math.max(this.mostAtOnce, ++this.atOnce);
-    const { target: path, ...request } = this.#server.received.at(-1)!;
     const respond = (status = 200, body = "") => {
       this.atOnce--;
-      response.writeHead(status, { "x-from": "destination" }).end(body);
+      answer(status, { "x-from": "destination" }, body);
     };
-    const delivery: Delivery = { ...request, path, respond };
+    const delivery: Delivery = { ...this.#server.requests.at(-1)!, respond };
     this.deliveries.push(delivery);
     this.react(delivery);
   }
