@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { succeeds } from "../support/engine";
-import { databasePath } from "../support/hostedRotation";
 import { fixture, onEngines } from "../support/onEngines";
+import { databasePath } from "../support/resources";
 
 const program = `
 const { FlowControlReset, getFlowControlKeyOutput, getGlobalParallelismOutput, PasswordRotation } = require("pulumi-rekey");

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { type Fault, type Platform } from "../../local/index";
 import { fails, plainOutputs, resourceNamed, succeeds, valuesOf } from "../support/engine";
-import { databasePath, requestsOf } from "../support/hostedRotation";
+import { requestsOf } from "../support/hostedRotation";
 import { onEngines, onEveryEngine, fixture } from "../support/onEngines";
+import { databasePath } from "../support/resources";
 
 /** Rotations by the ids of their databases, each with a consumer that stores its password. */
 const rotations = (databases: Readonly<Record<string, string>>, more = "") => `

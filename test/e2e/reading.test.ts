@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { adapters } from "../support/host";
-import { databasePath, HostedRotation, type ReadableWorld, requestsOf, startReadable } from "../support/hostedRotation";
+import { HostedRotation, type ReadableWorld, requestsOf, startReadable } from "../support/hostedRotation";
 import { until } from "../support/results";
 import { type Properties, revealed, secretNames } from "../support/wire";
+import { databasePath } from "../support/resources";
 
 // The rows 85 to 98 of the fault table have the requests of each scenario.
 for (const adapter of adapters) {

@@ -7,7 +7,8 @@ import { passphrase, runEngine } from "../support/engineProcess";
 import { projectRoot } from "../support/host";
 import { endFixtures, fixture, onEngine, onEveryEngine } from "../support/onEngines";
 import { Project } from "../support/project";
-import { databasePath, methodsOf, resetIds, SavedStack, unconfirmedIds } from "../support/savedStacks";
+import { methodsOf, resetIds, SavedStack, unconfirmedIds } from "../support/savedStacks";
+import { databasePath } from "../support/resources";
 
 const fixtures = join(projectRoot, "test/fixtures");
 

@@ -5,9 +5,9 @@ import { type Engine, fails, pluginOnCli, pulumiCli, type StateResource } from "
 import { runEngine } from "../support/engineProcess";
 import { textsBelow } from "../support/files";
 import { fixture, onEngines, onEveryEngine, rotating } from "../support/onEngines";
-import { databasePath } from "../support/hostedRotation";
 import { descendantsOf } from "../support/processes";
 import { withoutSecrets } from "../support/wire";
+import { databasePath } from "../support/resources";
 
 const management = "canary-management-7c1f";
 const queue = "canary-queue-91ab";

@@ -6,8 +6,8 @@ import { leaksOf } from "../support/canaries";
 import { textsBelow } from "../support/files";
 import { localEngine } from "../support/engine";
 import { runEngine } from "../support/engineProcess";
-import { databasePath } from "../support/hostedRotation";
 import { environmentOf, Project } from "../support/project";
+import { databasePath } from "../support/resources";
 
 const given = {
   management: 'canary-management-7c1f"/+ä',

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { databaseText } from "../support/platformBodies";
 import { encodings, leaksOf } from "../support/canaries";
-import { databasePath } from "../support/hostedRotation";
 import { Host, providerTexts } from "../support/host";
 import { type Behaviour, failing, type HttpServer, responding, startServer } from "../support/httpServer";
-import { configurationFor, counterReset, rotation } from "../support/resources";
+import { configurationFor, counterReset, databasePath, rotation } from "../support/resources";
 import { expectKind } from "../support/results";
 import { type Properties, revealed, withoutSecrets } from "../support/wire";
 import { type FleetDatabaseState } from "../../provider/rotation/fleet";

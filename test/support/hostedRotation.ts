@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { type Platform, type PlatformOptions, startPlatform } from "../../local/index";
 import { type Adapter, Host, type Result } from "./host";
-import { configurationFor, rotation } from "./resources";
+import { configurationFor, databasePath, rotation } from "./resources";
 import { type Properties, revealed } from "./wire";
 
-export const databasePath = "/v2/redis/database/{id}";
 export type Delivery = NonNullable<PlatformOptions["credentials"]>;
 
 /** A platform that can be read, and two processes of an adapter for it: one for each of two runs. */

@@ -2,6 +2,9 @@ import { type Platform } from "../../local/platform/index";
 import { configuration, providerTexts } from "./host";
 import { type Properties } from "./wire";
 
+/** Path of the operation that reads a database, which not every platform has. */
+export const databasePath = "/v2/redis/database/{id}";
+
 /** Inputs of a PasswordRotation, as they reach the host. */
 export function rotation(databaseId: unknown, more: Properties = {}): Properties {
   return { databaseId, ...more, __provider: providerTexts.passwordRotation };

@@ -5,9 +5,7 @@ import { type Platform, type PlatformOptions } from "../../local/platform/index"
 import { markAccount } from "../../provider/run";
 import { type State } from "./engine";
 import { projectRoot } from "./host";
-
-/** Path of the operation that reads a database, which not every run of a saved stack has. */
-export const databasePath = "/v2/redis/database/{id}";
+import { databasePath } from "./resources";
 
 /**
  * A stack that commit 95e65e9 saved on the pulumi CLI, through one of the adapters, and the state that its platform

@@ -3,6 +3,7 @@ import { type Platform, startPlatform } from "../../../local/index";
 import { type Engine, localEngine, plainOutputs, type Stack } from "../../support/engine";
 import { EngineProcess, runEngine, type Victim as Processes } from "../../support/engineProcess";
 import { environmentOf, Project } from "../../support/project";
+import { databasePath } from "../../support/resources";
 import { Gate, type Plan, type Point } from "./gate";
 
 /** What is struck: processes are killed, or the engine gets a ^C. */
@@ -74,7 +75,6 @@ export class Fixture {
     databases: readonly string[],
     { program = "", engine = localEngine, environment: more = {}, reads = false }: FixtureOptions = {},
   ): Promise<Fixture> {
-    const databasePath = "/v2/redis/database/{id}";
     const delivery = reads ? ({ credentials: "read", databasePath } as const) : ({ credentials: "always" } as const);
     const platform = await startPlatform({ databases: [...databases], ...delivery });
     const gate = await Gate.start(platform.url);
@@ -88,7 +88,7 @@ export class Fixture {
   }
 
   async end(): Promise<void> {
-    this.gate.close();
+    await this.gate.close();
     await this.platform.close();
     this.project.remove();
   }

@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { type AddressInfo, connect } from "node:net";
+import { connect } from "node:net";
 import { finished } from "node:stream/promises";
 import { setTimeout as wait } from "node:timers/promises";
-import { promisify } from "node:util";
+import { SocketServer } from "../../support/socketServer";
 import { type OutcomeName, outcomes, type ResetOutcome } from "../outcomes";
 
 /** When a process is killed: when a request arrives, when the platform has applied it, when its response was sent. */
@@ -19,7 +19,7 @@ export interface Plan {
 }
 
 /** A proxy before the platform that can stop each reset at exact points. Reads pass. */
-export class Gate {
+export class Gate extends SocketServer {
   /** Databases whose reset arrived since `begin`, in order. */
   readonly arrivals: string[] = [];
   /** Databases that got a response to the last of their requests since `begin`. */
@@ -27,28 +27,24 @@ export class Gate {
   #plan: Plan = { faults: {} };
   #faults = new Map<string, OutcomeName>();
   #underWay = 0;
-  readonly #server = createServer((incoming, outgoing) => {
-    this.#underWay++;
-    void this.#handle(incoming, outgoing)
-      .catch(() => outgoing.destroy())
-      .finally(() => this.#underWay--);
-  });
 
-  private constructor(private readonly platformUrl: string) {}
+  private constructor(private readonly platformUrl: string) {
+    super(
+      createServer((incoming, outgoing) => {
+        this.#underWay++;
+        void this.#handle(incoming, outgoing)
+          .catch(() => outgoing.destroy())
+          .finally(() => this.#underWay--);
+      }),
+    );
+  }
 
-  static async start(platformUrl: string): Promise<Gate> {
-    const gate = new Gate(platformUrl);
-    gate.#server.listen(0, "127.0.0.1");
-    await once(gate.#server, "listening");
-    return gate;
+  static start(platformUrl: string): Promise<Gate> {
+    return new Gate(platformUrl).listen();
   }
 
   get url(): string {
-    return `http://127.0.0.1:${this.#port}`;
-  }
-
-  get #port(): number {
-    return (this.#server.address() as AddressInfo).port;
+    return `http://127.0.0.1:${this.port}`;
   }
 
   begin(plan: Plan): void {
@@ -61,14 +57,8 @@ export class Gate {
   /** Resolves when no request is under way: what a process sent also arrives after it was killed. */
   async settled(): Promise<void> {
     // Connections are accepted in order: once this one was, those before it were, too.
-    await once(connect(this.#port, "127.0.0.1").resume().end(), "close");
-    const connections = promisify(this.#server.getConnections.bind(this.#server));
-    while (this.#underWay > 0 || (await connections()) > 0) await wait(5);
-  }
-
-  close(): void {
-    this.#server.closeAllConnections();
-    this.#server.close();
+    await once(connect(this.port, "127.0.0.1").resume().end(), "close");
+    while (this.#underWay > 0 || this.open > 0) await wait(5);
   }
 
   async #handle(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {

@@ -13,14 +13,13 @@ import { preloadOf } from "../../faults/network";
 import { pulumiCli } from "../../support/engine";
 import { Folder } from "../../support/folder";
 import { projectRoot } from "../../support/host";
-import { environmentOf, Project } from "../../support/project";
-import { writePulumiStandIn } from "../../support/pulumiStandIn";
+import { environmentOf, Project, writePulumiStandIn } from "../../support/project";
+import { databasePath } from "../../support/resources";
 import { runAsync } from "../../support/processes";
 
 const main = join(projectRoot, "dist", "provider", "doctor", "main.js");
 const passphrase = "test";
 const password = "canary-management-password";
-const databasePath = "/v2/redis/database/{id}";
 const noNames = `--import=data:text/javascript,${encodeURIComponent(preloadOf("ENOTFOUND"))}`;
 
 /** Settings in the stack's file: a text, a secret, or undefined to leave it out. */

@@ -3,8 +3,9 @@ import { reveal } from "../../../../provider/records/properties";
 import { type Platform, startPlatform } from "../../../../local/platform/index";
 import { plainOutputs, type State } from "../../../support/engine";
 import { Plugin, PluginRun } from "../../../support/plugin";
-import { databasePath, methodsOf, resetIds, SavedStack, unconfirmedIds } from "../../../support/savedStacks";
+import { methodsOf, resetIds, SavedStack, unconfirmedIds } from "../../../support/savedStacks";
 import { type Properties, reference, urnOf } from "../../../support/wire";
+import { databasePath } from "../../../support/resources";
 
 const stack = new SavedStack("native");
 

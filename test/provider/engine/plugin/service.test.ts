@@ -5,10 +5,10 @@ import { resources } from "../../../../provider/engine/resources";
 import { InitError } from "../../../../provider/resource";
 import { Plugin } from "../../../support/plugin";
 import { type Properties, revealed, secret, secretNames, unknown, urnOf } from "../../../support/wire";
+import { databasePath } from "../../../support/resources";
 import { assertFields, until } from "../../../support/results";
 
 const id = "db-quickstart";
-const databasePath = "/v2/redis/database/{id}";
 const urn = urnOf("PasswordRotation");
 const counters = urnOf("FlowControlReset");
 const secrets = [
@@ -217,7 +217,6 @@ describe("plugin service", () => {
   });
 
   it("saves the URLs of what a refresh reads, and adds none if nothing was changed", async () => {
-    const databasePath = "/v2/redis/database/{id}";
     const readable = await startPlatform({ databases: [id], credentials: "always", databasePath });
     const reader = Plugin.for(readable, { databasePath });
     const { connectionUrl, restUrl, ...withoutUrls } = (await reader.make(urn, rotation())).outputs;
@@ -239,7 +238,6 @@ describe("plugin service", () => {
   });
 
   it("shows at its resource what a refresh or an import finds", async () => {
-    const databasePath = "/v2/redis/database/{id}";
     const readable = await startPlatform({ databases: [id], credentials: "always", databasePath });
     const reader = Plugin.for(readable, { databasePath });
     const { outputs } = await reader.make(urn, rotation());
