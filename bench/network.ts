@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ModuleKind, transpile } from "typescript";
 import { PlatformClient } from "../provider/platformClient";
+import { databasePassword } from "../provider/rotation/kinds/databasePassword";
 import { SharedReads } from "../provider/flowControl/sharedReads";
 import { Settings } from "../provider/settings/settings";
 import { caFile, certificate } from "../test/faults/certificates";
@@ -151,11 +152,11 @@ async function resetsWithoutEngine(
   });
   const bare = await inSpan(platform, () => bareHttp(distant, requests, caFile));
   const environment = { ...distant.environment, REKEY_DATABASE_PATH: databasePath };
-  const { databases } = new PlatformClient(new Settings(() => undefined, environment));
+  const operations = new PlatformClient(new Settings(() => undefined, environment)).operations(databasePassword);
   const rotate = async (id: string): Promise<void> => {
-    if (isRead) await databases.read(id);
-    await databases.resetPassword(id);
-    if (isRead) await databases.read(id);
+    if (isRead) await operations.read(id);
+    await operations.reset(id);
+    if (isRead) await operations.read(id);
   };
   const ours = await inSpan(platform, () => Promise.all(ids.map(rotate)));
   const row = { ...network, case: isRead ? "read, reset, read" : "reset", count: ids.length };

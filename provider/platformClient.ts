@@ -2,11 +2,12 @@ import { advise, deadlineName } from "./settings/advice";
 import { type Settings } from "./settings/settings";
 import { Connections } from "./platform/agents";
 import { DatabaseProbe, type ProbeRequest, type ProbeResult } from "./platform/probe";
-import { Databases } from "./platform/databases";
 import { FlowControl } from "./platform/flowControl";
 import { KnownSecrets } from "./platform/redact";
 import { RequestQueue } from "./platform/requestQueue";
 import { HttpRequester, managementService, type RequesterOptions, tokenService } from "./platform/http";
+import { type SecretKind } from "./platform/secretKind";
+import { SecretOperations } from "./platform/secretOperations";
 import { type Service } from "./platform/failures";
 
 /** What all requests of a run share. What depends on settings is made when it is first needed. */
@@ -18,7 +19,8 @@ interface Shared {
 
 /** The platform's operations, configured by the settings. Each setting is read when it is first needed. */
 export class PlatformClient {
-  #databases: Databases | undefined;
+  #management: HttpRequester | undefined;
+  #queue: HttpRequester | undefined;
   #flowControl: FlowControl | undefined;
 
   /** @param beforeSend called before a reset or a credential is sent. @throws NotSentError if it must not be sent */
@@ -39,35 +41,33 @@ export class PlatformClient {
     return new PlatformClient(this.settings, this.beforeSend, limitMs, this.shared);
   }
 
-  /** @throws SettingsError if a setting is missing or cannot be used. */
-  get databases(): Databases {
-    return (this.#databases ??= this.#createDatabases());
-  }
-
-  /** Makes sure that resets can be sent. @throws SettingsError if a setting is missing or cannot be used. */
-  prepareResets(): void {
-    this.#databases ??= this.#createDatabases();
-  }
-
-  #createDatabases(): Databases {
-    return new Databases(
-      this.#requester(
-        managementService(
-          this.settings.require("baseUrl"),
-          this.settings.require("username"),
-          this.settings.require("password"),
-        ),
-      ),
-      this.settings.getOrDefault("resetPasswordPath"),
-      this.settings.getOrDefault("databasePath"),
-    );
+  /** The operations on secrets of one kind. @throws SettingsError if a setting is missing or cannot be used. */
+  operations(kind: SecretKind): SecretOperations {
+    const requester = kind.service === "management" ? this.#toManagement : this.#toQueue;
+    const { settings } = this;
+    const paths = kind.paths ?? {
+      reset: settings.getOrDefault("resetPasswordPath"),
+      read: settings.getOrDefault("databasePath"),
+    };
+    return new SecretOperations(requester, kind, paths);
   }
 
   /** @throws SettingsError if a setting is missing or cannot be used. */
   get flowControl(): FlowControl {
-    return (this.#flowControl ??= new FlowControl(
-      this.#requester(tokenService("queue", this.settings.require("queueUrl"), this.settings.require("queueToken"))),
-      this.settings.getOrDefault("flowControlResetAction"),
+    return (this.#flowControl ??= new FlowControl(this.#toQueue, this.settings.getOrDefault("flowControlResetAction")));
+  }
+
+  get #toManagement(): HttpRequester {
+    const { settings } = this;
+    return (this.#management ??= this.#requester(
+      managementService(settings.require("baseUrl"), settings.require("username"), settings.require("password")),
+    ));
+  }
+
+  get #toQueue(): HttpRequester {
+    const { settings } = this;
+    return (this.#queue ??= this.#requester(
+      tokenService("queue", settings.require("queueUrl"), settings.require("queueToken")),
     ));
   }
 

@@ -1,22 +1,21 @@
 import { createHash } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Databases } from "./platform/databases";
 import { RefusedError, type RequestFacts } from "./platform/errors";
 import { type FlowControl } from "./platform/flowControl";
 import { type ProbeRequest, type ProbeResult } from "./platform/probe";
 import { type KnownSecrets } from "./platform/redact";
 import { type RequestQueue } from "./platform/requestQueue";
+import { type SecretKind } from "./platform/secretKind";
+import { type SecretOperations } from "./platform/secretOperations";
 import { type FoundSetting, type Settings } from "./settings/settings";
 
 /** The platform, as a run uses it. */
 export interface Platform {
-  /** @throws SettingsError if a setting is missing or cannot be used */
-  readonly databases: Pick<Databases, "resetPassword" | "read">;
+  /** The operations on secrets of one kind. @throws SettingsError if a setting is missing or cannot be used */
+  operations(kind: SecretKind): Pick<SecretOperations, "reset" | "read">;
   /** @throws SettingsError if a setting is missing or cannot be used */
   readonly flowControl: FlowControl;
-  /** Makes sure that resets can be sent. @throws SettingsError if a setting is missing or cannot be used */
-  prepareResets(): void;
   /** Secrets that no message shows. */
   readonly secrets: KnownSecrets;
   /** Tries a credential at a database. */
@@ -31,16 +30,16 @@ export interface Platform {
 export interface RunOptions {
   /** Called when the platform is first needed. */
   readonly platform: () => Platform;
-  /** Whether the platform has an operation that reads a database. @throws SettingsError for a wrong setting */
-  readonly canRead: () => boolean;
-  /** Milliseconds for which a database is read until it shows its new credentials. */
+  /** Whether the platform has an operation that reads such a secret. @throws SettingsError for a wrong setting */
+  readonly canRead: (kind: SecretKind) => boolean;
+  /** Milliseconds for which a secret is read until the new one is shown. */
   readonly deadlineMs: () => number;
-  /** Password resets that one run may send; no limit if undefined. */
+  /** Resets that one run may send; no limit if undefined. */
   readonly maxResets: () => number | undefined;
   /** @throws SettingsError if rekey:databaseHost cannot be used */
   readonly databaseHost: () => FoundSetting | undefined;
-  /** The mark of the account; undefined if its settings are missing or cannot be used. */
-  readonly account: () => string | undefined;
+  /** The mark of the account at a service; undefined if its settings are missing or cannot be used. */
+  readonly account: (service: SecretKind["service"]) => string | undefined;
   readonly clock: Clock;
   /** Aborted once the run ends: nothing waits any longer. */
   readonly end: AbortSignal;
@@ -89,7 +88,7 @@ export class Run {
   }
 
   /**
-   * Claims a database or a key for a resource.
+   * Claims a secret or a key for a resource.
    *
    * @param owner the resource's URN
    * @param otherOwners URNs of other resources of the program for the same one, as far as the program knew them
@@ -105,16 +104,17 @@ export class Run {
   }
 
   /**
-   * Counts one password reset against the run's limit. The returned function undoes that, for a reset that was not
+   * Counts one reset against the run's limit. The returned function undoes that, for a reset that was not
    * made.
    *
+   * @param secret what is to be reset: `password of database "sessions"`
    * @throws RefusedError if none is left
    */
-  reserveReset(databaseId: string): () => void {
+  reserveReset(secret: string): () => void {
     const limit = this.options.maxResets() ?? Infinity;
     if (this.memory.resets >= limit) {
       throw new RefusedError("REKEY_RESET_LIMIT", {
-        databaseId,
+        secret,
         why: `this run has already sent ${limit} resets, the limit set by rekey:maxResetsPerRun. Check that this many resets are intended, then raise the limit or run again`,
       });
     }
@@ -166,16 +166,19 @@ export function startRun({
       const { PlatformClient } = require("./platformClient") as typeof import("./platformClient");
       return new PlatformClient(getSettings(), requireEngine);
     },
-    canRead: () => getSettings().getOrDefault("databasePath") !== "none",
+    canRead: ({ paths }) => paths !== undefined || getSettings().getOrDefault("databasePath") !== "none",
     deadlineMs: () => getSettings().getOrDefault("deadlineSeconds") * 1000,
     maxResets: () => getSettings().get("maxResetsPerRun"),
     databaseHost: () => {
       const all = getSettings();
       return all.get("databaseHost") === undefined ? undefined : all.find("databaseHost");
     },
-    account: () => {
+    account: (service) => {
       try {
-        return markAccount(getSettings().require("baseUrl"), getSettings().require("username"));
+        const all = getSettings();
+        // The queue's keys belong to its region.
+        if (service === "queue") return markAccount(all.require("queueUrl"), "");
+        return markAccount(all.require("baseUrl"), all.require("username"));
       } catch {
         return undefined;
       }

@@ -7,13 +7,14 @@ import { DynamicResource, isOfType, type ResourceType, urnOf } from "./dynamicRe
 import { ownersFor, runError } from "./program";
 import { withoutConnection } from "../provider/rotation/connection";
 import { restUrlFor, urlFor } from "../provider/rotation/endpoint";
-import { passwordRotationOutputs, secretPasswordRotationOutputs } from "../provider/rotation/outputs";
+import { databasePassword } from "../provider/rotation/kinds/databasePassword";
+import { outputsOf, secretOutputsOf } from "../provider/rotation/outputs";
 
 const resourceType: ResourceType = {
   type: "PasswordRotation",
   provider: "passwordRotation",
-  outputs: passwordRotationOutputs,
-  secretOutputs: secretPasswordRotationOutputs,
+  outputs: outputsOf(databasePassword),
+  secretOutputs: secretOutputsOf(databasePassword),
   retainOnDelete: true,
 };
 

@@ -6,6 +6,7 @@ import { type Settings } from "../settings/settings";
 import { nameOf, type SettingName, type SettingValue } from "../settings/table";
 import { type Check, ok, unchecked, wrong } from "./check";
 import { errorOf } from "./settings";
+import { databasePassword } from "../rotation/kinds/databasePassword";
 import { ConnectionError, openConnection, trusting } from "../platform/openConnection";
 
 const connectTimeoutMs = 10_000;
@@ -71,7 +72,7 @@ async function checkDatabase(settings: Settings, databaseId: string | undefined)
   return checkRead(settings, {
     subject,
     what: `of ${subject}`,
-    read: ({ databases }) => databases.read(databaseId, { hideCredentials: true }),
+    read: (client) => client.operations(databasePassword).read(databaseId, { hideCredentials: true }),
     succeeded: `The platform accepted ${credentials}, and has ${subject}.`,
   });
 }

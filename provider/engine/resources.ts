@@ -4,13 +4,14 @@ import { type SharedReads } from "../flowControl/sharedReads";
 import { type Properties } from "../records/properties";
 import { type AnyResource } from "../resource";
 import { optionalText, requiredText } from "../rotation/arguments";
-import { passwordRotation } from "../rotation/passwordRotation";
+import { databasePassword } from "../rotation/kinds/databasePassword";
+import { rotationOf } from "../rotation/rotation";
 import { passwordRotationShard } from "../rotation/passwordRotationShard";
 import { passwordVerification } from "../verification/passwordVerification";
 
 /** Every resource, by the name of its type. */
 export const resources = {
-  PasswordRotation: passwordRotation,
+  PasswordRotation: rotationOf(databasePassword),
   PasswordRotationShard: passwordRotationShard,
   /** The dynamic type is PasswordVerification. In the plugin, that is a component with this child. */
   PasswordVerificationTargets: passwordVerification,

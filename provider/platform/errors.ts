@@ -5,6 +5,7 @@ export const errorCodes = [
   "REKEY_INPUT_INVALID",
   "REKEY_INPUT_UNKNOWN",
   "REKEY_DUPLICATE_DATABASE",
+  "REKEY_DUPLICATE_SECRET",
   "REKEY_DUPLICATE_KEY",
   "REKEY_IMPORT_UNSUPPORTED",
   "REKEY_SETTING_MISSING",
@@ -124,9 +125,9 @@ export class RefusedError extends RekeyError {
       ErrorCode,
       "REKEY_REPEATEDLY_UNCONFIRMED" | "REKEY_OTHER_ACCOUNT" | "REKEY_STATE_UNREADABLE" | "REKEY_RESET_LIMIT"
     >,
-    { databaseId, why }: Readonly<Record<"databaseId" | "why", string>>,
+    { secret, why }: Readonly<Record<"secret" | "why", string>>,
   ) {
-    super(code, `The password of database ${JSON.stringify(databaseId)} was not reset, and no reset was sent: ${why}.`);
+    super(code, `The ${secret} was not reset, and no reset was sent: ${why}.`);
   }
 }
 
@@ -231,18 +232,22 @@ export class UnreadableError extends RequestError {
   }
 }
 
-/** A database could not be read before its password is reset, or to adopt it. Nothing was changed. */
+/** A secret could not be read before its reset, or to adopt it. Nothing was changed. */
 export class NotReadError extends RekeyError {
   readonly delivery = "not sent";
 
-  constructor(databaseId: string, intent: "reset" | "adopted", { happened, method, url, advice }: RequestError) {
+  constructor(
+    { owner, word }: Readonly<Record<"owner" | "word", string>>,
+    intent: "reset" | "adopted",
+    { happened, method, url, advice }: RequestError,
+  ) {
     const { purpose, consequence } = {
-      reset: { purpose: "before its reset", consequence: "No reset was sent, and the password was not changed." },
+      reset: { purpose: "before its reset", consequence: `No reset was sent, and the ${word} was not changed.` },
       adopted: { purpose: "to adopt it", consequence: "It was not adopted, and nothing was changed." },
     }[intent];
     super(
       "REKEY_NOT_READ",
-      `Could not read database ${JSON.stringify(databaseId)} ${purpose}: ${happened} (${method} ${url}). ${consequence} ${advice}`,
+      `Could not read ${owner} ${purpose}: ${happened} (${method} ${url}). ${consequence} ${advice}`,
     );
   }
 }
@@ -269,11 +274,11 @@ export class UnknownOutcomeError extends RekeyError {
 export class InternalError extends RekeyError {
   readonly delivery = "maybe applied";
 
-  constructor(databaseId: string, thrown: unknown) {
+  constructor({ secret, word }: Readonly<Record<"secret" | "word", string>>, thrown: unknown) {
     const where = thrown instanceof Error ? ` (${thrown.name}${placeOf(thrown)})` : "";
     super(
       "REKEY_INTERNAL",
-      `Could not reset the password of database ${JSON.stringify(databaseId)}: pulumi-rekey failed unexpectedly${where}. The password may have been changed, and the new one is unknown. This is a bug: please report it, then run again.`,
+      `Could not reset the ${secret}: pulumi-rekey failed unexpectedly${where}. The ${word} may have been changed, and the new one is unknown. This is a bug: please report it, then run again.`,
     );
   }
 }

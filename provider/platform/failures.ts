@@ -1,7 +1,7 @@
 import { type Delivery, type Failure } from "./retry";
 import { NotSentError, RejectedError, type RequestError, type RequestFacts, UnconfirmedError } from "./errors";
 import { type KnownSecrets } from "./redact";
-import { readDatabaseResponse, tryReadObject } from "../records/response";
+import { credentialsShownIn, tryReadObject } from "../records/response";
 
 export type ServiceName = "management" | "queue" | "database";
 
@@ -142,7 +142,7 @@ function whatHappened(failed: FailedAttempt, service: ServiceName, { deadlineNam
     return `the response was incomplete or malformed (${code ?? "for an unknown reason"})`;
   }
   // The body may show a credential that was not known.
-  secrets.add(Object.values<string>(readDatabaseResponse(failed.body ?? "")?.credentials ?? {}));
+  secrets.add(credentialsShownIn(failed.body ?? ""));
   const words = secrets.quote(serverWords(failed));
   const responder = service === "database" ? "database" : "platform";
   return `the ${responder} responded with ${status}${words && `: ${words}`}`;

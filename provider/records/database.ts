@@ -1,4 +1,5 @@
-import { flag, int64, object, oneOf, text, texts, type RecordOf } from "./fields";
+import { type Credentials } from "./credentials";
+import { flag, int64, object, oneOf, text, texts, type RecordOf, type RecordTable } from "./fields";
 
 /**
  * The database record, which the platform returns after a password reset, and with a read.
@@ -126,17 +127,15 @@ export const databaseFields = {
 export type DatabaseRecord = RecordOf<typeof databaseFields>;
 
 /**
- * Credentials that a platform may add to the record. All are secrets.
+ * The database record, and the credentials that a platform may add to it.
  *
  * @see docs/interface.md#the-database-record
  */
-export const credentialFields = {
-  /** The new password. */
-  password: text,
-  /** Token of the database's REST interface. It may be the password itself. */
-  restToken: text,
-  /** Read-only token of the database's REST interface. */
-  readOnlyRestToken: text,
-};
+export const databaseTable = {
+  fields: databaseFields,
+  id: "databaseId",
+  credentials: { password: "password", restToken: "restToken", readOnlyRestToken: "readOnlyRestToken" },
+} as const satisfies RecordTable;
 
-export type Credentials = RecordOf<typeof credentialFields>;
+/** The credentials that a platform may add to a database record. All are secrets. */
+export type DatabaseCredentials = Pick<Credentials, keyof (typeof databaseTable)["credentials"]>;

@@ -1,3 +1,4 @@
+import { type CredentialName } from "./credentials";
 import { isReserved } from "./properties";
 import { isIP } from "node:net";
 
@@ -33,6 +34,15 @@ export function oneOf<const V extends string>(...values: V[]): Field<V | (string
 
 export function object<F extends Fields>(fields: F): Field<RecordOf<F>> {
   return { kind: "object", fields };
+}
+
+/** What a record consists of. */
+export interface RecordTable {
+  readonly fields: Fields;
+  /** The field that is its id; undefined if it has none. */
+  readonly id?: string;
+  /** Its credentials, by their names in JSON as `camelCase` writes them. Each is optional in any response. */
+  readonly credentials: Readonly<Record<string, CredentialName>>;
 }
 
 /** The name in a program of a name in JSON: `db_max_clients` becomes `dbMaxClients`, `securityAddons` stays. */

@@ -1,14 +1,15 @@
 import { isSafeNumber, LosslessNumber, parse, stringify } from "lossless-json";
-import { credentialFields, type Credentials, databaseFields, type DatabaseRecord } from "./database";
-import { camelCase, readRecord, sentTwice, isObject } from "./fields";
+import { type Credentials, isNameOfCredential } from "./credentials";
+import { camelCase, readRecord, type RecordTable, sentTwice, isObject } from "./fields";
 import { isFaithful } from "./properties";
 
 /** Known fields that make an object a record if it has neither an id nor a credential. */
 const fewestFields = 5;
 
-/** The response to a reset or a read of a database, as far as it could be understood. */
-export interface DatabaseResponse {
-  readonly record: DatabaseRecord;
+/** The response to a reset or a read of a secret, as far as it could be understood. */
+export interface SecretResponse {
+  /** Each field as the platform returned it. */
+  readonly record: Readonly<Record<string, unknown>>;
   readonly credentials: Credentials;
   readonly exactIntegers: Readonly<Record<string, string>>;
   /** JSON text of unknown fields. A secret, because they may contain anything. */
@@ -18,17 +19,19 @@ export interface DatabaseResponse {
 }
 
 /**
- * Reads the response to a password reset or a read. A platform may leave out any field.
+ * Reads the response to a reset or a read. A platform may leave out any field.
  *
- * @returns undefined if the text is not a database record.
+ * @returns undefined if the text is not a record of the table.
  * @see docs/interface.md#the-database-record
  */
-export function readDatabaseResponse(jsonText: string): DatabaseResponse | undefined {
+export function readSecretResponse(table: RecordTable, jsonText: string): SecretResponse | undefined {
   const json = tryReadJson(jsonText);
   if (!json || !isObject(json.value)) return undefined;
-  const { record, exactIntegers, problems, others } = readRecord(databaseFields, json.value);
-  const { credentials, credentialProblems, unclaimed } = takeCredentials(others);
-  if (!isDatabaseRecord(record, credentials)) return undefined;
+  const { record, exactIntegers, problems, others } = readRecord(table.fields, json.value);
+  const { credentials, credentialProblems, unclaimed } = takeCredentials(table, others);
+  // Other objects, such as errors, may share a field or two with a record.
+  const isNamed = (table.id !== undefined && table.id in record) || Object.keys(credentials).length > 0;
+  if (!isNamed && Object.keys(record).length < fewestFields) return undefined;
   const otherFields = Object.keys(unclaimed).length > 0 ? stringify(unclaimed) : undefined;
   return {
     record,
@@ -36,7 +39,7 @@ export function readDatabaseResponse(jsonText: string): DatabaseResponse | undef
     exactIntegers,
     ...(otherFields !== undefined && { otherFields }),
     problems: [
-      ...new Set(json.duplicates.map(duplicateProblem)),
+      ...new Set(json.duplicates.map((name) => duplicateProblem(table, name))),
       ...(json.tooDeep ? ["something in the response: nested too deeply, and left out"] : []),
       ...credentialProblems,
       ...problems,
@@ -44,16 +47,10 @@ export function readDatabaseResponse(jsonText: string): DatabaseResponse | undef
   };
 }
 
-/** Other objects, such as errors, may share a field or two with a record. */
-function isDatabaseRecord(record: DatabaseRecord, credentials: Credentials): boolean {
-  const named = record.databaseId !== undefined || Object.keys(credentials).length > 0;
-  return named || Object.keys(record).length >= fewestFields;
-}
-
 /** Only known names are shown: any other text may be a secret. */
-function duplicateProblem(wireName: string): string {
+function duplicateProblem({ fields, credentials }: RecordTable, wireName: string): string {
   const name = camelCase(wireName);
-  const known = Object.hasOwn(databaseFields, name) || Object.hasOwn(credentialFields, name);
+  const known = Object.hasOwn(fields, name) || Object.hasOwn(credentials, name);
   return sentTwice(known ? name : "a field that Rekey does not know");
 }
 
@@ -67,13 +64,14 @@ function isMasked(value: string): boolean {
 }
 
 /** Each credential is optional: missing, null, empty and masked all mean "not shown". */
-function takeCredentials(fields: Readonly<Record<string, unknown>>) {
-  const credentials: Record<string, string> = {};
+function takeCredentials(table: RecordTable, fields: Readonly<Record<string, unknown>>) {
+  const credentials: { -readonly [K in keyof Credentials]: Credentials[K] } = {};
   const credentialProblems: string[] = [];
   const unclaimed: [string, unknown][] = [];
   for (const [wireName, value] of Object.entries(fields)) {
-    const name = camelCase(wireName);
-    if (!Object.hasOwn(credentialFields, name)) unclaimed.push([wireName, value]);
+    const known = camelCase(wireName);
+    const name = Object.hasOwn(table.credentials, known) ? table.credentials[known] : undefined;
+    if (name === undefined) unclaimed.push([wireName, value]);
     else if (value === null || (typeof value === "string" && isMasked(value))) continue;
     else if (typeof value !== "string") credentialProblems.push(`${name}: expected a string`);
     else if (!isFaithful(value)) {
@@ -84,7 +82,15 @@ function takeCredentials(fields: Readonly<Record<string, unknown>>) {
       credentials[name] = value;
     }
   }
-  return { credentials: credentials as Credentials, credentialProblems, unclaimed: Object.fromEntries(unclaimed) };
+  return { credentials, credentialProblems, unclaimed: Object.fromEntries(unclaimed) };
+}
+
+/** The texts in an object under the names of credentials, in whatever it is. */
+export function credentialsShownIn(jsonText: string): string[] {
+  const entries = Object.entries(tryReadObject(jsonText) ?? {});
+  return entries.flatMap(([name, value]) =>
+    isNameOfCredential(name) && typeof value === "string" && !isMasked(value) ? [value] : [],
+  );
 }
 
 /** The value of a JSON text, and its anomalies. */

@@ -1,30 +1,18 @@
-import { type Credentials } from "../records/database";
-import { type DatabaseResponse } from "../records/response";
+import { type CredentialName, credentialNames, type Credentials } from "../records/credentials";
+import { type SecretResponse } from "../records/response";
+import { secretOf, type Subject } from "../platform/secretKind";
 import { InternalError, RefusedError, RekeyError, UnconfirmedError, UnknownOutcomeError } from "../platform/errors";
-import {
-  type CredentialName,
-  credentialNames,
-  firstOf,
-  judge,
-  type Marks,
-  type Verdict,
-  withFormer,
-  withPending,
-} from "./marks";
-import { adoptionNotice, type DatabaseNotice, problemsNotice, settledNotice, unknownNotice } from "./notices";
-import {
-  type DesiredRotation,
-  isOtherAccount,
-  planRotation,
-  type RotationPlan,
-  type RotationReason,
-} from "./planRotation";
+import { firstOf, judge, type Marks, type Verdict, withFormer, withPending } from "./marks";
+import { adoptionNotice, problemsNotice, type SecretNotice, settledNotice, unknownNotice } from "./notices";
+import { type DesiredRotation, planRotation, type RotationPlan, type RotationReason } from "./planRotation";
 import { readFirst, readUntilCurrent } from "./reading";
-import { type DatabaseResult, refreshDatabase, settle } from "./refresh";
-import { type PasswordRotationOutputs } from "./outputs";
+import { refreshSecret, type SecretResult, settle } from "./refresh";
+import { type RotationOutputs } from "./outputs";
 import {
   accountOf,
+  accountSettings,
   credentialsIn,
+  isElsewhere,
   isToBeRead,
   knownNames,
   marksIn,
@@ -39,54 +27,60 @@ import {
 import { type Run } from "../run";
 import { appliedMark, canonicalTrigger, isSameTrigger, markTrigger } from "./trigger";
 
-export interface PasswordRotationInputs extends DesiredRotation {
-  readonly databaseId: string;
-  /** The resource's full name. */
-  readonly owner?: string;
-  /** Full names of other resources of the program for the same database. */
-  readonly otherOwners?: readonly string[];
-}
-
-/** Plans from the saved and the desired state. The same id may be another database in another account. */
+/** Plans from the saved and the desired state. The same id may be another secret in another account. */
 export function planFor(
-  saved: PasswordRotationOutputs | undefined,
+  { kind }: Subject,
+  saved: RotationOutputs | undefined,
   inputs: DesiredRotation,
-  { options }: Run,
+  run: Run,
 ): RotationPlan {
-  const isElsewhere = saved?.outcome === "unknown" && isOtherAccount(saved.account, options.account);
-  return planRotation(saved, inputs, options.clock.now(), isElsewhere);
+  const elsewhere = saved?.outcome === "unknown" && isElsewhere(kind, saved, run) ? accountSettings(kind) : undefined;
+  return planRotation(saved, inputs, run.options.clock.now(), elsewhere);
 }
 
 /** Whether the platform is read before a plan is executed, because its result may be enough. */
-export function isReadFirst(plan: RotationPlan, saved: PasswordRotationOutputs | undefined, run: Run): boolean {
-  if (plan.kind === "keep") return saved !== undefined && isToBeRead(saved, run);
+export function isReadFirst(
+  { kind }: Subject,
+  plan: RotationPlan,
+  saved: RotationOutputs | undefined,
+  run: Run,
+): boolean {
+  if (plan.kind === "keep") return saved !== undefined && isToBeRead(kind, saved, run);
   if (plan.kind === "refuse" && plan.code !== "REKEY_REPEATEDLY_UNCONFIRMED") return false;
-  return mayBeSettled(saved, run);
+  return mayBeSettled(kind, saved, run);
 }
 
-/** Executes the plan for one database, made from the same outputs and inputs. */
+/** Executes the plan for one secret, made from the same outputs and inputs. */
 export async function execute(
+  subject: Subject,
   plan: RotationPlan,
-  saved: PasswordRotationOutputs | undefined,
-  inputs: PasswordRotationInputs,
+  saved: RotationOutputs | undefined,
+  inputs: DesiredRotation,
   run: Run,
-): Promise<DatabaseResult> {
-  if (plan.kind === "adopt") return adopt(inputs, run);
-  const isRead = isReadFirst(plan, saved, run);
-  if (saved && plan.kind === "keep") return isRead ? refreshDatabase(saved, run) : { outputs: saved, notices: [] };
-  if (plan.kind === "refuse" && !isRead) {
-    throw new RefusedError(plan.code, { databaseId: inputs.databaseId, why: plan.why });
+): Promise<SecretResult> {
+  if (plan.kind === "adopt") return adopt(subject, inputs, run);
+  const isRead = isReadFirst(subject, plan, saved, run);
+  if (saved && plan.kind === "keep") {
+    return isRead ? refreshSecret(subject, saved, run) : { outputs: saved, notices: [] };
   }
-  return once(inputs, run, () => rotate(plan, saved, inputs, run));
+  if (plan.kind === "refuse" && !isRead) {
+    throw new RefusedError(plan.code, { secret: secretOf(subject), why: plan.why });
+  }
+  return once(subject, inputs, run, () => rotate(subject, plan, saved, inputs, run));
 }
 
 /**
  * Rotates at most once in a run. An engine may repeat a call (an error hook does): it then gets the first call's
  * result, and nothing is sent again. A rotation of which nothing was applied may be tried again.
  */
-function once(inputs: PasswordRotationInputs, run: Run, act: () => Promise<DatabaseResult>): Promise<DatabaseResult> {
-  const rotations = run.shared(once, () => new Map<string, Promise<DatabaseResult>>());
-  const key = JSON.stringify([inputs.databaseId, canonicalTrigger(inputs)]);
+function once(
+  subject: Subject,
+  inputs: DesiredRotation,
+  run: Run,
+  act: () => Promise<SecretResult>,
+): Promise<SecretResult> {
+  const rotations = run.shared(once, () => new Map<string, Promise<SecretResult>>());
+  const key = JSON.stringify([secretOf(subject), canonicalTrigger(inputs)]);
   const known = rotations.get(key);
   if (known) return known;
   const result = act();
@@ -98,27 +92,29 @@ function once(inputs: PasswordRotationInputs, run: Run, act: () => Promise<Datab
 
 /** If the platform can be asked, it is read first: an unconfirmed reset may turn out to be applied. */
 async function rotate(
+  subject: Subject,
   planned: RotationPlan,
-  saved: PasswordRotationOutputs | undefined,
-  inputs: PasswordRotationInputs,
+  saved: RotationOutputs | undefined,
+  inputs: DesiredRotation,
   run: Run,
-): Promise<DatabaseResult> {
-  const { databaseId } = inputs;
-  const reserve = () => run.reserveReset(databaseId);
+): Promise<SecretResult> {
+  const { kind } = subject;
+  const secret = secretOf(subject);
+  const reserve = () => run.reserveReset(secret);
   // A read counts as no reset, so one that may be enough needs none to be left.
-  let undoCount = mayBeSettled(saved, run) ? undefined : reserve();
-  let settled: DatabaseResult | undefined;
+  let undoCount = mayBeSettled(kind, saved, run) ? undefined : reserve();
+  let settled: SecretResult | undefined;
   let isSent = false;
   try {
     run.platform.secrets.add(secretsIn(saved));
-    const before = run.options.canRead() ? await readFirst(databaseId, "reset", run) : undefined;
-    settled = before && saved && settle(saved, before, run, "the last reset was not confirmed");
-    const plan = settled ? planFor(settled.outputs, inputs, run) : planned;
-    if (plan.kind === "refuse") throw new RefusedError(plan.code, { databaseId, why: plan.why });
+    const before = run.options.canRead(kind) ? await readFirst(subject, "reset", run) : undefined;
+    settled = before && saved && settle(subject, saved, before, run, "the last reset was not confirmed");
+    const plan = settled ? planFor(subject, settled.outputs, inputs, run) : planned;
+    if (plan.kind === "refuse") throw new RefusedError(plan.code, { secret, why: plan.why });
     // Only a settled state may need no reset.
-    if (plan.kind !== "reset") return settled as DatabaseResult;
+    if (plan.kind !== "reset") return settled as SecretResult;
     undoCount ??= reserve();
-    const result = await reset(settled?.outputs ?? saved, inputs, plan.reason, run, before);
+    const result = await reset(subject, settled?.outputs ?? saved, inputs, plan.reason, run, before);
     isSent = true;
     return { ...result, notices: [...(settled?.notices ?? []), ...result.notices] };
   } catch (error) {
@@ -134,7 +130,7 @@ async function rotate(
 interface Before {
   /** The saved credentials, and those that the read before the reset showed. */
   readonly credentials: readonly Credentials[];
-  /** The credentials that the database is known to have. */
+  /** The credentials that are known to exist. */
   readonly names: readonly CredentialName[];
   /** The marks to save if the reset is not confirmed. */
   readonly unconfirmed: Marks;
@@ -144,7 +140,7 @@ interface Before {
 }
 
 /** @param read what the platform showed before the reset; undefined if it cannot be read */
-function knownBefore(saved: PasswordRotationOutputs | undefined, read: DatabaseResponse | undefined): Before {
+function knownBefore(saved: RotationOutputs | undefined, read: SecretResponse | undefined): Before {
   const marks = marksIn(saved);
   const former = credentialsIn(saved);
   const shown = read?.credentials ?? {};
@@ -162,39 +158,39 @@ function knownBefore(saved: PasswordRotationOutputs | undefined, read: DatabaseR
   };
 }
 
-/** @throws RekeyError if the password was not changed */
+/** @throws RekeyError if the secret was not changed */
 async function reset(
-  saved: PasswordRotationOutputs | undefined,
-  inputs: PasswordRotationInputs,
+  subject: Subject,
+  saved: RotationOutputs | undefined,
+  inputs: DesiredRotation,
   rotationReason: RotationReason,
   run: Run,
-  read: DatabaseResponse | undefined,
-): Promise<DatabaseResult> {
-  const { databaseId } = inputs;
+  read: SecretResponse | undefined,
+): Promise<SecretResult> {
+  const { kind, id } = subject;
   const before = knownBefore(saved, read);
   const { platform } = run;
-  let response: DatabaseResponse | undefined;
+  let response: SecretResponse | undefined;
   let failed: UnconfirmedError | InternalError | undefined;
   try {
-    response = await platform.databases.resetPassword(databaseId);
+    response = await platform.operations(kind).reset(id);
   } catch (error) {
     if (error instanceof RekeyError && (error.delivery === "not sent" || error.delivery === "rejected")) throw error;
-    failed = error instanceof UnconfirmedError ? error : new InternalError(databaseId, error);
+    failed = error instanceof UnconfirmedError ? error : new InternalError({ secret: secretOf(subject), word: kind.word }, error);
   }
-  const verdictOf = ({ credentials }: DatabaseResponse) => judge(before.confirmed, before.names, credentials);
+  const verdictOf = ({ credentials }: SecretResponse) => judge(before.confirmed, before.names, credentials);
   const missingOf = (known: Credentials) => before.names.filter((name) => known[name] === undefined);
   const isRepeated = response !== undefined && verdictOf(response) === "stale";
   const returned = response ? returnedBy(response, verdictOf(response), before) : {};
   const isReadAgain = failed ? before.unconfirmed.pending !== undefined : read && missingOf(returned).length > 0;
-  const shown = isReadAgain ? await readUntilCurrent(databaseId, verdictOf, run) : undefined;
+  const shown = isReadAgain ? await readUntilCurrent(subject, verdictOf, run) : undefined;
   const current = shown?.kind === "current" ? shown.response : undefined;
-  if (failed && !current) return unconfirmed(saved, inputs, failed, before, run);
+  if (failed && !current) return unconfirmed(subject, saved, inputs, failed, before, run);
   const credentials = together(returned, current?.credentials ?? {});
   const missing = missingOf(credentials);
   const usable = [isRepeated ? undefined : response, current].filter((one) => one !== undefined);
   const record = usable.reduce<SavedRecord>(withResponse, { ...before.record, problems: [] });
-  const outputs: PasswordRotationOutputs = {
-    databaseId,
+  const outputs: RotationOutputs = {
     ...record,
     ...credentials,
     outcome: "reset",
@@ -202,25 +198,25 @@ async function reset(
     rotationCount: (saved?.rotationCount ?? 0) + 1,
     rotationReason,
     appliedTrigger: appliedMark([saved?.attemptedTrigger, saved?.appliedTrigger], inputs),
-    ...accountOf(run),
+    ...accountOf(kind, run),
     ...savedKnowledge(before.confirmed, read ? missing : []),
   };
-  const notices: DatabaseNotice[] = [];
+  const notices: SecretNotice[] = [];
   if (failed) {
     // The platform's text may contain the new credentials, which only this read has shown.
     const happened = failed instanceof UnconfirmedError ? failed.happened : "its result was lost";
-    notices.push(settledNotice(databaseId, platform.secrets.redact(happened)));
+    notices.push(settledNotice(subject, platform.secrets.redact(happened)));
   }
-  if (record.problems.length > 0) notices.push(problemsNotice(databaseId, record.problems));
+  if (record.problems.length > 0) notices.push(problemsNotice(subject, record.problems));
   if (missing.length > 0 || (read && firstOf(credentials) === undefined)) {
     const ofResponse = isRepeated ? "repeated" : "left out";
-    notices.push(unknownNotice(databaseId, missing, read ? (shown ?? { kind: "hidden" }) : { kind: ofResponse }));
+    notices.push(unknownNotice(subject, missing, read ? (shown ?? { kind: "hidden" }) : { kind: ofResponse }));
   }
   return { outputs, notices };
 }
 
 /** The new credentials in the response to a reset. */
-function returnedBy({ credentials }: DatabaseResponse, verdict: Verdict, before: Before): Credentials {
+function returnedBy({ credentials }: SecretResponse, verdict: Verdict, before: Before): Credentials {
   if (verdict === "current") return credentials;
   if (verdict !== "hidden") return {};
   // Without the one by which records are judged, each is new only if it differs.
@@ -234,47 +230,46 @@ function together(returned: Credentials, read: Credentials): Credentials {
   return credentialNames.every(isSame) ? { ...returned, ...read } : read;
 }
 
-/** Adopts a database without a reset. What a read shows is saved. */
-async function adopt(inputs: PasswordRotationInputs, run: Run): Promise<DatabaseResult> {
-  const { databaseId } = inputs;
-  const response = run.options.canRead() ? await readFirst(databaseId, "adopted", run) : undefined;
-  const outputs: PasswordRotationOutputs = {
-    databaseId,
+/** Adopts a secret without a reset. What a read shows is saved. */
+async function adopt(subject: Subject, inputs: DesiredRotation, run: Run): Promise<SecretResult> {
+  const { kind } = subject;
+  const response = run.options.canRead(kind) ? await readFirst(subject, "adopted", run) : undefined;
+  const outputs: RotationOutputs = {
     ...(response && withResponse(recordIn(undefined), response)),
     ...response?.credentials,
     outcome: "adopted",
     adoptedAt: run.options.clock.now().toISOString(),
     rotationCount: 0,
     appliedTrigger: markTrigger(inputs),
-    ...accountOf(run),
+    ...accountOf(kind, run),
   };
   const isHidden = response !== undefined && firstOf(response.credentials) === undefined;
-  return { outputs, notices: isHidden ? [adoptionNotice(databaseId)] : [] };
+  return { outputs, notices: isHidden ? [adoptionNotice(subject)] : [] };
 }
 
 /** It is unknown whether the reset was applied: the former outputs are kept, with `outcome: "unknown"`. */
 function unconfirmed(
-  saved: PasswordRotationOutputs | undefined,
-  inputs: PasswordRotationInputs,
+  { kind }: Subject,
+  saved: RotationOutputs | undefined,
+  inputs: DesiredRotation,
   { text, code }: RekeyError,
   { unconfirmed: marks, names }: Before,
   run: Run,
-): DatabaseResult {
+): SecretResult {
   const again = saved?.attemptedTrigger !== undefined && isSameTrigger(saved.attemptedTrigger, inputs);
   const unconfirmedResets = (again ? (saved.unconfirmedResets ?? 0) : 0) + 1;
   const { baseline, formerMarks, missingCredentials, ...former } = saved ?? { rotationCount: 0 };
   const isComparable = marks.pending !== undefined;
-  const outputs: PasswordRotationOutputs = {
+  const outputs: RotationOutputs = {
     ...former,
-    databaseId: inputs.databaseId,
     outcome: "unknown",
     attemptedTrigger: again ? saved.attemptedTrigger : markTrigger(inputs),
     unconfirmedResets,
     ...savedKnowledge(marks, isComparable ? names.filter((name) => saved?.[name] === undefined) : []),
-    ...accountOf(run),
+    ...accountOf(kind, run),
   };
   const next = isComparable
-    ? "The next `up` reads the database first. If it still shows the former credentials, it sends one more reset"
+    ? `The next \`up\` reads the ${kind.noun} first. If it still shows the former credentials, it sends one more reset`
     : "The next `up` sends one more reset, which returns new credentials";
   const stop = "After three unconfirmed resets in a row it stops and asks for a new version.";
   return { outputs, failure: new UnknownOutcomeError(code, `${text}\n${next}. ${stop}`), notices: [] };

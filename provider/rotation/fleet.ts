@@ -1,10 +1,10 @@
 import { type Outcome } from "./planRotation";
 import { type LocatedDatabase } from "./endpoint";
 import { withCode } from "../platform/errors";
-import { type Credentials, type DatabaseRecord } from "../records/database";
+import { type DatabaseCredentials, type DatabaseRecord } from "../records/database";
 import { createHash } from "node:crypto";
 import { type Trigger } from "./trigger";
-import { type PasswordRotationOutputs, type secretPasswordRotationOutputs } from "./outputs";
+import { type PasswordRotationOutputs, type SecretOutput } from "./outputs";
 
 /** The outcome of a database of a fleet: that of a single one, or `pending` before it was reset or adopted. */
 export type FleetOutcome = Outcome | "pending";
@@ -22,10 +22,7 @@ export interface FleetDatabaseState extends Omit<PasswordRotationOutputs, "outco
 }
 
 /** The part of it that is always secret. */
-export type FleetDatabaseSecrets = Pick<
-  FleetDatabaseState,
-  "databaseId" | (typeof secretPasswordRotationOutputs)[number]
->;
+export type FleetDatabaseSecrets = Pick<FleetDatabaseState, "databaseId" | SecretOutput>;
 
 /** The state of one database of a fleet. */
 export interface FleetDatabase {
@@ -44,7 +41,7 @@ export interface FleetDatabase {
 }
 
 /** The credentials that the platform returned with the last reset or a later read of a database. All are secret. */
-export interface FleetCredentials extends Credentials {
+export interface FleetCredentials extends DatabaseCredentials {
   /** JSON text of the fields that Rekey does not know. */
   readonly otherFields?: string | undefined;
 }

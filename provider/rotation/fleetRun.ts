@@ -1,6 +1,7 @@
 import { RefusedError } from "../platform/errors";
 import { type RequestQueue } from "../platform/requestQueue";
 import { type Run } from "../run";
+import { databasePassword } from "./kinds/databasePassword";
 
 const progressIntervalMs = 5_000;
 
@@ -44,7 +45,7 @@ export class FleetRun {
     readonly concurrency?: number | null;
     readonly maxFailures?: number | null;
   }): void {
-    this.run.platform.prepareResets();
+    this.run.platform.operations(databasePassword);
     if (this.#queue) return;
     this.#queue = this.run.platform.queueWithin(concurrency ?? undefined);
     this.#maxFailures = maxFailures ?? Infinity;

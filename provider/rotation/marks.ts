@@ -1,14 +1,9 @@
 import { createHmac, randomBytes } from "node:crypto";
 import { StateError } from "../platform/errors";
-import { credentialFields, type Credentials } from "../records/database";
-
-export type CredentialName = keyof Credentials;
-
-/** The names of all credentials. A record is judged by the first one that it shows. */
-export const credentialNames = Object.keys(credentialFields) as CredentialName[];
+import { type CredentialName, credentialNames, type Credentials } from "../records/credentials";
 
 /**
- * Salted marks of a database's former credentials. They are compared with what the platform shows, because a read may
+ * Salted marks of former credentials of one secret. They are compared with what the platform shows, because a read may
  * be late, and a response may repeat an old record. The credentials themselves are not kept.
  */
 export interface Marks {
@@ -21,7 +16,7 @@ export interface Marks {
   readonly pending?: string | undefined;
 }
 
-/** Former credentials that are remembered of one database. */
+/** Former credentials that are remembered of one secret. */
 const maxFormer = 8;
 
 /** The first credential of a record; undefined if it shows none. */
@@ -79,14 +74,14 @@ export function withFormer(marks: Marks, ...records: readonly Credentials[]): Ma
  * - `current`: its credentials are neither former nor pending ones;
  * - `stale`: it is older than a confirmed reset;
  * - `pending`: it shows what was current before an unconfirmed reset;
- * - `hidden`: it does not show the credential by which records of this database are judged.
+ * - `hidden`: it does not show the credential by which records of this secret are judged.
  */
 export type Verdict = "current" | "stale" | "pending" | "hidden";
 
 /**
  * Judges a record as a whole by its first credential.
  *
- * @param known the credentials that the database is known to have
+ * @param known the credentials that are known to exist
  */
 export function judge(marks: Marks, known: readonly CredentialName[], credentials: Credentials): Verdict {
   const first = firstOf(credentials);

@@ -1,32 +1,34 @@
 import { type Notice } from "../resource";
-import { type CredentialName, type Verdict } from "./marks";
+import { type CredentialName } from "../records/credentials";
+import { ownerOf, secretOf, type Subject } from "../platform/secretKind";
+import { type Verdict } from "./marks";
+import { accountSettings } from "./saved";
 
 /** What a notice is about. A fleet shows one line for all databases with the same kind. */
 type NoticeKind = keyof typeof summaries | "problems";
 
-/** A notice about one database. */
-export interface DatabaseNotice extends Notice {
+/** A notice about one secret. */
+export interface SecretNotice extends Notice {
   readonly kind: NoticeKind;
 }
 
 /** What the platform does not show, or shows late, and what could not be read are warnings. */
 const warnings: readonly NoticeKind[] = ["unread", "hidden", "missing", "adopted", "unseen", "stale", "failed"];
 
-function noticeOf(kind: NoticeKind, text: string): DatabaseNotice {
+function noticeOf(kind: NoticeKind, text: string): SecretNotice {
   return { kind, text, isWarning: warnings.includes(kind) };
 }
 
-const named = (databaseId: string) => `database ${JSON.stringify(databaseId)}`;
 const ifItLasts = "If it lasts, set a new version, which resets the password once more";
 
 /** @param happened why the reset was not confirmed */
-export function settledNotice(databaseId: string, happened: string): DatabaseNotice {
-  const text = `The reset of ${named(databaseId)} was not confirmed (${happened}), but a read shows other credentials than before it: it was applied. The credentials that were read are saved.`;
+export function settledNotice(subject: Subject, happened: string): SecretNotice {
+  const text = `The reset of ${ownerOf(subject)} was not confirmed (${happened}), but a read shows other credentials than before it: it was applied. The credentials that were read are saved.`;
   return noticeOf("settled", text);
 }
 
-export function problemsNotice(databaseId: string, problems: readonly string[]): DatabaseNotice {
-  const text = `The password of ${named(databaseId)} was reset, but parts of the platform's response could not be read (see its output problems): ${problems.join("; ")}.`;
+export function problemsNotice(subject: Subject, problems: readonly string[]): SecretNotice {
+  const text = `The ${secretOf(subject)} was reset, but parts of the platform's response could not be read (see its output problems): ${problems.join("; ")}.`;
   return noticeOf("problems", text);
 }
 
@@ -37,15 +39,15 @@ export function problemsNotice(databaseId: string, problems: readonly string[]):
  * @param last what the response to the reset, or the last read, showed
  */
 export function unknownNotice(
-  databaseId: string,
+  subject: Subject,
   missing: readonly CredentialName[],
   last: { readonly kind: Verdict | "left out" | "repeated" } | { readonly kind: "unreadable"; readonly why: string },
-): DatabaseNotice {
+): SecretNotice {
   const what =
     missing.length === 0
       ? "the new one is not known"
       : `its new ${missing.join(" and ")} ${missing.length === 1 ? "is" : "are"} not known`;
-  const reset = `The password of ${named(databaseId)} was reset, but ${what}:`;
+  const reset = `The ${secretOf(subject)} was reset, but ${what}:`;
   const look = "look in the platform's console";
   switch (last.kind) {
     case "repeated":
@@ -74,44 +76,44 @@ export function unknownNotice(
 }
 
 /** The notice for a database that is adopted without credentials. */
-export function adoptionNotice(databaseId: string): DatabaseNotice {
-  const text = `Database ${JSON.stringify(databaseId)} was adopted without credentials: the platform does not show them. They are known after its next reset, if the platform returns them with it.`;
+export function adoptionNotice(subject: Subject): SecretNotice {
+  const text = `${capitalized(ownerOf(subject))} was adopted without credentials: the platform does not show them. They are known after its next reset, if the platform returns them with it.`;
   return noticeOf("adopted", text);
 }
 
 /** The notice for a read that shows a credential that a reset has replaced. */
-export function staleNotice(databaseId: string): DatabaseNotice {
-  const text = `The platform still shows former credentials of ${named(databaseId)}, which a reset has replaced: what was read is not used, and the saved state stays. Nothing was reset. ${ifItLasts}.`;
+export function staleNotice(subject: Subject): SecretNotice {
+  const text = `The platform still shows former credentials of ${ownerOf(subject)}, which a reset has replaced: what was read is not used, and the saved state stays. Nothing was reset. ${ifItLasts}.`;
   return noticeOf("stale", text);
 }
 
-export function driftNotice(databaseId: string, changed: readonly string[]): DatabaseNotice {
-  const text = `Database ${JSON.stringify(databaseId)} was changed outside of Rekey: ${changed.join(", ")}. What was read is saved; nothing was reset.`;
+export function driftNotice(subject: Subject, changed: readonly string[]): SecretNotice {
+  const text = `${capitalized(ownerOf(subject))} was changed outside of Rekey: ${changed.join(", ")}. What was read is saved; nothing was reset.`;
   return noticeOf("drift", text);
 }
 
-export function readNotice(databaseId: string): DatabaseNotice {
-  return noticeOf("read", `The credentials of ${named(databaseId)} were read and are saved.`);
+export function readNotice(subject: Subject): SecretNotice {
+  return noticeOf("read", `The credentials of ${ownerOf(subject)} were read and are saved.`);
 }
 
 /** The notice for saved credentials that a read does not show. */
-export function unseenNotice(databaseId: string, names: readonly CredentialName[]): DatabaseNotice {
-  const text = `The platform does not show ${names.join(", ")} of ${named(databaseId)}: the saved state stays, and a change outside of Rekey cannot be seen.`;
+export function unseenNotice(subject: Subject, names: readonly CredentialName[]): SecretNotice {
+  const text = `The platform does not show ${names.join(", ")} of ${ownerOf(subject)}: the saved state stays, and a change outside of Rekey cannot be seen.`;
   return noticeOf("unseen", text);
 }
 
 /** The notice for credentials that were not shown together with new ones. */
-export function missingNotice(databaseId: string, names: readonly CredentialName[]): DatabaseNotice {
-  const text = `The platform shows new credentials of ${named(databaseId)}, but not ${names.join(", ")}: the former value is not kept. The next \`up\` or refresh reads it once more, and resets nothing.`;
+export function missingNotice(subject: Subject, names: readonly CredentialName[]): SecretNotice {
+  const text = `The platform shows new credentials of ${ownerOf(subject)}, but not ${names.join(", ")}: the former value is not kept. The next \`up\` or refresh reads it once more, and resets nothing.`;
   return noticeOf("missing", text);
 }
 
-export function failedNotice(databaseId: string, why: string): DatabaseNotice {
-  return noticeOf("failed", `${why || `Could not read ${named(databaseId)}.`} The saved state stays.`);
+export function failedNotice(subject: Subject, why: string): SecretNotice {
+  return noticeOf("failed", `${why || `Could not read ${ownerOf(subject)}.`} The saved state stays.`);
 }
 
-export function otherAccountNotice(databaseId: string): DatabaseNotice {
-  const text = `Database ${JSON.stringify(databaseId)} was last reset or adopted with another baseUrl or username, so it was not read. The saved state stays.`;
+export function otherAccountNotice(subject: Subject): SecretNotice {
+  const text = `${capitalized(ownerOf(subject))} was last reset or adopted with another ${accountSettings(subject.kind)}, so it was not read. The saved state stays.`;
   return noticeOf("failed", text);
 }
 
@@ -150,12 +152,12 @@ const summaries = {
  * @param of what has the databases, for messages
  */
 export function summarize(
-  databases: readonly { readonly databaseId: string; readonly notices: readonly DatabaseNotice[] }[],
+  databases: readonly { readonly databaseId: string; readonly notices: readonly SecretNotice[] }[],
   of: string,
-): DatabaseNotice[] {
+): SecretNotice[] {
   const all = databases.flatMap(({ databaseId, notices }) => notices.map((notice) => ({ databaseId, ...notice })));
   const kinds = Object.keys(summaries) as (keyof typeof summaries)[];
-  const summed = kinds.flatMap((kind): DatabaseNotice[] => {
+  const summed = kinds.flatMap((kind): SecretNotice[] => {
     const found = all.filter((notice) => notice.kind === kind);
     const [first] = found;
     if (!first) return [];
@@ -165,6 +167,11 @@ export function summarize(
     return [noticeOf(kind, `${of}: ${found.length} ${what}: ${ids}. ${advice}${example}`)];
   });
   return [...all.filter(({ kind }) => kind === "problems"), ...summed];
+}
+
+/** A text with its first letter in upper case. */
+export function capitalized(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
 }
 
 /**

@@ -1,11 +1,12 @@
-import { type Credentials, type DatabaseRecord } from "../records/database";
-import { type CredentialName } from "./marks";
+import { type Credentials } from "../records/credentials";
+import { type DatabaseRecord } from "../records/database";
+import { type SecretKind } from "../platform/secretKind";
 import { type RotationReason, type RotationState } from "./planRotation";
+import { type CredentialName } from "../records/credentials";
 
-/** What a PasswordRotation saves. */
-export interface PasswordRotationOutputs extends RotationState, Credentials {
-  readonly databaseId: string;
-  readonly record?: DatabaseRecord;
+/** What a rotation saves, beside the id. */
+export interface RotationOutputs extends RotationState, Credentials {
+  readonly record?: Readonly<Record<string, unknown>>;
   readonly exactIntegers?: Readonly<Record<string, string>>;
   readonly otherFields?: string;
   readonly problems?: readonly string[];
@@ -15,37 +16,43 @@ export interface PasswordRotationOutputs extends RotationState, Credentials {
   readonly account?: string;
   /** Marks of credentials that are not current: see `Marks`. */
   readonly formerMarks?: string;
-  /** Credentials that the database is known to have, and that are still to be read. */
+  /** Credentials that are known to exist, and that are still to be read. */
   readonly missingCredentials?: readonly CredentialName[];
   /** Saved by earlier versions instead of marks: the credentials before a reset whose result is still to be read. */
   readonly baseline?: Credentials;
 }
 
-/** Outputs that are always secret. */
-export const secretPasswordRotationOutputs = [
-  "password",
-  "restToken",
-  "readOnlyRestToken",
-  "otherFields",
-  "appliedTrigger",
-  "attemptedTrigger",
-  "account",
-  "formerMarks",
-  "baseline",
-] as const satisfies readonly (keyof PasswordRotationOutputs)[];
+/** What a PasswordRotation saves. */
+export interface PasswordRotationOutputs extends RotationOutputs {
+  readonly databaseId: string;
+  readonly record?: DatabaseRecord;
+}
 
-/** The names of all outputs. */
-export const passwordRotationOutputs = [
-  "databaseId",
-  "record",
-  "exactIntegers",
-  "problems",
-  "outcome",
-  "rotatedAt",
-  "adoptedAt",
-  "rotationCount",
-  "rotationReason",
-  "unconfirmedResets",
-  "missingCredentials",
-  ...secretPasswordRotationOutputs.filter((name) => name !== "baseline"),
-] as const satisfies readonly (keyof PasswordRotationOutputs)[];
+const secretNames = ["otherFields", "appliedTrigger", "attemptedTrigger", "account", "formerMarks"] as const;
+
+/** An output that is always secret. */
+export type SecretOutput = CredentialName | (typeof secretNames)[number] | "baseline";
+
+/** The outputs of a rotation that are always secret. */
+export function secretOutputsOf({ table }: SecretKind): SecretOutput[] {
+  return [...Object.values(table.credentials), ...secretNames, "baseline"];
+}
+
+/** The names of all outputs of a rotation. */
+export function outputsOf(kind: SecretKind): string[] {
+  return [
+    kind.idInput,
+    "record",
+    "exactIntegers",
+    "problems",
+    "outcome",
+    "rotatedAt",
+    "adoptedAt",
+    "rotationCount",
+    "rotationReason",
+    "unconfirmedResets",
+    "missingCredentials",
+    ...Object.values(kind.table.credentials),
+    ...secretNames,
+  ];
+}

@@ -1,10 +1,12 @@
 import { engineMessage, unknownNames, unknownValue } from "../records/properties";
 import { isObject, kindOf } from "../records/fields";
 import { InternalError, RekeyError } from "../platform/errors";
-import { claimOf, rotationInputs } from "./passwordRotation";
-import { type DatabaseNotice, summarize } from "./notices";
+import { databasePassword } from "./kinds/databasePassword";
+import { secretOf } from "../platform/secretKind";
+import { claimOf, rotationInputs } from "./rotation";
+import { type SecretNotice, summarize } from "./notices";
 import { execute, isReadFirst } from "./execute";
-import { refreshDatabase } from "./refresh";
+import { refreshSecret } from "./refresh";
 import {
   asObject,
   asSingle,
@@ -15,6 +17,7 @@ import {
   planShard,
   type ShardDatabase,
   shardNotices,
+  subjectOf,
 } from "./shardPlan";
 import {
   encodeShard,
@@ -109,7 +112,9 @@ export function claimsOf(
 ): Claim[] {
   const ids = databases.map((database) => asObject(database).databaseId);
   const known = ids.filter((id) => id !== unknownValue);
-  return known.map((id) => claimOf("databases", id, { owner: fleet, otherOwners: otherOwners?.[id] }));
+  return known.map((id) =>
+    claimOf(databasePassword, "databases", id, { owner: fleet, otherOwners: otherOwners?.[id] }),
+  );
 }
 
 function diff(saved: PasswordRotationShardOutputs, inputs: PasswordRotationShardInputs, run: Run): Difference {
@@ -117,7 +122,10 @@ function diff(saved: PasswordRotationShardOutputs, inputs: PasswordRotationShard
   const planned = planShard(states, inputs, run);
   const members = new Set(inputs.databases.map((database) => asObject(database).databaseId));
   const changes =
-    planned.some(({ plan, state }) => plan.kind !== "keep" || isReadFirst(plan, asSingle(state), run)) ||
+    planned.some(
+      ({ plan, state, desired }) =>
+        plan.kind !== "keep" || isReadFirst(subjectOf(desired.databaseId), plan, asSingle(state), run),
+    ) ||
     // A problem that no longer applies is removed.
     planned.some(({ state }) => state?.problem !== undefined) ||
     [...states.keys()].some((id) => !members.has(id));
@@ -157,9 +165,10 @@ async function refresh(saved: PasswordRotationShardOutputs, run: Run): Promise<R
       const { databaseId } = state;
       const single = asSingle(state);
       if (!single) return { databaseId, state, notices: [] };
-      const { outputs, notices } = await refreshDatabase(single, run);
+      const { outputs, notices } = await refreshSecret(subjectOf(databaseId), single, run);
       if (outputs === single) return { databaseId, state, notices };
-      const { rotationReason, ...read } = outputs;
+      const { rotationReason, ...others } = outputs;
+      const read = { databaseId, ...others } as FleetDatabaseState;
       // The problem of an unconfirmed reset is solved if a read has settled it. Others stay until the next `up`.
       const { problem, notTried } = single.outcome === "unknown" ? {} : state;
       const open = { ...(problem !== undefined && { problem }), ...(notTried && { notTried }) };
@@ -176,20 +185,22 @@ interface DatabaseReport {
   readonly databaseId: string;
   readonly state: FleetDatabaseState;
   readonly failure?: unknown;
-  readonly notices: readonly DatabaseNotice[];
+  readonly notices: readonly SecretNotice[];
 }
 
 async function rotate(planned: PlannedDatabase, fleet: FleetRun, run: Run): Promise<DatabaseReport> {
   const { plan, desired, state } = planned;
   const { databaseId } = desired;
+  const subject = subjectOf(databaseId);
   const act = async (): Promise<DatabaseReport> => {
     try {
-      const { outputs: all, failure, notices } = await execute(plan, asSingle(state), desired, run);
-      const { rotationReason, ...outputs } = all;
+      const { outputs: all, failure, notices } = await execute(subject, plan, asSingle(state), desired, run);
+      const { rotationReason, ...others } = all;
+      const outputs = { databaseId, ...others } as FleetDatabaseState;
       if (!failure) return { databaseId, state: outputs, notices };
       return { databaseId, state: { ...outputs, problem: problemOf(failure) }, failure, notices };
     } catch (error) {
-      const failure = error instanceof RekeyError ? error : new InternalError(databaseId, error);
+      const failure = error instanceof RekeyError ? error : new InternalError({ secret: secretOf(subject), word: subject.kind.word }, error);
       return { databaseId, state: withProblem(planned, { problem: problemOf(failure) }), failure, notices: [] };
     }
   };

@@ -2,7 +2,7 @@ import { type ErrorCode } from "../platform/errors";
 import { dueAt, overdue } from "./schedule";
 import { compareTrigger, isNoTrigger, type Trigger } from "./trigger";
 
-/** The state of the password: it was reset, it was left unchanged, or the result is unknown. */
+/** The state of a secret: it was reset, it was left unchanged, or the result is unknown. */
 export type Outcome = "reset" | "adopted" | "unknown";
 /**
  * Why a reset is made: a new resource, a changed trigger, `rotateEvery`, or a former reset that was not confirmed.
@@ -50,17 +50,17 @@ const keep: RotationPlan = { kind: "keep" };
 /**
  * Decides what to do from the saved and the desired state alone; `now` only matters for `rotateEvery`.
  *
- * @param isElsewhere whether an unconfirmed reset was sent with the settings of another account
+ * @param elsewhere the settings that were others at an unconfirmed reset: `baseUrl or username`; undefined if none
  */
 export function planRotation(
   saved: RotationState | undefined,
   desired: DesiredRotation,
   now: Date,
-  isElsewhere = false,
+  elsewhere?: string,
 ): RotationPlan {
   if (!saved) return desired.initialRotation === false ? { kind: "adopt" } : { kind: "reset", reason: "created" };
   if (!outcomes.includes(saved.outcome)) return refuseUnreadable("outcome");
-  if (saved.outcome === "unknown") return planUnconfirmed(saved, desired, isElsewhere);
+  if (saved.outcome === "unknown") return planUnconfirmed(saved, desired, elsewhere);
   if (!isNoTrigger(desired)) {
     const comparison = compareTrigger(saved.appliedTrigger, desired);
     if (comparison === "unreadable") return refuseUnreadable("appliedTrigger");
@@ -69,14 +69,13 @@ export function planRotation(
   return desired.rotateEvery ? planScheduled(saved, desired.rotateEvery, now) : keep;
 }
 
-/** The password may have been reset, and the new credentials are unknown: one more reset returns new ones. */
-function planUnconfirmed(saved: RotationState, desired: DesiredRotation, isElsewhere: boolean): RotationPlan {
+/** It may have been reset, and the new credentials are unknown: one more reset returns new ones. */
+function planUnconfirmed(saved: RotationState, desired: DesiredRotation, elsewhere?: string): RotationPlan {
   const asked = compareTrigger(saved.attemptedTrigger, desired);
   if (asked === "unreadable") return refuseUnreadable("attemptedTrigger");
   if (asked === "different" && !isNoTrigger(desired)) return { kind: "reset", reason: "trigger" };
-  if (isElsewhere) {
-    const why =
-      "the last reset was not confirmed, and it was sent with another baseUrl or username. If the database with this id in the present account is to be reset, set a new version; otherwise restore the former settings";
+  if (elsewhere !== undefined) {
+    const why = `the last reset was not confirmed, and it was sent with another ${elsewhere}. If the one with this id in the present account is to be reset, set a new version; otherwise restore the former settings`;
     return { kind: "refuse", code: "REKEY_OTHER_ACCOUNT", why };
   }
   const attempts = saved.unconfirmedResets ?? 0;

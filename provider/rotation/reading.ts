@@ -1,4 +1,5 @@
-import { type DatabaseResponse } from "../records/response";
+import { type SecretResponse } from "../records/response";
+import { ownerOf, type Subject } from "../platform/secretKind";
 import { NotReadError, RejectedError, RequestError } from "../platform/errors";
 import { poll, untilEnd } from "../poll";
 import { type Run } from "../run";
@@ -6,45 +7,47 @@ import { type Verdict } from "./marks";
 
 /** What the last of several reads proved, or why it could not be used. */
 export type Shown =
-  | { readonly kind: Verdict; readonly response: DatabaseResponse }
+  | { readonly kind: Verdict; readonly response: SecretResponse }
   | { readonly kind: "unreadable"; readonly why: string; readonly isRejected?: boolean };
 
 /**
- * Reads a database before its password is reset or it is adopted.
+ * Reads a secret before it is reset or adopted.
  *
  * @throws NotReadError, for which nothing was changed
  */
 export async function readFirst(
-  databaseId: string,
+  subject: Subject,
   intent: "reset" | "adopted",
   { platform }: Run,
-): Promise<DatabaseResponse> {
+): Promise<SecretResponse> {
   try {
-    return await platform.databases.read(databaseId);
+    return await platform.operations(subject.kind).read(subject.id);
   } catch (error) {
-    throw error instanceof RequestError ? new NotReadError(databaseId, intent, error) : error;
+    if (!(error instanceof RequestError)) throw error;
+    throw new NotReadError({ owner: ownerOf(subject), word: subject.kind.word }, intent, error);
   }
 }
 
 /**
- * Reads a database until it shows its new credentials, because a platform may apply a reset later than it responds, and
+ * Reads a secret until its new credentials are shown, because a platform may apply a reset later than it responds, and
  * a read may show an older record. It ends at once if the credentials are hidden, the read is rejected or the run ends.
  *
  * @param judge returns what a record proves
  */
 export async function readUntilCurrent(
-  databaseId: string,
-  judge: (response: DatabaseResponse) => Verdict,
+  { kind, id }: Subject,
+  judge: (response: SecretResponse) => Verdict,
   run: Run,
 ): Promise<Shown> {
   const { clock, end, deadlineMs } = run.options;
   const endsAtMs = clock.elapsedMs() + deadlineMs();
+  const operations = run.platform.operations(kind);
   const ended: Shown = { kind: "unreadable", why: "the run was ended", isRejected: true };
   const read = async (): Promise<Shown> => {
     if (end.aborted) return ended;
     const remainingMs = Math.max(1, endsAtMs - clock.elapsedMs());
     try {
-      const response = await untilEnd(end, run.platform.databases.read(databaseId, { deadlineMs: remainingMs }));
+      const response = await untilEnd(end, operations.read(id, { deadlineMs: remainingMs }));
       return response === undefined ? ended : { kind: judge(response), response };
     } catch (error) {
       const why = error instanceof RequestError ? error.happened : "pulumi-rekey failed";

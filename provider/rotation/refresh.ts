@@ -1,26 +1,27 @@
 import { isDeepStrictEqual } from "node:util";
 import { RekeyError } from "../platform/errors";
-import { type DatabaseRecord } from "../records/database";
-import { type DatabaseResponse } from "../records/response";
-import { credentialNames, firstOf, judge, withFormer } from "./marks";
+import { credentialNames } from "../records/credentials";
+import { type SecretResponse } from "../records/response";
+import { type Subject } from "../platform/secretKind";
+import { firstOf, judge, withFormer } from "./marks";
 import {
   driftNotice,
   failedNotice,
   missingNotice,
-  type DatabaseNotice,
   otherAccountNotice,
   readNotice,
+  type SecretNotice,
   settledNotice,
   staleNotice,
   unknownNotice,
   unseenNotice,
 } from "./notices";
 import { type Result } from "../resource";
-import { isOtherAccount } from "./planRotation";
-import { type PasswordRotationOutputs } from "./outputs";
+import { type RotationOutputs } from "./outputs";
 import {
   accountOf,
   credentialsIn,
+  isElsewhere,
   knownNames,
   marksIn,
   mayBeSettled,
@@ -28,43 +29,44 @@ import {
   recordIn,
   savedKnowledge,
   secretsIn,
+  withoutCredentials,
   withResponse,
 } from "./saved";
 import { type Run } from "../run";
 import { appliedMark } from "./trigger";
 
-/** What was done for one database. */
-export interface DatabaseResult extends Result<PasswordRotationOutputs> {
-  readonly notices: readonly DatabaseNotice[];
+/** What was done for one secret. */
+export interface SecretResult extends Result<RotationOutputs> {
+  readonly notices: readonly SecretNotice[];
 }
 
 /**
- * Reads a saved database, and returns what to save: what was changed outside of Rekey, and what was not known. It
- * resets nothing and never fails: if the read fails, the saved outputs stay.
+ * Reads a saved secret, and returns what to save: what was changed outside of Rekey, and what was not known. It resets
+ * nothing and never fails: if the read fails, the saved outputs stay.
  */
-export async function refreshDatabase(saved: PasswordRotationOutputs, run: Run): Promise<DatabaseResult> {
-  const { databaseId, outcome } = saved;
+export async function refreshSecret(subject: Subject, saved: RotationOutputs, run: Run): Promise<SecretResult> {
+  const { kind, id } = subject;
   try {
-    if (!run.options.canRead()) return { outputs: saved, notices: [] };
-    // The same id may be another database there.
-    if (isOtherAccount(saved.account, run.options.account)) {
-      return { outputs: saved, notices: [otherAccountNotice(databaseId)] };
-    }
-    if (outcome === "unknown" && !mayBeSettled(saved, run)) return { outputs: saved, notices: [] };
+    if (!run.options.canRead(kind)) return { outputs: saved, notices: [] };
+    // The same id may be another secret there.
+    if (isElsewhere(kind, saved, run)) return { outputs: saved, notices: [otherAccountNotice(subject)] };
+    const isUnknown = saved.outcome === "unknown";
+    if (isUnknown && !mayBeSettled(kind, saved, run)) return { outputs: saved, notices: [] };
     const { platform } = run;
     platform.secrets.add(secretsIn(saved));
-    const read = await platform.databases.read(databaseId);
-    if (outcome !== "unknown") return withRead(saved, read);
-    return settle(saved, read, run, "at the last `up`") ?? { outputs: saved, notices: staleNotices(saved, read) };
+    const read = await platform.operations(kind).read(id);
+    if (!isUnknown) return withRead(subject, saved, read);
+    const settled = settle(subject, saved, read, run, "at the last `up`");
+    return settled ?? { outputs: saved, notices: staleNotices(subject, saved, read) };
   } catch (error) {
     // Only the text of Rekey's own errors is free of secrets.
-    return { outputs: saved, notices: [failedNotice(databaseId, error instanceof RekeyError ? error.text : "")] };
+    return { outputs: saved, notices: [failedNotice(subject, error instanceof RekeyError ? error.text : "")] };
   }
 }
 
-function staleNotices(saved: PasswordRotationOutputs, { credentials }: DatabaseResponse): DatabaseNotice[] {
+function staleNotices(subject: Subject, saved: RotationOutputs, { credentials }: SecretResponse): SecretNotice[] {
   const isStale = judge(marksIn(saved), knownNames(saved), credentials) === "stale";
-  return isStale ? [staleNotice(saved.databaseId)] : [];
+  return isStale ? [staleNotice(subject)] : [];
 }
 
 /**
@@ -74,13 +76,15 @@ function staleNotices(saved: PasswordRotationOutputs, { credentials }: DatabaseR
  * @param happened why the reset was not confirmed
  */
 export function settle(
-  saved: PasswordRotationOutputs,
-  read: DatabaseResponse,
+  subject: Subject,
+  saved: RotationOutputs,
+  read: SecretResponse,
   run: Run,
   happened: string,
-): DatabaseResult | undefined {
-  if (!mayBeSettled(saved, run)) return undefined;
-  const { databaseId, rotationCount, attemptedTrigger, appliedTrigger } = saved;
+): SecretResult | undefined {
+  const { kind } = subject;
+  if (!mayBeSettled(kind, saved, run)) return undefined;
+  const { rotationCount, attemptedTrigger, appliedTrigger } = saved;
   const known = knownNames(saved);
   const marks = marksIn(saved);
   const before = credentialsIn(saved);
@@ -90,33 +94,31 @@ export function settle(
   const isCurrent = judge(marks, known, credentials) === "current" && first && credentials[first] !== before[first];
   if (!isCurrent) return undefined;
   const missing = known.filter((name) => credentials[name] === undefined);
-  const outputs: PasswordRotationOutputs = {
-    databaseId,
+  const outputs: RotationOutputs = {
     ...withResponse(recordIn(saved), read),
     ...credentials,
     outcome: "reset",
     rotatedAt: run.options.clock.now().toISOString(),
     rotationCount: rotationCount + 1,
     appliedTrigger: appliedMark([attemptedTrigger, appliedTrigger], {}),
-    ...accountOf(run),
+    ...accountOf(kind, run),
     ...savedKnowledge(withFormer(marks, before), missing),
   };
-  const notices = missing.length > 0 ? [missingNotice(databaseId, missing)] : [];
-  return { outputs, notices: [settledNotice(databaseId, happened), ...notices] };
+  const notices = missing.length > 0 ? [missingNotice(subject, missing)] : [];
+  return { outputs, notices: [settledNotice(subject, happened), ...notices] };
 }
 
 /**
  * The outputs after a read. A stale record changes nothing. Credentials that the platform no longer shows stay, unless
  * they belong to others than those that it shows; what is still missing then counts as not offered.
  */
-function withRead(saved: PasswordRotationOutputs, read: DatabaseResponse): DatabaseResult {
-  const { databaseId } = saved;
+function withRead(subject: Subject, saved: RotationOutputs, read: SecretResponse): SecretResult {
   const known = knownNames(saved);
   const marks = marksIn(saved);
   const verdict = judge(marks, known, read.credentials);
   const isOpen = missingIn(saved).length > 0;
   if (verdict === "stale") {
-    const notice = isOpen ? unknownNotice(databaseId, missingIn(saved), { kind: "stale" }) : staleNotice(databaseId);
+    const notice = isOpen ? unknownNotice(subject, missingIn(saved), { kind: "stale" }) : staleNotice(subject);
     return { outputs: saved, notices: [notice] };
   }
   const before = credentialsIn(saved);
@@ -127,19 +129,19 @@ function withRead(saved: PasswordRotationOutputs, read: DatabaseResponse): Datab
   const lost = credentialNames.filter((name) => before[name] !== undefined && read.credentials[name] === undefined);
   const isNew = credentialNames.some((name) => before[name] === undefined && shown[name] !== undefined);
   const drift = [...changed, ...changedFields(saved.record ?? {}, read.record)];
-  const notices: DatabaseNotice[] = [];
-  if (drift.length > 0) notices.push(driftNotice(databaseId, drift));
-  else if (isNew) notices.push(readNotice(databaseId));
-  if (isOpen && verdict === "hidden") notices.push(unknownNotice(databaseId, [], { kind: "hidden" }));
-  else if (lost.length > 0) notices.push((isOther ? missingNotice : unseenNotice)(databaseId, lost));
-  const { password, restToken, readOnlyRestToken, otherFields, missingCredentials, baseline, ...others } = saved;
+  const notices: SecretNotice[] = [];
+  if (drift.length > 0) notices.push(driftNotice(subject, drift));
+  else if (isNew) notices.push(readNotice(subject));
+  if (isOpen && verdict === "hidden") notices.push(unknownNotice(subject, [], { kind: "hidden" }));
+  else if (lost.length > 0) notices.push((isOther ? missingNotice : unseenNotice)(subject, lost));
+  const { otherFields, missingCredentials, baseline, ...others } = withoutCredentials(saved);
   const merged = withResponse(recordIn(saved), read);
   if (drift.length === 0 && !isNew && !isOpen && isSame(saved.record, merged.record)) {
     return { outputs: saved, notices };
   }
-  // An error may be returned with status 200 and the id of the database: fields that are not known stay.
+  // An error may be returned with status 200 and the id: fields that are not known stay.
   const kept = verdict === "hidden" && otherFields !== undefined ? { otherFields } : {};
-  const outputs: PasswordRotationOutputs = {
+  const outputs: RotationOutputs = {
     ...others,
     ...merged,
     ...kept,
@@ -151,9 +153,8 @@ function withRead(saved: PasswordRotationOutputs, read: DatabaseResponse): Datab
 }
 
 /** Fields that both records have, with different values: a response may leave out fields that another one has. */
-function changedFields(before: DatabaseRecord, now: DatabaseRecord): string[] {
-  const names = Object.keys(before) as (keyof DatabaseRecord)[];
-  return names.filter((name) => now[name] !== undefined && !isSame(before[name], now[name]));
+function changedFields(before: SecretResponse["record"], now: SecretResponse["record"]): string[] {
+  return Object.keys(before).filter((name) => now[name] !== undefined && !isSame(before[name], now[name]));
 }
 
 /** Compares two values as a saved state has them. */

@@ -1,19 +1,12 @@
-import { type Credentials } from "../records/database";
-import { type DatabaseResponse } from "../records/response";
-import {
-  type CredentialName,
-  credentialNames,
-  type Marks,
-  readMarks,
-  withFormer,
-  withPending,
-  writeMarks,
-} from "./marks";
-import { type PasswordRotationOutputs } from "./outputs";
+import { type CredentialName, credentialNames, type Credentials, valuesOf } from "../records/credentials";
+import { type SecretResponse } from "../records/response";
+import { type SecretKind } from "../platform/secretKind";
+import { type Marks, readMarks, withFormer, withPending, writeMarks } from "./marks";
+import { type RotationOutputs } from "./outputs";
 import { isOtherAccount } from "./planRotation";
 import { type Run } from "../run";
 
-type Saved = PasswordRotationOutputs;
+type Saved = RotationOutputs;
 
 /** The credentials with some names, as far as they are known. */
 export function picked(credentials: Credentials, names: readonly CredentialName[]): Credentials {
@@ -26,12 +19,18 @@ export function credentialsIn(saved: Saved | undefined): Credentials {
   return picked(saved ?? {}, credentialNames);
 }
 
-/** All saved secrets, which no message may show. */
-export function secretsIn(saved: Saved | undefined): string[] {
-  return [credentialsIn(saved), saved?.baseline ?? {}].flatMap((credentials) => Object.values<string>(credentials));
+/** The outputs without the credentials. */
+export function withoutCredentials(saved: Saved): Saved {
+  const names: readonly string[] = credentialNames;
+  return Object.fromEntries(Object.entries(saved).filter(([name]) => !names.includes(name))) as unknown as Saved;
 }
 
-/** The credentials that a database is known to have, by its saved state and by what was shown. */
+/** All saved secrets, which no message may show. */
+export function secretsIn(saved: Saved | undefined): string[] {
+  return [...valuesOf(credentialsIn(saved)), ...valuesOf(saved?.baseline)];
+}
+
+/** The credentials that are known to exist, by the saved state and by what was shown. */
 export function knownNames(saved: Saved | undefined, shown: Credentials = {}): CredentialName[] {
   return credentialNames.filter(
     (name) =>
@@ -72,7 +71,7 @@ export function recordIn(saved: Saved | undefined): SavedRecord {
 }
 
 /** Adds a response to a record: a field that the response leaves out stays. */
-export function withResponse(saved: SavedRecord, response: DatabaseResponse): SavedRecord {
+export function withResponse(saved: SavedRecord, response: SecretResponse): SavedRecord {
   const { record, otherFields, problems } = response;
   const exact = Object.entries(saved.exactIntegers).filter(([name]) => !Object.hasOwn(record, name));
   return {
@@ -84,22 +83,32 @@ export function withResponse(saved: SavedRecord, response: DatabaseResponse): Sa
 }
 
 /** The mark of the account, which is saved with what was done in it. */
-export function accountOf(run: Run): Pick<Saved, "account"> {
-  const account = run.options.account();
+export function accountOf({ service }: SecretKind, { options }: Run): Pick<Saved, "account"> {
+  const account = options.account(service);
   return account === undefined ? {} : { account };
 }
 
-/** Whether a database can be read, and is in this account. The same id may be another database in another one. */
-function isReadable({ account }: Pick<Saved, "account">, { options }: Run): boolean {
-  return options.canRead() && !isOtherAccount(account, options.account);
+/** Whether the saved mark of the account is that of another one. */
+export function isElsewhere(kind: SecretKind, saved: Pick<Saved, "account"> | undefined, { options }: Run): boolean {
+  return isOtherAccount(saved?.account, () => options.account(kind.service));
+}
+
+/** The settings that say which account a secret is in, for messages. */
+export function accountSettings({ service }: SecretKind): string {
+  return service === "queue" ? "queueUrl" : "baseUrl or username";
+}
+
+/** Whether a secret can be read, and is in this account. The same id may be another one in another account. */
+function isReadable(kind: SecretKind, saved: Saved, run: Run): boolean {
+  return run.options.canRead(kind) && !isElsewhere(kind, saved, run);
 }
 
 /** Whether some credentials are still to be read. */
-export function isToBeRead(saved: Saved, run: Run): boolean {
-  return saved.outcome !== "unknown" && missingIn(saved).length > 0 && isReadable(saved, run);
+export function isToBeRead(kind: SecretKind, saved: Saved, run: Run): boolean {
+  return saved.outcome !== "unknown" && missingIn(saved).length > 0 && isReadable(kind, saved, run);
 }
 
 /** Whether a read may show that an unconfirmed reset was applied. */
-export function mayBeSettled(saved: Saved | undefined, run: Run): saved is Saved {
-  return saved?.outcome === "unknown" && marksIn(saved).pending !== undefined && isReadable(saved, run);
+export function mayBeSettled(kind: SecretKind, saved: Saved | undefined, run: Run): saved is Saved {
+  return saved?.outcome === "unknown" && marksIn(saved).pending !== undefined && isReadable(kind, saved, run);
 }

@@ -1,9 +1,12 @@
 import { unknownNames } from "../records/properties";
-import { isReadFirst, type PasswordRotationInputs, planFor } from "./execute";
+import { isReadFirst, planFor } from "./execute";
 import { combineTriggers, type FleetDatabaseState } from "./fleet";
 import { listed } from "./notices";
-import { notKnownYet, passwordRotation, withEarliestSchedule } from "./passwordRotation";
-import { type DesiredRotation, futureTime, isOtherAccount, overdueNotice, type RotationPlan } from "./planRotation";
+import { databasePassword } from "./kinds/databasePassword";
+import { type Subject } from "../platform/secretKind";
+import { decidingInputs, notKnownYet, withEarliestSchedule } from "./rotation";
+import { isElsewhere } from "./saved";
+import { type DesiredRotation, futureTime, overdueNotice, type RotationPlan } from "./planRotation";
 import { type PasswordRotationOutputs } from "./outputs";
 import { type Notice } from "../resource";
 import { type Run } from "../run";
@@ -32,7 +35,7 @@ export interface PasswordRotationShardInputs extends DesiredRotation {
 /** One database of a shard: its saved state, its desired inputs, and the plan made from both. */
 export interface PlannedDatabase {
   readonly state: FleetDatabaseState | undefined;
-  readonly desired: PasswordRotationInputs;
+  readonly desired: DesiredRotation & { readonly databaseId: string };
   readonly plan: RotationPlan;
 }
 
@@ -46,8 +49,13 @@ export function planShard(
   return inputs.databases.map(asObject).map(({ databaseId, ...own }) => {
     const desired = { databaseId, ...combineTriggers(inputs, own), rotateEvery, initialRotation };
     const state = states.get(databaseId);
-    return { state, desired, plan: planFor(asSingle(state), desired, run) };
+    return { state, desired, plan: planFor(subjectOf(databaseId), asSingle(state), desired, run) };
   });
+}
+
+/** The secret of one database. */
+export function subjectOf(databaseId: string): Subject {
+  return { kind: databasePassword, id: databaseId };
 }
 
 export function asObject(database: ShardDatabase): FleetDatabase {
@@ -94,18 +102,15 @@ function announced(
 }
 
 /** Warnings about databases whose saved state is of another account, or was saved with a clock that was ahead. */
-function warnings(
-  planned: readonly PlannedDatabase[],
-  { fleet }: PasswordRotationShardInputs,
-  { options: { account, clock } }: Run,
-): Notice[] {
+function warnings(planned: readonly PlannedDatabase[], { fleet }: PasswordRotationShardInputs, run: Run): Notice[] {
+  const { clock } = run.options;
   const kept = planned.filter(({ plan }) => plan.kind === "keep");
   const isFuture = ({ state, desired }: PlannedDatabase) => futureTime(asSingle(state), desired, clock.now());
   const warn = (found: readonly PlannedDatabase[], what: string, advice: string): Notice[] =>
     found.length === 0 ? [] : [{ text: `${counted(fleet, found, what)}. ${advice}`, isWarning: true }];
   return [
     ...warn(
-      kept.filter(({ state }) => isOtherAccount(state?.account, account)),
+      kept.filter(({ state }) => isElsewhere(databasePassword, state, run)),
       "last reset or adopted with another baseUrl or username, and not reset now",
       "If they belong to another account, the saved credentials are not those of these databases: set a new version, which resets their passwords.",
     ),
@@ -126,9 +131,9 @@ export function fleetLabel(fleet: string): string {
   return `PasswordRotationFleet ${JSON.stringify(fleetName(fleet))}`;
 }
 
-function whatIsPlanned({ plan, state }: PlannedDatabase, run: Run): string | undefined {
+function whatIsPlanned({ plan, state, desired }: PlannedDatabase, run: Run): string | undefined {
   const single = asSingle(state);
-  const isRead = isReadFirst(plan, single, run);
+  const isRead = isReadFirst(subjectOf(desired.databaseId), plan, single, run);
   if (plan.kind === "refuse") {
     return `will not be reset, because ${plan.why}${isRead ? ", unless a read shows that the last reset was applied" : ""}`;
   }
@@ -159,7 +164,7 @@ export function noticesOfUnknown(
   const groups = new Map<string, string[]>();
   const certain = planned.filter(({ state, plan, desired: { databaseId } }, index) => {
     const own = unknownNames({ ...asObject(inputs.databases[index] ?? databaseId) });
-    const names = passwordRotation.decidingInputs.filter((name) => unknown.has(name) || own.has(name));
+    const names = decidingInputs.filter((name) => unknown.has(name) || own.has(name));
     // A new database is reset whatever its trigger is.
     if (names.length === 0 || !asSingle(state)) return true;
     const why = notKnownYet(names);

@@ -1,7 +1,8 @@
 import { StateError } from "../platform/errors";
 import { type FleetDatabaseSecrets, type FleetDatabaseState } from "./fleet";
 import { isObject } from "../records/fields";
-import { secretPasswordRotationOutputs } from "./outputs";
+import { databasePassword } from "./kinds/databasePassword";
+import { secretOutputsOf } from "./outputs";
 
 /**
  * What a shard of a fleet saves: its databases in the order of their ids, and their secrets separately.
@@ -30,7 +31,7 @@ export const passwordRotationShardOutputs = [
   ...secretPasswordRotationShardOutputs,
 ] as const satisfies readonly (keyof PasswordRotationShardOutputs)[];
 
-const secretNames: readonly string[] = secretPasswordRotationOutputs;
+const secretNames: readonly string[] = secretOutputsOf(databasePassword);
 
 /**
  * The saved outputs of a shard, by the databases' ids.

@@ -1,3 +1,4 @@
+import { databaseTable } from "../../provider/records/database";
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { providerTexts } from "../support/host";
@@ -7,7 +8,7 @@ import { assertCarried, assertCredentialsKept, assertNothingPolluted } from "./a
 import { assertNothingShown, isUsable } from "./assertions";
 import { InProcessAdapter } from "./adapter";
 import { fuzz, timeoutFor } from "./settings";
-import { readDatabaseResponse } from "../../provider/records/response";
+import { readSecretResponse } from "../../provider/records/response";
 
 const __provider = providerTexts.passwordRotation;
 const former: Properties = { password: "former-password", restToken: "former-token" };
@@ -71,7 +72,7 @@ describe("fuzz: responses to a reset", () => {
     { text: '{"rest_token":"a","restToken":"a","port":1}', credentials: { restToken: "a" } },
   ]) {
     it(`are read: ${text}`, () => {
-      const response = readDatabaseResponse(text);
+      const response = readSecretResponse(databaseTable, text);
       assert.deepEqual(response?.credentials, credentials);
       const problems = response.problems.filter((problem) => problem.includes("sent twice"));
       const fields = problems.map((problem) => problem.split(":")[0]);

@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { type Credentials } from "../../provider/records/database";
-import { type DatabaseResponse } from "../../provider/records/response";
-import { passwordRotation } from "../../provider/rotation/passwordRotation";
+import { type Credentials } from "../../provider/records/credentials";
+import { type SecretResponse } from "../../provider/records/response";
 import { passwordRotationShard as shard } from "../../provider/rotation/passwordRotationShard";
 import { type PasswordRotationOutputs } from "../../provider/rotation/outputs";
 import { decodeShard, type PasswordRotationShardOutputs } from "../../provider/rotation/shardState";
-import { asShown, FakeRun, notSent, rejected, unconfirmed } from "../support/fakeRun";
+import { asShown, FakeRun, notSent, rejected, unconfirmed, passwordRotation } from "../support/fakeRun";
 import { seed } from "../support/suite";
 
 const { apply, diff, refresh } = asShown(passwordRotation);
@@ -105,11 +104,11 @@ class LatePlatform {
     return { password: `p-${id}-${generation}`, restToken: `r-${id}-${generation}` };
   }
 
-  #show(id: string, generation: number, how: Mask): Partial<DatabaseResponse> {
+  #show(id: string, generation: number, how: Mask): Partial<SecretResponse> {
     return { record: { databaseId: id, port: generation + 1 }, credentials: masks[how](this.#of(id, generation)) };
   }
 
-  #read(id: string): Partial<DatabaseResponse> | Error {
+  #read(id: string): Partial<SecretResponse> | Error {
     const isBefore = this.fake.resets.length === 0;
     const { lagSeconds, mask: how, isFailing } = this.step.reads[this.#reads++ % this.step.reads.length] ?? honest;
     if (isFailing) return notSent();
@@ -119,7 +118,7 @@ class LatePlatform {
     return this.#show(id, generation, isBefore ? "none" : how);
   }
 
-  #reset(id: string): Partial<DatabaseResponse> | Error {
+  #reset(id: string): Partial<SecretResponse> | Error {
     const { outcome, responseMask } = this.step;
     if (outcome === "rejected") return rejected();
     if (outcome === "lost, not applied") return unconfirmed();

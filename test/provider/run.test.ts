@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { databasePassword } from "../../provider/rotation/kinds/databasePassword";
 import { mock } from "node:test";
 import { markAccount, startRun } from "../../provider/run";
 
@@ -26,7 +27,10 @@ describe("a run from settings", () => {
     const { options } = run;
     assert.equal(options.maxResets(), 4);
     assert.equal(options.deadlineMs(), 90_000);
-    assert.throws(() => run.platform.databases, /Set baseUrl in the arguments of the provider "second"\./);
+    assert.throws(
+      () => run.platform.operations(databasePassword),
+      /Set baseUrl in the arguments of the provider "second"\./,
+    );
     options.log("a line");
     assert.deepEqual(logged, ["a line"]);
     assert.equal(options.databaseHost(), undefined);
@@ -38,7 +42,7 @@ describe("a run from settings", () => {
 
   it("has the mark of the account, if its settings can be used", () => {
     const accountOf = (settings: Record<string, string>) =>
-      startRun({ configuration: (key) => settings[key], environment: {} }).options.account();
+      startRun({ configuration: (key) => settings[key], environment: {} }).options.account("management");
     const settings = { "rekey:baseUrl": "https://Api.example.com/", "rekey:username": "you" };
     assert.equal(accountOf(settings), markAccount("https://api.example.com", "you"));
     assert.equal(accountOf({ ...settings, "rekey:password": "p" }), accountOf(settings));

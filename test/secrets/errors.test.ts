@@ -1,3 +1,4 @@
+import { databasePassword } from "../../provider/rotation/kinds/databasePassword";
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -56,13 +57,15 @@ describe("secrets: errors", () => {
   for (const [what, { response, reset = unconfirmed, read = unconfirmed }] of Object.entries(failures)) {
     it(`${what}: hold no request, response or header, and show no secret`, async () => {
       server = await startServer(response);
-      const { databases, flowControl, secrets } = client(server.url);
-      secrets.add([body]);
-      await assertOnlyWords(reset, () => databases.resetPassword("db"));
-      await assertOnlyWords(read, () => flowControl.get("orders"));
+      const platform = client(server.url);
+      const databases = platform.operations(databasePassword);
+      platform.secrets.add([body]);
+      await assertOnlyWords(reset, () => databases.reset("db"));
+      await assertOnlyWords(read, () => platform.flowControl.get("orders"));
       await assertOnlyWords(read, () => databases.read("db"));
-      const run = { platform: { databases } } as unknown as Run;
-      await assertOnlyWords("NotReadError", () => readFirst("db", "reset", run));
+      const run = { platform } as unknown as Run;
+      const subject = { kind: databasePassword, id: "db" };
+      await assertOnlyWords("NotReadError", () => readFirst(subject, "reset", run));
     });
   }
 
@@ -70,22 +73,26 @@ describe("secrets: errors", () => {
     const url = "http://127.0.0.1:1";
     const { management, queue } = canaries;
     const proxy = (scheme: string) => ({ REKEY_PROXY: `${scheme}://u:${encodeURIComponent(queue)}@127.0.0.1:1` });
-    await assertOnlyWords("NotSentError", () => client(url).databases.resetPassword("db"));
-    await assertOnlyWords("NotSentError", () => client(url, proxy("http")).databases.resetPassword("db"));
-    await assertOnlyWords("InputError", () => client(url).databases.resetPassword(".."));
-    await assertOnlyWords("SettingsError", () => client(url, { REKEY_PASSWORD: `${management}\n` }).databases);
+    await assertOnlyWords("NotSentError", () => client(url).operations(databasePassword).reset("db"));
+    await assertOnlyWords("NotSentError", () => client(url, proxy("http")).operations(databasePassword).reset("db"));
+    await assertOnlyWords("InputError", () => client(url).operations(databasePassword).reset(".."));
+    await assertOnlyWords("SettingsError", () =>
+      client(url, { REKEY_PASSWORD: `${management}\n` }).operations(databasePassword),
+    );
     await assertOnlyWords("SettingsError", () => client(url, { REKEY_QUEUE_TOKEN: `${queue} ` }).flowControl);
-    await assertOnlyWords("SettingsError", () => client(`https://u:${management}@x`).databases);
-    await assertOnlyWords("SettingsError", () => client(url, proxy("ftp")).databases);
+    await assertOnlyWords("SettingsError", () => client(`https://u:${management}@x`).operations(databasePassword));
+    await assertOnlyWords("SettingsError", () => client(url, proxy("ftp")).operations(databasePassword));
     await assertOnlyWords("NotShownError", () => Promise.reject(new errorClasses.NotShownError("orders", "pause")));
     await assertOnlyWords("RefusedError", () =>
-      Promise.reject(new errorClasses.RefusedError("REKEY_RESET_LIMIT", { databaseId: "db", why: "it is late" })),
+      Promise.reject(
+        new errorClasses.RefusedError("REKEY_RESET_LIMIT", { secret: "password of database", why: "it is late" }),
+      ),
     );
     await assertOnlyWords("UnknownOutcomeError", () =>
       Promise.reject(new errorClasses.UnknownOutcomeError("REKEY_UNCONFIRMED", "It may have been applied.")),
     );
     await assertOnlyWords("InternalError", () =>
-      Promise.reject(new errorClasses.InternalError("db", new Error(canaries.management))),
+      Promise.reject(new errorClasses.InternalError({ secret: "x", word: "x" }, new Error(canaries.management))),
     );
   });
 

@@ -8,7 +8,10 @@ import { KnownSecrets } from "../../provider/platform/redact";
 import { RequestQueue } from "../../provider/platform/requestQueue";
 import { secretOf } from "../../provider/verification/attempts";
 import { type FlowControlKey } from "../../provider/records/flowControl";
-import { type DatabaseResponse } from "../../provider/records/response";
+import { type SecretResponse } from "../../provider/records/response";
+import { databasePassword } from "../../provider/rotation/kinds/databasePassword";
+import { type PasswordRotationOutputs } from "../../provider/rotation/outputs";
+import { type RotationInputs, rotationOf } from "../../provider/rotation/rotation";
 
 const facts = {
   purpose: "do it",
@@ -48,7 +51,7 @@ export class FakeRun {
   probe: (request: ProbeRequest) => ProbeResult | Promise<ProbeResult> = ({ credential }) =>
     isMadeUp(secretOf(credential)) ? { kind: "refused", words: "WRONGPASS no" } : { kind: "accepted" };
   /** Returns the response to a password reset; called after the reset is recorded. */
-  answer: (id: string) => Partial<DatabaseResponse> | Error = (id) => ({
+  answer: (id: string) => Partial<SecretResponse> | Error = (id) => ({
     record: { databaseId: id, port: this.resets.length },
     credentials: { password: `password-${this.resets.length}` },
   });
@@ -61,7 +64,7 @@ export class FakeRun {
   /** The deadline of each read of a database in milliseconds. */
   readonly readDeadlinesMs: (number | undefined)[] = [];
   /** Returns what a read shows, after so many resets; called after the read is recorded. */
-  readDatabase: (id: string, resets: number) => Partial<DatabaseResponse> | Error = (id, resets) => ({
+  readDatabase: (id: string, resets: number) => Partial<SecretResponse> | Error = (id, resets) => ({
     record: { databaseId: id, port: resets },
     credentials: { password: `password-${resets}` },
   });
@@ -71,8 +74,8 @@ export class FakeRun {
 
   /** A run as a host process has it: it remembers what was done in it. */
   start(): Run {
-    const databases = {
-      resetPassword: async (id: string): Promise<DatabaseResponse> => {
+    const operations = {
+      reset: async (id: string): Promise<SecretResponse> => {
         this.resets.push(id);
         const answer = this.answer(id);
         if (answer instanceof Error) throw answer;
@@ -81,7 +84,7 @@ export class FakeRun {
       read: async (
         id: string,
         { deadlineMs }: { readonly deadlineMs?: number | undefined } = {},
-      ): Promise<DatabaseResponse> => {
+      ): Promise<SecretResponse> => {
         this.databaseReads.push(id);
         this.readDeadlinesMs.push(deadlineMs);
         const shown = this.readDatabase(id, this.resets.length);
@@ -103,9 +106,8 @@ export class FakeRun {
       },
     };
     const platform: Platform = {
-      databases,
+      operations: () => operations,
       flowControl: flowControl as unknown as FlowControl,
-      prepareResets: () => undefined,
       secrets: this.secrets,
       queueWithin: (maxConcurrency = 8) => new RequestQueue({ maxConcurrency }),
       probe: async (request) => {
@@ -173,3 +175,11 @@ export function asShown<I extends object, O extends object>(resource: Resource<I
     remove: async (saved: O, run: Run) => shown({ notices: (await resource.remove?.(saved, run)) ?? [] }).notice,
   };
 }
+
+type PasswordRotationInputs = RotationInputs & { readonly databaseId: string };
+
+/** The resource for passwords of databases, with the types of its own inputs and outputs. */
+export const passwordRotation = rotationOf(databasePassword) as unknown as Resource<
+  PasswordRotationInputs,
+  PasswordRotationOutputs
+>;

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { createProvider } from "../../provider/engine/dynamic";
-import { Databases } from "../../provider/platform/databases";
+import { SecretOperations } from "../../provider/platform/secretOperations";
 import { FlowControl } from "../../provider/platform/flowControl";
 import { type Requester } from "../../provider/platform/http";
 import { type Platform, Run, type RunOptions } from "../../provider/run";
+
+const databasePaths = { reset: "/v2/keyvalue/reset-password/{id}", read: "/v2/redis/database/{id}" };
 
 /**
  * The provider as a host process that was just started loads it, without sockets.
@@ -18,9 +20,8 @@ export function inProcessProvider(
 ): ReturnType<typeof createProvider> {
   const unused = (): never => assert.fail("there are no fleets or verifications here");
   const platform: Platform = {
-    databases: new Databases(requester, "/v2/keyvalue/reset-password/{id}", "/v2/redis/database/{id}"),
+    operations: (kind) => new SecretOperations(requester, kind, kind.paths ?? databasePaths),
     flowControl: new FlowControl(requester, "reset"),
-    prepareResets: unused,
     secrets: requester.secrets,
     queueWithin: unused,
     probe: unused,

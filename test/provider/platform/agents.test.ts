@@ -1,3 +1,4 @@
+import { databasePassword } from "../../../provider/rotation/kinds/databasePassword";
 import assert from "node:assert/strict";
 import { type Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
@@ -27,7 +28,7 @@ describe("platform: kept connections, over real sockets", () => {
     const url = options.tls ? secure(server) : plain(server);
     const settings = { maxConcurrency: `${maxConcurrency}`, ...(options.tls && { caFile }) };
     const client = clientOf(url, settings, async () => void (await asked()));
-    const reset = (id = "db") => client.databases.resetPassword(id);
+    const reset = (id = "db") => client.operations(databasePassword).reset(id);
     const resetAll = (count: number) =>
       Promise.allSettled(Array.from({ length: count }, (_, nth) => reset(`db-${nth}`)));
     const counts = () => ({ requests: server.requests.length, connections: server.connections });
@@ -40,7 +41,10 @@ describe("platform: kept connections, over real sockets", () => {
 
   function requestsOf(...given: Parameters<typeof clientOf>) {
     const client = clientOf(...given);
-    return { reset: () => client.databases.resetPassword("db"), read: () => client.flowControl.get("orders") };
+    return {
+      reset: () => client.operations(databasePassword).reset("db"),
+      read: () => client.flowControl.get("orders"),
+    };
   }
 
   for (const [protocol, url, options] of [

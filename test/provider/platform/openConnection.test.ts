@@ -1,3 +1,4 @@
+import { databasePassword } from "../../../provider/rotation/kinds/databasePassword";
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -21,7 +22,10 @@ describe("platform: connections, over real sockets", () => {
 
   function requestsOf(...given: Parameters<typeof clientOf>) {
     const client = clientOf(...given);
-    return { reset: () => client.databases.resetPassword("db"), read: () => client.flowControl.get("orders") };
+    return {
+      reset: () => client.operations(databasePassword).reset("db"),
+      read: () => client.flowControl.get("orders"),
+    };
   }
 
   async function errorOf(sending: Promise<unknown>): Promise<RequestError> {
@@ -71,11 +75,12 @@ describe("platform: connections, over real sockets", () => {
 
   it("limit the time to connect by a third of each request's own deadline", async () => {
     const server = await startServer({ accept: () => undefined });
-    const { databases } = clientOf(secure(server), { databasePath: "/v2/databases/{id}" });
+    const client = clientOf(secure(server), { databasePath: "/v2/databases/{id}" });
+    const operations = client.operations(databasePassword);
     for (const deadlineMs of [300, 1200, 300]) {
       const before = server.connections;
       const began = performance.now();
-      assert.match((await errorOf(databases.read("db", { deadlineMs }))).message, /timed out, after [23] attempts/);
+      assert.match((await errorOf(operations.read("db", { deadlineMs }))).message, /timed out, after [23] attempts/);
       assert.ok(performance.now() - began > (deadlineMs * 2) / 3);
       assert.ok(server.connections - before >= 2);
     }

@@ -1,7 +1,8 @@
+import { databaseTable } from "../../../provider/records/database";
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { LosslessNumber } from "lossless-json";
-import { readDatabaseResponse, readJson } from "../../../provider/records/response";
+import { readSecretResponse, readJson } from "../../../provider/records/response";
 
 const names = fc.oneof(
   fc.constantFrom("__proto__", "constructor", "toString", "toJSON", "hasOwnProperty", "valueOf", "isLosslessNumber"),
@@ -34,7 +35,7 @@ describe("records: any text at all", () => {
     for (const { open, close, leaf } of nestings) {
       for (let depth = 500; depth < 250_000; depth = Math.floor(depth * 1.25)) {
         const nested = `${open.repeat(depth)}${leaf}${close.repeat(depth)}`;
-        const answer = readDatabaseResponse(`{"database_id":"db","password":"p","later":${nested}}`);
+        const answer = readSecretResponse(databaseTable, `{"database_id":"db","password":"p","later":${nested}}`);
         assert.equal(answer?.record.databaseId, "db");
         assert.equal(answer.credentials.password, "p");
         const kept = answer?.otherFields === `{"later":${nested}}`;

@@ -1,3 +1,4 @@
+import { databaseTable } from "../../../provider/records/database";
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { type databaseFields } from "../../../provider/records/database";
@@ -5,12 +6,12 @@ import { camelCase } from "../../../provider/records/fields";
 import { databaseRecord } from "../../../local/platform/databaseRecord";
 import tables from "../../fixtures/interface-fields.json";
 import { databaseText, databaseTextAnd } from "../../support/platformBodies";
-import { type DatabaseResponse, readDatabaseResponse } from "../../../provider/records/response";
+import { type SecretResponse, readSecretResponse } from "../../../provider/records/response";
 import { unknownValue } from "../../../provider/records/properties";
 import { assertFields } from "../../support/results";
 
-function read(jsonText: string): DatabaseResponse {
-  return readDatabaseResponse(jsonText) ?? assert.fail("the response has no record");
+function read(jsonText: string): SecretResponse {
+  return readSecretResponse(databaseTable, jsonText) ?? assert.fail("the response has no record");
 }
 
 describe("records: the response to a reset", () => {
@@ -106,7 +107,7 @@ describe("records: the response to a reset", () => {
     assert.deepEqual(credentials, {});
     assert.equal(otherFields, '{"__proto__":{"password":"x","port":1}}');
     assert.equal(({} as Record<string, unknown>)["password"], undefined);
-    assert.equal(readDatabaseResponse('{"__proto__":{"database_id":"db"}}'), undefined);
+    assert.equal(readSecretResponse(databaseTable, '{"__proto__":{"database_id":"db"}}'), undefined);
     const { record: addons } = read(databaseText().replace('"securityAddons":{', '$&"__proto__":{"later":true},'));
     assert.equal((addons.securityAddons as Record<string, unknown>)["later"], undefined);
   });
@@ -140,7 +141,8 @@ describe("records: the response to a reset", () => {
 
   const others = ['{"type":"error","state":"failed","port":1,"tls":true}', '{"ok":true}'];
   for (const text of ["", "null", "[]", '"db"', "1", "{}", "<html>", '{"database_id":"db"', "{} {}", ...others]) {
-    it(`has no record if it is ${text || "empty"}`, () => assert.equal(readDatabaseResponse(text), undefined));
+    it(`has no record if it is ${text || "empty"}`, () =>
+      assert.equal(readSecretResponse(databaseTable, text), undefined));
   }
 });
 
@@ -196,7 +198,7 @@ describe("records: credentials in the response to a reset", () => {
     fc.assert(
       fc.property(sent, fc.dictionary(fc.string(), fc.jsonValue()), (credentials, rest) => {
         const expected = Object.entries(credentials).map(([name, text]) => [names[name as WireName], text]);
-        const response = readDatabaseResponse(databaseText({ ...rest, ...credentials }));
+        const response = readSecretResponse(databaseTable, databaseText({ ...rest, ...credentials }));
         assert.deepEqual({ ...response?.credentials }, Object.fromEntries(expected));
       }),
     );

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { flowControlReset } from "../../../provider/flowControl/flowControlReset";
 import { type AnyResource, checkFailures } from "../../../provider/resource";
-import { passwordRotation } from "../../../provider/rotation/passwordRotation";
-import { FakeRun } from "../../support/fakeRun";
+import { FakeRun, passwordRotation } from "../../support/fakeRun";
 import { unknownValue } from "../../../provider/records/properties";
 
 type Inputs = Record<string, unknown>;

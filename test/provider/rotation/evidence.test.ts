@@ -1,19 +1,18 @@
 import assert from "node:assert/strict";
 import { RejectedError } from "../../../provider/platform/errors";
-import { type DatabaseResponse } from "../../../provider/records/response";
+import { type SecretResponse } from "../../../provider/records/response";
 import { type PasswordRotationOutputs } from "../../../provider/rotation/outputs";
-import { passwordRotation } from "../../../provider/rotation/passwordRotation";
 import { passwordRotationShard } from "../../../provider/rotation/passwordRotationShard";
 import { type PasswordRotationShardOutputs } from "../../../provider/rotation/shardState";
 import { type Run } from "../../../provider/run";
-import { asShown, FakeRun, rejected, unconfirmed } from "../../support/fakeRun";
+import { asShown, FakeRun, rejected, unconfirmed, passwordRotation } from "../../support/fakeRun";
 
 const { apply, diff, refresh } = asShown(passwordRotation);
 const shard = asShown(passwordRotationShard);
 
 const record = { databaseId: "db", port: 1, endpoint: "e" };
 const all = (generation: string) => ({ password: `p${generation}`, restToken: `r${generation}` });
-const showing = (credentials: DatabaseResponse["credentials"]): Partial<DatabaseResponse> => ({ record, credentials });
+const showing = (credentials: SecretResponse["credentials"]): Partial<SecretResponse> => ({ record, credentials });
 const version = (number: number) => ({ databaseId: "db", version: number });
 
 const tooManyRequests = (): RejectedError => {

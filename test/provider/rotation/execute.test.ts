@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { RefusedError } from "../../../provider/platform/errors";
-import { passwordRotation } from "../../../provider/rotation/passwordRotation";
-import { asShown, FakeRun, notSent, rejected, unconfirmed } from "../../support/fakeRun";
+import { asShown, FakeRun, notSent, rejected, unconfirmed, passwordRotation } from "../../support/fakeRun";
 
 const { apply } = asShown(passwordRotation);
 const v1 = { databaseId: "db", version: 1 };

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { RefusedError } from "../../../provider/platform/errors";
-import { passwordRotation } from "../../../provider/rotation/passwordRotation";
 import { compareTrigger } from "../../../provider/rotation/trigger";
-import { asShown, FakeRun, unconfirmed } from "../../support/fakeRun";
+import { asShown, FakeRun, unconfirmed, passwordRotation } from "../../support/fakeRun";
 import { InternalError } from "../../../provider/platform/errors";
-import { secretPasswordRotationOutputs, type PasswordRotationOutputs } from "../../../provider/rotation/outputs";
+import { databasePassword } from "../../../provider/rotation/kinds/databasePassword";
+import { secretOutputsOf, type PasswordRotationOutputs } from "../../../provider/rotation/outputs";
 import { assertFields } from "../../support/results";
 import { unknownNames } from "../../../provider/records/properties";
 import { unknown } from "../../support/wire";
@@ -179,7 +179,7 @@ describe("rotation: PasswordRotation", () => {
     assert.deepEqual([...passwordRotation.decidingInputs].sort(), ["databaseId", "rotateEvery", "triggers", "version"]);
     const secrets =
       "account appliedTrigger attemptedTrigger baseline formerMarks otherFields password readOnlyRestToken restToken";
-    assert.equal([...secretPasswordRotationOutputs].sort().join(" "), secrets);
+    assert.equal(secretOutputsOf(databasePassword).sort().join(" "), secrets);
   });
 
   it("saves an unconfirmed reset as unknown, sends one more, and none after three in a row", async () => {
@@ -230,7 +230,7 @@ describe("rotation: an unexpected failure of a reset", () => {
   ];
   for (const { what, thrown, where } of rows) {
     it(`shows the kind and the place of ${what}, and leaves open whether the password was changed`, () => {
-      const { text, delivery } = new InternalError("db", thrown);
+      const { text, delivery } = new InternalError({ secret: 'password of database "db"', word: "password" }, thrown);
       assert.match(text, /^Could not reset the password of database "db": .* The password may have been changed,/);
       assert.ok(text.includes(`: pulumi-rekey failed unexpectedly${where}. The password`), text);
       assert.equal(delivery, "maybe applied");

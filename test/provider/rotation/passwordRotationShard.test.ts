@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import * as single from "../../../provider/rotation/passwordRotation";
 import { passwordRotationShard } from "../../../provider/rotation/passwordRotationShard";
 import { type PasswordRotationShardInputs } from "../../../provider/rotation/shardPlan";
 import { decodeShard, type PasswordRotationShardOutputs } from "../../../provider/rotation/shardState";
-import { asShown, FakeRun, notSent, rejected, unconfirmed } from "../../support/fakeRun";
+import { asShown, FakeRun, notSent, passwordRotation, rejected, unconfirmed } from "../../support/fakeRun";
 import { combineTriggers, type FleetDatabaseSecrets } from "../../../provider/rotation/fleet";
 import { type PasswordRotationOutputs } from "../../../provider/rotation/outputs";
 import { unknownNames } from "../../../provider/records/properties";
@@ -332,7 +331,7 @@ describe("rotation: PasswordRotationShard", () => {
         if (!isPlanned) assert.deepEqual({ saved, sent: ours.resets.length }, before);
         for (const { databaseId, ...own } of databases) {
           const desired = { databaseId, ...combineTriggers({ version }, own), rotateEvery, initialRotation };
-          const result = await single.passwordRotation
+          const result = await passwordRotation
             .apply(singles.get(databaseId), desired, theirs.start())
             .catch(() => undefined);
           if (result) singles.set(databaseId, result.outputs);

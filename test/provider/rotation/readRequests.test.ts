@@ -1,10 +1,10 @@
+import { databasePassword } from "../../../provider/rotation/kinds/databasePassword";
 import assert from "node:assert/strict";
 import { UnconfirmedError } from "../../../provider/platform/errors";
 import { type PasswordRotationOutputs } from "../../../provider/rotation/outputs";
-import { passwordRotation } from "../../../provider/rotation/passwordRotation";
 import { leftOut } from "../../../provider/platform/redact";
 import { readUntilCurrent } from "../../../provider/rotation/reading";
-import { asShown, FakeRun, notSent, rejected, unconfirmed } from "../../support/fakeRun";
+import { asShown, FakeRun, notSent, rejected, unconfirmed, passwordRotation } from "../../support/fakeRun";
 
 const { apply, diff, refresh } = asShown(passwordRotation);
 
@@ -41,7 +41,7 @@ describe("rotation: the requests around a reset, and what is shown of them", () 
   ]) {
     it(`begin within the time that is left, which may be ${durationMs} ms`, async () => {
       fake.deadlineMs = durationMs;
-      const shown = await readUntilCurrent("db", () => "stale", fake.start());
+      const shown = await readUntilCurrent({ kind: databasePassword, id: "db" }, () => "stale", fake.start());
       assert.deepEqual({ shown: shown.kind, waits: fake.waits }, { shown: "stale", waits });
     });
   }

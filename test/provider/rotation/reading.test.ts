@@ -1,16 +1,15 @@
 import assert from "node:assert/strict";
 import { NotReadError, RefusedError } from "../../../provider/platform/errors";
-import { type DatabaseResponse } from "../../../provider/records/response";
+import { type SecretResponse } from "../../../provider/records/response";
 import { type PasswordRotationOutputs } from "../../../provider/rotation/outputs";
-import { passwordRotation } from "../../../provider/rotation/passwordRotation";
-import { asShown, FakeRun, notSent, rejected, unconfirmed } from "../../support/fakeRun";
+import { asShown, FakeRun, notSent, rejected, unconfirmed, passwordRotation } from "../../support/fakeRun";
 
 const { apply, diff, refresh } = asShown(passwordRotation);
 
 const v1 = { databaseId: "db", version: 1 };
 const v2 = { ...v1, version: 2 };
 const noCredentials = { record: { databaseId: "db" } };
-const showing = (password: string): Partial<DatabaseResponse> => ({
+const showing = (password: string): Partial<SecretResponse> => ({
   record: { databaseId: "db", port: 1 },
   credentials: { password },
 });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { Databases } from "../../../provider/platform/databases";
+import { SecretOperations } from "../../../provider/platform/secretOperations";
+import { databasePassword } from "../../../provider/rotation/kinds/databasePassword";
 import { FlowControl, type KeyOperation } from "../../../provider/platform/flowControl";
 import { deliveryOfResponse } from "../../../provider/platform/retry";
 import { databaseFields } from "../../../provider/records/database";
@@ -49,13 +50,14 @@ describe("rekey:platform: upstash", () => {
 
   it("sends only requests that the vendor's API description has", async () => {
     const requester = new FakeRequester(() => ({ status: 403 }));
-    const databases = new Databases(requester, values.resetPasswordPath ?? "", values.databasePath);
+    const paths = { reset: values.resetPasswordPath ?? "", read: values.databasePath ?? "none" };
+    const databases = new SecretOperations(requester, databasePassword, paths);
     const flowControl = new FlowControl(requester, values.flowControlResetAction ?? "");
     const consequences = { "not sent": "", rejected: "", "maybe applied": "" };
     const change = (action: KeyOperation["action"], query = {}) =>
       flowControl.change(id, { action, query }, consequences);
     const calls = [
-      databases.resetPassword(id),
+      databases.reset(id),
       databases.read(id),
       databases.read(id, { hideCredentials: true }),
       flowControl.list(),

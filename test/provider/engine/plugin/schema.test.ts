@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { credentialFields, databaseFields } from "../../../../provider/records/database";
+import { databaseFields, databaseTable } from "../../../../provider/records/database";
 import { flowControlFields, globalParallelismFields } from "../../../../provider/records/flowControl";
 import { type Fields } from "../../../../provider/records/fields";
 import { outputsOf, secretsOf } from "../../../../provider/engine/plugin/outputs";
@@ -77,7 +77,8 @@ describe("schema.json", () => {
     assertFields(of(schema.types, "FlowControlKey"), flowControlFields);
     assertFields(of(schema.functions, "getFlowControlKey").outputs, flowControlFields);
     assertFields(of(schema.functions, "getGlobalParallelism").outputs, globalParallelismFields);
-    assertFields(of(schema.types, "FleetCredentials"), credentialFields);
+    const { otherFields, ...credentials } = of(schema.types, "FleetCredentials").properties;
+    assert.deepEqual(namesOf(credentials), namesOf(databaseTable.credentials));
   });
 
   it("has each setting, and the secret ones marked", () => {

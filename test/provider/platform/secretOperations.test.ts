@@ -1,18 +1,22 @@
 import assert from "node:assert/strict";
-import { Databases } from "../../../provider/platform/databases";
+import { databasePassword } from "../../../provider/rotation/kinds/databasePassword";
+import { type Requester } from "../../../provider/platform/http";
+import { SecretOperations } from "../../../provider/platform/secretOperations";
 import { UnconfirmedError, UnreadableError } from "../../../provider/platform/errors";
 import { leftOut } from "../../../provider/platform/redact";
 import { databaseText } from "../../support/platformBodies";
 import { FakeRequester } from "../../support/fakeRequester";
 
-const path = "/v2/keyvalue/reset-password/{id}";
+const paths = { reset: "/v2/keyvalue/reset-password/{id}", read: "/v2/redis/database/{id}" };
+const operations = (requester: Requester, changed = {}) =>
+  new SecretOperations(requester, databasePassword, { ...paths, ...changed });
 const canary = "canary-new-password";
 const recordText = databaseText({ password: canary });
 
 describe("api: databases", () => {
   it("resets with one POST that must not be repeated", async () => {
     const requester = new FakeRequester(() => ({ body: recordText }));
-    await new Databases(requester, path).resetPassword("db");
+    await operations(requester).reset("db");
     assert.deepEqual(requester.sent, [
       {
         method: "POST",
@@ -30,7 +34,7 @@ describe("api: databases", () => {
 
   it("uses the path of the settings, and encodes the id", async () => {
     const requester = new FakeRequester(() => ({ body: '{"password":"p"}' }));
-    await new Databases(requester, "/v2/redis/{id}/reset").resetPassword("a/../b ü");
+    await operations(requester, { reset: "/v2/redis/{id}/reset" }).reset("a/../b ü");
     assert.equal(requester.sent[0]?.path, "/v2/redis/a%2F..%2Fb%20%C3%BC/reset");
   });
 
@@ -48,38 +52,35 @@ describe("api: databases", () => {
   ];
   for (const [title, status, body] of unusable) {
     it(`is unconfirmed by a ${status} ${title}; the error contains nothing of it`, async () => {
-      await assert.rejects(
-        new Databases(new FakeRequester(() => ({ status, body })), path).resetPassword("db"),
-        (error) => {
-          assert.ok(error instanceof UnconfirmedError);
-          assert.deepEqual({ status: error.status, delivery: error.delivery }, { status, delivery: "maybe applied" });
-          assert.equal(/record of another database/.test(error.message), body.includes("other"));
-          assert.match(error.message, new RegExp(` ${status}, .* may have been changed.* Check the address\\. `));
-          assert.ok(!error.message.includes(canary));
-          return true;
-        },
-      );
+      await assert.rejects(operations(new FakeRequester(() => ({ status, body }))).reset("db"), (error) => {
+        assert.ok(error instanceof UnconfirmedError);
+        assert.deepEqual({ status: error.status, delivery: error.delivery }, { status, delivery: "maybe applied" });
+        assert.equal(/record of another database/.test(error.message), body.includes("other"));
+        assert.match(error.message, new RegExp(` ${status}, .* may have been changed.* Check the address\\. `));
+        assert.ok(!error.message.includes(canary));
+        return true;
+      });
     });
   }
 
   for (const status of [200, 201]) {
     it(`is confirmed by a ${status} with a record`, async () => {
       const requester = new FakeRequester(() => ({ status, body: recordText }));
-      const { credentials, record } = await new Databases(requester, path).resetPassword("db");
+      const { credentials, record } = await operations(requester).reset("db");
       assert.deepEqual({ ...credentials, id: record.databaseId }, { password: canary, id: "db" });
     });
   }
 
   it("is confirmed by a record whose own id cannot be read", async () => {
     const requester = new FakeRequester(() => ({ body: recordText.replace(`"db"`, "7") }));
-    const { credentials, problems } = await new Databases(requester, path).resetPassword("db");
+    const { credentials, problems } = await operations(requester).reset("db");
     assert.equal(credentials.password, canary);
     assert.deepEqual(problems, ["databaseId: expected a string"]);
   });
 
   const databasePath = "/v2/redis/database/{id}";
-  const readWith = (requester: FakeRequester, options?: Parameters<Databases["read"]>[1]) =>
-    new Databases(requester, path, databasePath).read("a/b", options);
+  const readWith = (requester: FakeRequester, options?: Parameters<SecretOperations["read"]>[1]) =>
+    operations(requester, { read: databasePath }).read("a/b", options);
 
   it("reads with one GET that may be repeated, and changes nothing", async () => {
     const requester = new FakeRequester(() => ({ body: databaseText({ database_id: "a/b", password: canary }) }));
@@ -102,8 +103,8 @@ describe("api: databases", () => {
   it("knows the credentials of every response from then on, also of one that cannot be used", async () => {
     for (const { status = 200, id = "a/b" } of [{}, { status: 202 }, { id: "other" }]) {
       const body = databaseText({ database_id: id, password: canary, database_name: "caches" });
-      const operations = [readWith, (requester: FakeRequester) => new Databases(requester, path).resetPassword("a/b")];
-      for (const operation of operations) {
+      const both = [readWith, (requester: FakeRequester) => operations(requester).reset("a/b")];
+      for (const operation of both) {
         const requester = new FakeRequester(() => ({ status, body }));
         await Promise.allSettled([operation(requester)]);
         assert.equal(requester.secrets.redact(`it is ${canary}`), leftOut);

@@ -1,0 +1,44 @@
+import { type ErrorCode } from "./errors";
+import { type RecordTable } from "../records/fields";
+
+/** A kind of secret: where it is reset and read, and what its record consists of. */
+export interface SecretKind {
+  /** The service that has its operations. */
+  readonly service: "management" | "queue";
+  /** The paths of its operations; undefined if they are settings. */
+  readonly paths?: SecretPaths;
+  readonly table: RecordTable;
+  /** The JSON text that confirms a reset without a record. Default: only a record does. */
+  readonly confirmation?: string;
+  /** The argument and output of the resource that is the id. */
+  readonly idInput: string;
+  /** What is reset, in messages: `password` */
+  readonly word: string;
+  /** What has it, in messages: `database` */
+  readonly noun: string;
+  /** The code of the error for two resources with the same secret. */
+  readonly duplicateCode: ErrorCode;
+}
+
+/** Paths with `{id}`. */
+export interface SecretPaths {
+  readonly reset: string;
+  /** `none` if it cannot be read. */
+  readonly read: string;
+}
+
+/** One secret of an account. */
+export interface Subject {
+  readonly kind: SecretKind;
+  readonly id: string;
+}
+
+/** What has the secret, in messages: `database "sessions"` */
+export function ownerOf({ kind: { noun }, id }: Subject): string {
+  return `${noun} ${JSON.stringify(id)}`;
+}
+
+/** The secret in messages: `password of database "sessions"` */
+export function secretOf(subject: Subject): string {
+  return `${subject.kind.word} of ${ownerOf(subject)}`;
+}

@@ -1,0 +1,176 @@
+import { type DesiredRotation, futureTime, overdueNotice, type RotationPlan } from "./planRotation";
+import { execute, isReadFirst, planFor } from "./execute";
+import { refreshSecret } from "./refresh";
+import { type CheckFailure, type Claim, type Difference, type Notice, type Resource, type Schemas } from "../resource";
+import { type Run } from "../run";
+import { outputsOf, type RotationOutputs, secretOutputsOf } from "./outputs";
+import { ownerOf, type SecretKind, secretOf, type Subject } from "../platform/secretKind";
+import { accountSettings, isElsewhere } from "./saved";
+import { capitalized } from "./notices";
+import { readInterval } from "./schedule";
+
+/** The inputs of a rotation, beside the id. */
+export interface RotationInputs extends DesiredRotation {
+  /** The resource's full name. */
+  readonly owner?: string;
+  /** Full names of other resources of the program for the same secret. */
+  readonly otherOwners?: readonly string[];
+}
+
+/** Inputs whose change can cause a reset, beside the id. */
+export const decidingInputs = ["version", "triggers", "rotateEvery"] as const;
+
+/** The resource that rotates secrets of one kind. */
+export function rotationOf(kind: SecretKind): Resource<RotationInputs, RotationOutputs> {
+  const { idInput } = kind;
+  const subjectOf = (values: object): Subject => ({
+    kind,
+    id: (values as Readonly<Record<string, string>>)[idInput] ?? "",
+  });
+  const idOf = (values: object) => ({ [idInput]: subjectOf(values).id });
+  return {
+    idInput,
+    outputs: outputsOf(kind),
+    secretOutputs: secretOutputsOf(kind),
+    decidingInputs: [idInput, ...decidingInputs],
+    inputs: (schemas) => ({
+      required: [idInput],
+      schemas: { [idInput]: schemas.pathPart, ...rotationInputs(schemas) },
+    }),
+    claims(inputs, unknown) {
+      if (unknown.has(idInput)) return [];
+      return [claimOf(kind, idInput, subjectOf(inputs).id, { otherOwners: inputs.otherOwners })];
+    },
+    diff(saved, inputs, run) {
+      const subject = subjectOf(inputs);
+      const isReplaced = subjectOf(saved).id !== subject.id;
+      const { notices, changes } = differenceOf(subject, isReplaced ? undefined : saved, inputs, run);
+      return { changes, ...(isReplaced && { replaces: [idInput] }), notices };
+    },
+    noticesOfUnknown(saved, inputs, unknown, run) {
+      const subject = subjectOf(inputs);
+      const before = subjectOf(saved).id === subject.id ? saved : undefined;
+      return noticesOfUnknown(subject, before, inputs, unknown, run);
+    },
+    async apply(saved, inputs, run) {
+      const subject = subjectOf(inputs);
+      const { outputs, ...result } = await execute(subject, planFor(subject, saved, inputs, run), saved, inputs, run);
+      return { ...result, outputs: { ...idOf(inputs), ...outputs } };
+    },
+    async refresh(saved, run) {
+      const result = await refreshSecret(subjectOf(saved), saved, run);
+      return result.outputs === saved ? result : { ...result, outputs: { ...idOf(saved), ...result.outputs } };
+    },
+    importedInputs: (id) => ({ [idInput]: id, initialRotation: false }),
+  };
+}
+
+/** The inputs of each rotation. */
+export function rotationInputs({ z, attempt, expected, flag, trigger }: Schemas) {
+  const interval = z.string(expected("a duration written as a string")).superRefine(attempt(readInterval));
+  return { ...trigger, rotateEvery: interval, initialRotation: flag };
+}
+
+/**
+ * The claim of a resource for a secret.
+ *
+ * @param property the input that names it
+ */
+export function claimOf(
+  kind: SecretKind,
+  property: string,
+  id: string,
+  owners: Pick<Claim, "owner" | "otherOwners">,
+): Claim {
+  const owner = ownerOf({ kind, id });
+  const refusedFor = (other: string): CheckFailure => {
+    const advice = `Remove one of them. If both have reset it, the saved ${kind.word} of one is stale: set a new version on the one that stays`;
+    const reason = `${owner} is already rotated by ${other}: each reset by one invalidates the ${kind.word} of the other. ${advice}`;
+    return { property, reason, code: kind.duplicateCode };
+  };
+  return { subject: owner, ...owners, refusedFor };
+}
+
+/** @param saved undefined if the resource is to be replaced */
+function differenceOf(
+  subject: Subject,
+  saved: RotationOutputs | undefined,
+  inputs: RotationInputs,
+  run: Run,
+): Difference {
+  const { kind } = subject;
+  const plan = planFor(subject, saved, inputs, run);
+  const isRead = saved !== undefined && isReadFirst(subject, plan, saved, run);
+  const now = run.options.clock.now();
+  const notice = noticeOf(subject, plan, inputs, now, isRead);
+  const isKept = plan.kind === "keep";
+  const future = isKept ? futureTime(saved, inputs, now) : undefined;
+  const notices: Notice[] = [];
+  if (notice !== undefined) notices.push({ text: notice });
+  if (isKept && isElsewhere(kind, saved, run)) notices.push({ text: otherAccountWarning(subject), isWarning: true });
+  if (future !== undefined) notices.push({ text: futureWarning(subject, future), isWarning: true });
+  return { changes: !isKept || isRead, notices };
+}
+
+/** Announces a reset, and why. A resource with saved outputs is only created to be replaced. */
+function noticeOf(
+  subject: Subject,
+  plan: RotationPlan,
+  { rotateEvery }: RotationInputs,
+  now: Date,
+  isRead: boolean,
+): string | undefined {
+  const secret = `The ${secretOf(subject)}`;
+  if (isRead && plan.kind === "keep") return `${secret} will be read: some of its credentials are not known yet.`;
+  const before = isRead ? " It is read first: if that shows that the last reset was applied, it is saved instead." : "";
+  if (plan.kind === "refuse") return `${secret} will not be reset: ${plan.why}.${before}`;
+  if (plan.kind !== "reset") return undefined;
+  switch (plan.reason) {
+    case "created":
+      return `${secret} will be reset: ${subject.kind.idInput} has changed, so the resource is replaced.`;
+    case "trigger":
+      return `${secret} will be reset: version or triggers have changed.`;
+    case "schedule": {
+      const late = overdueNotice([plan], String(rotateEvery), now);
+      return `${secret} is due for a reset by rotateEvery: it was last reset at ${plan.since}.${late}`;
+    }
+    case "unconfirmed":
+      return `${secret} will be reset once more: the last reset was not confirmed, so its credentials are unknown.${before}`;
+  }
+}
+
+/** The address and the user name are not shown: a setting may hold a secret, by mistake. */
+function otherAccountWarning(subject: Subject): string {
+  const { kind } = subject;
+  return `${capitalized(ownerOf(subject))} was last reset or adopted with another ${accountSettings(kind)}, and is not reset now. If they belong to another account, the saved credentials are not those of this ${kind.noun}: set a new version, which resets its ${kind.word}.`;
+}
+
+function futureWarning(subject: Subject, last: string): string {
+  return `By the saved state, ${ownerOf(subject)} was last reset or adopted at ${last}, which is in the future: rotateEvery counts from then. Check the clocks; a new version resets the ${subject.kind.word} now.`;
+}
+
+/** Announces that a reset depends on unknown inputs, if a value of them can cause one. */
+function noticesOfUnknown(
+  subject: Subject,
+  saved: RotationOutputs | undefined,
+  inputs: RotationInputs,
+  unknown: ReadonlySet<string>,
+  run: Run,
+): Notice[] {
+  const { kind } = subject;
+  const plan = planFor(subject, saved, withEarliestSchedule(inputs, unknown), run);
+  if (plan.kind !== "reset") return [];
+  const secret = unknown.has(kind.idInput) ? `${kind.word} of the ${kind.noun}` : secretOf(subject);
+  const names = [kind.idInput, ...decidingInputs].filter((name) => unknown.has(name));
+  return [{ text: `The ${secret} may be reset: ${notKnownYet(names)}.` }];
+}
+
+/** With them, a reset is planned if one is possible: the marker of an unknown trigger differs from the saved one. */
+export function withEarliestSchedule<T extends DesiredRotation>(desired: T, unknown: ReadonlySet<string>): T {
+  return unknown.has("rotateEvery") ? { ...desired, rotateEvery: "1s" } : desired;
+}
+
+/** `version is not known yet`, or `version and triggers are not known yet` */
+export function notKnownYet(names: readonly string[]): string {
+  return `${names.join(" and ")} ${names.length > 1 ? "are" : "is"} not known yet`;
+}
