@@ -54,13 +54,15 @@ export function writeMarks({ rank, salt, former, pending = "" }: Marks): string 
 /** After an unconfirmed reset: the first of these credentials may still be the current one. */
 export function withPending(marks: Marks, credentials: Credentials): Marks {
   const first = firstOf(credentials);
-  return first === undefined ? marks : { ...marks, rank: rankWith(marks, first), pending: markOf(marks, credentials) };
+  return first === undefined
+    ? marks
+    : { ...marks, rank: rankWith(marks, first), pending: markOfFirst(marks, credentials) };
 }
 
 /** After a confirmed reset: the first credential of each of these records is former, and so is the pending one. */
 export function withFormer(marks: Marks, ...records: readonly Credentials[]): Marks {
   const { salt, pending } = marks;
-  const replaced = [pending, ...records.map((credentials) => markOf(marks, credentials))];
+  const replaced = [pending, ...records.map((credentials) => markOfFirst(marks, credentials))];
   const added = replaced.filter((mark) => mark !== undefined);
   const former = [...marks.former.filter((mark) => !added.includes(mark)), ...new Set(added)].slice(-maxFormer);
   const rank = records
@@ -79,7 +81,7 @@ export function withFormer(marks: Marks, ...records: readonly Credentials[]): Ma
 export type Verdict = "current" | "stale" | "pending" | "hidden";
 
 /**
- * Judges a record as a whole by its first credential.
+ * Judges a record as a whole, by its first credential and by those that were marked: a reset replaces all of them.
  *
  * @param known the credentials that are known to exist
  */
@@ -88,18 +90,26 @@ export function judge(marks: Marks, known: readonly CredentialName[], credential
   if (first === undefined) return "hidden";
   const best = known.reduce((rank, name) => rankWith({ rank }, name), marks.rank);
   if (credentialNames.indexOf(first) > best) return "hidden";
-  const mark = markOf(marks, credentials) ?? "";
-  if (marks.former.includes(mark)) return "stale";
-  return mark === marks.pending ? "pending" : "current";
+  // Of a record, what was marked may be another credential than the first: a platform may mask some, now and then.
+  const shown = credentialNames.map((name) => markOf(marks, credentials[name]));
+  if (marks.former.some((mark) => shown.includes(mark))) return "stale";
+  if (marks.pending !== undefined && shown.includes(marks.pending)) return "pending";
+  // A credential that was always hidden proves nothing without the one that was marked.
+  const hasMarks = marks.former.length > 0 || marks.pending !== undefined;
+  return hasMarks && shown[marks.rank] === undefined ? "hidden" : "current";
 }
 
 function rankWith({ rank }: Pick<Marks, "rank">, name: CredentialName): number {
   return Math.min(rank, credentialNames.indexOf(name));
 }
 
-/** 96 bits of an HMAC-SHA256 of the first credential. */
-function markOf({ salt }: Pick<Marks, "salt">, credentials: Credentials): string | undefined {
-  const value = credentials[firstOf(credentials) ?? "password"];
+/** The mark of the first credential. */
+function markOfFirst(marks: Pick<Marks, "salt">, credentials: Credentials): string | undefined {
+  return markOf(marks, credentials[firstOf(credentials) ?? "password"]);
+}
+
+/** 96 bits of an HMAC-SHA256 of a credential. */
+function markOf({ salt }: Pick<Marks, "salt">, value: string | undefined): string | undefined {
   if (value === undefined) return undefined;
   return createHmac("sha256", Buffer.from(salt, "base64url"))
     .update(value)

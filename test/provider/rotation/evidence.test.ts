@@ -100,6 +100,17 @@ for (const subject of subjects) {
       assert.match(warning ?? "", /repeats the former credentials|did not show all/);
     });
 
+    it("a late read that shows a password that was masked before a lost reset does not settle it", async () => {
+      const { password, restToken } = all("1");
+      fake.answer = unconfirmed;
+      for (const shown of [{ password, restToken }, { password }]) {
+        fake.readDatabase = () => showing(fake.databaseReads.length % 2 === 1 ? { restToken } : shown);
+        const { outputs } = await subject.up(2, undefined, fake.start());
+        assert.equal(outputs.outcome, "unknown");
+        fake.databaseReads.length = 0;
+      }
+    });
+
     it("a late read before a reset neither replaces the saved record nor settles a lost reset", async () => {
       ({ outputs: saved } = await up(2));
       fake.answer = unconfirmed;
