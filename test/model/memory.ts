@@ -79,12 +79,16 @@ export function replaced(known: Known, ...records: readonly Credentials[]): Know
   return { names: known.names, formers, rank, pending: undefined };
 }
 
-/** A record is judged as a whole, by its first credential. */
+/** A record is judged as a whole: a reset replaces all of its credentials. */
 export function judge(known: Known, credentials: Credentials): "current" | "stale" | "pending" | "hidden" {
   const first = firstNameIn(credentials);
   if (!first || rankOf(first) > Math.min(known.rank, rankOf(known.names[0]))) return "hidden";
-  const value = credentials[first] ?? "";
-  return known.formers.includes(value) ? "stale" : value === known.pending ? "pending" : "current";
+  const values = Object.values(credentials);
+  if (known.formers.some((former) => values.includes(former))) return "stale";
+  if (known.pending !== undefined && values.includes(known.pending)) return "pending";
+  const isMarked = known.formers.length > 0 || known.pending !== undefined;
+  const marked = credentialNames[known.rank];
+  return isMarked && marked && credentials[marked] === undefined ? "hidden" : "current";
 }
 
 export const missingOf = (names: readonly Credential[], shown: Credentials) =>
