@@ -13,6 +13,8 @@ interface Flags {
   readonly port: number;
   readonly host: string;
   readonly database?: string[];
+  readonly vectorIndex?: string[];
+  readonly searchIndex?: string[];
   readonly flowControlKey?: string[];
   readonly username?: string;
   readonly password?: string;
@@ -34,6 +36,8 @@ export function addPlatformCommand(program: Command): void {
     .option("--port <number>", "port to listen on; 0 selects a free port", port, 0)
     .option("--host <address>", "address to listen on", "127.0.0.1")
     .option("--database <id...>", "ids of the databases (default: db-quickstart and db-sessions)")
+    .option("--vector-index <id...>", "ids of the vector indexes (default: idx-vectors)")
+    .option("--search-index <id...>", "ids of the search indexes (default: idx-search)")
     .option("--flow-control-key <key...>", "flow-control keys (default: orders and emails)")
     .option("--username <name>", "user name of the management interface (default: random)")
     .option("--password <password>", "password of the management interface (default: random)")
@@ -45,7 +49,7 @@ export function addPlatformCommand(program: Command): void {
     .addOption(
       new Option(
         "--credentials <when>",
-        "which responses contain the credentials of a database: to a reset and a read, only to a read, only to a reset, or none",
+        "which responses contain passwords, tokens and signing keys: to a reset and a read, only to a read, only to a reset, or none",
       )
         .choices(["always", "read", "once", "never"])
         .default("always"),
@@ -56,7 +60,7 @@ export function addPlatformCommand(program: Command): void {
     )
     .option(
       "--seed <file>",
-      "YAML or JSON file with databases, flow-control keys and credentials; other options take precedence",
+      "YAML or JSON file with databases, indexes, flow-control keys and credentials; other options take precedence",
     )
     .option("--json", "print one JSON object per line: first the platform, then each request")
     .action(async (flags: Flags, command: Command) => {
@@ -115,6 +119,8 @@ function platformOptions(
     password: flags.password ?? seed.password,
     queueToken: flags.queueToken ?? seed.queueToken,
     databases: flags.database ?? seed.databases,
+    vectorIndexes: flags.vectorIndex ?? seed.vectorIndexes,
+    searchIndexes: flags.searchIndex ?? seed.searchIndexes,
     flowControlKeys: flags.flowControlKey ?? seed.flowControlKeys,
     databasePath: flags.databasePath,
     credentials: flags.credentials,
@@ -134,6 +140,8 @@ function flagOf(option: string): string {
   const flags: Record<string, string> = {
     queueToken: "--queue-token",
     databases: "--database",
+    vectorIndexes: "--vector-index",
+    searchIndexes: "--search-index",
     databasePath: "--database-path",
     flowControlKeys: "--flow-control-key",
   };

@@ -21,7 +21,7 @@ export const asJson = {
 
 export const asText = {
   start(platform: Platform): void {
-    const { databases, flowControlKeys } = dataOf(platform);
+    const { databases, vectorIndexes, searchIndexes, queueUsers, flowControlKeys } = dataOf(platform);
     const variables = Object.entries(environment(platform));
     process.stdout.write(
       [
@@ -30,7 +30,10 @@ export const asText = {
         "",
         `  databases          ${databases.join(", ")}`,
         ...(platform.redisUrl ? [`  Redis              ${platform.redisUrl}, user rekey-<database>`] : []),
+        `  vector indexes     ${vectorIndexes.join(", ")}`,
+        `  search indexes     ${searchIndexes.join(", ")}`,
         `  flow-control keys  ${flowControlKeys.join(", ")}`,
+        `  queue users        ${queueUsers.join(", ")}`,
         `  user name          ${platform.username}`,
         `  password           ${platform.password}`,
         `  queue token        ${platform.queueToken}`,
@@ -58,8 +61,15 @@ function line(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value)}\n`);
 }
 
-function dataOf(platform: Platform): { databases: string[]; flowControlKeys: string[] } {
-  return { databases: [...platform.databases.keys()], flowControlKeys: [...platform.flowControlKeys.keys()] };
+/** The ids and names of what the platform has. */
+function dataOf(platform: Platform) {
+  return {
+    databases: [...platform.databases.keys()],
+    vectorIndexes: [...platform.vectorIndexes.keys()],
+    searchIndexes: [...platform.searchIndexes.keys()],
+    queueUsers: [...platform.queueUsers.keys()],
+    flowControlKeys: [...platform.flowControlKeys.keys()],
+  };
 }
 
 function environment({ url, username, password, queueToken }: Platform): Record<string, string> {

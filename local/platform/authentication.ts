@@ -1,15 +1,31 @@
-import { createHash, timingSafeEqual } from "node:crypto";
 import { type MiddlewareHandler } from "hono";
-import { type Env, refusal } from "./responses";
+import { type QueueUsers } from "./queueUsers";
+import { decodedSegment, type Env, refusal } from "./responses";
+import { isSecret } from "./secrets";
+import { type TokenResources } from "./tokenResources";
 
-/** The credentials that a request must contain. */
-export interface Credentials {
+/** The credentials of the management interface. */
+export interface ManagementCredentials {
   /** User name of the management interface (Basic). */
   readonly username: string;
   /** Password of the management interface (Basic), not of a database. */
   readonly password: string;
-  /** Token of the queue interface (Bearer). */
+}
+
+/** The credentials that a request must contain. */
+export interface Credentials extends ManagementCredentials {
+  /**
+   * Token of the queue interface (Bearer): the newest one of the first queue user. After a reset that is not applied
+   * yet, it is refused.
+   */
   readonly queueToken: string;
+}
+
+/** Whose tokens requests contain. */
+export interface TokenSources {
+  readonly queueUsers: QueueUsers;
+  readonly vectorIndexes: TokenResources;
+  readonly searchIndexes: TokenResources;
 }
 
 /** One of the two authentication schemes. @see docs/interface.md#authentication */
@@ -17,33 +33,47 @@ export interface Scheme {
   readonly name: "Basic" | "Bearer";
   /** The expected header, for error messages. */
   readonly expected: string;
-  accepts(authorization: string | undefined): boolean;
+  accepts(authorization: string | undefined, method: string): boolean;
 }
 
 /**
- * The scheme of a path: Basic for the management interface and the local platform's own paths, Bearer for the queue,
- * none for other paths.
+ * The scheme of a path: Basic for the management interface and the local platform's own paths, Bearer for the queue and
+ * the REST interface of an index, none for other paths.
  *
  * @param databasePath path of an operation of the management interface that may be anywhere, with `{id}`
  */
-export function schemes(credentials: Credentials, databasePath?: string): (path: string) => Scheme | undefined {
-  const { username, password, queueToken } = credentials;
-  const basic = scheme(
-    "Basic",
-    Buffer.from(`${username}:${password}`).toString("base64"),
-    "username:password in base64",
-  );
-  const bearer = scheme("Bearer", queueToken, "token");
+export function schemes(
+  { username, password }: ManagementCredentials,
+  sources: TokenSources,
+  databasePath?: string,
+): (path: string) => Scheme | undefined {
+  const encoded = Buffer.from(`${username}:${password}`).toString("base64");
+  const basic = scheme("Basic", "username:password in base64", (given) => isSecret(given, encoded));
+  const queue = scheme("Bearer", "token", (token, isRead) => sources.queueUsers.acceptsForQueue(token, isRead));
   const pattern = databasePath?.replaceAll(".", "\\.").replace("{id}", "[^/]+");
-  const management = new RegExp(`^/(v2/(keyvalue|redis)|local)/${pattern === undefined ? "" : `|^${pattern}$`}`);
-  return (path) => (management.test(path) ? basic : path.startsWith("/v2/") ? bearer : undefined);
+  const management = new RegExp(
+    `^/(v2/(keyvalue|redis|vector|search|qstash)|local)(/|$)${pattern === undefined ? "" : `|^${pattern}$`}`,
+  );
+  return (path) => (management.test(path) ? basic : path.startsWith("/v2/") ? queue : indexScheme(path, sources));
+}
+
+/** The scheme of the REST interface of an index. Undefined if the path is not that of an index. */
+function indexScheme(path: string, { vectorIndexes, searchIndexes }: TokenSources): Scheme | undefined {
+  const [, kind, segment = ""] = /^\/indexes\/(vector|search)\/([^/]+)\//.exec(path) ?? [];
+  const indexes = kind === "vector" ? vectorIndexes : searchIndexes;
+  const id = decodedSegment(segment);
+  if (kind === undefined || id === undefined || !indexes.has(id)) {
+    return undefined;
+  }
+  // Clients read with POST, too.
+  return scheme("Bearer", "token of the index", (token) => indexes.accepts(id, token, true));
 }
 
 /** Rejects requests without the credentials of their path. */
 export function authenticate(schemeOf: (path: string) => Scheme | undefined): MiddlewareHandler<Env> {
   return async (c, next) => {
     const scheme = schemeOf(c.req.path);
-    if (scheme === undefined || scheme.accepts(c.req.header("authorization"))) {
+    if (scheme === undefined || scheme.accepts(c.req.header("authorization"), c.req.method)) {
       return next();
     }
     return refusal(401, "Authorization", `missing or wrong; this path requires "${scheme.expected}"`, {
@@ -52,21 +82,19 @@ export function authenticate(schemeOf: (path: string) => Scheme | undefined): Mi
   };
 }
 
-function scheme(name: Scheme["name"], value: string, description: string): Scheme {
-  const expected = digest(value);
+function scheme(
+  name: Scheme["name"],
+  description: string,
+  accepts: (credentials: string, isRead: boolean) => boolean,
+): Scheme {
   return {
     name,
     expected: `${name} <${description}>`,
-    accepts(authorization = "") {
+    accepts(authorization = "", method) {
       // The name of a scheme is case-insensitive (RFC 9110, section 11.1).
       const [, given, credentials] = /^(\S+) +(\S+)$/.exec(authorization) ?? [];
-      const equal = timingSafeEqual(digest(credentials ?? ""), expected);
-      return given?.toLowerCase() === name.toLowerCase() && equal;
+      const isRead = method === "GET" || method === "HEAD";
+      return given?.toLowerCase() === name.toLowerCase() && accepts(credentials ?? "", isRead);
     },
   };
-}
-
-// Digests have the same length, so a comparison in constant time does not reveal the length either.
-function digest(text: string): Buffer {
-  return createHash("sha256").update(text).digest();
 }

@@ -1,9 +1,7 @@
 import { type Hono } from "hono";
+import { type CredentialDelivery, isInRead, isInReset } from "./credentialDelivery";
 import { allowOnly, type Env, json, pathParameter, refusal } from "./responses";
 import { type Database, type Databases } from "./databases";
-
-/** Which responses contain credentials: to a reset (`once`), to a read (`read`), to both (`always`) or to neither. */
-export type CredentialDelivery = "always" | "read" | "once" | "never";
 
 // The second path is the one of the public platform.
 const resetPaths = ["/v2/keyvalue/reset-password/:id", "/v2/redis/reset-password/:id"];
@@ -31,8 +29,7 @@ export function addDatabaseRoutes(
     if (database === undefined) {
       return unknown(id);
     }
-    const isSent = delivery === "always" || delivery === "once";
-    return json({ ...(isSent && credentialsOf(database)), ...database.record });
+    return json({ ...(isInReset(delivery) && credentialsOf(database)), ...database.record });
   });
 
   if (databasePath !== undefined) {
@@ -43,7 +40,7 @@ export function addDatabaseRoutes(
       if (database === undefined) {
         return unknown(id);
       }
-      const isSent = (delivery === "always" || delivery === "read") && c.req.query("credentials") !== "hide";
+      const isSent = isInRead(delivery) && c.req.query("credentials") !== "hide";
       return json({ ...(isSent && credentialsOf(database)), ...database.record });
     });
     allowOnly(app, ["GET"], [path]);

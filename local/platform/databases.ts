@@ -1,6 +1,6 @@
-import { randomBytes } from "node:crypto";
 import { databaseRecord, type DatabaseRecord } from "./databaseRecord";
-import { type Fault } from "./fault";
+import { LateResets, type ResetFault } from "./lateResets";
+import { newSecret } from "./secrets";
 
 /** A database of the local platform. */
 export interface Database {
@@ -51,9 +51,6 @@ export interface DatabaseServer {
   close(): Promise<void>;
 }
 
-/** How a reset differs from one that the database applies before its response is sent. */
-export type ResetFault = Pick<Fault, "applyAfterMs" | "keepFormerPassword">;
-
 /** The databases and their passwords, in memory and in the server of the databases. */
 export class Databases {
   readonly #initial: readonly SavedDatabase[];
@@ -63,8 +60,7 @@ export class Databases {
   readonly #databases = new Map<string, Database>();
   /** The credentials that each database accepts: those of the last reset that was applied. */
   readonly #accepted = new Map<string, Credentials>();
-  /** Resets that are not applied yet, by database. */
-  readonly #late = new Map<string, NodeJS.Timeout>();
+  readonly #late = new LateResets();
 
   /**
    * @param initial an id, fields that override the sample values, or a whole state. `restore` creates the databases.
@@ -154,7 +150,6 @@ export class Databases {
 
   /** Forgets the resets that are not applied yet. */
   stop(): void {
-    this.#late.forEach((timer) => clearTimeout(timer));
     this.#late.clear();
   }
 
@@ -163,21 +158,11 @@ export class Databases {
     return this.#given.get(id) as Given;
   }
 
-  async #replaceCredentials(
-    id: string,
-    { applyAfterMs = 0, keepFormerPassword = false }: ResetFault = {},
-  ): Promise<Credentials> {
+  async #replaceCredentials(id: string, fault: ResetFault = {}): Promise<Credentials> {
     const { record, password: former } = this.#current(id);
     const credentials = newCredentials();
-    const passwords = keepFormerPassword ? [former, credentials.password] : undefined;
-    clearTimeout(this.#late.get(id));
-    if (applyAfterMs === 0) {
-      await this.#accept(record, credentials, passwords);
-    } else if (applyAfterMs !== "never") {
-      // The response was sent long ago: a Redis that is away by then never gets the password.
-      const apply = (): void => void this.#accept(record, credentials, passwords)?.catch(() => undefined);
-      this.#late.set(id, setTimeout(apply, applyAfterMs));
-    }
+    const passwords = fault.keepFormerPassword ? [former, credentials.password] : undefined;
+    await this.#late.apply(id, fault, () => this.#accept(record, credentials, passwords));
     return credentials;
   }
 
@@ -216,13 +201,9 @@ function asSaved(given: string | DatabaseRecord | SavedDatabase): SavedDatabase 
 
 /** Random credentials, except the given ones. */
 function newCredentials({
-  password = secret(),
-  restToken = secret(),
-  readOnlyRestToken = secret(),
+  password = newSecret(),
+  restToken = newSecret(),
+  readOnlyRestToken = newSecret(),
 }: Partial<Pick<SavedDatabase, keyof Credentials>> = {}): Credentials {
   return { password, restToken, readOnlyRestToken };
-}
-
-function secret(): string {
-  return randomBytes(16).toString("hex");
 }

@@ -32,11 +32,15 @@ export interface Fault {
    */
   readonly body?: unknown;
   /**
-   * For a password reset: how many milliseconds after the request the database applies it, or `never`. The response is
-   * sent at once; until then, the database accepts only the former password. Default: 0, before the response.
+   * For a reset of a password, of tokens or of the signing keys: how many milliseconds after the request it is applied,
+   * or `never`. The response is sent at once; until then, only the former credentials are valid. Default: 0, before the
+   * response.
    */
   readonly applyAfterMs?: number | "never" | undefined;
-  /** For a password reset: the database accepts the former password as well, until the next reset. Default: false. */
+  /**
+   * For a reset of a password or of tokens: the former password or tokens are accepted as well, until the next reset.
+   * Default: false.
+   */
   readonly keepFormerPassword?: boolean | undefined;
   /** How many requests are affected. Default: 1. */
   readonly times?: number | undefined;

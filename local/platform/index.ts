@@ -1,9 +1,12 @@
-export { type CredentialDelivery } from "./databaseRoutes";
+export { type CredentialDelivery } from "./credentialDelivery";
 export { type DatabaseRecord } from "./databaseRecord";
 export { type Database, type SavedDatabase } from "./databases";
 export { type Fault } from "./fault";
 export { type FlowControlRecord } from "./flowControl";
 export { PlatformOptionError, type PlatformOptions, type PlatformSeed } from "./options";
+export { type Platform } from "./platform";
 export { type PlatformRequest } from "./requests";
 export { readSeed } from "./seed";
-export { type Platform, startPlatform } from "./server";
+export { startPlatform } from "./server";
+export { type SavedSigningKeys, type SigningKeys } from "./signingKeys";
+export { type SavedTokenResource, type TokenResource, type TokenResourceRecord } from "./tokenResources";

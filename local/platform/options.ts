@@ -1,11 +1,15 @@
 import { z } from "zod";
-import { type CredentialDelivery } from "./databaseRoutes";
-import { count, database, databaseId, text } from "./databaseOptions";
+import { type CredentialDelivery } from "./credentialDelivery";
+import { database, databaseId } from "./databaseOptions";
 import { type DatabaseRecord } from "./databaseRecord";
 import { type SavedDatabase } from "./databases";
 import { fault, type Fault } from "./fault";
 import { type FlowControlRecord, longestPeriodSeconds } from "./flowControl";
+import { count, text, visible } from "./optionTypes";
 import { type PlatformRequest } from "./requests";
+import { type SavedSigningKeys } from "./signingKeys";
+import { tokenResource, tokenResourceId } from "./tokenResourceOptions";
+import { type SavedTokenResource, type TokenResourceRecord } from "./tokenResources";
 
 /** Options of a local platform. All of them are optional. */
 export interface PlatformOptions {
@@ -17,13 +21,27 @@ export interface PlatformOptions {
   readonly username?: string | undefined;
   /** Password (API key) of the management interface. Default: random. */
   readonly password?: string | undefined;
-  /** Token of the queue interface: visible ASCII characters. Default: random. */
+  /** Token of the queue interface: visible ASCII characters. Default: that of the first queue user, or random. */
   readonly queueToken?: string | undefined;
   /**
    * Databases: an id, fields that override the sample values, or a record with its state, as `platform.state()` returns
    * it. Default: `db-quickstart` and `db-sessions`.
    */
   readonly databases?: readonly (string | DatabaseRecord | SavedDatabase)[] | undefined;
+  /**
+   * Vector indexes: an id, fields that override the sample values, or a record with its state, as `platform.state()`
+   * returns it. Default: `idx-vectors`.
+   */
+  readonly vectorIndexes?: readonly (string | TokenResourceRecord | SavedTokenResource)[] | undefined;
+  /** Search indexes, like `vectorIndexes`. Default: `idx-search`. */
+  readonly searchIndexes?: readonly (string | TokenResourceRecord | SavedTokenResource)[] | undefined;
+  /**
+   * Users of the queue, at least one, like `vectorIndexes`. The queue accepts the tokens of the first one. Default: one
+   * user with the id `00000000-0000-4000-8000-000000000001`.
+   */
+  readonly queueUsers?: readonly (string | TokenResourceRecord | SavedTokenResource)[] | undefined;
+  /** Keys that sign messages: visible ASCII characters. Default: random. */
+  readonly signingKeys?: SavedSigningKeys | undefined;
   /**
    * A real Redis, in which each database is an ACL user and a reset replaces the password of that user. `true` starts a
    * `redis-server`, which ends with the platform. A URL (`redis://…`, with an administrator's credentials) uses a
@@ -60,9 +78,9 @@ export interface PlatformOptions {
    */
   readonly databasePath?: string | undefined;
   /**
-   * Which responses contain `password`, `rest_token` and `read_only_rest_token`: those to a reset and to a read
-   * (`always`), only to a read (`read`), only to a reset (`once`), or none (`never`). Default: `never`, as the
-   * interface specifies.
+   * Which responses contain passwords, tokens and signing keys: those to a reset and to a read (`always`), only to a
+   * read (`read`), only to a reset (`once`), or none (`never`). The response to a reset of an index never contains
+   * them. Default: `never`, as the interface specifies.
    */
   readonly credentials?: CredentialDelivery | undefined;
   /**
@@ -78,7 +96,16 @@ export interface PlatformOptions {
 /** The content of a seed file: the platform's data and credentials, under the names of the options. */
 export type PlatformSeed = Pick<
   PlatformOptions,
-  "username" | "password" | "queueToken" | "databases" | "flowControlKeys" | "globalParallelism"
+  | "username"
+  | "password"
+  | "queueToken"
+  | "databases"
+  | "vectorIndexes"
+  | "searchIndexes"
+  | "queueUsers"
+  | "signingKeys"
+  | "flowControlKeys"
+  | "globalParallelism"
 >;
 
 /** An option of the local platform is invalid. The platform was not started. */
@@ -96,8 +123,6 @@ export class PlatformOptionError extends Error {
     super(`Local platform: ${option}: ${problem}`, options);
   }
 }
-
-const visible = z.string().regex(/^[\x21-\x7e]+$/, "must consist of visible ASCII characters, without spaces");
 
 const flowControlKey = z.strictObject({
   flowControlKey: text,
@@ -129,6 +154,16 @@ const options = z.strictObject({
   password: text.optional(),
   queueToken: visible.optional(),
   databases: z.array(database).superRefine(unique(databaseId)).optional(),
+  vectorIndexes: z.array(tokenResource).superRefine(unique(tokenResourceId)).optional(),
+  searchIndexes: z.array(tokenResource).superRefine(unique(tokenResourceId)).optional(),
+  queueUsers: z
+    .array(tokenResource)
+    .min(1, "must have at least one user")
+    .superRefine(unique(tokenResourceId))
+    .optional(),
+  signingKeys: z
+    .strictObject({ current: visible.optional(), next: visible.optional(), rolls: count.optional() })
+    .optional(),
   redis: z.union([z.boolean(), z.string().regex(/^rediss?:\/\/[^/]/, redisForms)], redisForms).optional(),
   flowControlKeys: z
     .array(z.union([text, flowControlKey], "must be a name, or an object with a flowControlKey"))
@@ -160,6 +195,10 @@ const seed = options.pick({
   password: true,
   queueToken: true,
   databases: true,
+  vectorIndexes: true,
+  searchIndexes: true,
+  queueUsers: true,
+  signingKeys: true,
   flowControlKeys: true,
   globalParallelism: true,
 }) satisfies z.ZodType<PlatformSeed>;

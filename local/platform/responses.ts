@@ -55,9 +55,18 @@ export function allowOnly(app: Hono<Env>, methods: readonly Method[], paths: rea
 export function pathParameter(c: Context<Env>, name: string): string {
   // The router's own decoding leaves malformed text unchanged, so "%zz" and "%25zz" would be the same key.
   const sent = c.req.path.split("/")[routePath(c).split("/").indexOf(`:${name}`)] ?? "";
+  const decoded = decodedSegment(sent);
+  if (decoded === undefined) {
+    throw new Refused(name, "its percent-encoding in the path is malformed, or is not UTF-8");
+  }
+  return decoded;
+}
+
+/** A decoded segment of a path. Undefined if its percent-encoding is malformed. */
+export function decodedSegment(sent: string): string | undefined {
   try {
     return decodeURIComponent(sent);
   } catch {
-    throw new Refused(name, "its percent-encoding in the path is malformed, or is not UTF-8");
+    return undefined;
   }
 }

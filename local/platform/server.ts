@@ -1,19 +1,18 @@
-import { randomBytes } from "node:crypto";
 import { createServer, type Server } from "node:http";
 import { type AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { json, refusal, router } from "./responses";
-import { authenticate, type Credentials, schemes } from "./authentication";
+import { authenticate, type ManagementCredentials, schemes, type TokenSources } from "./authentication";
 import { refuseOtherOrigins } from "./console/otherPages";
 import { addConsoleRoutes, consoleUrl } from "./console/routes";
 import { type Database, Databases, type DatabaseServer } from "./databases";
 import { addDatabaseRoutes } from "./databaseRoutes";
 import { addDescriptionRoutes } from "./descriptionRoutes";
 import { addFaultRoutes } from "./faultRoutes";
-import { type Fault } from "./fault";
 import { Faults } from "./faults";
-import { type FlowControlRecord } from "./flowControl";
 import { addFlowControlRoutes } from "./flowControlRoutes";
+import { addIndexRoutes } from "./indexRoutes";
+import { openIndexes } from "./indexes";
 import { addInspectionRoutes } from "./inspectionRoutes";
 import {
   checkFault,
@@ -23,66 +22,19 @@ import {
   type PlatformOptions,
   type PlatformSeed,
 } from "./options";
+import { type Platform } from "./platform";
 import { MessageQueue } from "./queue/messageQueue";
 import { addMessageRoutes } from "./queue/routes";
+import { QueueUsers } from "./queueUsers";
 import { rateLimit } from "./rateLimit";
 import { RedisUsers } from "./redis";
 import { RedisListener } from "./redisListener";
 import { Refused } from "./refused";
-import { type PlatformRequest, RequestLog } from "./requests";
-
-/** A local platform that runs in this process, for development and tests. It keeps all data in memory. */
-export interface Platform extends Credentials {
-  /** URL of both interfaces: `http://127.0.0.1:49152`. */
-  readonly url: string;
-  /** URL of the console for a browser. It contains the credentials, so keep it secret. */
-  readonly consoleUrl: string;
-  /**
-   * The requests since the start or the last `reset()`, in the order of their arrival, without malformed ones and the
-   * reads of the console. At least the newest 10,000 are kept.
-   */
-  readonly requests: readonly PlatformRequest[];
-  /** The databases, by id. */
-  readonly databases: ReadonlyMap<string, Database>;
-  /** The flow-control keys with their current counters, by name. */
-  readonly flowControlKeys: ReadonlyMap<string, FlowControlRecord>;
-  /**
-   * URL of the Redis, without credentials; undefined if there is none. `database(id).redisUrl` contains those of a
-   * database.
-   */
-  readonly redisUrl: string | undefined;
-  /** Number of password resets of all databases since the start or the last `reset()`. */
-  readonly resetCount: number;
-  /** The database with this id. @throws RangeError if it does not exist */
-  database(id: string): Database;
-  /**
-   * Replaces the password and the tokens of a database, as someone else does in a console. It is not counted as a
-   * reset, and a reset that is not applied yet is never applied.
-   *
-   * @throws RangeError if the database does not exist; Error if the Redis did not confirm it
-   */
-  changePassword(id: string): Promise<void>;
-  /**
-   * Changes fields of the record of a database, as someone else does in a console. `undefined` removes a field. Which
-   * passwords the database accepts is unchanged, whatever its `state`.
-   *
-   * @throws RangeError if the database does not exist
-   */
-  changeRecord(id: string, fields: Readonly<Record<string, unknown>>): void;
-  /** Adds a flow-control key, or replaces its limits and counters. */
-  setFlowControlKey(record: FlowControlRecord): void;
-  /** Applies a fault to the next matching request. Faults are applied in the order in which they were added. */
-  failNext(fault: Fault): void;
-  /**
-   * Restores the initial data, with new database passwords if none were given, and removes all requests and faults. The
-   * credentials of the platform are unchanged. Without a Redis, this is done synchronously.
-   */
-  reset(): Promise<void>;
-  /** The current data and credentials, including passwords. A platform can be started with them. */
-  state(): PlatformSeed;
-  /** Stops the server and closes all connections. */
-  close(): Promise<void>;
-}
+import { RequestLog } from "./requests";
+import { newSecret } from "./secrets";
+import { addSigningKeyRoutes } from "./signingKeyRoutes";
+import { SigningKeyStore } from "./signingKeys";
+import { addTokenRoutes } from "./tokenRoutes";
 
 /**
  * Starts a local platform with the operations of the interface. All of them require its credentials.
@@ -92,10 +44,9 @@ export interface Platform extends Credentials {
  */
 export async function startPlatform(given: PlatformOptions = {}): Promise<Platform> {
   const options = checkOptions(given);
-  const credentials: Credentials = {
-    username: options.username ?? `local-${random(4)}@example.com`,
-    password: options.password ?? random(16),
-    queueToken: options.queueToken ?? random(16),
+  const management: ManagementCredentials = {
+    username: options.username ?? `local-${newSecret(4)}@example.com`,
+    password: options.password ?? newSecret(),
   };
   const refuseRedis = (cause: Error): never => {
     throw new PlatformOptionError("redis", cause.message, { cause });
@@ -103,10 +54,15 @@ export async function startPlatform(given: PlatformOptions = {}): Promise<Platfo
   const databaseServer: DatabaseServer = options.redis
     ? await RedisUsers.open(options.redis).catch(refuseRedis)
     : await RedisListener.open();
+  const signingKeys = new SigningKeyStore(options.signingKeys);
   const state: State = {
     requests: new RequestLog(),
     faults: new Faults(),
     databases: new Databases(options.databases ?? ["db-quickstart", "db-sessions"], databaseServer),
+    vectorIndexes: openIndexes("vector", options.vectorIndexes ?? ["idx-vectors"], () => url),
+    searchIndexes: openIndexes("search", options.searchIndexes ?? ["idx-search"], () => url),
+    queueUsers: new QueueUsers(options.queueUsers, options.queueToken),
+    signingKeys,
     queue: new MessageQueue({
       flowControlKeys: options.flowControlKeys ?? ["orders", "emails"],
       globalParallelism: {
@@ -114,22 +70,30 @@ export async function startPlatform(given: PlatformOptions = {}): Promise<Platfo
         parallelismCount: options.globalParallelism?.parallelismCount,
       },
       retryDelay: options.retryDelay ?? 1,
+      signingKeys,
     }),
   };
+  const { databases, vectorIndexes, searchIndexes, queueUsers } = state;
+  const otherSecrets = [vectorIndexes, searchIndexes, queueUsers, signingKeys];
   const currentState = (): PlatformSeed => ({
-    ...credentials,
-    databases: state.databases.saved,
+    ...management,
+    queueToken: queueUsers.queueToken,
+    databases: databases.saved,
+    vectorIndexes: vectorIndexes.saved,
+    searchIndexes: searchIndexes.saved,
+    queueUsers: queueUsers.saved,
+    signingKeys: signingKeys.newest,
     flowControlKeys: state.queue.flowControlKeys(),
     globalParallelism: options.globalParallelism,
   });
-  const app = application(state, credentials, options, currentState);
+  const app = application(state, management, options, currentState);
   const listener = getRequestListener((request, env) => app.fetch(request, env), {
     // The process of a test must keep its own Request and Response.
     overrideGlobalObjects: false,
     errorHandler: () => refusal(400, "request", "its target or its Host header is malformed"),
   });
   const server = createServer((incoming, outgoing) => void listener(incoming, outgoing));
-  const url = await state.databases
+  const url: string = await databases
     .restore()
     .catch(refuseRedis)
     .then(() => listen(server, options.host ?? "127.0.0.1", options.port ?? 0))
@@ -139,7 +103,7 @@ export async function startPlatform(given: PlatformOptions = {}): Promise<Platfo
     });
   let closed: Promise<void> | undefined;
   const database = (id: string): Database => {
-    const found = state.databases.all.get(id);
+    const found = databases.all.get(id);
     if (found === undefined) {
       throw new RangeError(`Local platform: database ${JSON.stringify(id)} does not exist`);
     }
@@ -148,32 +112,54 @@ export async function startPlatform(given: PlatformOptions = {}): Promise<Platfo
 
   return {
     url,
-    ...credentials,
-    consoleUrl: consoleUrl(url, credentials),
+    ...management,
+    get queueToken() {
+      return queueUsers.queueToken;
+    },
+    get consoleUrl() {
+      return consoleUrl(url, { ...management, queueToken: queueUsers.queueToken });
+    },
     requests: state.requests.all,
-    databases: state.databases.all,
+    databases: databases.all,
+    get vectorIndexes() {
+      return vectorIndexes.all;
+    },
+    get searchIndexes() {
+      return searchIndexes.all;
+    },
+    get queueUsers() {
+      return queueUsers.all;
+    },
+    get signingKeys() {
+      return signingKeys.newest;
+    },
     get flowControlKeys() {
       return new Map(state.queue.flowControlKeys().map((record) => [record.flowControlKey, record]));
     },
     redisUrl: databaseServer.url?.(),
     get resetCount() {
-      return state.databases.resetCount;
+      return [databases, ...otherSecrets].reduce((sum, { resetCount }) => sum + resetCount, 0);
     },
     database,
-    changePassword: async (id) => state.databases.changePassword(database(id)),
-    changeRecord: (id, fields) => state.databases.changeRecord(database(id), fields),
+    changePassword: async (id) => databases.changePassword(database(id)),
+    changeVectorIndexTokens: (id) => vectorIndexes.change(id),
+    changeSearchIndexTokens: (id) => searchIndexes.change(id),
+    changeQueueUserTokens: (id) => queueUsers.change(id),
+    changeSigningKeys: () => signingKeys.change(),
+    changeRecord: (id, fields) => databases.changeRecord(database(id), fields),
     setFlowControlKey: (record) => state.queue.setFlowControlKey(checkFlowControlKey(record)),
     failNext: (fault) => state.faults.add(checkFault(fault)),
     reset() {
       state.faults.clear();
       state.queue.restore();
       state.requests.clear();
-      return state.databases.restore();
+      otherSecrets.forEach((secrets) => secrets.restore());
+      return databases.restore();
     },
     state: currentState,
     close() {
       state.faults.clear();
-      state.databases.stop();
+      [databases, ...otherSecrets].forEach((secrets) => secrets.stop());
       state.queue.close();
       closed ??= new Promise<void>((resolve) => server.close(() => resolve())).then(() => databaseServer.close());
       server.closeAllConnections();
@@ -183,30 +169,31 @@ export async function startPlatform(given: PlatformOptions = {}): Promise<Platfo
 }
 
 /** The state of a platform. */
-export interface State {
+export interface State extends TokenSources {
   readonly requests: RequestLog;
   readonly faults: Faults;
   readonly databases: Databases;
+  readonly signingKeys: SigningKeyStore;
   readonly queue: MessageQueue;
 }
 
 /** The operations of a platform, and the middleware before them. */
 export function application(
   state: State,
-  credentials: Credentials,
+  management: ManagementCredentials,
   options: PlatformOptions,
   current: () => PlatformSeed,
 ) {
-  const schemeOf = schemes(credentials, options.databasePath);
+  const schemeOf = schemes(management, state, options.databasePath);
   const authenticated = authenticate(schemeOf);
   const app = router();
 
   addConsoleRoutes(app, state, authenticated);
 
   app.use(async (c, next) => {
-    const authorized = schemeOf(c.req.path)?.accepts(c.req.header("authorization")) ?? false;
-    const { method, url: path = "/" } = c.env.incoming;
-    const { entry, setStatus } = state.requests.add({ method: method ?? "", path, authorized });
+    const { method = "", url: path = "/" } = c.env.incoming;
+    const authorized = schemeOf(c.req.path)?.accepts(c.req.header("authorization"), method) ?? false;
+    const { entry, setStatus } = state.requests.add({ method, path, authorized });
     await next();
     if (!c.env.incoming.socket.destroyed) {
       setStatus(c.res.status);
@@ -221,7 +208,11 @@ export function application(
   if (options.requestsPerSecond !== undefined) {
     app.use(rateLimit(options.requestsPerSecond));
   }
-  addDatabaseRoutes(app, state.databases, options.credentials ?? "never", options.databasePath);
+  const delivery = options.credentials ?? "never";
+  addDatabaseRoutes(app, state.databases, delivery, options.databasePath);
+  addTokenRoutes(app, state, delivery);
+  addIndexRoutes(app, state.vectorIndexes, state.searchIndexes);
+  addSigningKeyRoutes(app, state.signingKeys, delivery);
   addInspectionRoutes(app, state.databases, current);
   addFaultRoutes(app, state.faults);
   addDescriptionRoutes(app);
@@ -253,8 +244,4 @@ async function listen(server: Server, host: string, port: number): Promise<strin
   // A client cannot connect to the wildcard address.
   const reachable = address === "0.0.0.0" ? "127.0.0.1" : address === "::" ? "::1" : address;
   return `http://${family === "IPv6" ? `[${reachable}]` : reachable}:${listening}`;
-}
-
-function random(bytes: number): string {
-  return randomBytes(bytes).toString("hex");
 }

@@ -1,6 +1,8 @@
 import { Agent as HttpAgent, type ClientRequest, type IncomingMessage, request as httpRequest } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import { type SigningKeyStore } from "../signingKeys";
 import { type Attempt, type Message } from "./messages";
+import { signature } from "./signature";
 
 /** Maximum number of bytes of a response body that are kept for callbacks. */
 const mostBodyBytes = 1_000_000;
@@ -16,14 +18,19 @@ export class Sender {
   /** Set by `close`: the deliveries that it aborts have not failed because of the destination. */
   isClosed = false;
 
-  send(message: Message): Promise<Attempt> {
+  constructor(private readonly signingKeys: SigningKeyStore) {}
+
+  /** @param now Unix time in milliseconds */
+  send(message: Message, now: number): Promise<Attempt> {
     return new Promise((resolve) => {
-      const { destination, method, body } = message;
+      const { destination, method } = message;
+      const body = method === "GET" ? undefined : message.body;
+      const { current } = this.signingKeys.inUse;
       const isHttps = destination.startsWith("https:");
       const sent = (isHttps ? httpsRequest : httpRequest)(destination, {
         method,
         agent: isHttps ? this.#https : this.#http,
-        headers: headersOf(message),
+        headers: { ...headersOf(message), "upstash-signature": signature(current, destination, body ?? "", now) },
       });
       const timeout = setTimeout(
         () => sent.destroy(new Error(`no response within ${message.timeoutSeconds} s`)),
@@ -42,7 +49,7 @@ export class Sender {
         end({ ok: false, status, error: `the destination responded with ${status}` });
       });
       sent.on("response", (response) => void readResponse(response).then(end));
-      sent.end(method === "GET" ? undefined : body);
+      sent.end(body);
     });
   }
 

@@ -1,4 +1,5 @@
 import { type FlowControlRecord, type GlobalParallelism, sampleKey } from "../flowControl";
+import { type SigningKeyStore } from "../signingKeys";
 import { Alarm, type Clock, systemClock } from "./clock";
 import { Sender } from "./delivery";
 import { Dispatcher, type GivenParallelism, type Ticket } from "./dispatcher";
@@ -14,6 +15,7 @@ export interface MessageQueueOptions {
   readonly globalParallelism: GivenParallelism;
   /** Seconds before the first retry. The delay doubles with each further retry, up to a day. */
   readonly retryDelay: number;
+  readonly signingKeys: SigningKeyStore;
 }
 
 /** The message queue, in memory. It delivers messages when the dispatcher releases them. */
@@ -25,7 +27,7 @@ export class MessageQueue {
   readonly #nextSchedule: Alarm;
   #dispatcher: Dispatcher<Message>;
   #schedules = new Schedules();
-  #sender = new Sender();
+  #sender: Sender;
 
   constructor(options: MessageQueueOptions, clock: Clock = systemClock) {
     this.#options = options;
@@ -33,6 +35,7 @@ export class MessageQueue {
     this.#wake = new Alarm(clock, () => this.#dispatch());
     this.#nextSchedule = new Alarm(clock, () => this.#runSchedules());
     this.#dispatcher = this.#newDispatcher();
+    this.#sender = new Sender(options.signingKeys);
   }
 
   get now(): number {
@@ -148,7 +151,7 @@ export class MessageQueue {
   /** Restores the initial keys, without messages, queues, schedules and events. */
   restore(): void {
     this.close();
-    this.#sender = new Sender();
+    this.#sender = new Sender(this.#options.signingKeys);
     this.#schedules = new Schedules();
     this.#dispatcher = this.#newDispatcher();
     this.events.clear();
@@ -187,7 +190,7 @@ export class MessageQueue {
     const { message } = ticket;
     const sender = this.#sender;
     this.events.add("ACTIVE", message, this.now);
-    const attempt = await sender.send(message);
+    const attempt = await sender.send(message, this.now);
     if (sender.isClosed) {
       return;
     }

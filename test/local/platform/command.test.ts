@@ -70,6 +70,8 @@ describe("rekey-local platform", function () {
     }
     assert.match(text, /For development and tests.*in memory/);
     assert.match(text, /db-quickstart, db-sessions/);
+    assert.match(text, /^ {2}vector indexes {5}idx-vectors\n {2}search indexes {5}idx-search$/m);
+    assert.match(text, /^ {2}queue users {8}00000000-0000-4000-8000-000000000001$/m);
 
     assert.equal((await send({ url }, "POST", resetPath, basic(credentials))).status, 200);
     assert.equal((await send({ url }, "GET", "/v2/flowControl", bearer({ queueToken }))).status, 200);
@@ -82,8 +84,9 @@ describe("rekey-local platform", function () {
 
   it("accepts every flag, prints JSON lines, and ends cleanly on SIGTERM with a connection open", async () => {
     const flags = ["--host", "127.0.0.1", "--database", "one", "two", "--database", "three", "--flow-control-key", "k"];
+    const indexes = ["--vector-index", "v1", "v2", "--search-index", "s1"];
     const secrets = ["--username", "ops", "--password", "it's", "--queue-token", "t0ken"];
-    const run = start(...flags, ...secrets, "--credentials", "always", "--json");
+    const run = start(...flags, ...indexes, ...secrets, "--credentials", "always", "--json");
     const platform = await run.started<Started>();
     const { url } = platform;
     const given = { url, username: "ops", password: "it's", queueToken: "t0ken" };
@@ -91,6 +94,9 @@ describe("rekey-local platform", function () {
       ...given,
       consoleUrl: `${url}/#username=ops&password=it%27s&queueToken=t0ken`,
       databases: ["one", "two", "three"],
+      vectorIndexes: ["v1", "v2"],
+      searchIndexes: ["s1"],
+      queueUsers: ["00000000-0000-4000-8000-000000000001"],
       flowControlKeys: ["k"],
       environment: environmentOf(given),
     });
@@ -120,6 +126,8 @@ describe("rekey-local platform", function () {
     "--host 192.0.2.1": /^error: --host: cannot listen/,
     "--queue-token a\tb": /^error: --queue-token: /,
     "--database one one": /^error: --database: .*"one"/,
+    "--vector-index one one": /^error: --vector-index: .*"one"/,
+    "--search-index=": /^error: --search-index: must not be empty/,
     "--flow-control-key=": /^error: --flow-control-key: must not be empty/,
     "--credentials sometimes": /'--credentials <when>'.*always, read, once, never/,
     "--database-path /v2/redis": /^error: --database-path: must /,

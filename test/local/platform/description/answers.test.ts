@@ -17,13 +17,21 @@ interface Sent {
 /** Nothing listens there, so that deliveries fail at once. */
 const nowhere = "http://127.0.0.1:1/";
 const named = { flowControlKey: "orders", queue: "q", queueName: "q", scheduleId: "s" };
-const values: Record<string, string> = { ...named, id: "db-quickstart", destination: nowhere };
+const values: Record<string, string> = { ...named, destination: nowhere };
+/** The ids that paths have, by a part of the path. */
+const ids = {
+  "/vector/": "idx-vectors",
+  "/search/": "idx-search",
+  "/qstash/": "00000000-0000-4000-8000-000000000001",
+  "/": "db-quickstart",
+};
 const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"];
-const all = (value: string) => Object.fromEntries(Object.keys(values).map((name) => [name, value]));
+const all = (value: string) => Object.fromEntries([...Object.keys(values), "id"].map((name) => [name, value]));
 
 /** What makes an operation succeed in addition to its path. */
 const succeeding: Readonly<Record<string, Sent>> = {
   getDatabase: { query: "?credentials=hide" },
+  listVectorIndexes: { query: "?credentials=hide" },
   listFlowControlKeys: { query: "?search=ord" },
   pinFlowControlKey: { query: "?parallelism=3&rate=5&period=1h30m" },
   unpinFlowControlKey: { query: "?rate=true&parallelism=false" },
@@ -120,7 +128,7 @@ describe("local platform: responses, compared with the description", () => {
     it(`${path} responds with 405 to all other methods, which change nothing`, async () => {
       const described = operations.filter((operation) => operation.path === path);
       const allowed = described.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]));
-      const seen = () => ({ databases: platform.state().databases, orders: platform.flowControlKeys.get("orders") });
+      const seen = () => ({ ...platform.state(), flowControlKeys: [platform.flowControlKeys.get("orders")] });
       const before = seen();
       for (const method of methods.filter((name) => !allowed.includes(name))) {
         const { status, headers, error } = await call(platform, { ...described[0]!, method });
@@ -144,7 +152,7 @@ describe("local platform: responses, compared with the description", () => {
 
   for (const { options, path } of [
     { options: { flowControlListShape: "object", globalParallelismShape: "old" }, path: /flowControl$|globalP/ },
-    { options: { credentials: "always", databasePath }, path: /v2\/(keyvalue|redis)\// },
+    { options: { credentials: "always", databasePath }, path: /v2\/(keyvalue|redis|vector|search|qstash|keys)/ },
     { options: { globalParallelism: { parallelismMax: 3, parallelismCount: 1 } }, path: /globalParallelism|state/ },
   ] satisfies { options: PlatformOptions; path: RegExp }[]) {
     it(`describes the responses of a platform with ${JSON.stringify(options)}`, async () => {
@@ -159,7 +167,7 @@ describe("local platform: responses, compared with the description", () => {
     it("describes the Redis user, and a Redis that is away", async () => {
       const redis = await startRedisServer();
       other = await startPlatform({ redis: redis.url });
-      const resets = operations.filter(({ path }) => path.includes("reset-password"));
+      const resets = operations.filter(({ path }) => /(keyvalue|redis)\/reset-password/.test(path));
       const databases = operations.filter(({ path }) => path.includes("/local/databases"));
       for (const operation of [...resets, ...databases]) await assertCall(other, operation);
       await redis.close();
@@ -182,11 +190,21 @@ async function prepare(platform: Platform): Promise<void> {
 function target({ path, method }: Described, { values: given = {}, query = "" }: Sent): string {
   const named = path.replace("{idOrDestination}", method === "POST" ? "{destination}" : "{scheduleId}");
   const encode = (value: string) => (value === "%zz" ? value : encodeURIComponent(value));
-  return named.replaceAll(/\{(\w+)\}/g, (_, name: string) => encode(given[name] ?? values[name]!)) + query;
+  const [, id] = Object.entries(ids).find(([part]) => path.includes(part))!;
+  return named.replaceAll(/\{(\w+)\}/g, (_, name: string) => encode(given[name] ?? values[name] ?? id)) + query;
+}
+
+function authorizationOf(platform: Platform, { path, security }: Described): string {
+  if (security?.some((scheme) => "index" in scheme)) {
+    const indexes = path.includes("/vector/") ? platform.vectorIndexes : platform.searchIndexes;
+    const [index] = indexes.values();
+    return bearer({ queueToken: index!.readOnlyToken });
+  }
+  return security ? basic(platform) : bearer(platform);
 }
 
 function call(platform: Platform, operation: Described, sent: Sent = {}): Promise<HttpResponse> {
-  const authorization = operation.security ? basic(platform) : bearer(platform);
+  const authorization = authorizationOf(platform, operation);
   const { headers = {}, body } = sent;
   const text = typeof body === "string" || body === undefined ? body : JSON.stringify(body);
   const options = { headers, ...(text !== undefined && { body: text }) };

@@ -2,9 +2,12 @@ import assert from "node:assert/strict";
 import { Databases } from "../../../../local/platform/databases";
 import { Faults } from "../../../../local/platform/faults";
 import { MessageQueue } from "../../../../local/platform/queue/messageQueue";
+import { QueueUsers } from "../../../../local/platform/queueUsers";
 import { RedisListener } from "../../../../local/platform/redisListener";
 import { RequestLog } from "../../../../local/platform/requests";
 import { application, startPlatform } from "../../../../local/platform/server";
+import { SigningKeyStore } from "../../../../local/platform/signingKeys";
+import { TokenResources } from "../../../../local/platform/tokenResources";
 import fields from "../../../fixtures/interface-fields.json";
 import { databasePath } from "../client";
 import { description, operations, resolved, text } from "./document";
@@ -36,18 +39,20 @@ describe("local platform: the description", () => {
 
   it("has every route of the server, and no other", async () => {
     const listener = await RedisListener.open();
+    const signingKeys = new SigningKeyStore();
+    const indexes = new TokenResources("index", []);
+    const globalParallelism = { parallelismMax: 1 };
     const state = {
       requests: new RequestLog(),
       faults: new Faults(),
       databases: new Databases([], listener),
-      queue: new MessageQueue({ flowControlKeys: [], globalParallelism: { parallelismMax: 1 }, retryDelay: 1 }),
+      vectorIndexes: indexes,
+      searchIndexes: indexes,
+      queueUsers: new QueueUsers(),
+      signingKeys,
+      queue: new MessageQueue({ flowControlKeys: [], globalParallelism, retryDelay: 1, signingKeys }),
     };
-    const { routes } = application(
-      state,
-      { username: "u", password: "p", queueToken: "t" },
-      { databasePath },
-      () => ({}),
-    );
+    const { routes } = application(state, { username: "u", password: "p" }, { databasePath }, () => ({}));
     const served = routes.filter(({ method, path }) => method !== "ALL" && !isPage(path));
     assert.deepEqual(
       [...new Set(served.map(({ method, path }) => `${method} ${shape(path)}`))].sort(),

@@ -3,6 +3,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { type Draft } from "../../../../local/platform/queue/messages";
 import { MessageQueue } from "../../../../local/platform/queue/messageQueue";
 import { publishSettings, type SentHeaders } from "../../../../local/platform/queue/publishHeaders";
+import { SigningKeyStore } from "../../../../local/platform/signingKeys";
 import { startServer } from "../../../support/httpServer";
 import { type Delivery, Destination } from "./destination";
 import { FakeClock } from "./fakeClock";
@@ -15,7 +16,8 @@ describe("local platform: the message queue", () => {
     destination = await new Destination(react).start();
     clock = new FakeClock();
     const globalParallelism = { parallelismMax: 100 };
-    queue = new MessageQueue({ flowControlKeys: [], globalParallelism, retryDelay: 1 }, clock);
+    const signingKeys = new SigningKeyStore();
+    queue = new MessageQueue({ flowControlKeys: [], globalParallelism, retryDelay: 1, signingKeys }, clock);
   };
   afterEach(async () => {
     queue.close();

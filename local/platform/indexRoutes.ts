@@ -1,0 +1,30 @@
+import { type Hono } from "hono";
+import { allowOnly, type Env, json, pathParameter, refusal } from "./responses";
+import { type TokenResources } from "./tokenResources";
+
+/** What both kinds of index respond to `info`, in the format of the public clients. */
+const emptyIndex = {
+  vectorCount: 0,
+  pendingVectorCount: 0,
+  indexSize: 0,
+  dimension: 1536,
+  similarityFunction: "COSINE",
+  namespaces: { "": { vectorCount: 0, pendingVectorCount: 0 } },
+};
+
+/** The REST interface of the indexes: only `info`, which shows whether a token is valid. */
+export function addIndexRoutes(app: Hono<Env>, vectorIndexes: TokenResources, searchIndexes: TokenResources): void {
+  for (const { path, indexes } of [
+    { path: "/indexes/vector/:id/info", indexes: vectorIndexes },
+    { path: "/indexes/search/:id/info", indexes: searchIndexes },
+  ]) {
+    // The public clients send POST.
+    app.on(["GET", "POST"], path, (c) => {
+      const id = pathParameter(c, "id");
+      return indexes.has(id)
+        ? json({ result: emptyIndex })
+        : refusal(404, "id", `${indexes.kind} ${JSON.stringify(id)} does not exist`);
+    });
+    allowOnly(app, ["GET", "POST"], [path]);
+  }
+}
