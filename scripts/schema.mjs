@@ -115,9 +115,14 @@ const inputTypes = {
   },
 };
 
+/** The members of a type of the SDK, and those that it inherits. */
+function membersOf(name) {
+  return checker.getDeclaredTypeOfSymbol(sdk.get(name)).getProperties();
+}
+
 /** Inputs by the name of their type, among them those of the connection. */
 function inputsOf(...names) {
-  const symbols = new Map(names.flatMap((name) => [...sdk.get(name).members]));
+  const symbols = new Map(names.flatMap((name) => membersOf(name).map((symbol) => [symbol.name, symbol])));
   const entries = [...symbols.values()].map((symbol) => {
     if (symbol.name === "databases") return [symbol.name, fleetDatabases()];
     const schema = inputTypes[symbol.name] ?? schemaOf(innerType(symbol.valueDeclaration.type), symbol.name);
@@ -142,7 +147,7 @@ function fleetDatabases() {
 /** The declared members of a class of the SDK that are outputs. */
 function outputsOf(name, names, secrets) {
   const found = names.map((output) => {
-    const symbol = sdk.get(name).members.get(output);
+    const symbol = membersOf(name).find((one) => one.name === output);
     const type = innerType(symbol.valueDeclaration.type);
     const secret = secrets.includes(output) ? { secret: true } : {};
     return { symbol, type, schema: { ...schemaOf(type, output), ...described(symbol), ...secret } };
@@ -238,6 +243,8 @@ const schema = {
   types,
   resources: {
     "rekey:index:PasswordRotation": resource("PasswordRotation", aliasOf("PasswordRotation")),
+    "rekey:index:VectorTokenRotation": resource("VectorTokenRotation", aliasOf("VectorTokenRotation")),
+    "rekey:index:SearchTokenRotation": resource("SearchTokenRotation", aliasOf("SearchTokenRotation")),
     "rekey:index:FlowControlReset": resource("FlowControlReset", aliasOf("FlowControlReset")),
     "rekey:index:FlowControlLimits": resource("FlowControlLimits", aliasOf("FlowControlLimits")),
     "rekey:index:PasswordRotationFleet": resource("PasswordRotationFleet", { isComponent: true }, fleet),

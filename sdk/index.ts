@@ -35,6 +35,10 @@ export {
   getGlobalParallelism,
   getGlobalParallelismOutput,
 } from "./flowControlReads";
+export { type IndexRecord } from "../provider/records/indexRecord";
+export { type Rotation, type RotationArgs } from "./rotation";
+export { SearchTokenRotation, type SearchTokenRotationArgs } from "./searchTokenRotation";
+export { VectorTokenRotation, type VectorTokenRotationArgs } from "./vectorTokenRotation";
 export { type OutputsOf, PasswordRotation, type PasswordRotationArgs } from "./passwordRotation";
 export { PasswordRotationFleet, type PasswordRotationFleetArgs } from "./passwordRotationFleet";
 export {

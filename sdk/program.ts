@@ -95,11 +95,11 @@ export function perRun<T>(make: () => T): () => T {
   };
 }
 
-/** The resources of this program that rotate a database or limit a flow-control key, by what it is. */
+/** The resources of this program that rotate a secret or limit a flow-control key, by what it is. */
 const ownersOfRun = perRun(() => new Map<string, Set<Owner>>());
 
 /**
- * A resource that rotates a database or limits a key. The URN of a component's child is known late; until then it has
+ * A resource that rotates a secret or limits a key. The URN of a component's child is known late; until then it has
  * a short name.
  */
 interface Owner {
@@ -108,10 +108,10 @@ interface Owner {
 }
 
 /**
- * Registers a resource as the owner of a database or a key.
+ * Registers a resource as the owner of a secret or a key.
  *
  * @param shortName for errors: `PasswordRotation "sessions"`
- * @returns the inputs that tell the provider which other resources have the same database or key
+ * @returns the inputs that tell the provider which other resources have the same secret or key
  */
 export function ownersFor(
   shortName: string,
@@ -133,27 +133,29 @@ export async function otherOwnersFor(
   urn: Promise<string>,
   databaseIds: readonly string[],
 ): Promise<Record<string, string[]> | undefined> {
-  const others = await othersFor(`PasswordRotationFleet ${JSON.stringify(fleet)}`, urn, databaseIds);
-  return others.size > 0 ? Object.fromEntries(others) : undefined;
+  const subjectOf = (id: string) => `database ${id}`;
+  const others = await othersFor(`PasswordRotationFleet ${JSON.stringify(fleet)}`, urn, databaseIds.map(subjectOf));
+  if (others.size === 0) return undefined;
+  return Object.fromEntries(databaseIds.map((id) => [id, others.get(subjectOf(id)) ?? []]));
 }
 
 /**
- * Registers the owner of databases, and returns the other owners. It waits for one turn of the event loop, so that all
- * resources of the program's first turn are registered before the first one is sent to the engine.
+ * Registers an owner, and returns the other owners by what they own. It waits for one turn of the event loop, so that
+ * all resources of the program's first turn are registered before the first one is sent to the engine.
  */
 async function othersFor(
   shortName: string,
   urn: Promise<string>,
-  databaseIds: readonly string[],
+  subjects: readonly string[],
 ): Promise<Map<string, string[]>> {
   const self: Owner = { shortName };
   void urn.then((known) => (self.urn = known));
   const ownersOf = ownersOfRun();
-  for (const id of databaseIds) ownersOf.set(id, (ownersOf.get(id) ?? new Set()).add(self));
+  for (const subject of subjects) ownersOf.set(subject, (ownersOf.get(subject) ?? new Set()).add(self));
   await endOfTurn();
-  const others = databaseIds.map((id) => {
-    const owners = [...(ownersOf.get(id) ?? [])].filter((other) => other !== self);
-    return [id, owners.map((other) => other.urn ?? other.shortName)] as const;
+  const others = subjects.map((subject) => {
+    const owners = [...(ownersOf.get(subject) ?? [])].filter((other) => other !== self);
+    return [subject, owners.map((other) => other.urn ?? other.shortName)] as const;
   });
   return new Map(others.filter(([, owners]) => owners.length > 0));
 }

@@ -82,7 +82,7 @@ export function createProvider(start: (configuration: Configuration) => Run) {
         ),
       update: (id, olds, news) =>
         withEngineErrors(async () => {
-          const state = { id, outputs: withoutUrls(olds) };
+          const state = { id, outputs: withoutUrls(resource, olds) };
           const inputs = withoutProvider(news);
           if (isOfPlugin(olds) && !diffResource(resource, state, inputs, new Set(), requireRun()).changes) {
             return saved({ outputs: state.outputs, notices: [] }, news);
@@ -102,6 +102,8 @@ export function createProvider(start: (configuration: Configuration) => Run) {
 
   return {
     passwordRotation: adapter(resources.PasswordRotation),
+    vectorTokenRotation: adapter(resources.VectorTokenRotation),
+    searchTokenRotation: adapter(resources.SearchTokenRotation),
     passwordRotationShard: adapter(resources.PasswordRotationShard),
     passwordVerification: adapter(resources.PasswordVerificationTargets),
     flowControlReset: adapter(resources.FlowControlReset),
@@ -114,9 +116,9 @@ function isOfPlugin(outputs: Properties): boolean {
   return outputs["__provider"] === undefined;
 }
 
-/** The outputs without those that only the plugin saves: the SDK derives them in the program. */
-function withoutUrls({ connectionUrl, restUrl, ...outputs }: Properties): Properties {
-  return outputs;
+/** The outputs without the URLs that only the plugin saves: the SDK derives them in the program. */
+function withoutUrls(resource: AnyResource, { connectionUrl, restUrl, ...outputs }: Properties): Properties {
+  return resource.outputs.includes("restUrl") ? { ...outputs, restUrl } : outputs;
 }
 
 /** A host that never calls `configure` must not fall back to the environment, which may name another platform. */
@@ -128,18 +130,25 @@ function notConfigured(): SettingsError {
 }
 
 /** The instance that Pulumi's dynamic provider host loads, once for each process. */
-export const { passwordRotation, passwordRotationShard, passwordVerification, flowControlReset, flowControlLimits } =
-  createProvider((configuration) => {
-    const address = engineAddress();
-    const runEnd = new AbortController();
-    const onGone = () => {
-      runEnd.abort();
-      endWhenIdle();
-    };
-    const watch = address === undefined ? undefined : new EngineWatch(address, onGone);
-    return startRun({
-      configuration,
-      requireEngine: watch && ((facts) => watch.requireEngine(facts)),
-      end: runEnd.signal,
-    });
+export const {
+  passwordRotation,
+  vectorTokenRotation,
+  searchTokenRotation,
+  passwordRotationShard,
+  passwordVerification,
+  flowControlReset,
+  flowControlLimits,
+} = createProvider((configuration) => {
+  const address = engineAddress();
+  const runEnd = new AbortController();
+  const onGone = () => {
+    runEnd.abort();
+    endWhenIdle();
+  };
+  const watch = address === undefined ? undefined : new EngineWatch(address, onGone);
+  return startRun({
+    configuration,
+    requireEngine: watch && ((facts) => watch.requireEngine(facts)),
+    end: runEnd.signal,
   });
+});

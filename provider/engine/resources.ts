@@ -5,6 +5,8 @@ import { type Properties } from "../records/properties";
 import { type AnyResource } from "../resource";
 import { optionalText, requiredText } from "../rotation/arguments";
 import { databasePassword } from "../rotation/kinds/databasePassword";
+import { searchToken } from "../rotation/kinds/searchToken";
+import { vectorToken } from "../rotation/kinds/vectorToken";
 import { rotationOf } from "../rotation/rotation";
 import { passwordRotationShard } from "../rotation/passwordRotationShard";
 import { passwordVerification } from "../verification/passwordVerification";
@@ -12,6 +14,8 @@ import { passwordVerification } from "../verification/passwordVerification";
 /** Every resource, by the name of its type. */
 export const resources = {
   PasswordRotation: rotationOf(databasePassword),
+  VectorTokenRotation: rotationOf(vectorToken),
+  SearchTokenRotation: rotationOf(searchToken),
   PasswordRotationShard: passwordRotationShard,
   /** The dynamic type is PasswordVerification. In the plugin, that is a component with this child. */
   PasswordVerificationTargets: passwordVerification,

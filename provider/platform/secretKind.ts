@@ -1,7 +1,7 @@
 import { type ErrorCode } from "./errors";
 import { type RecordTable } from "../records/fields";
 
-/** A kind of secret: where it is reset and read, and what its record consists of. */
+/** A kind of secret: how it is reset and read, and what its record consists of. */
 export interface SecretKind {
   /** The service that has its operations. */
   readonly service: "management" | "queue";
@@ -18,6 +18,8 @@ export interface SecretKind {
   readonly noun: string;
   /** The code of the error for two resources with the same secret. */
   readonly duplicateCode: ErrorCode;
+  /** The URL with which it is used, from its record; undefined if the record has none. Default: no such output. */
+  readonly restUrl?: ((record: Readonly<Record<string, unknown>>) => string | undefined) | undefined;
 }
 
 /** Paths with `{id}`. */

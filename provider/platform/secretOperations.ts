@@ -1,5 +1,5 @@
-import { UnconfirmedError, UnreadableError } from "./errors";
-import { type ApiResponse, type Requester, fillPath } from "./http";
+import { RejectedError, UnconfirmedError, UnreadableError } from "./errors";
+import { type ApiRequest, type ApiResponse, type Requester, fillPath } from "./http";
 import { valuesOf } from "../records/credentials";
 import { ownerOf, type SecretKind, type SecretPaths, secretOf } from "./secretKind";
 import { readSecretResponse, type SecretResponse, tryReadJson } from "../records/response";
@@ -24,7 +24,7 @@ export class SecretOperations {
    */
   async reset(id: string): Promise<SecretResponse> {
     const { word, confirmation } = this.kind;
-    const response = await this.requester.send({
+    const response = await this.#send({
       method: "POST",
       path: fillPath(this.paths.reset, { id }),
       idempotent: false,
@@ -50,7 +50,7 @@ export class SecretOperations {
    * @see docs/interface.md#read-a-database
    */
   async read(id: string, { hideCredentials = false, deadlineMs }: ReadOptions = {}): Promise<SecretResponse> {
-    const response = await this.requester.send({
+    const response = await this.#send({
       method: "GET",
       path: fillPath(this.paths.read, { id }),
       ...(hideCredentials && { query: { credentials: "hide" } }),
@@ -62,6 +62,20 @@ export class SecretOperations {
     const read = this.#read(response, [200]);
     if (read && !this.#isOther(read, id)) return read;
     throw new UnreadableError(response.facts, this.#unusable(response, read));
+  }
+
+  /** @throws RejectedError, for 404 and 405 with the reasons that it may have if the paths are constants */
+  async #send(request: ApiRequest): Promise<ApiResponse> {
+    const { paths, noun } = this.kind;
+    try {
+      return await this.requester.send(request);
+    } catch (error) {
+      if (!paths || !(error instanceof RejectedError) || (error.status !== 404 && error.status !== 405)) throw error;
+      const { happened, method, url, status, inJson, words } = error;
+      const why = `${happened}; it does not have this operation, or no ${noun} with this id`;
+      const advice = "Check the id and the address of the platform.";
+      throw new RejectedError({ ...request, method, url }, { happened: why, advice, status, inJson, words });
+    }
   }
 
   /** The record of a response with one of these statuses. Its credentials are known, whatever its status. */

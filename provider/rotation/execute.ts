@@ -176,7 +176,10 @@ async function reset(
     response = await platform.operations(kind).reset(id);
   } catch (error) {
     if (error instanceof RekeyError && (error.delivery === "not sent" || error.delivery === "rejected")) throw error;
-    failed = error instanceof UnconfirmedError ? error : new InternalError({ secret: secretOf(subject), word: kind.word }, error);
+    failed =
+      error instanceof UnconfirmedError
+        ? error
+        : new InternalError({ secret: secretOf(subject), word: kind.word }, error);
   }
   const verdictOf = ({ credentials }: SecretResponse) => judge(before.confirmed, before.names, credentials);
   const missingOf = (known: Credentials) => before.names.filter((name) => known[name] === undefined);

@@ -4,11 +4,12 @@ import { type SecretKind } from "../platform/secretKind";
 import { type RotationReason, type RotationState } from "./planRotation";
 import { type CredentialName } from "../records/credentials";
 
-/** What a rotation saves, beside the id. */
+/** What a rotation saves, in addition to the id. */
 export interface RotationOutputs extends RotationState, Credentials {
   readonly record?: Readonly<Record<string, unknown>>;
   readonly exactIntegers?: Readonly<Record<string, string>>;
   readonly otherFields?: string;
+  readonly restUrl?: string;
   readonly problems?: readonly string[];
   readonly rotationCount: number;
   readonly rotationReason?: RotationReason;
@@ -31,11 +32,12 @@ export interface PasswordRotationOutputs extends RotationOutputs {
 const secretNames = ["otherFields", "appliedTrigger", "attemptedTrigger", "account", "formerMarks"] as const;
 
 /** An output that is always secret. */
-export type SecretOutput = CredentialName | (typeof secretNames)[number] | "baseline";
+export type SecretOutput = CredentialName | (typeof secretNames)[number] | "baseline" | "restUrl";
 
 /** The outputs of a rotation that are always secret. */
-export function secretOutputsOf({ table }: SecretKind): SecretOutput[] {
-  return [...Object.values(table.credentials), ...secretNames, "baseline"];
+export function secretOutputsOf({ table, restUrl }: SecretKind): SecretOutput[] {
+  const derived = restUrl ? (["restUrl"] as const) : [];
+  return [...Object.values(table.credentials), ...derived, ...secretNames, "baseline"];
 }
 
 /** The names of all outputs of a rotation. */
@@ -52,7 +54,6 @@ export function outputsOf(kind: SecretKind): string[] {
     "rotationReason",
     "unconfirmedResets",
     "missingCredentials",
-    ...Object.values(kind.table.credentials),
-    ...secretNames,
+    ...secretOutputsOf(kind).filter((name) => name !== "baseline"),
   ];
 }

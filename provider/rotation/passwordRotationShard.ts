@@ -200,7 +200,10 @@ async function rotate(planned: PlannedDatabase, fleet: FleetRun, run: Run): Prom
       if (!failure) return { databaseId, state: outputs, notices };
       return { databaseId, state: { ...outputs, problem: problemOf(failure) }, failure, notices };
     } catch (error) {
-      const failure = error instanceof RekeyError ? error : new InternalError({ secret: secretOf(subject), word: subject.kind.word }, error);
+      const failure =
+        error instanceof RekeyError
+          ? error
+          : new InternalError({ secret: secretOf(subject), word: subject.kind.word }, error);
       return { databaseId, state: withProblem(planned, { problem: problemOf(failure) }), failure, notices: [] };
     }
   };

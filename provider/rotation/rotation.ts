@@ -1,7 +1,15 @@
 import { type DesiredRotation, futureTime, overdueNotice, type RotationPlan } from "./planRotation";
 import { execute, isReadFirst, planFor } from "./execute";
-import { refreshSecret } from "./refresh";
-import { type CheckFailure, type Claim, type Difference, type Notice, type Resource, type Schemas } from "../resource";
+import { refreshSecret, type SecretResult } from "./refresh";
+import {
+  type CheckFailure,
+  type Claim,
+  type Difference,
+  type Notice,
+  type Resource,
+  type Result,
+  type Schemas,
+} from "../resource";
 import { type Run } from "../run";
 import { outputsOf, type RotationOutputs, secretOutputsOf } from "./outputs";
 import { ownerOf, type SecretKind, secretOf, type Subject } from "../platform/secretKind";
@@ -9,7 +17,7 @@ import { accountSettings, isElsewhere } from "./saved";
 import { capitalized } from "./notices";
 import { readInterval } from "./schedule";
 
-/** The inputs of a rotation, beside the id. */
+/** The inputs of a rotation, in addition to the id. */
 export interface RotationInputs extends DesiredRotation {
   /** The resource's full name. */
   readonly owner?: string;
@@ -17,7 +25,7 @@ export interface RotationInputs extends DesiredRotation {
   readonly otherOwners?: readonly string[];
 }
 
-/** Inputs whose change can cause a reset, beside the id. */
+/** Inputs whose change can cause a reset, in addition to the id. */
 export const decidingInputs = ["version", "triggers", "rotateEvery"] as const;
 
 /** The resource that rotates secrets of one kind. */
@@ -27,7 +35,12 @@ export function rotationOf(kind: SecretKind): Resource<RotationInputs, RotationO
     kind,
     id: (values as Readonly<Record<string, string>>)[idInput] ?? "",
   });
-  const idOf = (values: object) => ({ [idInput]: subjectOf(values).id });
+  /** What to save: the outputs with the id, and with what is derived from the record. */
+  const complete = (values: object, { outputs, ...result }: SecretResult): Result<RotationOutputs> => {
+    const restUrl = outputs.record && kind.restUrl?.(outputs.record);
+    const derived = restUrl === undefined ? {} : { restUrl };
+    return { ...result, outputs: { [idInput]: subjectOf(values).id, ...outputs, ...derived } };
+  };
   return {
     idInput,
     outputs: outputsOf(kind),
@@ -54,12 +67,11 @@ export function rotationOf(kind: SecretKind): Resource<RotationInputs, RotationO
     },
     async apply(saved, inputs, run) {
       const subject = subjectOf(inputs);
-      const { outputs, ...result } = await execute(subject, planFor(subject, saved, inputs, run), saved, inputs, run);
-      return { ...result, outputs: { ...idOf(inputs), ...outputs } };
+      return complete(inputs, await execute(subject, planFor(subject, saved, inputs, run), saved, inputs, run));
     },
     async refresh(saved, run) {
       const result = await refreshSecret(subjectOf(saved), saved, run);
-      return result.outputs === saved ? result : { ...result, outputs: { ...idOf(saved), ...result.outputs } };
+      return result.outputs === saved ? result : complete(saved, result);
     },
     importedInputs: (id) => ({ [idInput]: id, initialRotation: false }),
   };

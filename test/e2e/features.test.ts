@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { Search } from "@upstash/search";
+import { Index } from "@upstash/vector";
 import { fails, resourceNamed, succeeds, valuesOf } from "../support/engine";
 import { fixture, onEveryEngine } from "../support/onEngines";
 import { assertFields } from "../support/results";
@@ -70,5 +72,38 @@ exports.failed = fleet.failed;`;
     project.rewrite(fleetOf(2));
     await succeeds(stack.up());
     assert.deepEqual(resets(), [2, 1, 1]);
+  });
+
+  const indexes = (version: number) => `
+const { SearchTokenRotation, VectorTokenRotation } = require("pulumi-rekey");
+const vectors = new VectorTokenRotation("vectors", { indexId: "idx-vectors", version: ${version} });
+const search = new SearchTokenRotation("search", { indexId: "idx-search", version: ${version} });
+exports.vectors = [vectors.restUrl, vectors.token];
+exports.search = [search.restUrl, search.token];`;
+
+  it("VectorTokenRotation and SearchTokenRotation replace the tokens of indexes, also if a response is lost", async () => {
+    const { platform, project, stack } = await fixture(engine, indexes(1), { credentials: "read" });
+    const infos = (outputs: Readonly<Record<string, unknown>>) => {
+      const [vectors, search] = [outputs["vectors"], outputs["search"]] as [string, string][];
+      if (!vectors || !search) throw new Error("an output is missing");
+      return [
+        new Index({ url: vectors[0], token: vectors[1], retry: false }).info(),
+        new Search({ url: search[0], token: search[1], retry: false }).info(),
+      ];
+    };
+    const isRefused = (request: Promise<unknown>) => assert.rejects(request, /Authorization: missing or wrong/);
+    const first = valuesOf(await succeeds(stack.up()));
+    await Promise.all(infos(first));
+    assert.deepEqual((await stack.up()).changes, { same: 3 });
+
+    project.rewrite(indexes(2));
+    platform.failNext({ path: /vector.*reset-password/, dropConnection: "after-apply" });
+    const second = valuesOf(await succeeds(stack.up()));
+    await Promise.all(infos(second));
+    await Promise.all(infos(first).map(isRefused));
+    assert.equal(platform.resetCount, 4);
+    assert.deepEqual((await stack.up()).changes, { same: 3 });
+    await succeeds(stack.destroy());
+    assert.equal(platform.resetCount, 4);
   });
 });

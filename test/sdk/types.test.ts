@@ -36,7 +36,7 @@ describe("sdk: the types", () => {
       const ofPlatform = files.filter((file) => file.startsWith("provider/platform/"));
       assert.deepEqual(
         ofPlatform.sort(),
-        ["address", "errors", "retry"].map((name) => `provider/platform/${name}.d.ts`),
+        ["address", "errors", "retry", "secretKind"].map((name) => `provider/platform/${name}.d.ts`),
       );
     }).timeout(60_000);
   }

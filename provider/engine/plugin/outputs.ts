@@ -82,13 +82,9 @@ export function checkConnection(
 }
 
 /** Adds the outputs `connectionUrl` and `restUrl` to the outputs of a rotation, for plain inputs. */
-export function withUrls(
-  resource: AnyResource,
-  { connectionUrl: _formerUrl, restUrl: _formerRestUrl, ...outputs }: Properties,
-  inputs: Properties,
-  run: Run,
-): Properties {
-  if (!hasUrls(resource)) return outputs;
+export function withUrls(resource: AnyResource, applied: Properties, inputs: Properties, run: Run): Properties {
+  if (!hasUrls(resource)) return applied;
+  const { connectionUrl: _formerUrl, restUrl: _formerRestUrl, ...outputs } = applied;
   const unknown = unknownNames(inputs);
   if (connectionNames.some((name) => unknown.has(name))) {
     return { ...outputs, connectionUrl: unknownValue, restUrl: unknownValue };

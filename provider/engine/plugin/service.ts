@@ -61,8 +61,7 @@ const statelessWarning =
   "`pulumi do --stateless` saves nothing: it resets the password, and prints the new one as [secret]. " +
   "To keep the password, leave out --stateless. If this is a resource of a stack, ignore this.";
 
-const importNotice =
-  "The database was imported in this run: its version and triggers are adopted, and no password is reset.";
+const importNotice = "It was imported in this run: its version and triggers are adopted, and nothing is reset.";
 
 const runEnded = "the run ended first, because another resource failed or the run was cancelled";
 

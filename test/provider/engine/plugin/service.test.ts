@@ -48,6 +48,17 @@ describe("plugin service", () => {
     assert.deepEqual(planned.outputs.databaseId, secret(id));
   });
 
+  it("saves the URL and the tokens of an index as secrets, and keeps them in a refresh", async () => {
+    const index = urnOf("VectorTokenRotation");
+    const { outputs } = await plugin.make(index, { indexId: "idx-vectors" });
+    const { record, restUrl, token } = revealed(outputs);
+    assert.equal(restUrl, (record as Properties).endpoint);
+    assert.equal(token, platform.vectorIndexes.get("idx-vectors")?.token);
+    assert.deepEqual([outputs.restUrl, outputs.token], [secret(restUrl), secret(token)]);
+    const read = await plugin.read(index, "idx-vectors", outputs, { indexId: "idx-vectors" });
+    assert.deepEqual(revealed(read.outputs), revealed(outputs));
+  });
+
   it("sends nothing in a preview, where every output that may change is unknown", async () => {
     for (const [of, inputs] of [
       [urn, rotation()],
@@ -153,7 +164,7 @@ describe("plugin service", () => {
   it("announces no reset for the trigger of a program that imports", async () => {
     const { outputs } = await plugin.read(urn, id, {}, {});
     await plugin.diff(urn, id, outputs, rotation({ version: 1 }));
-    assert.match(plugin.said.join(), /^it: The database was imported in this run: .*no password is reset\.$/);
+    assert.match(plugin.said.join(), /^it: It was imported in this run: .*nothing is reset\.$/);
     const later = Plugin.for(platform);
     await later.diff(urn, id, outputs, rotation({ version: 1 }));
     assert.match(later.said.join(), /^it: The password .* will be reset: version or triggers have changed\.$/);

@@ -1,0 +1,39 @@
+import { int64, type RecordOf, type RecordTable, text } from "./fields";
+
+/**
+ * The record of a vector or search index. Limits of its plan are in `otherFields`.
+ *
+ * @see docs/interface.md#other-secrets-of-the-account
+ */
+const indexFields = {
+  /** Id of the index. */
+  id: text,
+  /** Name of the index. */
+  name: text,
+  /** Endpoint of its REST interface: a short slug, a full host name, or a URL. */
+  endpoint: text,
+  /** Region. */
+  region: text,
+  /** Payment plan. */
+  type: text,
+  /** Unix time (seconds) at which the index was created. */
+  creationTime: int64,
+  /** Owner: an email address, or one scoped to a marketplace. */
+  customerId: text,
+};
+
+/** The record of a vector or search index, each value as the platform returned it. */
+export interface IndexRecord extends RecordOf<typeof indexFields> {}
+
+export const indexTable = {
+  fields: indexFields,
+  id: "id",
+  credentials: { token: "token", readOnlyToken: "readOnlyToken" },
+} as const satisfies RecordTable;
+
+/** The URL of an index's REST interface; undefined if its endpoint is not known. */
+export function indexUrl({ endpoint }: Readonly<Record<string, unknown>>): string | undefined {
+  if (typeof endpoint !== "string" || endpoint === "") return undefined;
+  if (endpoint.includes("://")) return endpoint;
+  return endpoint.includes(".") ? `https://${endpoint}` : `https://${endpoint}.upstash.io`;
+}

@@ -1,0 +1,126 @@
+import * as pulumi from "@pulumi/pulumi";
+import { type SecretKind } from "../provider/platform/secretKind";
+import { outputsOf, secretOutputsOf } from "../provider/rotation/outputs";
+import { nextRotation, type Outcome, type RotationReason } from "../provider/rotation/planRotation";
+import { DynamicResource, type ResourceType, urnOf } from "./dynamicResource";
+import { ownersFor, runError } from "./program";
+
+/** The arguments of every rotation. */
+export interface RotationArgs {
+  /**
+   * The secret is reset when this changes. `1` and `"1"` are the same.
+   *
+   * @default none
+   */
+  version?: pulumi.Input<string | number> | undefined;
+  /**
+   * Further values whose change resets the secret, in addition to `version`. Removing all of them resets nothing.
+   *
+   * @default none
+   */
+  triggers?: pulumi.Input<Record<string, pulumi.Input<string | number | boolean>>> | undefined;
+  /**
+   * The first `up` after this time resets the secret: an ISO 8601 duration (`P30D`, `PT12H`), or `30d`, `12h`. It
+   * counts from the last confirmed reset, or from the adoption of an adopted secret. Changing it only moves the time of
+   * the next reset.
+   *
+   * @default none: only a changed trigger resets
+   */
+  rotateEvery?: pulumi.Input<string> | undefined;
+  /**
+   * Whether creating the resource resets the secret. `false` adopts it unchanged: the record and the credentials are
+   * read if the platform shows them, and are undefined until the first reset otherwise. It counts only when the
+   * resource is created.
+   *
+   * @default true
+   */
+  initialRotation?: pulumi.Input<boolean> | undefined;
+}
+
+/** The type of a resource that rotates secrets of a kind. */
+export function rotationType(type: string, kind: SecretKind): ResourceType {
+  return {
+    type,
+    provider: `${type.slice(0, 1).toLowerCase()}${type.slice(1)}`,
+    outputs: outputsOf(kind),
+    secretOutputs: secretOutputsOf(kind),
+    retainOnDelete: true,
+  };
+}
+
+/** What all rotations have in common. */
+export abstract class Rotation extends DynamicResource {
+  /** Exact digits of the record's integers beyond 2^53, by field. */
+  declare readonly exactIntegers: pulumi.Output<Record<string, string> | undefined>;
+  /** JSON text of the fields that Rekey does not know. Secret. */
+  declare readonly otherFields: pulumi.Output<string | undefined>;
+  /** The parts of the platform's response that could not be read, one per line. Empty if there was none. */
+  declare readonly problems: pulumi.Output<string[] | undefined>;
+  /** Time of the last confirmed reset (ISO 8601, UTC). */
+  declare readonly rotatedAt: pulumi.Output<string | undefined>;
+  /** Time at which the secret was adopted without a reset (ISO 8601, UTC). */
+  declare readonly adoptedAt: pulumi.Output<string | undefined>;
+  /** Number of confirmed resets by this resource. */
+  declare readonly rotationCount: pulumi.Output<number>;
+  /** Why the last confirmed reset was made; undefined if a later `up` or refresh found that it was applied. */
+  declare readonly rotationReason: pulumi.Output<RotationReason | undefined>;
+  /** `reset`, `adopted`, or `unknown` if the platform did not confirm the last reset. */
+  declare readonly outcome: pulumi.Output<Outcome>;
+  /** Mark of the trigger of the last reset. Secret, because a version may be. */
+  declare readonly appliedTrigger: pulumi.Output<string | undefined>;
+  /** Mark of the trigger whose reset was not confirmed, until one is. Secret. */
+  declare readonly attemptedTrigger: pulumi.Output<string | undefined>;
+  /** Mark of the platform's address and user name at the last reset or the adoption. Secret. */
+  declare readonly account: pulumi.Output<string | undefined>;
+  /** Marks of former credentials, with which Rekey recognizes an outdated response. Secret. */
+  declare readonly formerMarks: pulumi.Output<string | undefined>;
+  /**
+   * Credentials that are known to exist, and that the platform did not show with the new ones. The next `up` or refresh
+   * reads them once more. Undefined if none is missing.
+   */
+  declare readonly missingCredentials: pulumi.Output<string[] | undefined>;
+  /** Number of unconfirmed resets in a row; undefined if the last one was confirmed. */
+  declare readonly unconfirmedResets: pulumi.Output<number | undefined>;
+  /** The next `up` after this time resets the secret because of `rotateEvery` (ISO 8601, UTC). */
+  readonly nextRotationAt: pulumi.Output<string | undefined>;
+
+  /** @param args the inputs, with the id */
+  protected constructor(
+    resourceType: ResourceType,
+    kind: SecretKind,
+    name: string,
+    args: RotationArgs,
+    options: pulumi.CustomResourceOptions | undefined,
+  ) {
+    const of = `${resourceType.type} ${JSON.stringify(name)}`;
+    const id = (args as Readonly<Record<string, pulumi.Input<string>>>)[kind.idInput] as pulumi.Input<string>;
+    // Two kinds may have the same id.
+    const subject = pulumi.output(id).apply((known) => `${kind.noun} ${known}`);
+    super(
+      resourceType,
+      name,
+      { ...args, ...ownersFor(of, urnOf(resourceType, name, options?.parent), subject) },
+      options,
+    );
+    // The provider fails an unconfirmed reset, unless the former outputs are too large for its error. The run then
+    // fails here, and nothing uses the former credentials.
+    const known = this.outcome.apply((outcome) => requireKnown(of, kind, outcome));
+    for (const output of [...Object.values(kind.table.credentials), "otherFields"]) {
+      const credential = (this as unknown as Readonly<Record<string, pulumi.Output<string | undefined>>>)[output];
+      Object.assign(this, { [output]: pulumi.all([credential, known]).apply(([value]) => value) });
+    }
+    this.nextRotationAt = pulumi
+      .all([this.rotatedAt, this.adoptedAt, args.rotateEvery])
+      .apply(([rotatedAt, adoptedAt, every]) => nextRotation(rotatedAt ?? adoptedAt, every));
+  }
+}
+
+/** @throws RekeyError if the last reset was not confirmed: a program must not use the former credentials. */
+function requireKnown(of: string, { word }: SecretKind, outcome: Outcome): void {
+  if (outcome !== "unknown") return;
+  throw runError(
+    "REKEY_UNCONFIRMED",
+    `${of}: the last reset was not confirmed. The ${word} may have been changed, and the new one is unknown. ` +
+      `The credentials in this stack are the former ones. Run \`up\` again: it sends one more reset, unless the platform shows that the last one was applied.`,
+  );
+}
