@@ -15,7 +15,8 @@ export class QueueUsers extends TokenResources {
     given: readonly (string | TokenResourceRecord | SavedTokenResource)[] = [defaultId],
     queueToken?: string,
   ) {
-    const [first, ...others] = given.map((user) => asSaved(user, sampleRecord)) as [SavedTokenResource];
+    const users = given.map((user) => asSaved(user, sampleRecord));
+    const [first, ...others] = users as [SavedTokenResource, ...SavedTokenResource[]];
     // Chosen here, so that restoring the users does not change it.
     const token = queueToken ?? first.token ?? newSecret();
     super("queue user", [{ ...first, token }, ...others]);
