@@ -13,9 +13,9 @@ import { testRow, titled } from "./describeFaults";
 const broken = (code: string): string => `
 import { createRequire } from "node:module";
 const require = createRequire(${JSON.stringify(join(realpathSync(projectRoot), "package.json"))});
-const { Databases } = require("./dist/provider/platform/databases.js");
-const ordinary = Databases.prototype.resetPassword;
-Databases.prototype.resetPassword = async function (id) {
+const { SecretOperations } = require("./dist/provider/platform/secretOperations.js");
+const ordinary = SecretOperations.prototype.reset;
+SecretOperations.prototype.reset = async function (id) {
   const response = await ordinary.call(this, id);
   ${code}
 };`;
