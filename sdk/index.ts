@@ -37,8 +37,12 @@ export {
 } from "./flowControlReads";
 export { type IndexRecord } from "../provider/records/indexRecord";
 export { type Rotation, type RotationArgs } from "./rotation";
-export { SearchTokenRotation, type SearchTokenRotationArgs } from "./searchTokenRotation";
-export { VectorTokenRotation, type VectorTokenRotationArgs } from "./vectorTokenRotation";
+export {
+  SearchTokenRotation,
+  type SearchTokenRotationArgs,
+  VectorTokenRotation,
+  type VectorTokenRotationArgs,
+} from "./indexTokenRotation";
 export { type OutputsOf, PasswordRotation, type PasswordRotationArgs } from "./passwordRotation";
 export { PasswordRotationFleet, type PasswordRotationFleetArgs } from "./passwordRotationFleet";
 export {

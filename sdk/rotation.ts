@@ -29,8 +29,8 @@ export interface RotationArgs {
   rotateEvery?: pulumi.Input<string> | undefined;
   /**
    * Whether creating the resource resets the secret. `false` adopts it unchanged: the record and the credentials are
-   * read if the platform shows them, and are undefined until the first reset otherwise. It counts only when the
-   * resource is created.
+   * read if the platform shows them (for a database, `rekey:databasePath` must be set), and are undefined until the
+   * first reset otherwise. It counts only when the resource is created.
    *
    * @default true
    */

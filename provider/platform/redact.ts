@@ -1,3 +1,5 @@
+import { wireNamesOfCredentials } from "../records/credentials";
+
 /** Shown in place of words that may contain a secret. */
 export const leftOut = "[message not shown: it may contain a secret]";
 
@@ -12,7 +14,7 @@ const space = /[\u0000-\u001f\u007f-\u009f\s]+/g;
 /** Also what changes the direction of a text. */
 const invisible = /\p{Default_Ignorable_Code_Point}/gu;
 /** The name of a credential in a JSON text. */
-const credentialName = /["'](password|(read_?only_?)?(rest_?)?token|current|next)["']\s*:/i;
+const credentialName = new RegExp(`["']${wireNamesOfCredentials}["']\\s*:`, "i");
 
 /** Characters of the keys under which what is searched for is found. */
 const startLength = 4;

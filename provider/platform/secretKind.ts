@@ -1,12 +1,13 @@
 import { type ErrorCode } from "./errors";
 import { type RecordTable } from "../records/fields";
 
-/** A kind of secret: how it is reset and read, and what its record consists of. */
+/** A kind of secret that can be reset. */
 export interface SecretKind {
   /** The service that has its operations. */
   readonly service: "management" | "queue";
   /** The paths of its operations; undefined if they are settings. */
   readonly paths?: SecretPaths;
+  /** What its record consists of. */
   readonly table: RecordTable;
   /** The JSON text that confirms a reset without a record. Default: only a record does. */
   readonly confirmation?: string;

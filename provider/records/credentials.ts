@@ -6,14 +6,10 @@ export interface Credentials {
   readonly restToken?: string;
   /** Read-only token of a database's REST interface. */
   readonly readOnlyRestToken?: string;
-  /** Token of an index or of a queue user. */
+  /** Token of an index. */
   readonly token?: string;
-  /** Read-only token of an index or of a queue user. */
+  /** Read-only token of an index. */
   readonly readOnlyToken?: string;
-  /** The key that signs messages. */
-  readonly currentKey?: string;
-  /** The key that will sign messages after the next roll. */
-  readonly nextKey?: string;
 }
 
 export type CredentialName = keyof Credentials;
@@ -28,14 +24,10 @@ export const credentialNames = [
   "readOnlyRestToken",
   "token",
   "readOnlyToken",
-  "currentKey",
-  "nextKey",
 ] as const satisfies readonly CredentialName[];
 
-/** Whether a field in JSON has a credential of any kind. */
-export function isNameOfCredential(wireName: string): boolean {
-  return /^(password|(read_?only_?)?(rest_?)?token|current|next)$/i.test(wireName);
-}
+/** The names of credentials in JSON, as a regular expression without regard to case. */
+export const wireNamesOfCredentials = "(password|(read_?only_?)?(rest_?)?token)";
 
 /** The credentials themselves. */
 export function valuesOf(credentials: Credentials = {}): string[] {

@@ -1,4 +1,4 @@
-import { int64, type RecordOf, type RecordTable, text } from "./fields";
+import { int64, isLoopback, type RecordOf, type RecordTable, text } from "./fields";
 
 /**
  * The record of a vector or search index. Limits of its plan are in `otherFields`.
@@ -31,9 +31,18 @@ export const indexTable = {
   credentials: { token: "token", readOnlyToken: "readOnlyToken" },
 } as const satisfies RecordTable;
 
-/** The URL of an index's REST interface; undefined if its endpoint is not known. */
+/**
+ * The URL of an index's REST interface; undefined if its endpoint is not known, or if clients would send the token in
+ * plain text.
+ */
 export function indexUrl({ endpoint }: Readonly<Record<string, unknown>>): string | undefined {
   if (typeof endpoint !== "string" || endpoint === "") return undefined;
-  if (endpoint.includes("://")) return endpoint;
+  if (endpoint.includes("://")) return isSafe(endpoint) ? endpoint : undefined;
   return endpoint.includes(".") ? `https://${endpoint}` : `https://${endpoint}.upstash.io`;
+}
+
+function isSafe(url: string): boolean {
+  if (!URL.canParse(url)) return false;
+  const { protocol, hostname } = new URL(url);
+  return protocol === "https:" || (protocol === "http:" && isLoopback(hostname));
 }

@@ -1,5 +1,5 @@
 import { isSafeNumber, LosslessNumber, parse, stringify } from "lossless-json";
-import { type Credentials, isNameOfCredential } from "./credentials";
+import { type Credentials, wireNamesOfCredentials } from "./credentials";
 import { camelCase, readRecord, type RecordTable, sentTwice, isObject } from "./fields";
 import { isFaithful } from "./properties";
 
@@ -85,11 +85,13 @@ function takeCredentials(table: RecordTable, fields: Readonly<Record<string, unk
   return { credentials, credentialProblems, unclaimed: Object.fromEntries(unclaimed) };
 }
 
-/** The texts in an object under the names of credentials, in whatever it is. */
+const nameOfCredential = new RegExp(`^${wireNamesOfCredentials}$`, "i");
+
+/** The credentials in an object, whatever record it is. */
 export function credentialsShownIn(jsonText: string): string[] {
   const entries = Object.entries(tryReadObject(jsonText) ?? {});
   return entries.flatMap(([name, value]) =>
-    isNameOfCredential(name) && typeof value === "string" && !isMasked(value) ? [value] : [],
+    nameOfCredential.test(name) && typeof value === "string" && !isMasked(value) ? [value] : [],
   );
 }
 

@@ -1,8 +1,7 @@
-import { type Credentials } from "../records/credentials";
+import { type CredentialName, type Credentials } from "../records/credentials";
 import { type DatabaseRecord } from "../records/database";
 import { type SecretKind } from "../platform/secretKind";
 import { type RotationReason, type RotationState } from "./planRotation";
-import { type CredentialName } from "../records/credentials";
 
 /** What a rotation saves, in addition to the id. */
 export interface RotationOutputs extends RotationState, Credentials {

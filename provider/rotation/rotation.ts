@@ -37,9 +37,9 @@ export function rotationOf(kind: SecretKind): Resource<RotationInputs, RotationO
   });
   /** What to save: the outputs with the id, and with what is derived from the record. */
   const complete = (values: object, { outputs, ...result }: SecretResult): Result<RotationOutputs> => {
-    const restUrl = outputs.record && kind.restUrl?.(outputs.record);
-    const derived = restUrl === undefined ? {} : { restUrl };
-    return { ...result, outputs: { [idInput]: subjectOf(values).id, ...outputs, ...derived } };
+    const { restUrl: _former, ...others } = outputs;
+    const restUrl = kind.restUrl?.(outputs.record ?? {});
+    return { ...result, outputs: { [idInput]: subjectOf(values).id, ...others, ...(restUrl && { restUrl }) } };
   };
   return {
     idInput,

@@ -4,8 +4,7 @@ import { RejectedError } from "../../../provider/platform/errors";
 import { SecretOperations } from "../../../provider/platform/secretOperations";
 import { type Properties } from "../../../provider/records/properties";
 import { indexUrl } from "../../../provider/records/indexRecord";
-import { searchToken } from "../../../provider/rotation/kinds/searchToken";
-import { vectorToken } from "../../../provider/rotation/kinds/vectorToken";
+import { searchToken, vectorToken } from "../../../provider/rotation/kinds/indexToken";
 import { rotationOf } from "../../../provider/rotation/rotation";
 import { type Run } from "../../../provider/run";
 import { asShown, FakeRun, unconfirmed } from "../../support/fakeRun";
@@ -88,6 +87,14 @@ for (const { kind, reset, read } of kinds) {
       assert.equal(fake.resets.length, 2);
     });
 
+    it("has no URL any more if a refresh shows an endpoint without TLS", async () => {
+      const { outputs } = await apply(undefined, inputs(1), run);
+      const unsafe = { ...record, endpoint: "http://example.com" };
+      fake.readDatabase = () => ({ record: unsafe, credentials: tokens(1) });
+      const read = await refresh(outputs, run);
+      assert.equal(known(read.outputs).restUrl, undefined);
+    });
+
     it("is adopted without a reset, and belongs to one resource only", async () => {
       const { outputs } = await apply(undefined, { ...inputs(1), initialRotation: false }, run);
       assert.deepEqual(known(outputs), { ...resetAs(0), outcome: "adopted" });
@@ -138,14 +145,24 @@ for (const { kind, reset, read } of kinds) {
 }
 
 describe("rotation: the URL of an index", () => {
-  it("is made of a slug, a full host name or a URL", () => {
-    const urls = ["bold-fox", "bold-fox.example.com", "http://127.0.0.1:1/i", "", 5].map((endpoint) =>
-      indexUrl({ endpoint }),
-    );
+  it("is made of a slug, a full host name or a URL, which needs TLS unless it leads to this machine", () => {
+    const urls = [
+      "bold-fox",
+      "bold-fox.example.com",
+      "http://127.0.0.1:1/i",
+      "http://example.com",
+      "https://example.com",
+      "a://",
+      "",
+      5,
+    ].map((endpoint) => indexUrl({ endpoint }));
     assert.deepEqual(urls, [
       "https://bold-fox.upstash.io",
       "https://bold-fox.example.com",
       "http://127.0.0.1:1/i",
+      undefined,
+      "https://example.com",
+      undefined,
       undefined,
       undefined,
     ]);

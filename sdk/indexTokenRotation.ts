@@ -1,0 +1,88 @@
+import type * as pulumi from "@pulumi/pulumi";
+import { type IndexRecord } from "../provider/records/indexRecord";
+import { searchToken, vectorToken } from "../provider/rotation/kinds/indexToken";
+import { isOfType } from "./dynamicResource";
+import { Rotation, type RotationArgs, rotationType } from "./rotation";
+
+const vectorType = rotationType("VectorTokenRotation", vectorToken);
+const searchType = rotationType("SearchTokenRotation", searchToken);
+
+/** What the rotations of indexes have in common. */
+abstract class IndexTokenRotation extends Rotation {
+  /** Id of the index. */
+  declare readonly indexId: pulumi.Output<string>;
+  /** The record as the platform returned it with the last reset or a later read; undefined before the first of them. */
+  declare readonly record: pulumi.Output<IndexRecord | undefined>;
+  /** The token, if the platform showed it with the last reset or a later read. Secret. */
+  declare readonly token: pulumi.Output<string | undefined>;
+  /** The read-only token, if the platform showed it with the last reset or a later read. Secret. */
+  declare readonly readOnlyToken: pulumi.Output<string | undefined>;
+  /** URL of the index's REST interface; undefined if no URL with TLS is known. Secret. */
+  declare readonly restUrl: pulumi.Output<string | undefined>;
+}
+
+/** The arguments of `VectorTokenRotation`. */
+export interface VectorTokenRotationArgs extends RotationArgs {
+  /** Id of the vector index. Changing it replaces the resource, and so resets the other index. */
+  indexId: pulumi.Input<string>;
+}
+
+/**
+ * Rotates the tokens of a vector index: when it is created, when its trigger changes, and when `rotateEvery` is due.
+ * Previews, refresh, destroy and import never reset anything. The platform's response to the reset has no tokens, so
+ * they are read after it.
+ *
+ * @see docs/interface.md#other-secrets-of-the-account
+ * @example
+ * ```ts
+ * const vectors = new VectorTokenRotation("vectors", { indexId: "idx-vectors", rotateEvery: "30d" });
+ * export const token = vectors.token;
+ * ```
+ */
+export class VectorTokenRotation extends IndexTokenRotation {
+  /**
+   * @param name unique name of the resource in its stack. Renaming it without `aliases` replaces it, and so resets.
+   * @throws RekeyError if Pulumi's provider host cannot find or configure this package, or for the option `import` or
+   * `id`.
+   */
+  constructor(name: string, args: VectorTokenRotationArgs, options?: pulumi.CustomResourceOptions) {
+    super(vectorType, vectorToken, name, args, options);
+  }
+
+  /** Whether an object is a VectorTokenRotation, even from another copy of this package. */
+  static override isInstance(this: void, object: unknown): object is VectorTokenRotation {
+    return isOfType(vectorType, object);
+  }
+}
+
+/** The arguments of `SearchTokenRotation`. */
+export interface SearchTokenRotationArgs extends RotationArgs {
+  /** Id of the search index. Changing it replaces the resource, and so resets the other index. */
+  indexId: pulumi.Input<string>;
+}
+
+/**
+ * Rotates the tokens of a search index, as `VectorTokenRotation` does those of a vector index.
+ *
+ * @see docs/interface.md#other-secrets-of-the-account
+ * @example
+ * ```ts
+ * const search = new SearchTokenRotation("search", { indexId: "idx-search", rotateEvery: "30d" });
+ * export const token = search.token;
+ * ```
+ */
+export class SearchTokenRotation extends IndexTokenRotation {
+  /**
+   * @param name unique name of the resource in its stack. Renaming it without `aliases` replaces it, and so resets.
+   * @throws RekeyError if Pulumi's provider host cannot find or configure this package, or for the option `import` or
+   * `id`.
+   */
+  constructor(name: string, args: SearchTokenRotationArgs, options?: pulumi.CustomResourceOptions) {
+    super(searchType, searchToken, name, args, options);
+  }
+
+  /** Whether an object is a SearchTokenRotation, even from another copy of this package. */
+  static override isInstance(this: void, object: unknown): object is SearchTokenRotation {
+    return isOfType(searchType, object);
+  }
+}
