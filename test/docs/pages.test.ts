@@ -43,13 +43,13 @@ describe("README and docs/", () => {
     assert.ok(linksOf(readPage("README.md")).includes("docs/README.md"));
   });
 
-  it("are short enough to be read: 750 words for README, 17,500 for docs/ without what is generated", () => {
+  it("are short enough to be read: README has 750 words, and all without what is generated 19,500", () => {
     const wordsOf = ({ text }: Page) => text.split(/\s+/).filter((word) => word !== "").length;
-    const [readme, ...others] = pages.filter(({ generatedBy }) => generatedBy === undefined);
-    assert.equal(readme?.path, "README.md");
-    assert.ok(wordsOf(readme) <= 750, String(wordsOf(readme)));
-    const words = others.map(wordsOf).reduce((sum, count) => sum + count, 0);
-    assert.ok(words <= 17_500, String(words));
+    const written = pages.filter(({ generatedBy }) => generatedBy === undefined);
+    assert.equal(written[0]?.path, "README.md");
+    assert.ok(wordsOf(written[0]) <= 750, String(wordsOf(written[0])));
+    const words = written.map(wordsOf).reduce((sum, count) => sum + count, 0);
+    assert.ok(words <= 19_500, String(words));
   });
 
   it("are no longer than two screens without a table of contents", () => {
