@@ -114,8 +114,8 @@ describe("api: databases", () => {
   });
 
   const unreadable: readonly { readonly status: number; readonly body: string; readonly why: RegExp }[] = [
-    { status: 200, body: "[]", why: /the response is not a database record/ },
-    { status: 206, body: databaseText({ database_id: "a/b" }), why: /the response is not a database record/ },
+    { status: 200, body: "[]", why: /the response is not the record of a database/ },
+    { status: 206, body: databaseText({ database_id: "a/b" }), why: /the response is not the record of a database/ },
     {
       status: 200,
       body: databaseText({ database_id: "other" }),

@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { type SecretKind } from "../../../provider/platform/secretKind";
+import { databasePassword } from "../../../provider/rotation/kinds/databasePassword";
+import { searchToken, vectorToken } from "../../../provider/rotation/kinds/indexToken";
+import { signingKeys } from "../../../provider/rotation/kinds/signingKeys";
+import { clientOf, withRealSockets } from "./realSockets";
+
+const basic = `Basic ${Buffer.from("ops:pw").toString("base64")}`;
+const index = {
+  id: "x",
+  name: "n",
+  endpoint: "bold-fox",
+  token: "t",
+  read_only_token: "r",
+  creation_time: 1_752_451_200,
+  region: "eu-west-1",
+  type: "free",
+};
+const readOfIndex = { token: "t", readOnlyToken: "r" };
+
+/** The operations on secrets as the vendor's description of August 2026 has them, with responses of its shape. */
+const described: readonly {
+  readonly kind: SecretKind;
+  readonly authorization: string;
+  readonly reset: readonly [path: string, response: unknown, credentials: object];
+  readonly read: readonly [path: string, response: unknown, credentials: object];
+}[] = [
+  {
+    kind: databasePassword,
+    authorization: basic,
+    reset: [
+      "/v2/redis/reset-password/x",
+      { database_id: "x", password: "p", rest_token: "t", read_only_rest_token: "r" },
+      { password: "p", restToken: "t", readOnlyRestToken: "r" },
+    ],
+    read: [
+      "/v2/redis/database/x",
+      { database_id: "x", password: "p", rest_token: "t" },
+      { password: "p", restToken: "t" },
+    ],
+  },
+  {
+    kind: vectorToken,
+    authorization: basic,
+    reset: ["/v2/vector/index/x/reset-password", "OK", {}],
+    read: ["/v2/vector/index/x", index, readOfIndex],
+  },
+  {
+    kind: searchToken,
+    authorization: basic,
+    reset: ["/v2/search/x/reset-password", "OK", {}],
+    read: ["/v2/search/x", index, readOfIndex],
+  },
+  {
+    kind: signingKeys,
+    authorization: "Bearer token",
+    reset: ["/v2/keys/rotate", { current: "c", next: "n" }, { currentKey: "c", nextKey: "n" }],
+    read: ["/v2/keys", { current: "c", next: "n" }, { currentKey: "c", nextKey: "n" }],
+  },
+];
+
+describe("platform: the operations that the vendor describes", () => {
+  const { startServer } = withRealSockets();
+
+  for (const { kind, authorization, reset, read } of described) {
+    it(`${kind.noun}: the requests and the responses agree`, async () => {
+      const responses = [reset[1], read[1]];
+      const server = await startServer({ bodyOf: () => JSON.stringify(responses.shift()) });
+      const paths = { resetPasswordPath: "/v2/redis/reset-password/{id}", databasePath: "/v2/redis/database/{id}" };
+      const operations = clientOf(server.url, paths).operations(kind);
+      assert.deepEqual((await operations.reset("x")).credentials, reset[2]);
+      const shown = await operations.read("x");
+      assert.deepEqual(shown.credentials, read[2]);
+      assert.deepEqual(shown.problems, []);
+      const sent = server.requests.map(({ method, path, body, headers }) => {
+        return [method, path, body, headers["content-type"], headers.authorization];
+      });
+      assert.deepEqual(sent, [
+        ["POST", reset[0], "", undefined, authorization],
+        ["GET", read[0], "", undefined, authorization],
+      ]);
+    });
+  }
+});
