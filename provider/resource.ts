@@ -5,8 +5,10 @@ import { type InputTable } from "./schema";
 
 /** A resource: its inputs and outputs, and how it is checked, compared and changed. Values are plain. */
 export interface Resource<Inputs, Outputs> {
-  /** The input that is the id. */
+  /** The input and output that is the id. */
   readonly idInput: string;
+  /** The id of every such resource; `idInput` is then an output only. Default: the input is the id. */
+  readonly onlyId?: string;
   /** The names of all outputs. */
   readonly outputs: readonly string[];
   /** The names of outputs that are always secret. */
@@ -155,6 +157,11 @@ export function checkClaims(claims: readonly Claim[], owner: unknown, run: Run):
     const other = run.claim(claim.subject, claimant, claim.otherOwners);
     return other === undefined ? [] : [claim.refusedFor(other)];
   });
+}
+
+/** The id of a resource with these inputs. */
+export function idOf({ onlyId, idInput }: AnyResource, inputs: Properties): string {
+  return onlyId ?? String(inputs[idInput]);
 }
 
 /** @throws StateError if the saved outputs are those of another resource */

@@ -37,6 +37,7 @@ export {
 } from "./flowControlReads";
 export { type IndexRecord } from "../provider/records/indexRecord";
 export { type Rotation, type RotationArgs } from "./rotation";
+export { SigningKeyRotation, type SigningKeyRotationArgs } from "./signingKeyRotation";
 export {
   SearchTokenRotation,
   type SearchTokenRotationArgs,

@@ -93,7 +93,7 @@ export abstract class Rotation extends DynamicResource {
     options: pulumi.CustomResourceOptions | undefined,
   ) {
     const of = `${resourceType.type} ${JSON.stringify(name)}`;
-    const id = (args as Readonly<Record<string, pulumi.Input<string>>>)[kind.idInput] as pulumi.Input<string>;
+    const id = kind.onlyId ?? (args as Readonly<Record<string, pulumi.Input<string>>>)[kind.idInput];
     // Two kinds may have the same id.
     const subject = pulumi.output(id).apply((known) => `${kind.noun} ${known}`);
     super(

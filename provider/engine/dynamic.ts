@@ -7,6 +7,7 @@ import {
   applyResource,
   checkFailures,
   diffResource,
+  idOf,
   InitError,
   messagesOf,
   type Notice,
@@ -42,10 +43,10 @@ export function createProvider(start: (configuration: Configuration) => Run) {
 
   /** Adapts a resource to the shape that Pulumi's dynamic provider host calls. */
   function adapter(resource: AnyResource): Provider {
-    const { idInput, secretOutputs } = resource;
+    const { secretOutputs } = resource;
 
     function saved({ outputs, failure, notices }: Result<Properties>, inputs: Properties) {
-      const id = String(inputs[idInput]);
+      const id = idOf(resource, inputs);
       const outs = wrap({ ...outputs, __provider: inputs["__provider"] }, secretOutputs);
       show(notices);
       if (!failure) return { id, outs };
@@ -104,6 +105,7 @@ export function createProvider(start: (configuration: Configuration) => Run) {
     passwordRotation: adapter(resources.PasswordRotation),
     vectorTokenRotation: adapter(resources.VectorTokenRotation),
     searchTokenRotation: adapter(resources.SearchTokenRotation),
+    signingKeyRotation: adapter(resources.SigningKeyRotation),
     passwordRotationShard: adapter(resources.PasswordRotationShard),
     passwordVerification: adapter(resources.PasswordVerificationTargets),
     flowControlReset: adapter(resources.FlowControlReset),
@@ -134,6 +136,7 @@ export const {
   passwordRotation,
   vectorTokenRotation,
   searchTokenRotation,
+  signingKeyRotation,
   passwordRotationShard,
   passwordVerification,
   flowControlReset,

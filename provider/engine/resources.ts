@@ -6,6 +6,7 @@ import { type AnyResource } from "../resource";
 import { optionalText, requiredText } from "../rotation/arguments";
 import { databasePassword } from "../rotation/kinds/databasePassword";
 import { searchToken, vectorToken } from "../rotation/kinds/indexToken";
+import { signingKeys } from "../rotation/kinds/signingKeys";
 import { rotationOf } from "../rotation/rotation";
 import { passwordRotationShard } from "../rotation/passwordRotationShard";
 import { passwordVerification } from "../verification/passwordVerification";
@@ -15,6 +16,7 @@ export const resources = {
   PasswordRotation: rotationOf(databasePassword),
   VectorTokenRotation: rotationOf(vectorToken),
   SearchTokenRotation: rotationOf(searchToken),
+  SigningKeyRotation: rotationOf(signingKeys),
   PasswordRotationShard: passwordRotationShard,
   /** The dynamic type is PasswordVerification. In the plugin, that is a component with this child. */
   PasswordVerificationTargets: passwordVerification,

@@ -19,6 +19,7 @@ export const errorCodes = [
   "REKEY_REJECTED",
   "REKEY_UNCONFIRMED",
   "REKEY_REPEATEDLY_UNCONFIRMED",
+  "REKEY_ROLLED_RECENTLY",
   "REKEY_OTHER_ACCOUNT",
   "REKEY_UNREADABLE_RESPONSE",
   "REKEY_NOT_SHOWN",
@@ -123,7 +124,11 @@ export class RefusedError extends RekeyError {
   constructor(
     code: Extract<
       ErrorCode,
-      "REKEY_REPEATEDLY_UNCONFIRMED" | "REKEY_OTHER_ACCOUNT" | "REKEY_STATE_UNREADABLE" | "REKEY_RESET_LIMIT"
+      | "REKEY_REPEATEDLY_UNCONFIRMED"
+      | "REKEY_ROLLED_RECENTLY"
+      | "REKEY_OTHER_ACCOUNT"
+      | "REKEY_STATE_UNREADABLE"
+      | "REKEY_RESET_LIMIT"
     >,
     { secret, why }: Readonly<Record<"secret" | "why", string>>,
   ) {

@@ -13,12 +13,19 @@ export interface SecretKind {
   readonly confirmation?: string;
   /** The argument and output of the resource that is the id. */
   readonly idInput: string;
+  /** The id of the only one that an account has; `idInput` is then an output only. Default: an argument is the id. */
+  readonly onlyId?: string;
   /** What is reset, in messages: `password` */
   readonly word: string;
   /** What has it, in messages: `database` */
   readonly noun: string;
   /** The code of the error for two resources with the same secret. */
   readonly duplicateCode: ErrorCode;
+  /**
+   * For a secret that is rolled, so that a second reset too soon is an outage: the default of the shortest time between
+   * two. Default: it is not rolled.
+   */
+  readonly minInterval?: string;
   /** The URL with which it is used, from its record; undefined if the record has none. Default: no such output. */
   readonly restUrl?: ((record: Readonly<Record<string, unknown>>) => string | undefined) | undefined;
 }
@@ -37,11 +44,12 @@ export interface Subject {
 }
 
 /** What has the secret, in messages: `database "sessions"` */
-export function ownerOf({ kind: { noun }, id }: Subject): string {
-  return `${noun} ${JSON.stringify(id)}`;
+export function ownerOf({ kind: { noun, onlyId }, id }: Subject): string {
+  return onlyId === undefined ? `${noun} ${JSON.stringify(id)}` : `the ${noun}`;
 }
 
 /** The secret in messages: `password of database "sessions"` */
 export function secretOf(subject: Subject): string {
-  return `${subject.kind.word} of ${ownerOf(subject)}`;
+  const { word, onlyId } = subject.kind;
+  return onlyId === undefined ? `${word} of ${ownerOf(subject)}` : word;
 }

@@ -66,14 +66,15 @@ export class SecretOperations {
 
   /** @throws RejectedError, for 404 and 405 with the reasons that it may have if the paths are constants */
   async #send(request: ApiRequest): Promise<ApiResponse> {
-    const { paths, noun } = this.kind;
+    const { paths, noun, onlyId } = this.kind;
     try {
       return await this.requester.send(request);
     } catch (error) {
       if (!paths || !(error instanceof RejectedError) || (error.status !== 404 && error.status !== 405)) throw error;
       const { happened, method, url, status, inJson, words } = error;
-      const why = `${happened}; it does not have this operation, or no ${noun} with this id`;
-      const advice = "Check the id and the address of the platform.";
+      const orNone = onlyId === undefined ? `, or no ${noun} with this id` : "";
+      const why = `${happened}; it does not have this operation${orNone}`;
+      const advice = `Check ${onlyId === undefined ? "the id and " : ""}the address of the platform.`;
       throw new RejectedError({ ...request, method, url }, { happened: why, advice, status, inJson, words });
     }
   }
@@ -92,7 +93,7 @@ export class SecretOperations {
 
   #unusable({ status, advise }: ApiResponse, read: SecretResponse | undefined) {
     const { noun } = this.kind;
-    const what = read ? `the response is the record of another ${noun}` : `the response is not a ${noun} record`;
+    const what = read ? `the response is the record of another ${noun}` : `the response is not the record of a ${noun}`;
     return { happened: `the platform responded with ${status}, but ${what}`, advice: advise(), status };
   }
 }

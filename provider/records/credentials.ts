@@ -10,6 +10,10 @@ export interface Credentials {
   readonly token?: string;
   /** Read-only token of an index. */
   readonly readOnlyToken?: string;
+  /** Key that signs messages. */
+  readonly currentKey?: string;
+  /** Key that signs messages after the next roll. */
+  readonly nextKey?: string;
 }
 
 export type CredentialName = keyof Credentials;
@@ -24,10 +28,12 @@ export const credentialNames = [
   "readOnlyRestToken",
   "token",
   "readOnlyToken",
+  "currentKey",
+  "nextKey",
 ] as const satisfies readonly CredentialName[];
 
 /** The names of credentials in JSON, as a regular expression without regard to case. */
-export const wireNamesOfCredentials = "(password|(read_?only_?)?(rest_?)?token)";
+export const wireNamesOfCredentials = "(password|(read_?only_?)?(rest_?)?token|current|next)";
 
 /** The credentials themselves. */
 export function valuesOf(credentials: Credentials = {}): string[] {

@@ -2,11 +2,12 @@ import { type CredentialName, credentialNames, type Credentials } from "../recor
 import { type SecretResponse } from "../records/response";
 import { secretOf, type Subject } from "../platform/secretKind";
 import { InternalError, RefusedError, RekeyError, UnconfirmedError, UnknownOutcomeError } from "../platform/errors";
-import { firstOf, judge, type Marks, type Verdict, withFormer, withPending } from "./marks";
+import { firstOf, judge, type Marks, type Verdict, withFormer, withPending, withReplaced } from "./marks";
 import { adoptionNotice, problemsNotice, type SecretNotice, settledNotice, unknownNotice } from "./notices";
 import { type DesiredRotation, planRotation, type RotationPlan, type RotationReason } from "./planRotation";
 import { readFirst, readUntilCurrent } from "./reading";
-import { refreshSecret, type SecretResult, settle } from "./refresh";
+import { noticedRoll, refreshSecret, type SecretResult, settle } from "./refresh";
+import { afterRoll, planRoll } from "./rolls";
 import { type RotationOutputs } from "./outputs";
 import {
   accountOf,
@@ -34,8 +35,9 @@ export function planFor(
   inputs: DesiredRotation,
   run: Run,
 ): RotationPlan {
+  const now = run.options.clock.now();
   const elsewhere = saved?.outcome === "unknown" && isElsewhere(kind, saved, run) ? accountSettings(kind) : undefined;
-  return planRotation(saved, inputs, run.options.clock.now(), elsewhere);
+  return planRoll(planRotation(saved, inputs, now, elsewhere), kind, saved, inputs, now);
 }
 
 /** Whether the platform is read before a plan is executed, because its result may be enough. */
@@ -46,9 +48,12 @@ export function isReadFirst(
   run: Run,
 ): boolean {
   if (plan.kind === "keep") return saved !== undefined && isToBeRead(kind, saved, run);
-  if (plan.kind === "refuse" && plan.code !== "REKEY_REPEATEDLY_UNCONFIRMED") return false;
+  if (plan.kind === "refuse" && !settledByRead.includes(plan.code)) return false;
   return mayBeSettled(kind, saved, run);
 }
+
+/** Refusals that a read may end, because it shows that the last reset was applied. */
+const settledByRead: readonly string[] = ["REKEY_REPEATEDLY_UNCONFIRMED", "REKEY_ROLLED_RECENTLY"];
 
 /** Executes the plan for one secret, made from the same outputs and inputs. */
 export async function execute(
@@ -108,7 +113,11 @@ async function rotate(
   try {
     run.platform.secrets.add(secretsIn(saved));
     const before = run.options.canRead(kind) ? await readFirst(subject, "reset", run) : undefined;
-    settled = before && saved && settle(subject, saved, before, run, "the last reset was not confirmed");
+    settled =
+      before &&
+      saved &&
+      (settle(subject, saved, before, run, "the last reset was not confirmed") ??
+        noticedRoll(subject, saved, before, run));
     const plan = settled ? planFor(subject, settled.outputs, inputs, run) : planned;
     if (plan.kind === "refuse") throw new RefusedError(plan.code, { secret, why: plan.why });
     // Only a settled state may need no reset.
@@ -147,7 +156,7 @@ function knownBefore(saved: RotationOutputs | undefined, read: SecretResponse | 
   const verdict = judge(marks, knownNames(saved), shown);
   const isShown = verdict === "current" || verdict === "pending";
   // Without a read, a later one could not distinguish this reset from a change outside of Rekey.
-  const { pending, ...confirmedOnly } = marks;
+  const { pending, expected: _expected, ...confirmedOnly } = marks;
   const known = isShown ? withPending(marks, shown) : pending ? marks : withPending(marks, former);
   return {
     credentials: [former, shown],
@@ -181,7 +190,9 @@ async function reset(
         ? error
         : new InternalError({ secret: secretOf(subject), word: kind.word }, error);
   }
-  const verdictOf = ({ credentials }: SecretResponse) => judge(before.confirmed, before.names, credentials);
+  const { expected } = failed ? before.unconfirmed : before.confirmed;
+  const marks: Marks = { ...before.confirmed, expected };
+  const verdictOf = ({ credentials }: SecretResponse) => judge(marks, before.names, credentials);
   const missingOf = (known: Credentials) => before.names.filter((name) => known[name] === undefined);
   const isRepeated = response !== undefined && verdictOf(response) === "stale";
   const returned = response ? returnedBy(response, verdictOf(response), before) : {};
@@ -193,16 +204,19 @@ async function reset(
   const missing = missingOf(credentials);
   const usable = [isRepeated ? undefined : response, current].filter((one) => one !== undefined);
   const record = usable.reduce<SavedRecord>(withResponse, { ...before.record, problems: [] });
+  const rotatedAt = run.options.clock.now().toISOString();
+  const [former, shownBefore] = before.credentials;
   const outputs: RotationOutputs = {
     ...record,
     ...credentials,
     outcome: "reset",
-    rotatedAt: run.options.clock.now().toISOString(),
+    rotatedAt,
     rotationCount: (saved?.rotationCount ?? 0) + 1,
     rotationReason,
     appliedTrigger: appliedMark([saved?.attemptedTrigger, saved?.appliedTrigger], inputs),
+    ...afterRoll(kind, saved, credentials, rotatedAt, rotatedAt),
     ...accountOf(kind, run),
-    ...savedKnowledge(before.confirmed, read ? missing : []),
+    ...savedKnowledge(withReplaced(marks, { ...former, ...shownBefore }, credentials), read ? missing : []),
   };
   const notices: SecretNotice[] = [];
   if (failed) {
@@ -268,11 +282,12 @@ function unconfirmed(
     outcome: "unknown",
     attemptedTrigger: again ? saved.attemptedTrigger : markTrigger(inputs),
     unconfirmedResets,
+    ...(kind.minInterval !== undefined && { lastRolledAt: run.options.clock.now().toISOString() }),
     ...savedKnowledge(marks, isComparable ? names.filter((name) => saved?.[name] === undefined) : []),
     ...accountOf(kind, run),
   };
   const next = isComparable
-    ? `The next \`up\` reads the ${kind.noun} first. If it still shows the former credentials, it sends one more reset`
+    ? `The next \`up\` reads the ${kind.noun} first. If it still shows the former credentials, it sends one more reset${kind.minInterval === undefined ? "" : " once minInterval has passed"}`
     : "The next `up` sends one more reset, which returns new credentials";
   const stop = "After three unconfirmed resets in a row it stops and asks for a new version.";
   return { outputs, failure: new UnknownOutcomeError(code, `${text}\n${next}. ${stop}`), notices: [] };

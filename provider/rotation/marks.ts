@@ -14,19 +14,21 @@ export interface Marks {
   readonly former: readonly string[];
   /** Mark of what was current before a reset that is not confirmed. */
   readonly pending?: string | undefined;
+  /** Mark of the key that an unconfirmed roll makes the current one. */
+  readonly expected?: string | undefined;
 }
 
 /** Former credentials that are remembered of one secret. */
 const maxFormer = 8;
 
-/** The first credential of a record; undefined if it shows none. */
+/** The first credential of a record; undefined if it shows none. The next key is not yet one that could be former. */
 export function firstOf(credentials: Credentials): CredentialName | undefined {
-  return credentialNames.find((name) => credentials[name] !== undefined);
+  return credentialNames.find((name) => name !== "nextKey" && credentials[name] !== undefined);
 }
 
 /**
- * Reads the saved form: `1:<rank>:<salt>:<former marks>:<pending mark>`, the salt and the marks in base64url. Frozen by
- * test vectors: a state must be readable after an upgrade.
+ * Reads the saved form: `1:<rank>:<salt>:<former marks>:<pending mark>`, for an unconfirmed roll with `:<expected
+ * mark>`, the salt and the marks in base64url. Frozen by test vectors: a state must be readable after an upgrade.
  *
  * @throws StateError if it is damaged, or was written by a newer version
  */
@@ -34,29 +36,31 @@ export function readMarks(text: string | undefined): Marks {
   if (text === undefined) {
     return { salt: randomBytes(16).toString("base64url"), rank: credentialNames.length, former: [] };
   }
-  const form = /^1:(\d):([\w-]{22}):((?:[\w-]{16}(?:,[\w-]{16})*)?):((?:[\w-]{16})?)$/;
-  const [, rank, salt, former, pending] = form.exec(String(text)) ?? [];
+  const form = /^1:(\d):([\w-]{22}):((?:[\w-]{16}(?:,[\w-]{16})*)?):((?:[\w-]{16})?)(?::([\w-]{16}))?$/;
+  const [, rank, salt, former, pending, expected] = form.exec(String(text)) ?? [];
   if (salt === undefined) {
     const advice =
       "Use the version of pulumi-rekey that wrote it, or a newer one, or restore an earlier export of the state.";
     throw new StateError({ output: "formerMarks", reason: "cannot be read", advice });
   }
   const all = former ? former.split(",") : [];
-  return { salt, rank: Number(rank), former: all, ...(pending && { pending }) };
+  return { salt, rank: Number(rank), former: all, ...(pending && { pending }), ...(expected && { expected }) };
 }
 
 /** The saved form; undefined if there is nothing to save. */
-export function writeMarks({ rank, salt, former, pending = "" }: Marks): string | undefined {
+export function writeMarks({ rank, salt, former, pending = "", expected }: Marks): string | undefined {
   if (former.length === 0 && pending === "") return undefined;
-  return `1:${rank}:${salt}:${former.join(",")}:${pending}`;
+  return [1, rank, salt, former.join(","), pending, ...(expected === undefined ? [] : [expected])].join(":");
 }
 
 /** After an unconfirmed reset: the first of these credentials may still be the current one. */
 export function withPending(marks: Marks, credentials: Credentials): Marks {
   const first = firstOf(credentials);
-  return first === undefined
-    ? marks
-    : { ...marks, rank: rankWith(marks, first), pending: markOfFirst(marks, credentials) };
+  if (first === undefined) return marks;
+  const { expected: _former, ...others } = marks;
+  const expected = markOf(marks, credentials.nextKey);
+  const pending = markOfFirst(marks, credentials);
+  return { ...others, rank: rankWith(marks, first), pending, ...(expected !== undefined && { expected }) };
 }
 
 /** After a confirmed reset: the first credential of each of these records is former, and so is the pending one. */
@@ -76,9 +80,10 @@ export function withFormer(marks: Marks, ...records: readonly Credentials[]): Ma
  * - `current`: its credentials are neither former nor pending ones;
  * - `stale`: it is older than a confirmed reset;
  * - `pending`: it shows what was current before an unconfirmed reset;
+ * - `other`: its current key is neither that before an unconfirmed roll nor the one after it: someone else rolled;
  * - `hidden`: it does not show the credential by which records of this secret are judged.
  */
-export type Verdict = "current" | "stale" | "pending" | "hidden";
+export type Verdict = "current" | "stale" | "pending" | "other" | "hidden";
 
 /**
  * Judges a record as a whole, by its first credential and by those that were marked: a reset replaces all of them.
@@ -96,7 +101,18 @@ export function judge(marks: Marks, known: readonly CredentialName[], credential
   if (marks.pending !== undefined && shown.includes(marks.pending)) return "pending";
   // A credential that was always hidden proves nothing without the one that was marked.
   const hasMarks = marks.former.length > 0 || marks.pending !== undefined;
-  return hasMarks && shown[marks.rank] === undefined ? "hidden" : "current";
+  if (hasMarks && shown[marks.rank] === undefined) return "hidden";
+  const { expected } = marks;
+  return expected === undefined || expected === markOf(marks, credentials.currentKey) ? "current" : "other";
+}
+
+/** After a read that shows new credentials: those before are former. A next key that was skipped is former as well. */
+export function withReplaced(marks: Marks, before: Credentials, { currentKey }: Credentials): Marks {
+  const now = markOf(marks, currentKey);
+  const skipped = [marks.expected, markOf(marks, before.nextKey)].flatMap((next) =>
+    now === undefined || next === undefined || next === now ? [] : [next],
+  );
+  return withFormer({ ...marks, former: [...marks.former, ...skipped] }, before);
 }
 
 function rankWith({ rank }: Pick<Marks, "rank">, name: CredentialName): number {

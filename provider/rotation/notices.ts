@@ -92,6 +92,12 @@ export function driftNotice(subject: Subject, changed: readonly string[]): Secre
   return noticeOf("drift", text);
 }
 
+/** @param happened why the roll was not confirmed */
+export function otherRollNotice(subject: Subject, happened: string): SecretNotice {
+  const text = `The roll of ${ownerOf(subject)} was not confirmed (${happened}), and a read shows keys of neither before nor after it: someone else rolled them. What was read is saved, and the roll is still to be made.`;
+  return noticeOf("drift", text);
+}
+
 export function readNotice(subject: Subject): SecretNotice {
   return noticeOf("read", `The credentials of ${ownerOf(subject)} were read and are saved.`);
 }

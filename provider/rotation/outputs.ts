@@ -2,9 +2,10 @@ import { type CredentialName, type Credentials } from "../records/credentials";
 import { type DatabaseRecord } from "../records/database";
 import { type SecretKind } from "../platform/secretKind";
 import { type RotationReason, type RotationState } from "./planRotation";
+import { rollOutputs, type Rolls } from "./rolls";
 
 /** What a rotation saves, in addition to the id. */
-export interface RotationOutputs extends RotationState, Credentials {
+export interface RotationOutputs extends RotationState, Rolls, Credentials {
   readonly record?: Readonly<Record<string, unknown>>;
   readonly exactIntegers?: Readonly<Record<string, string>>;
   readonly otherFields?: string;
@@ -43,7 +44,7 @@ export function secretOutputsOf({ table, restUrl }: SecretKind): SecretOutput[] 
 export function outputsOf(kind: SecretKind): string[] {
   return [
     kind.idInput,
-    "record",
+    ...(Object.keys(kind.table.fields).length > 0 ? ["record"] : []),
     "exactIntegers",
     "problems",
     "outcome",
@@ -53,6 +54,7 @@ export function outputsOf(kind: SecretKind): string[] {
     "rotationReason",
     "unconfirmedResets",
     "missingCredentials",
+    ...(kind.minInterval === undefined ? [] : rollOutputs),
     ...secretOutputsOf(kind).filter((name) => name !== "baseline"),
   ];
 }

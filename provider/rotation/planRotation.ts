@@ -14,7 +14,7 @@ export interface RotationState {
   readonly outcome: Outcome;
   /** Mark of the trigger of the last confirmed reset or the adoption; undefined if there was none. */
   readonly appliedTrigger?: string | undefined;
-  /** Mark of the trigger of the last unconfirmed reset. */
+  /** Mark of the trigger of the last reset that was not confirmed, or that turned out not to be applied. */
   readonly attemptedTrigger?: string | undefined;
   /** Unconfirmed resets in a row. */
   readonly unconfirmedResets?: number | undefined;
@@ -28,17 +28,19 @@ export interface RotationState {
 export interface DesiredRotation extends Trigger {
   readonly rotateEvery?: string | null | undefined;
   readonly initialRotation?: boolean | null | undefined;
+  readonly minInterval?: string | null | undefined;
 }
 
 export type RotationPlan =
   | { readonly kind: "reset"; readonly reason: RotationReason; readonly since?: string }
   | { readonly kind: "adopt" }
-  | { readonly kind: "keep" }
+  /** @param waits why a reset that is due is not made yet */
+  | { readonly kind: "keep"; readonly waits?: string }
   | { readonly kind: "refuse"; readonly code: RefusalCode; readonly why: string };
 
 type RefusalCode = Extract<
   ErrorCode,
-  "REKEY_REPEATEDLY_UNCONFIRMED" | "REKEY_OTHER_ACCOUNT" | "REKEY_STATE_UNREADABLE"
+  "REKEY_REPEATEDLY_UNCONFIRMED" | "REKEY_ROLLED_RECENTLY" | "REKEY_OTHER_ACCOUNT" | "REKEY_STATE_UNREADABLE"
 >;
 
 /** Unconfirmed resets in a row after which no further reset is sent. */
@@ -61,6 +63,7 @@ export function planRotation(
   if (!saved) return desired.initialRotation === false ? { kind: "adopt" } : { kind: "reset", reason: "created" };
   if (!outcomes.includes(saved.outcome)) return refuseUnreadable("outcome");
   if (saved.outcome === "unknown") return planUnconfirmed(saved, desired, elsewhere);
+  if (saved.attemptedTrigger !== undefined) return { kind: "reset", reason: "trigger" };
   if (!isNoTrigger(desired)) {
     const comparison = compareTrigger(saved.appliedTrigger, desired);
     if (comparison === "unreadable") return refuseUnreadable("appliedTrigger");
@@ -118,12 +121,12 @@ export function futureTime(
 }
 
 /** Whether a time is complete. A truncated one could be read as an earlier time, and so cause a reset. */
-function isWholeTime(written: unknown): written is string {
+export function isWholeTime(written: unknown): written is string {
   const time = new Date(typeof written === "string" ? written : NaN);
   return !Number.isNaN(time.getTime()) && time.toISOString() === written;
 }
 
-function refuseUnreadable(output: string): RotationPlan {
+export function refuseUnreadable(output: string): RotationPlan {
   return {
     kind: "refuse",
     code: "REKEY_STATE_UNREADABLE",

@@ -55,6 +55,6 @@ export async function readUntilCurrent(
     }
   };
   const isDone = (shown: Shown): boolean =>
-    shown.kind === "current" || shown.kind === "hidden" || (shown.kind === "unreadable" && shown.isRejected === true);
+    shown.kind === "unreadable" ? shown.isRejected === true : shown.kind !== "stale" && shown.kind !== "pending";
   return poll(run, { act: read, isDone, firstWaitMs: 250, endsAtMs });
 }

@@ -3,12 +3,13 @@ import { RekeyError } from "../platform/errors";
 import { credentialNames } from "../records/credentials";
 import { type SecretResponse } from "../records/response";
 import { type Subject } from "../platform/secretKind";
-import { firstOf, judge, withFormer } from "./marks";
+import { firstOf, judge, withReplaced } from "./marks";
 import {
   driftNotice,
   failedNotice,
   missingNotice,
   otherAccountNotice,
+  otherRollNotice,
   readNotice,
   type SecretNotice,
   settledNotice,
@@ -18,6 +19,7 @@ import {
 } from "./notices";
 import { type Result } from "../resource";
 import { type RotationOutputs } from "./outputs";
+import { afterRoll } from "./rolls";
 import {
   accountOf,
   credentialsIn,
@@ -55,7 +57,7 @@ export async function refreshSecret(subject: Subject, saved: RotationOutputs, ru
     const { platform } = run;
     platform.secrets.add(secretsIn(saved));
     const read = await platform.operations(kind).read(id);
-    if (!isUnknown) return withRead(subject, saved, read);
+    if (!isUnknown) return withRead(subject, saved, read, run);
     const settled = settle(subject, saved, read, run, "at the last `up`");
     return settled ?? { outputs: saved, notices: staleNotices(subject, saved, read) };
   } catch (error) {
@@ -70,8 +72,9 @@ function staleNotices(subject: Subject, saved: RotationOutputs, { credentials }:
 }
 
 /**
- * The outputs of an unconfirmed reset that a read shows to be applied: the credentials are neither those before it nor
- * former ones. Its trigger is the applied one. Undefined if the read does not show that.
+ * The outputs of an unconfirmed reset that a read settles. Undefined if it does not. The reset was applied if the
+ * credentials are neither those before it nor former ones: its trigger is then the applied one. If it was not, because
+ * someone else rolled, its trigger is still to be applied.
  *
  * @param happened why the reset was not confirmed
  */
@@ -91,28 +94,58 @@ export function settle(
   const { credentials } = read;
   // The saved credentials may be older than the pending one: they prove nothing either.
   const first = firstOf(credentials);
-  const isCurrent = judge(marks, known, credentials) === "current" && first && credentials[first] !== before[first];
-  if (!isCurrent) return undefined;
+  const verdict = judge(marks, known, credentials);
+  if (first === undefined || credentials[first] === before[first]) return undefined;
+  if (verdict !== "current" && verdict !== "other") return undefined;
   const missing = known.filter((name) => credentials[name] === undefined);
-  const outputs: RotationOutputs = {
+  const now = run.options.clock.now().toISOString();
+  const common = {
     ...withResponse(recordIn(saved), read),
     ...credentials,
+    ...accountOf(kind, run),
+    ...savedKnowledge(withReplaced(marks, before, credentials), missing),
+  };
+  if (verdict === "other") {
+    const { rotatedAt, adoptedAt = now, rotationReason } = saved;
+    const outputs: RotationOutputs = {
+      ...common,
+      ...(rotatedAt === undefined ? { outcome: "adopted", adoptedAt } : { outcome: "reset", rotatedAt }),
+      rotationCount,
+      ...(rotationReason && { rotationReason }),
+      ...(appliedTrigger !== undefined && { appliedTrigger }),
+      attemptedTrigger,
+      ...afterRoll(kind, saved, credentials, now),
+    };
+    return { outputs, notices: [otherRollNotice(subject, happened)] };
+  }
+  const outputs: RotationOutputs = {
+    ...common,
     outcome: "reset",
-    rotatedAt: run.options.clock.now().toISOString(),
+    rotatedAt: now,
     rotationCount: rotationCount + 1,
     appliedTrigger: appliedMark([attemptedTrigger, appliedTrigger], {}),
-    ...accountOf(kind, run),
-    ...savedKnowledge(withFormer(marks, before), missing),
+    ...afterRoll(kind, saved, credentials, now, saved.lastRolledAt),
   };
   const notices = missing.length > 0 ? [missingNotice(subject, missing)] : [];
   return { outputs, notices: [settledNotice(subject, happened), ...notices] };
+}
+
+/** The outputs after a read that shows a roll by someone else. Undefined if it shows none. */
+export function noticedRoll(
+  subject: Subject,
+  saved: RotationOutputs,
+  read: SecretResponse,
+  run: Run,
+): SecretResult | undefined {
+  const result = saved.outcome === "unknown" ? undefined : withRead(subject, saved, read, run);
+  return result?.outputs.lastRolledAt === saved.lastRolledAt ? undefined : result;
 }
 
 /**
  * The outputs after a read. A stale record changes nothing. Credentials that the platform no longer shows stay, unless
  * they belong to others than those that it shows; what is still missing then counts as not offered.
  */
-function withRead(subject: Subject, saved: RotationOutputs, read: SecretResponse): SecretResult {
+function withRead(subject: Subject, saved: RotationOutputs, read: SecretResponse, run: Run): SecretResult {
   const known = knownNames(saved);
   const marks = marksIn(saved);
   const verdict = judge(marks, known, read.credentials);
@@ -126,6 +159,7 @@ function withRead(subject: Subject, saved: RotationOutputs, read: SecretResponse
   const changed = credentialNames.filter((name) => before[name] && shown[name] && before[name] !== shown[name]);
   const first = firstOf(shown);
   const isOther = first !== undefined && before[first] !== shown[first];
+  const isRolled = before.currentKey !== undefined && shown.currentKey !== undefined && isOther;
   const lost = credentialNames.filter((name) => before[name] !== undefined && read.credentials[name] === undefined);
   const isNew = credentialNames.some((name) => before[name] === undefined && shown[name] !== undefined);
   const drift = [...changed, ...changedFields(saved.record ?? {}, read.record)];
@@ -147,7 +181,8 @@ function withRead(subject: Subject, saved: RotationOutputs, read: SecretResponse
     ...kept,
     ...(isOther ? {} : before),
     ...shown,
-    ...savedKnowledge(marks, isOther ? lost : []),
+    ...(isRolled && afterRoll(subject.kind, saved, shown, run.options.clock.now().toISOString())),
+    ...savedKnowledge(isRolled ? withReplaced(marks, before, shown) : marks, isOther ? lost : []),
   };
   return { outputs, notices };
 }

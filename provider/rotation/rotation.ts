@@ -12,6 +12,7 @@ import {
 } from "../resource";
 import { type Run } from "../run";
 import { outputsOf, type RotationOutputs, secretOutputsOf } from "./outputs";
+import { InputError } from "../platform/errors";
 import { ownerOf, type SecretKind, secretOf, type Subject } from "../platform/secretKind";
 import { accountSettings, isElsewhere } from "./saved";
 import { capitalized } from "./notices";
@@ -30,11 +31,13 @@ export const decidingInputs = ["version", "triggers", "rotateEvery"] as const;
 
 /** The resource that rotates secrets of one kind. */
 export function rotationOf(kind: SecretKind): Resource<RotationInputs, RotationOutputs> {
-  const { idInput } = kind;
+  const { idInput, onlyId, minInterval } = kind;
   const subjectOf = (values: object): Subject => ({
     kind,
-    id: (values as Readonly<Record<string, string>>)[idInput] ?? "",
+    id: onlyId ?? (values as Readonly<Record<string, string>>)[idInput] ?? "",
   });
+  const namedBy = onlyId === undefined ? [idInput] : [];
+  const deciding = [...decidingInputs, ...(minInterval === undefined ? [] : (["minInterval"] as const))];
   /** What to save: the outputs with the id, and with what is derived from the record. */
   const complete = (values: object, { outputs, ...result }: SecretResult): Result<RotationOutputs> => {
     const { restUrl: _former, ...others } = outputs;
@@ -43,12 +46,17 @@ export function rotationOf(kind: SecretKind): Resource<RotationInputs, RotationO
   };
   return {
     idInput,
+    ...(onlyId !== undefined && { onlyId }),
     outputs: outputsOf(kind),
     secretOutputs: secretOutputsOf(kind),
-    decidingInputs: [idInput, ...decidingInputs],
+    decidingInputs: [...namedBy, ...deciding],
     inputs: (schemas) => ({
-      required: [idInput],
-      schemas: { [idInput]: schemas.pathPart, ...rotationInputs(schemas) },
+      required: namedBy,
+      schemas: {
+        ...(onlyId === undefined && { [idInput]: schemas.pathPart }),
+        ...rotationInputs(schemas),
+        ...(minInterval !== undefined && { minInterval: intervalOf(schemas, { orZero: true }) }),
+      },
     }),
     claims(inputs, unknown) {
       if (unknown.has(idInput)) return [];
@@ -73,14 +81,22 @@ export function rotationOf(kind: SecretKind): Resource<RotationInputs, RotationO
       const result = await refreshSecret(subjectOf(saved), saved, run);
       return result.outputs === saved ? result : complete(saved, result);
     },
-    importedInputs: (id) => ({ [idInput]: id, initialRotation: false }),
+    importedInputs(id) {
+      if (onlyId === undefined) return { [idInput]: id, initialRotation: false };
+      if (id !== onlyId) throw new InputError("id", `must be ${onlyId}`);
+      return { initialRotation: false };
+    },
   };
 }
 
 /** The inputs of each rotation. */
-export function rotationInputs({ z, attempt, expected, flag, trigger }: Schemas) {
-  const interval = z.string(expected("a duration written as a string")).superRefine(attempt(readInterval));
-  return { ...trigger, rotateEvery: interval, initialRotation: flag };
+export function rotationInputs(schemas: Schemas) {
+  return { ...schemas.trigger, rotateEvery: intervalOf(schemas), initialRotation: schemas.flag };
+}
+
+function intervalOf({ z, attempt, expected }: Schemas, options: { readonly orZero?: boolean } = {}) {
+  const written = z.string(expected("a duration written as a string"));
+  return written.superRefine(attempt((interval: string) => readInterval(interval, options)));
 }
 
 /**
@@ -119,6 +135,12 @@ function differenceOf(
   const future = isKept ? futureTime(saved, inputs, now) : undefined;
   const notices: Notice[] = [];
   if (notice !== undefined) notices.push({ text: notice });
+  if (isKept && plan.waits !== undefined) {
+    notices.push({
+      text: `The ${secretOf(subject)} is due for a reset by rotateEvery, which waits: ${plan.waits}.`,
+      isWarning: true,
+    });
+  }
   if (isKept && isElsewhere(kind, saved, run)) notices.push({ text: otherAccountWarning(subject), isWarning: true });
   if (future !== undefined) notices.push({ text: futureWarning(subject, future), isWarning: true });
   return { changes: !isKept || isRead, notices };
@@ -154,7 +176,7 @@ function noticeOf(
 /** The address and the user name are not shown: a setting may hold a secret, by mistake. */
 function otherAccountWarning(subject: Subject): string {
   const { kind } = subject;
-  return `${capitalized(ownerOf(subject))} was last reset or adopted with another ${accountSettings(kind)}, and is not reset now. If they belong to another account, the saved credentials are not those of this ${kind.noun}: set a new version, which resets its ${kind.word}.`;
+  return `${capitalized(ownerOf(subject))} was last reset or adopted with another ${accountSettings(kind)}, and is not reset now. If they belong to another account, the saved credentials are not those of this ${kind.noun}: set a new version, which resets the ${kind.word}.`;
 }
 
 function futureWarning(subject: Subject, last: string): string {
@@ -173,13 +195,14 @@ function noticesOfUnknown(
   const plan = planFor(subject, saved, withEarliestSchedule(inputs, unknown), run);
   if (plan.kind !== "reset") return [];
   const secret = unknown.has(kind.idInput) ? `${kind.word} of the ${kind.noun}` : secretOf(subject);
-  const names = [kind.idInput, ...decidingInputs].filter((name) => unknown.has(name));
+  const names = [kind.idInput, ...decidingInputs, "minInterval"].filter((name) => unknown.has(name));
   return [{ text: `The ${secret} may be reset: ${notKnownYet(names)}.` }];
 }
 
 /** With them, a reset is planned if one is possible: the marker of an unknown trigger differs from the saved one. */
 export function withEarliestSchedule<T extends DesiredRotation>(desired: T, unknown: ReadonlySet<string>): T {
-  return unknown.has("rotateEvery") ? { ...desired, rotateEvery: "1s" } : desired;
+  const earliest = (["rotateEvery", "minInterval"] as const).filter((name) => unknown.has(name));
+  return { ...desired, ...Object.fromEntries(earliest.map((name) => [name, "PT1S"])) };
 }
 
 /** `version is not known yet`, or `version and triggers are not known yet` */

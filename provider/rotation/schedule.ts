@@ -12,7 +12,7 @@ const units = { s: "seconds", m: "minutes", h: "hours", d: "days", w: "weeks" } 
  *
  * @throws Error that names the expected form if it is not a duration, without the text, which may be secret
  */
-export function readInterval(written: string): luxon.Duration {
+export function readInterval(written: string, { orZero = false } = {}): luxon.Duration {
   const { DateTime, Duration } = calendar();
   const [, count, unit] = short.exec(written) ?? [];
   const duration = unit
@@ -23,8 +23,8 @@ export function readInterval(written: string): luxon.Duration {
   }
   const start = DateTime.utc(2000);
   const end = start.plus(duration);
-  if (!end.isValid || end <= start || end.year > 9999) {
-    throw new Error("must be a duration above zero that ends before the year 10000");
+  if (!end.isValid || end < start || (end <= start && !orZero) || end.year > 9999) {
+    throw new Error(`must be a duration ${orZero ? "of zero or more" : "above zero"} that ends before the year 10000`);
   }
   return duration;
 }
@@ -49,9 +49,9 @@ const unitsOfTime = [
   ["minute", 60_000],
 ] as const;
 
-/** The time at which a rotation is due: `written` after the last one. */
+/** The time that is `written` after the last rotation. */
 export function dueAt(last: string, written: string): Date {
   const from = calendar().DateTime.fromISO(last, { zone: "utc" });
   if (!from.isValid) throw new Error(`${JSON.stringify(last)} is not an ISO 8601 time`);
-  return from.plus(readInterval(written)).toJSDate();
+  return from.plus(readInterval(written, { orZero: true })).toJSDate();
 }

@@ -31,7 +31,7 @@ describeFaults("faults: broken responses", {}, [
     row: 14,
     fault: "JSON cut off, right length",
     platform: ({ answer, body }) => answer(200, {}, half(body)),
-    ...unusable(/not a database record/, /not JSON/),
+    ...unusable(/not the record of a database/, /not JSON/),
     ...anyBody,
   },
   { row: 15, fault: "200 empty", platform: responding(200, ""), ...notJson },
@@ -59,7 +59,7 @@ describeFaults("faults: broken responses", {}, [
     fault: "gzip that ends early",
     // Node decompresses what arrived, in the way axios uses it: the JSON is cut off.
     platform: ({ answer, body }) => answer(200, { "content-encoding": "gzip" }, gzipSync(body).subarray(0, -20)),
-    ...unusable(/not a database record/, /not JSON/),
+    ...unusable(/not the record of a database/, /not JSON/),
     ...anyBody,
   },
 ]);

@@ -123,6 +123,6 @@ export function marked(resource: AnyResource, outputs: Properties, like: Propert
 /** The outputs of a change in a preview. */
 export function planned(resource: AnyResource, inputs: Properties): Properties {
   const unknown = Object.fromEntries(outputsOf(resource).map((name) => [name, unknownValue]));
-  const { idInput } = resource;
-  return marked(resource, { ...unknown, [idInput]: reveal(inputs[idInput]) }, inputs);
+  const { idInput, onlyId } = resource;
+  return marked(resource, { ...unknown, [idInput]: onlyId ?? reveal(inputs[idInput]) }, inputs);
 }

@@ -5,6 +5,7 @@ import {
   type AnyResource,
   applyResource,
   diffResource,
+  idOf,
   InitError,
   type Notice,
   refreshResource,
@@ -281,7 +282,7 @@ export class PluginService {
     const applied = withUrls(resource, all, plain(inputs), run);
     // The dynamic provider's text stays, so that a moved stack can move back.
     const outputs = marked(resource, { ...applied, __provider: reveal(__provider) }, inputs);
-    const id = String(plain(inputs)[resource.idInput]);
+    const id = idOf(resource, plain(inputs));
     if (failure) throw new InitError(failure.message, id, outputs);
     return { id, outputs };
   }

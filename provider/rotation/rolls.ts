@@ -1,0 +1,62 @@
+import { type Credentials } from "../records/credentials";
+import { type SecretKind } from "../platform/secretKind";
+import { isWholeTime, refuseUnreadable, type RotationPlan } from "./planRotation";
+import { dueAt } from "./schedule";
+
+/** What is saved of a secret that is rolled: one reset makes the next credential the current one. */
+export interface Rolls {
+  /** ISO 8601 time of the last roll, also of one that was not confirmed, or of the read that noticed another one. */
+  readonly lastRolledAt?: string | undefined;
+  /** ISO 8601 time at which the current key was generated, if it is known. */
+  readonly currentKeySince?: string | undefined;
+  /** ISO 8601 time at which the next key was generated, if it is known. */
+  readonly nextKeySince?: string | undefined;
+}
+
+/** The names of the outputs of rolls. */
+export const rollOutputs = ["lastRolledAt", "currentKeySince", "nextKeySince"] as const satisfies (keyof Rolls)[];
+
+/** The plan, unless it rolls once more before receivers can know the keys of the last roll. */
+export function planRoll(
+  plan: RotationPlan,
+  { minInterval: byDefault }: SecretKind,
+  saved: Rolls | undefined,
+  { minInterval }: { readonly minInterval?: string | null | undefined },
+  now: Date,
+): RotationPlan {
+  const last = saved?.lastRolledAt;
+  if (plan.kind !== "reset" || byDefault === undefined || last === undefined) return plan;
+  if (!isWholeTime(last)) return refuseUnreadable("lastRolledAt");
+  const allowed = dueAt(last, minInterval ?? byDefault);
+  if (allowed <= now) return plan;
+  const why = `it was rolled, or may have been, at ${last}, and receivers that do not have its new keys yet would reject each message after a second roll. The first \`up\` after ${allowed.toISOString()} may roll it (minInterval)`;
+  if (plan.reason === "schedule") return { kind: "keep", waits: why };
+  return { kind: "refuse", code: "REKEY_ROLLED_RECENTLY", why };
+}
+
+/**
+ * What to save after a roll.
+ *
+ * @param saved the keys before it
+ * @param keys those after it
+ * @param at when it was noticed
+ * @param generatedAt when the next key was generated; undefined if it was not this resource's roll
+ */
+export function afterRoll(
+  { minInterval }: SecretKind,
+  saved: (Rolls & Credentials) | undefined,
+  keys: Credentials,
+  at: string,
+  generatedAt?: string,
+): Rolls {
+  if (minInterval === undefined) return {};
+  const { currentKey, nextKey } = keys;
+  const known = new Map([
+    [saved?.currentKey, saved?.currentKeySince],
+    [saved?.nextKey, saved?.nextKeySince],
+    [undefined, undefined],
+  ]);
+  const currentKeySince = known.get(currentKey);
+  const nextKeySince = known.has(nextKey) ? known.get(nextKey) : generatedAt;
+  return { lastRolledAt: at, currentKeySince, nextKeySince };
+}

@@ -1,0 +1,65 @@
+import type * as pulumi from "@pulumi/pulumi";
+import { signingKeys } from "../provider/rotation/kinds/signingKeys";
+import { isOfType } from "./dynamicResource";
+import { Rotation, type RotationArgs, rotationType } from "./rotation";
+
+const resourceType = rotationType("SigningKeyRotation", signingKeys);
+
+/** The arguments of `SigningKeyRotation`. */
+export interface SigningKeyRotationArgs extends RotationArgs {
+  /**
+   * The shortest time between two rolls: an ISO 8601 duration (`PT2H`), or `2h`; `0s` allows a second roll at once. It
+   * counts from the last roll, also from one that was not confirmed, or from the read that noticed one by someone else.
+   * Until it has passed, a changed trigger is refused, and `rotateEvery` waits with a warning. Receivers must know the
+   * keys of one roll before the next.
+   *
+   * @default 1h
+   */
+  minInterval?: pulumi.Input<string> | undefined;
+}
+
+/**
+ * Rolls the keys that sign the messages of the queue: when it is created, when its trigger changes, and when
+ * `rotateEvery` is due. A roll makes the next key the current one and generates a new next key, so receivers that know
+ * both keys lose no message. A second roll before they know the new ones is an outage, which `minInterval` prevents. To
+ * replace both keys, roll twice and update the receivers between the rolls. An account has one pair of keys for each
+ * region; `rekey:queueUrl` decides which.
+ *
+ * @see docs/interface.md#other-secrets-of-the-account
+ * @example
+ * ```ts
+ * const keys = new SigningKeyRotation("keys", { rotateEvery: "90d" });
+ * export const receiver = { currentSigningKey: keys.currentKey, nextSigningKey: keys.nextKey };
+ * ```
+ */
+export class SigningKeyRotation extends Rotation {
+  /** The id, `signing-keys`. */
+  declare readonly subject: pulumi.Output<string>;
+  /** The key that signs messages. Secret. */
+  declare readonly currentKey: pulumi.Output<string | undefined>;
+  /** The key that signs messages after the next roll. Secret. */
+  declare readonly nextKey: pulumi.Output<string | undefined>;
+  /** Time at which the current key was generated (ISO 8601, UTC); undefined if Rekey did not see it. */
+  declare readonly currentKeySince: pulumi.Output<string | undefined>;
+  /** Time at which the next key was generated (ISO 8601, UTC); undefined if Rekey did not see it. */
+  declare readonly nextKeySince: pulumi.Output<string | undefined>;
+  /**
+   * Time of the last roll, also of one that was not confirmed, or of the read that noticed one by someone else (ISO
+   * 8601, UTC). Undefined if none is known.
+   */
+  declare readonly lastRolledAt: pulumi.Output<string | undefined>;
+
+  /**
+   * @param name unique name of the resource in its stack. Renaming it without `aliases` replaces it, and so rolls.
+   * @throws RekeyError if Pulumi's provider host cannot find or configure this package, or for the option `import` or
+   * `id`.
+   */
+  constructor(name: string, args: SigningKeyRotationArgs = {}, options?: pulumi.CustomResourceOptions) {
+    super(resourceType, signingKeys, name, args, options);
+  }
+
+  /** Whether an object is a SigningKeyRotation, even from another copy of this package. */
+  static override isInstance(this: void, object: unknown): object is SigningKeyRotation {
+    return isOfType(resourceType, object);
+  }
+}
