@@ -63,7 +63,10 @@ export function planRotation(
   if (!saved) return desired.initialRotation === false ? { kind: "adopt" } : { kind: "reset", reason: "created" };
   if (!outcomes.includes(saved.outcome)) return refuseUnreadable("outcome");
   if (saved.outcome === "unknown") return planUnconfirmed(saved, desired, elsewhere);
-  if (saved.attemptedTrigger !== undefined) return { kind: "reset", reason: "trigger" };
+  if (saved.attemptedTrigger !== undefined) {
+    const isReadable = compareTrigger(saved.attemptedTrigger, desired) !== "unreadable";
+    return isReadable ? { kind: "reset", reason: "trigger" } : refuseUnreadable("attemptedTrigger");
+  }
   if (!isNoTrigger(desired)) {
     const comparison = compareTrigger(saved.appliedTrigger, desired);
     if (comparison === "unreadable") return refuseUnreadable("appliedTrigger");

@@ -72,8 +72,10 @@ export const damagedState: fc.Arbitrary<Properties> = fc
   .filter((state) =>
     ["appliedTrigger", "attemptedTrigger"].every((name) => state[name] === mark || !isMark(state[name])),
   )
-  // Attempts that were not counted to the end do ask for one more.
+  // Attempts that were not counted to the end do ask for one more, and so does a trigger that is still to be applied.
   .filter(({ outcome, attemptedTrigger, unconfirmedResets }) => {
-    if (outcome !== "unknown" || attemptedTrigger !== mark) return true;
+    if (attemptedTrigger !== mark) return true;
+    if (outcome === "reset" || outcome === "adopted") return false;
+    if (outcome !== "unknown") return true;
     return typeof unconfirmedResets === "number" && unconfirmedResets >= 3;
   });
