@@ -245,6 +245,7 @@ const schema = {
     "rekey:index:PasswordRotation": resource("PasswordRotation", aliasOf("PasswordRotation")),
     "rekey:index:VectorTokenRotation": resource("VectorTokenRotation", aliasOf("VectorTokenRotation")),
     "rekey:index:SearchTokenRotation": resource("SearchTokenRotation", aliasOf("SearchTokenRotation")),
+    "rekey:index:QueueTokenRotation": resource("QueueTokenRotation", aliasOf("QueueTokenRotation")),
     "rekey:index:SigningKeyRotation": resource("SigningKeyRotation", aliasOf("SigningKeyRotation")),
     "rekey:index:FlowControlReset": resource("FlowControlReset", aliasOf("FlowControlReset")),
     "rekey:index:FlowControlLimits": resource("FlowControlLimits", aliasOf("FlowControlLimits")),

@@ -36,6 +36,8 @@ export {
   getGlobalParallelismOutput,
 } from "./flowControlReads";
 export { type IndexRecord } from "../provider/records/indexRecord";
+export { type QueueUserRecord } from "../provider/records/queueUser";
+export { QueueTokenRotation, type QueueTokenRotationArgs } from "./queueTokenRotation";
 export { type Rotation, type RotationArgs } from "./rotation";
 export { SigningKeyRotation, type SigningKeyRotationArgs } from "./signingKeyRotation";
 export {

@@ -4,6 +4,7 @@ import { type SharedReads } from "../flowControl/sharedReads";
 import { type Properties } from "../records/properties";
 import { type AnyResource } from "../resource";
 import { optionalText, requiredText } from "../rotation/arguments";
+import { queueToken } from "../platform/queueToken";
 import { databasePassword } from "../rotation/kinds/databasePassword";
 import { searchToken, vectorToken } from "../rotation/kinds/indexToken";
 import { signingKeys } from "../rotation/kinds/signingKeys";
@@ -16,6 +17,7 @@ export const resources = {
   PasswordRotation: rotationOf(databasePassword),
   VectorTokenRotation: rotationOf(vectorToken),
   SearchTokenRotation: rotationOf(searchToken),
+  QueueTokenRotation: rotationOf(queueToken),
   SigningKeyRotation: rotationOf(signingKeys),
   PasswordRotationShard: passwordRotationShard,
   /** The dynamic type is PasswordVerification. In the plugin, that is a component with this child. */

@@ -13,7 +13,7 @@ import {
   type Result,
   withEngineErrors,
 } from "../../resource";
-import { functionNamed, resources } from "../resources";
+import { functionNamed } from "../resources";
 import { environmentOfProvider } from "../../settings/settings";
 import { type ComponentRequest, type Constructed, type Monitor, type Component, NotRegistered } from "./component";
 import { areUrlsOutdated, checkWithConnection, marked, plain, planned, withUrls } from "./outputs";
@@ -185,8 +185,8 @@ export class PluginService {
       const { outputs: read, notices } = await this.#import(resource, imported);
       for (const notice of notices) if (notice.isWarning) await this.#show(notice, urn);
       const outputs = withUrls(resource, read, imported, this.#started);
-      // Limits are compared with the program's as usual.
-      if (resource === resources.PasswordRotation) this.#imported.add(urn);
+      // What is not adopted, such as limits, is compared with the program's as usual.
+      if (!resource.importedOutputs) this.#imported.add(urn);
       return { id, outputs: marked(resource, outputs, {}), inputs: imported };
     });
   }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { type SecretKind } from "../../../provider/platform/secretKind";
 import { databasePassword } from "../../../provider/rotation/kinds/databasePassword";
 import { searchToken, vectorToken } from "../../../provider/rotation/kinds/indexToken";
+import { queueToken } from "../../../provider/platform/queueToken";
 import { signingKeys } from "../../../provider/rotation/kinds/signingKeys";
 import { clientOf, withRealSockets } from "./realSockets";
 
@@ -16,7 +17,19 @@ const index = {
   region: "eu-west-1",
   type: "free",
 };
-const readOfIndex = { token: "t", readOnlyToken: "r" };
+const queueUser = {
+  id: "x",
+  customer_id: "you@example.com",
+  token: "t",
+  read_only_token: "r",
+  region: "eu-central-1",
+  state: "active",
+  creation_time: 1_752_451_200,
+  max_parallelism: 10,
+  max_global_parallelism: 100,
+  max_requests_per_second: 100,
+};
+const tokens = { token: "t", readOnlyToken: "r" };
 
 /** The operations on secrets as the vendor's description of August 2026 has them, with responses of its shape. */
 const described: readonly {
@@ -43,13 +56,19 @@ const described: readonly {
     kind: vectorToken,
     authorization: basic,
     reset: ["/v2/vector/index/x/reset-password", "OK", {}],
-    read: ["/v2/vector/index/x", index, readOfIndex],
+    read: ["/v2/vector/index/x", index, tokens],
   },
   {
     kind: searchToken,
     authorization: basic,
     reset: ["/v2/search/x/reset-password", "OK", {}],
-    read: ["/v2/search/x", index, readOfIndex],
+    read: ["/v2/search/x", index, tokens],
+  },
+  {
+    kind: queueToken,
+    authorization: basic,
+    reset: ["/v2/qstash/rotate-token/x", queueUser, tokens],
+    read: ["/v2/qstash/user/x", queueUser, tokens],
   },
   {
     kind: signingKeys,

@@ -161,6 +161,20 @@ describe("plugin service", () => {
     assert.equal(platform.resetCount, 1);
   });
 
+  it("adopts the trigger of a program that imports any other secret", async () => {
+    const user = [...platform.queueUsers.keys()][0] ?? "";
+    for (const [type, of, inputs] of [
+      ["VectorTokenRotation", "idx-vectors", { indexId: "idx-vectors" }],
+      ["QueueTokenRotation", user, { queueUserId: user }],
+      ["SigningKeyRotation", "signing-keys", {}],
+    ] as const) {
+      const { outputs } = await plugin.read(urnOf(type), of, {}, {});
+      const adopted = await plugin.change(urnOf(type), of, outputs, { ...inputs, version: 1 });
+      assert.equal(adopted.outputs.outcome, "adopted");
+    }
+    assert.deepEqual([platform.resetCount, platform.signingKeys.rolls], [0, 0]);
+  });
+
   it("announces no reset for the trigger of a program that imports", async () => {
     const { outputs } = await plugin.read(urn, id, {}, {});
     await plugin.diff(urn, id, outputs, rotation({ version: 1 }));

@@ -1,0 +1,13 @@
+import { queueUserTable } from "../records/queueUser";
+import { type SecretKind } from "./secretKind";
+
+/** The tokens of a queue user. */
+export const queueToken: SecretKind = {
+  service: "management",
+  paths: { reset: "/v2/qstash/rotate-token/{id}", read: "/v2/qstash/user/{id}" },
+  table: queueUserTable,
+  idInput: "queueUserId",
+  word: "token",
+  noun: "queue user",
+  duplicateCode: "REKEY_DUPLICATE_SECRET",
+};

@@ -1,0 +1,34 @@
+import { int64, type RecordOf, type RecordTable, text } from "./fields";
+
+/**
+ * The record of a user of the queue, one for each region. Further limits of its plan are in `otherFields`.
+ *
+ * @see docs/interface.md#other-secrets-of-the-account
+ */
+const queueUserFields = {
+  /** Id of the user. */
+  id: text,
+  /** Region. */
+  region: text,
+  /** State of the user. */
+  state: text,
+  /** Unix time (seconds) at which the user was created. */
+  creationTime: int64,
+  /** Owner: an email address, or one scoped to a marketplace. */
+  customerId: text,
+  /** Messages that may run at the same time, for one flow-control key or queue. */
+  maxParallelism: int64,
+  /** Messages that may run at the same time, over all keys. */
+  maxGlobalParallelism: int64,
+  /** Requests per second. */
+  maxRequestsPerSecond: int64,
+};
+
+/** The record of a user of the queue, each value as the platform returned it. */
+export interface QueueUserRecord extends RecordOf<typeof queueUserFields> {}
+
+export const queueUserTable = {
+  fields: queueUserFields,
+  id: "id",
+  credentials: { token: "token", readOnlyToken: "readOnlyToken" },
+} as const satisfies RecordTable;

@@ -1,0 +1,53 @@
+import type * as pulumi from "@pulumi/pulumi";
+import { queueToken } from "../provider/platform/queueToken";
+import { type QueueUserRecord } from "../provider/records/queueUser";
+import { isOfType } from "./dynamicResource";
+import { Rotation, type RotationArgs, rotationType } from "./rotation";
+
+const resourceType = rotationType("QueueTokenRotation", queueToken);
+
+/** The arguments of `QueueTokenRotation`. */
+export interface QueueTokenRotationArgs extends RotationArgs {
+  /**
+   * Id of the queue user, a UUID; an account has one for each region. Changing it replaces the resource, and so resets
+   * the tokens of the other user.
+   */
+  queueUserId: pulumi.Input<string>;
+}
+
+/**
+ * Rotates the tokens of the message queue: when it is created, when its trigger changes, and when `rotateEvery` is due.
+ * Previews, refresh, destroy and import never reset anything.
+ *
+ * @see docs/interface.md#other-secrets-of-the-account
+ * @example
+ * ```ts
+ * const queueUserId = "7b1ad1c2-0e7e-4e0c-9d3f-0c2c1c1f5a11";
+ * const queue = new QueueTokenRotation("queue", { queueUserId, rotateEvery: "30d" });
+ * export const token = queue.token;
+ * ```
+ */
+export class QueueTokenRotation extends Rotation {
+  /** Id of the queue user. */
+  declare readonly queueUserId: pulumi.Output<string>;
+  /** The record as the platform returned it with the last reset or a later read; undefined before the first of them. */
+  declare readonly record: pulumi.Output<QueueUserRecord | undefined>;
+  /** The token, if the platform showed it with the last reset or a later read. Secret. */
+  declare readonly token: pulumi.Output<string | undefined>;
+  /** The read-only token, if the platform showed it with the last reset or a later read. Secret. */
+  declare readonly readOnlyToken: pulumi.Output<string | undefined>;
+
+  /**
+   * @param name unique name of the resource in its stack. Renaming it without `aliases` replaces it, and so resets.
+   * @throws RekeyError if Pulumi's provider host cannot find or configure this package, or for the option `import` or
+   * `id`.
+   */
+  constructor(name: string, args: QueueTokenRotationArgs, options?: pulumi.CustomResourceOptions) {
+    super(resourceType, queueToken, name, args, options);
+  }
+
+  /** Whether an object is a QueueTokenRotation, even from another copy of this package. */
+  static override isInstance(this: void, object: unknown): object is QueueTokenRotation {
+    return isOfType(resourceType, object);
+  }
+}
