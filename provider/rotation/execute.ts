@@ -2,7 +2,7 @@ import { type CredentialName, credentialNames, type Credentials } from "../recor
 import { type SecretResponse } from "../records/response";
 import { secretOf, type Subject } from "../platform/secretKind";
 import { InternalError, RefusedError, RekeyError, UnconfirmedError, UnknownOutcomeError } from "../platform/errors";
-import { firstOf, judge, type Marks, type Verdict, withFormer, withPending, withReplaced } from "./marks";
+import { firstOf, judge, markAll, type Marked, type Marks, type Verdict, withFormer, withPending, withReplaced } from "./marks";
 import { adoptionNotice, problemsNotice, type SecretNotice, settledNotice, unknownNotice } from "./notices";
 import { type DesiredRotation, planRotation, type RotationPlan, type RotationReason } from "./planRotation";
 import { readFirst, readUntilCurrent } from "./reading";
@@ -12,7 +12,7 @@ import { type RotationOutputs } from "./outputs";
 import {
   accountOf,
   accountSettings,
-  credentialsIn,
+  currentIn,
   isElsewhere,
   isToBeRead,
   knownNames,
@@ -137,8 +137,8 @@ async function rotate(
 
 /** What is known before a reset, and what it makes former. */
 interface Before {
-  /** The saved credentials, and those that the read before the reset showed. */
-  readonly credentials: readonly Credentials[];
+  /** Marks of the saved credentials, and of those that the read before the reset showed. */
+  readonly credentials: readonly [saved: Marked, shown: Marked];
   /** The credentials that are known to exist. */
   readonly names: readonly CredentialName[];
   /** The marks to save if the reset is not confirmed. */
@@ -151,16 +151,16 @@ interface Before {
 /** @param read what the platform showed before the reset; undefined if it cannot be read */
 function knownBefore(saved: RotationOutputs | undefined, read: SecretResponse | undefined): Before {
   const marks = marksIn(saved);
-  const former = credentialsIn(saved);
-  const shown = read?.credentials ?? {};
-  const verdict = judge(marks, knownNames(saved), shown);
+  const former = currentIn(saved, marks);
+  const shown = markAll(marks, read?.credentials ?? {});
+  const verdict = judge(marks, knownNames(saved), read?.credentials ?? {});
   const isShown = verdict === "current" || verdict === "pending";
   // Without a read, a later one could not distinguish this reset from a change outside of Rekey.
   const { pending, expected: _expected, ...confirmedOnly } = marks;
   const known = isShown ? withPending(marks, shown) : pending ? marks : withPending(marks, former);
   return {
     credentials: [former, shown],
-    names: knownNames(saved, shown),
+    names: knownNames(saved, read?.credentials),
     unconfirmed: read ? known : confirmedOnly,
     confirmed: withFormer(marks, former, shown),
     record: read && verdict !== "stale" ? withResponse(recordIn(saved), read) : recordIn(saved),
@@ -206,6 +206,7 @@ async function reset(
   const record = usable.reduce<SavedRecord>(withResponse, { ...before.record, problems: [] });
   const rotatedAt = run.options.clock.now().toISOString();
   const [former, shownBefore] = before.credentials;
+  const known = markAll(marks, credentials);
   const outputs: RotationOutputs = {
     ...record,
     ...credentials,
@@ -214,9 +215,9 @@ async function reset(
     rotationCount: (saved?.rotationCount ?? 0) + 1,
     rotationReason,
     appliedTrigger: appliedMark([saved?.attemptedTrigger, saved?.appliedTrigger], inputs),
-    ...afterRoll(kind, saved, credentials, rotatedAt, rotatedAt),
+    ...afterRoll(kind, saved, former, known, rotatedAt, rotatedAt),
     ...accountOf(kind, run),
-    ...savedKnowledge(withReplaced(marks, { ...former, ...shownBefore }, credentials), read ? missing : []),
+    ...savedKnowledge(withReplaced(marks, { ...former, ...shownBefore }, known), read ? missing : []),
   };
   const notices: SecretNotice[] = [];
   if (failed) {
@@ -237,7 +238,8 @@ function returnedBy({ credentials }: SecretResponse, verdict: Verdict, before: B
   if (verdict === "current") return credentials;
   if (verdict !== "hidden") return {};
   // Without the one by which records are judged, each is new only if it differs.
-  const isNew = (name: CredentialName) => before.credentials.every((known) => known[name] !== credentials[name]);
+  const shown = markAll(before.confirmed, credentials);
+  const isNew = (name: CredentialName) => before.credentials.every((known) => known[name] !== shown[name]);
   return picked(credentials, credentialNames.filter(isNew));
 }
 
@@ -270,7 +272,7 @@ function unconfirmed(
   saved: RotationOutputs | undefined,
   inputs: DesiredRotation,
   { text, code }: RekeyError,
-  { unconfirmed: marks, names }: Before,
+  { unconfirmed: marks, names, credentials: [current] }: Before,
   run: Run,
 ): SecretResult {
   const again = saved?.attemptedTrigger !== undefined && isSameTrigger(saved.attemptedTrigger, inputs);
@@ -283,7 +285,7 @@ function unconfirmed(
     attemptedTrigger: again ? saved.attemptedTrigger : markTrigger(inputs),
     unconfirmedResets,
     ...(kind.minInterval !== undefined && { lastRolledAt: run.options.clock.now().toISOString() }),
-    ...savedKnowledge(marks, isComparable ? names.filter((name) => saved?.[name] === undefined) : []),
+    ...savedKnowledge(marks, isComparable ? names.filter((name) => current[name] === undefined) : []),
     ...accountOf(kind, run),
   };
   const next = isComparable

@@ -17,6 +17,8 @@ export interface RotationOutputs extends RotationState, Rolls, Credentials {
   readonly account?: string;
   /** Marks of credentials that are not current: see `Marks`. */
   readonly formerMarks?: string;
+  /** Marks of current credentials whose values are not saved. */
+  readonly currentMarks?: string;
   /** Credentials that are known to exist, and that are still to be read. */
   readonly missingCredentials?: readonly CredentialName[];
   /** Saved by earlier versions instead of marks: the credentials before a reset whose result is still to be read. */

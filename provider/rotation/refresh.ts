@@ -3,7 +3,7 @@ import { RekeyError } from "../platform/errors";
 import { credentialNames } from "../records/credentials";
 import { type SecretResponse } from "../records/response";
 import { type Subject } from "../platform/secretKind";
-import { firstOf, judge, withReplaced } from "./marks";
+import { firstOf, judge, markAll, withReplaced } from "./marks";
 import {
   driftNotice,
   failedNotice,
@@ -22,8 +22,9 @@ import { type RotationOutputs } from "./outputs";
 import { afterRoll } from "./rolls";
 import {
   accountOf,
-  credentialsIn,
+  currentIn,
   isElsewhere,
+  keptCredentials,
   knownNames,
   marksIn,
   mayBeSettled,
@@ -90,12 +91,13 @@ export function settle(
   const { rotationCount, attemptedTrigger, appliedTrigger } = saved;
   const known = knownNames(saved);
   const marks = marksIn(saved);
-  const before = credentialsIn(saved);
+  const before = currentIn(saved, marks);
   const { credentials } = read;
+  const shown = markAll(marks, credentials);
   // The saved credentials may be older than the pending one: they prove nothing either.
   const first = firstOf(credentials);
   const verdict = judge(marks, known, credentials);
-  if (first === undefined || credentials[first] === before[first]) return undefined;
+  if (first === undefined || shown[first] === before[first]) return undefined;
   if (verdict !== "current" && verdict !== "other") return undefined;
   const missing = known.filter((name) => credentials[name] === undefined);
   const now = run.options.clock.now().toISOString();
@@ -103,7 +105,7 @@ export function settle(
     ...withResponse(recordIn(saved), read),
     ...credentials,
     ...accountOf(kind, run),
-    ...savedKnowledge(withReplaced(marks, before, credentials), missing),
+    ...savedKnowledge(withReplaced(marks, before, shown), missing),
   };
   if (verdict === "other") {
     const { rotatedAt, adoptedAt = now, rotationReason } = saved;
@@ -114,7 +116,7 @@ export function settle(
       ...(rotationReason && { rotationReason }),
       ...(appliedTrigger !== undefined && { appliedTrigger }),
       attemptedTrigger,
-      ...afterRoll(kind, saved, credentials, now),
+      ...afterRoll(kind, saved, before, shown, now),
     };
     return { outputs, notices: [otherRollNotice(subject, happened)] };
   }
@@ -124,7 +126,7 @@ export function settle(
     rotatedAt: now,
     rotationCount: rotationCount + 1,
     appliedTrigger: appliedMark([attemptedTrigger, appliedTrigger], {}),
-    ...afterRoll(kind, saved, credentials, now, saved.lastRolledAt),
+    ...afterRoll(kind, saved, before, shown, now, saved.lastRolledAt),
   };
   const notices = missing.length > 0 ? [missingNotice(subject, missing)] : [];
   return { outputs, notices: [settledNotice(subject, happened), ...notices] };
@@ -154,8 +156,9 @@ function withRead(subject: Subject, saved: RotationOutputs, read: SecretResponse
     const notice = isOpen ? unknownNotice(subject, missingIn(saved), { kind: "stale" }) : staleNotice(subject);
     return { outputs: saved, notices: [notice] };
   }
-  const before = credentialsIn(saved);
-  const shown = verdict === "current" ? read.credentials : {};
+  const before = currentIn(saved, marks);
+  const credentials = verdict === "current" ? read.credentials : {};
+  const shown = markAll(marks, credentials);
   const changed = credentialNames.filter((name) => before[name] && shown[name] && before[name] !== shown[name]);
   const first = firstOf(shown);
   const isOther = first !== undefined && before[first] !== shown[first];
@@ -179,9 +182,9 @@ function withRead(subject: Subject, saved: RotationOutputs, read: SecretResponse
     ...others,
     ...merged,
     ...kept,
-    ...(isOther ? {} : before),
-    ...shown,
-    ...(isRolled && afterRoll(subject.kind, saved, shown, run.options.clock.now().toISOString())),
+    ...(isOther ? {} : keptCredentials(saved)),
+    ...credentials,
+    ...(isRolled && afterRoll(subject.kind, saved, before, shown, run.options.clock.now().toISOString())),
     ...savedKnowledge(isRolled ? withReplaced(marks, before, shown) : marks, isOther ? lost : []),
   };
   return { outputs, notices };

@@ -1,5 +1,5 @@
-import { type Credentials } from "../records/credentials";
 import { type SecretKind } from "../platform/secretKind";
+import { type Marked } from "./marks";
 import { isWholeTime, refuseUnreadable, type RotationPlan } from "./planRotation";
 import { dueAt } from "./schedule";
 
@@ -37,23 +37,24 @@ export function planRoll(
 /**
  * What to save after a roll.
  *
- * @param saved the keys before it
- * @param keys those after it
+ * @param before the keys before it
+ * @param after those after it
  * @param at when it was noticed
  * @param generatedAt when the next key was generated; undefined if it was not this resource's roll
  */
 export function afterRoll(
   { minInterval }: SecretKind,
-  saved: (Rolls & Credentials) | undefined,
-  keys: Credentials,
+  saved: Rolls | undefined,
+  before: Marked,
+  after: Marked,
   at: string,
   generatedAt?: string,
 ): Rolls {
   if (minInterval === undefined) return {};
-  const { currentKey, nextKey } = keys;
+  const { currentKey, nextKey } = after;
   const known = new Map([
-    [saved?.currentKey, saved?.currentKeySince],
-    [saved?.nextKey, saved?.nextKeySince],
+    [before.currentKey, saved?.currentKeySince],
+    [before.nextKey, saved?.nextKeySince],
     [undefined, undefined],
   ]);
   const currentKeySince = known.get(currentKey);

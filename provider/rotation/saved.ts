@@ -1,7 +1,7 @@
 import { type CredentialName, credentialNames, type Credentials, valuesOf } from "../records/credentials";
 import { type SecretResponse } from "../records/response";
 import { type SecretKind } from "../platform/secretKind";
-import { type Marks, readMarks, withFormer, withPending, writeMarks } from "./marks";
+import { markAll, type Marked, type Marks, readMarked, readMarks, withFormer, withPending, writeMarks } from "./marks";
 import { type RotationOutputs } from "./outputs";
 import { isOtherAccount } from "./planRotation";
 import { type Run } from "../run";
@@ -19,9 +19,26 @@ export function credentialsIn(saved: Saved | undefined): Credentials {
   return picked(saved ?? {}, credentialNames);
 }
 
-/** The outputs without the credentials. */
+/**
+ * Marks of the current credentials, of which the values may be saved, or only the marks.
+ *
+ * @throws StateError if the saved marks cannot be read
+ */
+export function currentIn(saved: Saved | undefined, marks = marksIn(saved)): Marked {
+  const { currentMarks } = saved ?? {};
+  const marked = currentMarks === undefined ? {} : readMarked(currentMarks).marked;
+  return { ...marked, ...markAll(marks, credentialsIn(saved)) };
+}
+
+/** What is saved of the current credentials: values, and marks of those whose values are not saved. */
+export function keptCredentials(saved: Saved): Pick<Saved, CredentialName | "currentMarks"> {
+  const { currentMarks } = saved;
+  return { ...credentialsIn(saved), ...(currentMarks !== undefined && { currentMarks }) };
+}
+
+/** The outputs without the credentials and their marks. */
 export function withoutCredentials(saved: Saved): Saved {
-  const names: readonly string[] = credentialNames;
+  const names: readonly string[] = [...credentialNames, "currentMarks"];
   return Object.fromEntries(Object.entries(saved).filter(([name]) => !names.includes(name))) as unknown as Saved;
 }
 
@@ -32,9 +49,10 @@ export function secretsIn(saved: Saved | undefined): string[] {
 
 /** The credentials that are known to exist, by the saved state and by what was shown. */
 export function knownNames(saved: Saved | undefined, shown: Credentials = {}): CredentialName[] {
+  const current = currentIn(saved);
   return credentialNames.filter(
     (name) =>
-      (saved?.[name] ?? saved?.baseline?.[name] ?? shown[name]) !== undefined || missingIn(saved).includes(name),
+      (current[name] ?? saved?.baseline?.[name] ?? shown[name]) !== undefined || missingIn(saved).includes(name),
   );
 }
 
@@ -45,9 +63,11 @@ export function missingIn(saved: Saved | undefined): readonly CredentialName[] {
 
 /** @throws StateError if the saved marks cannot be read */
 export function marksIn(saved: Saved | undefined): Marks {
-  const marks = readMarks(saved?.formerMarks);
-  if (!saved?.baseline) return marks;
-  return saved.outcome === "unknown" ? withPending(marks, saved.baseline) : withFormer(marks, saved.baseline);
+  const { formerMarks, currentMarks, baseline } = saved ?? {};
+  const marks = readMarks(formerMarks, currentMarks === undefined ? undefined : readMarked(currentMarks).salt);
+  if (!baseline) return marks;
+  const before = markAll(marks, baseline);
+  return saved?.outcome === "unknown" ? withPending(marks, before) : withFormer(marks, before);
 }
 
 /** The outputs for what is known beyond the credentials; nothing that is empty. */

@@ -1,13 +1,18 @@
 import assert from "node:assert/strict";
 import { StateError } from "../../../provider/platform/errors";
-import { judge, readMarks, withFormer, withPending, writeMarks } from "../../../provider/rotation/marks";
+import { type Credentials } from "../../../provider/records/credentials";
+import * as marks from "../../../provider/rotation/marks";
 
 const salt = "AAECAwQFBgcICQoLDA0ODw";
-const none = { salt, rank: 3, former: [] };
+const none: marks.Marks = { salt, rank: 3, former: [] };
+const { judge, markAll, readMarked, readMarks, writeMarked, writeMarks } = marks;
+const withPending = (before: marks.Marks, record: Credentials) => marks.withPending(before, markAll(before, record));
+const withFormer = (before: marks.Marks, ...records: readonly Credentials[]) =>
+  marks.withFormer(before, ...records.map((record) => markAll(before, record)));
 
 describe("rotation: marks of former credentials", () => {
   it("have this form, which never changes: salt and marks in base64url, 96 bits of HMAC-SHA256", () => {
-    const vectors = [
+    const vectors: { marks: marks.Marks; text: string | undefined }[] = [
       { marks: none, text: undefined },
       { marks: withFormer(none, { password: "first" }), text: `1:0:${salt}:zmXRPcpaT57JQams:` },
       { marks: withPending(none, { restToken: "token" }), text: `1:1:${salt}::KcEv2IFg3Z2Fj1q-` },
@@ -16,19 +21,32 @@ describe("rotation: marks of former credentials", () => {
         text: `1:0:${salt}:zmXRPcpaT57JQams,UCAAOI_Med36u-W3:Wt9DYxqodvrPEp-8`,
       },
     ];
-    for (const { marks, text } of vectors) {
-      assert.equal(writeMarks(marks), text);
-      if (text !== undefined) assert.deepEqual(readMarks(text), marks);
+    for (const { marks: made, text } of vectors) {
+      assert.equal(writeMarks(made), text);
+      if (text !== undefined) assert.deepEqual(readMarks(text), made);
     }
   });
 
+  it("of current credentials have this form, which never changes", () => {
+    const text = `1:${salt}:0=zmXRPcpaT57JQams,6=KcEv2IFg3Z2Fj1q-`;
+    const marked = markAll(none, { password: "first", nextKey: "token" });
+    assert.equal(writeMarked({ salt, marked }), text);
+    assert.deepEqual(readMarked(text), { salt, marked });
+    assert.equal(writeMarked({ salt, marked: {} }), undefined);
+    for (const damaged of ["", `1:${salt}:`, `2:${salt}:0=zmXRPcpaT57JQams`, `1:${salt}:9=zmXRPcpaT57JQams`]) {
+      assert.throws(() => readMarked(damaged), StateError, damaged);
+    }
+    assert.equal(readMarks(undefined, salt).salt, salt);
+    assert.throws(() => readMarks(`1:0:${salt}:zmXRPcpaT57JQams:`, "B".repeat(22)), StateError);
+  });
+
   it("are at most eight, the newest; the pending one becomes former with a confirmed reset", () => {
-    let marks = withPending(none, { password: "0" });
-    for (let reset = 1; reset <= 9; reset++) marks = withFormer(marks, { password: String(reset) });
-    const verdicts = Array.from({ length: 10 }, (_, reset) => judge(marks, [], { password: String(reset) }));
+    let marked = withPending(none, { password: "0" });
+    for (let reset = 1; reset <= 9; reset++) marked = withFormer(marked, { password: String(reset) });
+    const verdicts = Array.from({ length: 10 }, (_, reset) => judge(marked, [], { password: String(reset) }));
     assert.deepEqual(verdicts, ["current", "current", ...Array<string>(8).fill("stale")]);
-    assert.equal(marks.former.length, 8);
-    assert.equal(marks.pending, undefined);
+    assert.equal(marked.former.length, 8);
+    assert.equal(marked.pending, undefined);
   });
 
   it("keep nothing of the credentials, and have a new salt for each database", () => {
@@ -44,13 +62,13 @@ describe("rotation: marks of former credentials", () => {
   });
 
   it("judge a record as a whole by its first credential", () => {
-    const marks = withPending(withFormer(none, { password: "former" }), { password: "pending" });
+    const former = withPending(withFormer(none, { password: "former" }), { password: "pending" });
     const verdicts = {
-      "a former password and a new token": judge(marks, [], { password: "former", restToken: "new" }),
-      "the pending password and a new token": judge(marks, [], { password: "pending", restToken: "new" }),
-      "a new password": judge(marks, ["password", "restToken"], { password: "new" }),
-      "a new token, with a password that is known to exist": judge(marks, ["password"], { restToken: "new" }),
-      "a new token, with marks of a password": judge(marks, [], { restToken: "new" }),
+      "a former password and a new token": judge(former, [], { password: "former", restToken: "new" }),
+      "the pending password and a new token": judge(former, [], { password: "pending", restToken: "new" }),
+      "a new password": judge(former, ["password", "restToken"], { password: "new" }),
+      "a new token, with a password that is known to exist": judge(former, ["password"], { restToken: "new" }),
+      "a new token, with marks of a password": judge(former, [], { restToken: "new" }),
       "a token of a database without password": judge(none, ["restToken"], { restToken: "new" }),
       nothing: judge(none, [], {}),
     };
