@@ -113,10 +113,11 @@ export class Run {
   reserveReset(secret: string): () => void {
     const limit = this.options.maxResets() ?? Infinity;
     if (this.memory.resets >= limit) {
-      throw new RefusedError("REKEY_RESET_LIMIT", {
-        secret,
-        why: `this run has already sent ${limit} resets, the limit set by rekey:maxResetsPerRun. Check that this many resets are intended, then raise the limit or run again`,
-      });
+      const why =
+        limit === 0
+          ? "rekey:maxResetsPerRun is 0, so a run may send none. To keep it, set `initialRotation: false` on a new resource, or undo the change that resets it; to reset it, raise the limit"
+          : `this run has already sent ${limit} ${limit === 1 ? "reset" : "resets"}, the limit set by rekey:maxResetsPerRun. Check that so many are intended, then raise the limit or run again`;
+      throw new RefusedError("REKEY_RESET_LIMIT", { secret, why });
     }
     this.memory.resets++;
     return () => {

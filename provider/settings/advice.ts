@@ -18,6 +18,7 @@ export const deadlineName = "the deadline (rekey:deadlineSeconds)";
 export const advise: Wording["advise"] = ({ service, kind, method, retryAfterMs }) => {
   const { address, credentials } = namesOf[service];
   const isRead = service === "management" && method === "GET";
+  const isReset = service === "management" && method === "POST";
   const path = isRead ? "rekey:databasePath, which `none` switches off" : namesOf[service].path;
   const wait = typeof retryAfterMs === "number" ? `Wait ${Math.ceil(retryAfterMs / 1000)} s` : "Wait";
   const advice: Readonly<Record<FailureKind, string>> = {
@@ -35,7 +36,8 @@ export const advise: Wording["advise"] = ({ service, kind, method, retryAfterMs 
     "too many requests": `${wait}, then run again; rekey:requestsPerSecond limits the rate.`,
     redirect: `Redirects are not followed: set ${address} to the address that the platform itself uses.`,
     rejected: "Fix what the platform reports, then run again.",
-    unconfirmed: "Check the status of the platform, then run again.",
+    // Until a reset is confirmed, clients may be refused.
+    unconfirmed: isReset ? "Run `up` again at once." : "Check the status of the platform, then run again.",
     "unusable response": service === "queue" ? `Check ${address}.` : `Check ${address} and ${path}, then run again.`,
   };
   return advice[kind];

@@ -59,7 +59,7 @@ const unchanged: Record<Phase, RegExp> = {
   read: /Nothing was changed/,
   "counter reset": /The counters (were not|may have been) reset/,
 };
-const advice = /(Check|Wait|Look at|Redirects are not followed|run again)[^.]*\.?/;
+const advice = /(Check|Wait|Look at|Redirects are not followed|run again|Run `up` again)[^.]*\.?/;
 
 /** Compares what was seen with what must be. */
 export function assertExpected(

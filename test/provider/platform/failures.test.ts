@@ -51,12 +51,12 @@ const rows: Readonly<Record<FailedAttempt["delivery"], readonly Row[]>> = {
     { status: 422, happened: / 422 /, advice: /what the platform reports/ },
   ],
   "maybe applied": [
-    { status: 303, happened: / 303 /, advice: /status of the platform/ },
-    { status: 500, happened: / 500 /, advice: /status of the platform/ },
-    { code: "deadline", happened: /within the deadline \(rekey:deadlineSeconds\)/, advice: /status of the platform/ },
-    { code: "too large", happened: /response was too large/, advice: /status of the platform/ },
-    { happened: /incomplete.*unknown reason/, advice: /status of the platform/ },
-    { code: "ECONNRESET", happened: /incomplete.*ECONNRESET/, advice: /status of the platform/ },
+    { status: 303, happened: / 303 /, advice: / at once/ },
+    { status: 500, happened: / 500 /, advice: / at once/ },
+    { code: "deadline", happened: /within the deadline \(rekey:deadlineSeconds\)/, advice: / at once/ },
+    { code: "too large", happened: /response was too large/, advice: / at once/ },
+    { happened: /incomplete.*unknown reason/, advice: / at once/ },
+    { code: "ECONNRESET", happened: /incomplete.*ECONNRESET/, advice: / at once/ },
   ],
 };
 const errors = {

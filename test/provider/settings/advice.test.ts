@@ -78,6 +78,13 @@ describe("settings: the advice of a failed request", () => {
     });
   });
 
+  it("is to run `up` at once if a reset was not confirmed, because clients may be refused until one is", () => {
+    const [reset, ...others] = services.map((service) => advise({ service, kind: "unconfirmed", method: "POST" }));
+    assert.equal(reset, "Run `up` again at once.");
+    const read = advise({ service: "management", kind: "unconfirmed", method: "GET" });
+    assert.deepEqual(new Set([...others, read]), new Set([rows.unconfirmed]));
+  });
+
   for (const { retryAfterMs, wait } of [
     { retryAfterMs: 1_001, wait: "Wait 2 s" },
     { retryAfterMs: 0, wait: "Wait 0 s" },
