@@ -1,4 +1,4 @@
-import { existsSync, realpathSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 /**
@@ -21,4 +21,9 @@ export function installedFrom(directory: string): string | undefined {
   if (existsSync(join(candidate, "package.json"))) return realpathSync(candidate);
   const parent = dirname(directory);
   return parent === directory ? undefined : installedFrom(parent);
+}
+
+/** The package.json in a folder. */
+export function manifestIn(directory: string): { readonly name?: string; readonly version: string } {
+  return JSON.parse(readFileSync(join(directory, "package.json"), "utf8")) as ReturnType<typeof manifestIn>;
 }

@@ -1,9 +1,10 @@
-import { realpathSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import * as pulumi from "@pulumi/pulumi";
 import { version } from "@pulumi/pulumi/version";
-import { howToHaveOne, howToInstall } from "../provider/doctor/installAdvice";
-import { installedFrom, isTooOld, oldestPulumi } from "../provider/installation";
+import { addCommand, howToHaveOne, howToInstall } from "../provider/doctor/installAdvice";
+import { installedFrom, isTooOld, manifestIn, oldestPulumi } from "../provider/installation";
+import { packageVersion } from "../provider/platform/version";
 import { perRun, refusal, runError } from "./program";
 import { typeTokenOf } from "./pulumiInternals";
 
@@ -89,32 +90,65 @@ export function refuseImport(type: string, name: string, options: pulumi.CustomR
 
 /**
  * Makes sure that Pulumi's provider host, which searches from the program's working directory upwards, finds this copy
- * of the package and configures it.
+ * of the package, or the same version if a bundler has packed this copy into the program.
  *
- * @returns its folder
+ * @returns the folder that the host uses
  * @throws RekeyError
  */
 export const requirePackageForHost = perRun((): string => {
   requirePulumi();
   const directory = process.cwd();
   const found = installedFrom(directory);
+  const own = typeof thisCopy === "string" ? thisCopy : undefined;
+  const exact = `pulumi-rekey@${packageVersion()}`;
   if (found === undefined) {
     throw runError(
       "REKEY_NOT_INSTALLED",
       `Pulumi's provider host cannot find pulumi-rekey from ${directory}. Nothing was sent.\n` +
-        howToInstall(directory),
+        (own === undefined ? howToInstall(directory, exact) : howToInstall(directory)),
     );
   }
-  const own = realpathSync(join(__dirname, "..", ".."));
-  if (found !== own) {
+  if (own !== undefined && own !== found) {
     throw runError(
       "REKEY_INSTALLED_TWICE",
       `Two copies of pulumi-rekey are installed: the program uses ${own}, and Pulumi's provider host would use ${found}. Nothing was sent.\n` +
         howToHaveOne(directory),
     );
   }
-  return own;
+  const hostVersion = manifestIn(found).version;
+  if (own === undefined && hostVersion !== packageVersion()) {
+    throw runError(
+      "REKEY_OTHER_VERSION",
+      `A bundler has packed ${exact} into the program, but Pulumi's provider host would use ${hostVersion}, in ${found}. Nothing was sent.\n` +
+        `Bundle the program again, or install the same version: ${addCommand(directory, exact)}`,
+    );
+  }
+  if (copyOfRun() !== thisCopy) {
+    throw runError(
+      "REKEY_INSTALLED_TWICE",
+      `The program uses two copies of pulumi-rekey, at least one of which a bundler has packed into it. Nothing was sent.\n` +
+        `Make pulumi-rekey external in the configuration of the bundler, so that all parts of the program use ${found}.`,
+    );
+  }
+  return found;
 });
+
+/** The folder of this copy of the package; undefined if a bundler has packed it into a program. */
+function ownFolder(): string | undefined {
+  // Bundles in the format of ES modules have no __dirname.
+  if (typeof __dirname !== "string") return undefined;
+  const folder = join(__dirname, "..", "..");
+  const isPackage = existsSync(join(folder, "package.json")) && manifestIn(folder).name === "pulumi-rekey";
+  return isPackage ? realpathSync(folder) : undefined;
+}
+
+/** Identifies this copy of the package among those that a program has loaded. */
+const thisCopy = ownFolder() ?? Symbol("bundled");
+
+/** Where all copies, of any version, keep which of them makes the resources of a run. */
+const shared = globalThis as { [key: symbol]: WeakMap<object, typeof thisCopy> | undefined };
+const copiesByRun = (shared[Symbol.for("pulumi-rekey.copyOfRun")] ??= new WeakMap<object, typeof thisCopy>());
+const copyOfRun = perRun(() => thisCopy, copiesByRun);
 
 /**
  * Makes sure that Pulumi's provider host passes the stack's configuration on. Otherwise the passwords of another

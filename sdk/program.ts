@@ -83,9 +83,10 @@ export function withoutStack<E extends Error>(error: E): E {
 /**
  * Keeps one value for each run of a Pulumi program. With the Automation API's inline programs and in tests, several
  * runs share a process, and must not see each other's values.
+ *
+ * @param values where they are kept. Default: separately for each copy of this package
  */
-export function perRun<T>(make: () => T): () => T {
-  const values = new WeakMap<object, T>();
+export function perRun<T>(make: () => T, values = new WeakMap<object, T>()): () => T {
   const noRun = {};
   return () => {
     const run = pulumi.runtime.getMonitor() ?? noRun;

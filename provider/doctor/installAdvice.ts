@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** Advice if the host cannot find the package. */
-export function howToInstall(directory: string): string {
-  const add = `Add it to the dependencies of the package.json there (or above): ${addCommand(directory, "pulumi-rekey")}`;
+/** Advice if the host cannot find the package. @param name with the version, if it must be a certain one */
+export function howToInstall(directory: string, name = "pulumi-rekey"): string {
+  const add = `Add it to the dependencies of the package.json there (or above): ${addCommand(directory, name)}`;
   return howToLeavePlugAndPlay(directory) ?? add;
 }
 

@@ -1,10 +1,10 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
+import { existsSync, readdirSync, realpathSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
 import { type Check, ok, unchecked, wrong } from "./check";
 import { type Project } from "./project";
-import { installedFrom, isTooOld, oldestPulumi } from "../installation";
+import { installedFrom, isTooOld, manifestIn, oldestPulumi } from "../installation";
 import { addCommand, howToHaveOne, howToInstall, howToLeavePlugAndPlay } from "./installAdvice";
 
 /** Checks which of the packages that a project needs are installed, and where. */
@@ -16,7 +16,9 @@ function checkSdk(directory: string): Check {
   const name = "@pulumi/pulumi";
   let version: string;
   try {
-    version = versionIn(dirname(createRequire(join(directory, "package.json")).resolve(`${name}/package.json`)));
+    version = manifestIn(
+      dirname(createRequire(join(directory, "package.json")).resolve(`${name}/package.json`)),
+    ).version;
   } catch {
     const message = `${name} is not installed for the program in ${directory}.`;
     return wrong(name, message, howToLeavePlugAndPlay(directory) ?? `Run ${addCommand(directory, name)}`);
@@ -34,8 +36,8 @@ function checkPackage({ directory, programDirectory }: Project): Check {
     return wrong(name, message, howToInstall(programDirectory));
   }
   const [other] = copiesSeenFrom(programDirectory, directory).filter((copy) => copy !== found);
-  if (other === undefined) return ok(name, `${name} is ${versionIn(found)}, in ${found}.`);
-  const both = [found, other].map((copy) => `${versionIn(copy)} in ${copy}`).join(", and ");
+  if (other === undefined) return ok(name, `${name} is ${manifestIn(found).version}, in ${found}.`);
+  const both = [found, other].map((copy) => `${manifestIn(copy).version} in ${copy}`).join(", and ");
   return wrong(
     name,
     `Two copies of ${name} are installed: ${both}. A program must not use both.`,
@@ -47,10 +49,6 @@ function checkCli(): Check {
   const { status, stdout } = spawnSync("pulumi", ["version"], { encoding: "utf8" });
   if (status === 0) return ok("pulumi CLI", `The pulumi CLI is ${stdout.trim()}.`);
   return unchecked("pulumi CLI", "There is no pulumi CLI on PATH, so only `rekey-local` can run the program here.");
-}
-
-function versionIn(directory: string): string {
-  return (JSON.parse(readFileSync(join(directory, "package.json"), "utf8")) as { version: string }).version;
 }
 
 /** All copies of the package that a program could load, from its own folder up to that of the project. */

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { realpathSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, realpathSync, rmSync, symlinkSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { packageVersion } from "../../provider/platform/version";
+import { bundle } from "../support/bundle";
 import { Folder } from "../support/folder";
 
 const root = join(__dirname, "../..");
@@ -88,4 +90,70 @@ describe("sdk: the package as the host finds it", () => {
     assert.match(stdout, /^true Two copies of pulumi-rekey are installed/);
     assert.ok(stdout.includes(copy) && stdout.includes(root) && stdout.includes("Nothing was sent."));
   });
+});
+
+describe("sdk: a program that a bundler has packed", () => {
+  const folder = new Folder();
+  const directory = realpathSync(folder.directory);
+  const host = folder.path("node_modules", "pulumi-rekey");
+  const exact = `pulumi-rekey@${packageVersion()}`;
+  const advice = `npm install --prefix ${JSON.stringify(directory)} ${exact}`;
+  /** Makes a resource; with an argument, a library outside of the bundle makes one first. */
+  const program = `
+    import { createRequire } from "node:module";
+    import * as pulumi from "@pulumi/pulumi";
+    import { PasswordRotation } from "pulumi-rekey";
+    void pulumi.runtime.setMocks({ newResource: ({ inputs }) => ({ id: "1", state: inputs }), call: () => ({}) });
+    try {
+      const library = process.argv[2] && createRequire(process.cwd() + "/library.js")("pulumi-rekey");
+      if (library) new library.PasswordRotation("b", { databaseId: "other" });
+      new PasswordRotation("a", { databaseId: "db" });
+      console.log("made");
+    } catch (error) { console.log(error.message); }`;
+
+  before(() => {
+    const pulumi = folder.path("node_modules", "@pulumi", "pulumi");
+    mkdirSync(dirname(pulumi), { recursive: true });
+    symlinkSync(join(root, "node_modules/@pulumi/pulumi"), pulumi, "junction");
+  });
+  beforeEach(() => rmSync(host, { recursive: true, force: true }));
+  after(() => folder.remove());
+
+  for (const format of ["cjs", "esm"] as const) {
+    describe(`as ${format}`, () => {
+      let file: string;
+      const printed = (...args: string[]): string => {
+        const { stdout, stderr } = spawnSync(process.execPath, [file, ...args], { cwd: directory, encoding: "utf8" });
+        return stdout + stderr;
+      };
+      before(async () => {
+        file = folder.write(`app/dist/program.${format === "cjs" ? "cjs" : "mjs"}`, await bundle(program, format));
+      });
+
+      it("runs if the host has the same version", () => {
+        symlinkSync(root, host, "junction");
+        assert.equal(printed(), "made\n");
+      });
+
+      it("is refused if the host does not have the package, with the command that installs this version", () => {
+        const text = printed();
+        assert.match(text, /cannot find pulumi-rekey .*Nothing was sent[^]*\[REKEY_NOT_INSTALLED\]\n$/);
+        assert.ok(text.includes(advice), text);
+      });
+
+      it("is refused if the host would use another version, and both are named", () => {
+        folder.write("node_modules/pulumi-rekey/package.json", '{"name":"pulumi-rekey","version":"9.9.9"}');
+        const text = printed();
+        assert.match(text, /would use 9\.9\.9, in .*Nothing was sent[^]*\[REKEY_OTHER_VERSION\]\n$/);
+        for (const part of [`packed ${exact}`, join(directory, "node_modules"), advice]) {
+          assert.ok(text.includes(part), text);
+        }
+      });
+
+      it("is refused if a library outside of the bundle makes resources with its own copy", () => {
+        symlinkSync(root, host, "junction");
+        assert.match(printed("library"), /two copies .*Nothing was sent[^]*external[^]*\[REKEY_INSTALLED_TWICE\]\n$/);
+      });
+    });
+  }
 });
