@@ -6,6 +6,7 @@ import { FlowControl } from "./platform/flowControl";
 import { KnownSecrets } from "./platform/redact";
 import { RequestQueue } from "./platform/requestQueue";
 import { HttpRequester, managementService, type RequesterOptions, tokenService } from "./platform/http";
+import { listAccount, type ListedRecord } from "./platform/accountList";
 import { type SecretKind } from "./platform/secretKind";
 import { SecretOperations } from "./platform/secretOperations";
 import { type Service } from "./platform/failures";
@@ -50,6 +51,19 @@ export class PlatformClient {
       read: settings.getOrDefault("databasePath"),
     };
     return new SecretOperations(requester, kind, paths);
+  }
+
+  /**
+   * Lists what has a secret of one kind.
+   *
+   * @throws SettingsError if a setting is missing or cannot be used
+   */
+  async list(kind: SecretKind): Promise<ListedRecord[]> {
+    if (kind.paths?.list !== undefined) {
+      return listAccount(this.#toManagement, kind, { path: kind.paths.list, advice: "Check rekey:baseUrl." });
+    }
+    const path = this.settings.require("databaseListPath");
+    return listAccount(this.#toManagement, kind, { path, advice: "Check rekey:baseUrl and rekey:databaseListPath." });
   }
 
   /** @throws SettingsError if a setting is missing or cannot be used. */

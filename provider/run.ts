@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { RefusedError, type RequestFacts } from "./platform/errors";
+import { type ListedRecord } from "./platform/accountList";
 import { type FlowControl } from "./platform/flowControl";
 import { type ProbeRequest, type ProbeResult } from "./platform/probe";
 import { type KnownSecrets } from "./platform/redact";
@@ -14,6 +15,8 @@ import { type FoundSetting, type Settings } from "./settings/settings";
 export interface Platform {
   /** The operations on secrets of one kind. @throws SettingsError if a setting is missing or cannot be used */
   operations(kind: SecretKind): Pick<SecretOperations, "reset" | "read">;
+  /** Lists what has a secret of one kind. @throws SettingsError if a setting is missing or cannot be used */
+  list(kind: SecretKind): Promise<ListedRecord[]>;
   /** @throws SettingsError if a setting is missing or cannot be used */
   readonly flowControl: FlowControl;
   /** Secrets that no message shows. */

@@ -253,6 +253,10 @@ const schema = {
     "rekey:index:PasswordVerification": verification(),
   },
   functions: {
+    "rekey:index:getDatabases": functionOf("getDatabases", {
+      type: "object",
+      ...propertiesOf(checker.getDeclaredTypeOfSymbol(sdk.get("GetDatabasesResult"))),
+    }),
     "rekey:index:getFlowControlKey": functionOf("getFlowControlKey", types["rekey:index:FlowControlKey"]),
     "rekey:index:getFlowControlKeys": functionOf("getFlowControlKeys", {
       type: "object",

@@ -1,8 +1,9 @@
-import * as pulumi from "@pulumi/pulumi";
+import type * as pulumi from "@pulumi/pulumi";
 import { type FlowControlKey, type GlobalParallelism } from "../provider/records/flowControl";
 import { type NamesOf, optionalText, requiredText } from "../provider/rotation/arguments";
 import { type DataSourceOptions, readAfter, withArguments } from "./dataSource";
 import { type SharedReads } from "../provider/flowControl/sharedReads";
+import { platformOfRun } from "./platform";
 import { endingRun, perRun } from "./program";
 
 /** The arguments of `getFlowControlKey`. */
@@ -137,17 +138,13 @@ export function getGlobalParallelismOutput(options?: DataSourceOptions): pulumi.
   return readAfter("getGlobalParallelismOutput", {}, {}, options, () => getGlobalParallelism());
 }
 
-/** Reads from the queue, with settings from the stack's configuration, else from the environment. */
+/** Reads from the queue. */
 function readQueue<T>(read: (queue: SharedReads) => Promise<T>): Promise<T> {
   return endingRun(() => read(queueReads()));
 }
 
 const queueReads = perRun((): SharedReads => {
-  // Loaded on first use: axios and zod would slow down every import of this package.
-  const { PlatformClient } = require("../provider/platformClient") as typeof import("../provider/platformClient");
   const { SharedReads } =
     require("../provider/flowControl/sharedReads") as typeof import("../provider/flowControl/sharedReads");
-  const { Settings } = require("../provider/settings/settings") as typeof import("../provider/settings/settings");
-  const settings = new Settings((name) => new pulumi.Config("rekey").get(name), process.env);
-  return new SharedReads(new PlatformClient(settings).flowControl);
+  return new SharedReads(platformOfRun().flowControl);
 });

@@ -13,11 +13,12 @@ export {
   UnreadableError,
 } from "../provider/platform/errors";
 export { type Delivery } from "../provider/platform/retry";
-export { type DatabaseRecord } from "../provider/records/database";
+export { type DatabaseRecord, type ListedDatabase } from "../provider/records/database";
 export { type FlowControlKey, type GlobalParallelism } from "../provider/records/flowControl";
 export { type FleetOutcome } from "../provider/rotation/fleet";
 export { type Outcome, type RotationReason } from "../provider/rotation/planRotation";
 export { type ConnectionArgs } from "./connection";
+export { getDatabases, getDatabasesOutput, type GetDatabasesResult } from "./databases";
 export { type DataSourceOptions } from "./dataSource";
 export { type FleetDatabaseArgs, type FleetDatabases } from "./fleetDatabases";
 export { type FleetCredentials, type FleetDatabase, type FleetRecord } from "../provider/rotation/fleet";

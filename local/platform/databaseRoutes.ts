@@ -3,6 +3,7 @@ import { type CredentialDelivery, isInRead, isInReset } from "./credentialDelive
 import { allowOnly, type Env, json, pathParameter, refusal } from "./responses";
 import { type Database, type Databases } from "./databases";
 
+const listPath = "/v2/redis/databases";
 // The second path is the one of the public platform.
 const resetPaths = ["/v2/keyvalue/reset-password/:id", "/v2/redis/reset-password/:id"];
 
@@ -18,6 +19,10 @@ export function addDatabaseRoutes(
   delivery: CredentialDelivery,
   databasePath: string | undefined,
 ): void {
+  const sent = (database: Database, withCredentials: boolean) => ({
+    ...(withCredentials && credentialsOf(database)),
+    ...database.record,
+  });
   const unknown = (id: string) => refusal(404, "id", `database ${JSON.stringify(id)} does not exist`);
 
   app.on("POST", resetPaths, async (c) => {
@@ -29,8 +34,10 @@ export function addDatabaseRoutes(
     if (database === undefined) {
       return unknown(id);
     }
-    return json({ ...(isInReset(delivery) && credentialsOf(database)), ...database.record });
+    return json(sent(database, isInReset(delivery)));
   });
+
+  app.get(listPath, () => json([...databases.all.keys()].map((id) => sent(databases.read(id)!, isInRead(delivery)))));
 
   if (databasePath !== undefined) {
     const path = databasePath.replace("{id}", ":id");
@@ -40,11 +47,11 @@ export function addDatabaseRoutes(
       if (database === undefined) {
         return unknown(id);
       }
-      const isSent = isInRead(delivery) && c.req.query("credentials") !== "hide";
-      return json({ ...(isSent && credentialsOf(database)), ...database.record });
+      return json(sent(database, isInRead(delivery) && c.req.query("credentials") !== "hide"));
     });
     allowOnly(app, ["GET"], [path]);
   }
+  allowOnly(app, ["GET"], [listPath]);
   allowOnly(app, ["POST"], resetPaths);
 }
 

@@ -3,6 +3,7 @@ import { flowControlReset } from "../flowControl/flowControlReset";
 import { type SharedReads } from "../flowControl/sharedReads";
 import { type Properties } from "../records/properties";
 import { type AnyResource } from "../resource";
+import { type Platform } from "../run";
 import { optionalText, requiredText } from "../rotation/arguments";
 import { queueToken } from "../platform/queueToken";
 import { databasePassword } from "../rotation/kinds/databasePassword";
@@ -26,11 +27,20 @@ export const resources = {
   FlowControlLimits: flowControlLimits,
 } satisfies Readonly<Record<string, AnyResource>>;
 
+/** What functions read from. */
+export interface Reads {
+  readonly platform: Pick<Platform, "list">;
+  /** @throws SettingsError if a setting of the queue is missing or cannot be used */
+  readonly queue: () => SharedReads;
+}
+
 /** The functions of the package, by name. Each returns an object. */
-export const functions: Readonly<Record<string, (reads: SharedReads, args: Properties) => Promise<object>>> = {
-  getFlowControlKey: async (reads, { flowControlKey }) => reads.get(requiredText("flowControlKey", flowControlKey)),
-  getFlowControlKeys: async (reads, { search }) => ({ keys: await reads.list(optionalText("search", search)) }),
-  getGlobalParallelism: (reads) => reads.globalParallelism(),
+export const functions: Readonly<Record<string, (reads: Reads, args: Properties) => Promise<object>>> = {
+  getDatabases: async ({ platform }) => ({ databases: await platform.list(databasePassword) }),
+  getFlowControlKey: async ({ queue }, { flowControlKey }) =>
+    queue().get(requiredText("flowControlKey", flowControlKey)),
+  getFlowControlKeys: async ({ queue }, { search }) => ({ keys: await queue().list(optionalText("search", search)) }),
+  getGlobalParallelism: async ({ queue }) => queue().globalParallelism(),
 };
 
 /** Undefined if there is none. Inherited properties, such as `constructor`, do not count. */

@@ -4,7 +4,7 @@ import { type SecretKind } from "./secretKind";
 /** The tokens of a queue user. */
 export const queueToken: SecretKind = {
   service: "management",
-  paths: { reset: "/v2/qstash/rotate-token/{id}", read: "/v2/qstash/user/{id}" },
+  paths: { reset: "/v2/qstash/rotate-token/{id}", read: "/v2/qstash/user/{id}", list: "/v2/qstash/users" },
   table: queueUserTable,
   idInput: "queueUserId",
   word: "token",

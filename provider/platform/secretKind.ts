@@ -19,6 +19,8 @@ export interface SecretKind {
   readonly word: string;
   /** What has it, in messages: `database` */
   readonly noun: string;
+  /** More than one of them, in messages. Default: with an s. */
+  readonly plural?: string;
   /** The code of the error for two resources with the same secret. */
   readonly duplicateCode: ErrorCode;
   /**
@@ -35,6 +37,8 @@ export interface SecretPaths {
   readonly reset: string;
   /** `none` if it cannot be read. */
   readonly read: string;
+  /** Path, without `{id}`, of the list of all that an account has; undefined if there is only one. */
+  readonly list?: string;
 }
 
 /** One secret of an account. */
@@ -46,6 +50,11 @@ export interface Subject {
 /** What has the secret, in messages: `database "sessions"` */
 export function ownerOf({ kind: { noun, onlyId }, id }: Subject): string {
   return onlyId === undefined ? `${noun} ${JSON.stringify(id)}` : `the ${noun}`;
+}
+
+/** More than one of what has such a secret, in messages: `databases` */
+export function pluralOf({ noun, plural = `${noun}s` }: SecretKind): string {
+  return plural;
 }
 
 /** The secret in messages: `password of database "sessions"` */

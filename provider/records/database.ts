@@ -126,6 +126,22 @@ export const databaseFields = {
 /** The database record, each value as the platform returned it. */
 export type DatabaseRecord = RecordOf<typeof databaseFields>;
 
+/** What a list of an account's databases shows, beyond their ids. */
+const shownInLists = [
+  "databaseName",
+  "state",
+  "region",
+  "primaryRegion",
+  "readRegions",
+  "creationTime",
+] as const satisfies readonly (keyof typeof databaseFields)[];
+
+/** A database in the list of an account, each value as the platform returned it. */
+export type ListedDatabase = RecordOf<Pick<typeof databaseFields, (typeof shownInLists)[number]>> & {
+  /** Id of the database. */
+  readonly databaseId: string;
+};
+
 /**
  * The database record, and the credentials that a platform may add to it.
  *
@@ -134,6 +150,7 @@ export type DatabaseRecord = RecordOf<typeof databaseFields>;
 export const databaseTable = {
   fields: databaseFields,
   id: "databaseId",
+  listed: Object.fromEntries(["databaseId" as const, ...shownInLists].map((name) => [name, databaseFields[name]])),
   credentials: { password: "password", restToken: "restToken", readOnlyRestToken: "readOnlyRestToken" },
 } as const satisfies RecordTable;
 

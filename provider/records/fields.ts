@@ -41,6 +41,8 @@ export interface RecordTable {
   readonly fields: Fields;
   /** The field that is its id; undefined if it has none. */
   readonly id?: string;
+  /** The fields that a list of an account shows; undefined if there is no list. */
+  readonly listed?: Fields;
   /** Its credentials, by their names in JSON as `camelCase` writes them. Each is optional in any response. */
   readonly credentials: Readonly<Record<string, CredentialName>>;
 }

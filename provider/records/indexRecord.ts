@@ -28,6 +28,7 @@ export interface IndexRecord extends RecordOf<typeof indexFields> {}
 export const indexTable = {
   fields: indexFields,
   id: "id",
+  listed: { id: indexFields.id, name: indexFields.name, creationTime: indexFields.creationTime },
   credentials: { token: "token", readOnlyToken: "readOnlyToken" },
 } as const satisfies RecordTable;
 

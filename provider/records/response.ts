@@ -89,8 +89,17 @@ const nameOfCredential = new RegExp(`^${wireNamesOfCredentials}$`, "i");
 
 /** The credentials in an object, whatever record it is. */
 export function credentialsShownIn(jsonText: string): string[] {
-  const entries = Object.entries(tryReadObject(jsonText) ?? {});
-  return entries.flatMap(([name, value]) =>
+  return credentialsOf(tryReadObject(jsonText) ?? {});
+}
+
+/** The credentials in a value, however deep. */
+export function credentialsIn(value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap(credentialsIn);
+  return isObject(value) ? [...credentialsOf(value), ...Object.values(value).flatMap(credentialsIn)] : [];
+}
+
+function credentialsOf(object: Readonly<Record<string, unknown>>): string[] {
+  return Object.entries(object).flatMap(([name, value]) =>
     nameOfCredential.test(name) && typeof value === "string" && !isMasked(value) ? [value] : [],
   );
 }

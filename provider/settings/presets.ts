@@ -15,6 +15,7 @@ export const presets: Readonly<Record<(typeof presetNames)[number], Preset>> = {
       queueUrl: "https://qstash.upstash.io",
       resetPasswordPath: "/v2/redis/reset-password/{id}",
       databasePath: "/v2/redis/database/{id}",
+      databaseListPath: "/v2/redis/databases",
       // Clears the rate count and its period, and leaves the parallelism count.
       flowControlResetAction: "resetRate",
       // For an endpoint that is a slug; a full host name is used unchanged.

@@ -74,6 +74,11 @@ const settingTable = {
     schema: () => z().literal("none").or(databasePath()),
     default: "none",
   },
+  databaseListPath: {
+    description: "Path of an operation that lists the databases of the account.",
+    kind: "text",
+    schema: () => filled().startsWith("/", "must begin with /"),
+  },
   flowControlResetAction: {
     description: "Last part of the path of a flow-control reset.",
     kind: "text",

@@ -62,6 +62,10 @@ export class Session {
     return this.platform.resetCount;
   }
 
+  get #environment(): Record<string, string> {
+    return { ...environmentOf(this.platform), REKEY_DATABASE_LIST_PATH: "/v2/redis/databases" };
+  }
+
   /** Runs a block. @returns what it prints @throws Error if it fails */
   async run(block: Block): Promise<string> {
     if (block.file !== undefined) return this.#save(block.file, block.code);
@@ -78,7 +82,7 @@ export class Session {
 
   async #up(block: Block): Promise<string> {
     this.#project.rewrite(javaScript(block, ts.ModuleKind.CommonJS));
-    const stack = await localEngine.open(this.#project.directory, environmentOf(this.platform));
+    const stack = await localEngine.open(this.#project.directory, this.#environment);
     return (await succeeds(stack.up())).printed;
   }
 
@@ -108,7 +112,7 @@ export class Session {
       signal: this.#over.signal,
       env: {
         ...engineEnvironment(directory),
-        ...environmentOf(this.platform),
+        ...this.#environment,
         PATH: `${this.#project.path("node_modules/.bin")}${delimiter}${process.env.PATH}`,
       },
     });

@@ -3,6 +3,8 @@ import { inspect } from "node:util";
 import * as pulumi from "@pulumi/pulumi";
 import {
   FlowControlReset,
+  getDatabases,
+  getDatabasesOutput,
   getFlowControlKey,
   getFlowControlKeyOutput,
   getFlowControlKeys,
@@ -14,6 +16,7 @@ import {
   RejectedError,
   RekeyError,
   SettingsError,
+  UnreadableError,
 } from "pulumi-rekey";
 import { type FlowControlRecord } from "../../local/platform/flowControl";
 import { type Platform, startPlatform } from "../../local/platform/index";
@@ -58,6 +61,58 @@ describe("sdk: data sources", () => {
     assert.deepEqual(await getFlowControlKeys({ search: "dl" }), [idle]);
     assert.deepEqual(await getGlobalParallelism(), { parallelismMax: 100, parallelismCount: 0 });
     assert.ok(platform.requests.every(({ authorized }) => authorized));
+  });
+
+  describe("of the databases", () => {
+    const account = ({ url, username, password }: Platform) => ({
+      "rekey:baseUrl": url,
+      "rekey:username": username,
+      "rekey:password": password,
+    });
+    const databaseList = { "rekey:databaseListPath": "/v2/redis/databases" };
+    const listed = { databaseId: "db-1", databaseName: "sessions", state: "suspended", region: "global" };
+    beforeEach(async () => {
+      const databases = [{ database_id: "db-1", database_name: "sessions", state: "suspended" }, "db-2"];
+      started.push((platform = await startPlatform({ databases, credentials: "always" })));
+      pulumi.runtime.setAllConfig({ ...account(platform), ...databaseList });
+    });
+
+    it("list them without credentials, also as an output, and need no settings of the queue", async () => {
+      for (const { databases } of [await getDatabases(), await valueOf(getDatabasesOutput())]) {
+        const [one, two] = databases;
+        assert.deepEqual({ ...one, ...listed }, one);
+        assert.equal(two?.databaseId, "db-2");
+        const names = ["creationTime", "databaseId", "databaseName", "primaryRegion", "readRegions", "region", "state"];
+        assert.deepEqual(Object.keys(two).sort(), names);
+      }
+      assert.deepEqual(
+        platform.requests.map(({ method, path, authorized }) => ({ method, path, authorized })),
+        Array.from({ length: 2 }, () => ({ method: "GET", path: "/v2/redis/databases", authorized: true })),
+      );
+    });
+
+    it("fail without the setting of the list, and name it", async () => {
+      pulumi.runtime.setAllConfig(account(platform));
+      await assert.rejects(getDatabases(), /rekey:databaseListPath is not set.*REKEY_DATABASE_LIST_PATH/);
+      assert.equal(platform.requests.length, 0);
+    });
+
+    it("fail if the list is not whole, so that no database leaves a fleet", async () => {
+      platform.failNext({ path: /databases/, status: 200, body: [{ database_id: "db-1" }, { database_name: "two" }] });
+      await assert.rejects(getDatabases(), (error) => {
+        assert.ok(pulumi.RunError.isInstance(error) && error instanceof UnreadableError);
+        assert.match(error.message, /unreadable entry \(number 2\): it has no databaseId/);
+        return true;
+      });
+    });
+
+    it("do not read before their dependencies are known in a preview", async () => {
+      await startMocks({ preview: true });
+      pulumi.runtime.setAllConfig({ ...account(platform), ...databaseList });
+      const output = getDatabasesOutput({ dependsOn: new FlowControlReset("a", ordersKey) });
+      assert.equal(await isKnown(output), false);
+      assert.equal(platform.requests.length, 0);
+    });
   });
 
   it("read the same as outputs, from later values", async () => {

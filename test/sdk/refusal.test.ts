@@ -7,6 +7,8 @@ import {
   getFlowControlKeyOutput,
   getFlowControlKeys,
   getFlowControlKeysOutput,
+  getDatabases,
+  getDatabasesOutput,
   getGlobalParallelism,
   getGlobalParallelismOutput,
   PasswordRotation,
@@ -181,6 +183,14 @@ const mistakes: Readonly<Record<string, Mistake>> = {
   "an argument of getGlobalParallelism": {
     make: () => void untyped(getGlobalParallelism)({ search: "a" }),
     says: /getGlobalParallelism: search is not one of its arguments \(known: none\)/,
+  },
+  "an argument of getDatabases": {
+    make: () => void untyped(getDatabases)({ region: "global" }),
+    says: /getDatabases: region is not one of its arguments \(known: none\)/,
+  },
+  "an unknown option of getDatabasesOutput": {
+    make: () => untyped(getDatabasesOutput)({ region: "global" }),
+    says: /getDatabasesOutput: region is not one of its options/,
   },
   "an unknown option of getGlobalParallelismOutput": {
     make: () => untyped(getGlobalParallelismOutput)({ search: "a" }),

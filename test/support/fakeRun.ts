@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { checkFailures, type Notice, type Resource, type Result } from "../../provider/resource";
 import { type Properties } from "../../provider/records/properties";
 import { type Platform, Run } from "../../provider/run";
@@ -107,6 +108,7 @@ export class FakeRun {
     };
     const platform: Platform = {
       operations: () => operations,
+      list: () => assert.fail("nothing is listed here"),
       flowControl: flowControl as unknown as FlowControl,
       secrets: this.secrets,
       queueWithin: (maxConcurrency = 8) => new RequestQueue({ maxConcurrency }),

@@ -21,6 +21,7 @@ export function inProcessProvider(
   const unused = (): never => assert.fail("there are no fleets or verifications here");
   const platform: Platform = {
     operations: (kind) => new SecretOperations(requester, kind, kind.paths ?? databasePaths),
+    list: unused,
     flowControl: new FlowControl(requester, "reset"),
     secrets: requester.secrets,
     queueWithin: unused,

@@ -72,7 +72,7 @@ const runEnded = "the run ended first, because another resource failed or the ru
  */
 export class PluginService {
   #run: Run | undefined;
-  #reads: SharedReads | undefined;
+  #queueReads: SharedReads | undefined;
   /** URNs of resources imported in this run. */
   readonly #imported = new Set<string>();
   readonly #runEnd = new AbortController();
@@ -206,12 +206,13 @@ export class PluginService {
       const call = functionNamed(name);
       if (call === undefined) throw new InputError(token, "is not a function of this version of pulumi-rekey");
       refuseUnknown(`the arguments of ${name}`, args, packageSchema().functions[token]?.inputs?.properties ?? {});
-      if (this.#reads === undefined) {
+      const { platform } = this.#started;
+      const queue = (): SharedReads => {
         const { SharedReads } =
           require("../../flowControl/sharedReads") as typeof import("../../flowControl/sharedReads");
-        this.#reads = new SharedReads(this.#started.platform.flowControl);
-      }
-      return wrap((await call(this.#reads, plain(args))) as Properties, []);
+        return (this.#queueReads ??= new SharedReads(platform.flowControl));
+      };
+      return wrap((await call({ platform, queue }, plain(args))) as Properties, []);
     });
   }
 

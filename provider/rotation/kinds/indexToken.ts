@@ -2,21 +2,22 @@ import { indexTable, indexUrl } from "../../records/indexRecord";
 import { type SecretKind } from "../../platform/secretKind";
 
 /** The tokens of a vector index. */
-export const vectorToken = indexToken("vector index", "/v2/vector/index/{id}");
+export const vectorToken = indexToken("vector", "/v2/vector/index");
 
 /** The tokens of a search index. */
-export const searchToken = indexToken("search index", "/v2/search/{id}");
+export const searchToken = indexToken("search", "/v2/search");
 
 /** The response to the reset has no record: a read shows the new tokens. */
-function indexToken(noun: string, path: string): SecretKind {
+function indexToken(type: string, path: string): SecretKind {
   return {
     service: "management",
-    paths: { reset: `${path}/reset-password`, read: path },
+    paths: { reset: `${path}/{id}/reset-password`, read: `${path}/{id}`, list: path },
     table: indexTable,
     confirmation: "OK",
     idInput: "indexId",
     word: "token",
-    noun,
+    noun: `${type} index`,
+    plural: `${type} indexes`,
     duplicateCode: "REKEY_DUPLICATE_SECRET",
     restUrl: indexUrl,
   };

@@ -59,6 +59,17 @@ describe("local platform: databases", () => {
       const expected = { ...database.record, ...(inRead && credentialsOf(database)) };
       assert.deepEqual({ status, body }, { status: 200, body: expected });
     });
+
+    it(`with credentials: "${credentials}", sends them ${inRead ? "" : "not "}in the list`, async () => {
+      await start({ credentials });
+      await resetPassword(platform);
+      const { status, body } = await send(platform, "GET", "/v2/redis/databases", basic(platform));
+      const expected = [...platform.databases.values()].map((database) => {
+        return { ...database.record, ...(inRead && credentialsOf(database)) };
+      });
+      assert.deepEqual({ status, body }, { status: 200, body: expected });
+      assert.equal(expected.length, 2);
+    });
   }
 
   it("puts given fields over the sample, unknown, mistyped and missing ones too", async () => {

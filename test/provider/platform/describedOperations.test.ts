@@ -30,6 +30,7 @@ const queueUser = {
   max_requests_per_second: 100,
 };
 const tokens = { token: "t", readOnlyToken: "r" };
+const listedIndex = { id: "x", name: "n", creationTime: 1_752_451_200 };
 
 /** The operations on secrets as the vendor's description of August 2026 has them, with responses of its shape. */
 const described: readonly {
@@ -37,6 +38,7 @@ const described: readonly {
   readonly authorization: string;
   readonly reset: readonly [path: string, response: unknown, credentials: object];
   readonly read: readonly [path: string, response: unknown, credentials: object];
+  readonly list?: readonly [path: string, response: unknown, shown: object];
 }[] = [
   {
     kind: databasePassword,
@@ -51,24 +53,32 @@ const described: readonly {
       { database_id: "x", password: "p", rest_token: "t" },
       { password: "p", restToken: "t" },
     ],
+    list: [
+      "/v2/redis/databases",
+      [{ database_id: "x", database_name: "n", state: "active", password: "p", rest_token: "t", port: 6379 }],
+      [{ databaseId: "x", databaseName: "n", state: "active" }],
+    ],
   },
   {
     kind: vectorToken,
     authorization: basic,
     reset: ["/v2/vector/index/x/reset-password", "OK", {}],
     read: ["/v2/vector/index/x", index, tokens],
+    list: ["/v2/vector/index", [index], [listedIndex]],
   },
   {
     kind: searchToken,
     authorization: basic,
     reset: ["/v2/search/x/reset-password", "OK", {}],
     read: ["/v2/search/x", index, tokens],
+    list: ["/v2/search", [index], [listedIndex]],
   },
   {
     kind: queueToken,
     authorization: basic,
     reset: ["/v2/qstash/rotate-token/x", queueUser, tokens],
     read: ["/v2/qstash/user/x", queueUser, tokens],
+    list: ["/v2/qstash/users", [queueUser], [{ id: "x", region: "eu-central-1", creationTime: 1_752_451_200 }]],
   },
   {
     kind: signingKeys,
@@ -81,22 +91,28 @@ const described: readonly {
 describe("platform: the operations that the vendor describes", () => {
   const { startServer } = withRealSockets();
 
-  for (const { kind, authorization, reset, read } of described) {
+  for (const { kind, authorization, reset, read, list } of described) {
     it(`${kind.noun}: the requests and the responses agree`, async () => {
-      const responses = [reset[1], read[1]];
+      const responses = [reset[1], read[1], list?.[1]];
       const server = await startServer({ bodyOf: () => JSON.stringify(responses.shift()) });
-      const paths = { resetPasswordPath: "/v2/redis/reset-password/{id}", databasePath: "/v2/redis/database/{id}" };
-      const operations = clientOf(server.url, paths).operations(kind);
+      const client = clientOf(server.url, {
+        resetPasswordPath: "/v2/redis/reset-password/{id}",
+        databasePath: "/v2/redis/database/{id}",
+        databaseListPath: "/v2/redis/databases",
+      });
+      const operations = client.operations(kind);
       assert.deepEqual((await operations.reset("x")).credentials, reset[2]);
       const shown = await operations.read("x");
       assert.deepEqual(shown.credentials, read[2]);
       assert.deepEqual(shown.problems, []);
+      if (list) assert.deepEqual(await client.list(kind), list[2]);
       const sent = server.requests.map(({ method, path, body, headers }) => {
         return [method, path, body, headers["content-type"], headers.authorization];
       });
       assert.deepEqual(sent, [
         ["POST", reset[0], "", undefined, authorization],
         ["GET", read[0], "", undefined, authorization],
+        ...(list ? [["GET", list[0], "", undefined, authorization]] : []),
       ]);
     });
   }

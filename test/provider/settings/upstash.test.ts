@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { listAccount } from "../../../provider/platform/accountList";
 import { SecretOperations } from "../../../provider/platform/secretOperations";
 import { databasePassword } from "../../../provider/rotation/kinds/databasePassword";
 import { FlowControl, type KeyOperation } from "../../../provider/platform/flowControl";
@@ -19,6 +20,7 @@ interface Operation {
 const operations: Readonly<Record<string, Operation>> = {
   "POST /v2/redis/reset-password/{id}": { statuses: [200] },
   "GET /v2/redis/database/{id}": { query: ["credentials"], statuses: [200] },
+  "GET /v2/redis/databases": { statuses: [200] },
   // The description has no `search`: docs/upstash.md.
   "GET /v2/flowControl": { query: ["search"], statuses: [200] },
   "GET /v2/flowControl/{id}": { statuses: [200, 404] },
@@ -60,6 +62,7 @@ describe("rekey:platform: upstash", () => {
       databases.reset(id),
       databases.read(id),
       databases.read(id, { hideCredentials: true }),
+      listAccount(requester, databasePassword, { path: values.databaseListPath ?? "", advice: "" }),
       flowControl.list(),
       flowControl.list("orders"),
       flowControl.get(id),

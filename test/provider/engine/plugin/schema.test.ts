@@ -74,6 +74,9 @@ describe("schema.json", () => {
   it("has each field of the records", () => {
     assertFields(of(schema.types, "DatabaseRecord"), databaseFields);
     assert.deepEqual(namesOf(of(schema.types, "DatabaseRecord").properties), namesOf(databaseFields));
+    const listed = of(schema.types, "ListedDatabase");
+    assertFields(listed, databaseTable.listed);
+    assert.deepEqual(namesOf(listed.properties), namesOf(databaseTable.listed));
     assertFields(of(schema.types, "FlowControlKey"), flowControlFields);
     assertFields(of(schema.functions, "getFlowControlKey").outputs, flowControlFields);
     assertFields(of(schema.functions, "getGlobalParallelism").outputs, globalParallelismFields);

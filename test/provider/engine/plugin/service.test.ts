@@ -11,6 +11,7 @@ import { assertFields, until } from "../../../support/results";
 const id = "db-quickstart";
 const urn = urnOf("PasswordRotation");
 const counters = urnOf("FlowControlReset");
+const getDatabases = "rekey:index:getDatabases";
 const secrets = [
   "account",
   "appliedTrigger",
@@ -486,6 +487,22 @@ describe("plugin service", () => {
     }
   });
 
+  it("lists the databases without their credentials, and without settings of the queue", async () => {
+    const list = (settings: Properties) =>
+      Plugin.for(platform, { queueUrl: undefined, queueToken: undefined, ...settings }).invoke(getDatabases, {});
+    await assert.rejects(list({}), /^SettingsError: rekey:databaseListPath is not set\. .*REKEY_DATABASE_LIST_PATH/);
+    assert.equal(sent(), 0);
+    const { databases } = await list({ databaseListPath: "/v2/redis/databases" });
+    assert.deepEqual(
+      (databases as Properties[]).map(({ databaseId }) => databaseId),
+      [...platform.databases.keys()],
+    );
+    const text = JSON.stringify(databases);
+    for (const { password, restToken } of platform.databases.values()) {
+      assert.ok(!text.includes(password) && !text.includes(restToken), text);
+    }
+  });
+
   it("refuses arguments that a function does not have or cannot use, and sends nothing", async () => {
     const refused: readonly { readonly name: string; readonly args: Properties; readonly reason: RegExp }[] = [
       {
@@ -494,6 +511,7 @@ describe("plugin service", () => {
         reason: /^InputError: key is not one of .* \(known: flowControlKey\)/,
       },
       { name: "getFlowControlKey", args: {}, reason: /^InputError: flowControlKey is required\./ },
+      { name: "getDatabases", args: { search: "a" }, reason: /search is not one of .* \(known: none\)/ },
       { name: "getFlowControlKeys", args: { search: ["a"] }, reason: /search must be a string, not a list/ },
     ];
     for (const { name, args, reason } of refused) {

@@ -1,0 +1,92 @@
+import { RejectedError, UnreadableError } from "./errors";
+import { type ApiResponse, type Requester } from "./http";
+import { pluralOf, type SecretKind } from "./secretKind";
+import { camelCase, isObject, pathPartProblem, readRecord } from "../records/fields";
+import { credentialsIn, tryReadJson } from "../records/response";
+
+/** What a list shows of one thing that has a secret: its id, and the fields of the table that are not credentials. */
+export interface ListedRecord extends Readonly<Record<string, unknown>> {}
+
+/** A list of an account. */
+export interface AccountList {
+  readonly path: string;
+  /** What to do if there is no such list, or if it cannot be used. */
+  readonly advice: string;
+}
+
+/** Bytes of the largest list that is read, decompressed. */
+const maxListBytes = 16 * 1024 * 1024;
+
+const nothingChanged = "Nothing was changed.";
+
+/**
+ * Lists what has a secret of one kind. It is whole or an error: a program that uses a part of a list for a fleet would
+ * drop the other databases. No error shows a value of the list.
+ *
+ * @throws RejectedError, UnreadableError, NotSentError or UnconfirmedError
+ * @see docs/interface.md#list-what-an-account-has
+ */
+export async function listAccount(
+  requester: Requester,
+  kind: SecretKind,
+  { path, advice }: AccountList,
+): Promise<ListedRecord[]> {
+  const response = await send(requester, kind, { path, advice });
+  const json = tryReadJson(response.body);
+  requester.secrets.add(credentialsIn(json?.value));
+  const { listed = {}, id: idField = "id" } = kind.table;
+  const unusable = (what: string) => {
+    const happened = `the platform's response ${what}`;
+    return new UnreadableError(response.facts, { happened, advice, status: response.status });
+  };
+  if (response.status !== 200) throw unusable(`has status ${response.status}, and not 200`);
+  if (!Array.isArray(json?.value)) throw unusable(`is not a list, as JSON, of ${pluralOf(kind)}`);
+  const twice = json.duplicates.map(camelCase).find((name) => Object.hasOwn(listed, name));
+  if (twice !== undefined) throw unusable(`contains an entry with ${twice} sent twice`);
+  const positions = new Map<unknown, number>();
+  return json.value.map((sent: unknown, index) => {
+    const entry = `contains an unreadable entry (number ${index + 1}):`;
+    if (!isObject(sent)) throw unusable(`${entry} it is not an object`);
+    const { record, problems, exactIntegers } = readRecord(listed, withoutNulls(sent));
+    const [inexact] = Object.keys(exactIntegers);
+    const problem = problems[0] ?? (inexact && `${inexact}: larger than a number can represent`);
+    if (problem !== undefined) throw unusable(`${entry} ${problem}`);
+    const id = record[idField];
+    if (typeof id !== "string") throw unusable(`${entry} it has no ${idField}`);
+    const wrong = pathPartProblem(id);
+    if (wrong !== undefined) throw unusable(`${entry} its ${idField} ${wrong}`);
+    const first = positions.get(id);
+    if (first !== undefined) throw unusable(`contains the same ${idField} twice (entries ${first} and ${index + 1})`);
+    positions.set(id, index + 1);
+    return record;
+  });
+}
+
+async function send(requester: Requester, kind: SecretKind, { path, advice }: AccountList): Promise<ApiResponse> {
+  const request = {
+    method: "GET",
+    path,
+    idempotent: true,
+    maxBytes: maxListBytes,
+    purpose: `list the ${pluralOf(kind)}`,
+    consequences: { "not sent": nothingChanged, rejected: nothingChanged, "maybe applied": nothingChanged },
+  } as const;
+  try {
+    return await requester.send(request);
+  } catch (error) {
+    if (!isNotListed(error)) throw error;
+    const { method, url, status, inJson, words } = error;
+    const happened = `${error.happened}; it may not have this operation`;
+    throw new RejectedError({ ...request, method, url }, { happened, advice, status, inJson, words });
+  }
+}
+
+/** Whether an error means that the platform does not have the list. */
+function isNotListed(error: unknown): error is RejectedError {
+  return error instanceof RejectedError && (error.status === 404 || error.status === 405);
+}
+
+/** A field that is null is not shown. */
+function withoutNulls(sent: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== null));
+}
