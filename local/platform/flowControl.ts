@@ -1,6 +1,6 @@
 /**
- * A flow-control key. Missing counters are 0. `parallelismMax` and the three rate settings are missing if the key has
- * no such limit.
+ * A flow-control key. Missing counters are 0 and missing flags false; responses have both. `parallelismMax` and the
+ * three rate settings are missing if the key has no such limit.
  *
  * @see docs/interface.md#the-flow-control-record
  */
@@ -21,11 +21,11 @@ export interface FlowControlRecord {
   readonly ratePeriod?: number | undefined;
   /** Start of the current rate period: Unix time in seconds. */
   readonly ratePeriodStart?: number | undefined;
-  /** True while delivery is paused. Like the next two fields, it is not part of the interface and missing if false. */
+  /** Whether delivery is paused. Like the next two fields, it is not part of the specified interface. */
   readonly isPaused?: boolean | undefined;
-  /** True while messages cannot change the parallelism limit. */
+  /** Whether messages cannot change the parallelism limit. */
   readonly isPinnedParallelism?: boolean | undefined;
-  /** True while messages cannot change the rate limit. */
+  /** Whether messages cannot change the rate limit. */
   readonly isPinnedRate?: boolean | undefined;
 }
 

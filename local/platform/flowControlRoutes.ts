@@ -1,6 +1,6 @@
 import { type Context, type Hono } from "hono";
 import { allowOnly, type Env, json, pathParameter, refusal } from "./responses";
-import { type FlowControlRecord } from "./flowControl";
+import { type GlobalParallelism } from "./flowControl";
 import { type MessageQueue } from "./queue/messageQueue";
 import { period, whole } from "./queue/values";
 import { Refused } from "./refused";
@@ -13,19 +13,18 @@ export interface FlowControlShapes {
 }
 
 const keyPath = "/v2/flowControl/:flowControlKey";
-const counters = new Set(["waitListSize", "parallelismCount", "rateCount"]);
 
 /** The flow-control operations of the queue interface. @see docs/interface.md */
 export function addFlowControlRoutes(app: Hono<Env>, queue: MessageQueue, shapes: FlowControlShapes): void {
   app.get("/v2/flowControl", (c) => {
-    const records = queue.flowControlKeys(c.req.query("search")).map(toSent);
+    const records = queue.flowControlKeys(c.req.query("search"));
     return json(shapes.list === "array" ? records : { flowControls: records });
   });
 
   app.get(keyPath, (c) => {
     const key = pathParameter(c, "flowControlKey");
     const record = queue.flowControlKey(key);
-    return record === undefined ? unknownKey(key) : json(toSent(record));
+    return record === undefined ? unknownKey(key) : json(record);
   });
 
   for (const [action, change] of Object.entries(actions(queue))) {
@@ -39,7 +38,7 @@ export function addFlowControlRoutes(app: Hono<Env>, queue: MessageQueue, shapes
 
   app.get("/v2/globalParallelism", () => {
     const waitListSize = queue.flowControlKeys().reduce((sum, { waitListSize = 0 }) => sum + waitListSize, 0);
-    return json(shapes.global === "new" ? queue.globalParallelism : { waitListSize });
+    return json(shapes.global === "new" ? withoutZeros(queue.globalParallelism) : { waitListSize });
   });
 
   allowOnly(app, ["GET"], ["/v2/flowControl", keyPath, "/v2/globalParallelism"]);
@@ -84,10 +83,9 @@ function actions(queue: MessageQueue): Record<string, (key: string, c: Context<E
   };
 }
 
-/** The record as it is sent: without counters that are 0. Clients must read a missing counter as 0. */
-function toSent(record: FlowControlRecord): FlowControlRecord {
-  const sent = Object.entries(record).filter(([field, value]) => !(counters.has(field) && value === 0));
-  return Object.fromEntries(sent) as unknown as FlowControlRecord;
+/** The public platform omits zeros here, and only here. Clients must read a missing count as 0. */
+function withoutZeros(counts: GlobalParallelism): Partial<GlobalParallelism> {
+  return Object.fromEntries(Object.entries(counts).filter(([, count]) => count !== 0));
 }
 
 function unknownKey(key: string): Response {

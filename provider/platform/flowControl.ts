@@ -132,15 +132,19 @@ export class FlowControl {
   }
 
   /**
-   * How many messages are running, and how many may run, across all keys. Older platforms return `waitListSize` only.
+   * How many messages are running, and how many may run, across all keys. A missing count is 0, because Upstash omits
+   * zeros. Older platforms return `waitListSize` only.
    *
    * @see docs/interface.md#read-the-global-parallelism
    */
   async globalParallelism(): Promise<GlobalParallelism> {
     const response = await this.#read("/v2/globalParallelism", "read the global parallelism");
-    const record = recordOf(response, globalParallelismFields, jsonOf(response));
-    if (Object.keys(record).length === 0) throw unreadable(response, "contains neither counts nor a wait list");
-    return record;
+    const sent = jsonOf(response);
+    const record = recordOf(response, globalParallelismFields, sent);
+    if (record.waitListSize !== undefined) return record;
+    const isOther = Object.keys(record).length === 0 && Object.keys(sent as object).length > 0;
+    if (isOther) throw unreadable(response, "contains neither counts nor a wait list");
+    return { parallelismMax: 0, parallelismCount: 0, ...record };
   }
 
   async #read(path: string, purpose: string, more: Pick<ApiRequest, "query" | "maxBytes"> = {}): Promise<ApiResponse> {

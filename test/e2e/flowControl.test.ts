@@ -3,7 +3,8 @@ import { succeeds, valuesOf } from "../support/engine";
 import { fixture, onEngines } from "../support/onEngines";
 
 const counts = { waitListSize: 7, parallelismMax: 3, parallelismCount: 3, rateMax: 10, rateCount: 9 };
-const key = { flowControlKey: "orders", ...counts };
+const flags = { isPaused: false, isPinnedParallelism: false, isPinnedRate: false };
+const key = { flowControlKey: "orders", ...counts, ...flags };
 
 /** A program with a reset of the given version, and every data source after it. */
 const resetting = (version: string): string => `

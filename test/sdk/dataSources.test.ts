@@ -23,8 +23,10 @@ import { type Platform, startPlatform } from "../../local/platform/index";
 import { isKnown, type MockOptions, startMocks, valueOf } from "../support/pulumiMocks";
 
 const limits = { parallelismCount: 0, rateCount: 3, rateMax: 3, ratePeriod: 60 };
-const orders = { flowControlKey: "orders", waitListSize: 4, ...limits };
-const idle = { flowControlKey: "idle", waitListSize: 0, parallelismCount: 0, rateCount: 0, exists: true };
+const flags = { isPaused: false, isPinnedParallelism: false, isPinnedRate: false };
+const orders = { flowControlKey: "orders", waitListSize: 4, ...limits, ...flags };
+const unknown = { waitListSize: 0, parallelismCount: 0, rateCount: 0, exists: false };
+const idle = { flowControlKey: "idle", ...unknown, ...flags, exists: true };
 const ordersKey = { flowControlKey: "orders" };
 
 describe("sdk: data sources", () => {
@@ -55,8 +57,7 @@ describe("sdk: data sources", () => {
 
   it("read one key, all keys, those that match, and the global parallelism", async () => {
     assert.deepEqual(await getFlowControlKey(ordersKey), { ...orders, exists: true });
-    const gone = { ...idle, flowControlKey: "gone", exists: false };
-    assert.deepEqual(await getFlowControlKey({ flowControlKey: "gone" }), gone);
+    assert.deepEqual(await getFlowControlKey({ flowControlKey: "gone" }), { flowControlKey: "gone", ...unknown });
     assert.deepEqual(await getFlowControlKeys(), [{ ...orders, exists: true }, idle]);
     assert.deepEqual(await getFlowControlKeys({ search: "dl" }), [idle]);
     assert.deepEqual(await getGlobalParallelism(), { parallelismMax: 100, parallelismCount: 0 });

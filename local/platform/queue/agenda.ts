@@ -1,12 +1,14 @@
 import TinyQueue from "tinyqueue";
 
+interface Entry<T> {
+  readonly at: number;
+  readonly order: number;
+  readonly item: T;
+}
+
 /** Items that are due later, ordered by time. */
 export class Agenda<T> {
-  /** Entries with the same time keep the order in which they were added. */
-  readonly #entries = new TinyQueue<{ readonly at: number; readonly order: number; readonly item: T }>(
-    [],
-    (one, other) => one.at - other.at || one.order - other.order,
-  );
+  #entries = ordered<T>([]);
   #order = 0;
 
   /** When the next item is due. */
@@ -22,4 +24,16 @@ export class Agenda<T> {
   takeDue(now: number): T | undefined {
     return (this.nextAt ?? Infinity) <= now ? this.#entries.pop()?.item : undefined;
   }
+
+  /** Removes an item. @returns whether it was there */
+  remove(item: T): boolean {
+    const { data } = this.#entries;
+    this.#entries = ordered(data.filter((entry) => entry.item !== item));
+    return this.#entries.length < data.length;
+  }
+}
+
+/** Entries with the same time keep the order in which they were added. */
+function ordered<T>(entries: Entry<T>[]): TinyQueue<Entry<T>> {
+  return new TinyQueue(entries, (one, other) => one.at - other.at || one.order - other.order);
 }

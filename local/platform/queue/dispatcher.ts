@@ -3,6 +3,7 @@ import { type FlowControlRecord, type GlobalParallelism } from "../flowControl";
 import { Agenda } from "./agenda";
 import { FlowControlKey, type Limits } from "./flowControlKey";
 import { OrderedQueue } from "./orderedQueue";
+import { removeItem } from "./removeItem";
 
 /** The global parallelism. A given count is added to the running messages of the queue. */
 export interface GivenParallelism {
@@ -79,7 +80,7 @@ export class Dispatcher<M extends Dispatchable> {
   }
 
   /** Adds a message, which waits until `due`. */
-  add(message: M, due: number, now: number): void {
+  add(message: M, due: number, now: number): Ticket<M> {
     const { flowControl, queue } = message;
     const key = flowControl === undefined ? this.#withoutKey : this.#keyOf(flowControl.key, now);
     if (flowControl !== undefined) {
@@ -95,6 +96,7 @@ export class Dispatcher<M extends Dispatchable> {
     } else {
       this.#enter(ticket, now);
     }
+    return ticket;
   }
 
   /** The messages to send now, in this order. */
@@ -139,6 +141,20 @@ export class Dispatcher<M extends Dispatchable> {
     }
   }
 
+  /** Removes a message wherever it waits. One that runs is not affected. */
+  remove(ticket: Ticket<M>): void {
+    const { queue: name } = ticket.message;
+    if (name !== undefined && ticket.queue === undefined && this.#queues.get(name)?.remove(ticket)) {
+      return;
+    }
+    const waited = removeItem(ticket.key.waiting, ticket) || this.#agenda.remove(ticket);
+    this.#markIdle(ticket.key);
+    if (waited && ticket.queue !== undefined) {
+      ticket.queue.end();
+      this.advance(ticket.queue);
+    }
+  }
+
   /** Schedules a retry: the message waits until `due` and keeps its turn in its queue. */
   retry(ticket: Ticket<M>, due: number): void {
     this.#release(ticket);
@@ -153,6 +169,9 @@ export class Dispatcher<M extends Dispatchable> {
       this.#givenRunning -= before.givenRunning;
       this.#idle.delete(before);
       key.replace(before);
+      for (const ticket of key.waiting) {
+        ticket.key = key;
+      }
     }
     this.#givenRunning += key.givenRunning;
     this.#keys.set(key.name, key);
@@ -232,6 +251,10 @@ export class Dispatcher<M extends Dispatchable> {
     key.end(epoch);
     this.#running--;
     this.#markReady(key);
+    this.#markIdle(key);
+  }
+
+  #markIdle(key: FlowControlKey<Ticket<M>>): void {
     if (key.waiting.size === 0 && this.#keys.get(key.name) === key) {
       this.#idle.add(key);
     }

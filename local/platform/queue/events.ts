@@ -1,4 +1,3 @@
-import { addBounded } from "../bounded";
 import { type Message } from "./messages";
 
 export type EventState = "CREATED" | "ACTIVE" | "DELIVERED" | "RETRY" | "FAILED" | "CANCELED";
@@ -29,13 +28,14 @@ export interface EventPage {
 
 /** Maximum age of events in milliseconds: 14 days. @see docs/interface.md#limits */
 const maxAgeMs = 14 * 86_400_000;
-/** Minimum number of events that are kept. */
-const least = 10_000;
+/** Maximum size of all events, as JSON. They are kept for their age, whatever their number. */
+const maxBytes = 32 * 1024 * 1024;
 
 /** The events of messages, in memory. */
 export class Events {
-  readonly #events: { readonly order: number; readonly event: QueueEvent }[] = [];
+  readonly #events: { readonly order: number; readonly event: QueueEvent; readonly bytes: number }[] = [];
   #order = 0;
+  #bytes = 0;
 
   add(
     state: EventState,
@@ -54,7 +54,10 @@ export class Events {
       label,
       ...more,
     };
-    addBounded(this.#events, { order: this.#order++, event }, least);
+    const bytes = Buffer.byteLength(JSON.stringify(event));
+    this.#events.push({ order: this.#order++, event, bytes });
+    this.#bytes += bytes;
+    this.#removeOldest();
   }
 
   /** The events that match the filter, newest first, starting at `cursor`. */
@@ -78,5 +81,18 @@ export class Events {
 
   clear(): void {
     this.#events.length = 0;
+    this.#bytes = 0;
+  }
+
+  /** Removes the oldest events if there are too many bytes; several at once, which is cheaper. */
+  #removeOldest(): void {
+    if (this.#bytes <= maxBytes) {
+      return;
+    }
+    let count = 0;
+    while (this.#bytes > maxBytes * 0.9) {
+      this.#bytes -= this.#events[count++]!.bytes;
+    }
+    this.#events.splice(0, count);
   }
 }

@@ -179,9 +179,9 @@ export class FlowControlKey<T> {
       rateCount: this.#rateCount,
       ...(period === undefined ? {} : { ratePeriod: period }),
       ...(this.#periodStart === undefined ? {} : { ratePeriodStart: Math.floor(this.#periodStart / 1000) }),
-      ...(this.isPaused ? { isPaused: true } : {}),
-      ...(this.#isPinnedParallelism ? { isPinnedParallelism: true } : {}),
-      ...(this.#isPinnedRate ? { isPinnedRate: true } : {}),
+      isPaused: this.isPaused,
+      isPinnedParallelism: this.#isPinnedParallelism,
+      isPinnedRate: this.#isPinnedRate,
     };
   }
 

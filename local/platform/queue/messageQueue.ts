@@ -26,6 +26,8 @@ export class MessageQueue {
   readonly #wake: Alarm;
   readonly #nextSchedule: Alarm;
   #dispatcher: Dispatcher<Message>;
+  /** Messages that are neither delivered nor canceled, by id. */
+  #live = new Map<string, Ticket<Message>>();
   #schedules = new Schedules();
   #sender: Sender;
 
@@ -48,15 +50,27 @@ export class MessageQueue {
     const messages = drafts.map((draft) => newMessage(draft, now));
     for (const message of messages) {
       this.events.add("CREATED", message, now);
-      this.#dispatcher.add(message, dueAt(message, now), now);
+      this.#live.set(message.messageId, this.#dispatcher.add(message, dueAt(message, now), now));
     }
     this.#dispatch();
     return messages;
   }
 
+  /** Cancels a message. One that is being sent is not sent again. @returns whether it was not yet delivered */
+  cancel(messageId: string): boolean {
+    const ticket = this.#live.get(messageId);
+    if (ticket === undefined) {
+      return false;
+    }
+    this.#forget(ticket.message);
+    this.#dispatcher.remove(ticket);
+    this.#dispatch();
+    return true;
+  }
+
   /** The flow-control keys whose name contains `text`, with their current counters. */
   flowControlKeys(text = ""): FlowControlRecord[] {
-    // The interface does not specify how a search matches.
+    // The interface does not specify how a search matches; the public platform finds a part of the name.
     const names = [...this.#dispatcher.keyNames].filter((name) => name.includes(text));
     return names.map((name) => this.flowControlKey(name)!);
   }
@@ -128,7 +142,7 @@ export class MessageQueue {
   /** Deletes a queue and its waiting messages. */
   deleteQueue(name: string): boolean {
     const canceled = this.#dispatcher.deleteQueue(name);
-    canceled?.forEach((message) => this.events.add("CANCELED", message, this.now));
+    canceled?.forEach((message) => this.#forget(message));
     return canceled !== undefined;
   }
 
@@ -154,6 +168,7 @@ export class MessageQueue {
     this.#sender = new Sender(this.#options.signingKeys);
     this.#schedules = new Schedules();
     this.#dispatcher = this.#newDispatcher();
+    this.#live = new Map();
     this.events.clear();
   }
 
@@ -196,13 +211,16 @@ export class MessageQueue {
     }
     const { now } = this;
     const outcome = { responseStatus: attempt.status, error: attempt.error };
-    if (!attempt.ok && message.retried < message.retries) {
+    if (!this.#live.has(message.messageId)) {
+      this.#dispatcher.end(ticket);
+    } else if (!attempt.ok && message.retried < message.retries) {
       const nextDeliveryTime = now + Math.min(this.#options.retryDelay * 2 ** message.retried, 86_400) * 1000;
       message.retried++;
       this.events.add("RETRY", message, now, { ...outcome, nextDeliveryTime });
       this.#dispatcher.retry(ticket, nextDeliveryTime);
     } else {
       this.events.add(attempt.ok ? "DELIVERED" : "FAILED", message, now, outcome);
+      this.#live.delete(message.messageId);
       this.#dispatcher.end(ticket);
       const callback = attempt.ok ? message.callback : message.failureCallback;
       if (callback !== undefined) {
@@ -210,6 +228,11 @@ export class MessageQueue {
       }
     }
     this.#dispatch();
+  }
+
+  #forget(message: Message): void {
+    this.#live.delete(message.messageId);
+    this.events.add("CANCELED", message, this.now);
   }
 
   #runSchedules(): void {

@@ -1,4 +1,5 @@
 import Queue from "yocto-queue";
+import { removeItem } from "./removeItem";
 
 /** The record of a queue. */
 export interface QueueRecord {
@@ -44,6 +45,11 @@ export class OrderedQueue<T> {
   /** Ends the turn of a message. */
   end(): void {
     this.#inDelivery--;
+  }
+
+  /** Removes a message that waits for its turn. @returns whether it waited */
+  remove(item: T): boolean {
+    return removeItem(this.#waiting, item);
   }
 
   /** Removes all waiting messages. */

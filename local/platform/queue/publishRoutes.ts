@@ -1,5 +1,5 @@
 import { type Context, type Hono } from "hono";
-import { allowOnly, type Env, json, pathParameter, sentTarget } from "../responses";
+import { allowOnly, type Env, json, pathParameter, refusal, sentTarget } from "../responses";
 import { Refused } from "../refused";
 import { mostBytes, readBody, readJson } from "./bodies";
 import { type Draft, type Message } from "./messages";
@@ -7,7 +7,9 @@ import { type MessageQueue } from "./messageQueue";
 import { publishSettings, type SentHeaders } from "./publishHeaders";
 import { destination, type Destinations, entityName } from "./values";
 
-/** Publishing: one message, a batch, and one message to a queue. */
+const messagePath = "/v2/messages/:messageId";
+
+/** Publishing: one message, a batch, and one message to a queue. A message can be canceled. */
 export function addPublishRoutes(app: Hono<Env>, queue: MessageQueue, destinations: Destinations): void {
   app.post("/v2/publish/*", async (c) => {
     const [message] = queue.publish([await draftOf(c, "/v2/publish/", destinations)]);
@@ -30,7 +32,13 @@ export function addPublishRoutes(app: Hono<Env>, queue: MessageQueue, destinatio
     return json(queue.publish(drafts).map(accepted), 201);
   });
 
+  app.delete(messagePath, (c) => {
+    const id = pathParameter(c, "messageId");
+    return queue.cancel(id) ? json({}) : refusal(404, "messageId", `message ${JSON.stringify(id)} does not exist`);
+  });
+
   allowOnly(app, ["POST"], ["/v2/publish/*", "/v2/enqueue/:queue/*", "/v2/batch"]);
+  allowOnly(app, ["DELETE"], [messagePath]);
 }
 
 /** The message of a request with the destination at the end of its path. */

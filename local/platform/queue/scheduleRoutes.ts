@@ -27,11 +27,12 @@ export function addScheduleRoutes(app: Hono<Env>, queue: MessageQueue, destinati
 
   for (const action of ["pause", "resume"]) {
     const path = `${schedulePath}/${action}`;
-    app.patch(path, (c) => {
+    // The public platform documents POST; its client sends PATCH.
+    app.on(["POST", "PATCH"], path, (c) => {
       const id = pathParameter(c, "scheduleId");
       return queue.pauseSchedule(id, action === "pause") ? json({}) : unknown(id);
     });
-    allowOnly(app, ["PATCH"], [path]);
+    allowOnly(app, ["POST", "PATCH"], [path]);
   }
 
   app.post("/v2/schedules/*", async (c) => {

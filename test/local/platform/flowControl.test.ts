@@ -14,6 +14,11 @@ const orders: FlowControlRecord = {
   ratePeriodStart: 1_700_000_000,
 };
 
+const unset = { waitListSize: 0, parallelismCount: 0, rateCount: 0 };
+const flags = { isPaused: false, isPinnedParallelism: false, isPinnedRate: false };
+/** A key as it is sent: with each counter and flag. */
+const sent = (key: FlowControlRecord) => ({ ...unset, ...flags, ...key });
+
 describe("local platform: flow control", () => {
   let platform: Platform;
   const start = async (...flowControlKeys: (string | FlowControlRecord)[]) =>
@@ -24,21 +29,23 @@ describe("local platform: flow control", () => {
   const post = async (path: string) => assert.equal((await queue(platform, "POST", path)).status, 200);
 
   it("lists the keys as a bare array, and reads one", async () => {
-    await start(orders, { flowControlKey: "emails", waitListSize: 1 });
+    const emails = { flowControlKey: "emails", waitListSize: 1 };
+    await start(orders, emails);
     const { status, body } = await queue(platform, "GET", "/flowControl");
-    assert.deepEqual({ status, body }, { status: 200, body: [orders, { flowControlKey: "emails", waitListSize: 1 }] });
-    assert.deepEqual(await get("/flowControl/orders"), orders);
+    assert.deepEqual({ status, body }, { status: 200, body: [sent(orders), sent(emails)] });
+    assert.deepEqual(await get("/flowControl/orders"), sent(orders));
   });
 
-  it("gives a key that is only named a sample value for each field of the interface document", async () => {
+  it("gives a key that is only named a sample value for each field of the interface document, and the flags", async () => {
     await start("orders");
-    const names = fields.flowControl.map(({ name }) => name);
+    const names = [...fields.flowControl.map(({ name }) => name), ...Object.keys(flags)];
     assert.deepEqual(Object.keys((await get("/flowControl/orders")) as object), names);
   });
 
-  it("leaves out counters of 0, but not limits of 0", async () => {
-    await start({ flowControlKey: "idle", waitListSize: 0, parallelismCount: 0, rateCount: 0, parallelismMax: 0 });
-    assert.deepEqual(await get("/flowControl/idle"), { flowControlKey: "idle", parallelismMax: 0 });
+  it("sends counters of 0 and flags that are false, but no limit that is not set", async () => {
+    const idle = { flowControlKey: "idle", parallelismMax: 0 };
+    await start(idle);
+    assert.deepEqual(await get("/flowControl/idle"), { ...idle, ...unset, ...flags });
   });
 
   it("searches for a part of the key, as text", async () => {
@@ -64,7 +71,7 @@ describe("local platform: flow control", () => {
       await post(`/flowControl/orders/${action}`);
       const after = platform.flowControlKeys.get("orders");
       const ratePeriodStart = after?.ratePeriodStart ?? 0;
-      assert.deepEqual(after, { ...orders, ...cleared, ratePeriodStart });
+      assert.deepEqual(after, sent({ ...orders, ...cleared, ratePeriodStart }));
       assert.ok(ratePeriodStart >= before && ratePeriodStart <= second());
       assert.deepEqual(platform.flowControlKeys.get("emails"), emails);
     });
@@ -73,7 +80,7 @@ describe("local platform: flow control", () => {
   it("gives a key without a rate no period by a reset", async () => {
     await start({ flowControlKey: "plain", parallelismMax: 2, parallelismCount: 2 });
     await post("/flowControl/plain/reset");
-    assert.deepEqual(await get("/flowControl/plain"), { flowControlKey: "plain", parallelismMax: 2 });
+    assert.deepEqual(await get("/flowControl/plain"), sent({ flowControlKey: "plain", parallelismMax: 2 }));
   });
 
   it("responds with 404 to an unknown key, and names the parameter and the key", async () => {
@@ -97,10 +104,15 @@ describe("local platform: flow control", () => {
     assert.deepEqual(await get("/globalParallelism"), globalParallelism);
   });
 
+  it("omits a count of 0 from the global parallelism", async () => {
+    await start({ flowControlKey: "idle" });
+    assert.deepEqual(await get("/globalParallelism"), { parallelismMax: 100 });
+  });
+
   it("responds in the older shapes if it is asked to", async () => {
     const shapes = { flowControlListShape: "object", globalParallelismShape: "old" } as const;
     platform = await startPlatform({ flowControlKeys: [orders], ...shapes });
-    assert.deepEqual(await get("/flowControl"), { flowControls: [orders] });
+    assert.deepEqual(await get("/flowControl"), { flowControls: [sent(orders)] });
     assert.deepEqual(await get("/globalParallelism"), { waitListSize: 7 });
   });
 
@@ -111,10 +123,10 @@ describe("local platform: flow control", () => {
       { flowControlKey: "orders", waitListSize: 2 },
     ]) {
       platform.setFlowControlKey(key);
-      assert.deepEqual(await get(`/flowControl/${key.flowControlKey}`), key);
+      assert.deepEqual(await get(`/flowControl/${key.flowControlKey}`), sent(key));
     }
     await platform.reset();
-    assert.deepEqual([...platform.flowControlKeys.values()], [orders]);
+    assert.deepEqual([...platform.flowControlKeys.values()], [sent(orders)]);
     assert.throws(() => platform.setFlowControlKey({ flowControlKey: "" }), /flowControlKey: must not be empty/);
   });
 

@@ -25,7 +25,8 @@ describe("local platform: the server", () => {
       assert.equal(platform.database(name).resets, 1);
 
       const path = `/flowControl/${encodeURIComponent(name)}`;
-      assert.deepEqual((await queue(platform, "GET", path)).body, { flowControlKey: name, rateCount: 1 });
+      const key = (await queue(platform, "GET", path)).body as { flowControlKey: string; rateCount: number };
+      assert.deepEqual([key.flowControlKey, key.rateCount], [name, 1]);
       assert.equal((await queue(platform, "POST", `${path}/reset`)).status, 200);
       assert.equal(platform.flowControlKeys.get(name)?.rateCount, 0);
     });
@@ -33,7 +34,8 @@ describe("local platform: the server", () => {
 
   it("takes percent-encoded dots for a key, not for a way up", async () => {
     platform.setFlowControlKey({ flowControlKey: ".." });
-    assert.deepEqual((await queue(platform, "GET", "/flowControl/%2e%2E")).body, { flowControlKey: ".." });
+    const { body } = await queue(platform, "GET", "/flowControl/%2e%2E");
+    assert.equal((body as { flowControlKey: string }).flowControlKey, "..");
   });
 
   for (const malformed of ["%", "%zz", "a%2", "%ff", "%C3%28"]) {

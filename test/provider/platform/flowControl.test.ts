@@ -147,7 +147,12 @@ describe("platform: flow control, the other operations", () => {
     for (const sent of [{ waitListSize: 3 }, { waitlistSize: 3 }]) {
       assert.deepEqual(await answering(sent).flowControl.globalParallelism(), { waitListSize: 3 });
     }
-    for (const sent of [{}, [], { later: 1 }, { parallelismMax: "1" }, "<html>"]) {
+    const noCounts = { parallelismMax: 0, parallelismCount: 0 };
+    for (const sent of [{}, { parallelismMax: 100 }, { parallelismCount: 2 }, { parallelismMax: 100, later: 1 }]) {
+      const { later: _, ...known } = { later: 0, ...sent };
+      assert.deepEqual(await answering(sent).flowControl.globalParallelism(), { ...noCounts, ...known });
+    }
+    for (const sent of [[], { later: 1 }, { parallelismMax: "1" }, "<html>"]) {
       await assert.rejects(answering(sent).flowControl.globalParallelism(), UnreadableError);
     }
   });

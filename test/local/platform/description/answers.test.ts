@@ -17,7 +17,7 @@ interface Sent {
 /** Nothing listens there, so that deliveries fail at once. */
 const nowhere = "http://127.0.0.1:1/";
 const named = { flowControlKey: "orders", queue: "q", queueName: "q", scheduleId: "s" };
-const values: Record<string, string> = { ...named, destination: nowhere };
+const values: Record<string, string> = { ...named, messageId: "msg", destination: nowhere };
 /** The ids that paths have, by a part of the path. */
 const ids = {
   "/vector/": "idx-vectors",
@@ -83,7 +83,13 @@ describe("local platform: responses, compared with the description", () => {
     await prepare(platform);
   });
 
-  const succeed = (operation: Described) => call(platform, operation, succeeding[operation.operationId]);
+  async function succeed(operation: Described): Promise<HttpResponse> {
+    const sent = succeeding[operation.operationId];
+    if (operation.operationId !== "cancelMessage") return call(platform, operation, sent);
+    const delayed = { headers: { "Upstash-Delay": "1d" }, body: "x" };
+    const { body } = await queue(platform, "POST", `/publish/${nowhere}`, delayed);
+    return call(platform, operation, { values: body as { messageId: string } });
+  }
   const makers: Readonly<Record<string, (operation: Described) => Promise<HttpResponse>>> = {
     200: succeed,
     201: succeed,

@@ -41,11 +41,21 @@ describe("local platform: the dispatcher", () => {
     assert.deepEqual(take(2_500), [1, 2, 0]);
   });
 
+  it("gives a replaced key the messages that wait, which then count", () => {
+    add(3, orders({ parallelism: 1 }));
+    const [first] = dispatcher.take(0);
+    dispatcher.setKey({ flowControlKey: "orders", parallelismMax: 1 });
+    const [second] = dispatcher.take(0);
+    for (const ticket of [first!, second!]) dispatcher.end(ticket);
+    assertFields(record(), { waitListSize: 1, parallelismCount: 0 });
+    assert.deepEqual(take(), [2]);
+  });
+
   it("keeps pinned limits, whatever limits messages ask for", () => {
     dispatcher.changeOrAdd("orders", 0, (key) => key.pin({ parallelism: 1 }, 0));
     add(4, orders({ parallelism: 4, rate: 3, period: 60 }));
     assert.deepEqual(take(), [0]);
-    const pinned = { isPinnedParallelism: true, isPinnedRate: undefined };
+    const pinned = { isPinnedParallelism: true, isPinnedRate: false };
     assertFields(record(), { parallelismMax: 1, rateMax: 3, ...pinned });
     dispatcher.change("orders", (key) => key.unpin({ parallelism: true, rate: false }));
     dispatcher.add({ id: 9, ...orders({ parallelism: 2 }) }, 0, 0);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { Client } from "@upstash/qstash";
 import { type Platform, startPlatform } from "../../../../local/platform/index";
+import { queue } from "../client";
 import { type Delivery, Destination } from "./destination";
 
 describe("local platform: a public client, unmodified", () => {
@@ -52,14 +53,16 @@ describe("local platform: a public client, unmodified", () => {
 
   it("reads, pauses, resumes, pins, unpins and resets the rate of a flow-control key", async () => {
     const record = () => client.flowControl.get("orders");
-    const key = { flowControlKey: "orders", parallelismMax: 2, rateMax: 3, ratePeriod: 86_400 };
+    const limits = { parallelismMax: 2, rateMax: 3, ratePeriod: 86_400 };
+    const unpinned = { isPinnedParallelism: false, isPinnedRate: false };
+    const key = { flowControlKey: "orders", ...limits, ...unpinned, parallelismCount: 0, rateCount: 0 };
     await client.flowControl.pause("orders");
     await client.batch(Array.from({ length: 9 }, () => ({ url, body: "x", flowControl })));
     assert.deepEqual(await record(), { ...key, waitListSize: 9, isPaused: true });
     await client.flowControl.resume("orders");
     await destination.arrived(3);
     const { rateCount, isPaused } = await record();
-    assert.deepEqual({ rateCount, isPaused }, { rateCount: 3, isPaused: undefined });
+    assert.deepEqual({ rateCount, isPaused }, { rateCount: 3, isPaused: false });
     await client.flowControl.resetRate("orders");
     await destination.arrived(6);
     await client.flowControl.pin("orders", { parallelism: 5, rate: 1, period: 60 });
@@ -67,9 +70,29 @@ describe("local platform: a public client, unmodified", () => {
     const { parallelismMax, rateMax, ratePeriod, isPinnedParallelism, isPinnedRate } = await record();
     assert.deepEqual({ parallelismMax, rateMax, ratePeriod }, { parallelismMax: 5, rateMax: 1, ratePeriod: 60 });
     assert.deepEqual({ isPinnedParallelism, isPinnedRate }, { isPinnedParallelism: true, isPinnedRate: true });
+    await client.flowControl.unpin("orders", { parallelism: true });
+    const partly = await record();
+    assert.deepEqual([partly.isPinnedParallelism, partly.isPinnedRate], [false, true]);
     await client.flowControl.unpin("orders", { parallelism: true, rate: true });
-    assert.equal((await record()).isPinnedRate, undefined);
-    assert.equal((await client.flowControl.getGlobalParallelism()).parallelismMax, 100);
+    assert.equal((await record()).isPinnedRate, false);
+  });
+
+  it("reads numbers and flags, also of what is 0 and false", async () => {
+    assert.deepEqual(await client.flowControl.getGlobalParallelism(), { parallelismMax: 100, parallelismCount: 0 });
+    const silent = await new Destination(() => {}).start();
+    const { messageId } = await client.publish({ url: silent.url, body: "x", flowControl });
+    await silent.arrived(1);
+    await client.flowControl.pause("orders");
+    await client.flowControl.resetRate("orders");
+    const { waitListSize, parallelismCount, rateCount } = await client.flowControl.get("orders");
+    assert.deepEqual(
+      { waitListSize, parallelismCount, rateCount },
+      { waitListSize: 0, parallelismCount: 1, rateCount: 0 },
+    );
+    assert.deepEqual(await client.flowControl.getGlobalParallelism(), { parallelismMax: 100, parallelismCount: 1 });
+    await client.messages.cancel(messageId);
+    await assert.rejects(client.messages.cancel(messageId), /messageId: message .* does not exist/);
+    await silent.close();
   });
 
   it("makes, reads, pauses, resumes, fills and deletes a queue", async () => {
@@ -94,6 +117,14 @@ describe("local platform: a public client, unmodified", () => {
     await client.schedules.pause({ schedule: scheduleId });
     assert.equal((await client.schedules.get(scheduleId)).isPaused, true);
     await client.schedules.resume({ schedule: scheduleId });
+    for (const [action, isPaused] of [
+      ["pause", true],
+      ["resume", false],
+    ] as const) {
+      // The description has POST, and the client sends PATCH.
+      assert.equal((await queue(platform, "POST", `/schedules/${scheduleId}/${action}`)).status, 200);
+      assert.equal((await client.schedules.get(scheduleId)).isPaused, isPaused);
+    }
     const nightlyId = "nightly-1.0_x";
     await client.schedules.create({ scheduleId: nightlyId, destination: url, cron: "0 4 * * *", flowControl });
     const { flowControlKey, parallelism, rate, period } = await client.schedules.get(nightlyId);
