@@ -55,12 +55,12 @@ const components: ReadonlyMap<string, Component> = new Map([
   [`${typePrefix}PasswordVerification`, verificationComponent],
 ]);
 
-/** The URN of what `pulumi do --stateless` creates. A resource of a real stack may have it, too. */
-const statelessUrn = `urn:pulumi:dev::default::${typePrefix}PasswordRotation::PasswordRotation`;
+/** The URN of a rotation that `pulumi do --stateless` creates. A resource of a real stack may have it, too. */
+const statelessUrn = new RegExp(`^urn:pulumi:dev::default::${typePrefix}(\\w+Rotation)::\\1$`);
 
 const statelessWarning =
-  "`pulumi do --stateless` saves nothing: it resets the password, and prints the new one as [secret]. " +
-  "To keep the password, leave out --stateless. If this is a resource of a stack, ignore this.";
+  "`pulumi do --stateless` saves nothing: it resets the secret, and prints the new one as [secret]. " +
+  "To keep it, leave out --stateless. If this is a resource of a stack, ignore this.";
 
 const importNotice = "It was imported in this run: its version and triggers are adopted, and nothing is reset.";
 
@@ -107,7 +107,7 @@ export class PluginService {
       // Its other commands read, and so adopt, the database first.
       const isAdopted = this.#imported.has(urn) || reveal(news["initialRotation"]) === false;
       // Shown before the command asks for a confirmation.
-      if (urn === statelessUrn && !isAdopted && wrong.length === 0) await this.engine.warn(statelessWarning, urn);
+      if (statelessUrn.test(urn) && !isAdopted && wrong.length === 0) await this.engine.warn(statelessWarning, urn);
       return wrong;
     });
   }

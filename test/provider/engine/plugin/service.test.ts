@@ -357,6 +357,7 @@ describe("plugin service", () => {
       { of: stateless, inputs: { databaseId: 7 }, warned: false },
       { of: stateless.replace("::default::", "::program::"), inputs: rotation(), warned: false },
       { of: `${stateless}2`, inputs: rotation(), warned: false },
+      { of: stateless.replaceAll("Password", "SigningKey"), inputs: {}, warned: true },
     ];
     for (const { of, inputs, warned } of cases) {
       const fresh = Plugin.for(platform);
@@ -365,7 +366,7 @@ describe("plugin service", () => {
       if (warned) {
         assert.match(
           fresh.said.join(),
-          /^PasswordRotation: warning: `pulumi do --stateless` saves nothing.* leave out --stateless.*ignore this\.$/,
+          /^\w+Rotation: warning: `pulumi do --stateless` saves nothing.* leave out --stateless.*ignore this\.$/,
         );
       }
     }
