@@ -2,7 +2,7 @@ import { advise, deadlineName } from "./settings/advice";
 import { type Settings } from "./settings/settings";
 import { Connections } from "./platform/agents";
 import { DatabaseProbe, type ProbeRequest, type ProbeResult } from "./platform/probe";
-import { FlowControl } from "./platform/flowControl";
+import { FlowControl, type ResetAction } from "./platform/flowControl";
 import { KnownSecrets } from "./platform/redact";
 import { RequestQueue } from "./platform/requestQueue";
 import { HttpRequester, managementService, type RequesterOptions, tokenService } from "./platform/http";
@@ -16,6 +16,7 @@ interface Shared {
   readonly secrets: KnownSecrets;
   transport?: { readonly queue: RequestQueue; readonly connections: Connections };
   probe?: DatabaseProbe;
+  resetAction?: ResetAction;
 }
 
 /** The platform's operations, configured by the settings. Each setting is read when it is first needed. */
@@ -68,7 +69,15 @@ export class PlatformClient {
 
   /** @throws SettingsError if a setting is missing or cannot be used. */
   get flowControl(): FlowControl {
-    return (this.#flowControl ??= new FlowControl(this.#toQueue, this.settings.getOrDefault("flowControlResetAction")));
+    return (this.#flowControl ??= new FlowControl(this.#toQueue, this.#resetAction));
+  }
+
+  /** Only with the preset does another action take the place of `reset`: a value that is set is used as it is. */
+  get #resetAction(): ResetAction {
+    const { settings } = this;
+    const isOfPreset = settings.find("flowControlResetAction")?.source === "preset";
+    const name = settings.getOrDefault("flowControlResetAction");
+    return (this.shared.resetAction ??= { name, otherwise: isOfPreset ? "resetRate" : undefined });
   }
 
   get #toManagement(): HttpRequester {

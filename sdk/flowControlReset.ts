@@ -33,8 +33,9 @@ export interface FlowControlResetArgs {
 /**
  * Resets the counters of a flow-control key, so that waiting messages can be delivered at once: when it is created, and
  * when its trigger changes. Previews, refresh and destroy never reset anything. The platform's `reset` clears the
- * parallelism counter and the rate counter; `resetRate`, which the preset `upstash` uses, only the rate counter. If
- * messages still wait because the parallelism is used up, a notice reports it.
+ * parallelism counter and the rate counter; `resetRate`, which the preset `upstash` uses if there is no `reset`, only
+ * the rate counter. A notice names the one that was sent, and reports if messages still wait because the parallelism is
+ * used up.
  *
  * @see docs/interface.md#reset-a-flow-control-key
  * @example

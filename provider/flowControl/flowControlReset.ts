@@ -69,12 +69,14 @@ async function apply(
   const { flowControlKey } = inputs;
   const { flowControl } = run.platform;
   const before = await readIfPossible();
-  await flowControl.reset(flowControlKey);
+  const action = await flowControl.reset(flowControlKey, before?.exists === true);
   const resetAt = run.options.clock.now().toISOString();
   const after = await readIfPossible();
-  const notice = before && after && noEffect(before, after);
+  const noEffect = action === "resetRate" && before && after ? whyNoEffect(before, after) : "";
   return {
-    notices: notice === undefined ? [] : [{ text: notice }],
+    notices: [
+      { text: `Flow-control key ${JSON.stringify(flowControlKey)} was reset by ${describeAction(action)}.${noEffect}` },
+    ],
     outputs: {
       flowControlKey,
       ...(before && { before }),
@@ -95,10 +97,19 @@ async function apply(
   }
 }
 
-/** What to do if a reset released nothing, because the platform clears the rate counter only. */
-function noEffect(before: FlowControlKey, after: FlowControlKey): string | undefined {
-  const { flowControlKey, waitListSize, parallelismCount, parallelismMax = Infinity } = after;
+/** The action that reset a key, and which counters it clears. */
+function describeAction(action: string): string {
+  const cleared: Readonly<Record<string, string>> = {
+    reset: "which clears the parallelism counter and the rate counter",
+    resetRate: "which clears only the rate counter",
+  };
+  return `\`${action}\`, ${cleared[action] ?? "the value of rekey:flowControlResetAction"}`;
+}
+
+/** What to do if a reset released nothing, because it clears the rate counter only. */
+function whyNoEffect(before: FlowControlKey, after: FlowControlKey): string {
+  const { waitListSize, parallelismCount, parallelismMax = Infinity } = after;
   const isFull = [before, after].every((key) => key.parallelismCount >= parallelismMax);
-  if (!isFull || waitListSize === 0 || waitListSize < before.waitListSize) return undefined;
-  return `Flow-control key ${JSON.stringify(flowControlKey)}: ${waitListSize} messages still wait after the reset, because ${parallelismCount} of at most ${parallelismMax} run. The action resetRate clears only the rate counter. Wait until messages end, or pin a higher parallelism with FlowControlLimits.`;
+  if (!isFull || waitListSize === 0 || waitListSize < before.waitListSize) return "";
+  return ` ${waitListSize} messages still wait, because ${parallelismCount} of at most ${parallelismMax} run. Wait until messages end, or pin a higher parallelism with FlowControlLimits.`;
 }

@@ -37,12 +37,19 @@ export interface KeyOperation {
   readonly query: Readonly<Record<string, string>>;
 }
 
+/** The last part of the path of a reset. */
+export interface ResetAction {
+  name: string;
+  /** What takes its place from then on if the platform does not have it. */
+  readonly otherwise?: string | undefined;
+}
+
 /** The message queue's flow-control operations. */
 export class FlowControl {
-  /** @param resetAction the last part of the path of a reset */
+  /** @param resetAction changed once the platform does not have it */
   constructor(
     private readonly requester: Requester,
-    private readonly resetAction: string,
+    private readonly resetAction: ResetAction,
   ) {}
 
   /**
@@ -92,12 +99,28 @@ export class FlowControl {
   /**
    * Resets the counters of a key, so that waiting messages can be delivered at once. It is idempotent.
    *
+   * @param isKnown whether a read has just shown the key, so that 404 means that the platform does not have the action
+   * @returns the action that reset it
    * @see docs/interface.md#reset-a-flow-control-key
    */
-  async reset(flowControlKey: string): Promise<void> {
+  async reset(flowControlKey: string, isKnown: boolean): Promise<string> {
+    const { name, otherwise } = this.resetAction;
+    try {
+      await this.#reset(flowControlKey, name);
+      return name;
+    } catch (error) {
+      const isMissing = error instanceof RejectedError && (error.status === 404 || error.status === 405);
+      if (!isMissing || !isKnown || otherwise === undefined || name === otherwise) throw error;
+      await this.#reset(flowControlKey, otherwise);
+      this.resetAction.name = otherwise;
+      return otherwise;
+    }
+  }
+
+  async #reset(flowControlKey: string, action: string): Promise<void> {
     await this.requester.send({
       method: "POST",
-      path: fillPath("/v2/flowControl/{flowControlKey}/{action}", { flowControlKey, action: this.resetAction }),
+      path: fillPath("/v2/flowControl/{flowControlKey}/{action}", { flowControlKey, action }),
       idempotent: true,
       purpose: `reset the counters of the flow-control key ${JSON.stringify(flowControlKey)}`,
       consequences: {

@@ -16,8 +16,8 @@ export const presets: Readonly<Record<(typeof presetNames)[number], Preset>> = {
       resetPasswordPath: "/v2/redis/reset-password/{id}",
       databasePath: "/v2/redis/database/{id}",
       databaseListPath: "/v2/redis/databases",
-      // Clears the rate count and its period, and leaves the parallelism count.
-      flowControlResetAction: "resetRate",
+      // It is not in the newest description: `resetRate`, which is, takes its place if the platform does not have it.
+      flowControlResetAction: "reset",
       // For an endpoint that is a slug; a full host name is used unchanged.
       databaseHost: "{endpoint}.upstash.io",
     },

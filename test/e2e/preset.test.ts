@@ -23,14 +23,17 @@ const orders = {
 };
 
 onEngines("rekey:platform: upstash, with another address", (engine) => {
-  it("rotates, resets the rate and reads, by the platform's paths", async () => {
+  it("rotates, resets the rate if there is no whole reset, and reads, by the platform's paths", async () => {
     const options = { databases: ["db-1"], flowControlKeys: [orders], credentials: "read", databasePath } as const;
     const { platform, stack } = await fixture(engine, program, options);
     await stack.setConfig("rekey:platform", "upstash");
-    const { outputs } = await succeeds(stack.up());
+    platform.failNext({ path: "/v2/flowControl/orders/reset", status: 404 });
+    const { outputs, printed } = await succeeds(stack.up());
+    assert.match(printed, /Flow-control key "orders" was reset by `resetRate`, which clears only the rate counter\./);
     assert.deepEqual(outputs["password"], { value: platform.database("db-1").password, secret: true });
     const posted = platform.requests.filter(({ method }) => method === "POST").map(({ path }) => path);
-    assert.deepEqual(posted, ["/v2/redis/reset-password/db-1", "/v2/flowControl/orders/resetRate"]);
+    const actions = ["reset", "resetRate"].map((action) => `/v2/flowControl/orders/${action}`);
+    assert.deepEqual(posted, ["/v2/redis/reset-password/db-1", ...actions]);
     const { rateCount, parallelismCount } = outputs["read"]?.value as Record<string, number>;
     assert.deepEqual({ rateCount, parallelismCount }, { rateCount: 0, parallelismCount: 3 });
     assert.deepEqual(outputs["global"]?.value, { parallelismMax: 100, parallelismCount: 3 });

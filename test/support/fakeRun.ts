@@ -71,7 +71,8 @@ export class FakeRun {
   });
   /** What a key's state is, by how often it was reset. */
   readKey: (resets: number) => Partial<FlowControlKey> | Error = (resets) => ({ rateCount: resets });
-  resetKey: () => Error | undefined = () => undefined;
+  /** Returns the action that reset a key. */
+  resetKey: (isKnown: boolean) => string | Error = () => "reset";
 
   /** A run as a host process has it: it remembers what was done in it. */
   start(): Run {
@@ -100,10 +101,11 @@ export class FakeRun {
         if (state instanceof Error) throw state;
         return { flowControlKey, exists: true, waitListSize: 0, parallelismCount: 0, rateCount: 0, ...state };
       },
-      reset: async (flowControlKey: string): Promise<void> => {
+      reset: async (flowControlKey: string, isKnown: boolean): Promise<string> => {
         this.resets.push(flowControlKey);
-        const error = this.resetKey();
-        if (error) throw error;
+        const action = this.resetKey(isKnown);
+        if (action instanceof Error) throw action;
+        return action;
       },
     };
     const platform: Platform = {

@@ -22,7 +22,7 @@ export function inProcessProvider(
   const platform: Platform = {
     operations: (kind) => new SecretOperations(requester, kind, kind.paths ?? databasePaths),
     list: unused,
-    flowControl: new FlowControl(requester, "reset"),
+    flowControl: new FlowControl(requester, { name: "reset" }),
     secrets: requester.secrets,
     queueWithin: unused,
     probe: unused,

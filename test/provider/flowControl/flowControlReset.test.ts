@@ -53,20 +53,44 @@ describe("flow control: FlowControlReset", () => {
     assert.deepEqual({ resetCount: outputs.resetCount, resets: fake.resets }, { resetCount: 1, resets: ["orders"] });
   });
 
+  it("reports the action that was sent, and the counters that it clears", async () => {
+    const both = "`reset`, which clears the parallelism counter and the rate counter";
+    const rows = { reset: both, resetRate: "`resetRate`, which clears only the rate counter" };
+    for (const [action, expected] of Object.entries({ ...rows, x: "`x`, the value of rekey:flowControlResetAction" })) {
+      fake.resetKey = () => action;
+      const { notice } = await apply(undefined, v1, fake.start());
+      assert.equal(notice, `Flow-control key "orders" was reset by ${expected}.`);
+    }
+  });
+
+  it("tells the platform's client whether a read has just shown the key", async () => {
+    const given: boolean[] = [];
+    fake.resetKey = (isKnown) => (given.push(isKnown), "reset");
+    const reads = [() => ({}), () => ({ exists: false }), () => notSent()];
+    for (const read of reads) {
+      fake.readKey = read;
+      await apply(undefined, v1, fake.start());
+    }
+    assert.deepEqual(given, [true, false, false]);
+  });
+
   it("reports that nothing was released if the parallelism is the limit that is reached", async () => {
     const full = { waitListSize: 7, parallelismCount: 3, parallelismMax: 3 };
-    const rows: Readonly<Record<string, { after: object; isNoticed: boolean }>> = {
+    const rows: Readonly<Record<string, { after: object; action?: string; isNoticed: boolean }>> = {
       "the same as before": { after: full, isNoticed: true },
+      "a reset that clears the parallelism": { after: full, action: "reset", isNoticed: false },
       "dispatched, and full again": { after: { ...full, waitListSize: 4 }, isNoticed: false },
       free: { after: { ...full, parallelismCount: 0 }, isNoticed: false },
       "no limit of parallelism": { after: { ...full, parallelismMax: undefined }, isNoticed: false },
       "nothing waits": { after: { ...full, waitListSize: 0 }, isNoticed: false },
     };
-    for (const [what, { after, isNoticed }] of Object.entries(rows)) {
+    for (const [what, { after, action = "resetRate", isNoticed }] of Object.entries(rows)) {
       fake = new FakeRun();
+      fake.resetKey = () => action;
       fake.readKey = (resets) => (resets === 0 ? full : after);
       const { notice = "" } = await apply(undefined, v1, fake.start());
-      const expected = /^Flow-control key "orders": 7 messages still wait after the reset, because 3 of at most 3 run/;
+      const expected =
+        /^Flow-control key "orders" was .* 7 messages still wait, because 3 of at most 3 run\. Wait until/;
       assert.equal(expected.test(notice), isNoticed, what);
     }
   });

@@ -78,7 +78,7 @@ describe("flow control: reads that share their requests", () => {
     const requester = new FakeRequester(({ path }) => ({
       body: JSON.stringify(sent(path === list ? undefined : path.slice(list.length + 1))),
     }));
-    const reads = new SharedReads(new FlowControl(requester, "reset"));
+    const reads = new SharedReads(new FlowControl(requester, { name: "reset" }));
     const results = await Promise.allSettled([...names(12).map((key) => reads.get(key)), reads.list()]);
     return { results, paths: requester.sent.map(({ path }) => path) };
   }

@@ -18,7 +18,7 @@ const full = {
 
 function answering(sent: unknown, status = 200) {
   const requester = new FakeRequester(() => ({ status, body: typeof sent === "string" ? sent : JSON.stringify(sent) }));
-  return { requester, flowControl: new FlowControl(requester, "reset") };
+  return { requester, flowControl: new FlowControl(requester, { name: "reset" }) };
 }
 
 /** The fields of sent requests that tests compare. */
@@ -79,7 +79,7 @@ describe("platform: flow control, one key", () => {
     const consequences = { "not sent": "", rejected: "", "maybe applied": "" };
     const facts = { purpose: "p", method: "GET", url: "u", consequences };
     const error = new RejectedError(facts, { happened: "h", advice: "a", status, inJson });
-    return { error, flowControl: new FlowControl(new FakeRequester(() => error), "reset") };
+    return { error, flowControl: new FlowControl(new FakeRequester(() => error), { name: "reset" }) };
   };
   it("reads that a key does not exist if the platform responds 404 in JSON", async () => {
     const { flowControl } = rejecting(404, true);
@@ -160,7 +160,7 @@ describe("platform: flow control, the other operations", () => {
   for (const status of [200, 202, 204]) {
     it(`resets with a POST that may be repeated, and accepts ${status}`, async () => {
       const { flowControl, requester } = answering("", status);
-      assert.equal(await flowControl.reset("a/b"), undefined);
+      assert.equal(await flowControl.reset("a/b", false), "reset");
       const request = { method: "POST", path: "/v2/flowControl/a%2Fb/reset", idempotent: true, query: undefined };
       assert.deepEqual(sentBy(requester), [request]);
     });
@@ -168,7 +168,61 @@ describe("platform: flow control, the other operations", () => {
 
   it("resets with the action of the settings", async () => {
     const requester = new FakeRequester(() => ({}));
-    await new FlowControl(requester, "resetRate").reset("orders");
+    await new FlowControl(requester, { name: "resetRate" }).reset("orders", true);
     assert.equal(requester.sent[0]?.path, "/v2/flowControl/orders/resetRate");
+  });
+
+  describe("with another action", () => {
+    const consequences = { "not sent": "", rejected: "", "maybe applied": "" };
+    const facts = { purpose: "reset", method: "POST", url: "https://platform.test", consequences };
+    const rejectedWith = (status: number) =>
+      new RejectedError(facts, { happened: "no", advice: "", status, inJson: false });
+    /** A platform that refuses each action with a status. */
+    const refusing = (statuses: Readonly<Record<string, number>>) => {
+      const requester = new FakeRequester(({ path }) => {
+        const status = statuses[path.split("/").at(-1)!];
+        return status === undefined ? {} : rejectedWith(status);
+      });
+      const action = { name: "reset", otherwise: "resetRate" };
+      const sent = () => requester.sent.map(({ path }) => path.split("/").slice(3).join(" "));
+      return { flowControl: new FlowControl(requester, action), sent };
+    };
+
+    for (const status of [404, 405]) {
+      it(`sends it after ${status}, and then for the rest of the run`, async () => {
+        const { flowControl, sent } = refusing({ reset: status });
+        assert.equal(await flowControl.reset("a", true), "resetRate");
+        assert.equal(await flowControl.reset("b", false), "resetRate");
+        assert.deepEqual(sent(), ["a reset", "a resetRate", "b resetRate"]);
+      });
+    }
+
+    it("does not need it if the platform has the first", async () => {
+      const { flowControl, sent } = refusing({});
+      assert.equal(await flowControl.reset("a", true), "reset");
+      assert.deepEqual(sent(), ["a reset"]);
+    });
+
+    it("fails without it if no read showed the key, or for another status", async () => {
+      for (const { status, isKnown } of [
+        { status: 404, isKnown: false },
+        { status: 405, isKnown: false },
+        { status: 403, isKnown: true },
+        { status: 429, isKnown: true },
+      ]) {
+        const { flowControl, sent } = refusing({ reset: status });
+        await assert.rejects(flowControl.reset("a", isKnown), RejectedError);
+        assert.deepEqual(sent(), ["a reset"], String(status));
+      }
+    });
+
+    it("does not remember it if the platform refuses that, too: the key may be gone", async () => {
+      const statuses: Record<string, number> = { reset: 404, resetRate: 404 };
+      const { flowControl, sent } = refusing(statuses);
+      await assert.rejects(flowControl.reset("a", true), RejectedError);
+      delete statuses["reset"];
+      assert.equal(await flowControl.reset("b", true), "reset");
+      assert.deepEqual(sent(), ["a reset", "a resetRate", "b reset"]);
+    });
   });
 });

@@ -35,7 +35,7 @@ describe("rekey:platform", () => {
         baseUrl: "https://api.upstash.com",
         queueUrl: "https://qstash.upstash.io",
         resetPasswordPath: "/v2/redis/reset-password/{id}",
-        flowControlResetAction: "resetRate",
+        flowControlResetAction: "reset",
       });
     }
   });

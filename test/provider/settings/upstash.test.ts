@@ -7,6 +7,10 @@ import { deliveryOfResponse } from "../../../provider/platform/retry";
 import { databaseFields } from "../../../provider/records/database";
 import { camelCase } from "../../../provider/records/fields";
 import { flowControlFields } from "../../../provider/records/flowControl";
+import { startPlatform, type Platform } from "../../../local/platform/index";
+import { PlatformClient } from "../../../provider/platformClient";
+import { RejectedError } from "../../../provider/platform/errors";
+import { Settings } from "../../../provider/settings/settings";
 import { presets } from "../../../provider/settings/presets";
 import { FakeRequester } from "../../support/fakeRequester";
 
@@ -28,6 +32,8 @@ const operations: Readonly<Record<string, Operation>> = {
   "POST /v2/flowControl/{id}/resume": { statuses: [200, 400] },
   "POST /v2/flowControl/{id}/pin": { query: ["parallelism", "rate", "period"], statuses: [200, 400] },
   "POST /v2/flowControl/{id}/unpin": { query: ["parallelism", "rate"], statuses: [200, 400] },
+  // The description has no `reset`, which the vendor's changelog announced: docs/upstash.md.
+  "POST /v2/flowControl/{id}/reset": { statuses: [200] },
   "POST /v2/flowControl/{id}/resetRate": { statuses: [200, 400, 500] },
   "GET /v2/globalParallelism": { statuses: [200] },
 };
@@ -54,7 +60,8 @@ describe("rekey:platform: upstash", () => {
     const requester = new FakeRequester(() => ({ status: 403 }));
     const paths = { reset: values.resetPasswordPath ?? "", read: values.databasePath ?? "none" };
     const databases = new SecretOperations(requester, databasePassword, paths);
-    const flowControl = new FlowControl(requester, values.flowControlResetAction ?? "");
+    const flowControlFor = (name: string) => new FlowControl(requester, { name });
+    const flowControl = flowControlFor(values.flowControlResetAction ?? "");
     const consequences = { "not sent": "", rejected: "", "maybe applied": "" };
     const change = (action: KeyOperation["action"], query = {}) =>
       flowControl.change(id, { action, query }, consequences);
@@ -67,7 +74,8 @@ describe("rekey:platform: upstash", () => {
       flowControl.list("orders"),
       flowControl.get(id),
       flowControl.globalParallelism(),
-      flowControl.reset(id),
+      flowControl.reset(id, true),
+      flowControlFor("resetRate").reset(id, true),
       change("pause"),
       change("resume"),
       change("pin", { parallelism: "1", rate: "1", period: "1" }),
@@ -82,6 +90,41 @@ describe("rekey:platform: upstash", () => {
       return operation;
     });
     assert.deepEqual([...new Set(used)].sort(), Object.keys(operations).sort());
+  });
+
+  describe("resets a key by", () => {
+    let platform: Platform;
+    before(async () => (platform = await startPlatform()));
+    after(() => platform.close());
+    beforeEach(() => platform.reset());
+
+    const client = (given: Readonly<Record<string, string>> = {}) => {
+      const written = { platform: "upstash", queueUrl: platform.url, queueToken: platform.queueToken, ...given };
+      return new PlatformClient(new Settings((name) => (written as Record<string, string>)[name]));
+    };
+    const posted = () =>
+      platform.requests.filter(({ method }) => method === "POST").map(({ path }) => path.split("/").slice(3).join(" "));
+
+    it("the whole reset, if there is one", async () => {
+      assert.equal(await client().flowControl.reset("orders", true), "reset");
+      assert.deepEqual(posted(), ["orders reset"]);
+    });
+
+    it("resetRate if there is not, which a call with a time limit remembers", async () => {
+      platform.failNext({ path: /\/reset$/, status: 405, times: 2 });
+      const run = client();
+      assert.equal(await run.flowControl.reset("orders", true), "resetRate");
+      assert.equal(await run.within(10_000).flowControl.reset("emails", true), "resetRate");
+      assert.deepEqual(posted(), ["orders reset", "orders resetRate", "emails resetRate"]);
+    });
+
+    for (const flowControlResetAction of ["reset", "resetRate"]) {
+      it(`only ${flowControlResetAction} if that is set`, async () => {
+        platform.failNext({ method: "POST", status: 404 });
+        await assert.rejects(client({ flowControlResetAction }).flowControl.reset("orders", true), RejectedError);
+        assert.deepEqual(posted(), [`orders ${flowControlResetAction}`]);
+      });
+    }
   });
 
   it("takes only the documented success for one, and never a documented rejection for a possible reset", () => {
