@@ -18,7 +18,7 @@ export interface Resource<Inputs, Outputs> {
   /** The schema of the inputs. */
   readonly inputs: TableOf;
   /** What is wrong with inputs that the schema accepts. Unknown inputs are named. */
-  check?(inputs: Inputs, unknown: ReadonlySet<string>): CheckFailure[];
+  check?(inputs: Inputs, unknown: ReadonlySet<string>, run: Run): CheckFailure[];
   /** A failure of a check as it is reported. Default: as it is. */
   reported?(failure: CheckFailure, inputs: Inputs): CheckFailure;
   /** What no other resource of the program may have. Only for inputs that can be used. */
@@ -140,7 +140,7 @@ export function checkFailures(
   const owner = urn ?? (unknown.has("owner") ? undefined : given["owner"]);
   const checks = [
     () => checkInputs(resource.inputs, inputs, unknown),
-    () => resource.check?.(inputs, unknown) ?? [],
+    () => resource.check?.(inputs, unknown, run) ?? [],
     () => checkClaims(resource.claims?.(given, unknown) ?? [], owner, run),
   ];
   // Each check needs inputs that passed the one before.

@@ -59,8 +59,17 @@ export interface PasswordRotationFleetArgs extends ConnectionArgs {
    */
   rotateEvery?: pulumi.Input<string> | undefined;
   /**
-   * Whether adding a database to the fleet resets its password. `false` adopts it unchanged, and reads its credentials
-   * if `rekey:databasePath` is set. It counts only when a database is added.
+   * Resets each password that is older: an ISO 8601 date (`2026-04-19`, midnight in UTC), or a date and time with a
+   * zone (`2026-04-19T18:30:00Z`). A password is as old as its last confirmed reset. One that was adopted is as old as
+   * its database, and one of unknown age is reset. A date more than five minutes in the future is refused. Removing it
+   * or an earlier date resets nothing.
+   *
+   * @default none
+   */
+  rotatedSince?: pulumi.Input<string> | undefined;
+  /**
+   * Whether adding a database to the fleet resets its password. `false` adopts it unchanged unless it is older than
+   * `rotatedSince`, and reads its credentials if `rekey:databasePath` is set. It counts only when a database is added.
    *
    * @default true
    */
@@ -93,6 +102,7 @@ const argumentNames: NamesOf<PasswordRotationFleetArgs> = {
   version: true,
   triggers: true,
   rotateEvery: true,
+  rotatedSince: true,
   initialRotation: true,
   concurrency: true,
   maxFailures: true,

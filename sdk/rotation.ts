@@ -28,9 +28,20 @@ export interface RotationArgs {
    */
   rotateEvery?: pulumi.Input<string> | undefined;
   /**
-   * Whether creating the resource resets the secret. `false` adopts it unchanged: the record and the credentials are
-   * read if the platform shows them (for a database, `rekey:databasePath` must be set), and are undefined until the
-   * first reset otherwise. It counts only when the resource is created.
+   * Resets the secret if it is older: an ISO 8601 date (`2026-04-19`, midnight in UTC), or a date and time with a zone
+   * (`2026-04-19T18:30:00Z`). A secret is as old as its last confirmed reset. One that was adopted is as old as its
+   * database or index, and one of unknown age is reset. One date never causes a second confirmed reset. A date more
+   * than five minutes in the future is refused. Removing it or an earlier date resets nothing. Of signing keys, both
+   * must be newer, which takes two rolls, `minInterval` apart: a warning names the time of the second one.
+   *
+   * @default none
+   */
+  rotatedSince?: pulumi.Input<string> | undefined;
+  /**
+   * Whether creating the resource resets the secret. `false` adopts it, unchanged unless it is older than
+   * `rotatedSince`: the record and the credentials are read if the platform shows them (for a database,
+   * `rekey:databasePath` must be set), and are undefined until the first reset otherwise. It counts only when the
+   * resource is created.
    *
    * @default true
    */
@@ -79,6 +90,15 @@ export abstract class Rotation extends DynamicResource {
    * reads them once more. Undefined if none is missing.
    */
   declare readonly missingCredentials: pulumi.Output<string[] | undefined>;
+  /**
+   * The latest `rotatedSince` that the last confirmed reset applied (ISO 8601, UTC); of signing keys, those of the last
+   * two rolls.
+   */
+  declare readonly appliedSince: pulumi.Output<string[] | undefined>;
+  /** The `rotatedSince` of the first reset that is not confirmed; undefined if there is none. */
+  declare readonly attemptedSince: pulumi.Output<string | undefined>;
+  /** Time of the first reset that is not confirmed (ISO 8601, UTC); undefined if the last one was confirmed. */
+  declare readonly attemptedAt: pulumi.Output<string | undefined>;
   /** Number of unconfirmed resets in a row; undefined if the last one was confirmed. */
   declare readonly unconfirmedResets: pulumi.Output<number | undefined>;
   /** The next `up` after this time resets the secret because of `rotateEvery` (ISO 8601, UTC). */

@@ -2,12 +2,30 @@ import { type CredentialName, credentialNames, type Credentials } from "../recor
 import { type SecretResponse } from "../records/response";
 import { secretOf, type Subject } from "../platform/secretKind";
 import { InternalError, RefusedError, RekeyError, UnconfirmedError, UnknownOutcomeError } from "../platform/errors";
-import { firstOf, judge, markAll, type Marked, type Marks, type Verdict, withFormer, withPending, withReplaced } from "./marks";
-import { adoptionNotice, problemsNotice, type SecretNotice, settledNotice, unknownNotice } from "./notices";
+import {
+  firstOf,
+  judge,
+  markAll,
+  type Marked,
+  type Marks,
+  type Verdict,
+  withFormer,
+  withPending,
+  withReplaced,
+} from "./marks";
+import {
+  adoptionNotice,
+  olderNotices,
+  problemsNotice,
+  type SecretNotice,
+  settledNotice,
+  unknownNotice,
+} from "./notices";
 import { type DesiredRotation, planRotation, type RotationPlan, type RotationReason } from "./planRotation";
 import { readFirst, readUntilCurrent } from "./reading";
 import { noticedRoll, refreshSecret, type SecretResult, settle } from "./refresh";
 import { afterRoll, planRoll } from "./rolls";
+import { afterReset, attemptOf, firstAttempt, planSince } from "./rotatedSince";
 import { type RotationOutputs } from "./outputs";
 import {
   accountOf,
@@ -37,7 +55,8 @@ export function planFor(
 ): RotationPlan {
   const now = run.options.clock.now();
   const elsewhere = saved?.outcome === "unknown" && isElsewhere(kind, saved, run) ? accountSettings(kind) : undefined;
-  return planRoll(planRotation(saved, inputs, now, elsewhere), kind, saved, inputs, now);
+  const plan = planSince(planRotation(saved, inputs, now, elsewhere), kind, saved, inputs, now);
+  return planRoll(plan, kind, saved, inputs, now);
 }
 
 /** Whether the platform is read before a plan is executed, because its result may be enough. */
@@ -63,7 +82,6 @@ export async function execute(
   inputs: DesiredRotation,
   run: Run,
 ): Promise<SecretResult> {
-  if (plan.kind === "adopt") return adopt(subject, inputs, run);
   const isRead = isReadFirst(subject, plan, saved, run);
   if (saved && plan.kind === "keep") {
     return isRead ? refreshSecret(subject, saved, run) : { outputs: saved, notices: [] };
@@ -95,7 +113,10 @@ function once(
   return result;
 }
 
-/** If the platform can be asked, it is read first: an unconfirmed reset may turn out to be applied. */
+/**
+ * If the platform can be asked, it is read first: an unconfirmed reset may turn out to be applied, or what is to be
+ * adopted to be older than `rotatedSince`.
+ */
 async function rotate(
   subject: Subject,
   planned: RotationPlan,
@@ -107,25 +128,29 @@ async function rotate(
   const secret = secretOf(subject);
   const reserve = () => run.reserveReset(secret);
   // A read counts as no reset, so one that may be enough needs none to be left.
-  let undoCount = mayBeSettled(kind, saved, run) ? undefined : reserve();
+  const isAdopted = planned.kind === "adopt";
+  let undoCount = isAdopted || mayBeSettled(kind, saved, run) ? undefined : reserve();
   let settled: SecretResult | undefined;
   let isSent = false;
   try {
-    run.platform.secrets.add(secretsIn(saved));
-    const before = run.options.canRead(kind) ? await readFirst(subject, "reset", run) : undefined;
-    settled =
-      before &&
-      saved &&
-      (settle(subject, saved, before, run, "the last reset was not confirmed") ??
-        noticedRoll(subject, saved, before, run));
+    if (saved) run.platform.secrets.add(secretsIn(saved));
+    const before = run.options.canRead(kind)
+      ? await readFirst(subject, isAdopted ? "adopted" : "reset", run)
+      : undefined;
+    if (isAdopted) settled = adopted(subject, inputs, before, run);
+    else if (before && saved) {
+      const happened = "the last reset was not confirmed";
+      settled = settle(subject, saved, before, run, happened) ?? noticedRoll(subject, saved, before, run);
+    }
     const plan = settled ? planFor(subject, settled.outputs, inputs, run) : planned;
     if (plan.kind === "refuse") throw new RefusedError(plan.code, { secret, why: plan.why });
-    // Only a settled state may need no reset.
+    // Only a settled or adopted state may need no reset.
     if (plan.kind !== "reset") return settled as SecretResult;
     undoCount ??= reserve();
     const result = await reset(subject, settled?.outputs ?? saved, inputs, plan.reason, run, before);
     isSent = true;
-    return { ...result, notices: [...(settled?.notices ?? []), ...result.notices] };
+    const notices = isAdopted ? [] : (settled?.notices ?? []);
+    return { ...result, notices: [...notices, ...result.notices] };
   } catch (error) {
     // What the read has settled is saved, although nothing was reset.
     if (settled && error instanceof RekeyError) return { ...settled, failure: error };
@@ -179,6 +204,9 @@ async function reset(
   const { kind, id } = subject;
   const before = knownBefore(saved, read);
   const { platform } = run;
+  // Not later than the reset, so that a leak after it counts.
+  const attempt = attemptOf(inputs, run.options.clock.now());
+  const first = firstAttempt(saved, attempt);
   let response: SecretResponse | undefined;
   let failed: UnconfirmedError | InternalError | undefined;
   try {
@@ -199,12 +227,12 @@ async function reset(
   const isReadAgain = failed ? before.unconfirmed.pending !== undefined : read && missingOf(returned).length > 0;
   const shown = isReadAgain ? await readUntilCurrent(subject, verdictOf, run) : undefined;
   const current = shown?.kind === "current" ? shown.response : undefined;
-  if (failed && !current) return unconfirmed(subject, saved, inputs, failed, before, run);
+  if (failed && !current) return unconfirmed(subject, saved, inputs, failed, before, first, run);
   const credentials = together(returned, current?.credentials ?? {});
   const missing = missingOf(credentials);
   const usable = [isRepeated ? undefined : response, current].filter((one) => one !== undefined);
   const record = usable.reduce<SavedRecord>(withResponse, { ...before.record, problems: [] });
-  const rotatedAt = run.options.clock.now().toISOString();
+  const { attemptedAt: rotatedAt = attempt.attemptedAt, attemptedSince } = failed ? first : attempt;
   const [former, shownBefore] = before.credentials;
   const known = markAll(marks, credentials);
   const outputs: RotationOutputs = {
@@ -215,7 +243,8 @@ async function reset(
     rotationCount: (saved?.rotationCount ?? 0) + 1,
     rotationReason,
     appliedTrigger: appliedMark([saved?.attemptedTrigger, saved?.appliedTrigger], inputs),
-    ...afterRoll(kind, saved, former, known, rotatedAt, rotatedAt),
+    ...afterReset(kind, saved, attemptedSince),
+    ...afterRoll(kind, saved, former, known, run.options.clock.now().toISOString(), rotatedAt),
     ...accountOf(kind, run),
     ...savedKnowledge(withReplaced(marks, { ...former, ...shownBefore }, known), read ? missing : []),
   };
@@ -230,6 +259,7 @@ async function reset(
     const ofResponse = isRepeated ? "repeated" : "left out";
     notices.push(unknownNotice(subject, missing, read ? (shown ?? { kind: "hidden" }) : { kind: ofResponse }));
   }
+  notices.push(...olderNotices(subject, planFor(subject, outputs, inputs, run)));
   return { outputs, notices };
 }
 
@@ -249,10 +279,14 @@ function together(returned: Credentials, read: Credentials): Credentials {
   return credentialNames.every(isSame) ? { ...returned, ...read } : read;
 }
 
-/** Adopts a secret without a reset. What a read shows is saved. */
-async function adopt(subject: Subject, inputs: DesiredRotation, run: Run): Promise<SecretResult> {
+/** What is saved of a secret that is adopted without a reset, and of what a read shows. */
+function adopted(
+  subject: Subject,
+  inputs: DesiredRotation,
+  response: SecretResponse | undefined,
+  run: Run,
+): SecretResult {
   const { kind } = subject;
-  const response = run.options.canRead(kind) ? await readFirst(subject, "adopted", run) : undefined;
   const outputs: RotationOutputs = {
     ...(response && withResponse(recordIn(undefined), response)),
     ...response?.credentials,
@@ -273,6 +307,7 @@ function unconfirmed(
   inputs: DesiredRotation,
   { text, code }: RekeyError,
   { unconfirmed: marks, names, credentials: [current] }: Before,
+  attempt: ReturnType<typeof firstAttempt>,
   run: Run,
 ): SecretResult {
   const again = saved?.attemptedTrigger !== undefined && isSameTrigger(saved.attemptedTrigger, inputs);
@@ -284,6 +319,7 @@ function unconfirmed(
     outcome: "unknown",
     attemptedTrigger: again ? saved.attemptedTrigger : markTrigger(inputs),
     unconfirmedResets,
+    ...attempt,
     ...(kind.minInterval !== undefined && { lastRolledAt: run.options.clock.now().toISOString() }),
     ...savedKnowledge(marks, isComparable ? names.filter((name) => current[name] === undefined) : []),
     ...accountOf(kind, run),

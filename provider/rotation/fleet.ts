@@ -205,6 +205,7 @@ export const fleetSettings = [
   "version",
   "triggers",
   "rotateEvery",
+  "rotatedSince",
   "initialRotation",
   "concurrency",
   "maxFailures",

@@ -2,10 +2,11 @@ import { type Notice } from "../resource";
 import { type CredentialName } from "../records/credentials";
 import { ownerOf, secretOf, type Subject } from "../platform/secretKind";
 import { type Verdict } from "./marks";
+import { type RotationPlan } from "./planRotation";
 import { accountSettings } from "./saved";
 
 /** What a notice is about. A fleet shows one line for all databases with the same kind. */
-type NoticeKind = keyof typeof summaries | "problems";
+type NoticeKind = keyof typeof summaries | "problems" | "older";
 
 /** A notice about one secret. */
 export interface SecretNotice extends Notice {
@@ -13,7 +14,16 @@ export interface SecretNotice extends Notice {
 }
 
 /** What the platform does not show, or shows late, and what could not be read are warnings. */
-const warnings: readonly NoticeKind[] = ["unread", "hidden", "missing", "adopted", "unseen", "stale", "failed"];
+const warnings: readonly NoticeKind[] = [
+  "unread",
+  "hidden",
+  "missing",
+  "adopted",
+  "unseen",
+  "stale",
+  "failed",
+  "older",
+];
 
 function noticeOf(kind: NoticeKind, text: string): SecretNotice {
   return { kind, text, isWarning: warnings.includes(kind) };
@@ -121,6 +131,17 @@ export function failedNotice(subject: Subject, why: string): SecretNotice {
 export function otherAccountNotice(subject: Subject): SecretNotice {
   const text = `${capitalized(ownerOf(subject))} was last reset or adopted with another ${accountSettings(subject.kind)}, so it was not read. The saved state stays.`;
   return noticeOf("failed", text);
+}
+
+/** The notice for a secret that is due by `rotatedSince`, but not yet replaced, by the next plan. */
+export function olderNotices(subject: Subject, next: RotationPlan): SecretNotice[] {
+  const { reason } = next.kind === "keep" ? (next.waits ?? {}) : next.kind === "reset" ? next : {};
+  if (reason !== "rotatedSince") return [];
+  const what = subject.kind.minInterval === undefined ? "" : "current key of the ";
+  const why = next.kind === "keep" ? `: ${next.waits?.why}` : ". The next `up` resets it once more";
+  return [
+    noticeOf("older", `The ${what}${secretOf(subject)} is still older than rotatedSince, or of unknown age${why}.`),
+  ];
 }
 
 /** What the notices of several databases of a fleet have in common, by kind: what happened, and advice. */

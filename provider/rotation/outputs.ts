@@ -3,9 +3,10 @@ import { type DatabaseRecord } from "../records/database";
 import { type SecretKind } from "../platform/secretKind";
 import { type RotationReason, type RotationState } from "./planRotation";
 import { rollOutputs, type Rolls } from "./rolls";
+import { sinceOutputs, type SinceState } from "./rotatedSince";
 
 /** What a rotation saves, in addition to the id. */
-export interface RotationOutputs extends RotationState, Rolls, Credentials {
+export interface RotationOutputs extends RotationState, Rolls, SinceState, Credentials {
   readonly record?: Readonly<Record<string, unknown>>;
   readonly exactIntegers?: Readonly<Record<string, string>>;
   readonly otherFields?: string;
@@ -56,6 +57,7 @@ export function outputsOf(kind: SecretKind): string[] {
     "rotationReason",
     "unconfirmedResets",
     "missingCredentials",
+    ...sinceOutputs,
     ...(kind.minInterval === undefined ? [] : rollOutputs),
     ...secretOutputsOf(kind).filter((name) => name !== "baseline"),
   ];

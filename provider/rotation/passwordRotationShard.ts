@@ -3,9 +3,10 @@ import { isObject, kindOf } from "../records/fields";
 import { InternalError, RekeyError } from "../platform/errors";
 import { databasePassword } from "./kinds/databasePassword";
 import { secretOf } from "../platform/secretKind";
-import { claimOf, rotationInputs } from "./rotation";
+import { checkSince, claimOf, decidingInputs, rotationInputs } from "./rotation";
 import { type SecretNotice, summarize } from "./notices";
 import { execute, isReadFirst } from "./execute";
+import { type RotationPlan } from "./planRotation";
 import { refreshSecret } from "./refresh";
 import {
   asObject,
@@ -44,7 +45,7 @@ export const passwordRotationShard: Resource<PasswordRotationShardInputs, Passwo
   idInput: "shard",
   outputs: passwordRotationShardOutputs,
   secretOutputs: secretPasswordRotationShardOutputs,
-  decidingInputs: ["databases", "version", "triggers", "rotateEvery"],
+  decidingInputs: ["databases", ...decidingInputs],
   inputs: (schemas) => ({
     required: ["databases"],
     schemas: {
@@ -54,7 +55,7 @@ export const passwordRotationShard: Resource<PasswordRotationShardInputs, Passwo
       fleet: schemas.internal,
     },
   }),
-  check: ({ databases }) => checkDatabases(databases),
+  check: (inputs, unknown, run) => [...checkDatabases(inputs.databases), ...checkSince(inputs, unknown, run)],
   claims: ({ databases, fleet, otherOwners }, unknown) =>
     unknown.has("fleet") ? [] : claimsOf(databases, fleet, otherOwners),
   // The engine names the shard, which is not in the program.
@@ -143,7 +144,7 @@ async function apply(
 ): Promise<Result<PasswordRotationShardOutputs>> {
   const planned = planShard(saved ? decodeShard(saved) : new Map(), inputs, run);
   const fleet = FleetRun.of(inputs.fleet, run);
-  if (planned.some(({ plan }) => plan.kind === "reset")) fleet.start(inputs);
+  if (planned.some(({ plan }) => mayReset(plan))) fleet.start(inputs);
   const report = fleet.join<DatabaseReport>();
   const results = await Promise.all(planned.map((one) => rotate(one, fleet, run)));
   const outputs = encodeShard(
@@ -207,7 +208,7 @@ async function rotate(planned: PlannedDatabase, fleet: FleetRun, run: Run): Prom
       return { databaseId, state: withProblem(planned, { problem: problemOf(failure) }), failure, notices: [] };
     }
   };
-  if (plan.kind !== "reset") return act();
+  if (!mayReset(plan)) return act();
   const problem = "Not attempted: the fleet stopped after too many failures (maxFailures). The password is unchanged.";
   const stopped = { databaseId, state: withProblem(planned, { problem, notTried: true }), notices: [] };
   return (await fleet.reset(act)) ?? stopped;
@@ -226,7 +227,20 @@ function withProblem(
   return { ...before, ...said };
 }
 
-/** Records would be most of the state. Problems are kept: one of them may report a lost credential. */
+/**
+ * Records would be most of the state. Problems are kept: one of them may report a lost credential. So is the creation
+ * time of an adopted database, with which `rotatedSince` compares.
+ */
 function withoutRecord({ record, exactIntegers, problems, ...state }: FleetDatabaseState): FleetDatabaseState {
-  return problems && problems.length > 0 ? { ...state, problems } : state;
+  const creationTime = state.outcome === "adopted" ? record?.creationTime : undefined;
+  return {
+    ...state,
+    ...(problems && problems.length > 0 && { problems }),
+    ...(creationTime !== undefined && { creationTime }),
+  };
+}
+
+/** Whether a reset may be sent, which the fleet's limits apply to. */
+function mayReset(plan: RotationPlan): boolean {
+  return plan.kind === "reset" || (plan.kind === "adopt" && plan.mayReset === true);
 }

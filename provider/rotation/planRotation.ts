@@ -5,9 +5,10 @@ import { compareTrigger, isNoTrigger, type Trigger } from "./trigger";
 /** The state of a secret: it was reset, it was left unchanged, or the result is unknown. */
 export type Outcome = "reset" | "adopted" | "unknown";
 /**
- * Why a reset is made: a new resource, a changed trigger, `rotateEvery`, or a former reset that was not confirmed.
+ * Why a reset is made: a new resource, a changed trigger, `rotateEvery`, `rotatedSince`, or a former reset that was not
+ * confirmed.
  */
-export type RotationReason = "created" | "trigger" | "schedule" | "unconfirmed";
+export type RotationReason = "created" | "trigger" | "schedule" | "rotatedSince" | "unconfirmed";
 
 /** The saved outputs that the plan depends on. */
 export interface RotationState {
@@ -27,15 +28,21 @@ export interface RotationState {
 /** The inputs that the plan depends on. */
 export interface DesiredRotation extends Trigger {
   readonly rotateEvery?: string | null | undefined;
+  readonly rotatedSince?: string | null | undefined;
   readonly initialRotation?: boolean | null | undefined;
   readonly minInterval?: string | null | undefined;
 }
 
 export type RotationPlan =
-  | { readonly kind: "reset"; readonly reason: RotationReason; readonly since?: string }
-  | { readonly kind: "adopt" }
-  /** @param waits why a reset that is due is not made yet */
-  | { readonly kind: "keep"; readonly waits?: string }
+  /**
+   * @param since for `schedule`: the time of the last rotation
+   * @param generatedAt for `rotatedSince`: when the secret was generated, if that is known
+   */
+  | { readonly kind: "reset"; readonly reason: RotationReason; readonly since?: string; readonly generatedAt?: string }
+  /** @param mayReset whether it is reset if it is older than `rotatedSince`, or of unknown age */
+  | { readonly kind: "adopt"; readonly mayReset?: boolean }
+  /** @param waits why a reset that is due for a reason is not made yet */
+  | { readonly kind: "keep"; readonly waits?: { readonly reason: RotationReason; readonly why: string } }
   | { readonly kind: "refuse"; readonly code: RefusalCode; readonly why: string };
 
 type RefusalCode = Extract<
@@ -110,7 +117,7 @@ export function overdueNotice(plans: readonly RotationPlan[], rotateEvery: strin
 }
 
 /** Milliseconds by which the clocks of two machines may differ. */
-const clockToleranceMs = 5 * 60_000;
+export const clockToleranceMs = 5 * 60_000;
 
 /** The time of the last rotation, if it is in the future: the next one by `rotateEvery` would be late. */
 export function futureTime(

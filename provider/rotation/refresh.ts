@@ -20,6 +20,7 @@ import {
 import { type Result } from "../resource";
 import { type RotationOutputs } from "./outputs";
 import { afterRoll } from "./rolls";
+import { afterReset, firstAttempt } from "./rotatedSince";
 import {
   accountOf,
   currentIn,
@@ -120,13 +121,17 @@ export function settle(
     };
     return { outputs, notices: [otherRollNotice(subject, happened)] };
   }
+  // It is no newer than the reset that was not confirmed. Earlier versions saved the time of rolls only.
+  const attempt = firstAttempt(saved, { attemptedAt: now });
+  const { attemptedAt: rotatedAt = saved.lastRolledAt ?? now, attemptedSince } = attempt;
   const outputs: RotationOutputs = {
     ...common,
     outcome: "reset",
-    rotatedAt: now,
+    rotatedAt,
     rotationCount: rotationCount + 1,
     appliedTrigger: appliedMark([attemptedTrigger, appliedTrigger], {}),
-    ...afterRoll(kind, saved, before, shown, now, saved.lastRolledAt),
+    ...afterReset(kind, saved, attemptedSince),
+    ...afterRoll(kind, saved, before, shown, now, rotatedAt),
   };
   const notices = missing.length > 0 ? [missingNotice(subject, missing)] : [];
   return { outputs, notices: [settledNotice(subject, happened), ...notices] };

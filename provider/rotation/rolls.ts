@@ -30,7 +30,8 @@ export function planRoll(
   const allowed = dueAt(last, minInterval ?? byDefault);
   if (allowed <= now) return plan;
   const why = `it was rolled, or may have been, at ${last}, and receivers that do not have its new keys yet would reject each message after a second roll. The first \`up\` after ${allowed.toISOString()} may roll it (minInterval)`;
-  if (plan.reason === "schedule") return { kind: "keep", waits: why };
+  const { reason } = plan;
+  if (reason === "schedule" || reason === "rotatedSince") return { kind: "keep", waits: { reason, why } };
   return { kind: "refuse", code: "REKEY_ROLLED_RECENTLY", why };
 }
 

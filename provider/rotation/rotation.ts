@@ -1,4 +1,4 @@
-import { type DesiredRotation, futureTime, overdueNotice, type RotationPlan } from "./planRotation";
+import { clockToleranceMs, type DesiredRotation, futureTime, overdueNotice, type RotationPlan } from "./planRotation";
 import { execute, isReadFirst, planFor } from "./execute";
 import { refreshSecret, type SecretResult } from "./refresh";
 import {
@@ -15,8 +15,8 @@ import { outputsOf, type RotationOutputs, secretOutputsOf } from "./outputs";
 import { InputError } from "../platform/errors";
 import { ownerOf, type SecretKind, secretOf, type Subject } from "../platform/secretKind";
 import { accountSettings, isElsewhere } from "./saved";
-import { capitalized } from "./notices";
-import { readInterval } from "./schedule";
+import { capitalized, olderNotices } from "./notices";
+import { readDate, readInterval } from "./schedule";
 
 /** The inputs of a rotation, in addition to the id. */
 export interface RotationInputs extends DesiredRotation {
@@ -27,7 +27,7 @@ export interface RotationInputs extends DesiredRotation {
 }
 
 /** Inputs whose change can cause a reset, in addition to the id. */
-export const decidingInputs = ["version", "triggers", "rotateEvery"] as const;
+export const decidingInputs = ["version", "triggers", "rotateEvery", "rotatedSince"] as const;
 
 /** The resource that rotates secrets of one kind. */
 export function rotationOf(kind: SecretKind): Resource<RotationInputs, RotationOutputs> {
@@ -58,6 +58,7 @@ export function rotationOf(kind: SecretKind): Resource<RotationInputs, RotationO
         ...(minInterval !== undefined && { minInterval: intervalOf(schemas, { orZero: true }) }),
       },
     }),
+    check: checkSince,
     claims(inputs, unknown) {
       if (unknown.has(idInput)) return [];
       return [claimOf(kind, idInput, subjectOf(inputs).id, { otherOwners: inputs.otherOwners })];
@@ -91,7 +92,19 @@ export function rotationOf(kind: SecretKind): Resource<RotationInputs, RotationO
 
 /** The inputs of each rotation. */
 export function rotationInputs(schemas: Schemas) {
-  return { ...schemas.trigger, rotateEvery: intervalOf(schemas), initialRotation: schemas.flag };
+  const { z, attempt, expected, trigger, flag } = schemas;
+  const rotatedSince = z.string(expected("a date written as a string")).superRefine(attempt(readDate));
+  return { ...trigger, rotateEvery: intervalOf(schemas), rotatedSince, initialRotation: flag };
+}
+
+/** A date in the future is refused: what is reset now would be older. */
+export function checkSince({ rotatedSince }: DesiredRotation, unknown: ReadonlySet<string>, run: Run): CheckFailure[] {
+  const now = run.options.clock.now();
+  if (!rotatedSince || unknown.has("rotatedSince")) return [];
+  if (readDate(rotatedSince).getTime() <= now.getTime() + clockToleranceMs) return [];
+  const clock = `by the clock of this machine, it is ${now.toISOString()}`;
+  const reason = `rotatedSince must not be more than five minutes in the future: ${clock}`;
+  return [{ property: "rotatedSince", reason }];
 }
 
 function intervalOf({ z, attempt, expected }: Schemas, options: { readonly orZero?: boolean } = {}) {
@@ -135,12 +148,11 @@ function differenceOf(
   const future = isKept ? futureTime(saved, inputs, now) : undefined;
   const notices: Notice[] = [];
   if (notice !== undefined) notices.push({ text: notice });
-  if (isKept && plan.waits !== undefined) {
-    notices.push({
-      text: `The ${secretOf(subject)} is due for a reset by rotateEvery, which waits: ${plan.waits}.`,
-      isWarning: true,
-    });
+  if (isKept && plan.waits?.reason === "schedule") {
+    const text = `The ${secretOf(subject)} is due for a reset by rotateEvery, which waits: ${plan.waits.why}.`;
+    notices.push({ text, isWarning: true });
   }
+  if (isKept) notices.push(...olderNotices(subject, plan));
   if (isKept && isElsewhere(kind, saved, run)) notices.push({ text: otherAccountWarning(subject), isWarning: true });
   if (future !== undefined) notices.push({ text: futureWarning(subject, future), isWarning: true });
   return { changes: !isKept || isRead, notices };
@@ -168,9 +180,18 @@ function noticeOf(
       const late = overdueNotice([plan], String(rotateEvery), now);
       return `${secret} is due for a reset by rotateEvery: it was last reset at ${plan.since}.${late}`;
     }
+    case "rotatedSince":
+      return `${secret} will be reset: ${olderThan(plan)}.`;
     case "unconfirmed":
       return `${secret} will be reset once more: the last reset was not confirmed, so its credentials are unknown.${before}`;
   }
+}
+
+/** `it was generated at …, which is before rotatedSince` */
+function olderThan({ generatedAt }: Extract<RotationPlan, { kind: "reset" }>): string {
+  return generatedAt === undefined
+    ? "rotatedSince is set, and the time of the last reset is not known"
+    : `it is older than rotatedSince (from ${generatedAt})`;
 }
 
 /** The address and the user name are not shown: a setting may hold a secret, by mistake. */
@@ -201,8 +222,8 @@ function noticesOfUnknown(
 
 /** With them, a reset is planned if one is possible: the marker of an unknown trigger differs from the saved one. */
 export function withEarliestSchedule<T extends DesiredRotation>(desired: T, unknown: ReadonlySet<string>): T {
-  const earliest = (["rotateEvery", "minInterval"] as const).filter((name) => unknown.has(name));
-  return { ...desired, ...Object.fromEntries(earliest.map((name) => [name, "PT1S"])) };
+  const earliest = { rotateEvery: "PT1S", minInterval: "PT1S", rotatedSince: "9999-12-31" };
+  return { ...desired, ...Object.fromEntries(Object.entries(earliest).filter(([name]) => unknown.has(name))) };
 }
 
 /** `version is not known yet`, or `version and triggers are not known yet` */

@@ -29,6 +29,19 @@ export function readInterval(written: string, { orZero = false } = {}): luxon.Du
   return duration;
 }
 
+const date = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d([.,]\d+)?)?(Z|[+-]\d\d(:?\d\d)?))?$/;
+
+/**
+ * Reads a date, which means its midnight in UTC, or a date and time with a zone.
+ *
+ * @throws Error that names the expected form if it is neither, without the text, which may be secret
+ */
+export function readDate(written: string): Date {
+  const read = date.test(written) ? calendar().DateTime.fromISO(written, { zone: "utc" }) : undefined;
+  if (read?.isValid) return read.toJSDate();
+  throw new Error("must be a date (2026-04-19), or a date and time with a zone (2026-04-19T18:30:00Z), in ISO 8601");
+}
+
 /**
  * How late a due rotation is, if it is late by more than a tenth of its interval: `3 days`.
  *

@@ -45,9 +45,9 @@ export function planShard(
   inputs: PasswordRotationShardInputs,
   run: Run,
 ): PlannedDatabase[] {
-  const { rotateEvery, initialRotation } = inputs;
+  const { rotateEvery, rotatedSince, initialRotation } = inputs;
   return inputs.databases.map(asObject).map(({ databaseId, ...own }) => {
-    const desired = { databaseId, ...combineTriggers(inputs, own), rotateEvery, initialRotation };
+    const desired = { databaseId, ...combineTriggers(inputs, own), rotateEvery, rotatedSince, initialRotation };
     const state = states.get(databaseId);
     return { state, desired, plan: planFor(subjectOf(databaseId), asSingle(state), desired, run) };
   });
@@ -137,7 +137,11 @@ function whatIsPlanned({ plan, state, desired }: PlannedDatabase, run: Run): str
   if (plan.kind === "refuse") {
     return `will not be reset, because ${plan.why}${isRead ? ", unless a read shows that the last reset was applied" : ""}`;
   }
-  if (plan.kind === "adopt") return "to be adopted without a reset";
+  if (plan.kind === "adopt") {
+    return plan.mayReset
+      ? "to be adopted, and may be reset: the time of their creation, which rotatedSince compares, is not known yet"
+      : "to be adopted without a reset";
+  }
   if (plan.kind === "keep") {
     return isRead ? "to be read, because some of their credentials are not known yet" : undefined;
   }
@@ -148,6 +152,10 @@ function whatIsPlanned({ plan, state, desired }: PlannedDatabase, run: Run): str
       return "to be reset because of a changed version or trigger";
     case "schedule":
       return "due to be reset by rotateEvery";
+    case "rotatedSince":
+      return plan.generatedAt === undefined
+        ? "to be reset, because rotatedSince is set and the time of their last reset is not known"
+        : "to be reset, because they are older than rotatedSince";
     case "unconfirmed":
       return `to be reset once more, because the last reset was not confirmed${isRead ? ", unless a read shows that it was applied" : ""}`;
   }

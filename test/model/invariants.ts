@@ -67,6 +67,7 @@ function seen(engine: InProcessEngine, name: Name): Record<string, unknown> | un
     readOnlyRestToken: rest["readOnlyRestToken"],
     missing: rest["missingCredentials"] ?? [],
     since: rotatedAt ?? adoptedAt,
+    firstAttempt: rest["attemptedAt"],
     initError: saved.initErrors.length > 0,
   };
 }
@@ -75,6 +76,7 @@ function expected(memory: Memory | undefined): Record<string, unknown> | undefin
   if (!memory) return undefined;
   const { applied, attempted, restToken, readOnlyRestToken, generation, password, ...all } = memory;
   const { formers, rank, pending, ...rest } = all;
-  const since = memory.since === undefined ? undefined : new Date(memory.since).toISOString();
-  return { ...rest, generation, password, restToken, readOnlyRestToken, since };
+  const timeOf = (time: number | undefined) => (time === undefined ? undefined : new Date(time).toISOString());
+  const [since, firstAttempt] = [timeOf(memory.since), timeOf(memory.firstAttempt)];
+  return { ...rest, generation, password, restToken, readOnlyRestToken, since, firstAttempt };
 }

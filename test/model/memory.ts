@@ -22,6 +22,8 @@ export interface Memory extends Credentials {
   /** Resets in a row that are not confirmed, and their trigger. */
   readonly unconfirmed: number;
   readonly attempted?: string | undefined;
+  /** Milliseconds: the first reset after the last confirmed one that was not confirmed. */
+  readonly firstAttempt?: number | undefined;
   /** Milliseconds: the last confirmed reset, or the adoption. */
   readonly since?: number | undefined;
   /** Whether the last create or update ended in an init error. */
@@ -112,7 +114,8 @@ export function settled(memory: Memory, { credentials, generation }: Shown, now:
   const known = knownIn(memory);
   const { formers, rank } = replaced(known, savedIn(memory));
   const made = { generation, ...credentials, formers, rank, missing: missingOf(known.names, credentials) };
-  return { ...confirmed(memory, { databaseId }, now, made), applied: attempted ?? applied };
+  const at = Math.min(memory.firstAttempt ?? now, now);
+  return { ...confirmed(memory, { databaseId }, at, made), applied: attempted ?? applied };
 }
 
 /** A read of a database whose last reset was confirmed, or which was adopted. */
@@ -161,7 +164,7 @@ export function confirmed(
 }
 
 /** The outcome of the reset is unknown: what was known stays. */
-export function unconfirmed(memory: Memory | undefined, desired: DesiredInputs, known: Known): Memory {
+export function unconfirmed(memory: Memory | undefined, desired: DesiredInputs, now: number, known: Known): Memory {
   const { databaseId } = desired;
   const before: Partial<Memory> = memory?.databaseId === databaseId ? memory : {};
   const trigger = triggerOf(desired);
@@ -174,6 +177,7 @@ export function unconfirmed(memory: Memory | undefined, desired: DesiredInputs, 
     ...marks,
     databaseId,
     outcome: "unknown",
+    firstAttempt: Math.min(before.firstAttempt ?? now, now),
     unconfirmed: again ? attempts + 1 : 1,
     attempted: again ? before.attempted : trigger,
     initError: true,

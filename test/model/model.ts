@@ -217,11 +217,15 @@ export class Model {
         case "unknown": {
           const shown = unsure.pending === undefined ? undefined : read();
           if (shown === "killed") return killed;
-          if (!isCurrent(shown)) return { result: "init error", memory: unconfirmed(memory, desired, unsure), ...ends };
+          if (!isCurrent(shown)) {
+            return { result: "init error", memory: unconfirmed(memory, desired, now, unsure), ...ends };
+          }
           this.reached.add("confirmed by a read");
           const missing = missingOf(sure.names, shown.credentials);
           const made = { generation: shown.generation, ...shown.credentials, formers, rank, missing };
-          return { result: "done", memory: confirmed(memory, desired, now, made), ...ends };
+          // It may be the reset of an earlier run, which was applied late.
+          const at = Math.min(memory?.firstAttempt ?? now, now);
+          return { result: "done", memory: confirmed(memory, desired, at, made), ...ends };
         }
         case "confirmed": {
           const isDelivered = this.delivery === "always" || this.delivery === "once";

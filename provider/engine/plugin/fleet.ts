@@ -24,6 +24,7 @@ import { checkClaims, type CheckFailure, checkInputs, messagesOf, ReportedError 
 import { type ComponentRequest, type Constructed, type Monitor, readConnection, type Component } from "./component";
 import { knownUrl } from "./outputs";
 import { type Properties, reveal, unknownNames, wrap, isSecret, secret, unknownValue } from "../../records/properties";
+import { checkSince } from "../../rotation/rotation";
 import { checkDatabases, claimsOf, fleetInputs } from "../../rotation/passwordRotationShard";
 import { type ShardDatabase } from "../../rotation/shardPlan";
 import { nextRotation } from "../../rotation/planRotation";
@@ -51,7 +52,9 @@ async function constructFleet(
   // A wrong setting is reported before anything is sent.
   run.options.databaseHost();
   const members = readMembers(databases);
-  refuse(checkInputs(fleetInputs, reveal(settings) as Properties, unknownNames(settings)));
+  const [given, unknownSettings] = [reveal(settings) as Properties, unknownNames(settings)];
+  refuse(checkInputs(fleetInputs, given, unknownSettings));
+  refuse(checkSince(given, unknownSettings, run));
   const { urn } = await monitor.register({ type, name, parent, custom: false, inputs: {}, aliases: [] });
   const plain = members.map(({ input }) => reveal(input) as ShardDatabase);
   refuse(

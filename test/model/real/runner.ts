@@ -126,7 +126,7 @@ export class Runner {
     if (mayBeSaved && fault.verdict !== "unknown") candidates.push(confirmed(memory, desired, 0, confirmation));
     if (mayBeSaved && (fault.verdict === "unknown" || struck)) {
       const unsure = shown ? pendingAfter(memory, shown.credentials) : { ...known, pending: undefined };
-      candidates.push(unconfirmed(memory, desired, unsure));
+      candidates.push(unconfirmed(memory, desired, 0, unsure));
     }
     if (!mustBeSaved) {
       const unchanged = saved ? [saved, { ...saved, initError: false }] : [undefined];

@@ -176,7 +176,8 @@ describe("rotation: PasswordRotation", () => {
   });
 
   it("has these deciding inputs and secret outputs", () => {
-    assert.deepEqual([...passwordRotation.decidingInputs].sort(), ["databaseId", "rotateEvery", "triggers", "version"]);
+    const deciding = "databaseId rotateEvery rotatedSince triggers version";
+    assert.equal([...passwordRotation.decidingInputs].sort().join(" "), deciding);
     const secrets =
       "account appliedTrigger attemptedTrigger baseline formerMarks otherFields password readOnlyRestToken restToken";
     assert.equal(secretOutputsOf(databasePassword).sort().join(" "), secrets);
@@ -186,7 +187,9 @@ describe("rotation: PasswordRotation", () => {
     fake.answer = unconfirmed;
     const { outputs, message: reason } = await apply(undefined, v1, fake.start());
     const { attemptedTrigger, ...plain } = outputs;
-    assert.deepEqual(plain, { databaseId: "db", outcome: "unknown", rotationCount: 0, unconfirmedResets: 1 });
+    const attemptedAt = "2026-11-21T12:00:00.000Z";
+    const open = { outcome: "unknown", rotationCount: 0, unconfirmedResets: 1, attemptedAt };
+    assert.deepEqual(plain, { databaseId: "db", ...open });
     assert.equal(compareTrigger(attemptedTrigger, v1), "same");
     assert.match(reason ?? "", /it broke .* Perhaps changed\..*\n.*`up` sends one more/);
     assert.match(diffOf(outputs, v1).notice ?? "", /"db" will be reset once more.* not confirmed/);

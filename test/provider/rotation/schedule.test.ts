@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Settings } from "luxon";
-import { dueAt, overdue, readInterval } from "../../../provider/rotation/schedule";
+import { dueAt, overdue, readDate, readInterval } from "../../../provider/rotation/schedule";
 import { nextRotation } from "../../../provider/rotation/planRotation";
 
 const newYear = "2026-01-01T00:00:00.000Z";
@@ -83,4 +83,38 @@ describe("rotation: interval", () => {
   it("refuses an invalid last time", () => {
     for (const last of ["", "yesterday", "2026-13-01"]) assert.throws(() => dueAt(last, "30d"), /ISO 8601/);
   });
+});
+
+describe("rotation: date", () => {
+  const dates = {
+    "2026-04-19": "2026-04-19T00:00:00.000Z",
+    "2028-02-29": "2028-02-29T00:00:00.000Z",
+    "2026-04-19T18:30Z": "2026-04-19T18:30:00.000Z",
+    "2026-04-19T18:30:15Z": "2026-04-19T18:30:15.000Z",
+    "2026-04-19T18:30:15.1234567Z": "2026-04-19T18:30:15.123Z",
+    "2026-04-19T18:30:15,5+02:00": "2026-04-19T16:30:15.500Z",
+    "2026-04-19T18:30-0330": "2026-04-19T22:00:00.000Z",
+    "2026-04-19T18:30+02": "2026-04-19T16:30:00.000Z",
+  };
+  for (const [written, expected] of Object.entries(dates)) {
+    it(`${written} is ${expected} in any time zone of this machine`, () => {
+      Settings.defaultZone = "America/New_York";
+      try {
+        assert.equal(readDate(written).toISOString(), expected);
+      } finally {
+        Settings.defaultZone = "system";
+      }
+    });
+  }
+
+  const withoutZone = ["2026-04-19T18:30:00", "2026-04-19T18:30", "2026-04-19 18:30"];
+  const parts = ["", "2026", "2026-04", "T18:30Z", "18:30Z", "20260419", "2026-W16-7", "2026-109"];
+  const others = ["2026-02-30", "2026-13-01", "2026-04-19T25:00Z", "2026-04-19Z", "30d", "yesterday", "19.4.2026"];
+  for (const written of [...withoutZone, ...parts, ...others, "2026-04-19\n", "1776556800", "2026-04-19T18:30z"]) {
+    it(`refuses ${JSON.stringify(written)}, and does not show it`, () => {
+      assert.throws(() => readDate(written), {
+        message: "must be a date (2026-04-19), or a date and time with a zone (2026-04-19T18:30:00Z), in ISO 8601",
+      });
+    });
+  }
 });
