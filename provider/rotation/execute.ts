@@ -21,18 +21,16 @@ import {
   settledNotice,
   unknownNotice,
 } from "./notices";
-import { type DesiredRotation, planRotation, type RotationPlan, type RotationReason } from "./planRotation";
+import { type DesiredRotation, type RotationPlan, type RotationReason } from "./planRotation";
+import { isReadFirst, planFor } from "./planFor";
 import { readFirst, readUntilCurrent } from "./reading";
 import { noticedRoll, refreshSecret, type SecretResult, settle } from "./refresh";
-import { afterRoll, planRoll } from "./rolls";
-import { afterReset, attemptOf, firstAttempt, planSince } from "./rotatedSince";
+import { afterRoll } from "./rolls";
+import { afterReset, attemptOf, firstAttempt } from "./rotatedSince";
 import { type RotationOutputs } from "./outputs";
 import {
   accountOf,
-  accountSettings,
   currentIn,
-  isElsewhere,
-  isToBeRead,
   knownNames,
   marksIn,
   mayBeSettled,
@@ -45,34 +43,6 @@ import {
 } from "./saved";
 import { type Run } from "../run";
 import { appliedMark, canonicalTrigger, isSameTrigger, markTrigger } from "./trigger";
-
-/** Plans from the saved and the desired state. The same id may be another secret in another account. */
-export function planFor(
-  { kind }: Subject,
-  saved: RotationOutputs | undefined,
-  inputs: DesiredRotation,
-  run: Run,
-): RotationPlan {
-  const now = run.options.clock.now();
-  const elsewhere = saved?.outcome === "unknown" && isElsewhere(kind, saved, run) ? accountSettings(kind) : undefined;
-  const plan = planSince(planRotation(saved, inputs, now, elsewhere), kind, saved, inputs, now);
-  return planRoll(plan, kind, saved, inputs, now);
-}
-
-/** Whether the platform is read before a plan is executed, because its result may be enough. */
-export function isReadFirst(
-  { kind }: Subject,
-  plan: RotationPlan,
-  saved: RotationOutputs | undefined,
-  run: Run,
-): boolean {
-  if (plan.kind === "keep") return saved !== undefined && isToBeRead(kind, saved, run);
-  if (plan.kind === "refuse" && !settledByRead.includes(plan.code)) return false;
-  return mayBeSettled(kind, saved, run);
-}
-
-/** Refusals that a read may end, because it shows that the last reset was applied. */
-const settledByRead: readonly string[] = ["REKEY_REPEATEDLY_UNCONFIRMED", "REKEY_ROLLED_RECENTLY"];
 
 /** Executes the plan for one secret, made from the same outputs and inputs. */
 export async function execute(

@@ -5,7 +5,8 @@ import { databasePassword } from "./kinds/databasePassword";
 import { secretOf } from "../platform/secretKind";
 import { checkSince, claimOf, decidingInputs, rotationInputs } from "./rotation";
 import { type SecretNotice, summarize } from "./notices";
-import { execute, isReadFirst } from "./execute";
+import { execute } from "./execute";
+import { isReadFirst } from "./planFor";
 import { type RotationPlan } from "./planRotation";
 import { refreshSecret } from "./refresh";
 import {

@@ -47,7 +47,9 @@ export function planSince(
   const generated = generatedAt(kind, saved, now);
   if (generated !== undefined && generated >= date) return plan;
   const { appliedSince = [] } = saved;
-  if (!Array.isArray(appliedSince) || !appliedSince.every(isWholeTime)) return refuseUnreadable("appliedSince");
+  if (!Array.isArray(appliedSince) || !appliedSince.every(isWholeTime)) {
+    return plan.kind === "reset" ? plan : refuseUnreadable("appliedSince");
+  }
   const applied = appliedSince.at(-resetsFor(kind));
   if (applied !== undefined && new Date(applied) >= date) return plan;
   return { kind: "reset", reason: "rotatedSince", ...(generated && { generatedAt: generated.toISOString() }) };

@@ -1,5 +1,6 @@
 import { clockToleranceMs, type DesiredRotation, futureTime, overdueNotice, type RotationPlan } from "./planRotation";
-import { execute, isReadFirst, planFor } from "./execute";
+import { execute } from "./execute";
+import { isReadFirst, planFor } from "./planFor";
 import { refreshSecret, type SecretResult } from "./refresh";
 import {
   type CheckFailure,

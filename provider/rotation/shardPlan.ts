@@ -1,5 +1,5 @@
 import { unknownNames } from "../records/properties";
-import { isReadFirst, planFor } from "./execute";
+import { isReadFirst, planFor } from "./planFor";
 import { combineTriggers, type FleetDatabaseState } from "./fleet";
 import { listed } from "./notices";
 import { databasePassword } from "./kinds/databasePassword";

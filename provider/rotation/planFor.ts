@@ -1,0 +1,35 @@
+import { type Subject } from "../platform/secretKind";
+import { type Run } from "../run";
+import { type RotationOutputs } from "./outputs";
+import { type DesiredRotation, planRotation, type RotationPlan } from "./planRotation";
+import { planRoll } from "./rolls";
+import { planSince } from "./rotatedSince";
+import { accountSettings, isElsewhere, isToBeRead, mayBeSettled } from "./saved";
+
+/** Plans from the saved and the desired state. The same id may be another secret in another account. */
+export function planFor(
+  { kind }: Subject,
+  saved: RotationOutputs | undefined,
+  inputs: DesiredRotation,
+  run: Run,
+): RotationPlan {
+  const now = run.options.clock.now();
+  const elsewhere = saved?.outcome === "unknown" && isElsewhere(kind, saved, run) ? accountSettings(kind) : undefined;
+  const plan = planSince(planRotation(saved, inputs, now, elsewhere), kind, saved, inputs, now);
+  return planRoll(plan, kind, saved, inputs, now);
+}
+
+/** Whether the platform is read before a plan is executed, because its result may be enough. */
+export function isReadFirst(
+  { kind }: Subject,
+  plan: RotationPlan,
+  saved: RotationOutputs | undefined,
+  run: Run,
+): boolean {
+  if (plan.kind === "keep") return saved !== undefined && isToBeRead(kind, saved, run);
+  if (plan.kind === "refuse" && !settledByRead.includes(plan.code)) return false;
+  return mayBeSettled(kind, saved, run);
+}
+
+/** Refusals that a read may end, because it shows that the last reset was applied. */
+const settledByRead: readonly string[] = ["REKEY_REPEATEDLY_UNCONFIRMED", "REKEY_ROLLED_RECENTLY"];
