@@ -1,6 +1,6 @@
-import { spawnSync, type SpawnSyncReturns } from "node:child_process";
 import { type Check, unchecked, wrong } from "./check";
 import { type Project } from "./project";
+import { runPulumi } from "./pulumiCli";
 
 /** A setting of a stack, as `pulumi config` prints it. */
 export interface StackSetting {
@@ -15,9 +15,6 @@ export interface StackSettings {
   /** What prevented reading some or all of them. */
   readonly problems: readonly Check[];
 }
-
-/** A backend that does not respond must not block the command permanently. */
-const timeoutMs = 60_000;
 
 /** Reads the `rekey:` settings of a stack with `pulumi config`. Secrets stay in this process: no check shows them. */
 export function readStackSettings(project: Project, stack: string): StackSettings {
@@ -43,8 +40,8 @@ export function readStackSettings(project: Project, stack: string): StackSetting
 
 /** The stack that `pulumi stack select` has chosen for a project; undefined if there is none, or no CLI. */
 export function selectedStack({ directory }: Project): string | undefined {
-  const { status, stdout } = runPulumi(directory, "stack", "--show-name");
-  return status === 0 ? stdout.trim() : undefined;
+  const printed = runPulumi(directory, "stack", "--show-name");
+  return printed !== undefined && "text" in printed ? printed.text.trim() : undefined;
 }
 
 /** @returns the settings, or the error that the CLI printed, or undefined if there is no CLI */
@@ -53,17 +50,9 @@ function runPulumiConfig(
   stack: string,
   ...flags: readonly string[]
 ): Map<string, StackSetting> | string | undefined {
-  const { status, stdout, stderr, error } = runPulumi(directory, "config", "--json", ...flags, "--stack", stack);
-  if ((error as NodeJS.ErrnoException | undefined)?.code === "ENOENT") return undefined;
-  if (error) return error.message;
-  // Only the first line: the lines after it may show parts of the settings file, and so a secret in plain text.
-  if (status !== 0) return /^error: (.*?)[.:]?$/m.exec(stderr)?.[1] ?? `it ended with exit code ${status}`;
-  const printed = JSON.parse(stdout) as Record<string, { value?: string; secret: boolean }>;
-  const settings = Object.entries(printed).filter(([key]) => key.startsWith("rekey:"));
+  const printed = runPulumi(directory, "config", "--json", ...flags, "--stack", stack);
+  if (printed === undefined || "error" in printed) return printed?.error;
+  const all = JSON.parse(printed.text) as Record<string, { value?: string; secret: boolean }>;
+  const settings = Object.entries(all).filter(([key]) => key.startsWith("rekey:"));
   return new Map(settings.map(([key, { value, secret }]) => [key, { value, secret }]));
-}
-
-/** Without input, so the CLI asks for nothing. */
-function runPulumi(cwd: string, ...args: readonly string[]): SpawnSyncReturns<string> {
-  return spawnSync("pulumi", args, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"], timeout: timeoutMs });
 }

@@ -82,7 +82,7 @@ async function send(requester: Requester, kind: SecretKind, { path, advice }: Ac
 }
 
 /** Whether an error means that the platform does not have the list. */
-function isNotListed(error: unknown): error is RejectedError {
+export function isNotListed(error: unknown): error is RejectedError {
   return error instanceof RejectedError && (error.status === 404 || error.status === 405);
 }
 

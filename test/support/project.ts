@@ -103,6 +103,7 @@ const standIn = `#!/bin/sh
 case "$1 $2" in
   "version ") echo v3.248.0; exit 0 ;;
   "stack output") shift 2; set -- output "$@" ;;
+  "stack export") shift 2; set -- export "$@" ;;
   "stack --show-name") ${selected} ;;
   "stack init" | "stack select") exit 0 ;;
 esac

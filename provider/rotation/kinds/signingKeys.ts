@@ -10,6 +10,7 @@ export const signingKeys: SecretKind = {
   onlyId: "signing-keys",
   word: "pair of signing keys",
   noun: "pair of signing keys",
+  plural: "signing keys",
   duplicateCode: "REKEY_DUPLICATE_SECRET",
   minInterval: "1h",
 };

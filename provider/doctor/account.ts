@@ -1,0 +1,66 @@
+import { isNotListed } from "../platform/accountList";
+import { RequestError, SettingsError } from "../platform/errors";
+import { queueToken } from "../platform/queueToken";
+import { type SecretKind } from "../platform/secretKind";
+import { type PlatformClient } from "../platformClient";
+import { rotatable } from "./rotatable";
+
+/** A secret that the account has. */
+export interface ListedSecret {
+  readonly kind: SecretKind;
+  readonly id: string;
+  /** Its name, or the region of a queue user, which has none. */
+  readonly name?: string;
+  /** When what has the secret was created; undefined if the platform does not show it. */
+  readonly createdAt?: Date;
+}
+
+/** A kind of secret of which it is unknown what the account has. */
+export interface Unlisted {
+  readonly kind: SecretKind;
+  /** Why, in messages: `the platform responded with 404` */
+  readonly why: string;
+  readonly fix: string;
+  /** Whether a list that should be there failed. */
+  readonly isFailure: boolean;
+}
+
+/** The secrets of an account, as far as it lists them. */
+export interface Account {
+  readonly listed: readonly ListedSecret[];
+  readonly unlisted: readonly Unlisted[];
+}
+
+/** Lists the secrets of an account. Only reads are sent. */
+export async function listSecrets(client: PlatformClient): Promise<Account> {
+  const results = await Promise.all(Object.values(rotatable).map((kind) => listKind(client, kind)));
+  return {
+    listed: results.flatMap((one) => ("why" in one ? [] : one)),
+    unlisted: results.flatMap((one) => ("why" in one ? [one] : [])),
+  };
+}
+
+async function listKind(client: PlatformClient, kind: SecretKind): Promise<ListedSecret[] | Unlisted> {
+  try {
+    if (kind.onlyId === undefined) return (await client.list(kind)).map((record) => secretIn(kind, record));
+    await client.operations(kind).read(kind.onlyId);
+    return [{ kind, id: kind.onlyId }];
+  } catch (error) {
+    if (error instanceof SettingsError) {
+      return { kind, why: error.problem, fix: error.advice, isFailure: error.code !== "REKEY_SETTING_MISSING" };
+    }
+    if (!(error instanceof RequestError)) throw error;
+    return { kind, why: error.happened, fix: error.advice, isFailure: !isNotListed(error) };
+  }
+}
+
+function secretIn(kind: SecretKind, record: Readonly<Record<string, unknown>>): ListedSecret {
+  const { databaseName, name = databaseName, region, creationTime } = record;
+  const shown = kind === queueToken ? region : name;
+  return {
+    kind,
+    id: record[kind.table.id ?? ""] as string,
+    ...(typeof shown === "string" && { name: shown }),
+    ...(typeof creationTime === "number" && { createdAt: new Date(creationTime * 1000) }),
+  };
+}
