@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isObject, isSet, kindOf, pathPartProblem } from "./records/fields";
+import { idProblem, isObject, isSet, kindOf, pathPartProblem } from "./records/fields";
 
 export { z };
 
@@ -56,8 +56,9 @@ export function attempt<T>(use: (value: T) => unknown) {
   });
 }
 
-/** A text that is a part of a path: an id or a key. */
+/** A text that is a part of a path, such as a key. */
 export const pathPart = z.string(expected("a string")).superRefine(refuse(pathPartProblem));
+export const id = z.string(expected("a string")).superRefine(refuse(idProblem));
 export const flag = z.boolean(expected("true or false"));
 export const count = z.int("must be a whole number, at least 1").min(1, "must be a whole number, at least 1");
 /** An input that only the package itself sets. */

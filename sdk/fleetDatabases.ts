@@ -1,5 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { isKnown } from "./pulumiInternals";
+import { idProblem } from "../provider/records/fields";
 import { type NamesOf, refuseUnknown } from "../provider/rotation/arguments";
 import { type FleetMember, idIsUnknown, isListedTwice } from "../provider/rotation/fleet";
 import { checked, isLate, refusal } from "./program";
@@ -71,8 +72,10 @@ async function knownId(given: pulumi.Input<Entry>, field: string): Promise<strin
   const inside = typeof entry === "object" && entry !== null;
   if (inside) checked(field, () => refuseUnknown("its arguments", entry, argumentNames));
   const id: unknown = inside ? await known((entry as FleetDatabaseArgs).databaseId, `${field}.databaseId`) : entry;
-  if (typeof id === "string") return id;
-  throw refusal("REKEY_INPUT_INVALID", `${field} must be the id of a database, or an object with its databaseId`);
+  const wrong =
+    typeof id === "string" ? idProblem(id) : "must be the id of a database, or an object with its databaseId";
+  if (wrong !== undefined) throw refusal("REKEY_INPUT_INVALID", `${field} ${wrong}`);
+  return id as string;
 }
 
 /** The id alone, if nothing else is set. */

@@ -1,5 +1,6 @@
 import { RequestError, SettingsError } from "../platform/errors";
 import { whyNotSent } from "../platform/failures";
+import { idProblem } from "../records/fields";
 import { advise } from "../settings/advice";
 import { type PlatformClient } from "../platformClient";
 import { type Settings } from "../settings/settings";
@@ -63,6 +64,10 @@ async function checkDatabase(settings: Settings, databaseId: string | undefined)
       ? "were not tried: with --database <id>, a database is read with them"
       : "cannot be checked: only a reset needs them, and it would change the password";
     return unchecked("management credentials", `${credentials} ${why}.`);
+  }
+  const notAnId = idProblem(databaseId);
+  if (notAnId !== undefined) {
+    return wrong("--database", `--database ${notAnId}.`, "Name the id that the platform's console shows.");
   }
   const subject = `database ${JSON.stringify(databaseId)}`;
   if (!canRead) {

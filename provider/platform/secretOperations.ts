@@ -64,19 +64,27 @@ export class SecretOperations {
     throw new UnreadableError(response.facts, this.#unusable(response, read));
   }
 
-  /** @throws RejectedError, for 404 and 405 with the reasons that it may have if the paths are constants */
+  /** @throws RejectedError, for 404 and 405 with the reasons that it may have */
   async #send(request: ApiRequest): Promise<ApiResponse> {
-    const { paths, noun, onlyId } = this.kind;
     try {
       return await this.requester.send(request);
     } catch (error) {
-      if (!paths || !(error instanceof RejectedError) || (error.status !== 404 && error.status !== 405)) throw error;
-      const { happened, method, url, status, inJson, words } = error;
-      const orNone = onlyId === undefined ? `, or no ${noun} with this id` : "";
-      const why = `${happened}; it does not have this operation${orNone}`;
-      const advice = `Check ${onlyId === undefined ? "the id and " : ""}the address of the platform.`;
-      throw new RejectedError({ ...request, method, url }, { happened: why, advice, status, inJson, words });
+      if (!(error instanceof RejectedError) || (error.status !== 404 && error.status !== 405)) throw error;
+      const { method, url, status, inJson, words } = error;
+      throw new RejectedError({ ...request, method, url }, { ...this.#reasonsFor(error), status, inJson, words });
     }
+  }
+
+  /** Why there may be no such operation. Settings with its path are in the advice already. */
+  #reasonsFor({ happened, advice, status }: RejectedError): Pick<RejectedError, "happened" | "advice"> {
+    const { paths, noun, onlyId } = this.kind;
+    const hasId = onlyId === undefined;
+    const which =
+      hasId && status === 404 ? " For Upstash, the id is the UUID that the console shows, not the name." : "";
+    if (!paths) return { happened, advice: `${advice}${which}` };
+    const orNone = hasId ? `, or no ${noun} with this id` : "";
+    const toCheck = `Check ${hasId ? "the id and " : ""}the address of the platform.`;
+    return { happened: `${happened}; it does not have this operation${orNone}`, advice: `${toCheck}${which}` };
   }
 
   /** The record of a response with one of these statuses. Its credentials are known, whatever its status. */

@@ -168,6 +168,17 @@ export function pathPartProblem(part: string): string | undefined {
   return undefined;
 }
 
+/**
+ * Why a text cannot be the id of something that has a secret, if it cannot. It may be an address with a password in it,
+ * so no message shows it.
+ */
+export function idProblem(id: string): string | undefined {
+  const isAddress = id.trim() !== "" && /[\s@/]/.test(id);
+  return isAddress
+    ? "must be an id, for Upstash a UUID, not an address: it contains a space, @ or /"
+    : pathPartProblem(id);
+}
+
 /** Why a text cannot be a host with `{endpoint}` or `{id}` in it, if it cannot. */
 export function hostTemplateProblem(template: string): string | undefined {
   if (typeof template !== "string") return "must be a string";

@@ -1,5 +1,5 @@
 import { engineMessage, unknownNames, unknownValue } from "../records/properties";
-import { isObject, kindOf } from "../records/fields";
+import { idProblem, isObject, kindOf } from "../records/fields";
 import { InternalError, RekeyError } from "../platform/errors";
 import { databasePassword } from "./kinds/databasePassword";
 import { secretOf } from "../platform/secretKind";
@@ -87,9 +87,9 @@ function databasesInput({ z, expected, refuse }: Schemas) {
   );
 }
 
-const databaseInputs: TableOf = ({ pathPart, trigger }) => ({
+const databaseInputs: TableOf = ({ id, trigger }) => ({
   required: ["databaseId"],
-  schemas: { databaseId: pathPart, ...trigger },
+  schemas: { databaseId: id, ...trigger },
 });
 
 /**
@@ -100,7 +100,8 @@ const databaseInputs: TableOf = ({ pathPart, trigger }) => ({
 export function checkDatabases(databases: readonly ShardDatabase[], names?: readonly string[]): CheckFailure[] {
   return databases.flatMap((given, index): CheckFailure[] => {
     const database = { ...asObject(given) };
-    const name = names?.[index] ?? `database ${JSON.stringify(database.databaseId)}`;
+    const isId = typeof database.databaseId === "string" && idProblem(database.databaseId) === undefined;
+    const name = names?.[index] ?? (isId ? `database ${JSON.stringify(database.databaseId)}` : "a database");
     const [wrong] = checkInputs(databaseInputs, database, unknownNames(database));
     return wrong ? [{ property: "databases", reason: `${name}: ${wrong.reason}` }] : [];
   });

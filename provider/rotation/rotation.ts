@@ -14,6 +14,7 @@ import {
 import { type Run } from "../run";
 import { outputsOf, type RotationOutputs, secretOutputsOf } from "./outputs";
 import { InputError } from "../platform/errors";
+import { idProblem } from "../records/fields";
 import { ownerOf, type SecretKind, secretOf, type Subject } from "../platform/secretKind";
 import { accountSettings, isElsewhere } from "./saved";
 import { capitalized, olderNotices } from "./notices";
@@ -54,7 +55,7 @@ export function rotationOf(kind: SecretKind): Resource<RotationInputs, RotationO
     inputs: (schemas) => ({
       required: namedBy,
       schemas: {
-        ...(onlyId === undefined && { [idInput]: schemas.pathPart }),
+        ...(onlyId === undefined && { [idInput]: schemas.id }),
         ...rotationInputs(schemas),
         ...(minInterval !== undefined && { minInterval: intervalOf(schemas, { orZero: true }) }),
       },
@@ -84,7 +85,11 @@ export function rotationOf(kind: SecretKind): Resource<RotationInputs, RotationO
       return result.outputs === saved ? result : complete(saved, result);
     },
     importedInputs(id) {
-      if (onlyId === undefined) return { [idInput]: id, initialRotation: false };
+      if (onlyId === undefined) {
+        const wrong = idProblem(id);
+        if (wrong !== undefined) throw new InputError("id", wrong);
+        return { [idInput]: id, initialRotation: false };
+      }
       if (id !== onlyId) throw new InputError("id", `must be ${onlyId}`);
       return { initialRotation: false };
     },

@@ -65,7 +65,7 @@ describe("sdk: PasswordRotationFleet", () => {
 
   it("has outputs by the program's names", async () => {
     await startMocks({ outputs, preview: true });
-    const databases = { one: "a", two: "b", three: "c", four: "not created yet" };
+    const databases = { one: "a", two: "b", three: "c", four: "not-created-yet" };
     const args = { databases, rotateEvery: "1d" };
     const fleet = new PasswordRotationFleet("caches", { ...args, includeRecords: true });
     const { one, two, four } = await valueOf(fleet.databases);
@@ -90,7 +90,8 @@ describe("sdk: PasswordRotationFleet", () => {
     }
   });
 
-  it("refuses databases that are listed twice or have no id", async () => {
+  it("refuses databases that are listed twice or have no id, and shows no address", async () => {
+    const canary = "canary-password";
     const bad: readonly { readonly databases: unknown; readonly message: RegExp }[] = [
       { databases: ["a", "a"], message: /"caches": databases contains the database "a" twice: it is listed twice/ },
       { databases: { x: "a", y: { databaseId: "a" } }, message: /it is both "x" and "y"/ },
@@ -99,6 +100,11 @@ describe("sdk: PasswordRotationFleet", () => {
       { databases: ["a", 7], message: /databases\[1\] must be the id of a database/ },
       { databases: { x: {} }, message: /databases\["x"\] must be the id of a database, or an object/ },
       { databases: { x: null }, message: /databases\["x"\] must be the id/ },
+      {
+        databases: ["a", `redis://:${canary}@host`],
+        message: /databases\[1\] must be an id, for Upstash a UUID, not an/,
+      },
+      { databases: { x: { databaseId: `${canary}@host` } }, message: /databases\["x"\] must be an id/ },
     ];
     for (const { databases, message } of bad) {
       const registered = await startMocks();
@@ -106,6 +112,7 @@ describe("sdk: PasswordRotationFleet", () => {
         () => new PasswordRotationFleet("caches", { databases } as unknown as PasswordRotationFleetArgs),
       );
       assert.match(errors.join("\n"), message);
+      assert.doesNotMatch(errors.join("\n"), new RegExp(canary));
       assert.equal(shardsOf(registered).length, 0);
     }
   });

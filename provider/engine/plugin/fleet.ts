@@ -31,7 +31,7 @@ import { nextRotation } from "../../rotation/planRotation";
 import { withoutConnection } from "../../rotation/connection";
 import { urlFor } from "../../rotation/endpoint";
 import { type Run } from "../../run";
-import { isObject } from "../../records/fields";
+import { idProblem, isObject } from "../../records/fields";
 
 interface Member extends FleetMember {
   /** As given, with marks. */
@@ -167,6 +167,8 @@ function readMembers(given: unknown): Member[] {
     if (databaseId === unknownValue) {
       throw new ReportedError(withCode(idIsUnknown(field), "REKEY_INPUT_UNKNOWN"));
     }
+    const wrong = idProblem(databaseId);
+    if (wrong !== undefined) throw new InputError(field, wrong);
     return { name, databaseId, input: isWholeSecret ? secret(inputs[name]) : inputs[name] };
   });
   const twice = isListedTwice("databases", members);

@@ -199,7 +199,15 @@ describe("pulumi-rekey doctor", function () {
       {
         title: "a wrong id",
         args: ["--database", "db-session"],
-        findings: { 'database "db-session"': /404.* → Check the id or key, rekey:baseUrl and rekey:databasePath/ },
+        findings: {
+          'database "db-session"':
+            /404.* → Check the id or key, rekey:baseUrl and rekey:databasePath.* the UUID that the console shows/,
+        },
+      },
+      {
+        title: "an address instead of an id, which it does not print",
+        args: ["--database", "redis://default:canary@host:6379"],
+        findings: { "--database": /^--database must be an id, for Upstash a UUID, not an address: [^:]* → Name/ },
       },
       {
         title: "a path of the database that cannot be used, and does not try it",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { databasePassword } from "../../../provider/rotation/kinds/databasePassword";
 import { type Requester } from "../../../provider/platform/http";
 import { SecretOperations } from "../../../provider/platform/secretOperations";
-import { UnconfirmedError, UnreadableError } from "../../../provider/platform/errors";
+import { RejectedError, UnconfirmedError, UnreadableError } from "../../../provider/platform/errors";
 import { leftOut } from "../../../provider/platform/redact";
 import { databaseText } from "../../support/platformBodies";
 import { FakeRequester } from "../../support/fakeRequester";
@@ -11,6 +11,7 @@ const paths = { reset: "/v2/keyvalue/reset-password/{id}", read: "/v2/redis/data
 const operations = (requester: Requester, changed = {}) =>
   new SecretOperations(requester, databasePassword, { ...paths, ...changed });
 const canary = "canary-new-password";
+const consequences = { "not sent": "Unsent.", rejected: "Unchanged.", "maybe applied": "Perhaps changed." };
 const recordText = databaseText({ password: canary });
 
 describe("api: databases", () => {
@@ -76,6 +77,25 @@ describe("api: databases", () => {
     const { credentials, problems } = await operations(requester).reset("db");
     assert.equal(credentials.password, canary);
     assert.deepEqual(problems, ["databaseId: expected a string"]);
+  });
+
+  it("explains what the id is if the platform does not know it", async () => {
+    for (const [status, isExplained] of [
+      [404, true],
+      [405, false],
+      [403, false],
+    ] as const) {
+      const facts = { purpose: "do it", method: "POST", url: "https://platform.test/x", consequences };
+      const rejection = { happened: "no", advice: "Check the path.", status, inJson: true, words: "no" };
+      const requester = new FakeRequester(() => new RejectedError(facts, rejection));
+      for (const sent of [operations(requester).reset("db"), operations(requester).read("db")]) {
+        const error = await sent.catch((thrown: unknown) => thrown);
+        assert.ok(error instanceof RejectedError);
+        const which = " For Upstash, the id is the UUID that the console shows, not the name.";
+        assert.equal(error.advice, `Check the path.${isExplained ? which : ""}`);
+        assert.deepEqual([error.happened, error.status, error.words], ["no", status, "no"]);
+      }
+    }
   });
 
   const databasePath = "/v2/redis/database/{id}";

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { flowControlReset } from "../../../provider/flowControl/flowControlReset";
-import { type AnyResource, checkFailures } from "../../../provider/resource";
+import { resources } from "../../../provider/engine/resources";
+import { type AnyResource, checkFailures, messagesOf } from "../../../provider/resource";
 import { FakeRun, passwordRotation } from "../../support/fakeRun";
 import { unknownValue } from "../../../provider/records/properties";
 
@@ -101,6 +102,35 @@ describe("rotation: check", () => {
       assert.deepEqual(failures.map(({ property }) => property).sort(), [id, "version", "later"].sort());
     });
   }
+});
+
+describe("rotation: check of ids", () => {
+  const addresses = ["redis://default:canary@host:6379", "canary@host", "canary/1", "canary 1", "\tcanary"];
+  const saved = { databaseId: "a/b", outcome: "adopted", rotationCount: 0 } as const;
+
+  it("refuses what may be an address with a password, without showing it", () => {
+    for (const type of ["PasswordRotation", "VectorTokenRotation", "SearchTokenRotation"] as const) {
+      const { idInput } = resources[type];
+      for (const address of addresses) {
+        const failures = checkOf(resources[type])({ [idInput]: address });
+        assert.match(messagesOf(failures).join(), new RegExp(`^${idInput} must be an id, for Upstash a UUID, not an `));
+        assert.doesNotMatch(JSON.stringify(failures), /canary/);
+      }
+    }
+  });
+
+  it("accepts any other id, and such a key", () => {
+    const uuid = "96ad0856-03b1-4ee7-9666-e81abd0349e1";
+    for (const databaseId of [uuid, "db-sessions", "ü:1"]) assert.deepEqual(checkRotation({ databaseId }), []);
+    for (const flowControlKey of addresses) assert.deepEqual(checkReset({ flowControlKey }), []);
+  });
+
+  it("does not keep a saved resource with such an id from being refreshed", async () => {
+    const fake = new FakeRun();
+    fake.canRead = true;
+    const { outputs } = (await passwordRotation.refresh?.(saved, fake.start())) ?? assert.fail();
+    assert.equal(outputs.password, "password-0");
+  });
 });
 
 describe("rotation: check of owners", () => {

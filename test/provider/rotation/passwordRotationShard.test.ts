@@ -280,7 +280,11 @@ describe("rotation: PasswordRotationShard", () => {
       { inputs: { databases: "a" }, reason: /: databases must be a list of databases, not a string$/ },
       { inputs: { databases: [7] }, reason: /: databases must hold databases, but one is a number$/ },
       { inputs: { databases: [{ version: 1 }] }, reason: /: databaseId is required$/ },
-      { inputs: { databases: [{ databaseId: ".." }] }, reason: /: database "..": databaseId must not be ".."/ },
+      { inputs: { databases: [{ databaseId: ".." }] }, reason: /: a database: databaseId must not be ".."/ },
+      {
+        inputs: { databases: ["redis://default:canary@host:6379"] },
+        reason: /^[^:]*: a database: databaseId must be an id, for Upstash a UUID, not an address: [^:]*$/,
+      },
       {
         inputs: { databases: [{ databaseId: "a", version: true }] },
         reason: /: database "a": version must be a string or a number/,

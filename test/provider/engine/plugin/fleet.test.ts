@@ -128,6 +128,7 @@ describe("plugin service: PasswordRotationFleet", () => {
   });
 
   it("refuses inputs that cannot be used by their names in the program, and registers no shard", async () => {
+    const address = "rediss://default:canary@host:6379";
     const refused = [
       { inputs: { databases: { a: "db-1" }, rotateEvery: "soon" }, message: /^Error: rotateEvery must be a duration/ },
       {
@@ -135,7 +136,11 @@ describe("plugin service: PasswordRotationFleet", () => {
         message: /^InputError: concurency is not one of its inputs/,
       },
       { inputs: { databases: { a: "db-1" }, shard: "00" }, message: /^InputError: shard is not one of its inputs/ },
-      { inputs: { databases: { a: ".." } }, message: /^Error: databases\["a"\]: databaseId must/ },
+      { inputs: { databases: { a: ".." } }, message: /^InputError: databases\["a"\] must not be "\.\."/ },
+      {
+        inputs: { databases: { a: address, b: address } },
+        message: /^InputError: databases\["a"\] must be an id, for Upstash a UUID, not an address/,
+      },
       {
         inputs: { databases: { a: { databaseId: "db-1", version: true } } },
         message: /^Error: databases\["a"\]: version must be a string or a number/,
@@ -150,6 +155,7 @@ describe("plugin service: PasswordRotationFleet", () => {
       const failed = assert.rejects(run.construct("PasswordRotationFleet", "fleet", inputs), (error: Error) => {
         assert.match(String(error), message);
         assert.match(error.message, /(Nothing was sent for it|already sent is saved).*\[REKEY_INPUT_INVALID\]$/);
+        assert.doesNotMatch(error.message, /canary/);
         return true;
       });
       await failed;

@@ -148,6 +148,12 @@ describe("plugin service", () => {
     assert.equal(sent(), 0);
   });
 
+  it("refuses to import by an address, without showing it", async () => {
+    const refused = plugin.read(urn, "redis://default:canary@host:6379", {}, {});
+    await assert.rejects(refused, ({ message }: Error) => /^id must be an id/.test(message) && !/canary/.test(message));
+    assert.equal(sent(), 0);
+  });
+
   it("adopts the trigger of a program that imports, without a request, and resets when it changes", async () => {
     const { outputs } = await plugin.read(urn, id, {}, {});
     for (const preview of [true, false]) {
