@@ -49,7 +49,10 @@ async function main(): Promise<void> {
   process.exitCode = healthy ? 0 : 1;
 }
 
-async function cover({ database, ...values }: Parameters<typeof covering.cover>[0] & { database?: string | undefined }): Promise<void> {
+async function cover({
+  database,
+  ...values
+}: Parameters<typeof covering.cover>[0] & { database?: string | undefined }): Promise<void> {
   if (database !== undefined) throw new Error("--database cannot be used with --coverage");
   const node = checkNode(process.versions.node);
   if (node.state === "wrong") throw new Error(`${node.message} ${node.fix}`);
