@@ -33,6 +33,14 @@ describe("Programs that users copy", () => {
 const sent = { password: "new-password", endpoint: "cache.example.com", port: 6379, rotatedAt: "2026-11-21T02:17:00Z" };
 const url = "rediss://:new-password@cache.example.com:6379";
 
+/** What the rotations of the other kinds have after it. */
+const others: Readonly<Record<string, object>> = {
+  VectorTokenRotation: { outcome: "reset", restUrl: "https://vectors.example.com", token: "new-vector-token" },
+  SearchTokenRotation: { outcome: "reset", restUrl: "https://search.example.com", token: "new-search-token" },
+  QueueTokenRotation: { outcome: "reset", token: "new-queue-token" },
+  SigningKeyRotation: { outcome: "reset", currentKey: "new-current-key", nextKey: "new-next-key" },
+};
+
 /** Packages that are too large to install for a test: their classes register what they are given. */
 const standIns: Readonly<Record<string, object>> = {
   "@pulumi/aws": { secretsmanager: classes("aws:secretsmanager", "Secret", "SecretVersion") },
@@ -69,11 +77,18 @@ async function startExample(
   const registered = await startMocks({
     outputs(type) {
       if (type.endsWith(":PasswordRotation")) return outputs;
+      const other = others[type.slice(type.lastIndexOf(":") + 1)];
+      if (other !== undefined) return other;
       return type.endsWith(":StackReference") ? { outputs: { url }, secretOutputNames: ["url"] } : {};
     },
   });
   pulumi.runtime.setAllConfig({
+    "project:branch": "main",
     "project:databaseId": "db-sessions",
+    "project:vectorIndexId": "idx-vectors",
+    "project:searchIndexId": "idx-search",
+    "project:queueUserId": "7b1ad1c2-0e7e-4e0c-9d3f-0c2c1c1f5a11",
+    "project:projectId": "prj_shop",
     "project:databases": "organization/databases/production",
     "project:image": "shop:1",
     "project:repository": "shop",
@@ -152,6 +167,40 @@ describe("The examples that hand the password over", () => {
   it("keep the address of another stack secret", async () => {
     const { inputs } = await registeredBy("second-team", "ActionsSecret");
     assert.equal(secretOf(inputs["value"]), url);
+  });
+
+  it("give Vercel the usual variables for production and previews after the proof, and deploy after them", async () => {
+    const sentToo = { ...sent, restToken: "new-rest-token" };
+    const { registered, run } = await startExample("vercel", { outcome: "reset", ...sentToo, record: sentToo });
+    run();
+    const variables = () => registered.filter(({ type }) => type.endsWith(":ProjectEnvironmentVariable"));
+    const deployment = () => registered.find(({ type }) => type.endsWith(":Deployment"));
+    while (deployment() === undefined) await sleep(10);
+    assert.deepEqual(Object.fromEntries(variables().map(({ name, inputs }) => [name, secretOf(inputs["value"])])), {
+      UPSTASH_REDIS_REST_URL: "https://cache.example.com",
+      UPSTASH_REDIS_REST_TOKEN: "new-rest-token",
+      UPSTASH_VECTOR_REST_URL: "https://vectors.example.com",
+      UPSTASH_VECTOR_REST_TOKEN: "new-vector-token",
+      UPSTASH_SEARCH_REST_URL: "https://search.example.com",
+      UPSTASH_SEARCH_REST_TOKEN: "new-search-token",
+      QSTASH_TOKEN: "new-queue-token",
+      QSTASH_CURRENT_SIGNING_KEY: "new-current-key",
+      QSTASH_NEXT_SIGNING_KEY: "new-next-key",
+    });
+    for (const { inputs, request } of variables()) {
+      assert.deepEqual(inputs["targets"], ["production", "preview"]);
+      assert.match(String(request["dependenciesList"]), /:PasswordVerification::database/);
+    }
+    const { inputs, request } = deployment() ?? assert.fail();
+    assert.match(String((inputs["meta"] as { rotatedAt: string }).rotatedAt), /^2026-11-21T02:17:00Z/);
+    assert.match(String(request["dependenciesList"]), /:ProjectEnvironmentVariable::QSTASH_NEXT_SIGNING_KEY/);
+  });
+
+  it("give Vercel no variable whose value is not known", async () => {
+    const { registered, run } = await startExample("vercel", { outcome: "reset", ...sent });
+    const errors = await errorsOf(run);
+    assert.match(errors.join("\n"), /The value of UPSTASH_REDIS_REST_TOKEN is not known/);
+    assert.ok(!registered.some(({ name }) => name === "UPSTASH_REDIS_REST_TOKEN"));
   });
 
   const places = {
