@@ -5,15 +5,18 @@ import { DatabaseProbe, type ProbeRequest, type ProbeResult } from "./platform/p
 import { FlowControl, type ResetAction } from "./platform/flowControl";
 import { KnownSecrets } from "./platform/redact";
 import { RequestQueue } from "./platform/requestQueue";
-import { HttpRequester, managementService, type RequesterOptions, tokenService } from "./platform/http";
+import { HttpRequester, managementService, type Requester, type RequesterOptions, tokenService } from "./platform/http";
+import { queueToken } from "./platform/queueToken";
 import { listAccount, type ListedRecord } from "./platform/accountList";
 import { type SecretKind } from "./platform/secretKind";
 import { SecretOperations } from "./platform/secretOperations";
 import { type Service } from "./platform/failures";
+import { type ReadToken, ReadTokenRequester } from "./readTokenRequester";
 
 /** What all requests of a run share. What depends on settings is made when it is first needed. */
 interface Shared {
   readonly secrets: KnownSecrets;
+  readonly queueToken: ReadToken;
   transport?: { readonly queue: RequestQueue; readonly connections: Connections };
   probe?: DatabaseProbe;
   resetAction?: ResetAction;
@@ -22,7 +25,7 @@ interface Shared {
 /** The platform's operations, configured by the settings. Each setting is read when it is first needed. */
 export class PlatformClient {
   #management: HttpRequester | undefined;
-  #queue: HttpRequester | undefined;
+  #queue: Requester | undefined;
   #flowControl: FlowControl | undefined;
 
   /** @param beforeSend called before a reset or a credential is sent. @throws NotSentError if it must not be sent */
@@ -30,7 +33,7 @@ export class PlatformClient {
     private readonly settings: Settings,
     private readonly beforeSend?: RequesterOptions["beforeSend"],
     private readonly limitMs = Infinity,
-    private readonly shared: Shared = { secrets: new KnownSecrets(settings.secrets) },
+    private readonly shared: Shared = { secrets: new KnownSecrets(settings.secrets), queueToken: {} },
   ) {}
 
   /** What no message of this run shows: the secret settings, and the credentials that were read since. */
@@ -87,11 +90,25 @@ export class PlatformClient {
     ));
   }
 
-  get #toQueue(): HttpRequester {
-    const { settings } = this;
-    return (this.#queue ??= this.#requester(
-      tokenService("queue", settings.require("queueUrl"), settings.require("queueToken")),
-    ));
+  get #toQueue(): Requester {
+    return (this.#queue ??= this.#queueRequester());
+  }
+
+  /** With `rekey:queueUserId`, it reads its token. */
+  #queueRequester(): Requester {
+    const { settings, shared } = this;
+    const baseUrl = settings.require("queueUrl");
+    const requesterWith = (token: string) => this.#requester(tokenService("queue", baseUrl, token));
+    const userId = settings.get("queueUserId");
+    if (userId === undefined) return requesterWith(settings.require("queueToken"));
+    const sources = { userId, baseUrl, users: this.operations(queueToken), requesterWith };
+    return new ReadTokenRequester(shared.queueToken, sources, this.secrets);
+  }
+
+  /** Makes the new token of a queue user that of this run, if it is read there. */
+  useQueueToken(userId: string, token: string | undefined): void {
+    if (this.settings.get("queueUserId") !== userId) return;
+    this.shared.queueToken.current = token === undefined ? undefined : Promise.resolve(token);
   }
 
   /**

@@ -21,6 +21,12 @@ export interface Platform {
   readonly flowControl: FlowControl;
   /** Secrets that no message shows. */
   readonly secrets: KnownSecrets;
+  /**
+   * Makes the new token of a queue user that of this run, if Rekey reads its own token there.
+   *
+   * @param token undefined if it is to be read
+   */
+  useQueueToken(userId: string, token: string | undefined): void;
   /** Tries a credential at a database. */
   probe(request: ProbeRequest): Promise<ProbeResult>;
   /** A queue of no more requests at the same time than `rekey:maxConcurrency`. */
@@ -41,6 +47,8 @@ export interface RunOptions {
   readonly maxResets: () => number | undefined;
   /** @throws SettingsError if rekey:databaseHost cannot be used */
   readonly databaseHost: () => FoundSetting | undefined;
+  /** The token of the settings with which Rekey sends requests to the queue; undefined if it has none, or reads one. */
+  readonly queueToken: () => string | undefined;
   /** The mark of the account at a service; undefined if its settings are missing or cannot be used. */
   readonly account: (service: SecretKind["service"]) => string | undefined;
   readonly clock: Clock;
@@ -176,6 +184,10 @@ export function startRun({
     databaseHost: () => {
       const all = getSettings();
       return all.get("databaseHost") === undefined ? undefined : all.find("databaseHost");
+    },
+    queueToken: () => {
+      const all = getSettings();
+      return all.find("queueUserId") ? undefined : all.find("queueToken")?.value;
     },
     account: (service) => {
       try {

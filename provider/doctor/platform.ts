@@ -13,27 +13,28 @@ import { ConnectionError, openConnection, trusting } from "../platform/openConne
 const connectTimeoutMs = 10_000;
 
 /**
- * Checks the connections to the platform. The only requests that are sent are reads: one of the queue, and one of a
- * database.
+ * Checks the connections to the platform. The only requests that are sent are reads: one of the queue, one of its user
+ * if that has its token, and one of a database.
  *
  * @param databaseId the database to read, without its credentials; none if undefined
  */
 export async function checkPlatform(settings: Settings, databaseId?: string): Promise<Check[]> {
   const management = await checkAddress("baseUrl", "password", settings);
-  const queue = await checkAddress("queueUrl", "queueToken", settings);
+  const source = settings.find("queueUserId") ? "queueUserId" : "queueToken";
+  const queue = await checkAddress("queueUrl", source, settings);
   const hasCredentials = usable(settings, "username") !== undefined && usable(settings, "password") !== undefined;
   const isReachable = management?.state === "ok";
   return [
     ...(management ? [management] : []),
     ...(hasCredentials && (isReachable || databaseId === undefined) ? [await checkDatabase(settings, databaseId)] : []),
     ...(queue ? [queue] : []),
-    ...(queue?.state === "ok" && usable(settings, "queueToken") ? [await checkToken(settings)] : []),
+    ...(queue?.state === "ok" && usable(settings, source) ? [await checkToken(settings, source)] : []),
   ];
 }
 
 async function checkAddress(
   name: "baseUrl" | "queueUrl",
-  credential: "password" | "queueToken",
+  credential: "password" | "queueToken" | "queueUserId",
   settings: Settings,
 ): Promise<Check | undefined> {
   const address = usable(settings, name);
@@ -82,12 +83,14 @@ async function checkDatabase(settings: Settings, databaseId: string | undefined)
   });
 }
 
-function checkToken(settings: Settings): Promise<Check> {
+/** @param source the setting that is the token, or with which it is read */
+function checkToken(settings: Settings, source: "queueToken" | "queueUserId"): Promise<Check> {
+  const token = source === "queueToken" ? nameOf(source) : `the token of ${nameOf(source)}`;
   return checkRead(settings, {
     subject: "the queue's token",
-    what: "with rekey:queueToken",
+    what: `with ${token}`,
     read: ({ flowControl }) => flowControl.globalParallelism(),
-    succeeded: "The queue accepted rekey:queueToken.",
+    succeeded: `The queue accepted ${token}.`,
   });
 }
 

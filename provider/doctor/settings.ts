@@ -43,6 +43,9 @@ export function checkSettings(stack: StackSettings, environment: NodeJS.ProcessE
 function judgeMissing(name: SettingName, settings: Settings, wasRead: boolean): Judgement {
   const isSet = (one: SettingName): boolean => ![undefined, "preset"].includes(settings.find(one)?.source);
   const missing = `${nameOf(name)} is not set`;
+  if (name === "queueUserId" || (name === "queueToken" && isSet("queueUserId"))) {
+    return { state: "ok", message: `${missing}.` };
+  }
   const needed = accounts.find((one) => one.settings.includes(name));
   if (needed === undefined) return { state: "ok", message: `${missing}.` };
   if (!needed.settings.some(isSet) && accounts.some((one) => one.settings.some(isSet))) {
@@ -80,7 +83,9 @@ function judge(name: SettingName, settings: Settings, stored: StackSetting | und
   }
   // A path may contain a key in its query.
   const shown = name.endsWith("Path") ? value.replace(/[?#].*/s, "…") : value;
-  return { state: "ok", message: `${key} is ${hides || stored?.secret ? "set" : shown} (from ${from}).` };
+  const unused =
+    name === "queueToken" && settings.find("queueUserId") ? " It is not used: rekey:queueUserId is set." : "";
+  return { state: "ok", message: `${key} is ${hides || stored?.secret ? "set" : shown} (from ${from}).${unused}` };
 }
 
 /** Why the value of a setting cannot be used, if it cannot. */

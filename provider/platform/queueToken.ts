@@ -9,5 +9,6 @@ export const queueToken: SecretKind = {
   idInput: "queueUserId",
   word: "token",
   noun: "queue user",
+  authorizesQueue: true,
   duplicateCode: "REKEY_DUPLICATE_SECRET",
 };

@@ -28,6 +28,8 @@ export interface SecretKind {
    * two. Default: it is not rolled.
    */
   readonly minInterval?: string;
+  /** Whether it authorizes requests to the queue, and so may be the token that Rekey uses. Default: it does not. */
+  readonly authorizesQueue?: true;
   /** The URL with which it is used, from its record; undefined if the record has none. Default: no such output. */
   readonly restUrl?: ((record: Readonly<Record<string, unknown>>) => string | undefined) | undefined;
 }

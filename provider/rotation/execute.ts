@@ -23,6 +23,7 @@ import {
 } from "./notices";
 import { type DesiredRotation, type RotationPlan, type RotationReason } from "./planRotation";
 import { isReadFirst, planFor } from "./planFor";
+import { planWithOwnToken } from "./ownToken";
 import { readFirst, readUntilCurrent } from "./reading";
 import { noticedRoll, refreshSecret, type SecretResult, settle } from "./refresh";
 import { afterRoll } from "./rolls";
@@ -112,7 +113,8 @@ async function rotate(
       const happened = "the last reset was not confirmed";
       settled = settle(subject, saved, before, run, happened) ?? noticedRoll(subject, saved, before, run);
     }
-    const plan = settled ? planFor(subject, settled.outputs, inputs, run) : planned;
+    const next = settled ? planFor(subject, settled.outputs, inputs, run) : planned;
+    const plan = planWithOwnToken(next, subject, before?.credentials, run);
     if (plan.kind === "refuse") throw new RefusedError(plan.code, { secret, why: plan.why });
     // Only a settled or adopted state may need no reset.
     if (plan.kind !== "reset") return settled as SecretResult;
@@ -218,6 +220,7 @@ async function reset(
     ...accountOf(kind, run),
     ...savedKnowledge(withReplaced(marks, { ...former, ...shownBefore }, known), read ? missing : []),
   };
+  if (kind.authorizesQueue) platform.useQueueToken(id, credentials.token);
   const notices: SecretNotice[] = [];
   if (failed) {
     // The platform's text may contain the new credentials, which only this read has shown.

@@ -1,6 +1,7 @@
 import { type Subject } from "../platform/secretKind";
 import { type Run } from "../run";
 import { type RotationOutputs } from "./outputs";
+import { planWithOwnToken } from "./ownToken";
 import { type DesiredRotation, planRotation, type RotationPlan } from "./planRotation";
 import { planRoll } from "./rolls";
 import { planSince } from "./rotatedSince";
@@ -8,15 +9,16 @@ import { accountSettings, isElsewhere, isToBeRead, mayBeSettled } from "./saved"
 
 /** Plans from the saved and the desired state. The same id may be another secret in another account. */
 export function planFor(
-  { kind }: Subject,
+  subject: Subject,
   saved: RotationOutputs | undefined,
   inputs: DesiredRotation,
   run: Run,
 ): RotationPlan {
+  const { kind } = subject;
   const now = run.options.clock.now();
   const elsewhere = saved?.outcome === "unknown" && isElsewhere(kind, saved, run) ? accountSettings(kind) : undefined;
   const plan = planSince(planRotation(saved, inputs, now, elsewhere), kind, saved, inputs, now);
-  return planRoll(plan, kind, saved, inputs, now);
+  return planWithOwnToken(planRoll(plan, kind, saved, inputs, now), subject, saved, run);
 }
 
 /** Whether the platform is read before a plan is executed, because its result may be enough. */
@@ -32,4 +34,8 @@ export function isReadFirst(
 }
 
 /** Refusals that a read may end, because it shows that the last reset was applied. */
-const settledByRead: readonly string[] = ["REKEY_REPEATEDLY_UNCONFIRMED", "REKEY_ROLLED_RECENTLY"];
+const settledByRead: readonly string[] = [
+  "REKEY_REPEATEDLY_UNCONFIRMED",
+  "REKEY_ROLLED_RECENTLY",
+  "REKEY_QUEUE_TOKEN_IN_USE",
+];

@@ -47,7 +47,11 @@ export type RotationPlan =
 
 type RefusalCode = Extract<
   ErrorCode,
-  "REKEY_REPEATEDLY_UNCONFIRMED" | "REKEY_ROLLED_RECENTLY" | "REKEY_OTHER_ACCOUNT" | "REKEY_STATE_UNREADABLE"
+  | "REKEY_REPEATEDLY_UNCONFIRMED"
+  | "REKEY_ROLLED_RECENTLY"
+  | "REKEY_QUEUE_TOKEN_IN_USE"
+  | "REKEY_OTHER_ACCOUNT"
+  | "REKEY_STATE_UNREADABLE"
 >;
 
 /** Unconfirmed resets in a row after which no further reset is sent. */

@@ -7,7 +7,11 @@ const namesOf: Readonly<Record<ServiceName, Readonly<Record<"address" | "path" |
     path: "rekey:resetPasswordPath",
     credentials: "rekey:username and rekey:password",
   },
-  queue: { address: "rekey:queueUrl", path: "rekey:flowControlResetAction", credentials: "rekey:queueToken" },
+  queue: {
+    address: "rekey:queueUrl",
+    path: "rekey:flowControlResetAction",
+    credentials: "rekey:queueToken or rekey:queueUserId",
+  },
   database: { address: "host", path: "port", credentials: "restToken" },
 };
 

@@ -142,7 +142,10 @@ export class Settings {
 /** The settings that belong together: a credential must be sent only to the address that it was given with. */
 export const accounts = (["baseUrl", "queueUrl"] as const).map((address) => ({
   address,
-  settings: [address, ...settingNames.filter((name) => settingOf(name).sentTo === address)],
+  settings: [
+    address,
+    ...settingNames.filter((name) => [settingOf(name).sentTo, settingOf(name).readAt].includes(address)),
+  ],
 }));
 
 /**

@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import type * as zod from "zod";
-import { hostTemplateProblem, isLoopback } from "../records/fields";
+import { hostTemplateProblem, isLoopback, pathPartProblem } from "../records/fields";
 
 /** One setting. Its checks, the schema, docs/reference.md and the doctor derive from this. */
 interface Setting {
@@ -15,6 +15,8 @@ interface Setting {
   readonly secret?: true;
   /** For a credential: the address that it is sent to. */
   readonly sentTo?: "baseUrl" | "queueUrl";
+  /** For a credential that is read: the address that shows it. */
+  readonly readAt?: "baseUrl" | "queueUrl";
 }
 
 /** Loaded on first use: most runs of a program read no setting. */
@@ -59,6 +61,20 @@ const settingTable = {
     kind: "text",
     schema: () => headerSafe().regex(/^[\x21-\x7e]*$/, "must be visible ASCII without spaces"),
     secret: true,
+    sentTo: "queueUrl",
+  },
+  queueUserId: {
+    description:
+      "Id of a queue user, whose token is read with the management credentials when it is needed. It has precedence over `queueToken`.",
+    kind: "text",
+    schema: () =>
+      z()
+        .string()
+        .superRefine((id, context) => {
+          const problem = pathPartProblem(id);
+          if (problem) context.addIssue(problem);
+        }),
+    readAt: "baseUrl",
     sentTo: "queueUrl",
   },
   resetPasswordPath: {

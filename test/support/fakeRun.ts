@@ -41,6 +41,10 @@ export class FakeRun {
   maxResets: number | undefined;
   /** The mark of the account; undefined if the settings are not known. */
   account: string | undefined;
+  /** The token with which Rekey sends requests to the queue. */
+  queueToken: string | undefined;
+  /** The new tokens of queue users that this run uses from now on. */
+  readonly queueTokens: (readonly [userId: string, token: string | undefined])[] = [];
   /** Credentials that were tried, in order. */
   readonly probes: ProbeRequest[] = [];
   readonly runEnd = new AbortController();
@@ -113,6 +117,7 @@ export class FakeRun {
       list: () => assert.fail("nothing is listed here"),
       flowControl: flowControl as unknown as FlowControl,
       secrets: this.secrets,
+      useQueueToken: (...token) => void this.queueTokens.push(token),
       queueWithin: (maxConcurrency = 8) => new RequestQueue({ maxConcurrency }),
       probe: async (request) => {
         this.probes.push(request);
@@ -126,6 +131,7 @@ export class FakeRun {
       deadlineMs: () => this.deadlineMs,
       maxResets: () => this.maxResets,
       databaseHost: () => undefined,
+      queueToken: () => this.queueToken,
       account: () => this.account,
       clock: {
         now: () => this.time,

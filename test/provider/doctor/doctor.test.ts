@@ -92,6 +92,8 @@ describe("pulumi-rekey doctor", function () {
     "rekey:queueToken": { secret: platform.queueToken },
   });
 
+  const readToken = () => ({ "rekey:queueUserId": [...platform.queueUsers.keys()][0] });
+
   function configure(settings: StackConfig, stack = "dev"): void {
     const config = Object.entries(settings).map(([key, value]) => [
       key,
@@ -368,6 +370,29 @@ describe("pulumi-rekey doctor", function () {
       title: "a token that the platform refuses",
       config: () => ({ "rekey:queueToken": { secret: "another" } }),
       findings: { "the queue's token": /401.* → Check rekey:queueToken/ },
+    },
+    {
+      title: "nothing if the token of a queue user is read, and accepted",
+      config: () => ({ ...readToken(), "rekey:queueToken": undefined }),
+      findings: {},
+    },
+    {
+      title: "a queue user that does not exist",
+      config: () => ({ ...readToken(), "rekey:queueUserId": "unknown" }),
+      findings: {
+        "the queue's token":
+          /the token of rekey:queueUserId failed: the token of queue user "unknown" .*could not be read: .*404.* → Check the id/,
+      },
+    },
+    {
+      title: "that the token of a queue user cannot be read without the other credentials",
+      config: () => ({
+        ...readToken(),
+        "rekey:username": undefined,
+        "rekey:password": undefined,
+        "rekey:queueToken": undefined,
+      }),
+      findings: { "rekey:username": notSet("REKEY_USERNAME"), "rekey:password": notSet("REKEY_PASSWORD") },
     },
     {
       title: "a package that is not installed where the host searches for it",

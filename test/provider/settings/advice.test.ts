@@ -37,7 +37,7 @@ const rows: Readonly<Record<FailureKind, string | ByService>> = {
   },
   unauthorized: {
     management: "Check rekey:username and rekey:password.",
-    queue: "Check rekey:queueToken.",
+    queue: "Check rekey:queueToken or rekey:queueUserId.",
     database: "Check restToken.",
   },
   "not found": {

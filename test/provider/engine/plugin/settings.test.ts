@@ -101,7 +101,17 @@ describe("plugin service: settings", () => {
       configured(explicitProvider, { queueUrl: url }).make(counters, { flowControlKey: "orders" }),
       /rekey:queueToken is not set/,
     );
+    const users = { queueUrl: url, queueUserId: "u" };
+    await assert.rejects(
+      configured(explicitProvider, users).make(counters, { flowControlKey: "orders" }),
+      /rekey:baseUrl is not set/,
+    );
     assert.deepEqual({ own: own.requests.length, other: other.requests.length }, { own: 0, other: 0 });
+    // A user of the account in the environment is none of this one.
+    process.env["REKEY_QUEUE_USER_ID"] = [...own.queueUsers.keys()][0];
+    const ownAccount = configured(explicitProvider, { baseUrl: url, username, password: secret(password) });
+    await ownAccount.make(counters, { flowControlKey: "orders" });
+    assert.equal(own.requests.length, 0);
     const almostDefault: readonly { readonly name: string; readonly version?: string }[] = [
       { name: "defaultEurope" },
       { name: "notdefault" },
