@@ -335,11 +335,14 @@ describe("pulumi-rekey doctor", function () {
     assert.match(output, /WRONG {2}`pulumi config` failed in .*: no stack named 'dev' found/);
   });
 
-  for (const args of [["--colour"], ["again"]]) {
+  for (const args of [["--colour"], ["again"], ["--since", "2026-04-19"]]) {
     it(`refuses ${args.join()}, and shows its usage`, async () => {
       const { code, output } = await doctor({}, args);
       assert.equal(code, 1);
-      assert.match(output, /^error: .*(--colour|the only command is)[^]*Usage: pulumi-rekey doctor/);
+      assert.match(
+        output,
+        /^error: .*(--colour|the only command is|--since needs --coverage)[^]*Usage: pulumi-rekey doctor/,
+      );
     });
   }
 
