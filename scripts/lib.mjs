@@ -6,6 +6,11 @@ import { fileURLToPath } from "node:url";
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
+/** The address of the public repository that a package names; undefined if it names none. */
+export function repositoryOf({ repository }) {
+  return repository?.url.replace(/^git\+|\.git$/g, "");
+}
+
 const npm = process.env.npm_execpath;
 
 /** Runs a command of npm. `npm run` sets the path of npm itself; otherwise npm is on PATH. */

@@ -1,11 +1,11 @@
 // npm run quickstart: a rotation and a flow-control reset on this machine, without an account.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, rmSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { publish, startConsumer } from "./consumer.mjs";
-import { build, ensureInstalled, root } from "./lib.mjs";
+import { build, ensureInstalled, repositoryOf, root } from "./lib.mjs";
 
 const stack = "quickstart";
 const folder = join(root, ".rekey", "quickstart");
@@ -82,10 +82,15 @@ try {
   await platform.close();
   consumer.close();
 }
+const about = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+const install = repositoryOf(about)
+  ? "npm install pulumi-rekey"
+  : `npm pack --pack-destination <project>/vendor              here, after: mkdir -p <project>/vendor
+  npm install ./vendor/pulumi-rekey-${about.version}.tgz           there; commit the folder vendor`;
 say(`Done: the platform counted ${platform.resetCount} password resets.
 
 To use it with your own account, in your own Pulumi project:
-  npm install pulumi-rekey
+  ${install}
   pulumi config set rekey:platform upstash
   pulumi config set rekey:username you@example.com     the account's email address
   pulumi config set --secret rekey:password            a management API key, or REKEY_PASSWORD in the environment

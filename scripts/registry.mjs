@@ -1,9 +1,10 @@
-// Writes the pages for Pulumi's registry to docs/registry/, or to the folder that is named: from schema.json, the
+// Writes the pages that Pulumi's registry reads in docs/, or to the folder that is named: from schema.json, the
 // descriptions of resources and settings, and from examples/languages, the code. `npm run schema` calls it.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { format, resolveConfig } from "prettier";
 import { root } from "./lib.mjs";
+import { programsOf, tabs } from "./registryExamples.mjs";
 
 const read = (...path) => readFileSync(join(root, ...path), "utf8");
 const schema = JSON.parse(read("schema.json"));
@@ -17,8 +18,7 @@ const programs = {
   yaml: "yaml/Pulumi.yaml",
 };
 
-/** The code of an example, without the packages that `pulumi package add` writes to `Pulumi.yaml`. */
-const programOf = (file) => read("examples/languages", file).split("\n# From `pulumi package add`")[0].trimEnd();
+const version = JSON.parse(read("package.json")).version;
 
 /** The names of resources or functions, with the first sentence of their descriptions. */
 function listOf(members) {
@@ -46,22 +46,44 @@ const index = [
   "",
   "## Example",
   "",
+  tabs(programsOf("PasswordRotation", schema.language.go.importBasePath)),
+  "",
+  "The password is reset in the first `pulumi up` that runs 30 days later, or that has a new `version`.",
+  "",
+  "## Two accounts",
+  "",
   "A rotation and its verification, a reset and a read of flow-control keys, and a rotation in a second account:",
   "",
-  `{{< chooser language "${Object.keys(programs)}" >}}`,
-  "",
-  ...Object.entries(programs).flatMap(([language, file]) => [
-    `{{% choosable language ${language} %}}`,
-    "",
-    `\`\`\`${language}`,
-    programOf(file),
-    "```",
-    "",
-    "{{% /choosable %}}",
-    "",
-  ]),
-  "{{< /chooser >}}",
+  tabs(
+    Object.fromEntries(
+      Object.entries(programs).map(([language, file]) => [language, read("examples/languages", file).trimEnd()]),
+    ),
+  ),
 ];
+
+/** How the plugin is installed: from its public repository, or as long as there is none, from a clone. */
+const install = schema.pluginDownloadURL
+  ? [
+      "Run this once in the folder of the program, and commit what it writes. From then on, `pulumi up` installs the plugin, which needs Node 20.19 or later on PATH.",
+      "",
+      "```bash",
+      `pulumi package add ${schema.name}@${version} --server ${schema.pluginDownloadURL}`,
+      "```",
+      "",
+      "A TypeScript or JavaScript program with one account can use the npm package instead, which needs no plugin:",
+      "",
+      "```bash",
+      "npm install pulumi-rekey @pulumi/pulumi",
+      "```",
+    ]
+  : [
+      "Build the plugin in a clone of its repository, which needs Node 20.19 or later, then add it in the folder of the program:",
+      "",
+      "```bash",
+      "npm ci && npm run build                   # in the clone",
+      "pulumi package add ../pulumi-rekey/plugin # in your project: the path of the folder `plugin` of the clone",
+      "```",
+    ];
 
 const installation = [
   ...frontMatter(
@@ -70,27 +92,18 @@ const installation = [
   ),
   "## Installation",
   "",
-  "Run this once in the folder of the program, and commit what it writes. From then on, `pulumi up` installs the plugin, which needs Node 20.19 or later on PATH.",
-  "",
-  "```bash",
-  `pulumi package add ${schema.name} --server ${schema.pluginDownloadURL}`,
-  "```",
-  "",
-  "A TypeScript or JavaScript program with one account can use the npm package instead, which needs no plugin:",
-  "",
-  "```bash",
-  "npm install pulumi-rekey @pulumi/pulumi",
-  "```",
+  ...install,
   "",
   "## Configuration",
   "",
   "```bash",
-  "pulumi config set rekey:baseUrl https://api.example.com",
-  "pulumi config set rekey:username you@example.com",
-  "pulumi config set --secret rekey:password     # asks for the value",
+  "pulumi config set rekey:platform upstash",
+  "pulumi config set rekey:username you@example.com # the account's email address",
+  "pulumi config set --secret rekey:password        # a management API key; asks for the value",
+  "pulumi config set --secret rekey:queueToken      # the QStash token, for flow control",
   "```",
   "",
-  "Each setting can also come from the environment: `REKEY_BASE_URL`, `REKEY_PASSWORD` and so on. The configuration has precedence. For a second account, create a `Provider` with its own settings.",
+  "Each setting can also come from the environment: `REKEY_PLATFORM`, `REKEY_PASSWORD` and so on. The configuration has precedence. Another platform needs `rekey:baseUrl` and `rekey:queueUrl` instead of `rekey:platform`. For a second account, create a `Provider` with its own settings.",
   "",
   "| name | meaning |",
   "| --- | --- |",
@@ -99,9 +112,9 @@ const installation = [
   ),
 ];
 
-const folder = process.argv[2] ?? join(root, "docs/registry");
+const folder = process.argv[2] ?? join(root, "docs");
 mkdirSync(folder, { recursive: true });
-const style = { ...(await resolveConfig(join(root, "docs/registry/_index.md"))), parser: "markdown" };
+const style = { ...(await resolveConfig(join(root, "docs/_index.md"))), parser: "markdown" };
 for (const [name, lines] of Object.entries({ "_index.md": index, "installation-configuration.md": installation })) {
   writeFileSync(join(folder, name), await format(lines.join("\n"), style));
 }

@@ -1,13 +1,15 @@
-// npm run schema: writes schema.json, the schema of the native plugin, docs/reference.md and docs/registry. With a
-// folder, it writes only the first two, and there. Names, types and descriptions come from the TypeScript types of the
-// SDK and their doc comments, and from the tables of records and settings. It needs the built package.
+// npm run schema: writes schema.json, the schema of the native plugin, docs/reference.md and the pages for Pulumi's
+// registry. With a folder, it writes only the first two, and there. Names, types and descriptions come from the
+// TypeScript types of the SDK and their doc comments, and from the tables of records and settings. It needs the built
+// package.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { format, resolveConfig } from "prettier";
 import { referencePage } from "./reference.mjs";
 import ts from "typescript";
-import { root, run } from "./lib.mjs";
+import { exampleOf } from "./registryExamples.mjs";
+import { repositoryOf, root, run } from "./lib.mjs";
 
 const require = createRequire(import.meta.url);
 const { resources } = require("../dist/provider/engine/resources.js");
@@ -16,6 +18,10 @@ const { shownVerificationOutputs } = require("../dist/provider/verification/pass
 const { fleetOutputs, secretFleetOutputs } = require("../dist/provider/rotation/fleet.js");
 const { environmentName, nameOf, settingNames, settingOf } = require("../dist/provider/settings/table.js");
 const about = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+
+// Absent as long as the project has no public repository: then nothing can be downloaded from one.
+const repository = repositoryOf(about);
+const goImportPath = `${repository?.replace("https://", "") ?? "example.com/pulumi-rekey"}/sdk/go/rekey`;
 
 const sources = ["sdk/index.ts", "provider/records/flowControl.ts"].map((path) => join(root, path));
 const { options } = ts.parseJsonConfigFileContent(
@@ -43,6 +49,8 @@ function docOf(symbol) {
 }
 
 const firstParagraph = (symbol) => docOf(symbol).split("\n\n")[0];
+
+const describedWithExample = (name) => `${firstParagraph(sdk.get(name))}\n\n${exampleOf(name, goImportPath)}`;
 
 function described(symbol, description = docOf(symbol)) {
   return description === "" ? {} : { description };
@@ -167,7 +175,7 @@ function saved(made) {
 function resource(name, more, { outputs, secretOutputs, hasUrls } = saved(resources[name])) {
   const inputs = inputsOf(`${name}Args`, ...(hasUrls ? ["ConnectionArgs"] : []));
   return {
-    description: firstParagraph(sdk.get(name)),
+    description: describedWithExample(name),
     ...outputsOf(name, outputs, secretOutputs),
     inputProperties: inputs.properties,
     requiredInputs: inputs.required,
@@ -183,7 +191,7 @@ function verification() {
   const { properties } = inputsOf("PasswordVerificationOptions", "ConnectionArgs");
   const reference = (name, description) => ({ $ref: `#/resources/rekey:index:${name}`, description });
   return {
-    description: firstParagraph(sdk.get("PasswordVerification")),
+    description: describedWithExample("PasswordVerification"),
     isComponent: true,
     ...outputsOf("PasswordVerification", shownVerificationOutputs, []),
     inputProperties: {
@@ -224,17 +232,21 @@ function functionOf(name, outputs) {
   return { description: firstParagraph(sdk.get(name)), ...inputs, outputs };
 }
 
-const repository = about.repository.url.replace(/^git\+|\.git$/g, "");
 const schema = {
   name: about.name.replace("pulumi-", ""),
   displayName: "Rekey",
   description: about.description,
   keywords: [...about.keywords.filter((word) => word !== "dynamic-provider"), "category/database", "kind/native"],
-  homepage: about.homepage,
+  publisher: "Rekey",
+  // Without it, generated npm packages are in the scope of Pulumi.
+  namespace: "rekey",
   license: about.license,
-  repository,
-  // Where `pulumi up` finds the archives of the releases.
-  pluginDownloadURL: repository.replace("https://github.com", "github://api.github.com"),
+  ...(repository && {
+    homepage: about.homepage,
+    repository,
+    // Where `pulumi up` finds the archives of the releases.
+    pluginDownloadURL: repository.replace("https://github.com", "github://api.github.com"),
+  }),
   config: { variables },
   provider: {
     description: "The settings of one account at the platform.",
@@ -265,9 +277,12 @@ const schema = {
     }),
     "rekey:index:getGlobalParallelism": functionOf("getGlobalParallelism", { type: "object", ...globalParallelism }),
   },
-  language: Object.fromEntries(
-    ["nodejs", "python", "go", "csharp"].map((name) => [name, { respectSchemaVersion: true }]),
-  ),
+  language: {
+    nodejs: { respectSchemaVersion: true },
+    python: { packageName: "pulumi_rekey", respectSchemaVersion: true },
+    go: { importBasePath: goImportPath, respectSchemaVersion: true },
+    csharp: { rootNamespace: "Pulumi", respectSchemaVersion: true },
+  },
 };
 
 /** What the reference shows in addition to the schema. */

@@ -25,6 +25,9 @@ export interface Page {
   readonly blocks: readonly Block[];
 }
 
+/** In docs/, because Pulumi's registry reads them there. */
+export const registryPages = ["docs/_index.md", "docs/installation-configuration.md"] as const;
+
 /** README and all of docs/, without the pages of Pulumi's registry. */
 export const pages: readonly Page[] = [
   "README.md",
@@ -33,7 +36,9 @@ export const pages: readonly Page[] = [
       .filter((name) => name.endsWith(".md"))
       .map((name) => `docs${folder}/${name}`),
   ),
-].map(readPage);
+]
+  .filter((path) => !registryPages.some((one) => one === path))
+  .map(readPage);
 
 export function readPage(path: string): Page {
   const text = readFileSync(join(projectRoot, path), "utf8");
@@ -41,7 +46,7 @@ export function readPage(path: string): Page {
   return { path, text, generatedBy, blocks: blocksOf(path, text) };
 }
 
-function blocksOf(path: string, text: string): Block[] {
+export function blocksOf(path: string, text: string): Block[] {
   return [...text.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].map((found) => {
     const [, language = "", code = ""] = found;
     const before = text.slice(0, found.index);

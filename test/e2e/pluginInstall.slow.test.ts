@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:https";
 import { type AddressInfo } from "node:net";
-import schema from "../../schema.json";
 import { caFile, certificate } from "../faults/certificates";
 import { fails, pulumiCli, resourceNamed, succeeds } from "../support/engine";
 import { runEngine } from "../support/engineProcess";
@@ -13,6 +12,9 @@ import { Project } from "../support/project";
 import { resetIds, SavedStack, unconfirmedIds } from "../support/savedStacks";
 import { runAsync } from "../support/processes";
 import { packageVersion } from "../../provider/platform/version";
+
+/** As in a released schema: while there is no public repository, the schema has no address. */
+const downloadUrl = "github://api.github.com/acme/rotations";
 
 /** A project with a program in YAML. @param address whether it has the address of the plugin */
 function yamlProject(program: string, { address }: { address: boolean }): Project {
@@ -25,7 +27,7 @@ function yamlProject(program: string, { address }: { address: boolean }): Projec
 /** What `pulumi package add` writes for a program in YAML. */
 function writeAddress(project: Project): void {
   const lines = ["packageDeclarationVersion: 1", "name: rekey", `version: ${packageVersion()}`];
-  project.write("sdks/rekey.yaml", [...lines, `downloadUrl: ${schema.pluginDownloadURL}`].join("\n"));
+  project.write("sdks/rekey.yaml", [...lines, `downloadUrl: ${downloadUrl}`].join("\n"));
 }
 
 /** Two accounts. */
@@ -145,7 +147,7 @@ onEngine(cli, `The plugin that ${pulumiCli.name} installs`, (engine) => {
     const printed = await run("up");
     assert.match(printed, changed);
     assert.doesNotMatch(printed, /warning/);
-    const name = `default_${packageVersion().replaceAll(".", "_")}_${schema.pluginDownloadURL.replace("//", "/").replace(":", "_")}`;
+    const name = `default_${packageVersion().replaceAll(".", "_")}_${downloadUrl.replace("//", "/").replace(":", "_")}`;
     assert.notEqual(await providerIn(name), undefined, JSON.stringify(await stack.exportState()));
     await run("up", "--expect-no-changes");
     await run("refresh", "--expect-no-changes");
@@ -173,8 +175,8 @@ onEngine(cli, `The plugin that ${pulumiCli.name} installs`, (engine) => {
     assert.deepEqual(resetIds(platform), unconfirmedIds);
   });
 
-  it("comes from the newest release at the address of the schema", async () => {
-    const [, owner] = /^github:\/\/api\.github\.com\/(.*)$/.exec(schema.pluginDownloadURL) ?? assert.fail();
+  it("comes from the newest release at the address of the repository", async () => {
+    const [, owner] = /^github:\/\/api\.github\.com\/(.*)$/.exec(downloadUrl) ?? assert.fail();
     const requests: string[] = [];
     const release = { tag_name: `v${packageVersion()}` };
     const server = createServer(certificate("good"), ({ url = "" }, response) => {
@@ -194,13 +196,13 @@ onEngine(cli, `The plugin that ${pulumiCli.name} installs`, (engine) => {
       PULUMI_PLUGIN_DOWNLOAD_URL_OVERRIDES: `^github://api.github.com/(.*)$=github://${address}/$1`,
       SSL_CERT_FILE: caFile,
     };
-    const command = ["package", "add", "rekey", "--server", schema.pluginDownloadURL];
+    const command = ["package", "add", "rekey", "--server", downloadUrl];
     const { code, output } = await runAsync("pulumi", command, { cwd: folder.directory, env });
     server.close();
     assert.equal(code, 0, output);
     const releases = `/repos/${owner}/releases`;
     const archive = `/assets/${archiveName()}`;
     assert.deepEqual([...new Set(requests)], [`${releases}/latest`, `${releases}/tags/v${packageVersion()}`, archive]);
-    assert.match(readFileSync(folder.path("Pulumi.yaml"), "utf8"), new RegExp(schema.pluginDownloadURL));
+    assert.match(readFileSync(folder.path("Pulumi.yaml"), "utf8"), new RegExp(downloadUrl));
   });
 });

@@ -5,7 +5,12 @@ using Rekey = Pulumi.Rekey;
 return await Deployment.RunAsync(() =>
 {
     // The account that the stack's configuration or the environment names.
-    var sessions = new Rekey.PasswordRotation("sessions", new() { DatabaseId = "db-sessions", Version = "1" });
+    var sessions = new Rekey.PasswordRotation("sessions", new()
+    {
+        DatabaseId = "96ad0856-03b1-4ee7-9666-e81abd0349e1",
+        InitialRotation = false, // without this line, the first `pulumi up` resets the password
+        Version = "1",
+    });
     var verification = new Rekey.PasswordVerification("sessions", new() { Rotation = sessions });
     var orders = new Rekey.FlowControlReset("orders", new() { FlowControlKey = "orders", Version = "1" });
     var emails = Rekey.GetFlowControlKey.Invoke(new() { FlowControlKey = "emails" });
@@ -14,13 +19,14 @@ return await Deployment.RunAsync(() =>
     var config = new Config();
     var second = new Rekey.Provider("second", new()
     {
-        BaseUrl = config.Require("secondUrl"),
+        Platform = "upstash",
+        BaseUrl = config.Require("secondUrl"), // only to try it on the local platform
         Username = config.Require("secondUsername"),
         Password = config.RequireSecret("secondPassword"),
     });
     var secondSessions = new Rekey.PasswordRotation(
         "secondSessions",
-        new() { DatabaseId = "db-sessions", Version = "1" },
+        new() { DatabaseId = "6f3b1c1e-0d7a-4c52-9f0e-2b1f5a8c7d90", InitialRotation = false, Version = "1" },
         new CustomResourceOptions { Provider = second });
 
     return new Dictionary<string, object?>

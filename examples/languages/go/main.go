@@ -1,7 +1,7 @@
 package main
 
 import (
-	"github.com/OWNER/pulumi-rekey/sdk/go/rekey"
+	"example.com/pulumi-rekey/sdk/go/rekey"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi/config"
 )
@@ -10,8 +10,10 @@ func main() {
 	pulumi.Run(func(ctx *pulumi.Context) error {
 		// The account that the stack's configuration or the environment names.
 		sessions, err := rekey.NewPasswordRotation(ctx, "sessions", &rekey.PasswordRotationArgs{
-			DatabaseId: pulumi.String("db-sessions"),
-			Version:    pulumi.Float64(1),
+			DatabaseId: pulumi.String("96ad0856-03b1-4ee7-9666-e81abd0349e1"),
+			// Without this line, the first `pulumi up` resets the password.
+			InitialRotation: pulumi.Bool(false),
+			Version:         pulumi.Float64(1),
 		})
 		if err != nil {
 			return err
@@ -36,7 +38,8 @@ func main() {
 		// Another account, with its own credentials.
 		conf := config.New(ctx, "")
 		second, err := rekey.NewProvider(ctx, "second", &rekey.ProviderArgs{
-			BaseUrl:  pulumi.String(conf.Require("secondUrl")),
+			Platform: pulumi.String("upstash"),
+			BaseUrl:  pulumi.String(conf.Require("secondUrl")), // only to try it on the local platform
 			Username: pulumi.String(conf.Require("secondUsername")),
 			Password: conf.RequireSecret("secondPassword"),
 		})
@@ -44,8 +47,9 @@ func main() {
 			return err
 		}
 		secondSessions, err := rekey.NewPasswordRotation(ctx, "secondSessions", &rekey.PasswordRotationArgs{
-			DatabaseId: pulumi.String("db-sessions"),
-			Version:    pulumi.Float64(1),
+			DatabaseId:      pulumi.String("6f3b1c1e-0d7a-4c52-9f0e-2b1f5a8c7d90"),
+			InitialRotation: pulumi.Bool(false),
+			Version:         pulumi.Float64(1),
 		}, pulumi.Provider(second))
 		if err != nil {
 			return err

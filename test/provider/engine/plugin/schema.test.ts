@@ -164,7 +164,7 @@ describe("schema.json", () => {
       }
     }
     for (const { description } of [...Object.values(schema.resources), ...Object.values(schema.functions)]) {
-      assert.match(description, /\.$/);
+      assert.match(description, /^.*\.(\n\n\{\{% examples %\}\}|$)/);
     }
     assert.ok(!("$schema" in schema));
   });
