@@ -35,7 +35,11 @@ export interface VectorTokenRotationArgs extends RotationArgs {
  * @see docs/interface.md#other-secrets-of-the-account
  * @example
  * ```ts
- * const vectors = new VectorTokenRotation("vectors", { indexId: "idx-vectors", rotateEvery: "30d" });
+ * const vectors = new VectorTokenRotation("vectors", {
+ *   indexId: "idx-vectors",
+ *   initialRotation: false, // without this line, the first `pulumi up` resets the tokens
+ *   rotateEvery: "30d",
+ * });
  * export const token = vectors.token;
  * ```
  */
@@ -67,7 +71,11 @@ export interface SearchTokenRotationArgs extends RotationArgs {
  * @see docs/interface.md#other-secrets-of-the-account
  * @example
  * ```ts
- * const search = new SearchTokenRotation("search", { indexId: "idx-search", rotateEvery: "30d" });
+ * const search = new SearchTokenRotation("search", {
+ *   indexId: "idx-search",
+ *   initialRotation: false, // without this line, the first `pulumi up` resets the tokens
+ *   rotateEvery: "30d",
+ * });
  * export const token = search.token;
  * ```
  */

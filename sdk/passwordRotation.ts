@@ -28,7 +28,11 @@ export interface PasswordRotationArgs extends RotationArgs, ConnectionArgs {
  * @see docs/interface.md#reset-a-password
  * @example
  * ```ts
- * const sessions = new PasswordRotation("sessions", { databaseId: "db-sessions", rotateEvery: "30d" });
+ * const sessions = new PasswordRotation("sessions", {
+ *   databaseId: "96ad0856-03b1-4ee7-9666-e81abd0349e1",
+ *   initialRotation: false, // without this line, the first `pulumi up` resets the password
+ *   rotateEvery: "30d",
+ * });
  * export const password = sessions.password;
  * ```
  */

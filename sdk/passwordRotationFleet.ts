@@ -124,7 +124,11 @@ interface Made {
  * @see docs/interface.md#reset-a-password
  * @example
  * ```ts
- * const caches = new PasswordRotationFleet("caches", { databases: ["db-1", "db-2"], rotateEvery: "30d" });
+ * const caches = new PasswordRotationFleet("caches", {
+ *   databases: ["db-1", "db-2"],
+ *   initialRotation: false, // without this line, the first `pulumi up` resets all passwords
+ *   rotateEvery: "30d",
+ * });
  * export const firstPassword = caches.credentials.apply((all) => all["db-1"]?.password);
  * ```
  */

@@ -79,7 +79,11 @@ const argumentNames: NamesOf<PasswordVerificationArgs> = {
  *
  * @example
  * ```ts
- * const rotation = new PasswordRotation("sessions", { databaseId: "db-sessions", rotateEvery: "30d" });
+ * const rotation = new PasswordRotation("sessions", {
+ *   databaseId: "96ad0856-03b1-4ee7-9666-e81abd0349e1",
+ *   initialRotation: false, // without this line, the first `pulumi up` resets the password
+ *   rotateEvery: "30d",
+ * });
  * const verification = new PasswordVerification("sessions", { rotation });
  * export const verifiedAt = verification.verifiedAt;
  * ```

@@ -23,7 +23,11 @@ export interface QueueTokenRotationArgs extends RotationArgs {
  * @example
  * ```ts
  * const queueUserId = "7b1ad1c2-0e7e-4e0c-9d3f-0c2c1c1f5a11";
- * const queue = new QueueTokenRotation("queue", { queueUserId, rotateEvery: "30d" });
+ * const queue = new QueueTokenRotation("queue", {
+ *   queueUserId,
+ *   initialRotation: false, // without this line, the first `pulumi up` resets the token
+ *   rotateEvery: "30d",
+ * });
  * export const token = queue.token;
  * ```
  */

@@ -28,7 +28,10 @@ export interface SigningKeyRotationArgs extends RotationArgs {
  * @see docs/interface.md#other-secrets-of-the-account
  * @example
  * ```ts
- * const keys = new SigningKeyRotation("keys", { rotateEvery: "90d" });
+ * const keys = new SigningKeyRotation("keys", {
+ *   initialRotation: false, // without this line, the first `pulumi up` rolls the keys
+ *   rotateEvery: "90d",
+ * });
  * export const receiver = { currentSigningKey: keys.currentKey, nextSigningKey: keys.nextKey };
  * ```
  */

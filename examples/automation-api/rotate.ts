@@ -1,5 +1,5 @@
-// Rotates one database now, from a script: `npx ts-node rotate.ts <stack> <databaseId> <why>`. The program is part
-// of the script. The backend is that of `pulumi login` or PULUMI_BACKEND_URL.
+// Resets the password of one database now, from a script: `npx ts-node rotate.ts <stack> <databaseId> <why>`. The
+// program is part of the script. The backend is that of `pulumi login` or PULUMI_BACKEND_URL.
 import { LocalWorkspace } from "@pulumi/pulumi/automation";
 import { PasswordRotation } from "pulumi-rekey";
 

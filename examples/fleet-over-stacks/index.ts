@@ -1,3 +1,4 @@
+// The first `pulumi up` resets the passwords of all databases, unless you add `initialRotation: false`.
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

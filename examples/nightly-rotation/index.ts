@@ -6,6 +6,7 @@ const config = new pulumi.Config();
 // The program does not change: the first `up` after this time resets the password.
 const rotation = new PasswordRotation("sessions", {
   databaseId: config.require("databaseId"),
+  initialRotation: false, // without this line, the first `pulumi up` resets the password
   rotateEvery: config.get("rotateEvery") ?? "30d",
 });
 

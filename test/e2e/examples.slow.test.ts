@@ -46,20 +46,19 @@ const inLanguage: Expectation = {
 
 const examples: Readonly<Record<string, Expectation>> = {
   "nightly-rotation": {
-    what: "resets and verifies a password whose interval has passed",
+    what: "keeps the password, then resets and verifies it when its interval has passed",
     platform: { credentials: "always" },
     config,
     async then({ platform, stack, first }) {
-      assert.equal(first["reason"], "created");
-      const [next, last] = ["nextRotationAt", "rotatedAt"].map((name) => Date.parse(String(first[name])));
-      assert.equal((Number(next) - Number(last)) / 864e5, 30, "days");
-      assert.equal(platform.resetCount, 1);
+      const days = (Date.parse(String(first["nextRotationAt"])) - Date.now()) / 864e5;
+      assert.ok(days > 29.9 && days <= 30, String(days));
+      assert.equal(platform.resetCount, 0);
       await stack.setConfig("rotateEvery", "PT1S");
       await sleep(1000);
       const { reason, verifiedAt } = await upOf(stack);
       assert.equal(reason, "schedule");
-      assert.ok(String(verifiedAt) > String(first["verifiedAt"]));
-      assert.equal(platform.resetCount, 2);
+      assert.ok(Date.parse(String(verifiedAt)) > 0);
+      assert.equal(platform.resetCount, 1);
     },
   },
   "rotation-on-demand": {

@@ -14,6 +14,11 @@ import { assertFields } from "../support/results";
 const defaulted =
   /\b(version|triggers|incident)\b.*(\?\?|\|\||\bor\b|\bdefault:)|get\w*\(\s*["'](version|incident)["']\s*,/i;
 
+/** A program that resets at its first run: it says so in its first lines. */
+const announced = /\bresets the passwords?\b/i;
+const rotates = /\b(\w+Rotation(Fleet)?\(\s*(ctx, )?"|type: rekey:\w+Rotation)/;
+const keepsSecrets = /initialRotation: false|initial_rotation=False|InitialRotation(:|  *=) *(pulumi\.Bool\()?false/;
+
 describe("Programs that users copy", () => {
   const files = readdirSync(examples, { recursive: true, encoding: "utf8" })
     .filter((name) => /\.(ts|js|py|go|cs|ya?ml)$/.test(name))
@@ -26,6 +31,22 @@ describe("Programs that users copy", () => {
       code.split("\n").flatMap((line) => (defaulted.test(line) ? [`${place}: ${line.trim()}`] : [])),
     );
     assert.deepEqual(found, []);
+  });
+
+  it("reset no secret at their first run, unless their first lines announce it", () => {
+    const comments = readdirSync(join(examples, "../sdk")).flatMap((name) => {
+      const source = readFileSync(join(examples, "../sdk", name), "utf8");
+      return [...source.matchAll(/@example\n \* ```ts\n([\s\S]*?)```/g)].map(([, code = ""]) => ({
+        place: name,
+        code,
+      }));
+    });
+    const all = [...files, ...comments].filter(({ code }) => rotates.test(code));
+    assert.ok(all.length > 25, String(all.length));
+    const unannounced = all
+      .filter(({ code }) => !keepsSecrets.test(code) && !announced.test(code.split("\n").slice(0, 3).join("\n")))
+      .map(({ place }) => place);
+    assert.deepEqual(unannounced, []);
   });
 });
 

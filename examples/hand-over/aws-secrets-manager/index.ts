@@ -3,7 +3,11 @@ import * as pulumi from "@pulumi/pulumi";
 import { PasswordRotation, PasswordVerification } from "pulumi-rekey";
 
 const config = new pulumi.Config();
-const rotation = new PasswordRotation("sessions", { databaseId: config.require("databaseId"), rotateEvery: "30d" });
+const rotation = new PasswordRotation("sessions", {
+  databaseId: config.require("databaseId"),
+  initialRotation: false, // without this line, the first `pulumi up` resets the password
+  rotateEvery: "30d",
+});
 const verification = new PasswordVerification("sessions", { rotation });
 
 // Fails with the reason, so that no consumer gets an empty address.

@@ -3,7 +3,11 @@ import * as pulumiservice from "@pulumi/pulumiservice";
 import { PasswordRotation } from "pulumi-rekey";
 
 const config = new pulumi.Config();
-const rotation = new PasswordRotation("sessions", { databaseId: config.require("databaseId"), rotateEvery: "30d" });
+const rotation = new PasswordRotation("sessions", {
+  databaseId: config.require("databaseId"),
+  initialRotation: false, // without this line, the first `pulumi up` resets the password
+  rotateEvery: "30d",
+});
 
 // Fails with the reason, so that no consumer gets an empty address.
 export const url = pulumi.all([rotation.connectionUrl, rotation.outcome]).apply(([known, outcome]) => {

@@ -1,3 +1,4 @@
+// The first `pulumi up` resets the password, unless you add `initialRotation: false`.
 const pulumi = require("@pulumi/pulumi");
 const { getFlowControlKeysOutput, PasswordRotation } = require("pulumi-rekey");
 

@@ -1,3 +1,4 @@
+// The first `pulumi up` resets the password, unless you add `initialRotation: false`.
 import * as pulumi from "@pulumi/pulumi";
 import { getFlowControlKeysOutput, PasswordRotation } from "pulumi-rekey";
 
