@@ -26,6 +26,8 @@ export interface Resource<Inputs, Outputs> {
   diff(saved: Outputs, inputs: Inputs, run: Run): Difference;
   /** What is announced instead of a difference while a deciding input is unknown, if something may happen. */
   noticesOfUnknown?(saved: Outputs, inputs: Inputs, unknown: ReadonlySet<string>, run: Run): readonly Notice[];
+  /** What is announced before it is created, also to replace a saved one: what that changes at the platform. */
+  noticesOfNew?(inputs: Inputs, unknown: ReadonlySet<string>, run: Run): readonly Notice[];
   /** Creates if nothing is saved, else updates. */
   apply(saved: Outputs | undefined, inputs: Inputs, run: Run): Promise<Result<Outputs>>;
   /** Reads what may have been changed elsewhere. It never fails. Undefined if there is nothing to read. */

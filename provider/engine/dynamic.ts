@@ -62,11 +62,13 @@ export function createProvider(start: (configuration: Configuration) => Run) {
     return {
       // Takes effect synchronously: another call may arrive before this one is awaited.
       configure: ({ config }) => withEngineErrors(() => void (run ??= start((key) => config.get(key)))),
-      check: (_olds, news) =>
+      check: (olds, news) =>
         withEngineErrors(() => {
-          const reasons = run
-            ? messagesOf(checkFailures(resource, withoutProvider(news), unknownNames(news), run))
-            : [notConfigured().message];
+          const [inputs, unknown] = [withoutProvider(news), unknownNames(news)];
+          const reasons = run ? messagesOf(checkFailures(resource, inputs, unknown, run)) : [notConfigured().message];
+          // Previews do not call `create`. Saved inputs always have the provider's text.
+          const isNew = Object.keys(olds).length === 0 && reasons.length === 0;
+          if (isNew) show(resource.noticesOfNew?.(inputs, unknown, requireRun()) ?? []);
           // The engine prints the value of a property that is named here, even of a secret one.
           return { inputs: news, failures: reasons.map((reason) => ({ property: "", reason })) };
         }),

@@ -13,6 +13,7 @@ import {
   asObject,
   asSingle,
   fleetLabel,
+  noticesOfNew,
   noticesOfUnknown,
   type PasswordRotationShardInputs,
   type PlannedDatabase,
@@ -63,6 +64,7 @@ export const passwordRotationShard: Resource<PasswordRotationShardInputs, Passwo
   reported: (failure, { fleet }) => ({ ...failure, reason: `${fleetLabel(String(fleet))}: ${failure.reason}` }),
   diff,
   noticesOfUnknown,
+  noticesOfNew,
   apply,
   refresh,
 };

@@ -76,6 +76,7 @@ export function rotationOf(kind: SecretKind): Resource<RotationInputs, RotationO
       const before = subjectOf(saved).id === subject.id ? saved : undefined;
       return noticesOfUnknown(subject, before, inputs, unknown, run);
     },
+    noticesOfNew: (inputs, unknown, run) => noticesOfNew(subjectOf(inputs), inputs, unknown, run),
     async apply(saved, inputs, run) {
       const subject = subjectOf(inputs);
       return complete(inputs, await execute(subject, planFor(subject, saved, inputs, run), saved, inputs, run));
@@ -150,6 +151,7 @@ function differenceOf(
   const isRead = saved !== undefined && isReadFirst(subject, plan, saved, run);
   const now = run.options.clock.now();
   const notice = noticeOf(subject, plan, inputs, now, isRead);
+  if (saved !== undefined && plan.kind === "reset") announcedIn(run).add(secretOf(subject));
   const isKept = plan.kind === "keep";
   const future = isKept ? futureTime(saved, inputs, now) : undefined;
   const notices: Notice[] = [];
@@ -164,7 +166,54 @@ function differenceOf(
   return { changes: !isKept || isRead, notices };
 }
 
-/** Announces a reset, and why. A resource with saved outputs is only created to be replaced. */
+/** The secrets whose reset was announced in a run, so that a replacement announces it once. */
+function announcedIn(run: Run): Set<string> {
+  return run.shared(announcedIn, () => new Set<string>());
+}
+
+/** Announces the reset of a new resource, whose inputs may be unknown. */
+function noticesOfNew(
+  subject: Subject,
+  inputs: RotationInputs,
+  unknown: ReadonlySet<string>,
+  run: Run,
+): readonly Notice[] {
+  const { kind } = subject;
+  const secret = unknown.has(kind.idInput) ? `${kind.word} of the ${kind.noun}` : secretOf(subject);
+  const announced = announcedIn(run);
+  if (announced.has(secret)) return [];
+  const text = newText(secret, unknown, planFor(subject, undefined, inputs, run), () =>
+    planFor(subject, undefined, { ...inputs, initialRotation: false }, run),
+  );
+  if (text === undefined) return [];
+  if (!unknown.has(kind.idInput)) announced.add(secret);
+  return [{ text }];
+}
+
+/** @param adopting returns the plan with `initialRotation: false` */
+function newText(
+  secret: string,
+  unknown: ReadonlySet<string>,
+  plan: RotationPlan,
+  adopting: () => RotationPlan,
+): string | undefined {
+  if (unknown.has("initialRotation")) {
+    return `May reset the ${secret}: the resource is new, and ${notKnownYet(["initialRotation"])}.`;
+  }
+  if (mayBeOlder(plan)) {
+    return `May reset the ${secret}: the time of its creation, which rotatedSince compares, is not known yet.`;
+  }
+  if (plan.kind !== "reset") return undefined;
+  const howToKeep = mayBeOlder(adopting()) ? "" : " `initialRotation: false` keeps it.";
+  return `Resets the ${secret}: the resource is new.${howToKeep}`;
+}
+
+/** Whether an adopted secret is reset if it turns out to be older than `rotatedSince`. */
+function mayBeOlder(plan: RotationPlan): boolean {
+  return plan.kind === "adopt" && plan.mayReset === true;
+}
+
+/** Announces a reset, and why. A replacement is announced as a new resource. */
 function noticeOf(
   subject: Subject,
   plan: RotationPlan,
@@ -172,24 +221,24 @@ function noticeOf(
   now: Date,
   isRead: boolean,
 ): string | undefined {
-  const secret = `The ${secretOf(subject)}`;
-  if (isRead && plan.kind === "keep") return `${secret} will be read: some of its credentials are not known yet.`;
+  const secret = secretOf(subject);
+  if (isRead && plan.kind === "keep") return `Reads ${ownerOf(subject)}: some of its credentials are not known yet.`;
   const before = isRead ? " It is read first: if that shows that the last reset was applied, it is saved instead." : "";
-  if (plan.kind === "refuse") return `${secret} will not be reset: ${plan.why}.${before}`;
+  if (plan.kind === "refuse") return `Does not reset the ${secret}: ${plan.why}.${before}`;
   if (plan.kind !== "reset") return undefined;
   switch (plan.reason) {
     case "created":
-      return `${secret} will be reset: ${subject.kind.idInput} has changed, so the resource is replaced.`;
+      return undefined;
     case "trigger":
-      return `${secret} will be reset: version or triggers have changed.`;
+      return `Resets the ${secret}: version or triggers have changed.`;
     case "schedule": {
       const late = overdueNotice([plan], String(rotateEvery), now);
-      return `${secret} is due for a reset by rotateEvery: it was last reset at ${plan.since}.${late}`;
+      return `Resets the ${secret}: it is due by rotateEvery, and was last reset at ${plan.since}.${late}`;
     }
     case "rotatedSince":
-      return `${secret} will be reset: ${olderThan(plan)}.`;
+      return `Resets the ${secret}: ${olderThan(plan)}.`;
     case "unconfirmed":
-      return `${secret} will be reset once more: the last reset was not confirmed, so its credentials are unknown.${before}`;
+      return `Resets the ${secret} once more: the last reset was not confirmed, so its credentials are unknown.${before}`;
   }
 }
 
@@ -223,7 +272,7 @@ function noticesOfUnknown(
   if (plan.kind !== "reset") return [];
   const secret = unknown.has(kind.idInput) ? `${kind.word} of the ${kind.noun}` : secretOf(subject);
   const names = [kind.idInput, ...decidingInputs, "minInterval"].filter((name) => unknown.has(name));
-  return [{ text: `The ${secret} may be reset: ${notKnownYet(names)}.` }];
+  return [{ text: `May reset the ${secret}: ${notKnownYet(names)}.` }];
 }
 
 /** With them, a reset is planned if one is possible: the marker of an unknown trigger differs from the saved one. */

@@ -78,10 +78,28 @@ export function shardNotices(
   return [...announced(planned, inputs, run), ...warnings(planned, inputs, run)];
 }
 
+/** The notices for a new shard: the resets that it makes. */
+export function noticesOfNew(
+  inputs: PasswordRotationShardInputs,
+  unknown: ReadonlySet<string>,
+  run: Run,
+): readonly Notice[] {
+  if (unknown.has("initialRotation")) {
+    const text = `${fleetLabel(inputs.fleet)} may reset new databases: ${notKnownYet(["initialRotation"])}.`;
+    return [{ text }];
+  }
+  const planned = planShard(new Map(), inputs, run);
+  return announced(
+    planned.filter(({ plan }) => plan.kind !== "adopt" || plan.mayReset),
+    inputs,
+    run,
+  );
+}
+
 /** Which databases a change is about, one notice for each reason, and the resets of the fleet so far. */
 function announced(
   planned: readonly PlannedDatabase[],
-  { fleet, shard, rotateEvery }: PasswordRotationShardInputs,
+  { fleet, shard, rotateEvery, rotatedSince }: PasswordRotationShardInputs,
   run: Run,
 ): Notice[] {
   const resets = planned.filter(({ plan }) => plan.kind === "reset").length;
@@ -93,10 +111,13 @@ function announced(
   }
   const lines = [...groups].map(([what, group]) => {
     const plans = group.map(({ plan }) => plan);
-    return `${counted(fleet, group, what)}.${overdueNotice(plans, String(rotateEvery), run.options.clock.now())}`;
+    const late = overdueNotice(plans, String(rotateEvery), run.options.clock.now());
+    const isNew = plans.some((plan) => plan.kind === "reset" && plan.reason === "created");
+    const howToKeep = isNew && !rotatedSince ? " `initialRotation: false` keeps their passwords." : "";
+    return `${counted(fleet, group, what)}.${late}${howToKeep}`;
   });
   if (resets > 0 && inFleet > resets) {
-    lines.push(`${lines.pop()} So far, ${inFleet} databases of the fleet are to be reset.`);
+    lines.push(`${lines.pop()} So far, it resets ${inFleet} databases.`);
   }
   return lines.map((text) => ({ text }));
 }
@@ -111,20 +132,24 @@ function warnings(planned: readonly PlannedDatabase[], { fleet }: PasswordRotati
   return [
     ...warn(
       kept.filter(({ state }) => isElsewhere(databasePassword, state, run)),
-      "last reset or adopted with another baseUrl or username, and not reset now",
+      ": {n} last reset or adopted with another baseUrl or username, and not reset now",
       "If they belong to another account, the saved credentials are not those of these databases: set a new version, which resets their passwords.",
     ),
     ...warn(
       kept.filter(isFuture),
-      "last reset or adopted at a time that is in the future, from which rotateEvery counts",
+      ": {n} last reset or adopted at a time that is in the future, from which rotateEvery counts",
       "Check the clocks; a new version resets the passwords now.",
     ),
   ];
 }
 
-/** `PasswordRotationFleet "all": 2 to be reset: "a", "b"` */
+/**
+ * `PasswordRotationFleet "all" resets 2 for the first time: "a", "b"`
+ *
+ * @param what follows the fleet, with `{n}` for the number of databases
+ */
 function counted(fleet: string, group: readonly PlannedDatabase[], what: string): string {
-  return `${fleetLabel(fleet)}: ${group.length} ${what}: ${listed(group.map(({ desired }) => desired.databaseId))}`;
+  return `${fleetLabel(fleet)}${what.replace("{n}", String(group.length))}: ${listed(group.map(({ desired }) => desired.databaseId))}`;
 }
 
 export function fleetLabel(fleet: string): string {
@@ -135,29 +160,29 @@ function whatIsPlanned({ plan, state, desired }: PlannedDatabase, run: Run): str
   const single = asSingle(state);
   const isRead = isReadFirst(subjectOf(desired.databaseId), plan, single, run);
   if (plan.kind === "refuse") {
-    return `will not be reset, because ${plan.why}${isRead ? ", unless a read shows that the last reset was applied" : ""}`;
+    return ` does not reset {n}, because ${plan.why}${isRead ? ", unless a read shows that the last reset was applied" : ""}`;
   }
   if (plan.kind === "adopt") {
     return plan.mayReset
-      ? "to be adopted, and may be reset: the time of their creation, which rotatedSince compares, is not known yet"
-      : "to be adopted without a reset";
+      ? " adopts {n}, and may reset them: the time of their creation, which rotatedSince compares, is not known yet"
+      : " adopts {n} without a reset";
   }
   if (plan.kind === "keep") {
-    return isRead ? "to be read, because some of their credentials are not known yet" : undefined;
+    return isRead ? " reads {n}, because some of their credentials are not known yet" : undefined;
   }
   switch (plan.reason) {
     case "created":
-      return "to be reset for the first time";
+      return " resets {n} for the first time";
     case "trigger":
-      return "to be reset because of a changed version or trigger";
+      return " resets {n} because of a changed version or trigger";
     case "schedule":
-      return "due to be reset by rotateEvery";
+      return " resets {n} that are due by rotateEvery";
     case "rotatedSince":
       return plan.generatedAt === undefined
-        ? "to be reset, because rotatedSince is set and the time of their last reset is not known"
-        : "to be reset, because they are older than rotatedSince";
+        ? " resets {n}, because rotatedSince is set and the time of their last reset is not known"
+        : " resets {n}, because they are older than rotatedSince";
     case "unconfirmed":
-      return `to be reset once more, because the last reset was not confirmed${isRead ? ", unless a read shows that it was applied" : ""}`;
+      return ` resets {n} once more, because the last reset was not confirmed${isRead ? ", unless a read shows that it was applied" : ""}`;
   }
 }
 
@@ -181,7 +206,7 @@ export function noticesOfUnknown(
   });
   const possible = [...groups].map(([why, ids]) => {
     const count = ids.length === 1 ? "1 database" : `${ids.length} databases`;
-    return { text: `${fleetLabel(inputs.fleet)}: ${count} may be reset: ${why} (${listed(ids)}).` };
+    return { text: `${fleetLabel(inputs.fleet)} may reset ${count}: ${why} (${listed(ids)}).` };
   });
   return [...announced(certain, inputs, run), ...possible];
 }

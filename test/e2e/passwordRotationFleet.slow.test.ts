@@ -119,7 +119,7 @@ onEngines("PasswordRotationFleet", (engine) => {
     assert.equal((await stack.up()).changes["update"], undefined);
     assertSent(0);
     project.rewrite(source(2));
-    assert.match((await stack.preview()).printed, /"caches": 1 to be reset.*: "single"/);
+    assert.match((await stack.preview()).printed, /"caches" resets 1 .*: "single"/);
     assert.equal((await succeeds(stack.up())).changes["update"], 1);
     assertSent(1);
     const { resources = [] } = (await stack.exportState()).deployment;

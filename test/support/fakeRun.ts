@@ -177,6 +177,8 @@ export function asShown<I extends object, O extends object>(resource: Resource<I
     diff: (saved: O, inputs: I, run = new FakeRun().start()) => shown(resource.diff(saved, inputs, run)),
     noticeOfUnknown: (saved: O, inputs: I, unknown: ReadonlySet<string>, run: Run) =>
       shown({ notices: resource.noticesOfUnknown?.(saved, inputs, unknown, run) ?? [] }).notice,
+    noticeOfNew: (inputs: I, unknown: ReadonlySet<string> = new Set(), run = new FakeRun().start()) =>
+      shown({ notices: resource.noticesOfNew?.(inputs, unknown, run) ?? [] }).notice,
     apply: async (saved: O | undefined, inputs: I, run: Run) => shown(await resource.apply(saved, inputs, run)),
     refresh: async (saved: O, run: Run) => {
       if (!resource.refresh) throw new Error("it has no refresh");

@@ -132,6 +132,8 @@ export class PluginService {
     return withEngineErrors(async () => {
       const { urn, inputs, preview } = change;
       const resource = resourceOf(urn);
+      const notices = resource.noticesOfNew?.(plain(inputs), unknownNames(inputs), this.#started) ?? [];
+      for (const notice of notices) await this.#show(notice, urn);
       if (preview) return { id: "", outputs: planned(resource, inputs) };
       return this.#apply(change, resource, (run) => applyResource(resource, undefined, plain(inputs), run));
     });

@@ -9,7 +9,7 @@ import { assertFields } from "../../support/results";
 import { unknownNames } from "../../../provider/records/properties";
 import { unknown } from "../../support/wire";
 
-const { apply, diff, noticeOfUnknown } = asShown(passwordRotation);
+const { apply, diff, noticeOfNew, noticeOfUnknown } = asShown(passwordRotation);
 
 const db = { databaseId: "db" };
 const v1 = { ...db, version: 1 };
@@ -29,14 +29,14 @@ describe("rotation: PasswordRotation", () => {
       noticeOfUnknown(saved, inputs, unknownNames({ ...inputs }), fake.start());
     const saved = await up(v1);
     fake.time = new Date("2026-11-22T12:00:00.000Z");
-    const may = 'The password of database "db" may be reset:';
+    const may = 'May reset the password of database "db":';
     assert.equal(noticeOf(saved, { ...db, version: unknown }), `${may} version is not known yet.`);
     const triggers = { image: unknown };
     const several = { ...db, version: unknown, triggers, rotateEvery: "30d" };
     assert.equal(noticeOf(saved, several), `${may} version and triggers are not known yet.`);
     assert.equal(noticeOf(saved, { ...v1, rotateEvery: unknown }), `${may} rotateEvery is not known yet.`);
     const other = { databaseId: unknown, version: 1 };
-    assert.equal(noticeOf(saved, other), "The password of the database may be reset: databaseId is not known yet.");
+    assert.equal(noticeOf(saved, other), "May reset the password of the database: databaseId is not known yet.");
     assert.equal(noticeOf(saved, { ...other, initialRotation: false }), undefined);
     const newer = { ...saved, appliedTrigger: "2:of a newer version" };
     assert.equal(noticeOf(newer, { ...db, version: unknown }), undefined, "it is refused");
@@ -77,12 +77,12 @@ describe("rotation: PasswordRotation", () => {
     fake.time = new Date("2026-11-26T12:00:00.000Z");
     assert.match(
       diffOf(saved, daily).notice ?? "",
-      / is due for a reset by rotateEvery: it was last reset at \S+\. The rotation is 4 days late\.$/,
+      /^Resets .* it is due by rotateEvery, and was last reset at \S+\. The rotation is 4 days late\.$/,
     );
     fake.time = new Date("2026-11-22T12:00:00.000Z");
     const { changes, notice } = diffOf(saved, daily);
     assert.equal(changes, true);
-    assert.match(notice ?? "", /"db" is due.* by rotateEvery.*2026-11-21T12:00:00\.000Z\.$/);
+    assert.match(notice ?? "", /^Resets .*"db": it is due by rotateEvery.*2026-11-21T12:00:00\.000Z\.$/);
     const outputs = await up(daily, saved);
     assertFields(outputs, { rotationReason: "schedule", rotatedAt: "2026-11-22T12:00:00.000Z" });
     assert.deepEqual(diffOf(outputs, daily), { changes: false });
@@ -90,20 +90,45 @@ describe("rotation: PasswordRotation", () => {
 
   it("is replaced by another database, and by nothing else", async () => {
     const saved = await up(v1);
-    const { notice, ...found } = diffOf(saved, { databaseId: "other" });
-    assert.deepEqual(found, { changes: true, replaces: ["databaseId"] });
-    assert.equal(
-      notice,
-      'The password of database "other" will be reset: databaseId has changed, so the resource is replaced.',
-    );
+    const replacing = diffOf(saved, { databaseId: "other" });
+    assert.deepEqual(replacing, { changes: true, replaces: ["databaseId"] }, "its check announces the reset");
     const adopting = diffOf(saved, { databaseId: "other", initialRotation: false });
     assert.deepEqual(adopting, { changes: true, replaces: ["databaseId"] }, "nothing is reset");
     assert.equal(diffOf(saved, v2).replaces, undefined);
   });
 
+  it("announces the reset of a new resource, and how to avoid it if that is possible", () => {
+    const noticeOf = (inputs: Inputs, run = fake.start()) => noticeOfNew(inputs, unknownNames({ ...inputs }), run);
+    const announced = 'Resets the password of database "db": the resource is new.';
+    const keeps = " `initialRotation: false` keeps it.";
+    assert.equal(noticeOf(v1), announced + keeps);
+    assert.equal(noticeOf({ ...db, version: unknown }), announced + keeps);
+    assert.equal(noticeOf({ ...db, rotatedSince: "2026-11-01" }), announced);
+    assert.equal(noticeOf({ ...v1, initialRotation: false }), undefined);
+    const may = 'May reset the password of database "db":';
+    const unsure = noticeOf({ ...db, initialRotation: unknown as unknown as boolean });
+    assert.equal(unsure, `${may} the resource is new, and initialRotation is not known yet.`);
+    assert.equal(
+      noticeOf({ ...db, initialRotation: false, rotatedSince: "2026-11-01" }),
+      `${may} the time of its creation, which rotatedSince compares, is not known yet.`,
+    );
+    assert.match(
+      noticeOf({ databaseId: unknown }) ?? "",
+      /^Resets the password of the database: the resource is new\./,
+    );
+  });
+
+  it("announces one reset once in a run", async () => {
+    const saved = await up(v1);
+    const run = fake.start();
+    assert.match(diff(saved, v2, run).notice ?? "", /^Resets/);
+    assert.equal(noticeOfNew(v2, new Set(), run), undefined, "another option replaces the resource");
+    assert.match(noticeOfNew({ databaseId: "other" }, new Set(), run) ?? "", /"other"/);
+  });
+
   it("announces the reset of a changed trigger", async () => {
     const saved = await up(v1);
-    const notice = 'The password of database "db" will be reset: version or triggers have changed.';
+    const notice = 'Resets the password of database "db": version or triggers have changed.';
     assert.deepEqual(diffOf(saved, v2), { changes: true, notice });
   });
 
@@ -192,11 +217,11 @@ describe("rotation: PasswordRotation", () => {
     assert.deepEqual(plain, { databaseId: "db", ...open });
     assert.equal(compareTrigger(attemptedTrigger, v1), "same");
     assert.match(reason ?? "", /it broke .* Perhaps changed\..*\n.*`up` sends one more/);
-    assert.match(diffOf(outputs, v1).notice ?? "", /"db" will be reset once more.* not confirmed/);
+    assert.match(diffOf(outputs, v1).notice ?? "", /^Resets .*"db" once more.* not confirmed/);
     const last = await up(db, await up(db, outputs));
     const { changes, notice } = diffOf(last, v1);
     assert.equal(changes, true);
-    assert.match(notice ?? "", /"db" will not be reset.* last 3 resets.*new version/);
+    assert.match(notice ?? "", /^Does not reset .*"db".* last 3 resets.*new version/);
     await assert.rejects(up(v1, last), RefusedError);
     assert.equal(fake.resets.length, 3);
 

@@ -9,7 +9,7 @@ import { type PasswordRotationOutputs } from "../../../provider/rotation/outputs
 import { unknownNames } from "../../../provider/records/properties";
 import { unknown } from "../../support/wire";
 
-const { apply, check, diff, noticeOfUnknown } = asShown(passwordRotationShard);
+const { apply, check, diff, noticeOfNew, noticeOfUnknown } = asShown(passwordRotationShard);
 
 const fleet = "urn:pulumi:dev::program::rekey:index:PasswordRotationFleet::caches";
 
@@ -27,6 +27,8 @@ const problemsOf = ({ rotations }: PasswordRotationShardOutputs) =>
   Object.fromEntries(rotations.flatMap(({ databaseId, problem }) => (problem ? [[databaseId, problem]] : [])));
 const notTriedOf = ({ rotations }: PasswordRotationShardOutputs) =>
   rotations.flatMap(({ databaseId, notTried }) => (notTried ? [databaseId] : [])).join("");
+
+const keeps = "`initialRotation: false` keeps their passwords.";
 
 describe("rotation: PasswordRotationShard", () => {
   let fake: FakeRun;
@@ -71,11 +73,29 @@ describe("rotation: PasswordRotationShard", () => {
     assert.equal(fake.resets.length, 2);
   });
 
+  it("announces the resets of each new shard, with their number so far, but no adoption", () => {
+    const run = fake.start();
+    const noticeOf = (shard: string, ids: string, more: object = {}) =>
+      noticeOfNew({ ...inputsFor(ids, more), shard }, unknownNames({ ...more }), run);
+    const of = 'PasswordRotationFleet "caches"';
+    assert.equal(noticeOf("01", "ab"), `${of} resets 2 for the first time: "a", "b". ${keeps}`);
+    assert.equal(
+      noticeOf("02", "c", { version: unknown }),
+      `${of} resets 1 for the first time: "c". ${keeps} So far, it resets 3 databases.`,
+    );
+    const since = { rotatedSince: "2026-11-01" };
+    assert.equal(noticeOf("02", "c", since), `${of} resets 1 for the first time: "c". So far, it resets 3 databases.`);
+    assert.equal(noticeOf("03", "d", { initialRotation: false }), undefined);
+    assert.match(noticeOf("03", "d", { initialRotation: false, ...since }) ?? "", / adopts 1, and may reset them: /);
+    const unsure = noticeOf("03", "d", { initialRotation: unknown });
+    assert.equal(unsure, `${of} may reset new databases: initialRotation is not known yet.`);
+  });
+
   it("names five databases per reason, and counts the others", async () => {
     const noticeOf = async (ids: string) =>
       diffOf(await up(inputsFor(ids, { version: 1 })), inputsFor(ids, { version: 2 })).notice ?? "";
-    assert.match(await noticeOf("abcde"), /: 5 .*: "a", "b", "c", "d", "e"\.$/);
-    assert.match(await noticeOf("abcdefg"), /: 7 .*: "a", "b", "c", "d", "e" and 2 more\.$/);
+    assert.match(await noticeOf("abcde"), / resets 5 .*: "a", "b", "c", "d", "e"\.$/);
+    assert.match(await noticeOf("abcdefg"), / resets 7 .*: "a", "b", "c", "d", "e" and 2 more\.$/);
   });
 
   it("reports how late the oldest scheduled rotation is, with its reason", async () => {
@@ -87,8 +107,8 @@ describe("rotation: PasswordRotationShard", () => {
     const { notice } = diffOf(both, inputsFor("abc", daily));
     const of = 'PasswordRotationFleet "caches"';
     assert.deepEqual(notice?.split("\n"), [
-      `${of}: 2 due to be reset by rotateEvery: "a", "b". The oldest rotation is 3 days late.`,
-      `${of}: 1 to be reset for the first time: "c".`,
+      `${of} resets 2 that are due by rotateEvery: "a", "b". The oldest rotation is 3 days late.`,
+      `${of} resets 1 for the first time: "c". ${keeps}`,
     ]);
   });
 
@@ -122,9 +142,9 @@ describe("rotation: PasswordRotationShard", () => {
       const { shard, ids } = shards[nth] ?? assert.fail();
       return diff(saved[nth] ?? assert.fail(), inputsFor(ids, { shard, version: 2, ...more }), run).notice ?? "";
     };
-    assert.match(noticeOf(0), /: 3 to be reset because of [^:]*: "a", "b", "c"\.$/);
+    assert.match(noticeOf(0), / resets 3 because of [^:]*: "a", "b", "c"\.$/);
     for (let time = 0; time < 2; time++) {
-      assert.match(noticeOf(1), /: 2 to be reset .*: "d", "e"\. So far, 5 databases of the fleet are to be reset\.$/);
+      assert.match(noticeOf(1), / resets 2 .*: "d", "e"\. So far, it resets 5 databases\.$/);
     }
     assert.match(noticeOf(1, { fleet: `${fleet}2` }), /"d", "e"\.$/, "another fleet");
   });
@@ -137,10 +157,10 @@ describe("rotation: PasswordRotationShard", () => {
     const of = 'PasswordRotationFleet "caches"';
     const all = '("a", "b", "c")';
     for (const [inputs, expected] of [
-      [{ version: unknown }, `3 databases may be reset: version is not known yet ${all}.`],
-      [{ version: 1, rotateEvery: unknown }, `3 databases may be reset: rotateEvery is not known yet ${all}.`],
+      [{ version: unknown }, `may reset 3 databases: version is not known yet ${all}.`],
+      [{ version: 1, rotateEvery: unknown }, `may reset 3 databases: rotateEvery is not known yet ${all}.`],
     ] as const) {
-      assert.equal(noticeOf(inputsFor("abc", inputs)), `${of}: ${expected}`);
+      assert.equal(noticeOf(inputsFor("abc", inputs)), `${of} ${expected}`);
     }
     const triggers = { image: unknown };
     const databases = [
@@ -150,9 +170,9 @@ describe("rotation: PasswordRotationShard", () => {
       { databaseId: "d", triggers },
     ];
     assert.deepEqual(noticeOf(inputsFor("", { version: 1, databases }))?.split("\n"), [
-      `${of}: 1 to be reset because of a changed version or trigger: "c".`,
-      `${of}: 1 to be reset for the first time: "d".`,
-      `${of}: 1 database may be reset: triggers is not known yet ("a").`,
+      `${of} resets 1 because of a changed version or trigger: "c".`,
+      `${of} resets 1 for the first time: "d". ${keeps}`,
+      `${of} may reset 1 database: triggers is not known yet ("a").`,
     ]);
     assert.equal(noticeOf(inputsFor("abc", { version: 1, databases: ["a"], triggers: {} })), undefined);
   });
@@ -165,8 +185,8 @@ describe("rotation: PasswordRotationShard", () => {
     const of = 'PasswordRotationFleet "caches"';
     assert.equal(changes, true);
     assert.deepEqual(notice?.split("\n"), [
-      `${of}: 1 to be reset because of a changed version or trigger: "b".`,
-      `${of}: 1 to be reset for the first time: "c".`,
+      `${of} resets 1 because of a changed version or trigger: "b".`,
+      `${of} resets 1 for the first time: "c". ${keeps}`,
     ]);
     const next = await up(desired, saved);
     assert.deepEqual(fake.resets, ["a", "b", "b", "c"]);

@@ -84,8 +84,8 @@ const adopted = (more: Partial<RotationOutputs> = {}): RotationOutputs => {
 };
 
 describe("rotation: rotatedSince", () => {
-  const due = /"db" will be reset: it is older than rotatedSince \(from 2026-11-.*\)\.$/;
-  const ofUnknownAge = /"db" will be reset: rotatedSince is set, and the time of the last reset is not known\.$/;
+  const due = /^Resets the .*"db": it is older than rotatedSince \(from 2026-11-.*\)\.$/;
+  const ofUnknownAge = /^Resets the .*"db": rotatedSince is set, and the time of the last reset is not known\.$/;
   const rows: readonly { what: string; saved: RotationOutputs; since: string; notice?: RegExp }[] = [
     { what: "a reset before it", saved: reset(), since: iso(0.001), notice: due },
     { what: "a reset at that time", saved: reset(), since: iso(0) },
@@ -146,7 +146,7 @@ describe("rotation: rotatedSince", () => {
       what: "an applied date that cannot be read",
       saved: reset({ appliedSince: ["2:x"] }),
       since: iso(5),
-      notice: /will not be reset.* appliedSince/,
+      notice: /^Does not reset .* appliedSince/,
     },
     { what: "an unreadable applied date that is not needed", saved: reset({ appliedSince: ["2:x"] }), since: iso(-5) },
   ];
@@ -486,7 +486,7 @@ describe("rotation: rotatedSince", () => {
       new Set(["rotatedSince"]),
       rotated.fake.start(),
     );
-    assert.equal(notice, 'The password of database "db" may be reset: rotatedSince is not known yet.');
+    assert.equal(notice, 'May reset the password of database "db": rotatedSince is not known yet.');
   });
 });
 
@@ -529,8 +529,8 @@ describe("rotation: rotatedSince of a fleet", () => {
     fake.time = at(2);
     const { notice } = shard.diff(first, later, fake.start());
     assert.deepEqual(notice?.split("\n"), [
-      `${of}: 1 to be reset, because they are older than rotatedSince: "n".`,
-      `${of}: 1 to be adopted, and may be reset: the time of their creation, which rotatedSince compares, is not known yet: "z".`,
+      `${of} resets 1, because they are older than rotatedSince: "n".`,
+      `${of} adopts 1, and may reset them: the time of their creation, which rotatedSince compares, is not known yet: "z".`,
     ]);
     const second = await up(2, later, first);
     assert.deepEqual(fake.resets, ["a", "n", "z"]);
@@ -548,7 +548,7 @@ describe("rotation: rotatedSince of a fleet", () => {
     const { notice } = shard.diff(old, dated, fake.start());
     assert.equal(
       notice,
-      `${of}: 1 to be reset, because rotatedSince is set and the time of their last reset is not known: "n".`,
+      `${of} resets 1, because rotatedSince is set and the time of their last reset is not known: "n".`,
     );
   });
 
@@ -574,7 +574,7 @@ describe("rotation: rotatedSince of a fleet", () => {
       new Set(["rotatedSince"]),
       fake.start(),
     );
-    assert.equal(notice, `${of}: 2 databases may be reset: rotatedSince is not known yet ("a", "b").`);
+    assert.equal(notice, `${of} may reset 2 databases: rotatedSince is not known yet ("a", "b").`);
   });
 });
 

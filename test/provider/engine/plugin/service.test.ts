@@ -99,7 +99,7 @@ describe("plugin service", () => {
     assert.deepEqual(await diff({ databaseId: "db-second" }), { changes: true, replaces: ["databaseId"] });
     plugin.said.length = 0;
     assert.deepEqual(await diff({ databaseId: unknown }), { changes: true, replaces: [] });
-    assert.match(plugin.said.join(), /^it: The password of the database may be reset: databaseId is not known yet\.$/);
+    assert.match(plugin.said.join(), /^it: May reset the password of the database: databaseId is not known yet\.$/);
     assert.equal(platform.resetCount, 1);
   });
 
@@ -148,6 +148,30 @@ describe("plugin service", () => {
     assert.equal(sent(), 0);
   });
 
+  it("announces the reset of a new resource at it, in a preview and in an up, once in each", async () => {
+    const line = `it: Resets the password of database "${id}": the resource is new. \`initialRotation: false\` keeps it.`;
+    for (const preview of [true, false]) {
+      const fresh = Plugin.for(platform);
+      assert.deepEqual(await fresh.check(urn, rotation()), []);
+      await fresh.make(urn, rotation(), { preview });
+      assert.deepEqual(fresh.said.splice(0), [line]);
+      await fresh.make(urn, rotation({ initialRotation: false }), { preview });
+      assert.deepEqual(fresh.said, []);
+    }
+  });
+
+  it("announces a replacement once, whichever input causes it", async () => {
+    const outputs = await create(rotation({ version: 1 }));
+    const causes = [{ databaseId: "db-second" }, rotation({ version: 2 })];
+    for (const inputs of causes) {
+      const fresh = Plugin.for(platform);
+      await fresh.diff(urn, id, outputs, inputs);
+      await fresh.make(urn, inputs, { preview: true });
+      assert.equal(fresh.said.length, 1);
+      assert.match(fresh.said.join(), /^it: Resets the password of database /);
+    }
+  });
+
   it("refuses to import by an address, without showing it", async () => {
     const refused = plugin.read(urn, "redis://default:canary@host:6379", {}, {});
     await assert.rejects(refused, ({ message }: Error) => /^id must be an id/.test(message) && !/canary/.test(message));
@@ -188,7 +212,7 @@ describe("plugin service", () => {
     assert.match(plugin.said.join(), /^it: It was imported in this run: .*nothing is reset\.$/);
     const later = Plugin.for(platform);
     await later.diff(urn, id, outputs, rotation({ version: 1 }));
-    assert.match(later.said.join(), /^it: The password .* will be reset: version or triggers have changed\.$/);
+    assert.match(later.said.join(), /^it: Resets the password .*: version or triggers have changed\.$/);
   });
 
   it("refuses to import a reset of counters", async () => {
@@ -273,6 +297,7 @@ describe("plugin service", () => {
     const readable = await startPlatform({ databases: [id], credentials: "always", databasePath });
     const reader = Plugin.for(readable, { databasePath });
     const { outputs } = await reader.make(urn, rotation());
+    reader.said.length = 0;
     const refresh = async () => {
       await reader.read(urn, id, outputs, rotation());
       return reader.said.splice(0).join();
@@ -329,6 +354,7 @@ describe("plugin service", () => {
   it("sends and shows nothing when a rotation is removed", async () => {
     const outputs = await create(rotation());
     const before = sent();
+    plugin.said.length = 0;
     await plugin.delete(urn, outputs);
     assert.deepEqual({ sent: sent(), said: plugin.said }, { sent: before, said: [] });
   });
@@ -452,8 +478,8 @@ describe("plugin service", () => {
   it("shows what it could not read of a response under its resource", async () => {
     platform.failNext({ path: /reset-password/, status: 200, body: { database_id: id, port: "many" } });
     await create(rotation());
-    assert.equal(plugin.said.length, 1);
-    assert.match(plugin.said.join(), /^it: The password of database "db-quickstart" was reset, but parts .*port/);
+    assert.equal(plugin.said.length, 2);
+    assert.match(plugin.said[1] ?? "", /^it: The password of database "db-quickstart" was reset, but parts .*port/);
   });
 
   it("keeps the text of the dynamic provider in each change and refresh, so that a moved stack can move back", async () => {

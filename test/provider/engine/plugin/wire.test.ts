@@ -110,9 +110,11 @@ describe("plugin over gRPC", () => {
   it("shows lines for the user under their resource", async () => {
     const outputs = fromStruct((await create({ databaseId: id })).getProperties());
     await diff({ ...outputs, rotatedAt: "2020-01-01T00:00:00.000Z" }, { databaseId: id, rotateEvery: "30d" });
-    await until(() => engine.said.length > 0);
-    assert.equal(engine.said[0]?.urn, urn);
-    assert.match(engine.said[0]?.line ?? "", /is due for a reset/);
+    await until(() => engine.said.length > 1);
+    for (const [index, why] of [/the resource is new/, /it is due by rotateEvery/].entries()) {
+      assert.equal(engine.said[index]?.urn, urn);
+      assert.match(engine.said[index]?.line ?? "", why);
+    }
   });
 
   it("shows the warning of a check before it responds", async () => {
