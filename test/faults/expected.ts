@@ -92,8 +92,9 @@ function assertUnconfirmed(phase: Phase, key: string, adapter: Adapter, result: 
   for (const pattern of [/may have been changed/, /The next `up` sends one more reset/, advice, ...expected.says]) {
     assert.match(message, pattern);
   }
-  const { attemptedTrigger, account, ...rest } = revealed(outs);
+  const { attemptedTrigger, attemptedAt, account, ...rest } = revealed(outs);
   assert.equal(typeof attemptedTrigger, "string");
+  assert.match(String(attemptedAt), /^\d{4}-.*Z$/);
   assert.match(String(account), /^1:[\w-]{8}$/);
   const created = { databaseId: key, rotationCount: 0, ...savedText(adapter) };
   const kept = phase === "update" ? formerOutputs(key, adapter) : created;
