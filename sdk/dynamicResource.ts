@@ -5,6 +5,7 @@ import { version } from "@pulumi/pulumi/version";
 import { addCommand, howToHaveOne, howToInstall } from "../provider/doctor/installAdvice";
 import { installedFrom, isTooOld, manifestIn, oldestPulumi } from "../provider/installation";
 import { packageVersion } from "../provider/platform/version";
+import { warnOfPlainCredentials } from "./plainCredentials";
 import { perRun, refusal, runError } from "./program";
 import { typeTokenOf } from "./pulumiInternals";
 
@@ -34,6 +35,7 @@ export abstract class DynamicResource extends pulumi.CustomResource {
   ) {
     const { type, provider, outputs, secretOutputs, retainOnDelete } = resourceType;
     requirePackageForHost();
+    warnOfPlainCredentials();
     refuseImport(type, name, options);
     const undefinedOutputs = Object.fromEntries(outputs.map((output) => [output, undefined]));
     // This text must never change: a changed text would be an update, and so possibly a reset.

@@ -1,4 +1,4 @@
-import type * as pulumi from "@pulumi/pulumi";
+import * as pulumi from "@pulumi/pulumi";
 
 // Everything in @pulumi/pulumi that this package uses although its types do not declare it.
 
@@ -25,4 +25,9 @@ export function isKnown(output: pulumi.Output<unknown>): Promise<boolean> {
 /** Makes an error a `RunError` to Pulumi, which ends a program with only its message. */
 export function markRunError<E extends Error>(error: E): E {
   return Object.defineProperty(error, "__pulumiRunError", { value: true });
+}
+
+/** Whether a key of the stack's configuration is encrypted. */
+export function isConfigSecret(key: string): boolean {
+  return (pulumi.runtime as unknown as { isConfigSecret(key: string): boolean }).isConfigSecret(key);
 }

@@ -1,6 +1,6 @@
 import { SettingsError } from "../platform/errors";
 import { accounts, Settings } from "../settings/settings";
-import { environmentName, nameOf, type SettingName, settingNames, settingOf } from "../settings/table";
+import { environmentName, isCredential, nameOf, type SettingName, settingNames, settingOf } from "../settings/table";
 import { type Check, wrong } from "./check";
 import { type StackSetting } from "./stackSettings";
 
@@ -73,7 +73,7 @@ function judge(name: SettingName, settings: Settings, stored: StackSetting | und
   }
   const error = errorOf(name, settings);
   if (error) return { state: "wrong", message: `${error.problem} (from ${from}).`, fix: error.advice };
-  const hides = settingOf(name).secret || (name === "proxy" && /[@?#]/.test(value));
+  const hides = isCredential(name, value);
   if (hides && stored && !stored.secret) {
     return {
       state: "wrong",

@@ -170,6 +170,11 @@ export function settingOf(name: SettingName): Setting {
   return settingTable[name];
 }
 
+/** Whether a value must not be stored in plain text. The URL of a proxy may contain a password. */
+export function isCredential(name: SettingName, value: string): boolean {
+  return settingOf(name).secret === true || (name === "proxy" && /[@?#]/.test(value));
+}
+
 /** The name in the stack's configuration. */
 export function nameOf(name: SettingName): string {
   return `rekey:${name}`;

@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { mock } from "node:test";
+import * as pulumi from "@pulumi/pulumi";
+import { PasswordRotation } from "pulumi-rekey";
+import { startMocks, valueOf } from "../support/pulumiMocks";
+
+describe("sdk: credentials in the stack's configuration", () => {
+  const password = "canary-password";
+  const proxy = "http://user:canary-proxy@127.0.0.1:3128";
+  afterEach(() => {
+    mock.restoreAll();
+    pulumi.runtime.setAllConfig({});
+  });
+
+  const warningsFor = async (config: Record<string, string>, secretKeys: string[] = [], preview = false) => {
+    await startMocks({ preview });
+    pulumi.runtime.setAllConfig(config, secretKeys);
+    const warn = mock.method(pulumi.log, "warn", async () => undefined);
+    const made = ["a", "b"].map((databaseId) => new PasswordRotation(databaseId, { databaseId }));
+    await Promise.all(made.map(({ databaseId }) => valueOf(databaseId)));
+    return warn.mock.calls.map(({ arguments: [line] }) => line);
+  };
+
+  it("are a warning if they are in plain text, once in a run, also in a preview", async () => {
+    for (const preview of [true, false]) {
+      const warnings = await warningsFor(
+        { "rekey:password": password, "rekey:queueToken": "canary-token", "rekey:proxy": proxy },
+        ["rekey:queueToken"],
+        preview,
+      );
+      assert.equal(warnings.length, 2);
+      assert.match(
+        warnings[0] ?? "",
+        /^rekey:password is stored in plain text .*`pulumi config set --secret rekey:password`/,
+      );
+      assert.match(warnings[1] ?? "", /^rekey:proxy .*`pulumi config set --secret rekey:proxy`/);
+      assert.doesNotMatch(warnings.join(), /canary/);
+    }
+  });
+
+  it("are none if they are encrypted, and other settings never are", async () => {
+    const settings = { "rekey:password": password, "rekey:username": "you", "rekey:proxy": "http://127.0.0.1:3128" };
+    assert.deepEqual(await warningsFor(settings, ["rekey:password"]), []);
+  });
+});
