@@ -96,5 +96,14 @@ function licenseOf(folder) {
   const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
   const texts = readdirSync(folder).filter((one) => /^(licen[cs]e|notice)/i.test(one));
   const heading = `==== ${name} ${version}, ${license} ====`;
-  return [heading, ...texts.toSorted().map((one) => readFileSync(join(folder, one), "utf8").trim())].join("\n\n");
+  const found = texts.toSorted().map((one) => readFileSync(join(folder, one), "utf8").trim());
+  if (found.length === 0) found.push(licenseInReadme(folder));
+  return [heading, ...found].join("\n\n");
+}
+
+/** Some packages have the text only in their README. */
+function licenseInReadme(folder) {
+  const [, text] = /^(?:#+ )?License\n(?:-+\n)?([\s\S]+)/m.exec(readFileSync(join(folder, "README.md"), "utf8")) ?? [];
+  if (text === undefined) throw new Error(`${folder} has no text of its license.`);
+  return text.trim();
 }

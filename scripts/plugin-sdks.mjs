@@ -3,7 +3,7 @@
 // registries.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { create } from "tar";
@@ -33,6 +33,8 @@ function generate(language) {
 }
 
 function wheel() {
+  // setuptools adds a file of this name to the wheel.
+  copyFileSync(join(root, "LICENSE"), join(folder, "sdk", "python", "LICENSE"));
   run("python3", ["-m", "venv", join(folder, "venv")]);
   run(python, ["-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", target, join(folder, "sdk", "python")]);
   const file = join(target, `pulumi_${schema.name}-${version}-py3-none-any.whl`);
@@ -49,11 +51,15 @@ print(json.dumps({ "version": importlib.metadata.version("pulumi_rekey"), "plugi
 
 async function goModule() {
   const cwd = join(folder, "sdk", "go");
-  const module = `${schema.repository.replace("https://", "")}/sdk/go`;
+  copyFileSync(join(root, "LICENSE"), join(cwd, "LICENSE"));
+  const module = schema.language.go.importBasePath.replace(/\/rekey$/, "");
   // The versions that the example is tested with.
   const example = readFileSync(join(root, "examples/languages/go/go.mod"), "utf8");
   writeFileSync(join(cwd, "go.mod"), example.replace(/^module .*/, `module ${module}`));
   run("go", ["mod", "tidy"], { cwd });
+  // The Go that the example names is what its packages need.
+  const needed = (text) => /^go .*/m.exec(text)?.[0];
+  assert.equal(needed(readFileSync(join(cwd, "go.mod"), "utf8")), needed(example));
   run("go", ["vet", "./..."], { cwd });
   assert.deepEqual(read(cwd, schema.name, "pulumi-plugin.json"), plugin);
   const file = join(target, `pulumi-${schema.name}-go-v${version}.tar.gz`);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { appendFileSync, copyFileSync, cpSync, mkdirSync, readFileSync } from "node:fs";
+import { appendFileSync, copyFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { parse } from "yaml";
 import { type Platform, startPlatform } from "../../local/index";
 import { pulumiCli } from "../support/engine";
@@ -133,6 +134,11 @@ describe("The pipeline of", function () {
           assert.match(await run(repository, "preview", {}, {}), /to create/);
           assert.deepEqual(sent(platform), []);
 
+          await run(repository, "up", settings, {});
+          assert.deepEqual(sent(platform), [], "the current password is kept");
+          const program = repository.path("rotation/index.ts");
+          writeFileSync(program, readFileSync(program, "utf8").replace('"30d"', '"PT1S"'));
+          await sleep(1000);
           const printed = await run(repository, "up", settings, {});
           assert.deepEqual(sent(platform), ["POST /v2/keyvalue/reset-password/db-sessions"]);
           assert.match(printed, /"password": "\[secret\]"/);

@@ -91,7 +91,13 @@ describe("The plugin's archives", function () {
     });
     const texts = Object.keys(modes).map((name) => readFileSync(folder.path(name), "utf8"));
     for (const path of [projectRoot, homedir()]) assert.ok(!texts.some((text) => text.includes(path)), path);
-    assert.match(texts.at(-1) ?? "", /==== axios [\s\S]*Permission is hereby granted/);
+    const licenses = (texts.at(-1) ?? "").split(/^(?===== )/m);
+    assert.ok(licenses.some((one) => one.startsWith("==== agent-base ")));
+    const granted = /Permission is hereby granted|Permission to use, copy|Redistribution and use|Apache License/;
+    assert.deepEqual(
+      licenses.filter((one) => !granted.test(one)).map((one) => one.split("\n")[0]),
+      [],
+    );
   });
 
   it("serve the engine outside of the repository", async () => {
