@@ -63,7 +63,7 @@ describe("flow control: FlowControlReset", () => {
     }
   });
 
-  it("tells the platform's client whether a read has just shown the key", async () => {
+  it("passes to the platform's client whether a read has just shown the key", async () => {
     const given: boolean[] = [];
     fake.resetKey = (isKnown) => (given.push(isKnown), "reset");
     const reads = [() => ({}), () => ({ exists: false }), () => notSent()];
