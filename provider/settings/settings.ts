@@ -1,6 +1,14 @@
 import { SettingsError } from "../platform/errors";
 import { type Preset, presets } from "./presets";
-import { environmentName, nameOf, type SettingName, settingNames, settingOf, type SettingValue } from "./table";
+import {
+  environmentName,
+  nameOf,
+  presetNames,
+  type SettingName,
+  settingNames,
+  settingOf,
+  type SettingValue,
+} from "./table";
 import { isLoopback } from "../records/fields";
 
 /** Returns a setting of the configuration by its short name (`baseUrl`), or undefined if it is not set. */
@@ -39,15 +47,36 @@ export class Settings {
   /** @throws SettingsError that explains how to set it. */
   require<N extends SettingName>(name: N): SettingValue<N> {
     const value = this.get(name);
-    if (value === undefined) throw this.missing(name);
+    if (value === undefined) throw this.missing(...this.#missingWith(name));
     return value;
   }
 
-  /** The error for a setting that is required and not set. */
-  missing(name: SettingName): SettingsError {
-    const why = this.#whyWithheld(name);
-    const problem = `${nameOf(name)} is not set${why === undefined ? "" : `: ${why}`}`;
-    return new SettingsError("REKEY_SETTING_MISSING", { problem, advice: this.#howToSet(name) });
+  /** The error for settings that are required and not set. */
+  missing(...names: SettingName[]): SettingsError {
+    const why = [...new Set(names.flatMap((name) => this.#whyWithheld(name) ?? []))];
+    const all = new Intl.ListFormat("en", { style: "long" }).format(names.map(nameOf));
+    const problem = `${all} ${names.length === 1 ? "is" : "are"} not set${why.length === 0 ? "" : `: ${why.join("; ")}`}`;
+    const advice = [...this.#presetAdvice(names), ...names.map((name) => this.#howToSet(name))].join("\n");
+    return new SettingsError("REKEY_SETTING_MISSING", { problem, advice });
+  }
+
+  /** The settings that are not set of those that requests to the same service need: each run would report only one. */
+  #missingWith(name: SettingName): SettingName[] {
+    const account = accounts.find(({ settings }) => settings.includes(name));
+    const isNeeded = (one: SettingName) =>
+      settingOf(one).readAt === undefined && !(one === "queueToken" && this.find("queueUserId") !== undefined);
+    const others = (account?.settings ?? []).filter((one) => isNeeded(one) && this.find(one) === undefined);
+    return others.includes(name) ? others : [name];
+  }
+
+  /** The preset comes first, if it has one of the settings. */
+  #presetAdvice(names: readonly SettingName[]): string[] {
+    if (this.#findOwn("platform") !== undefined) return [];
+    const [preset] = presetNames.filter((one) => names.some((name) => presets[one].values[name] !== undefined));
+    if (preset === undefined) return [];
+    const how =
+      this.provider === undefined ? `run \`pulumi config set rekey:platform ${preset}\`` : `set platform to ${preset}`;
+    return [`For ${preset}, ${how}, which sets addresses and paths.`];
   }
 
   /** @throws SettingsError if its value cannot be used. */

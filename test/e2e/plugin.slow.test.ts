@@ -41,7 +41,7 @@ new PasswordRotation("second", { databaseId: "db-3" }, { provider: second });`),
     );
     const { succeeded, printed } = await stack.up();
     assert.equal(succeeded, false);
-    assert.match(printed, /rekey:password is not set.*Set password in the arguments of the provider "second"/s);
+    assert.match(printed, /rekey:password.* not set.*Set password in the arguments of the provider "second"/s);
     assert.deepEqual({ first: platform.requests.length, second: second.requests.length }, { first: 1, second: 1 });
     await second.close();
   });

@@ -89,7 +89,7 @@ describe("rotation: the token of a queue user", () => {
     it("is refused in a preview, too, and again until the setting is changed", async () => {
       const { outputs } = await apply(undefined, { ...inputs(1), initialRotation: false }, run);
       fake.queueToken = "t0";
-      assert.match(diff(outputs, inputs(2), run).notice ?? "", /will not be reset: it is rekey:queueToken/);
+      assert.match(diff(outputs, inputs(2), run).notice ?? "", /Does not reset .*: it is rekey:queueToken/);
       await assert.rejects(apply(outputs, inputs(2), run), refused);
       assert.equal(fake.databaseReads.length, 1, "the saved token is enough");
       assert.equal(diff(outputs, inputs(1), run).notice, undefined);

@@ -161,9 +161,33 @@ describe("settings", () => {
       assert.equal(none.get(name), undefined);
       const secret = name === "password" || name === "queueToken" ? "--secret " : "";
       assert.throws(() => none.require(name), {
-        message: new RegExp(`^rekey:${name} is not set.*Nothing.*set ${secret}rekey:${name} .*${environment[name]}`),
+        message: new RegExp(`rekey:${name}\\b.* not set.*Nothing[^]*set ${secret}rekey:${name} .*${environment[name]}`),
       });
     }
+  });
+
+  it("that a service needs are reported all at once, the preset first", () => {
+    const messageOf = (given: Parameters<typeof settings>[0], name: SettingName, provider?: string): string[] => {
+      try {
+        throw new Error(String(new Settings((one) => given[one], {}, provider).require(name)));
+      } catch (error) {
+        return (error as Error).message.replace(" [REKEY_SETTING_MISSING]", "").split("\n");
+      }
+    };
+    const nothing = "Nothing was sent, and nothing was changed.";
+    assert.deepEqual(messageOf({ password: "p" }, "baseUrl"), [
+      `rekey:baseUrl and rekey:username are not set. ${nothing} For upstash, run \`pulumi config set rekey:platform upstash\`, which sets addresses and paths.`,
+      "Run `pulumi config set rekey:baseUrl …`, or set REKEY_BASE_URL in the environment.",
+      "Run `pulumi config set rekey:username …`, or set REKEY_USERNAME in the environment.",
+    ]);
+    assert.deepEqual(messageOf({}, "queueUrl", "second"), [
+      `rekey:queueUrl and rekey:queueToken are not set. ${nothing} For upstash, set platform to upstash, which sets addresses and paths.`,
+      'Set queueUrl in the arguments of the provider "second".',
+      'Set queueToken in the arguments of the provider "second".',
+    ]);
+    // Its token is read.
+    assert.match(messageOf({ queueUserId: "u" }, "queueUrl")[0] ?? "", /^rekey:queueUrl is not set\./);
+    assert.match(messageOf({ platform: "upstash" }, "username")[0] ?? "", /^rekey:username and rekey:password are not/);
   });
 
   it("are read from the configuration, else from the environment, if the variable is not empty", () => {

@@ -92,7 +92,7 @@ describe("plugin service: settings", () => {
     ];
     for (const { args, missing } of partial) {
       const refused = new RegExp(
-        `rekey:${missing} is not set.*Set ${missing} in the arguments of the provider "second"`,
+        `rekey:${missing}\\b.* not set.*Set ${missing} in the arguments of the provider "second"`,
         "s",
       );
       await assert.rejects(make(configured(explicitProvider, args)), refused);
@@ -104,7 +104,7 @@ describe("plugin service: settings", () => {
     const users = { queueUrl: url, queueUserId: "u" };
     await assert.rejects(
       configured(explicitProvider, users).make(counters, { flowControlKey: "orders" }),
-      /rekey:baseUrl is not set/,
+      /rekey:baseUrl, rekey:username, and rekey:password are not set/,
     );
     assert.deepEqual({ own: own.requests.length, other: other.requests.length }, { own: 0, other: 0 });
     // A user of the account in the environment is none of this one.
