@@ -15,7 +15,7 @@ export function picked(credentials: Credentials, names: readonly CredentialName[
 }
 
 /** The saved credentials. */
-export function credentialsIn(saved: Saved | undefined): Credentials {
+function credentialsIn(saved: Saved | undefined): Credentials {
   return picked(saved ?? {}, credentialNames);
 }
 
