@@ -252,7 +252,7 @@ function together(returned: Credentials, read: Credentials): Credentials {
   return credentialNames.every(isSame) ? { ...returned, ...read } : read;
 }
 
-/** What is saved of a secret that is adopted without a reset, and of what a read shows. */
+/** The outputs of a secret that is adopted without a reset, with what a read shows. */
 function adopted(
   subject: Subject,
   inputs: DesiredRotation,

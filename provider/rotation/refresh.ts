@@ -121,7 +121,7 @@ export function settle(
     };
     return { outputs, notices: [otherRollNotice(subject, happened)] };
   }
-  // It is no newer than the reset that was not confirmed. Earlier versions saved the time of rolls only.
+  // It is not newer than the reset that was not confirmed. Earlier versions saved the time of rolls only.
   const attempt = firstAttempt(saved, { attemptedAt: now });
   const { attemptedAt: rotatedAt = saved.lastRolledAt ?? now, attemptedSince } = attempt;
   const outputs: RotationOutputs = {

@@ -3,7 +3,7 @@ import { type Marked } from "./marks";
 import { isWholeTime, refuseUnreadable, type RotationPlan } from "./planRotation";
 import { dueAt } from "./schedule";
 
-/** What is saved of a secret that is rolled: one reset makes the next credential the current one. */
+/** The saved state of a secret that is rolled: one reset makes the next credential the current one. */
 export interface Rolls {
   /** ISO 8601 time of the last roll, also of one that was not confirmed, or of the read that noticed another one. */
   readonly lastRolledAt?: string | undefined;

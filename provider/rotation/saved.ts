@@ -30,7 +30,7 @@ export function currentIn(saved: Saved | undefined, marks = marksIn(saved)): Mar
   return { ...marked, ...markAll(marks, credentialsIn(saved)) };
 }
 
-/** What is saved of the current credentials: values, and marks of those whose values are not saved. */
+/** The saved outputs for the current credentials: values, and marks of those whose values are not saved. */
 export function keptCredentials(saved: Saved): Pick<Saved, CredentialName | "currentMarks"> {
   const { currentMarks } = saved;
   return { ...credentialsIn(saved), ...(currentMarks !== undefined && { currentMarks }) };

@@ -14,7 +14,7 @@ import { assertFields } from "../support/results";
 const defaulted =
   /\b(version|triggers|incident)\b.*(\?\?|\|\||\bor\b|\bdefault:)|get\w*\(\s*["'](version|incident)["']\s*,/i;
 
-/** A program that resets at its first run: it says so in its first lines. */
+/** A program that resets at its first run: its first lines announce that. */
 const announced = /\bresets the passwords?\b/i;
 const rotates = /\b(\w+Rotation(Fleet)?\(\s*(ctx, )?"|type: rekey:\w+Rotation)/;
 const keepsSecrets = /initialRotation: false|initial_rotation=False|InitialRotation(:|  *=) *(pulumi\.Bool\()?false/;

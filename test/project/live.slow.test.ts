@@ -185,7 +185,10 @@ describe("npm run test:live", () => {
     const terminal = { ask: async () => answers.shift(), print: (line: string) => void lines.push(line) };
     const { signal } = new AbortController();
     assert.equal(await runLive({ settings, terminal, waitSeconds: 1, signal }), 1);
-    assert.match(lines.join("\n"), /rekey:username and rekey:password are not set[^]*UPSTASH_EMAIL[^]*Nothing was reset\.$/);
+    assert.match(
+      lines.join("\n"),
+      /rekey:username and rekey:password are not set[^]*UPSTASH_EMAIL[^]*Nothing was reset\.$/,
+    );
   });
 
   describe("as a process", () => {

@@ -144,7 +144,7 @@ describe("platform: requests to the queue with a token that is read", () => {
     assert.deepEqual([used, reads()], [["t1", "t2"], [read]]);
   });
 
-  it("pass on what is no failure of the read", async () => {
+  it("pass on errors that the read did not cause", async () => {
     shown = [new InternalError({ secret: "x", word: "y" }, new Error("z"))];
     await assert.rejects(queue.globalParallelism(), InternalError);
   });

@@ -106,7 +106,7 @@ describe("rotation: the token of a queue user", () => {
       assert.deepEqual(fake.resets, []);
     });
 
-    it("is no obstacle for an unconfirmed reset that a read settles", async () => {
+    it("does not keep a read from settling an unconfirmed reset", async () => {
       fake.answer = unconfirmed;
       fake.readDatabase = () => ({ record, credentials: tokens(0) });
       const { outputs } = await apply(undefined, { ...inputs(1), initialRotation: false }, run);
