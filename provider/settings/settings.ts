@@ -56,7 +56,7 @@ export class Settings {
     const why = [...new Set(names.flatMap((name) => this.#whyWithheld(name) ?? []))];
     const all = new Intl.ListFormat("en", { style: "long" }).format(names.map(nameOf));
     const problem = `${all} ${names.length === 1 ? "is" : "are"} not set${why.length === 0 ? "" : `: ${why.join("; ")}`}`;
-    const advice = [...this.#presetAdvice(names), ...names.map((name) => this.#howToSet(name))].join("\n");
+    const advice = [...this.#presetAdvice(names), ...names.map((name) => this.#howToSet(name))].join(" ");
     return new SettingsError("REKEY_SETTING_MISSING", { problem, advice });
   }
 

@@ -56,7 +56,7 @@ onEveryEngine("Limits of a flow-control key", (engine) => {
     const { posts, outputs } = await up("parallelism: 10, paused: true");
     assert.deepEqual(posts, ["pause"]);
     assert.deepEqual(outputs, { parallelism: 10, paused: true });
-    assertFields(await vendor.get("orders"), { isPinnedParallelism: true, isPinnedRate: undefined, isPaused: true });
+    assertFields(await vendor.get("orders"), { isPinnedParallelism: true, isPinnedRate: false, isPaused: true });
 
     await vendor.pin("orders", { parallelism: 99 });
     await vendor.resume("orders");

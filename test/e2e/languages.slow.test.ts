@@ -36,11 +36,11 @@ function rewriteVersions(folder: Folder): void {
 describe("The examples of other languages, on the pulumi CLI", function () {
   // Go compiles Pulumi's SDK, which takes minutes without a cache.
   this.timeout(1_800_000);
-  let installed: HomeWithPlugin;
+  /** Made by the first test that can run. */
+  let installed: HomeWithPlugin | undefined;
   const ids = ["96ad0856-03b1-4ee7-9666-e81abd0349e1", "6f3b1c1e-0d7a-4c52-9f0e-2b1f5a8c7d90"] as const;
   let [first, second]: Platform[] = [];
 
-  before(async () => void (installed = await HomeWithPlugin.make()));
   beforeEach(async () => {
     const credentials = (name: string) => ({
       username: name,
@@ -55,7 +55,7 @@ describe("The examples of other languages, on the pulumi CLI", function () {
     await first?.close();
     await second?.close();
   });
-  after(() => installed.remove());
+  after(() => installed?.remove());
 
   for (const [language, programs] of Object.entries(languages)) {
     const why = whyNoPrograms(...programs);
@@ -64,6 +64,7 @@ describe("The examples of other languages, on the pulumi CLI", function () {
       continue;
     }
     it(`${language}: the commands of its README keep the passwords, and a new version rotates once`, async function () {
+      installed ??= await HomeWithPlugin.make();
       const [one, two] = [first ?? assert.fail(), second ?? assert.fail()];
       const folder = new Folder();
       cpSync(join(examples, "languages", language), folder.directory, { recursive: true });
@@ -113,7 +114,7 @@ describe("The examples of other languages, on the pulumi CLI", function () {
     const backend = join(cwd, "backend");
     mkdirSync(backend, { recursive: true });
     const env = {
-      ...installed.environment,
+      ...installed?.environment,
       PULUMI_BACKEND_URL: `file://${backend}`,
       PULUMI_CONFIG_PASSPHRASE: "test",
       PULUMI_SKIP_CONFIRMATIONS: "true",

@@ -146,7 +146,7 @@ describe("sdk: data sources", () => {
 
   it("fail, naming what is missing, if the program has no settings", async () => {
     pulumi.runtime.setAllConfig({});
-    await assert.rejects(getFlowControlKeys(), /rekey:queueUrl is not set.*REKEY_QUEUE_URL/);
+    await assert.rejects(getFlowControlKeys(), /rekey:queueUrl and rekey:queueToken are not set.*REKEY_QUEUE_URL/);
   });
 
   it("take settings from the program's environment if its configuration has none", async () => {

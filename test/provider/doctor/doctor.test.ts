@@ -40,7 +40,7 @@ interface Mistake {
 const inPlainText = (key: string) =>
   new RegExp(`plain text in the stack's configuration.* → .*config set --secret ${key}`);
 const typo = /rekey:queueurl .* → .*pulumi config rm rekey:queueurl.*rekey:queueUrl/;
-const notSet = (variable: string) => new RegExp(`is not set.* → Run \`pulumi config set .*${variable}`);
+const notSet = (variable: string) => new RegExp(`is not set.* → .*Run \`pulumi config set .*${variable}`);
 const proxyUnreachable = {
   "the connection to rekey:baseUrl": /proxy could not be reached.* → Check rekey:proxy/,
   "the connection to rekey:queueUrl": /proxy could not be reached.* → Check rekey:proxy/,

@@ -167,27 +167,38 @@ describe("settings", () => {
   });
 
   it("that a service needs are reported all at once, the preset first", () => {
-    const messageOf = (given: Parameters<typeof settings>[0], name: SettingName, provider?: string): string[] => {
-      try {
-        throw new Error(String(new Settings((one) => given[one], {}, provider).require(name)));
-      } catch (error) {
-        return (error as Error).message.replace(" [REKEY_SETTING_MISSING]", "").split("\n");
-      }
-    };
+    const refused = (given: Parameters<typeof settings>[0], name: SettingName, message: string, provider?: string) =>
+      assert.throws(() => new Settings((one) => given[one], {}, provider).require(name), {
+        message: `${message} [REKEY_SETTING_MISSING]`,
+      });
     const nothing = "Nothing was sent, and nothing was changed.";
-    assert.deepEqual(messageOf({ password: "p" }, "baseUrl"), [
-      `rekey:baseUrl and rekey:username are not set. ${nothing} For upstash, run \`pulumi config set rekey:platform upstash\`, which sets addresses and paths.`,
-      "Run `pulumi config set rekey:baseUrl …`, or set REKEY_BASE_URL in the environment.",
-      "Run `pulumi config set rekey:username …`, or set REKEY_USERNAME in the environment.",
-    ]);
-    assert.deepEqual(messageOf({}, "queueUrl", "second"), [
-      `rekey:queueUrl and rekey:queueToken are not set. ${nothing} For upstash, set platform to upstash, which sets addresses and paths.`,
-      'Set queueUrl in the arguments of the provider "second".',
-      'Set queueToken in the arguments of the provider "second".',
-    ]);
+    const run = (setting: string, variable: string) =>
+      `Run \`pulumi config set ${setting} …\`, or set ${variable} in the environment.`;
+    const [username, password] = [
+      run("rekey:username", "REKEY_USERNAME"),
+      run("--secret rekey:password", "REKEY_PASSWORD"),
+    ];
+    refused(
+      { password: "p" },
+      "baseUrl",
+      `rekey:baseUrl and rekey:username are not set. ${nothing} For upstash, run \`pulumi config set rekey:platform upstash\`, which sets addresses and paths. ${run("rekey:baseUrl", "REKEY_BASE_URL")} ${username}`,
+    );
+    refused(
+      {},
+      "queueUrl",
+      `rekey:queueUrl and rekey:queueToken are not set. ${nothing} For upstash, set platform to upstash, which sets addresses and paths. Set queueUrl in the arguments of the provider "second". Set queueToken in the arguments of the provider "second".`,
+      "second",
+    );
     // Its token is read.
-    assert.match(messageOf({ queueUserId: "u" }, "queueUrl")[0] ?? "", /^rekey:queueUrl is not set\./);
-    assert.match(messageOf({ platform: "upstash" }, "username")[0] ?? "", /^rekey:username and rekey:password are not/);
+    assert.throws(() => settings({ queueUserId: "u" }).require("queueUrl"), {
+      message: /^rekey:queueUrl is not set\./,
+    });
+    const usual = "or set UPSTASH_";
+    refused(
+      { platform: "upstash" },
+      "username",
+      `rekey:username and rekey:password are not set. ${nothing} ${username.replace("or set REKEY_USERNAME", `${usual}EMAIL`)} ${password.replace("or set REKEY_PASSWORD", `${usual}API_KEY`)}`,
+    );
   });
 
   it("are read from the configuration, else from the environment, if the variable is not empty", () => {

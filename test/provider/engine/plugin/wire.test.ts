@@ -140,7 +140,7 @@ describe("plugin over gRPC", () => {
       .setInputs(toStruct({ databases: { first: { databaseId: id } } }));
     const { details } = await failureOf(plugin.call(calls.construct, request));
     const message =
-      /^It is not complete: its resource "fleet-\d\d" failed \(rekey:username is not set.*REKEY_FLEET_INCOM/;
+      /^It is not complete: its resource "fleet-\d\d" failed \(rekey:username and rekey:password are not set.*REKEY_FLEET_INCOM/;
     assert.match(details, message);
   });
 
