@@ -1,8 +1,7 @@
 import { clockToleranceMs, type DesiredRotation, futureTime, overdueNotice, type RotationPlan } from "./planRotation";
 import { execute } from "./execute";
 import { isReadFirst, planFor } from "./planFor";
-import { refreshSecret } from "./refresh";
-import { checkSaving, savingChange, savingChanges, savingInputs, type SavingInputs, savingOf } from "./saving";
+import { refreshSecret, type SecretResult } from "./refresh";
 import {
   type CheckFailure,
   type Claim,
@@ -18,11 +17,11 @@ import { InputError } from "../platform/errors";
 import { idProblem } from "../records/fields";
 import { ownerOf, type SecretKind, secretOf, type Subject } from "../platform/secretKind";
 import { accountSettings, isElsewhere } from "./saved";
-import { capitalized, olderNotices, type SecretResult } from "./notices";
+import { capitalized, olderNotices } from "./notices";
 import { readDate, readInterval } from "./schedule";
 
 /** The inputs of a rotation, in addition to the id. */
-export interface RotationInputs extends DesiredRotation, SavingInputs {
+export interface RotationInputs extends DesiredRotation {
   /** The resource's full name. */
   readonly owner?: string;
   /** Full names of other resources of the program for the same secret. */
@@ -61,7 +60,7 @@ export function rotationOf(kind: SecretKind): Resource<RotationInputs, RotationO
         ...(minInterval !== undefined && { minInterval: intervalOf(schemas, { orZero: true }) }),
       },
     }),
-    check: (inputs, unknown, run) => [...checkSince(inputs, unknown, run), ...checkSaving(inputs, unknown, kind, run)],
+    check: checkSince,
     claims(inputs, unknown) {
       if (unknown.has(idInput)) return [];
       return [claimOf(kind, idInput, subjectOf(inputs).id, { otherOwners: inputs.otherOwners })];
@@ -102,13 +101,7 @@ export function rotationOf(kind: SecretKind): Resource<RotationInputs, RotationO
 export function rotationInputs(schemas: Schemas) {
   const { z, attempt, expected, trigger, flag } = schemas;
   const rotatedSince = z.string(expected("a date written as a string")).superRefine(attempt(readDate));
-  return {
-    ...trigger,
-    rotateEvery: intervalOf(schemas),
-    rotatedSince,
-    initialRotation: flag,
-    ...savingInputs(schemas),
-  };
+  return { ...trigger, rotateEvery: intervalOf(schemas), rotatedSince, initialRotation: flag };
 }
 
 /** A date in the future is refused: what is reset now would be older. */
@@ -155,8 +148,7 @@ function differenceOf(
 ): Difference {
   const { kind } = subject;
   const plan = planFor(subject, saved, inputs, run);
-  const isRead = saved !== undefined && isReadFirst(subject, plan, saved, inputs, run);
-  const change = saved && savingChange(kind, saved, savingOf(inputs, saved), run);
+  const isRead = saved !== undefined && isReadFirst(subject, plan, saved, run);
   const now = run.options.clock.now();
   const notice = noticeOf(subject, plan, inputs, now, isRead);
   if (saved !== undefined && plan.kind === "reset") announcedIn(run).add(secretOf(subject));
@@ -164,9 +156,6 @@ function differenceOf(
   const future = isKept ? futureTime(saved, inputs, now) : undefined;
   const notices: Notice[] = [];
   if (notice !== undefined) notices.push({ text: notice });
-  if (isKept && change !== undefined && change !== "read") {
-    notices.push({ text: `The credentials of ${ownerOf(subject)} ${savingChanges[change][0]}. Nothing is reset.` });
-  }
   if (isKept && plan.waits?.reason === "schedule") {
     const text = `The ${secretOf(subject)} is due for a reset by rotateEvery, which waits: ${plan.waits.why}.`;
     notices.push({ text, isWarning: true });
@@ -174,7 +163,7 @@ function differenceOf(
   if (isKept) notices.push(...olderNotices(subject, plan));
   if (isKept && isElsewhere(kind, saved, run)) notices.push({ text: otherAccountWarning(subject), isWarning: true });
   if (future !== undefined) notices.push({ text: futureWarning(subject, future), isWarning: true });
-  return { changes: !isKept || isRead || change !== undefined, notices };
+  return { changes: !isKept || isRead, notices };
 }
 
 /** The secrets whose reset was announced in a run, so that a replacement announces it once. */

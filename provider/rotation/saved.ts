@@ -119,7 +119,7 @@ export function accountSettings({ service }: SecretKind): string {
 }
 
 /** Whether a secret can be read, and is in this account. The same id may be another one in another account. */
-export function isReadable(kind: SecretKind, saved: Saved, run: Run): boolean {
+function isReadable(kind: SecretKind, saved: Saved, run: Run): boolean {
   return run.options.canRead(kind) && !isElsewhere(kind, saved, run);
 }
 
