@@ -25,6 +25,8 @@ async function recordQuickstart() {
   createInterface(run.stdout).on("line", (text) => lines.push({ text, at: Date.now() }));
   const [code] = await once(run, "close");
   if (code !== 0) throw new Error(`The quickstart failed (exit code ${code}).`);
+  // How to install it depends on whether it is published.
+  lines.splice(lines.findIndex(({ text }) => text.startsWith("To use it ")));
   const title =
     "npm run quickstart: a password is rotated, waiting messages are delivered, and the stack shows the counters";
   writeFileSync(join(folder, "quickstart.svg"), terminalSvg(title, lines));
