@@ -26,7 +26,9 @@ async function recordQuickstart() {
   const [code] = await once(run, "close");
   if (code !== 0) throw new Error(`The quickstart failed (exit code ${code}).`);
   // How to install it depends on whether it is published.
-  lines.splice(lines.findIndex(({ text }) => text.startsWith("To use it ")));
+  const end = lines.findIndex(({ text }) => text.startsWith("To use it "));
+  if (end < 0) throw new Error("The quickstart does not print how to use it.");
+  lines.splice(end);
   const title =
     "npm run quickstart: a password is rotated, waiting messages are delivered, and the stack shows the counters";
   writeFileSync(join(folder, "quickstart.svg"), terminalSvg(title, lines));

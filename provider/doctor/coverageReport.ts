@@ -127,6 +127,10 @@ function summaryOf({ secrets, unlisted, since }: CoverageReport): string {
   if (since === undefined) return `${count}.${incomplete}`;
   const ofAge = (age: Row["age"]) => secrets.filter((one) => one.age === age).length;
   const [older, unknown] = [ofAge("older"), ofAge("unknown")];
-  if (older + unknown === 0) return `${count}, all rotated or created since ${since}.${incomplete}`;
+  if (older + unknown === 0) {
+    return unlisted.length === 0
+      ? `${count}, all rotated or created since ${since}.`
+      : `${count} listed, none of them older than ${since}.${incomplete}`;
+  }
   return `${count}: ${older} older than ${since}, ${unknown} of unknown age.${incomplete}`;
 }

@@ -195,6 +195,9 @@ describe("pulumi-rekey doctor --coverage", function () {
     assert.equal(ages["db-reset"], "newer");
     assert.equal(ages["db-manual"], undefined);
     platform.failNext({ path: /search/, status: 404, body: {} });
+    const { output } = await doctor(["--since", "2000-01-01"], { REKEY_QUEUE_TOKEN: "" }, bin.directory);
+    assert.match(output, /^\d+ secrets listed, none of them older than 2000-01-01\. There may be others/m);
+    platform.failNext({ path: /search/, status: 404, body: {} });
     assert.equal((await doctor([])).code, 0);
     platform.failNext({ path: /search/, status: 403 });
     assert.equal((await doctor([])).code, 1, "a list that failed");
