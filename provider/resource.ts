@@ -101,8 +101,8 @@ export interface SavedResource {
   readonly outputs: Properties;
 }
 
-/** Inputs of a resource with claims that the SDK sets: its URN, and those of others with the same claim. */
-const hiddenInputs = ["owner", "otherOwners"];
+/** Inputs that the SDK sets: the URN, those of others with the same claim, and where clients connect. */
+const hiddenInputs = ["owner", "otherOwners", "connection"];
 
 /** Failures of one resource that are reported: a fleet may have a thousand. */
 const maxFailures = 5;

@@ -81,6 +81,11 @@ const hostSetting = perRun((): FoundSetting | undefined => {
   throw refusal("REKEY_SETTING_INVALID", `rekey:databaseHost ${wrong}. ${resetsAreSaved}`);
 });
 
+/** The connection for the provider, which needs it only to encrypt URLs. */
+export function connectionFor(encryptFor: unknown, { host, port, tls, username }: ConnectionArgs) {
+  return encryptFor === undefined ? {} : { connection: { host, port, tls, username } };
+}
+
 /** The names of the arguments of a connection. */
 export const connectionArguments: NamesOf<ConnectionArgs> = { host: true, port: true, tls: true, username: true };
 

@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { databaseFields, type DatabaseRecord } from "../provider/records/database";
 import { type Fields, type FieldValue } from "../provider/records/fields";
-import { rememberConnection, withConnection, type ConnectionArgs } from "./connection";
+import { connectionFor, rememberConnection, withConnection, type ConnectionArgs } from "./connection";
 import { isOfType } from "./dynamicResource";
 import { Rotation, type RotationArgs, rotationType } from "./rotation";
 import { withoutConnection } from "../provider/rotation/connection";
@@ -59,7 +59,8 @@ export class PasswordRotation extends Rotation {
    * `id`, and if an argument of the connection cannot be used.
    */
   constructor(name: string, args: PasswordRotationArgs, options?: pulumi.CustomResourceOptions) {
-    super(resourceType, databasePassword, name, withoutConnection(args), options);
+    const inputs = { ...withoutConnection(args), ...connectionFor(args.encryptFor, args) };
+    super(resourceType, databasePassword, name, inputs, options);
     rememberConnection(this, `PasswordRotation ${JSON.stringify(name)}`, args, true);
   }
 

@@ -1,10 +1,17 @@
 import * as pulumi from "@pulumi/pulumi";
 import { type NamesOf, refuseUnknown } from "../provider/rotation/arguments";
-import { connectionArguments, rememberConnection, withConnection, type ConnectionArgs } from "./connection";
+import {
+  connectionArguments,
+  connectionFor,
+  rememberConnection,
+  withConnection,
+  type ConnectionArgs,
+} from "./connection";
 import { type FleetDatabases, readFleetDatabases } from "./fleetDatabases";
 import {
   credentialsOf,
   databasesOf,
+  encryptedCredentialsOf,
   failedOf,
   failureOf,
   fleetSettings,
@@ -22,6 +29,7 @@ import {
 } from "../provider/rotation/fleet";
 import { refuseImport, requirePackageForHost, valueOnly } from "./dynamicResource";
 import { checked, withoutStack } from "./program";
+import { requireSaved } from "./rotation";
 import { PasswordRotationShard } from "./passwordRotationShard";
 import { type InputError } from "../provider/platform/errors";
 import { nextRotation } from "../provider/rotation/planRotation";
@@ -95,6 +103,23 @@ export interface PasswordRotationFleetArgs extends ConnectionArgs {
    * @default false
    */
   includeRecords?: pulumi.Input<boolean> | undefined;
+  /**
+   * Whether the credentials are saved in the state, as secrets. With `false` only marks of them are, and the outputs
+   * `credentials` and `connectionUrls` have none: using them stops the program. It needs `encryptFor`,
+   * or `rekey:databasePath`. Changing it resets nothing: after a change to `false`, older states and backups still have
+   * the credentials, so set a new `version` as well.
+   *
+   * @default true
+   */
+  saveCredentials?: pulumi.Input<boolean> | undefined;
+  /**
+   * Recipients of [age](https://age-encryption.org) (`age1…`), for whom `encryptedCredentials` is encrypted. Changing
+   * them resets nothing: credentials are encrypted again if they are saved or can be read, otherwise with the next
+   * reset.
+   *
+   * @default none
+   */
+  encryptFor?: pulumi.Input<string[]> | undefined;
 }
 
 const argumentNames: NamesOf<PasswordRotationFleetArgs> = {
@@ -107,8 +132,17 @@ const argumentNames: NamesOf<PasswordRotationFleetArgs> = {
   concurrency: true,
   maxFailures: true,
   includeRecords: true,
+  saveCredentials: true,
+  encryptFor: true,
   ...connectionArguments,
 };
+
+/** What the constructor is given. */
+interface Given {
+  readonly args: Omit<PasswordRotationFleetArgs, keyof ConnectionArgs>;
+  readonly connection: pulumi.Inputs;
+  readonly options: pulumi.CustomResourceOptions;
+}
 
 /** The sources of the fleet's outputs. */
 interface Made {
@@ -139,8 +173,8 @@ export class PasswordRotationFleet extends pulumi.ComponentResource<Made> {
    * @remarks In a list, the id is the name.
    */
   readonly databases: pulumi.Output<Record<string, FleetDatabase>>;
-  /** The credentials of each database, by its name. Secret. */
-  readonly credentials: pulumi.Output<Record<string, FleetCredentials>>;
+  /** An age file with the credentials of each database, by its name, if `encryptFor` is set. It is not a secret. */
+  readonly encryptedCredentials: pulumi.Output<Record<string, string>>;
   /** The databases' records, by their names; undefined without `includeRecords`. */
   readonly records: pulumi.Output<Record<string, FleetRecord> | undefined>;
   /** Names of the databases that failed or were not attempted. */
@@ -149,6 +183,10 @@ export class PasswordRotationFleet extends pulumi.ComponentResource<Made> {
   readonly lastRotated: pulumi.Output<string | undefined>;
   /** The next `up` after this time resets the first password because of `rotateEvery` (ISO 8601, UTC). */
   readonly nextRotationAt: pulumi.Output<string | undefined>;
+
+  readonly #credentials: pulumi.Output<Record<string, FleetCredentials>>;
+  readonly #saveCredentials: pulumi.Input<boolean> | undefined;
+  readonly #of: string;
 
   /**
    * @param name unique name of the fleet in its stack. Renaming it without `aliases` replaces it, and so resets all.
@@ -166,11 +204,21 @@ export class PasswordRotationFleet extends pulumi.ComponentResource<Made> {
     // Nothing happens to the component itself, so hooks run for its resources only.
     const { hooks, ...own } = options;
     // Enumerable properties would be saved once more, as the component's own inputs.
-    super(type, name, Object.defineProperty({}, "given", { value: { args: withoutConnection(args), options } }), own);
+    super(
+      type,
+      name,
+      Object.defineProperty({}, "given", {
+        value: { args: withoutConnection(args), connection: connectionFor(args.encryptFor, args), options },
+      }),
+      own,
+    );
     rememberConnection(this, of, args, args.includeRecords);
     const made = this.getData();
     const states = pulumi.output(made.then((parts) => parts.states));
-    this.credentials = pulumi.output(made.then((parts) => parts.credentials));
+    this.#saveCredentials = args.saveCredentials;
+    this.#of = of;
+    this.#credentials = pulumi.output(made.then((parts) => parts.credentials));
+    this.encryptedCredentials = states.apply(encryptedCredentialsOf);
     this.databases = states.apply(databasesOf);
     this.records = pulumi
       .all([states, args.includeRecords])
@@ -188,6 +236,15 @@ export class PasswordRotationFleet extends pulumi.ComponentResource<Made> {
     states.apply((all) => {
       const failure = failureOf(name, all);
       if (failure !== undefined) throw withoutStack(new Error(failure));
+    });
+  }
+
+  /** The credentials of each database, by its name. Secret. */
+  get credentials(): pulumi.Output<Record<string, FleetCredentials>> {
+    if (this.#saveCredentials === undefined) return this.#credentials;
+    return pulumi.all([this.#credentials, this.#saveCredentials]).apply(([all, save]) => {
+      const isEmpty = Object.values(all).every((known) => Object.keys(known).length === 0);
+      return requireSaved(`${this.#of}: credentials`, save, isEmpty ? undefined : all) ?? all;
     });
   }
 
@@ -211,7 +268,7 @@ export class PasswordRotationFleet extends pulumi.ComponentResource<Made> {
 
   /** Creates the shards. Called by the base class before this constructor continues. */
   protected override async initialize(
-    { given: { args, options } }: { given: { args: PasswordRotationFleetArgs; options: pulumi.CustomResourceOptions } },
+    { given: { args, connection, options } }: { given: Given },
     _own: unknown,
     name: string,
   ): Promise<Made> {
@@ -220,7 +277,7 @@ export class PasswordRotationFleet extends pulumi.ComponentResource<Made> {
     const given = passedOn.flatMap((option) => (options[option] === undefined ? [] : [[option, options[option]]]));
     const more = Object.fromEntries(given) as pulumi.CustomResourceOptions;
     const made = shardsOf(named).map(([shard, members]) => {
-      const inputs = { ...fleet, fleet: valueOnly(this.urn) };
+      const inputs = { ...fleet, ...connection, fleet: valueOnly(this.urn) };
       return new PasswordRotationShard(name, shard, members, inputs, { ...more, parent: this });
     });
     return {

@@ -46,6 +46,23 @@ export interface RotationArgs {
    * @default true
    */
   initialRotation?: pulumi.Input<boolean> | undefined;
+  /**
+   * Whether the credentials are saved in the state, as secrets. With `false` only marks of them are, and the outputs
+   * with credentials are undefined: a program that uses one stops with the reason. It needs `encryptFor`, or a platform
+   * that can be read. Changing it resets nothing: after a change to `false`, older states and backups still have the
+   * credentials, so set a new `version` as well.
+   *
+   * @default true
+   */
+  saveCredentials?: pulumi.Input<boolean> | undefined;
+  /**
+   * Recipients of [age](https://age-encryption.org) (`age1…`), for whom `encryptedCredentials` is encrypted. Changing
+   * them resets nothing: the credentials are encrypted again if they are saved or can be read, otherwise with the next
+   * reset.
+   *
+   * @default none
+   */
+  encryptFor?: pulumi.Input<string[]> | undefined;
 }
 
 /** The type of a resource that rotates secrets of a kind. */
@@ -85,6 +102,15 @@ export abstract class Rotation extends DynamicResource {
   declare readonly account: pulumi.Output<string | undefined>;
   /** Marks of former credentials, with which Rekey recognizes an outdated response. Secret. */
   declare readonly formerMarks: pulumi.Output<string | undefined>;
+  /** Marks of current credentials that are not saved, with which Rekey recognizes others. Secret. */
+  declare readonly currentMarks: pulumi.Output<string | undefined>;
+  /**
+   * An ASCII-armored age file for the recipients in `encryptFor`, with a JSON text of all credentials, URLs, the id and
+   * `rotatedAt`. It is not a secret, and changes only with the credentials or the recipients.
+   */
+  declare readonly encryptedCredentials: pulumi.Output<string | undefined>;
+  /** The recipients of `encryptedCredentials`, sorted. */
+  declare readonly encryptedFor: pulumi.Output<string[] | undefined>;
   /**
    * Credentials that are known to exist, and that the platform did not show with the new ones. The next `up` or refresh
    * reads them once more. Undefined if none is missing.
@@ -125,14 +151,33 @@ export abstract class Rotation extends DynamicResource {
     // The provider fails an unconfirmed reset, unless the former outputs are too large for its error. The run then
     // fails here, and nothing uses the former credentials.
     const known = this.outcome.apply((outcome) => requireKnown(of, kind, outcome));
+    const { saveCredentials } = args;
     for (const output of [...Object.values(kind.table.credentials), "otherFields"]) {
       const credential = (this as unknown as Readonly<Record<string, pulumi.Output<string | undefined>>>)[output];
-      Object.assign(this, { [output]: pulumi.all([credential, known]).apply(([value]) => value) });
+      const value = pulumi.all([credential, known]).apply(([one]) => one);
+      const get = () =>
+        pulumi.all([saveCredentials, value]).apply(([save, one]) => requireSaved(`${of}: ${output}`, save, one));
+      // Only a program that uses it stops.
+      if (saveCredentials === undefined) Object.assign(this, { [output]: value });
+      else Object.defineProperty(this, output, { get });
     }
     this.nextRotationAt = pulumi
       .all([this.rotatedAt, this.adoptedAt, args.rotateEvery])
       .apply(([rotatedAt, adoptedAt, every]) => nextRotation(rotatedAt ?? adoptedAt, every));
   }
+}
+
+/** @throws RekeyError if a credential is used that is not saved: a consumer must not get an empty one. */
+export function requireSaved<T>(
+  what: string,
+  saveCredentials: boolean | undefined,
+  value: T | undefined,
+): T | undefined {
+  if (saveCredentials !== false || value !== undefined) return value;
+  throw runError(
+    "REKEY_NOT_SAVED",
+    `${what} is not saved, because of saveCredentials: false, so the program cannot use it. Use encryptedCredentials, read the platform when it is needed, or remove saveCredentials.`,
+  );
 }
 
 /** @throws RekeyError if the last reset was not confirmed: a program must not use the former credentials. */

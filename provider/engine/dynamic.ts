@@ -54,7 +54,7 @@ export function createProvider(start: (configuration: Configuration) => Run) {
         throw new InitError(failure.message, id, outs);
       }
       // If nothing was applied, the former state stays.
-      if (failure.delivery !== "maybe applied") throw failure;
+      if (failure.delivery === "not sent" || failure.delivery === "rejected") throw failure;
       requireRun().options.log(failure.message);
       return { id, outs };
     }

@@ -25,6 +25,8 @@ export const errorCodes = [
   "REKEY_OTHER_ACCOUNT",
   "REKEY_UNREADABLE_RESPONSE",
   "REKEY_NOT_SHOWN",
+  "REKEY_NOT_SAVED",
+  "REKEY_NOT_ENCRYPTED",
   "REKEY_RESET_LIMIT",
   "REKEY_STATE_UNREADABLE",
   "REKEY_FLEET_INCOMPLETE",
@@ -132,6 +134,7 @@ export class RefusedError extends RekeyError {
       | "REKEY_OTHER_ACCOUNT"
       | "REKEY_STATE_UNREADABLE"
       | "REKEY_RESET_LIMIT"
+      | "REKEY_NOT_ENCRYPTED"
     >,
     { secret, why }: Readonly<Record<"secret" | "why", string>>,
   ) {
@@ -269,6 +272,20 @@ export class NotShownError extends RekeyError {
     super(
       "REKEY_NOT_SHOWN",
       `The platform confirmed the change of flow-control key ${JSON.stringify(flowControlKey)}, but ${why}. What was sent is saved. Check the key at the platform, then refresh and run again: only what still differs is sent.`,
+    );
+  }
+}
+
+/** Credentials could not be encrypted. What is new is saved in the state instead. */
+export class NotEncryptedError extends RekeyError {
+  readonly delivery = "responded";
+
+  /** @param isSame whether the credentials are those of before, so that nothing is new */
+  constructor({ secret, isSame }: { readonly secret: string; readonly isSame: boolean }) {
+    const saved = isSame ? "The saved state stays" : "The new credentials are saved in the state, as a secret";
+    super(
+      "REKEY_NOT_ENCRYPTED",
+      `The ${secret} could not be encrypted for encryptFor. ${saved}. The next \`up\` encrypts them, and resets nothing. Check the recipients and the installation of age-encryption.`,
     );
   }
 }

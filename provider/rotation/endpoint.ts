@@ -1,4 +1,4 @@
-import { type Connection, defaultDatabaseHost, refuse, requireTls, templateIn } from "./connection";
+import { type Connection, connectionIn, defaultDatabaseHost, refuse, requireTls, templateIn } from "./connection";
 import { addressOf, type ClientEndpoint } from "../platform/address";
 import { InputError } from "../platform/errors";
 import { type DatabaseRecord } from "../records/database";
@@ -98,6 +98,24 @@ export function restUrlFor(
   if (restToken === undefined) return undefined;
   const { host } = endpointOf(database, { host: given, port: 443, tls: true }, hostSetting);
   return `https://${hostInUrl(host)}`;
+}
+
+/**
+ * A URL of a database; undefined if its credential or its endpoint is not known. It never throws: a reset must not be
+ * lost because of its URL.
+ */
+export function knownUrl(
+  urlOf: typeof urlFor,
+  database: LocatedDatabase,
+  inputs: Readonly<Record<string, unknown>>,
+  credential: string | undefined,
+  hostSetting: () => FoundSetting | undefined,
+): string | undefined {
+  try {
+    return urlOf(database, connectionIn(inputs), credential, hostSetting());
+  } catch {
+    return undefined;
+  }
 }
 
 /** The name of the user at a database, if there is one. */

@@ -18,14 +18,15 @@ import {
   olderNotices,
   problemsNotice,
   type SecretNotice,
+  type SecretResult,
   settledNotice,
   unknownNotice,
 } from "./notices";
 import { type DesiredRotation, type RotationPlan, type RotationReason } from "./planRotation";
-import { isReadFirst, planFor } from "./planFor";
+import { isReadFirst, planFor, type SecretInputs } from "./planFor";
 import { planWithOwnToken } from "./ownToken";
 import { readFirst, readUntilCurrent } from "./reading";
-import { noticedRoll, refreshSecret, type SecretResult, settle } from "./refresh";
+import { noticedRoll, readSecret, settle } from "./refresh";
 import { afterRoll } from "./rolls";
 import { afterReset, attemptOf, firstAttempt } from "./rotatedSince";
 import { type RotationOutputs } from "./outputs";
@@ -42,6 +43,7 @@ import {
   secretsIn,
   withResponse,
 } from "./saved";
+import { savingOf, toSave, tryRecipients } from "./saving";
 import { type Run } from "../run";
 import { appliedMark, canonicalTrigger, isSameTrigger, markTrigger } from "./trigger";
 
@@ -50,17 +52,23 @@ export async function execute(
   subject: Subject,
   plan: RotationPlan,
   saved: RotationOutputs | undefined,
-  inputs: DesiredRotation,
+  inputs: SecretInputs,
   run: Run,
 ): Promise<SecretResult> {
-  const isRead = isReadFirst(subject, plan, saved, run);
+  const saving = savingOf(inputs, saved);
+  const isRead = isReadFirst(subject, plan, saved, inputs, run);
   if (saved && plan.kind === "keep") {
-    return isRead ? refreshSecret(subject, saved, run) : { outputs: saved, notices: [] };
+    const result = isRead ? await readSecret(subject, saved, saving, run) : { outputs: saved, notices: [] };
+    // A read that failed is tried again by the next run.
+    const isUnread = result.notices.some(({ kind }) => kind === "failed");
+    return isUnread ? result : toSave(subject, saved, result, saving, run);
   }
   if (plan.kind === "refuse" && !isRead) {
     throw new RefusedError(plan.code, { secret: secretOf(subject), why: plan.why });
   }
-  return once(subject, inputs, run, () => rotate(subject, plan, saved, inputs, run));
+  await tryRecipients(subject, saving, run);
+  const result = await once(subject, inputs, run, () => rotate(subject, plan, saved, inputs, run));
+  return toSave(subject, saved, result, saving, run);
 }
 
 /**

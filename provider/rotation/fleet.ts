@@ -84,9 +84,16 @@ export function credentialsOf(
 ): Record<string, FleetCredentials> {
   const nameOf = new Map(names.map(({ name, databaseId }) => [databaseId, name]));
   const entries = secrets.map(({ databaseId, ...saved }) => {
-    const { appliedTrigger, attemptedTrigger, account, formerMarks, baseline, ...credentials } = saved;
+    const { appliedTrigger, attemptedTrigger, account, formerMarks, currentMarks, baseline, ...credentials } = saved;
     return [nameOf.get(databaseId) ?? databaseId, credentials] as const;
   });
+  return Object.fromEntries(entries);
+}
+
+export function encryptedCredentialsOf(states: readonly NamedState[]): Record<string, string> {
+  const entries = states.flatMap(([name, { encryptedCredentials }]) =>
+    encryptedCredentials === undefined ? [] : [[name, encryptedCredentials] as const],
+  );
   return Object.fromEntries(entries);
 }
 
@@ -210,6 +217,8 @@ export const fleetSettings = [
   "concurrency",
   "maxFailures",
   "includeRecords",
+  "saveCredentials",
+  "encryptFor",
 ] as const;
 
 /** The names of a fleet's outputs. */
@@ -218,6 +227,7 @@ export const fleetOutputs = [
   "credentials",
   "records",
   "connectionUrls",
+  "encryptedCredentials",
   "failed",
   "lastRotated",
   "nextRotationAt",

@@ -46,7 +46,7 @@ export function readMarked(text: string): SavedMarked {
   if (salt === undefined || list === undefined) throw unreadable("currentMarks");
   const entries = list.split(",").map((entry) => [credentialNames[Number(entry[0])], entry.slice(2)] as const);
   if (entries.some(([name]) => name === undefined)) throw unreadable("currentMarks");
-  return { salt, marked: Object.fromEntries(entries) as SavedMarked["marked"] };
+  return { salt, marked: Object.fromEntries(entries) as Marked };
 }
 
 /** The saved form; undefined if there is nothing to save. */

@@ -1,8 +1,9 @@
-import { type Notice } from "../resource";
+import { type Notice, type Result } from "../resource";
 import { type CredentialName } from "../records/credentials";
 import { ownerOf, secretOf, type Subject } from "../platform/secretKind";
 import { type Verdict } from "./marks";
 import { type RotationPlan } from "./planRotation";
+import { type RotationOutputs } from "./outputs";
 import { accountSettings } from "./saved";
 
 /** What a notice is about. A fleet shows one line for all databases with the same kind. */
@@ -11,6 +12,11 @@ type NoticeKind = keyof typeof summaries | "problems" | "older";
 /** A notice about one secret. */
 export interface SecretNotice extends Notice {
   readonly kind: NoticeKind;
+}
+
+/** What was done for one secret. */
+export interface SecretResult extends Result<RotationOutputs> {
+  readonly notices: readonly SecretNotice[];
 }
 
 /** What the platform does not show, or shows late, and what could not be read are warnings. */
@@ -23,6 +29,8 @@ const warnings: readonly NoticeKind[] = [
   "stale",
   "failed",
   "older",
+  "removed",
+  "part",
 ];
 
 function noticeOf(kind: NoticeKind, text: string): SecretNotice {
@@ -144,6 +152,26 @@ export function olderNotices(subject: Subject, next: RotationPlan): SecretNotice
   ];
 }
 
+const stillInBackups = "Older states and backups still have them: set a new version, which resets them";
+
+/** The notice for saved credentials that are now removed from the state. */
+export function removedNotice(subject: Subject): SecretNotice {
+  const text = `The credentials of ${ownerOf(subject)} were removed from the state. ${stillInBackups}.`;
+  return noticeOf("removed", text);
+}
+
+/** The notice for credentials that are saved or encrypted as asked for only after the next reset. */
+export function laterNotice(subject: Subject): SecretNotice {
+  const text = `The credentials of ${ownerOf(subject)} are not known: saveCredentials and encryptFor apply to those of the next reset. Nothing was reset.`;
+  return noticeOf("later", text);
+}
+
+/** The notice for new credentials that are not encrypted, because others of the same record were not shown. */
+export function partNotice(subject: Subject): SecretNotice {
+  const text = `The credentials of ${ownerOf(subject)} were changed outside of Rekey, and the platform does not show all of them: encryptedCredentials stays, and has former ones. To replace it, set a new version.`;
+  return noticeOf("part", text);
+}
+
 /** What the notices of several databases of a fleet have in common, by kind: what happened, and advice. */
 const summaries = {
   settled: [
@@ -170,6 +198,15 @@ const summaries = {
   stale: ["read, but the platform still shows former credentials", `The saved state stays. ${ifItLasts}.`],
   drift: ["changed outside of Rekey", "What was read is saved; nothing was reset."],
   read: ["read for the first time", "Their credentials are saved; nothing was reset."],
+  removed: ["no longer have credentials in the state", `${stillInBackups}.`],
+  later: [
+    "have credentials that are not known",
+    "saveCredentials and encryptFor apply to those of the next reset. Nothing was reset.",
+  ],
+  part: [
+    "changed outside of Rekey, of which the platform does not show all credentials",
+    "encryptedCredentials stays, and has former ones. To replace it, set a new version.",
+  ],
   failed: ["not read", "Their saved state stays."],
 } as const;
 

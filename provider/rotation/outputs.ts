@@ -1,9 +1,19 @@
 import { type CredentialName, type Credentials } from "../records/credentials";
 import { type DatabaseRecord } from "../records/database";
+import { type Connection } from "./connection";
 import { type SecretKind } from "../platform/secretKind";
 import { type RotationReason, type RotationState } from "./planRotation";
 import { rollOutputs, type Rolls } from "./rolls";
 import { sinceOutputs, type SinceState } from "./rotatedSince";
+
+/** How credentials are saved; nothing that is the default. */
+export interface Saving {
+  readonly saveCredentials?: false;
+  /** Recipients of age, sorted, each once. */
+  readonly encryptFor?: readonly string[];
+  /** Where clients connect, for the URLs that are encrypted. */
+  readonly connection?: Connection;
+}
 
 /** What a rotation saves, in addition to the id. */
 export interface RotationOutputs extends RotationState, Rolls, SinceState, Credentials {
@@ -20,6 +30,11 @@ export interface RotationOutputs extends RotationState, Rolls, SinceState, Crede
   readonly formerMarks?: string;
   /** Marks of current credentials whose values are not saved. */
   readonly currentMarks?: string;
+  /** An age file with the current credentials, which is not a secret, and the recipients that it is for. */
+  readonly encryptedCredentials?: string;
+  readonly encryptedFor?: readonly string[];
+  /** How the credentials were to be saved, so that each change is applied once; undefined for the default. */
+  readonly saving?: Saving;
   /** Credentials that are known to exist, and that are still to be read. */
   readonly missingCredentials?: readonly CredentialName[];
   /** Saved by earlier versions instead of marks: the credentials before a reset whose result is still to be read. */
@@ -32,7 +47,14 @@ export interface PasswordRotationOutputs extends RotationOutputs {
   readonly record?: DatabaseRecord;
 }
 
-const secretNames = ["otherFields", "appliedTrigger", "attemptedTrigger", "account", "formerMarks"] as const;
+const secretNames = [
+  "otherFields",
+  "appliedTrigger",
+  "attemptedTrigger",
+  "account",
+  "formerMarks",
+  "currentMarks",
+] as const;
 
 /** An output that is always secret. */
 export type SecretOutput = CredentialName | (typeof secretNames)[number] | "baseline" | "restUrl";
@@ -58,6 +80,8 @@ export function outputsOf(kind: SecretKind): string[] {
     "unconfirmedResets",
     "missingCredentials",
     ...sinceOutputs,
+    "encryptedCredentials",
+    "encryptedFor",
     ...(kind.minInterval === undefined ? [] : rollOutputs),
     ...secretOutputsOf(kind).filter((name) => name !== "baseline"),
   ];

@@ -2,6 +2,9 @@ import { type Subject } from "../platform/secretKind";
 import { type Run } from "../run";
 import { type RotationPlan } from "./planRotation";
 import { type Credentials } from "../records/credentials";
+import { markAll } from "./marks";
+import { type RotationOutputs } from "./outputs";
+import { currentIn, marksIn } from "./saved";
 
 /**
  * The plan, unless it resets the token with which Rekey itself sends requests to the queue. Other processes of the run
@@ -12,12 +15,17 @@ import { type Credentials } from "../records/credentials";
 export function planWithOwnToken(
   plan: RotationPlan,
   { kind, id }: Subject,
-  shown: Credentials | undefined,
+  shown: Credentials | RotationOutputs | undefined,
   run: Run,
 ): RotationPlan {
   if (plan.kind !== "reset" || !kind.authorizesQueue || shown === undefined) return plan;
   const own = run.options.queueToken();
-  if (own === undefined || !Object.values(kind.table.credentials).some((name) => shown[name] === own)) return plan;
+  if (own === undefined) return plan;
+  // The values may not be saved.
+  const saved = shown as RotationOutputs;
+  const marks = marksIn(saved);
+  const { token } = markAll(marks, { token: own });
+  if (!Object.values(currentIn(saved, marks)).some((mark) => mark === token)) return plan;
   const why = `it is rekey:queueToken, which other processes of this run use, too. Set rekey:queueUserId to ${JSON.stringify(id)} instead, so that each of them reads the token when it needs it`;
   return { kind: "refuse", code: "REKEY_QUEUE_TOKEN_IN_USE", why };
 }

@@ -8,10 +8,11 @@ import { type SecretNotice, summarize } from "./notices";
 import { execute } from "./execute";
 import { isReadFirst } from "./planFor";
 import { type RotationPlan } from "./planRotation";
-import { refreshSecret } from "./refresh";
+import { isSame, refreshSecret } from "./refresh";
 import {
   asObject,
   asSingle,
+  changeOf,
   fleetLabel,
   noticesOfNew,
   noticesOfUnknown,
@@ -31,6 +32,7 @@ import {
 } from "./shardState";
 import { type FleetDatabaseState, type fleetSettings } from "./fleet";
 import { FleetRun } from "./fleetRun";
+import { checkSaving } from "./saving";
 import {
   type CheckFailure,
   checkInputs,
@@ -55,9 +57,14 @@ export const passwordRotationShard: Resource<PasswordRotationShardInputs, Passwo
       databases: databasesInput(schemas),
       shard: schemas.internal,
       fleet: schemas.internal,
+      connection: schemas.internal,
     },
   }),
-  check: (inputs, unknown, run) => [...checkDatabases(inputs.databases), ...checkSince(inputs, unknown, run)],
+  check: (inputs, unknown, run) => [
+    ...checkDatabases(inputs.databases),
+    ...checkSince(inputs, unknown, run),
+    ...checkSaving(inputs, unknown, databasePassword, run),
+  ],
   claims: ({ databases, fleet, otherOwners }, unknown) =>
     unknown.has("fleet") ? [] : claimsOf(databases, fleet, otherOwners),
   // The engine names the shard, which is not in the program.
@@ -129,8 +136,9 @@ function diff(saved: PasswordRotationShardOutputs, inputs: PasswordRotationShard
   const changes =
     planned.some(
       ({ plan, state, desired }) =>
-        plan.kind !== "keep" || isReadFirst(subjectOf(desired.databaseId), plan, asSingle(state), run),
+        plan.kind !== "keep" || isReadFirst(subjectOf(desired.databaseId), plan, asSingle(state), desired, run),
     ) ||
+    planned.some((one) => changeOf(one, run) !== undefined) ||
     // A problem that no longer applies is removed.
     planned.some(({ state }) => state?.problem !== undefined) ||
     [...states.keys()].some((id) => !members.has(id));
@@ -177,7 +185,9 @@ async function refresh(saved: PasswordRotationShardOutputs, run: Run): Promise<R
       // The problem of an unconfirmed reset is solved if a read has settled it. Others stay until the next `up`.
       const { problem, notTried } = single.outcome === "unknown" ? {} : state;
       const open = { ...(problem !== undefined && { problem }), ...(notTried && { notTried }) };
-      return { databaseId, state: { ...(state.record ? read : withoutRecord(read)), ...open }, notices };
+      const next = { ...(state.record ? read : withoutRecord(read)), ...open };
+      // The same values in another order would be a difference.
+      return { databaseId, state: isSame(state, next) ? state : next, notices };
     }),
   );
   const read = results.map(({ state }) => state);

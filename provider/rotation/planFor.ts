@@ -6,6 +6,7 @@ import { type DesiredRotation, planRotation, type RotationPlan } from "./planRot
 import { planRoll } from "./rolls";
 import { planSince } from "./rotatedSince";
 import { accountSettings, isElsewhere, isToBeRead, mayBeSettled } from "./saved";
+import { savingChange, type SavingInputs, savingOf } from "./saving";
 
 /** Plans from the saved and the desired state. The same id may be another secret in another account. */
 export function planFor(
@@ -21,14 +22,21 @@ export function planFor(
   return planWithOwnToken(planRoll(plan, kind, saved, inputs, now), subject, saved, run);
 }
 
+/** The inputs of a secret. */
+export interface SecretInputs extends DesiredRotation, SavingInputs {}
+
 /** Whether the platform is read before a plan is executed, because its result may be enough. */
 export function isReadFirst(
   { kind }: Subject,
   plan: RotationPlan,
   saved: RotationOutputs | undefined,
+  inputs: SavingInputs,
   run: Run,
 ): boolean {
-  if (plan.kind === "keep") return saved !== undefined && isToBeRead(kind, saved, run);
+  if (plan.kind === "keep") {
+    if (saved === undefined) return false;
+    return isToBeRead(kind, saved, run) || savingChange(kind, saved, savingOf(inputs, saved), run) === "read";
+  }
   if (plan.kind === "refuse" && !settledByRead.includes(plan.code)) return false;
   return mayBeSettled(kind, saved, run);
 }

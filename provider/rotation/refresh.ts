@@ -12,13 +12,13 @@ import {
   otherRollNotice,
   readNotice,
   type SecretNotice,
+  type SecretResult,
   settledNotice,
   staleNotice,
   unknownNotice,
   unseenNotice,
 } from "./notices";
-import { type Result } from "../resource";
-import { type RotationOutputs } from "./outputs";
+import { type RotationOutputs, type Saving } from "./outputs";
 import { afterRoll } from "./rolls";
 import { afterReset, firstAttempt } from "./rotatedSince";
 import {
@@ -36,19 +36,28 @@ import {
   withoutCredentials,
   withResponse,
 } from "./saved";
+import { areValuesWanted, toSave } from "./saving";
 import { type Run } from "../run";
 import { appliedMark } from "./trigger";
-
-/** What was done for one secret. */
-export interface SecretResult extends Result<RotationOutputs> {
-  readonly notices: readonly SecretNotice[];
-}
 
 /**
  * Reads a saved secret, and returns what to save: what was changed outside of Rekey, and what was not known. It resets
  * nothing and never fails: if the read fails, the saved outputs stay.
  */
 export async function refreshSecret(subject: Subject, saved: RotationOutputs, run: Run): Promise<SecretResult> {
+  const saving = saved.saving ?? {};
+  const result = await toSave(subject, saved, await readSecret(subject, saved, saving, run), saving, run);
+  const { failure } = result;
+  return failure ? { outputs: saved, notices: [failedNotice(subject, failure.text)] } : result;
+}
+
+/** As `refreshSecret`, with the credentials that were read, however they are to be saved. */
+export async function readSecret(
+  subject: Subject,
+  saved: RotationOutputs,
+  saving: Saving,
+  run: Run,
+): Promise<SecretResult> {
   const { kind, id } = subject;
   try {
     if (!run.options.canRead(kind)) return { outputs: saved, notices: [] };
@@ -59,7 +68,7 @@ export async function refreshSecret(subject: Subject, saved: RotationOutputs, ru
     const { platform } = run;
     platform.secrets.add(secretsIn(saved));
     const read = await platform.operations(kind).read(id);
-    if (!isUnknown) return withRead(subject, saved, read, run);
+    if (!isUnknown) return withRead(subject, saved, read, saving, run);
     const settled = settle(subject, saved, read, run, "at the last `up`");
     return settled ?? { outputs: saved, notices: staleNotices(subject, saved, read) };
   } catch (error) {
@@ -144,7 +153,7 @@ export function noticedRoll(
   read: SecretResponse,
   run: Run,
 ): SecretResult | undefined {
-  const result = saved.outcome === "unknown" ? undefined : withRead(subject, saved, read, run);
+  const result = saved.outcome === "unknown" ? undefined : withRead(subject, saved, read, {}, run);
   return result?.outputs.lastRolledAt === saved.lastRolledAt ? undefined : result;
 }
 
@@ -152,7 +161,13 @@ export function noticedRoll(
  * The outputs after a read. A stale record changes nothing. Credentials that the platform no longer shows stay, unless
  * they belong to others than those that it shows; what is still missing then counts as not offered.
  */
-function withRead(subject: Subject, saved: RotationOutputs, read: SecretResponse, run: Run): SecretResult {
+function withRead(
+  subject: Subject,
+  saved: RotationOutputs,
+  read: SecretResponse,
+  saving: Saving,
+  run: Run,
+): SecretResult {
   const known = knownNames(saved);
   const marks = marksIn(saved);
   const verdict = judge(marks, known, read.credentials);
@@ -178,7 +193,8 @@ function withRead(subject: Subject, saved: RotationOutputs, read: SecretResponse
   else if (lost.length > 0) notices.push((isOther ? missingNotice : unseenNotice)(subject, lost));
   const { otherFields, missingCredentials, baseline, ...others } = withoutCredentials(saved);
   const merged = withResponse(recordIn(saved), read);
-  if (drift.length === 0 && !isNew && !isOpen && isSame(saved.record, merged.record)) {
+  const isWanted = areValuesWanted(saved, saving);
+  if (drift.length === 0 && !isNew && !isOpen && !isWanted && isSame(saved.record, merged.record)) {
     return { outputs: saved, notices };
   }
   // An error may be returned with status 200 and the id: fields that are not known stay.
@@ -201,7 +217,7 @@ function changedFields(before: SecretResponse["record"], now: SecretResponse["re
 }
 
 /** Compares two values as a saved state has them. */
-function isSame(saved: unknown, read: unknown): boolean {
+export function isSame(saved: unknown, read: unknown): boolean {
   return isDeepStrictEqual(inState({ value: saved }), inState({ value: read }));
 }
 

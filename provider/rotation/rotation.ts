@@ -1,7 +1,8 @@
 import { clockToleranceMs, type DesiredRotation, futureTime, overdueNotice, type RotationPlan } from "./planRotation";
 import { execute } from "./execute";
 import { isReadFirst, planFor } from "./planFor";
-import { refreshSecret, type SecretResult } from "./refresh";
+import { refreshSecret } from "./refresh";
+import { checkSaving, savingChange, savingChanges, savingInputs, type SavingInputs, savingOf } from "./saving";
 import {
   type CheckFailure,
   type Claim,
@@ -17,11 +18,11 @@ import { InputError } from "../platform/errors";
 import { idProblem } from "../records/fields";
 import { ownerOf, type SecretKind, secretOf, type Subject } from "../platform/secretKind";
 import { accountSettings, isElsewhere } from "./saved";
-import { capitalized, olderNotices } from "./notices";
+import { capitalized, olderNotices, type SecretResult } from "./notices";
 import { readDate, readInterval } from "./schedule";
 
 /** The inputs of a rotation, in addition to the id. */
-export interface RotationInputs extends DesiredRotation {
+export interface RotationInputs extends DesiredRotation, SavingInputs {
   /** The resource's full name. */
   readonly owner?: string;
   /** Full names of other resources of the program for the same secret. */
@@ -60,7 +61,7 @@ export function rotationOf(kind: SecretKind): Resource<RotationInputs, RotationO
         ...(minInterval !== undefined && { minInterval: intervalOf(schemas, { orZero: true }) }),
       },
     }),
-    check: checkSince,
+    check: (inputs, unknown, run) => [...checkSince(inputs, unknown, run), ...checkSaving(inputs, unknown, kind, run)],
     claims(inputs, unknown) {
       if (unknown.has(idInput)) return [];
       return [claimOf(kind, idInput, subjectOf(inputs).id, { otherOwners: inputs.otherOwners })];
@@ -101,7 +102,13 @@ export function rotationOf(kind: SecretKind): Resource<RotationInputs, RotationO
 export function rotationInputs(schemas: Schemas) {
   const { z, attempt, expected, trigger, flag } = schemas;
   const rotatedSince = z.string(expected("a date written as a string")).superRefine(attempt(readDate));
-  return { ...trigger, rotateEvery: intervalOf(schemas), rotatedSince, initialRotation: flag };
+  return {
+    ...trigger,
+    rotateEvery: intervalOf(schemas),
+    rotatedSince,
+    initialRotation: flag,
+    ...savingInputs(schemas),
+  };
 }
 
 /** A date in the future is refused: what is reset now would be older. */
@@ -148,7 +155,8 @@ function differenceOf(
 ): Difference {
   const { kind } = subject;
   const plan = planFor(subject, saved, inputs, run);
-  const isRead = saved !== undefined && isReadFirst(subject, plan, saved, run);
+  const isRead = saved !== undefined && isReadFirst(subject, plan, saved, inputs, run);
+  const change = saved && savingChange(kind, saved, savingOf(inputs, saved), run);
   const now = run.options.clock.now();
   const notice = noticeOf(subject, plan, inputs, now, isRead);
   if (saved !== undefined && plan.kind === "reset") announcedIn(run).add(secretOf(subject));
@@ -156,6 +164,9 @@ function differenceOf(
   const future = isKept ? futureTime(saved, inputs, now) : undefined;
   const notices: Notice[] = [];
   if (notice !== undefined) notices.push({ text: notice });
+  if (isKept && change !== undefined && change !== "read") {
+    notices.push({ text: `The credentials of ${ownerOf(subject)} ${savingChanges[change][0]}. Nothing is reset.` });
+  }
   if (isKept && plan.waits?.reason === "schedule") {
     const text = `The ${secretOf(subject)} is due for a reset by rotateEvery, which waits: ${plan.waits.why}.`;
     notices.push({ text, isWarning: true });
@@ -163,7 +174,7 @@ function differenceOf(
   if (isKept) notices.push(...olderNotices(subject, plan));
   if (isKept && isElsewhere(kind, saved, run)) notices.push({ text: otherAccountWarning(subject), isWarning: true });
   if (future !== undefined) notices.push({ text: futureWarning(subject, future), isWarning: true });
-  return { changes: !isKept || isRead, notices };
+  return { changes: !isKept || isRead || change !== undefined, notices };
 }
 
 /** The secrets whose reset was announced in a run, so that a replacement announces it once. */

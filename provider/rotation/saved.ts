@@ -15,7 +15,7 @@ export function picked(credentials: Credentials, names: readonly CredentialName[
 }
 
 /** The saved credentials. */
-function credentialsIn(saved: Saved | undefined): Credentials {
+export function credentialsIn(saved: Saved | undefined): Credentials {
   return picked(saved ?? {}, credentialNames);
 }
 
@@ -119,7 +119,7 @@ export function accountSettings({ service }: SecretKind): string {
 }
 
 /** Whether a secret can be read, and is in this account. The same id may be another one in another account. */
-function isReadable(kind: SecretKind, saved: Saved, run: Run): boolean {
+export function isReadable(kind: SecretKind, saved: Saved, run: Run): boolean {
   return run.options.canRead(kind) && !isElsewhere(kind, saved, run);
 }
 

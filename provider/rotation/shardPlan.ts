@@ -1,12 +1,13 @@
 import { unknownNames } from "../records/properties";
-import { isReadFirst, planFor } from "./planFor";
+import { isReadFirst, planFor, type SecretInputs } from "./planFor";
 import { combineTriggers, type FleetDatabaseState } from "./fleet";
 import { listed } from "./notices";
 import { databasePassword } from "./kinds/databasePassword";
 import { type Subject } from "../platform/secretKind";
 import { decidingInputs, notKnownYet, withEarliestSchedule } from "./rotation";
 import { isElsewhere } from "./saved";
-import { type DesiredRotation, futureTime, overdueNotice, type RotationPlan } from "./planRotation";
+import { futureTime, overdueNotice, type RotationPlan } from "./planRotation";
+import { type SavingChange, savingChange, savingChanges, savingOf } from "./saving";
 import { type PasswordRotationOutputs } from "./outputs";
 import { type Notice } from "../resource";
 import { type Run } from "../run";
@@ -20,7 +21,7 @@ export type ShardDatabase = string | FleetDatabase;
 type FleetDatabase = { readonly databaseId: string } & Trigger;
 
 /** Some of a fleet's databases, with the settings of the whole fleet. */
-export interface PasswordRotationShardInputs extends DesiredRotation {
+export interface PasswordRotationShardInputs extends SecretInputs {
   readonly shard: string;
   readonly databases: readonly ShardDatabase[];
   readonly concurrency?: number | null;
@@ -35,7 +36,7 @@ export interface PasswordRotationShardInputs extends DesiredRotation {
 /** One database of a shard: its saved state, its desired inputs, and the plan made from both. */
 export interface PlannedDatabase {
   readonly state: FleetDatabaseState | undefined;
-  readonly desired: DesiredRotation & { readonly databaseId: string };
+  readonly desired: SecretInputs & { readonly databaseId: string };
   readonly plan: RotationPlan;
 }
 
@@ -45,9 +46,10 @@ export function planShard(
   inputs: PasswordRotationShardInputs,
   run: Run,
 ): PlannedDatabase[] {
-  const { rotateEvery, rotatedSince, initialRotation } = inputs;
+  const { rotateEvery, rotatedSince, initialRotation, saveCredentials, encryptFor, connection } = inputs;
+  const others = { rotateEvery, rotatedSince, initialRotation, saveCredentials, encryptFor, connection };
   return inputs.databases.map(asObject).map(({ databaseId, ...own }) => {
-    const desired = { databaseId, ...combineTriggers(inputs, own), rotateEvery, rotatedSince, initialRotation };
+    const desired = { databaseId, ...combineTriggers(inputs, own), ...others };
     const state = states.get(databaseId);
     return { state, desired, plan: planFor(subjectOf(databaseId), asSingle(state), desired, run) };
   });
@@ -156,9 +158,15 @@ export function fleetLabel(fleet: string): string {
   return `PasswordRotationFleet ${JSON.stringify(fleetName(fleet))}`;
 }
 
+/** How the saved form of a database is to be changed, if it is. */
+export function changeOf({ state, desired }: PlannedDatabase, run: Run): SavingChange | undefined {
+  const saved = asSingle(state);
+  return saved && savingChange(databasePassword, saved, savingOf(desired, saved), run);
+}
+
 function whatIsPlanned({ plan, state, desired }: PlannedDatabase, run: Run): string | undefined {
   const single = asSingle(state);
-  const isRead = isReadFirst(subjectOf(desired.databaseId), plan, single, run);
+  const isRead = isReadFirst(subjectOf(desired.databaseId), plan, single, desired, run);
   if (plan.kind === "refuse") {
     return ` does not reset {n}, because ${plan.why}${isRead ? ", unless a read shows that the last reset was applied" : ""}`;
   }
@@ -168,7 +176,9 @@ function whatIsPlanned({ plan, state, desired }: PlannedDatabase, run: Run): str
       : " adopts {n} without a reset";
   }
   if (plan.kind === "keep") {
-    return isRead ? " reads {n}, because some of their credentials are not known yet" : undefined;
+    if (isRead) return " reads {n}, because some of their credentials are not known yet";
+    const change = changeOf({ plan, state, desired }, run);
+    return change === undefined || change === "read" ? undefined : `: {n} ${savingChanges[change][1]}`;
   }
   switch (plan.reason) {
     case "created":

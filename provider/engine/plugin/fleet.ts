@@ -2,6 +2,7 @@ import { InputError, withCode } from "../../platform/errors";
 import {
   credentialsOf,
   databasesOf,
+  encryptedCredentialsOf,
   failedOf,
   failureOf,
   lastRotatedOf,
@@ -22,14 +23,15 @@ import {
 } from "../../rotation/fleet";
 import { checkClaims, type CheckFailure, checkInputs, messagesOf, ReportedError } from "../../resource";
 import { type ComponentRequest, type Constructed, type Monitor, readConnection, type Component } from "./component";
-import { knownUrl } from "./outputs";
 import { type Properties, reveal, unknownNames, wrap, isSecret, secret, unknownValue } from "../../records/properties";
 import { checkSince } from "../../rotation/rotation";
 import { checkDatabases, claimsOf, fleetInputs } from "../../rotation/passwordRotationShard";
 import { type ShardDatabase } from "../../rotation/shardPlan";
 import { nextRotation } from "../../rotation/planRotation";
-import { withoutConnection } from "../../rotation/connection";
-import { urlFor } from "../../rotation/endpoint";
+import { connectionNames, withoutConnection } from "../../rotation/connection";
+import { knownUrl, urlFor } from "../../rotation/endpoint";
+import { databasePassword } from "../../rotation/kinds/databasePassword";
+import { checkSaving } from "../../rotation/saving";
 import { type Run } from "../../run";
 import { idProblem, isObject } from "../../records/fields";
 
@@ -55,6 +57,7 @@ async function constructFleet(
   const [given, unknownSettings] = [reveal(settings) as Properties, unknownNames(settings)];
   refuse(checkInputs(fleetInputs, given, unknownSettings));
   refuse(checkSince(given, unknownSettings, run));
+  refuse(checkSaving(given, unknownSettings, databasePassword, run));
   const { urn } = await monitor.register({ type, name, parent, custom: false, inputs: {}, aliases: [] });
   const plain = members.map(({ input }) => reveal(input) as ShardDatabase);
   refuse(
@@ -73,6 +76,7 @@ async function constructFleet(
         custom: true,
         inputs: {
           ...settings,
+          ...(settings["encryptFor"] !== undefined && { connection: connectionInputs(inputs) }),
           shard,
           fleet: urn,
           databases: inShard.map(({ input }) => input),
@@ -88,7 +92,10 @@ async function constructFleet(
         saved.flatMap((one) => rotationsOf(one)),
       )
     : undefined;
-  const outputs = wrap(states ? known(states) : unknown(), [...secretFleetOutputs, ...secretOutputs]);
+  const outputs = wrap(states ? known(states) : unknown(settings["encryptFor"] !== undefined), [
+    ...secretFleetOutputs,
+    ...secretOutputs,
+  ]);
   await monitor.registerOutputs(urn, outputs);
   const failure = states && !preview ? failureOf(name, states) : undefined;
   if (failure !== undefined) throw new ReportedError(failure);
@@ -108,9 +115,10 @@ async function constructFleet(
       ...(records && { records }),
       connectionUrls: connection
         ? urlsOf({ databases, credentials, records }, (database, password) =>
-            knownUrl(urlFor, database, { ...connection }, password, run),
+            knownUrl(urlFor, database, { ...connection }, password, run.options.databaseHost),
           )
         : unknownValue,
+      ...(settings["encryptFor"] !== undefined && { encryptedCredentials: encryptedCredentialsOf(all) }),
       failed: failedOf(all),
       lastRotated: lastRotatedOf(all),
       // If changes of it are ignored, only the engine knows which one applies.
@@ -121,8 +129,14 @@ async function constructFleet(
   }
 }
 
-function unknown(): Properties {
-  return Object.fromEntries(fleetOutputs.map((name) => [name, unknownValue]));
+/** The inputs that describe the connection. */
+function connectionInputs(inputs: Properties): Properties {
+  return Object.fromEntries(connectionNames.filter((name) => name in inputs).map((name) => [name, inputs[name]]));
+}
+
+function unknown(isEncrypted: boolean): Properties {
+  const names = fleetOutputs.filter((name) => isEncrypted || name !== "encryptedCredentials");
+  return Object.fromEntries(names.map((name) => [name, unknownValue]));
 }
 
 /** In the fleet, because an error of a shard has the name of the shard, which is not in the program. */

@@ -11,27 +11,9 @@ import {
   wrap,
 } from "../../records/properties";
 import { connectionIn, connectionNames, withoutConnection } from "../../rotation/connection";
-import { type LocatedDatabase, restUrlFor, urlFor } from "../../rotation/endpoint";
+import { knownUrl, type LocatedDatabase, restUrlFor, urlFor } from "../../rotation/endpoint";
 import { type KnownCredentials } from "../../rotation/fleet";
 import { type Run } from "../../run";
-
-/**
- * A URL of a database; undefined if its credential or its endpoint is not known. It never throws: a reset must not be
- * lost because of its URL.
- */
-export function knownUrl(
-  urlOf: typeof urlFor,
-  database: LocatedDatabase,
-  inputs: Properties,
-  credential: string | undefined,
-  run: Run,
-): string | undefined {
-  try {
-    return urlOf(database, connectionIn(inputs), credential, run.options.databaseHost());
-  } catch {
-    return undefined;
-  }
-}
 
 /** Outputs of a PasswordRotation that only the plugin saves: the SDK derives them in the program. */
 const urlOutputs = ["connectionUrl", "restUrl"];
@@ -91,8 +73,8 @@ export function withUrls(resource: AnyResource, applied: Properties, inputs: Pro
   }
   const { databaseId, record, password, restToken } = outputs as unknown as LocatedDatabase & KnownCredentials;
   const database = { databaseId, record };
-  const connectionUrl = knownUrl(urlFor, database, inputs, password, run);
-  const restUrl = knownUrl(restUrlFor, database, inputs, restToken, run);
+  const connectionUrl = knownUrl(urlFor, database, inputs, password, run.options.databaseHost);
+  const restUrl = knownUrl(restUrlFor, database, inputs, restToken, run.options.databaseHost);
   return { ...outputs, connectionUrl, restUrl };
 }
 

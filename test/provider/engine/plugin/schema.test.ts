@@ -119,7 +119,7 @@ describe("schema.json", () => {
     assert.deepEqual(namesOf(verification), sorted(["rotation", "fleet", "withinSeconds", ...connectionNames]));
     for (const [name, { schemas, required }] of Object.entries(tables)) {
       const resource = of(schema.resources, name);
-      const hidden = ["owner", "otherOwners", "shard", "fleet"];
+      const hidden = ["owner", "otherOwners", "shard", "fleet", "connection"];
       const checked = Object.keys(schemas).filter((one) => !hidden.includes(one));
       const connection = name === "FlowControlReset" ? [] : connectionNames;
       assert.deepEqual(namesOf(resource.inputProperties), sorted([...checked, ...connection]));

@@ -1,0 +1,307 @@
+import assert from "node:assert/strict";
+import { armor, Decrypter, generateX25519Identity, identityToRecipient } from "age-encryption";
+import { type Properties } from "../../../provider/records/properties";
+import { type Credentials } from "../../../provider/records/credentials";
+import { leaksOf } from "../../support/canaries";
+import { asShown, FakeRun, unconfirmed } from "../../support/fakeRun";
+import { type SecretSubject, secretSubjects } from "../../support/secretSubjects";
+
+interface Team {
+  readonly identity: string;
+  readonly recipient: string;
+}
+
+async function newTeam(): Promise<Team> {
+  const identity = await generateX25519Identity();
+  return { identity, recipient: await identityToRecipient(identity) };
+}
+
+async function decrypt(file: unknown, { identity }: Team): Promise<Properties> {
+  const decrypter = new Decrypter();
+  decrypter.addIdentity(identity);
+  return JSON.parse(await decrypter.decrypt(armor.decode(String(file)), "text")) as Properties;
+}
+
+/** A stack with one secret, at a platform that it may be able to read. */
+class Stack {
+  readonly fake = new FakeRun();
+  /** How often the secret was changed at the platform. */
+  generation = 0;
+  saved: Properties | undefined;
+  readonly #resource;
+
+  constructor(readonly subject: SecretSubject) {
+    this.#resource = asShown(subject.resource);
+    this.fake.canRead = true;
+    this.fake.answer = () => {
+      this.generation++;
+      return subject.resource.outputs.includes("indexId") ? {} : this.#shown();
+    };
+    this.fake.readDatabase = () => this.#shown();
+  }
+
+  get current(): Credentials {
+    return this.subject.credentials(this.generation);
+  }
+
+  get single(): Properties {
+    return this.subject.single(this.saved ?? {});
+  }
+
+  /** The saved credentials. */
+  get values(): Credentials {
+    const names = Object.keys(this.current);
+    return Object.fromEntries(Object.entries(this.single).filter(([name]) => names.includes(name)));
+  }
+
+  #shown() {
+    const { table } = this.subject.kind;
+    const record = table.id === undefined ? {} : { [table.id]: "db-1", endpoint: "bold-fox", port: 1 };
+    return { record, credentials: this.current, otherFields: '{"canary-field":1}' };
+  }
+
+  diff(version: number, more: Properties = {}) {
+    return this.#resource.diff(this.saved ?? {}, this.subject.inputs(version, more), this.fake.start());
+  }
+
+  check(more: Properties, unknown = new Set<string>()) {
+    const inputs = this.subject.inputs(1, more);
+    return this.#resource.check(inputs, unknown, this.fake.start()).map(({ reason }) => reason);
+  }
+
+  async up(version: number, more: Properties = {}) {
+    const inputs = this.subject.inputs(version, more);
+    const result = await this.#resource.apply(this.saved, inputs, this.fake.start());
+    this.saved = result.outputs;
+    return result;
+  }
+
+  async refresh() {
+    const result = await this.#resource.refresh(this.saved ?? {}, this.fake.start());
+    this.saved = result.outputs;
+    return result;
+  }
+
+  assertNoCanary(): void {
+    const generations = [...Array(12).keys()].flatMap((generation) =>
+      Object.values(this.subject.credentials(generation) as Record<string, string>),
+    );
+    const canaries = Object.fromEntries([...new Set([...generations, "canary-field"])].map((one) => [one, one]));
+    assert.deepEqual(leaksOf(JSON.stringify(this.saved), canaries), []);
+  }
+}
+
+for (const subject of secretSubjects) {
+  describe(`rotation: credentials of ${subject.what} that are not saved`, () => {
+    let stack: Stack;
+    let fake: FakeRun;
+    let team: Team;
+    /** Neither saved nor shown to anyone but the team. */
+    let hidden: Properties;
+
+    before(async () => {
+      team = await newTeam();
+      hidden = { saveCredentials: false, encryptFor: [team.recipient] };
+    });
+
+    beforeEach(() => {
+      stack = new Stack(subject);
+      ({ fake } = stack);
+    });
+
+    const assertEncrypted = async (of: Credentials = stack.current) => {
+      stack.assertNoCanary();
+      const text = await decrypt(stack.single["encryptedCredentials"], team);
+      const names = Object.keys(of);
+      assert.deepEqual(Object.fromEntries(Object.entries(text).filter(([name]) => names.includes(name))), of);
+      assert.deepEqual(stack.single["encryptedFor"], [team.recipient]);
+      return text;
+    };
+
+    for (const isReadable of subject.resource.outputs.includes("indexId") ? [true] : [true, false]) {
+      it(`are nowhere in the state after resets, and can be decrypted (${isReadable ? "" : "not "}readable)`, async () => {
+        fake.canRead = isReadable;
+        for (const version of [1, 2, 3]) {
+          await stack.up(version, hidden);
+          await assertEncrypted();
+          assert.equal(fake.resets.length, version);
+          assert.equal(stack.diff(version, hidden).changes, false);
+        }
+      });
+    }
+
+    it("are nowhere in the state without encryption either, if the platform can be read", async () => {
+      for (const version of [1, 2]) {
+        await stack.up(version, { saveCredentials: false });
+        stack.assertNoCanary();
+        assert.equal(stack.single["encryptedCredentials"], undefined);
+        assert.equal(stack.diff(version, { saveCredentials: false }).changes, false);
+      }
+      assert.equal((await stack.refresh()).notice, undefined);
+      stack.generation = 9;
+      assert.match((await stack.refresh()).notice ?? "", /changed outside of Rekey/);
+      assert.equal((await stack.refresh()).notice, undefined);
+      stack.assertNoCanary();
+    });
+
+    it("are nowhere in the state if the response is lost, and a read settles it", async () => {
+      await stack.up(1, hidden);
+      const former = stack.current;
+      fake.answer = () => {
+        stack.generation++;
+        return unconfirmed();
+      };
+      await stack.up(2, hidden);
+      assert.equal(stack.single["outcome"], "reset");
+      await assertEncrypted();
+      // The next one is applied late.
+      fake.answer = unconfirmed;
+      await stack.up(3, hidden);
+      assert.equal(stack.single["outcome"], "unknown");
+      await assertEncrypted();
+      await stack.refresh();
+      assert.equal(stack.single["outcome"], "unknown");
+      stack.generation++;
+      assert.match((await stack.refresh()).notice ?? "", /was not confirmed|not confirmed by/);
+      assert.equal(stack.single["outcome"], "reset");
+      await assertEncrypted();
+      // Former credentials are still recognized.
+      fake.readDatabase = () => ({ credentials: former });
+      assert.match((await stack.refresh()).warning ?? "", /still shows former credentials/);
+      assert.equal(fake.resets.length, 3);
+    });
+
+    it("are encrypted again by a refresh that shows others, and only then", async () => {
+      await stack.up(1, hidden);
+      const file = stack.single["encryptedCredentials"];
+      assert.deepEqual([(await stack.refresh()).notice, stack.single["encryptedCredentials"]], [undefined, file]);
+      stack.generation = 7;
+      assert.match((await stack.refresh()).notice ?? "", /changed outside of Rekey/);
+      assert.notEqual(stack.single["encryptedCredentials"], file);
+      await assertEncrypted();
+      assert.equal(stack.diff(1, hidden).changes, false);
+    });
+
+    it("stay in the file if a refresh shows only some of them", async () => {
+      await stack.up(1, hidden);
+      const file = stack.single["encryptedCredentials"];
+      const before = stack.current;
+      const [first = "", second = ""] = Object.keys(before);
+      fake.readDatabase = () => ({ credentials: { [first]: before[first as "password"] } });
+      await stack.refresh();
+      assert.equal(stack.single["encryptedCredentials"], file);
+      if (subject.kind.onlyId !== undefined) return;
+      fake.readDatabase = () => ({ credentials: { [second]: "canary-rest-token-9-" } });
+      await stack.refresh();
+      await assertEncrypted(before);
+    });
+
+    it("are adopted without being saved", async () => {
+      await stack.up(1, { ...hidden, initialRotation: false });
+      assert.equal(fake.resets.length, 0);
+      await assertEncrypted();
+    });
+
+    it("are encrypted and removed, without a request, if they were saved", async () => {
+      await stack.up(1);
+      assert.deepEqual(stack.values, stack.current);
+      fake.databaseReads.length = 0;
+      const { changes, notice } = stack.diff(1, hidden);
+      assert.equal(changes, true);
+      assert.match(notice ?? "", /credentials.* will be removed from the state/);
+      const { warning } = await stack.up(1, hidden);
+      assert.match(warning ?? "", /Older states and backups still have them: set a new version/);
+      await assertEncrypted();
+      assert.equal(stack.diff(1, hidden).changes, false);
+      assert.deepEqual([fake.resets.length, fake.databaseReads.length], [1, 0]);
+    });
+
+    it("are read once to be saved again, and removed from nowhere before", async () => {
+      await stack.up(1, hidden);
+      fake.databaseReads.length = 0;
+      assert.match(stack.diff(1).notice ?? "", /reads/i);
+      await stack.up(1);
+      assert.deepEqual(stack.values, stack.current);
+      assert.deepEqual([fake.resets.length, fake.databaseReads.length], [1, 1]);
+      assert.equal(stack.single["currentMarks"], undefined);
+      assert.equal(stack.single["encryptedCredentials"], undefined);
+      assert.equal(stack.diff(1).changes, false);
+    });
+
+    it("wait for the next reset to be saved again, with a notice, if the platform cannot be read", async () => {
+      await stack.up(1, hidden);
+      fake.canRead = false;
+      const { changes, notice } = stack.diff(1);
+      assert.equal(changes, true);
+      assert.match(notice ?? "", /those of the next reset/);
+      await stack.up(1);
+      // The file is the only place that has them.
+      await assertEncrypted();
+      assert.equal(stack.diff(1).changes, false);
+      assert.equal(fake.resets.length, 1);
+      fake.canRead = true;
+      await stack.up(2);
+      assert.deepEqual(stack.values, stack.current);
+      assert.equal(stack.single["encryptedCredentials"], undefined);
+    });
+
+    it("are encrypted for other recipients after one read", async () => {
+      await stack.up(1, hidden);
+      const other = await newTeam();
+      const both = { ...hidden, encryptFor: [other.recipient, team.recipient, other.recipient] };
+      await stack.up(1, both);
+      const text = await decrypt(stack.single["encryptedCredentials"], other);
+      assert.deepEqual(text, await decrypt(stack.single["encryptedCredentials"], team));
+      assert.deepEqual(stack.single["encryptedFor"], [other.recipient, team.recipient].sort());
+      stack.assertNoCanary();
+      for (const encryptFor of [both.encryptFor, both.encryptFor.toReversed()]) {
+        assert.equal(stack.diff(1, { ...hidden, encryptFor }).changes, false);
+      }
+      assert.equal(fake.resets.length, 1);
+    });
+
+    it("stay with the former recipients until the next reset, if the platform cannot be read", async () => {
+      await stack.up(1, hidden);
+      fake.canRead = false;
+      const other = { ...hidden, encryptFor: [(await newTeam()).recipient] };
+      await stack.up(1, other);
+      await assertEncrypted();
+      assert.equal(stack.diff(1, other).changes, false);
+      fake.canRead = true;
+      await stack.refresh();
+      assert.deepEqual(stack.single["encryptedFor"], other.encryptFor);
+    });
+
+    it("are encrypted and saved, if both is asked for, and nothing changes in ten runs and refreshes", async () => {
+      const both = { encryptFor: [team.recipient] };
+      await stack.up(1, both);
+      assert.deepEqual(stack.values, stack.current);
+      const saved = JSON.stringify(stack.saved);
+      for (let run = 0; run < 10; run++) {
+        const { changes, notice, warning } = stack.diff(1, both);
+        assert.deepEqual({ changes, notice, warning }, { changes: false, notice: undefined, warning: undefined });
+        await stack.refresh();
+        assert.equal(JSON.stringify(stack.saved), saved);
+      }
+    });
+
+    it("are refused before anything is sent, if they would be lost", async () => {
+      fake.canRead = false;
+      assert.match(stack.check({ saveCredentials: false }).join(), /saveCredentials: false needs encryptFor/);
+      assert.deepEqual(stack.check(hidden), []);
+      assert.deepEqual(stack.check({ saveCredentials: false }, new Set(["encryptFor"])), []);
+      fake.canRead = true;
+      assert.deepEqual(stack.check({ saveCredentials: false }), []);
+    });
+
+    it("are not encrypted for what is not a recipient, of which nothing is shown", async () => {
+      const truncated = team.recipient.slice(0, -1);
+      for (const encryptFor of [[], ["age1x"], [team.recipient, truncated], [team.identity], [5], "age1", [null]]) {
+        const reasons = stack.check({ encryptFor }).join();
+        assert.match(reasons, /encryptFor (\[\d\]|must)/);
+        assert.deepEqual(leaksOf(reasons, { identity: team.identity, truncated }), []);
+      }
+      assert.match(stack.check({ encryptFor: [team.recipient, team.identity] }).join(), /\[1\] is a secret key/);
+    });
+  });
+}
