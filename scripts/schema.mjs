@@ -143,7 +143,7 @@ function inputsOf(...names) {
 /** A schema has no union of a list and a map. */
 function fleetDatabases() {
   const token = "rekey:index:FleetMember";
-  types[token] ??= { type: "object", ...inputsOf("FleetDatabaseArgs") };
+  types[token] ??= { type: "object", ...inputsOf("FleetMemberArgs") };
   return {
     type: "object",
     additionalProperties: { $ref: `#/types/${token}` },
@@ -223,7 +223,7 @@ const flowControlDocs = new Map(
     .getProperties()
     .map((symbol) => [symbol.name, docOf(symbol)]),
 );
-const key = reference("FlowControlKey", checker.getDeclaredTypeOfSymbol(sdk.get("FlowControlKey")), flowControlDocs);
+reference("FlowControlKey", checker.getDeclaredTypeOfSymbol(sdk.get("FlowControlKey")), flowControlDocs);
 const globalParallelism = propertiesOf(checker.getDeclaredTypeOfSymbol(sdk.get("GlobalParallelism")));
 
 function functionOf(name, outputs) {
@@ -272,8 +272,7 @@ const schema = {
     "rekey:index:getFlowControlKey": functionOf("getFlowControlKey", types["rekey:index:FlowControlKey"]),
     "rekey:index:getFlowControlKeys": functionOf("getFlowControlKeys", {
       type: "object",
-      properties: { keys: { type: "array", items: key, description: "The keys, with their counters and limits." } },
-      required: ["keys"],
+      ...propertiesOf(checker.getDeclaredTypeOfSymbol(sdk.get("GetFlowControlKeysResult"))),
     }),
     "rekey:index:getGlobalParallelism": functionOf("getGlobalParallelism", { type: "object", ...globalParallelism }),
   },

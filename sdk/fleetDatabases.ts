@@ -6,7 +6,7 @@ import { type FleetMember, idIsUnknown, isListedTwice } from "../provider/rotati
 import { checked, isLate, refusal } from "./program";
 
 /** A database of a fleet, with its own trigger. */
-export interface FleetDatabaseArgs {
+export interface FleetMemberArgs {
   /** Id of the database. It must be known in a preview. */
   databaseId: pulumi.Input<string>;
   /**
@@ -27,11 +27,11 @@ export interface FleetDatabaseArgs {
  * The databases of a fleet: a list of ids, or a map from names of your choice. Changing a name resets nothing.
  */
 export type FleetDatabases =
-  readonly pulumi.Input<string>[] | Readonly<Record<string, pulumi.Input<string | FleetDatabaseArgs>>>;
+  readonly pulumi.Input<string>[] | Readonly<Record<string, pulumi.Input<string | FleetMemberArgs>>>;
 
-const argumentNames: NamesOf<FleetDatabaseArgs> = { databaseId: true, version: true, triggers: true };
+const argumentNames: NamesOf<FleetMemberArgs> = { databaseId: true, version: true, triggers: true };
 
-type Entry = string | FleetDatabaseArgs;
+type Entry = string | FleetMemberArgs;
 
 /** A database whose name and id are known. Its other inputs may still be unknown. */
 export interface NamedDatabase extends FleetMember {
@@ -71,7 +71,7 @@ async function knownId(given: pulumi.Input<Entry>, field: string): Promise<strin
   const entry: unknown = await known(given, field);
   const inside = typeof entry === "object" && entry !== null;
   if (inside) checked(field, () => refuseUnknown("its arguments", entry, argumentNames));
-  const id: unknown = inside ? await known((entry as FleetDatabaseArgs).databaseId, `${field}.databaseId`) : entry;
+  const id: unknown = inside ? await known((entry as FleetMemberArgs).databaseId, `${field}.databaseId`) : entry;
   const wrong =
     typeof id === "string" ? idProblem(id) : "must be the id of a database, or an object with its databaseId";
   if (wrong !== undefined) throw refusal("REKEY_INPUT_INVALID", `${field} ${wrong}`);
@@ -79,7 +79,7 @@ async function knownId(given: pulumi.Input<Entry>, field: string): Promise<strin
 }
 
 /** The id alone, if nothing else is set. */
-function inShort(entry: Entry): pulumi.Input<string> | FleetDatabaseArgs {
+function inShort(entry: Entry): pulumi.Input<string> | FleetMemberArgs {
   const alone = typeof entry === "object" && Object.keys(entry).length === 1;
   return alone ? entry.databaseId : entry;
 }

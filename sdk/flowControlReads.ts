@@ -75,6 +75,12 @@ export interface GetFlowControlKeysOutputArgs {
   search?: pulumi.Input<string> | undefined;
 }
 
+/** What `getFlowControlKeys` returns. */
+export interface GetFlowControlKeysResult {
+  /** The keys, with their counters and limits. */
+  readonly keys: readonly FlowControlKey[];
+}
+
 const keysArgumentNames: NamesOf<GetFlowControlKeysArgs> = { search: true };
 
 /**
@@ -84,14 +90,14 @@ const keysArgumentNames: NamesOf<GetFlowControlKeysArgs> = { search: true };
  * @see docs/interface.md#list-flow-control-keys
  * @example
  * ```ts
- * const keys = await getFlowControlKeys({ search: "orders" });
+ * const { keys } = await getFlowControlKeys({ search: "orders" });
  * ```
  */
-export async function getFlowControlKeys(args: GetFlowControlKeysArgs = {}): Promise<FlowControlKey[]> {
+export async function getFlowControlKeys(args: GetFlowControlKeysArgs = {}): Promise<GetFlowControlKeysResult> {
   const search = withArguments("getFlowControlKeys", args, keysArgumentNames, (given) =>
     optionalText("search", given.search),
   );
-  return readQueue((queue) => queue.list(search));
+  return readQueue(async (queue) => ({ keys: await queue.list(search) }));
 }
 
 /**
@@ -99,13 +105,13 @@ export async function getFlowControlKeys(args: GetFlowControlKeysArgs = {}): Pro
  *
  * @example
  * ```ts
- * const keys = getFlowControlKeysOutput({}, { dependsOn: reset });
+ * const keys = getFlowControlKeysOutput({}, { dependsOn: reset }).keys;
  * ```
  */
 export function getFlowControlKeysOutput(
   args: GetFlowControlKeysOutputArgs = {},
   options?: DataSourceOptions,
-): pulumi.Output<FlowControlKey[]> {
+): pulumi.Output<GetFlowControlKeysResult> {
   return readAfter("getFlowControlKeysOutput", args, keysArgumentNames, options, getFlowControlKeys);
 }
 

@@ -20,7 +20,7 @@ export { type Outcome, type RotationReason } from "../provider/rotation/planRota
 export { type ConnectionArgs } from "./connection";
 export { getDatabases, getDatabasesOutput, type GetDatabasesResult } from "./databases";
 export { type DataSourceOptions } from "./dataSource";
-export { type FleetDatabaseArgs, type FleetDatabases } from "./fleetDatabases";
+export { type FleetDatabases, type FleetMemberArgs } from "./fleetDatabases";
 export { type FleetCredentials, type FleetDatabase, type FleetRecord } from "../provider/rotation/fleet";
 export { FlowControlLimits, type FlowControlLimitsArgs } from "./flowControlLimits";
 export { FlowControlReset, type FlowControlResetArgs } from "./flowControlReset";
@@ -33,6 +33,7 @@ export {
   type GetFlowControlKeysArgs,
   getFlowControlKeysOutput,
   type GetFlowControlKeysOutputArgs,
+  type GetFlowControlKeysResult,
   getGlobalParallelism,
   getGlobalParallelismOutput,
 } from "./flowControlReads";

@@ -1,13 +1,13 @@
 // The first `pulumi up` resets the passwords of all databases, unless you add `initialRotation: false`.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type FleetDatabaseArgs, PasswordRotationFleet } from "pulumi-rekey";
+import { type FleetMemberArgs, PasswordRotationFleet } from "pulumi-rekey";
 
 /** The contents of fleet.json. */
 interface Settings {
   readonly version: string;
   readonly rotateEvery?: string;
-  readonly databases: Record<string, string | FleetDatabaseArgs>;
+  readonly databases: Record<string, string | FleetMemberArgs>;
 }
 
 const settings = JSON.parse(readFileSync(join(__dirname, "fleet.json"), "utf8")) as Settings;

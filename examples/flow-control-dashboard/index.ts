@@ -10,7 +10,7 @@ function shown(key: FlowControlKey) {
   return { waiting: waitListSize, running: parallelismCount, parallelismMax, rateCount, rateMax, reached };
 }
 
-const all = getFlowControlKeysOutput();
+const all = getFlowControlKeysOutput().keys;
 
 export const keys = all.apply((list) => Object.fromEntries(list.map((key) => [key.flowControlKey, shown(key)])));
 export const waiting = all.apply((list) => list.reduce((sum, key) => sum + key.waitListSize, 0));

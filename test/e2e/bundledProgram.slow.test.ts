@@ -15,7 +15,7 @@ new FlowControlLimits("invoices", { flowControlKey: "invoices", parallelism: 2 }
 const reset = new FlowControlReset("orders", { flowControlKey: "orders" });
 export const { endpoint, nextRotationAt } = rotation;
 export const running = getFlowControlKeyOutput({ flowControlKey: "orders" }, { dependsOn: reset }).parallelismCount;
-export const keys = getFlowControlKeys({ search: "orders" }).then((found) => found.length);
+export const keys = getFlowControlKeys({ search: "orders" }).then(({ keys }) => keys.length);
 `;
 
 onEngines("A program that a bundler has packed into one file", (engine) => {

@@ -24,7 +24,7 @@ exports.after = group.reset.after;
 exports.count = group.reset.resetCount;
 exports.read = getFlowControlKeyOutput({ flowControlKey: group.reset.flowControlKey }, { dependsOn: group });
 exports.missing = getFlowControlKey({ flowControlKey: "missing" });
-exports.found = getFlowControlKeysOutput({ search: "ord" }, { dependsOn: [group] }).apply((keys) => keys.map((key) => key.flowControlKey));
+exports.found = getFlowControlKeysOutput({ search: "ord" }, { dependsOn: [group] }).apply(({ keys }) => keys.map((key) => key.flowControlKey));
 exports.parallelismMax = getGlobalParallelismOutput({ dependsOn: group }).parallelismMax;`;
 
 onEngines("Flow control", (engine) => {

@@ -58,8 +58,8 @@ describe("sdk: data sources", () => {
   it("read one key, all keys, those that match, and the global parallelism", async () => {
     assert.deepEqual(await getFlowControlKey(ordersKey), { ...orders, exists: true });
     assert.deepEqual(await getFlowControlKey({ flowControlKey: "gone" }), { flowControlKey: "gone", ...unknown });
-    assert.deepEqual(await getFlowControlKeys(), [{ ...orders, exists: true }, idle]);
-    assert.deepEqual(await getFlowControlKeys({ search: "dl" }), [idle]);
+    assert.deepEqual(await getFlowControlKeys(), { keys: [{ ...orders, exists: true }, idle] });
+    assert.deepEqual(await getFlowControlKeys({ search: "dl" }), { keys: [idle] });
     assert.deepEqual(await getGlobalParallelism(), { parallelismMax: 100, parallelismCount: 0 });
     assert.ok(platform.requests.every(({ authorized }) => authorized));
   });
@@ -119,8 +119,8 @@ describe("sdk: data sources", () => {
   it("read the same as outputs, from later values", async () => {
     const flowControlKey = pulumi.output(Promise.resolve("orders"));
     assert.deepEqual(await valueOf(getFlowControlKeyOutput({ flowControlKey })), { ...orders, exists: true });
-    assert.deepEqual(await valueOf(getFlowControlKeysOutput()), [{ ...orders, exists: true }, idle]);
-    assert.deepEqual(await valueOf(getFlowControlKeysOutput({ search: Promise.resolve("idle") })), [idle]);
+    assert.deepEqual(await valueOf(getFlowControlKeysOutput().keys), [{ ...orders, exists: true }, idle]);
+    assert.deepEqual(await valueOf(getFlowControlKeysOutput({ search: Promise.resolve("idle") }).keys), [idle]);
     assert.deepEqual(await valueOf(getGlobalParallelismOutput()), { parallelismMax: 100, parallelismCount: 0 });
     const secret = getFlowControlKeyOutput({ flowControlKey: pulumi.secret("orders") });
     assert.equal(await pulumi.isSecret(secret), true);
@@ -153,7 +153,7 @@ describe("sdk: data sources", () => {
     pulumi.runtime.setAllConfig({ "rekey:queueToken": platform.queueToken });
     process.env["REKEY_QUEUE_URL"] = platform.url;
     try {
-      assert.equal((await getFlowControlKeys()).length, 2);
+      assert.equal((await getFlowControlKeys()).keys.length, 2);
     } finally {
       delete process.env["REKEY_QUEUE_URL"];
     }

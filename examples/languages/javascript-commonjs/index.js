@@ -6,4 +6,4 @@ const databaseId = new pulumi.Config().require("databaseId");
 const rotation = new PasswordRotation("sessions", { databaseId, rotateEvery: "30d" });
 
 exports.endpoint = rotation.endpoint;
-exports.keys = getFlowControlKeysOutput().apply((keys) => keys.length);
+exports.keys = getFlowControlKeysOutput().apply(({ keys }) => keys.length);

@@ -6,4 +6,4 @@ const databaseId = new pulumi.Config().require("databaseId");
 const rotation = new PasswordRotation("sessions", { databaseId, rotateEvery: "30d" });
 
 export const endpoint = rotation.endpoint;
-export const keys = (await getFlowControlKeys()).length;
+export const keys = (await getFlowControlKeys()).keys.length;

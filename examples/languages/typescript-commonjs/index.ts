@@ -6,4 +6,4 @@ const databaseId = new pulumi.Config().require("databaseId");
 const rotation = new PasswordRotation("sessions", { databaseId, rotateEvery: "30d" });
 
 export const endpoint: pulumi.Output<string | undefined> = rotation.endpoint;
-export const keys: pulumi.Output<number> = getFlowControlKeysOutput().apply((keys) => keys.length);
+export const keys: pulumi.Output<number> = getFlowControlKeysOutput().apply(({ keys }) => keys.length);
