@@ -3,13 +3,20 @@ import { Receiver } from "@upstash/qstash";
 import { type Platform } from "../../local/index";
 import { queue } from "../local/platform/client";
 import { Destination } from "../local/platform/queue/destination";
-import { fails, resourceNamed, type Stack, succeeds, valuesOf } from "../support/engine";
+import { fails, resourceNamed, type Result, succeeds, valuesOf } from "../support/engine";
 import { fixture, onEveryEngine } from "../support/onEngines";
+import { until } from "../support/results";
 
 const program = (version: number, more = "") => `
 const { SigningKeyRotation } = require("pulumi-rekey");
 const keys = new SigningKeyRotation("keys", { version: ${version}, ${more} });
 for (const name of ["currentKey", "nextKey", "currentKeySince", "nextKeySince", "outcome"]) exports[name] = keys[name];`;
+
+/** How many messages a receiver verified. */
+interface Verified {
+  readonly accepted: number;
+  readonly rejected: number;
+}
 
 /** A receiver of messages as users have it: it verifies each with the keys that it was deployed with. */
 class SignedReceiver {
@@ -21,8 +28,8 @@ class SignedReceiver {
   #ends = false;
 
   /** Deploys the outputs of a program. */
-  async deploy(stack: Stack): Promise<void> {
-    const { currentKey, nextKey } = valuesOf(await succeeds(stack.up()));
+  deploy(result: Result): void {
+    const { currentKey, nextKey } = valuesOf(result);
     this.#keys = { currentSigningKey: String(currentKey), nextSigningKey: String(nextKey) };
   }
 
@@ -33,9 +40,14 @@ class SignedReceiver {
     })();
   }
 
-  /** Waits until messages have arrived with what is in use now. */
-  async messages(platform: Platform, count = 5): Promise<void> {
-    for (let sent = 0; sent < count; sent++) await this.#message(platform);
+  /** Waits until messages were verified that were published after the call. */
+  async messagesFromNow(count = 5): Promise<Verified> {
+    const verifies = (total: number) => until(() => this.accepted + this.rejected >= total, 60_000);
+    // One may be on its way.
+    await verifies(this.accepted + this.rejected + 1);
+    const { accepted, rejected } = this;
+    await verifies(accepted + rejected + count);
+    return { accepted: this.accepted - accepted, rejected: this.rejected - rejected };
   }
 
   async end(): Promise<void> {
@@ -61,60 +73,66 @@ class SignedReceiver {
 
 onEveryEngine("Signing keys", (engine) => {
   const receivers: SignedReceiver[] = [];
-  const start = async (text: string) => {
-    const { platform, project, stack } = await fixture(engine, text, { credentials: "always" });
+  /** A receiver with the keys of an adoption, and messages to it. */
+  const receiverOf = async (platform: Platform, adoption: Result) => {
     const receiver = new SignedReceiver();
-    await receiver.destination.start();
     receivers.push(receiver);
-    return { platform, project, stack, receiver };
+    await receiver.destination.start();
+    receiver.deploy(adoption);
+    receiver.startMessages(platform);
+    return receiver;
   };
-  const endAll = async () => {
+  const start = (text: string) => fixture(engine, text, { credentials: "always" });
+  const adopting = program(1, "initialRotation: false");
+  const assertAllAccepted = ({ accepted, rejected }: Verified) => {
+    assert.ok(accepted > 0);
+    assert.equal(rejected, 0);
+  };
+  afterEach(async () => {
     for (const receiver of receivers.splice(0)) await receiver.end();
-  };
-  afterEach(endAll);
+  });
 
   it("roll without an outage; a second roll at once is refused, and would be one", async () => {
-    const { platform, project, stack, receiver } = await start(program(1, "initialRotation: false"));
-    await receiver.deploy(stack);
-    receiver.startMessages(platform);
+    const { platform, project, stack } = await start(adopting);
+    const adoption = await succeeds(stack.up());
+    const updated = await receiverOf(platform, adoption);
+    const late = await receiverOf(platform, adoption);
     project.rewrite(program(2));
-    await receiver.deploy(stack);
+    const rolled = await succeeds(stack.up());
     assert.equal(platform.signingKeys.rolls, 1);
-    await receiver.end();
-    assert.ok(receiver.accepted > 0);
-    assert.equal(receiver.rejected, 0, `of ${receiver.accepted} messages`);
+    // Both have the keys of the adoption.
+    assertAllAccepted(await updated.messagesFromNow());
+    assertAllAccepted(await late.messagesFromNow());
+    updated.deploy(rolled);
+    assertAllAccepted(await updated.messagesFromNow());
 
     project.rewrite(program(3));
     assert.match((await stack.preview()).printed, /Does not reset .*: it was rolled, or may have been, at/);
     await fails(stack.up(), /REKEY_ROLLED_RECENTLY/);
     assert.equal(platform.signingKeys.rolls, 1);
+    assertAllAccepted(late);
 
-    // Forced, without the new keys at the receiver: the first roll after the deployment is still accepted.
-    const late = new SignedReceiver();
-    await late.destination.start();
-    receivers.push(late);
-    project.rewrite(program(2));
-    await late.deploy(stack);
-    for (const version of [3, 4]) {
-      project.rewrite(program(version, `minInterval: "0s"`));
-      await succeeds(stack.up());
-    }
-    await late.messages(platform);
-    assert.deepEqual([late.accepted, late.rejected], [0, 5]);
+    project.rewrite(program(3, `minInterval: "0s"`));
+    await succeeds(stack.up());
+    assert.equal(platform.signingKeys.rolls, 2);
+    assert.equal((await late.messagesFromNow()).accepted, 0, "the receiver does not know the keys of the first roll");
+    assertAllAccepted(await updated.messagesFromNow());
+    assertAllAccepted(updated);
   });
 
   it("are both replaced by two rolls, with the receiver updated between them", async () => {
-    const { platform, project, stack, receiver } = await start(program(1, "initialRotation: false"));
+    const { platform, project, stack } = await start(adopting);
     const leaked = platform.signingKeys;
-    await receiver.deploy(stack);
-    receiver.startMessages(platform);
+    const receiver = await receiverOf(platform, await succeeds(stack.up()));
     for (const version of [2, 3]) {
       project.rewrite(program(version, `minInterval: "0s"`));
-      await receiver.deploy(stack);
+      const rolled = await succeeds(stack.up());
+      assertAllAccepted(await receiver.messagesFromNow());
+      receiver.deploy(rolled);
+      assertAllAccepted(await receiver.messagesFromNow());
     }
-    await receiver.end();
     assert.equal(platform.signingKeys.rolls, 2);
-    assert.equal(receiver.rejected, 0, `of ${receiver.accepted} messages`);
+    assertAllAccepted(receiver);
     const { current, next } = platform.signingKeys;
     assert.ok(![current, next].some((key) => [leaked.current, leaked.next].includes(key)));
     const { currentKeySince, nextKeySince } = valuesOf(await succeeds(stack.up()));
