@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { encrypt } from "../../../provider/rotation/encryption";
+import { decryptByCommand, Team, whyNoAge } from "../../support/age";
+
+/** What `age-keygen` writes: the identity below comments, one of which has the recipient. */
+function keysOf({ identity, recipient }: Team): string {
+  return `# created: 2026-11-24T00:00:00Z\n# public key: ${recipient}\n${identity}\n`;
+}
+
+describe("rotation: encrypted credentials", () => {
+  const text = JSON.stringify({ password: 'quotes " and ünicode', port: 1 });
+
+  it("are a file that each recipient can decrypt, and others cannot", async () => {
+    const [one, two, other] = await Promise.all([Team.create(), Team.create(), Team.create()]);
+    const file = await encrypt(text, [one.recipient, two.recipient]);
+    assert.match(file, /^-----BEGIN AGE ENCRYPTED FILE-----\n[\w+/=\n]+-----END AGE ENCRYPTED FILE-----\n?$/);
+    for (const team of [one, two]) assert.deepEqual(await team.decrypt(file), JSON.parse(text));
+    await assert.rejects(other.decrypt(file), /no identity matched/);
+  });
+
+  const title = "are decrypted by `age` with a keys.txt of several identities, as SOPS uses it";
+  if (whyNoAge !== undefined) return void it.skip(`${title} (skipped: ${whyNoAge})`);
+  it(title, async () => {
+    const [one, two, other] = await Promise.all([Team.create(), Team.create(), Team.create()]);
+    const made = execFileSync("age-keygen", { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+    const recipient = /public key: (age1\w+)/.exec(made)?.[1] ?? assert.fail(made.split("\n")[1]);
+    const file = await encrypt(text, [recipient, two.recipient]);
+    for (const keys of [made, keysOf(one) + made, keysOf(other) + keysOf(two) + keysOf(one)]) {
+      assert.equal(decryptByCommand(file, keys), text);
+    }
+    assert.throws(() => decryptByCommand(file, keysOf(one) + keysOf(other)), /no identity matched/);
+  });
+});

@@ -1,0 +1,54 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { armor, Decrypter, generateX25519Identity, identityToRecipient } from "age-encryption";
+import { Folder } from "./folder";
+import { type Properties } from "./wire";
+
+/** Why the command `age` cannot run here; undefined if it can. */
+export const whyNoAge =
+  spawnSync("age", ["--version"]).status === 0 && spawnSync("age-keygen", ["--version"]).status === 0
+    ? undefined
+    : "there is no `age` on PATH";
+
+/** Who can decrypt credentials. */
+export class Team {
+  private constructor(
+    readonly identity: string,
+    readonly recipient: string,
+  ) {}
+
+  static async create(): Promise<Team> {
+    const identity = await generateX25519Identity();
+    return new Team(identity, await identityToRecipient(identity));
+  }
+
+  /**
+   * The JSON in an age file, decrypted by the library, and by the command `age` if it can run here.
+   *
+   * @throws Error if the team cannot decrypt it, or both differ
+   */
+  async decrypt(file: unknown): Promise<Properties> {
+    const decrypter = new Decrypter();
+    decrypter.addIdentity(this.identity);
+    const text = await decrypter.decrypt(armor.decode(String(file)), "text");
+    if (whyNoAge === undefined && decryptByCommand(String(file), this.identity) !== text) {
+      throw new Error("`age` decrypts another text than the library");
+    }
+    return JSON.parse(text) as Properties;
+  }
+}
+
+/**
+ * What `age -d` prints for a file.
+ *
+ * @param keys the text of `keys.txt`
+ * @throws Error if it cannot be decrypted
+ */
+export function decryptByCommand(file: string, keys: string): string {
+  const folder = new Folder();
+  try {
+    const path = folder.write("keys.txt", keys, 0o600);
+    return execFileSync("age", ["-d", "-i", path], { input: file, encoding: "utf8", stdio: ["pipe", "pipe", "pipe"] });
+  } finally {
+    folder.remove();
+  }
+}
