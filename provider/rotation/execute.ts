@@ -43,9 +43,12 @@ import {
   secretsIn,
   withResponse,
 } from "./saved";
-import { savingOf, toSave, tryRecipients } from "./saving";
+import { areValuesWanted, savingOf, toSave, tryRecipients } from "./saving";
 import { type Run } from "../run";
 import { appliedMark, canonicalTrigger, isSameTrigger, markTrigger } from "./trigger";
+
+/** Notices of reads that may succeed later. */
+const unreadKinds: readonly SecretNotice["kind"][] = ["failed", "stale", "unread"];
 
 /** Executes the plan for one secret, made from the same outputs and inputs. */
 export async function execute(
@@ -59,8 +62,8 @@ export async function execute(
   const isRead = isReadFirst(subject, plan, saved, inputs, run);
   if (saved && plan.kind === "keep") {
     const result = isRead ? await readSecret(subject, saved, saving, run) : { outputs: saved, notices: [] };
-    // A read that failed is tried again by the next run.
-    const isUnread = result.notices.some(({ kind }) => kind === "failed");
+    // The next run tries again to read values that the program wants.
+    const isUnread = areValuesWanted(saved, saving) && result.notices.some(({ kind }) => unreadKinds.includes(kind));
     return isUnread ? result : toSave(subject, saved, result, saving, run);
   }
   if (plan.kind === "refuse" && !isRead) {

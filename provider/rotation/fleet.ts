@@ -84,7 +84,8 @@ export function credentialsOf(
 ): Record<string, FleetCredentials> {
   const nameOf = new Map(names.map(({ name, databaseId }) => [databaseId, name]));
   const entries = secrets.map(({ databaseId, ...saved }) => {
-    const { appliedTrigger, attemptedTrigger, account, formerMarks, currentMarks, baseline, ...credentials } = saved;
+    const { appliedTrigger, attemptedTrigger, account, formerMarks, currentMarks, saving, baseline, ...credentials } =
+      saved;
     return [nameOf.get(databaseId) ?? databaseId, credentials] as const;
   });
   return Object.fromEntries(entries);

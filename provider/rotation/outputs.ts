@@ -54,6 +54,7 @@ const secretNames = [
   "account",
   "formerMarks",
   "currentMarks",
+  "saving",
 ] as const;
 
 /** An output that is always secret. */
@@ -83,6 +84,6 @@ export function outputsOf(kind: SecretKind): string[] {
     "encryptedCredentials",
     "encryptedFor",
     ...(kind.minInterval === undefined ? [] : rollOutputs),
-    ...secretOutputsOf(kind).filter((name) => name !== "baseline"),
+    ...secretOutputsOf(kind).filter((name) => name !== "baseline" && name !== "saving"),
   ];
 }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { NotEncryptedError, RefusedError } from "../platform/errors";
 import { secretOf, type SecretKind, type Subject } from "../platform/secretKind";
-import { credentialNames } from "../records/credentials";
+import { type CredentialName, credentialNames } from "../records/credentials";
 import { isSet } from "../records/fields";
 import { unknownValue } from "../records/properties";
 import { type CheckFailure, type Schemas } from "../resource";
@@ -10,7 +10,7 @@ import { type Connection, connectionNames } from "./connection";
 import { encrypt, recipientsProblem } from "./encryption";
 import { knownUrl, restUrlFor, urlFor } from "./endpoint";
 import { databasePassword } from "./kinds/databasePassword";
-import { type Marked, writeMarked } from "./marks";
+import { type Marked, type Marks, writeMarked } from "./marks";
 import { laterNotice, partNotice, removedNotice, type SecretNotice, type SecretResult } from "./notices";
 import { type RotationOutputs, type Saving } from "./outputs";
 import { credentialsIn, currentIn, isReadable, marksIn, missingIn, savedKnowledge, withoutCredentials } from "./saved";
@@ -24,7 +24,7 @@ export interface SavingInputs {
 }
 
 /** What a change of the saved form does: values are removed, encrypted or read, or it waits for a reset. */
-export type SavingChange = "removed" | "encrypted" | "read" | "later" | "not encrypted";
+export type SavingChange = "removed" | "not saved" | "encrypted" | "not encrypted" | "read" | "later";
 
 /** The schemas of the inputs. */
 export function savingInputs({ z, flag, expected, refuse }: Schemas) {
@@ -64,6 +64,7 @@ export function savingOf(inputs: SavingInputs, saved: RotationOutputs | undefine
 /** What the change does, in notices, for one secret and for several of a fleet. A read has its own words. */
 export const savingChanges: Readonly<Record<Exclude<SavingChange, "read">, readonly [one: string, several: string]>> = {
   removed: ["will be removed from the state", "whose credentials will be removed from the state"],
+  "not saved": ["will not be saved", "whose credentials will not be saved"],
   encrypted: ["will be encrypted for encryptFor", "whose credentials will be encrypted for encryptFor"],
   "not encrypted": ["will no longer be in encryptedCredentials", "whose encryptedCredentials will be removed"],
   later: [
@@ -84,20 +85,24 @@ export function savingChange(
     return saved.outcome !== "unknown" && isReadable(kind, saved, run) ? "read" : "later";
   }
   if (saving.saveCredentials === false && hasValues(saved)) return "removed";
-  return saving.encryptFor === undefined ? "not encrypted" : "encrypted";
+  if (!isDeepStrictEqual(saved.saving?.encryptFor, saving.encryptFor)) {
+    return saving.encryptFor === undefined ? "not encrypted" : "encrypted";
+  }
+  // An import saves no credentials. If none is known, nothing has to change before one is.
+  return saving.saveCredentials === false ? "not saved" : undefined;
 }
 
 /** Whether credentials that are known by marks only are to be saved or encrypted. */
 export function areValuesWanted(saved: RotationOutputs, saving: Saving): boolean {
-  return lacksValues(saved) && (saving.saveCredentials !== false || !isEncryptedFor(saved, saving));
+  const { saveCredentials, encryptFor } = saving;
+  const isWanted = saveCredentials !== false || (encryptFor !== undefined && !isEncryptedFor(saved, saving));
+  return isWanted && lacksValues(saved);
 }
 
-/** Whether credentials are among saved outputs, of a rotation or of a shard of a fleet. */
-function hasValues(outputs: object): boolean {
-  const { secrets } = outputs as { readonly secrets?: string };
-  const parts = secrets === undefined ? [outputs] : (JSON.parse(secrets) as object[]);
+/** Whether values that `saveCredentials: false` keeps out of the state are in it. */
+function hasValues(saved: RotationOutputs): boolean {
   const names: readonly string[] = [...credentialNames, "otherFields", "baseline"];
-  return parts.some((part) => Object.keys(part).some((name) => names.includes(name)));
+  return Object.keys(saved).some((name) => names.includes(name));
 }
 
 /**
@@ -116,8 +121,8 @@ export async function tryRecipients(subject: Subject, { encryptFor }: Saving, ru
 }
 
 /**
- * What to save of a result: the only place where credentials are removed from the outputs, and encrypted. What cannot
- * be encrypted is saved instead, because it would be lost.
+ * What to save of a result: the only place where credentials are removed from the outputs, and encrypted. New ones that
+ * cannot be encrypted are saved instead, because they would be lost.
  *
  * @param before the outputs before it
  */
@@ -132,81 +137,104 @@ export async function toSave(
   const isChanged = isOther(before?.saving, saving);
   if (found === before && !isChanged) return result;
   const marks = marksIn(found);
-  const current = currentIn(found, marks);
-  const was = currentIn(before, marks);
-  const isSame = isDeepStrictEqual({ ...was }, { ...current });
-  const values = credentialsIn(found);
-  const marksOnly = Object.fromEntries(
-    credentialNames.flatMap((name) => (values[name] === undefined ? [[name, current[name]]] : [])),
-  );
-  const isComplete = !lacksValues(found);
-  const { encryptedCredentials, encryptedFor, saving: _saving, currentMarks: _marks, ...others } = found;
-  const fileBefore = fileIn(before);
-  let file: File = {};
-  let isPart = false;
-  if (saving.encryptFor === undefined) {
-    // Without it, they would be lost.
-    if (isSame && !isComplete && !run.options.canRead(subject.kind)) file = fileBefore;
-  } else if (isSame && before && isEncryptedFor(before, saving)) {
-    file = fileBefore;
-  } else if (isComplete) {
-    try {
-      if (Object.keys(current).length > 0) file = await encryptedFile(subject, found, saving.encryptFor, saving, run);
-    } catch {
-      const failure = result.failure ?? new NotEncryptedError({ secret: secretOf(subject), isSame });
-      if (isSame && isChanged) {
-        return { ...(await toSave(subject, before, result, before?.saving ?? {}, run)), failure };
-      }
-      return { ...result, outputs: others, failure };
-    }
-  } else {
-    file = fileBefore;
-    isPart = !isSame;
+  const [was, now] = [currentIn(before, marks), currentIn(found, marks)];
+  const isSame = isDeepStrictEqual(was, now);
+  let form: Form = { saving };
+  let { failure } = result;
+  try {
+    form = { saving, ...(await fileFor(subject, before, found, isSame, saving, run)) };
+  } catch {
+    failure ??= new NotEncryptedError({ secret: secretOf(subject), isSame });
+    form = isSame ? { saving: before?.saving ?? {}, ...fileIn(before) } : { saving: {} };
   }
-  const isHidden = saving.saveCredentials === false;
-  const marked: Marked = isHidden ? (isPart ? was : current) : marksOnly;
-  const currentMarks = writeMarked({ salt: marks.salt, marked });
-  const { otherFields, baseline, formerMarks, missingCredentials, ...open } = withoutCredentials(others);
-  const outputs: RotationOutputs = {
-    ...(isHidden ? { ...open, ...savedKnowledge(marks, missingIn(found)) } : others),
-    ...(currentMarks !== undefined && { currentMarks }),
-    ...file,
-    ...(Object.keys(saving).length > 0 && { saving }),
-  };
+  // While others are not all shown, the file has the former ones, which stay known.
+  const isPart = !isSame && lacksValues(found) && form.saving.encryptFor !== undefined;
+  const isHidden = form.saving.saveCredentials === false;
+  const outputs = isHidden ? marksOnly(found, marks, isPart ? was : now, form) : withValues(found, marks, now, form);
   const notices: SecretNotice[] = [];
-  const isLeft = credentialNames.some((name) => current[name] !== undefined && was[name] === current[name]);
+  const isLeft = credentialNames.some((name) => now[name] !== undefined && was[name] === now[name]);
   if (isLeft && before && hasValues(before) && !hasValues(outputs)) notices.push(removedNotice(subject));
   if (isPart) notices.push(partNotice(subject));
-  else if (isChanged && areValuesWanted(outputs, saving)) notices.push(laterNotice(subject));
-  return { ...result, outputs, notices: [...result.notices, ...notices] };
+  else if (isChanged && areValuesWanted(outputs, form.saving)) notices.push(laterNotice(subject));
+  return { ...result, outputs, ...(failure && { failure }), notices: [...result.notices, ...notices] };
 }
 
 /** The encrypted credentials, and whom they are for. */
 type File = Pick<RotationOutputs, "encryptedCredentials" | "encryptedFor">;
+
+/** How credentials are saved, with their file. */
+type Form = File & { readonly saving: Saving };
+
+/** The outputs with marks of the credentials instead of their values. */
+function marksOnly(found: RotationOutputs, marks: Marks, marked: Marked, form: Form): RotationOutputs {
+  const { otherFields, baseline, formerMarks, missingCredentials, ...others } = withoutCredentials(found);
+  return inForm({ ...others, ...savedKnowledge(marks, missingIn(found)) }, marks, marked, form);
+}
+
+/** The outputs with the values of credentials, and marks of those whose values are not known. */
+function withValues(found: RotationOutputs, marks: Marks, now: Marked, form: Form): RotationOutputs {
+  const unknown = Object.entries(now).filter(([name]) => found[name as CredentialName] === undefined);
+  return inForm(found, marks, Object.fromEntries(unknown), form);
+}
+
+function inForm(found: RotationOutputs, { salt }: Marks, marked: Marked, { saving, ...file }: Form): RotationOutputs {
+  const { encryptedCredentials, encryptedFor, saving: _saving, currentMarks: _marks, ...others } = found;
+  const currentMarks = writeMarked({ salt, marked });
+  return {
+    ...others,
+    ...(currentMarks !== undefined && { currentMarks }),
+    ...file,
+    ...(Object.keys(saving).length > 0 && { saving }),
+  };
+}
 
 function fileIn(saved: RotationOutputs | undefined): File {
   const { encryptedCredentials, encryptedFor } = saved ?? {};
   return encryptedCredentials === undefined || encryptedFor === undefined ? {} : { encryptedCredentials, encryptedFor };
 }
 
-async function encryptedFile(
-  { kind, id }: Subject,
+/**
+ * The file to save: the former one while it is the right one, or the only place that has the credentials.
+ *
+ * @param isSame whether the credentials are those before
+ * @throws if they cannot be encrypted
+ */
+async function fileFor(
+  subject: Subject,
+  before: RotationOutputs | undefined,
   found: RotationOutputs,
-  encryptedFor: readonly string[],
-  { connection = {} }: Saving,
+  isSame: boolean,
+  saving: Saving,
   run: Run,
 ): Promise<File> {
-  const { rotatedAt, password, restToken, record = {} } = found;
+  const { saveCredentials, encryptFor } = saving;
+  if (isSame && before && isEncryptedFor(before, saving)) return fileIn(before);
+  if (lacksValues(found)) {
+    const isUnused = saveCredentials === false && encryptFor === undefined && isReadable(subject.kind, found, run);
+    return isUnused ? {} : fileIn(before);
+  }
+  const credentials = credentialsIn(found);
+  if (encryptFor === undefined || Object.keys(credentials).length === 0) return {};
+  const { rotatedAt } = found;
+  const text = JSON.stringify({
+    [subject.kind.idInput]: subject.id,
+    rotatedAt,
+    ...credentials,
+    ...urlsOf(subject, found, saving, run),
+  });
+  return { encryptedCredentials: await encrypt(text, encryptFor), encryptedFor: encryptFor };
+}
+
+/** The URLs with which the credentials are used, as far as they are known. */
+function urlsOf({ kind, id }: Subject, found: RotationOutputs, { connection = {} }: Saving, run: Run) {
+  const { record = {}, password, restToken } = found;
+  if (kind !== databasePassword) return { restUrl: kind.restUrl?.(record) };
   const database = { databaseId: id, record };
-  const urls =
-    kind === databasePassword
-      ? {
-          connectionUrl: knownUrl(urlFor, database, { ...connection }, password, run.options.databaseHost),
-          restUrl: knownUrl(restUrlFor, database, { ...connection }, restToken, run.options.databaseHost),
-        }
-      : { restUrl: kind.restUrl?.(record) };
-  const text = JSON.stringify({ [kind.idInput]: id, rotatedAt, ...credentialsIn(found), ...urls });
-  return { encryptedCredentials: await encrypt(text, encryptedFor), encryptedFor };
+  const { databaseHost } = run.options;
+  return {
+    connectionUrl: knownUrl(urlFor, database, { ...connection }, password, databaseHost),
+    restUrl: knownUrl(restUrlFor, database, { ...connection }, restToken, databaseHost),
+  };
 }
 
 /** Whether another form is asked for. The connection is none: URLs are encrypted again with other credentials. */

@@ -38,7 +38,7 @@ const resources = [
     isInstance: PasswordRotation.isInstance,
     inputs: ["__provider", "databaseId", "owner"],
     secrets:
-      "account appliedTrigger attemptedTrigger baseline currentMarks formerMarks otherFields password readOnlyRestToken restToken".split(
+      "account appliedTrigger attemptedTrigger baseline currentMarks formerMarks otherFields password readOnlyRestToken restToken saving".split(
         " ",
       ),
   },

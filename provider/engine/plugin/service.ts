@@ -261,10 +261,10 @@ export class PluginService {
     return isWarning ? this.engine.warn(text, urn) : this.engine.log(text, urn);
   }
 
-  /** Adopts what was read for an import. Nothing is sent. */
+  /** Adopts what is read for an import, which does not know the program: it may not save credentials. */
   async #import(resource: AnyResource, inputs: Properties): Promise<Result<Properties>> {
-    if (!resource.importedOutputs) return applyResource(resource, undefined, inputs, this.#started);
-    return { outputs: { ...resource.importedOutputs(inputs) }, notices: [] };
+    if (resource.importedOutputs) return { outputs: { ...resource.importedOutputs(inputs) }, notices: [] };
+    return applyResource(resource, undefined, { ...inputs, saveCredentials: false }, this.#started);
   }
 
   async #requireRun(facts: RequestFacts): Promise<void> {

@@ -3,6 +3,7 @@ import { type Platform, startPlatform } from "../../../../local/platform/index";
 import { outputsOf, secretsOf } from "../../../../provider/engine/plugin/outputs";
 import { resources } from "../../../../provider/engine/resources";
 import { InitError } from "../../../../provider/resource";
+import { leaksOf } from "../../../support/canaries";
 import { Plugin } from "../../../support/plugin";
 import { type Properties, revealed, secret, secretNames, unknown, urnOf } from "../../../support/wire";
 import { databasePath } from "../../../support/resources";
@@ -141,7 +142,7 @@ describe("plugin service", () => {
     assert.equal(same, id);
     assert.deepEqual(inputs, { databaseId: id, initialRotation: false });
     assert.equal(outputs.outcome, "adopted");
-    assert.deepEqual(secretNames(outputs), ["account", "appliedTrigger"]);
+    assert.deepEqual(secretNames(outputs), ["account", "appliedTrigger", "saving"]);
     for (const program of [inputs, rotation()]) {
       assert.deepEqual(await plugin.diff(urn, id, outputs, program), { changes: false, replaces: [] });
     }
@@ -204,6 +205,45 @@ describe("plugin service", () => {
       assert.equal(adopted.outputs.outcome, "adopted");
     }
     assert.deepEqual([platform.resetCount, platform.signingKeys.rolls], [0, 0]);
+  });
+
+  it("saves no credential with an import, and those that the program wants with the next change", async () => {
+    const readable = await startPlatform({ databases: [id], credentials: "always", databasePath });
+    const user = [...readable.queueUsers.keys()][0] ?? "";
+    const canaries = (): Record<string, string> => {
+      const { password = "", restToken = "", readOnlyRestToken = "" } = readable.database(id);
+      const { current, next } = readable.signingKeys;
+      const token = readable.queueUsers.get(user)?.token ?? "";
+      const index = readable.vectorIndexes.get("idx-vectors")?.token ?? "";
+      return { password, restToken, readOnlyRestToken, token, index, current, next };
+    };
+    for (const [type, of, given] of [
+      ["PasswordRotation", id, { databaseId: id }],
+      ["VectorTokenRotation", "idx-vectors", { indexId: "idx-vectors" }],
+      ["QueueTokenRotation", user, { queueUserId: user }],
+      ["SigningKeyRotation", "signing-keys", {}],
+    ] as const) {
+      const own = urnOf(type);
+      const importer = Plugin.for(readable, { databasePath });
+      const { inputs, outputs } = await importer.read(own, of, {}, {});
+      assert.deepEqual(inputs, { ...given, initialRotation: false });
+      assert.deepEqual(leaksOf(JSON.stringify(outputs), canaries()), []);
+      // The option `import` changes the resource in the same run, the command `pulumi import` in a later one.
+      for (const plugin of [importer, Plugin.for(readable, { databasePath })]) {
+        const hidden = await plugin.change(own, of, outputs, { ...given, saveCredentials: false });
+        assert.deepEqual(leaksOf(JSON.stringify(hidden.outputs), canaries()), []);
+        assert.equal((await plugin.diff(own, of, outputs, given)).changes, true);
+        const saved = await plugin.change(own, of, outputs, given);
+        assert.notDeepEqual(leaksOf(JSON.stringify(saved.outputs), canaries()), []);
+        assert.equal(saved.outputs.outcome, "adopted");
+        assert.equal((await plugin.diff(own, of, saved.outputs, given)).changes, false);
+      }
+      // A refresh before the next `up` saves none either.
+      const refreshed = await Plugin.for(readable, { databasePath }).read(own, of, outputs, inputs);
+      assert.deepEqual(leaksOf(JSON.stringify(refreshed), canaries()), []);
+    }
+    assert.deepEqual([readable.resetCount, readable.signingKeys.rolls], [0, 0]);
+    await readable.close();
   });
 
   it("announces no reset for the trigger of a program that imports", async () => {
