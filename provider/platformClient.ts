@@ -1,7 +1,7 @@
 import { advise, deadlineName } from "./settings/advice";
 import { type Settings } from "./settings/settings";
 import { Connections } from "./platform/agents";
-import { DatabaseProbe, type ProbeRequest, type ProbeResult } from "./platform/probe";
+import { CredentialProbe, type ProbeRequest, type ProbeResult } from "./platform/probe";
 import { FlowControl, type ResetAction } from "./platform/flowControl";
 import { KnownSecrets } from "./platform/redact";
 import { RequestQueue } from "./platform/requestQueue";
@@ -18,7 +18,7 @@ interface Shared {
   readonly secrets: KnownSecrets;
   readonly queueToken: ReadToken;
   transport?: { readonly queue: RequestQueue; readonly connections: Connections };
-  probe?: DatabaseProbe;
+  probe?: CredentialProbe;
   resetAction?: ResetAction;
 }
 
@@ -122,12 +122,12 @@ export class PlatformClient {
   }
 
   /**
-   * Tries a credential at a database.
+   * Tries a credential once.
    *
    * @throws SettingsError if rekey:proxy or rekey:caFile cannot be used
    */
   probe(request: ProbeRequest): Promise<ProbeResult> {
-    this.shared.probe ??= new DatabaseProbe({
+    this.shared.probe ??= new CredentialProbe({
       proxy: this.settings.get("proxy"),
       extraCertificates: this.settings.get("caFile"),
       secrets: this.secrets,

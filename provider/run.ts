@@ -27,7 +27,7 @@ export interface Platform {
    * @param token undefined if it is to be read
    */
   useQueueToken(userId: string, token: string | undefined): void;
-  /** Tries a credential at a database. */
+  /** Tries a credential once. */
   probe(request: ProbeRequest): Promise<ProbeResult>;
   /** A queue of no more requests at the same time than `rekey:maxConcurrency`. */
   queueWithin(concurrency?: number): RequestQueue;
@@ -47,6 +47,8 @@ export interface RunOptions {
   readonly maxResets: () => number | undefined;
   /** @throws SettingsError if rekey:databaseHost cannot be used */
   readonly databaseHost: () => FoundSetting | undefined;
+  /** @throws SettingsError if rekey:queueUrl is missing or cannot be used */
+  readonly queueUrl: () => string;
   /** The token of the settings with which Rekey sends requests to the queue; undefined if it has none, or reads one. */
   readonly queueToken: () => string | undefined;
   /** The mark of the account at a service; undefined if its settings are missing or cannot be used. */
@@ -185,6 +187,7 @@ export function startRun({
       const all = getSettings();
       return all.get("databaseHost") === undefined ? undefined : all.find("databaseHost");
     },
+    queueUrl: () => getSettings().require("queueUrl"),
     queueToken: () => {
       const all = getSettings();
       return all.find("queueUserId") ? undefined : all.find("queueToken")?.value;

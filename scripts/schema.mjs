@@ -14,6 +14,7 @@ import { repositoryOf, root, run } from "./lib.mjs";
 const require = createRequire(import.meta.url);
 const { resources } = require("../dist/provider/engine/resources.js");
 const plugin = require("../dist/provider/engine/plugin/outputs.js");
+const { kinds } = require("../dist/provider/rotation/kinds/kinds.js");
 const { shownVerificationOutputs } = require("../dist/provider/verification/passwordVerification.js");
 const { fleetOutputs, secretFleetOutputs } = require("../dist/provider/rotation/fleet.js");
 const { environmentName, nameOf, settingNames, settingOf } = require("../dist/provider/settings/table.js");
@@ -189,17 +190,22 @@ const fleet = { outputs: fleetOutputs, secretOutputs: secretFleetOutputs, hasUrl
 /** A program passes the rotation or the fleet itself. */
 function verification() {
   const { properties } = inputsOf("PasswordVerificationOptions", "ConnectionArgs");
-  const reference = (name, description) => ({ $ref: `#/resources/rekey:index:${name}`, description });
+  const reference = (name) => ({ $ref: `#/resources/rekey:index:${name}` });
+  const rotations = Object.keys(kinds).filter((name) => name !== "SigningKeyRotation");
   return {
     description: describedWithExample("PasswordVerification"),
     isComponent: true,
     ...outputsOf("PasswordVerification", shownVerificationOutputs, []),
     inputProperties: {
-      rotation: reference("PasswordRotation", "The rotation to verify. Not together with `fleet`."),
-      fleet: reference(
-        "PasswordRotationFleet",
-        "The fleet to verify. It needs `includeRecords: true`; otherwise set `port`, and a `host` that does not contain `{endpoint}`. Not together with `rotation`.",
-      ),
+      rotation: {
+        oneOf: rotations.map(reference),
+        description: "The rotation to verify. Not together with `fleet`.",
+      },
+      fleet: {
+        ...reference("PasswordRotationFleet"),
+        description:
+          "The fleet to verify. It needs `includeRecords: true`; otherwise set `port`, and a `host` that does not contain `{endpoint}`. Not together with `rotation`.",
+      },
       ...properties,
     },
   };

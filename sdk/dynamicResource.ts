@@ -54,7 +54,7 @@ export abstract class DynamicResource extends pulumi.CustomResource {
 }
 
 /** The type token of a dynamic resource: the plugin, this package's module, and the type. */
-function tokenOf({ type }: ResourceType): string {
+function tokenOf({ type }: Pick<ResourceType, "type">): string {
   return `pulumi-nodejs:dynamic/rekey:${type}`;
 }
 
@@ -72,7 +72,7 @@ export function valueOnly(urn: pulumi.Output<string>): Promise<string> {
 }
 
 /** Whether an object is a resource of this package and of the given type, even from another copy of the package. */
-export function isOfType(type: ResourceType, object: unknown): boolean {
+export function isOfType(type: Pick<ResourceType, "type">, object: unknown): boolean {
   return pulumi.CustomResource.isInstance(object) && typeTokenOf(object) === tokenOf(type);
 }
 

@@ -9,20 +9,23 @@ import {
 } from "../provider/verification/passwordVerification";
 import { connectionArguments, withConnection, type ConnectionArgs } from "./connection";
 import { type Connection } from "../provider/rotation/connection";
-import { type FleetOutputs } from "../provider/rotation/fleet";
 import { type FoundSetting } from "../provider/settings/settings";
 import { DynamicResource, isOfType, type ResourceType, valueOnly } from "./dynamicResource";
 import { checked } from "./program";
-import { PasswordRotation } from "./passwordRotation";
+import { kinds } from "../provider/rotation/kinds/kinds";
+import { type SearchTokenRotation, type VectorTokenRotation } from "./indexTokenRotation";
+import { type PasswordRotation } from "./passwordRotation";
 import { PasswordRotationFleet } from "./passwordRotationFleet";
+import { type QueueTokenRotation } from "./queueTokenRotation";
 import {
   accessTo,
-  fleetOfOne,
-  type RotationOutputs,
-  targetsOf,
+  subjectText,
+  targetsFrom,
   targetsText,
-  type VerificationTarget,
+  verifiableType,
+  type VerifiableType,
   verifiedArgument,
+  verifiedOutputs,
 } from "../provider/verification/targets";
 
 const resourceType: ResourceType = {
@@ -33,12 +36,15 @@ const resourceType: ResourceType = {
   retainOnDelete: true,
 };
 
+/** A rotation that can be verified: not one of signing keys, of which a read is the proof. */
+type VerifiableRotation = PasswordRotation | VectorTokenRotation | SearchTokenRotation | QueueTokenRotation;
+
 /** The arguments of `PasswordVerification`: either `rotation` or `fleet`. */
 export type PasswordVerificationArgs = PasswordVerificationOptions &
   (
     | {
         /** The rotation to verify. */
-        rotation: PasswordRotation;
+        rotation: VerifiableRotation;
         /** Not together with `rotation`. */
         fleet?: undefined;
       }
@@ -72,10 +78,11 @@ const argumentNames: NamesOf<PasswordVerificationArgs> = {
 };
 
 /**
- * Verifies after each rotation that the database accepts the new password, and refuses the former ones that earlier
- * verifications tried. It connects by the Redis protocol and sends `AUTH` and `PING` only, or `PING` over HTTPS if a
- * REST token is known and no password. A failed verification fails the run; the next `up` verifies again and resets
- * nothing. Previews, refresh and destroy contact nothing.
+ * Verifies after each rotation that the new password or token is accepted, and that the former ones that earlier
+ * verifications tried are refused. It connects to databases by the Redis protocol and sends `AUTH` and `PING` only, or
+ * `PING` over HTTPS if a REST token is known and no password. It sends a GET to indexes (`/info`) and to the queue
+ * (`/v2/globalParallelism`). A failed verification fails the run; the next `up` verifies again and resets nothing.
+ * Previews, refresh and destroy contact nothing.
  *
  * @example
  * ```ts
@@ -89,12 +96,12 @@ const argumentNames: NamesOf<PasswordVerificationArgs> = {
  * ```
  */
 export class PasswordVerification extends DynamicResource {
-  /** Whether the current password of each database was verified; false if no credential is known. */
+  /** Whether the current password or token was verified, of a fleet each one; false if no credential is known. */
   declare readonly verified: pulumi.Output<boolean>;
   /** Time of the last verification (ISO 8601, UTC). */
   declare readonly verifiedAt: pulumi.Output<string | undefined>;
   /**
-   * `true` if each database with a former password refused it; undefined if there is none, or one is not known: after
+   * `true` if all former passwords or tokens were refused; undefined if there is none, or one is not known: after
    * a rotation that was not verified, or more than five failed verifications in a row.
    */
   declare readonly formerRefused: pulumi.Output<boolean | undefined>;
@@ -106,9 +113,7 @@ export class PasswordVerification extends DynamicResource {
    */
   constructor(name: string, args: PasswordVerificationArgs, options?: pulumi.CustomResourceOptions) {
     const of = `PasswordVerification ${JSON.stringify(name)}`;
-    checked(of, () => requireArguments(args));
-    const subject = args.rotation ? args.rotation.databaseId : valueOnly(args.fleet.urn);
-    const targets = targetsIn(of, args);
+    const { subject, targets } = verifiedBy(of, args);
     const withinSeconds = pulumi.output(args.withinSeconds).apply((seconds) => checked(of, () => usable(seconds)));
     const inputs = { subject, targets: pulumi.secret(targets.apply(targetsText)), withinSeconds };
     super(resourceType, name, inputs, options);
@@ -125,14 +130,19 @@ export class PasswordVerification extends DynamicResource {
   }
 }
 
-/** @throws InputError if an argument does not exist, or the resource to verify is not one */
-function requireArguments(args: PasswordVerificationArgs): void {
+/**
+ * The type of the rotation to verify; undefined for a fleet.
+ *
+ * @throws InputError if an argument does not exist, or the resource to verify is not one
+ */
+function verifiedType(args: PasswordVerificationArgs): VerifiableType | undefined {
   refuseUnknown("its arguments", args, argumentNames);
   if (verifiedArgument(args) === "rotation") {
-    if (!PasswordRotation.isInstance(args.rotation)) throw new InputError("rotation", "must be a PasswordRotation");
-  } else if (!(args.fleet instanceof PasswordRotationFleet)) {
-    throw new InputError("fleet", "must be a PasswordRotationFleet");
+    const type = Object.keys(kinds).find((one) => isOfType({ type: one }, args.rotation));
+    return verifiableType(type, args);
   }
+  if (!(args.fleet instanceof PasswordRotationFleet)) throw new InputError("fleet", "must be a PasswordRotationFleet");
+  return undefined;
 }
 
 /** @throws InputError if the value of `withinSeconds` is not */
@@ -142,17 +152,17 @@ function usable(seconds: number | undefined): number | undefined {
   return seconds;
 }
 
-function targetsIn(of: string, args: PasswordVerificationArgs): pulumi.Output<VerificationTarget[]> {
-  const { rotation, fleet } = args;
-  const verified: pulumi.Output<FleetOutputs> = rotation
-    ? outputsOf(rotation).apply(fleetOfOne)
-    : pulumi.output({ databases: fleet.databases, credentials: fleet.credentials, records: fleet.records });
-  const targetsAt = (outputs: FleetOutputs, connection: Connection, setting: FoundSetting | undefined) =>
-    targetsOf(outputs, (_name, database, known) => accessTo(database, connection, known, setting));
-  return withConnection(rotation ?? fleet, verified, targetsAt, { of, args });
-}
-
-function outputsOf(rotation: PasswordRotation): pulumi.Output<RotationOutputs> {
-  const { databaseId, record, password, restToken, rotatedAt, rotationCount, outcome } = rotation;
-  return pulumi.output({ databaseId, record, password, restToken, rotatedAt, rotationCount, outcome });
+/** The inputs that say what is verified. */
+function verifiedBy(of: string, args: PasswordVerificationArgs) {
+  const type = checked(of, () => verifiedType(args));
+  const resource = args.rotation ?? args.fleet;
+  const all = resource as unknown as Readonly<Record<string, pulumi.Output<unknown>>>;
+  const names = verifiedOutputs(type);
+  const outputs = pulumi.output(Object.fromEntries(names.map((name) => [name, all[name]])));
+  const targetsAt = (known: Readonly<Record<string, unknown>>, at: Connection, setting: FoundSetting | undefined) =>
+    targetsFrom(type, known, (_name, database, credentials) => accessTo(database, at, credentials, setting));
+  return {
+    subject: type ? all[kinds[type].idInput]?.apply((id) => subjectText(type, id as string)) : valueOnly(resource.urn),
+    targets: withConnection(resource, outputs, targetsAt, { of, args }),
+  };
 }

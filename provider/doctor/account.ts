@@ -3,7 +3,7 @@ import { RequestError, SettingsError } from "../platform/errors";
 import { queueToken } from "../platform/queueToken";
 import { type SecretKind } from "../platform/secretKind";
 import { type PlatformClient } from "../platformClient";
-import { rotatable } from "./rotatable";
+import { kinds } from "../rotation/kinds/kinds";
 
 /** A secret that the account has. */
 export interface ListedSecret {
@@ -33,7 +33,7 @@ export interface Account {
 
 /** Lists the secrets of an account. Only reads are sent. */
 export async function listSecrets(client: PlatformClient): Promise<Account> {
-  const results = await Promise.all(Object.values(rotatable).map((kind) => listKind(client, kind)));
+  const results = await Promise.all(Object.values<SecretKind>(kinds).map((kind) => listKind(client, kind)));
   return {
     listed: results.flatMap((one) => ("why" in one ? [] : one)),
     unlisted: results.flatMap((one) => ("why" in one ? [one] : [])),

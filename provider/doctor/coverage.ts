@@ -1,10 +1,9 @@
 import { SettingsError } from "../platform/errors";
-import { type SecretKind } from "../platform/secretKind";
+import { keyOf, type SecretKind } from "../platform/secretKind";
 import { clockToleranceMs, isWholeTime } from "../rotation/planRotation";
 import { Settings } from "../settings/settings";
 import { type SettingName } from "../settings/table";
 import { type Account, type ListedSecret, type Unlisted } from "./account";
-import { keyOf } from "./rotatable";
 import { type RotatedSecret, type StackState } from "./stackState";
 
 /** Whether a secret is younger than a date; `unknown` if its age is. */

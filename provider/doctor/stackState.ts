@@ -2,10 +2,10 @@ import { type SecretKind } from "../platform/secretKind";
 import { credentialNames } from "../records/credentials";
 import { isObject } from "../records/fields";
 import { databasePassword } from "../rotation/kinds/databasePassword";
+import { kinds } from "../rotation/kinds/kinds";
 import { type SettingName } from "../settings/table";
 import { type Project } from "./project";
 import { runPulumi } from "./pulumiCli";
-import { rotatable } from "./rotatable";
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -72,8 +72,8 @@ export function rotatedIn(exported: unknown): StackState {
           inState: "may be",
         });
       }
-    } else if (Object.hasOwn(rotatable, type)) {
-      const secret = rotatedSecret(rotatable[type]!, resource["id"], outputs);
+    } else if (Object.hasOwn(kinds, type)) {
+      const secret = rotatedSecret(kinds[type as keyof typeof kinds], resource["id"], outputs);
       rotated.push({ ...secret, resource: nameOf(type, resource["urn"]), settings });
     }
   }

@@ -5,21 +5,19 @@ import { type Properties } from "../records/properties";
 import { type AnyResource } from "../resource";
 import { type Platform } from "../run";
 import { optionalText, requiredText } from "../rotation/arguments";
-import { queueToken } from "../platform/queueToken";
 import { databasePassword } from "../rotation/kinds/databasePassword";
-import { searchToken, vectorToken } from "../rotation/kinds/indexToken";
-import { signingKeys } from "../rotation/kinds/signingKeys";
+import { type RotationType, kinds } from "../rotation/kinds/kinds";
 import { rotationOf } from "../rotation/rotation";
 import { passwordRotationShard } from "../rotation/passwordRotationShard";
 import { passwordVerification } from "../verification/passwordVerification";
 
+const rotations = Object.fromEntries(Object.entries(kinds).map(([type, kind]) => [type, rotationOf(kind)])) as Readonly<
+  Record<RotationType, ReturnType<typeof rotationOf>>
+>;
+
 /** Every resource, by the name of its type. */
 export const resources = {
-  PasswordRotation: rotationOf(databasePassword),
-  VectorTokenRotation: rotationOf(vectorToken),
-  SearchTokenRotation: rotationOf(searchToken),
-  QueueTokenRotation: rotationOf(queueToken),
-  SigningKeyRotation: rotationOf(signingKeys),
+  ...rotations,
   PasswordRotationShard: passwordRotationShard,
   /** The dynamic type is PasswordVerification. In the plugin, that is a component with this child. */
   PasswordVerificationTargets: passwordVerification,

@@ -8,14 +8,11 @@ import { ask, NoReplyError, notRedis } from "./redisCommands";
 import { RequestQueue } from "./requestQueue";
 import { HttpRequester, type RequesterOptions, tokenService } from "./http";
 import { tryReadObject } from "../records/response";
-import { addressOf, type ClientEndpoint, restAddressOf } from "./address";
+import { type ClientEndpoint } from "./address";
+import { type Credential, type HttpProbe, nameOf, type ProbeEndpoint, secretOf, shownEndpoint } from "./credential";
 import { hostInUrl, isLoopback } from "../records/fields";
 
-/** What a database authenticates: a password, or a token of its REST interface. */
-export type Credential =
-  { readonly username?: string | undefined; readonly password: string } | { readonly restToken: string };
-
-/** What a database does with a credential. */
+/** What a server does with a credential. */
 export type ProbeResult =
   | { readonly kind: "accepted" }
   /** @param words the server's own, without secrets */
@@ -24,10 +21,11 @@ export type ProbeResult =
   | { readonly kind: "unknown"; readonly why: string; readonly advice?: string | undefined };
 
 export interface ProbeRequest {
-  readonly databaseId: string;
-  readonly endpoint: ClientEndpoint;
+  /** What has the credential, in messages: `database "sessions"` */
+  readonly owner: string;
+  readonly endpoint: ProbeEndpoint;
   readonly credential: Credential;
-  /** Other credentials of the database, which are not shown if the server repeats them. */
+  /** Other credentials of the same kind, which are not shown if the server repeats them. */
   readonly otherSecrets: readonly string[];
   /** Milliseconds until the attempt is given up. */
   readonly timeoutMs: number;
@@ -46,8 +44,11 @@ export interface ProbeOptions extends Pick<RequesterOptions, "advise"> {
 const accepted: ProbeResult = { kind: "accepted" };
 const tooLate = "the server did not respond in time";
 
-/** Tries credentials at databases. It sends nothing but `AUTH` and `PING`, each time on a new connection. */
-export class DatabaseProbe {
+/**
+ * Tries credentials, each time on a new connection. It sends nothing but `AUTH` and `PING` to databases, and one GET to
+ * others.
+ */
+export class CredentialProbe {
   readonly #secure: Connections;
   /** To this machine, and so not through a proxy. */
   readonly #plain = new Connections();
@@ -63,24 +64,21 @@ export class DatabaseProbe {
    * @throws NotSentError if the engine is gone
    */
   async probe(request: ProbeRequest): Promise<ProbeResult> {
-    const { databaseId, credential, otherSecrets, timeoutMs } = request;
-    const { host, tls } = request.endpoint;
-    // A credential never leaves this machine in plain text, even if the endpoint has no TLS.
-    const endpoint = { ...request.endpoint, tls: tls || !isLoopback(host) };
-    const isPassword = "password" in credential;
+    const { owner, credential, otherSecrets, timeoutMs } = request;
+    const endpoint = withTls(request.endpoint);
     const saved = "The rotation itself is saved.";
     const facts: RequestFacts = {
-      purpose: `verify the ${isPassword ? "password" : "REST token"} of database ${JSON.stringify(databaseId)}`,
-      method: isPassword ? "AUTH" : "PING",
-      url: isPassword ? addressOf(endpoint) : restAddressOf(endpoint),
+      purpose: `verify the ${nameOf(credential)} of ${owner}`,
+      method: "password" in credential ? "AUTH" : "restToken" in credential ? "PING" : "GET",
+      url: shownEndpoint(endpoint, credential),
       consequences: { "not sent": saved, rejected: saved, "maybe applied": saved },
     };
     await this.options.beforeSend?.(facts);
-    const secret = isPassword ? credential.password : credential.restToken;
+    const secret = secretOf(credential);
     this.options.secrets.add([...otherSecrets, secret]);
-    return isPassword
-      ? this.#askRedis(endpoint, credential, timeoutMs)
-      : this.#askRest(endpoint, credential.restToken, facts, timeoutMs);
+    if ("path" in endpoint) return this.#get(endpoint, secret, facts, timeoutMs);
+    if ("password" in credential) return this.#askRedis(endpoint, credential, timeoutMs);
+    return this.#get({ service: "database", baseUrl: facts.url, path: "/PING" }, secret, facts, timeoutMs);
   }
 
   async #askRedis(
@@ -130,37 +128,47 @@ export class DatabaseProbe {
     );
   }
 
-  async #askRest(
-    endpoint: ClientEndpoint,
+  async #get(
+    { service, baseUrl, path }: HttpProbe,
     token: string,
     { purpose, consequences }: RequestFacts,
     timeoutMs: number,
   ): Promise<ProbeResult> {
     const { secrets, advise } = this.options;
     const requester = new HttpRequester(
-      tokenService("database", restAddressOf(endpoint), token),
-      endpoint.tls ? this.#secure : this.#plain,
+      tokenService(service === "database" ? "database" : "queue", baseUrl, token),
+      baseUrl.startsWith("https:") ? this.#secure : this.#plain,
       new RequestQueue({ maxConcurrency: 1 }),
       { deadlineMs: timeoutMs, deadlineName: "the deadline", secrets, advise },
     );
     try {
-      const { body } = await requester.send({ method: "GET", path: "/PING", idempotent: true, purpose, consequences });
-      return isPong(body) ? accepted : unknown("the server there is not the REST interface of a Redis");
+      const { body } = await requester.send({ method: "GET", path, idempotent: true, purpose, consequences });
+      const response = tryReadObject(body);
+      const isExpected = service === "database" ? response?.["result"] === "PONG" : response !== undefined;
+      return isExpected ? accepted : unknown(`the server there is not ${expectedAt[service]}`);
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
       const { happened, status = 0, networkCode } = error;
       if (networkCode === "deadline") return unknown(tooLate);
-      const advice = certificateFailure(networkCode) && error.advice;
+      // The address of an index is in no setting that the advice could name.
+      const advice = certificateFailure(networkCode) && service !== "index" ? error.advice : undefined;
       if (!(error instanceof RejectedError)) return unknown(happened, advice);
       // A user without the permission to PING is authenticated all the same.
-      if (error.words.startsWith("NOPERM ")) return accepted;
+      if (service === "database" && error.words.startsWith("NOPERM ")) return accepted;
       return [401, 403].includes(status) ? { kind: "refused", words: happened } : unknown(happened);
     }
   }
 }
 
-function isPong(body: string): boolean {
-  return tryReadObject(body)?.["result"] === "PONG";
+const expectedAt = {
+  database: "the REST interface of a Redis",
+  index: "the REST interface of an index",
+  queue: "the message queue",
+} as const;
+
+/** A credential never leaves this machine in plain text, even if the endpoint of a database has no TLS. */
+function withTls(endpoint: ProbeEndpoint): ProbeEndpoint {
+  return "path" in endpoint ? endpoint : { ...endpoint, tls: endpoint.tls || !isLoopback(endpoint.host) };
 }
 
 /** What an error in response to `AUTH` means. */

@@ -10,5 +10,6 @@ export const queueToken: SecretKind = {
   word: "token",
   noun: "queue user",
   authorizesQueue: true,
+  probe: { service: "queue", path: "/v2/globalParallelism" },
   duplicateCode: "REKEY_DUPLICATE_SECRET",
 };

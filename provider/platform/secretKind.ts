@@ -32,6 +32,11 @@ export interface SecretKind {
   readonly authorizesQueue?: true;
   /** The URL with which it is used, from its record; undefined if the record has none. Default: no such output. */
   readonly restUrl?: ((record: Readonly<Record<string, unknown>>) => string | undefined) | undefined;
+  /**
+   * How its token is tried: by a GET of a path, for `index` below `restUrl`, for `queue` below the address of the queue.
+   * Default: it is that of a database, or cannot be tried.
+   */
+  readonly probe?: { readonly service: "index" | "queue"; readonly path: string };
 }
 
 /** Paths with `{id}`. */
@@ -47,6 +52,11 @@ export interface SecretPaths {
 export interface Subject {
   readonly kind: SecretKind;
   readonly id: string;
+}
+
+/** A secret of an account, as a key. */
+export function keyOf({ kind, id }: Subject): string {
+  return `${kind.noun} ${id}`;
 }
 
 /** What has the secret, in messages: `database "sessions"` */

@@ -1,15 +1,16 @@
 import { randomBytes } from "node:crypto";
-import { type Credential, type ProbeResult } from "../platform/probe";
+import { type Credential, nameOf, type ProbeEndpoint, secretOf, shownEndpoint } from "../platform/credential";
+import { type ProbeResult } from "../platform/probe";
 import { type RequestQueue } from "../platform/requestQueue";
-import { addressOf, type ClientEndpoint, restAddressOf } from "../platform/address";
+import { ownerOf, type Subject } from "../platform/secretKind";
 import { type Run } from "../run";
 
-/** What the databases of a call are verified with. */
+/** What the secrets of a call are verified with. */
 export interface VerificationTools {
   readonly run: Run;
   /** Limits the connections that are open at the same time. */
   readonly queue: RequestQueue;
-  /** Time of the run's clock after which nothing is repeated. Each database gets at least one attempt. */
+  /** Time of the run's clock after which nothing is repeated. Each secret gets at least one attempt. */
   readonly endsAt: number;
 }
 
@@ -20,17 +21,17 @@ export interface FormerCredential {
   readonly rotatedAt?: string | undefined;
 }
 
-/** What must be shown of one database. */
+/** What must be shown of one secret. */
 export interface VerificationTask {
-  readonly databaseId: string;
-  readonly endpoint: ClientEndpoint;
+  readonly subject: Subject;
+  readonly endpoint: ProbeEndpoint;
   /** Must be accepted. */
   readonly credential: Credential;
   /** Must be refused. They are of the same kind. */
   readonly formers: readonly FormerCredential[];
 }
 
-/** Why a database is not verified. */
+/** Why a secret is not verified. */
 export interface VerificationFailure {
   readonly reason: string;
   readonly advice: string;
@@ -45,7 +46,6 @@ const lateAttemptMs = 1_000;
 
 const moreTime = "Raise withinSeconds if the platform needs longer.";
 const checkReset = `Check at the platform whether the reset was applied. ${moreTime}`;
-const checkAddress = `Check host, port, rekey:databaseHost, rekey:proxy and rekey:caFile, and whether the database is active. ${moreTime}`;
 
 /**
  * Repeats until the new credential is accepted, and the former ones and a wrong one are refused, because platforms
@@ -58,11 +58,11 @@ export async function verify(
   tools: VerificationTools,
 ): Promise<VerificationFailure | undefined> {
   const { clock } = tools.run.options;
-  const { credential, formers } = task;
+  const { subject, credential, formers } = task;
   if (formers.some((former) => secretOf(former.credential) === secretOf(credential))) {
     const what = nameOf(credential);
     const reason = `the former ${what} is still accepted: the platform returned it as the new one`;
-    return { reason, advice: "Set a new version, which resets the password again." };
+    return { reason, advice: `Set a new version, which resets the ${subject.kind.word} again.` };
   }
   let failure: VerificationFailure | undefined;
   for (let waitMs = firstWaitMs; ; waitMs = Math.min(2 * waitMs, longestWaitMs)) {
@@ -79,13 +79,13 @@ async function attempt(
   { run, queue, endsAt }: VerificationTools,
   last: VerificationFailure | undefined,
 ): Promise<VerificationFailure | undefined> {
-  const { databaseId, endpoint, credential, formers } = task;
+  const { subject, endpoint, credential, formers } = task;
   const { clock } = run.options;
   const otherSecrets = [credential, ...formers.map((former) => former.credential)].map(secretOf);
   const isTooLate = (): boolean => last !== undefined && clock.elapsedMs() > endsAt + lateAttemptMs;
   const send = (tried: Credential): Promise<ProbeResult> => {
     const timeoutMs = clock.elapsedMs() < endsAt ? attemptMs : lateAttemptMs;
-    return run.platform.probe({ databaseId, endpoint, credential: tried, otherSecrets, timeoutMs });
+    return run.platform.probe({ owner: ownerOf(subject), endpoint, credential: tried, otherSecrets, timeoutMs });
   };
   const result = await queue.run(async () => (isTooLate() ? undefined : send(credential)));
   if (result === undefined) return last;
@@ -98,12 +98,12 @@ function whyNotAccepted(task: VerificationTask, result: ProbeResult): Verificati
     case "accepted":
       return undefined;
     case "refused": {
-      const inputs = "password" in task.credential ? "host, port and username" : "host and port";
+      const inputs = addressFor(task) ?? ("password" in task.credential ? "host, port and username" : "host and port");
       const advice = `Check at the platform whether the reset was applied, and check ${inputs}. ${moreTime}`;
       return { reason: `the new ${what} is refused: ${result.words} ${at}`, advice };
     }
     case "unknown": {
-      const { why, advice = checkAddress } = result;
+      const { why, advice = checkAddress(task) } = result;
       return { reason: `the new ${what} could not be tried: ${why} ${at}`, advice };
     }
   }
@@ -118,7 +118,7 @@ async function whyOthersAreNotRefused(
   const [what, at] = [nameOf(credential), placeOf(task)];
   const notTried = (which: string, why: string): VerificationFailure => ({
     reason: `the new ${what} is accepted, but a ${which} one could not be tried: ${why} ${at}`,
-    advice: checkAddress,
+    advice: checkAddress(task),
   });
   let accepted: FormerCredential | undefined;
   for (const former of formers) {
@@ -132,8 +132,8 @@ async function whyOthersAreNotRefused(
   if (!accepted && formers.some(isSameUser)) return undefined;
   const wrong = await send(wrongCredential(credential));
   if (wrong.kind === "accepted") {
-    const advice = `Require a ${what} at the platform, and check host and port.`;
-    return { reason: `the database is open to everyone: it accepts any ${what} ${at}`, advice };
+    const advice = `Require a ${what} at the platform, and check ${addressFor(task) ?? "host and port"}.`;
+    return { reason: `the ${serverOf(task)} is open to everyone: it accepts any ${what} ${at}`, advice };
   }
   if (accepted) {
     const which = accepted.rotatedAt === undefined ? "" : `, the one of ${accepted.rotatedAt}`;
@@ -144,22 +144,30 @@ async function whyOthersAreNotRefused(
 
 /** Where credentials are tried: `(rediss://db.example.com:6379)` */
 function placeOf({ endpoint, credential }: VerificationTask): string {
-  return `(${"password" in credential ? addressOf(endpoint) : restAddressOf(endpoint)})`;
+  return `(${shownEndpoint(endpoint, credential)})`;
 }
 
-/** A credential of the same user that a database must refuse. */
+/** What accepts or refuses the credential: `database` */
+function serverOf({ subject: { kind } }: VerificationTask): string {
+  return kind.probe?.service === "queue" ? "queue" : kind.noun;
+}
+
+/** The source of the address at which a token is tried that is not a database's. */
+function addressFor({ subject: { kind } }: VerificationTask): string | undefined {
+  const addresses = { queue: "rekey:queueUrl (the address of its region)", index: "the endpoint in its record" };
+  return kind.probe && addresses[kind.probe.service];
+}
+
+function checkAddress(task: VerificationTask): string {
+  const address = addressFor(task) ?? "host, port, rekey:databaseHost";
+  return `Check ${address}, rekey:proxy and rekey:caFile, and whether the ${serverOf(task)} is active. ${moreTime}`;
+}
+
+/** A credential of the same user that must be refused. */
 function wrongCredential(credential: Credential): Credential {
   const secret = randomBytes(24).toString("base64url");
-  return "password" in credential ? { ...credential, password: secret } : { restToken: secret };
-}
-
-function nameOf(credential: Credential): string {
-  return "password" in credential ? "password" : "REST token";
-}
-
-/** The secret of a credential. */
-export function secretOf(credential: Credential): string {
-  return "password" in credential ? credential.password : credential.restToken;
+  if ("password" in credential) return { ...credential, password: secret };
+  return "token" in credential ? { token: secret } : { restToken: secret };
 }
 
 function userOf(credential: Credential): string | undefined {

@@ -1,10 +1,12 @@
-import { type VerificationTarget } from "./targets";
-import { type Credential } from "../platform/probe";
+import { subjectOf, type VerificationAccess, type VerificationTarget } from "./targets";
+import { type ClientEndpoint } from "../platform/address";
+import { type Credential, nameOf, type ProbeEndpoint, secretOf } from "../platform/credential";
+import { ownerOf, type SecretKind } from "../platform/secretKind";
 import { resetsAreSaved, VerificationError } from "../platform/errors";
 import { secondsProblem } from "../rotation/arguments";
 import { listed } from "../rotation/notices";
 import { byId, parsed } from "../rotation/shardState";
-import { type FormerCredential, secretOf, verify, type VerificationFailure, type VerificationTools } from "./attempts";
+import { type FormerCredential, verify, type VerificationFailure, type VerificationTools } from "./attempts";
 import { type Difference, type Resource, type Result, type Schemas } from "../resource";
 import { type Run } from "../run";
 
@@ -34,7 +36,7 @@ const passwordVerificationOutputs = [
 ] as const satisfies readonly (keyof PasswordVerificationOutputs)[];
 
 export interface PasswordVerificationInputs {
-  /** The id of the database, or the URN of the fleet. */
+  /** The id of the database, what else has the secret and its id, or the URN of the fleet. */
   readonly subject: string;
   /** JSON text of a list of `VerificationTarget`, which contains credentials. */
   readonly targets: string;
@@ -150,10 +152,14 @@ async function verifyDatabase(
   const isGap = (rotationCount ?? 0) > (entry?.rotationCount ?? Infinity) + 1;
   const forgotten = entry?.forgotten || isGap;
   if (access === undefined) return { saved: { databaseId, rotatedAt, rotationCount, ...remembered(known, forgotten) } };
-  const { credential, ...endpoint } = access;
+  const { credential } = access;
   const current: FormerCredential = { credential, rotatedAt };
   const formers = known.filter((one) => isFormer(one, current));
-  const failure = await verify({ databaseId, endpoint, credential, formers }, tools);
+  const subject = subjectOf(target);
+  const failure = await verify(
+    { subject, endpoint: endpointOf(subject.kind, access, tools.run), credential, formers },
+    tools,
+  );
   const others = (list: readonly FormerCredential[]) => list.filter((one) => !isSame(one, current));
   if (failure) {
     const tried = [current, ...others(entry?.tried ?? [])];
@@ -162,6 +168,13 @@ async function verifyDatabase(
   const rest = others(known).filter((one) => !formers.includes(one));
   const formerRefused = forgotten ? false : formers.length > 0 || undefined;
   return { saved: { databaseId, rotatedAt, rotationCount, credential, ...remembered(rest), formerRefused } };
+}
+
+/** Where the credential of a target is tried. @throws SettingsError if a setting is missing or cannot be used */
+function endpointOf({ probe }: SecretKind, { credential, ...place }: VerificationAccess, run: Run): ProbeEndpoint {
+  if (!probe || "host" in place) return place as ClientEndpoint;
+  const { restUrl = run.options.queueUrl() } = place;
+  return { ...probe, baseUrl: restUrl.replace(/\/$/, "") };
 }
 
 /** All credentials that a saved database knows, the newest first. */
@@ -178,7 +191,7 @@ function remembered(tried: readonly FormerCredential[], forgotten = false): Pick
 
 /** Whether the rotation of a credential must have invalidated another one, which can be tried like it. */
 function isFormer(one: FormerCredential, current: FormerCredential): boolean {
-  if ("password" in one.credential !== "password" in current.credential) return false;
+  if (nameOf(one.credential) !== nameOf(current.credential)) return false;
   return one.rotatedAt !== current.rotatedAt || secretOf(one.credential) !== secretOf(current.credential);
 }
 
@@ -211,8 +224,7 @@ function failureOf(failures: readonly Failure[], count: number): VerificationErr
   const advice = [...new Set(failures.map((failure) => failure.advice))].join(" ");
   const [first] = failures;
   if (count === 1 && first) {
-    const database = JSON.stringify(first.target.databaseId);
-    const happened = `The rotation of database ${database} is not verified: ${first.reason}.`;
+    const happened = `The rotation of ${ownerOf(subjectOf(first.target))} is not verified: ${first.reason}.`;
     return new VerificationError({ happened, advice });
   }
   const lines = failures.slice(0, maxNamed).map(({ target, reason }) => `\n  ${target.name}: ${reason}`);

@@ -1,15 +1,20 @@
 import { InputError } from "../platform/errors";
 import { isSet } from "../records/fields";
-import { type Credential } from "../platform/probe";
-import { type Connection } from "../rotation/connection";
+import { type Credential } from "../platform/credential";
+import { keyOf, ownerOf, type Subject } from "../platform/secretKind";
+import { type Connection, connectionNames } from "../rotation/connection";
 import { endpointOf, type LocatedDatabase, usernameFor } from "../rotation/endpoint";
 import { type ClientEndpoint } from "../platform/address";
 import { type FleetOutputs, type KnownCredentials } from "../rotation/fleet";
+import { kinds, type RotationType } from "../rotation/kinds/kinds";
 import { type PasswordRotationOutputs } from "../rotation/outputs";
 import { type FoundSetting } from "../settings/settings";
 
-/** A database after its rotation. */
+/** A database, or what else has a secret, after its rotation. */
 export interface VerificationTarget {
+  /** The resource that rotates it. Default: PasswordRotation. */
+  readonly type?: RotationType | undefined;
+  /** Id of the database, or of what else has the secret. */
   readonly databaseId: string;
   /** Its name in the program. */
   readonly name: string;
@@ -18,7 +23,17 @@ export interface VerificationTarget {
   /** Confirmed resets so far. */
   readonly rotationCount?: number | undefined;
   /** Undefined if no credential is known. */
-  readonly access?: (ClientEndpoint & { readonly credential: Credential }) | undefined;
+  readonly access?: VerificationAccess | undefined;
+}
+
+/** How the current credential of a target is tried: at the endpoint of a database, at an index, or at the queue. */
+export type VerificationAccess = (ClientEndpoint | { readonly restUrl?: string }) & {
+  readonly credential: Credential;
+};
+
+/** What has the secret of a target. */
+export function subjectOf({ type = "PasswordRotation", databaseId }: VerificationTarget): Subject {
+  return { kind: kinds[type], id: databaseId };
 }
 
 /**
@@ -63,10 +78,7 @@ export function accessTo(
  *
  * @param accessOf returns how the current credential of a database is tried
  */
-export function targetsOf(
-  { databases, credentials, records }: FleetOutputs,
-  accessOf: (name: string, database: LocatedDatabase, known: KnownCredentials) => VerificationTarget["access"],
-): VerificationTarget[] {
+export function targetsOf({ databases, credentials, records }: FleetOutputs, accessOf: AccessOf): VerificationTarget[] {
   return Object.entries(databases).map(([name, { databaseId, rotatedAt, rotationCount, outcome }]) => {
     const database = { databaseId, record: records?.[name]?.record };
     // The credentials of an unconfirmed reset are the former ones, which may be invalid.
@@ -75,15 +87,91 @@ export function targetsOf(
   });
 }
 
+/** The type of a rotation that can be verified: not one of signing keys, of which a read is the proof. */
+export type VerifiableType = Exclude<RotationType, "SigningKeyRotation">;
+
+/**
+ * The type of the rotation to verify.
+ *
+ * @param type undefined if it is none of a rotation
+ * @param args those of the verification
+ * @throws InputError if it cannot be verified, or if an argument is set that is for databases only
+ */
+export function verifiableType(
+  type: string | undefined,
+  args: { readonly [K in keyof Connection]?: unknown },
+): VerifiableType {
+  const isOne = (name: string): name is VerifiableType => name !== "SigningKeyRotation" && Object.hasOwn(kinds, name);
+  if (type === "SigningKeyRotation") {
+    const why = "the read after its roll already shows that the keys are new";
+    throw new InputError("rotation", `must not be a SigningKeyRotation: ${why}`);
+  }
+  if (type === undefined || !isOne(type)) {
+    const types = Object.keys(kinds).filter(isOne);
+    throw new InputError(
+      "rotation",
+      `must be a ${types.slice(0, -1).join(", ")} or ${types.at(-1)}, the resource itself`,
+    );
+  }
+  const given = type === "PasswordRotation" ? undefined : connectionNames.find((name) => isSet(args[name]));
+  if (given !== undefined) throw new InputError(given, `is for databases only: a ${type} has its own address`);
+  return type;
+}
+
+/** The input `subject` for a rotation: an id alone is that of a database. */
+export function subjectText(type: VerifiableType, id: string): string {
+  return type === "PasswordRotation" ? id : keyOf({ kind: kinds[type], id });
+}
+
+/** The outputs of a rotation, or of a fleet, that a verification needs. */
+export function verifiedOutputs(type: VerifiableType | undefined): string[] {
+  if (type === undefined) return ["databases", "credentials", "records"];
+  const credentials = type === "PasswordRotation" ? ["password", "restToken"] : ["token"];
+  return [kinds[type].idInput, "record", ...credentials, "rotatedAt", "rotationCount", "outcome"];
+}
+
+/**
+ * What a verification needs to know of one rotation or of a fleet, from its outputs.
+ *
+ * @param type undefined for a fleet
+ * @param accessOf returns how the current credential of a database is tried
+ * @throws InputError if it is unknown where an index is
+ */
+export function targetsFrom(
+  type: VerifiableType | undefined,
+  outputs: Readonly<Record<string, unknown>>,
+  accessOf: AccessOf,
+): VerificationTarget[] {
+  if (type === undefined) return targetsOf(outputs as unknown as FleetOutputs, accessOf);
+  const rotation = outputs as unknown as RotationOutputs;
+  if (type === "PasswordRotation") return targetsOf(fleetOfOne(rotation), accessOf);
+  const { rotatedAt, rotationCount, outcome, record = {}, token } = rotation;
+  const kind = kinds[type];
+  const id = outputs[kind.idInput] as string;
+  const target: VerificationTarget = { type, databaseId: id, name: id, rotatedAt, rotationCount };
+  if (token === undefined || outcome === "unknown") return [target];
+  const restUrl = kind.restUrl?.(record);
+  if (kind.restUrl && restUrl === undefined) {
+    const why = `the platform's record of ${ownerOf({ kind, id })} has no endpoint with TLS`;
+    throw new InputError("rotation", `cannot be verified: ${why}`);
+  }
+  return [{ ...target, access: { ...(restUrl !== undefined && { restUrl }), credential: { token } } }];
+}
+
+/** Returns how the current credential of a database is tried. */
+type AccessOf = (name: string, database: LocatedDatabase, known: KnownCredentials) => VerificationTarget["access"];
+
 /** The outputs of a rotation that a verification needs. */
-export interface RotationOutputs extends LocatedDatabase, KnownCredentials {
+interface RotationOutputs extends Omit<LocatedDatabase, "record">, KnownCredentials {
+  readonly record?: (NonNullable<LocatedDatabase["record"]> & Readonly<Record<string, unknown>>) | undefined;
+  readonly token?: string | undefined;
   readonly rotatedAt?: string | undefined;
   readonly rotationCount: number;
   readonly outcome: PasswordRotationOutputs["outcome"];
 }
 
 /** A single rotation as a fleet, in which its id is the name. */
-export function fleetOfOne(outputs: RotationOutputs): FleetOutputs {
+function fleetOfOne(outputs: RotationOutputs): FleetOutputs {
   const { databaseId, rotatedAt, rotationCount, outcome, record, password, restToken } = outputs;
   return {
     databases: { [databaseId]: { databaseId, rotatedAt, rotationCount, outcome } },

@@ -3,9 +3,10 @@ import { type ClientEndpoint } from "../../provider/platform/address";
 import { RejectedError, RekeyError, RequestError } from "../../provider/platform/errors";
 import { tokenService } from "../../provider/platform/http";
 import { openConnection, trusting } from "../../provider/platform/openConnection";
-import { type Credential, type ProbeResult } from "../../provider/platform/probe";
+import { type Credential } from "../../provider/platform/credential";
+import { type ProbeResult } from "../../provider/platform/probe";
 import { ask } from "../../provider/platform/redisCommands";
-import { type SecretKind } from "../../provider/platform/secretKind";
+import { ownerOf, type SecretKind } from "../../provider/platform/secretKind";
 import { type CredentialName, valuesOf } from "../../provider/records/credentials";
 import { type DatabaseRecord } from "../../provider/records/database";
 import { hostInUrl } from "../../provider/records/fields";
@@ -120,7 +121,7 @@ function triedOfDatabase(observer: Observer, before: Before): Tried[] {
     if ("unknown" in endpoint) return { kind: "unknown", why: endpoint.unknown };
     const otherSecrets = valuesOf(before.shown.credentials);
     return observer.client.probe({
-      databaseId: before.id,
+      owner: ownerOf(before),
       endpoint,
       credential,
       otherSecrets,

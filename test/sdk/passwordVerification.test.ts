@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import * as pulumi from "@pulumi/pulumi";
-import { type ConnectionArgs, PasswordRotation, PasswordRotationFleet, PasswordVerification } from "pulumi-rekey";
+import {
+  type ConnectionArgs,
+  PasswordRotation,
+  PasswordRotationFleet,
+  PasswordVerification,
+  QueueTokenRotation,
+  SearchTokenRotation,
+} from "pulumi-rekey";
 import { isKnown, type MockOptions, type Registration, startMocks, valueOf } from "../support/pulumiMocks";
 import { unknown } from "../support/wire";
 
@@ -71,6 +78,29 @@ describe("sdk: PasswordVerification", () => {
     assert.equal((await hostOf({}, {})).host, "cache.example.com.internal");
     pulumi.runtime.setAllConfig({ "rekey:platform": "upstash" });
     assert.equal((await hostOf({}, {})).host, "cache.example.com");
+  });
+
+  it("passes on the URL and the token of an index, and the token of the queue", async () => {
+    const common = { token: "t", rotatedAt: "t1", rotationCount: 3, outcome: "reset" };
+    const verified = async (make: () => ConstructorParameters<typeof PasswordVerification>[1], outputs: object) => {
+      const registered = await startMocks({ outputs: (type) => (type.endsWith("Verification") ? {} : outputs) });
+      await valueOf(new PasswordVerification("proof", make()).urn);
+      const [{ access, ...target }] = targetsIn(registered) as [{ access: object }];
+      return { subject: verificationIn(registered)?.inputs["subject"], target, access };
+    };
+    const search = () => ({ rotation: new SearchTokenRotation("search", { indexId: "idx" }) });
+    const target = { rotatedAt: "t1", rotationCount: 3 };
+    assert.deepEqual(await verified(search, { ...common, record: { endpoint: "slug" } }), {
+      subject: "search index idx",
+      target: { type: "SearchTokenRotation", databaseId: "idx", name: "idx", ...target },
+      access: { restUrl: "https://slug.upstash.io", credential: { token: "t" } },
+    });
+    const queue = () => ({ rotation: new QueueTokenRotation("queue", { queueUserId: "user" }) });
+    assert.deepEqual(await verified(queue, { ...common, record: {} }), {
+      subject: "queue user user",
+      target: { type: "QueueTokenRotation", databaseId: "user", name: "user", ...target },
+      access: { credential: { token: "t" } },
+    });
   });
 
   it("waits in a preview for outputs that are not known yet", async () => {

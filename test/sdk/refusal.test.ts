@@ -14,6 +14,8 @@ import {
   PasswordRotation,
   PasswordRotationFleet,
   PasswordVerification,
+  QueueTokenRotation,
+  SigningKeyRotation,
 } from "pulumi-rekey";
 import { errorsOf, isKnown, startMocks, valueOf } from "../support/pulumiMocks";
 
@@ -50,11 +52,19 @@ const mistakes: Readonly<Record<string, Mistake>> = {
   },
   "a verification of a text": {
     make: () => verify({ rotation: "sessions" }),
-    says: /"proof": rotation must be a PasswordRotation\./,
+    says: /"proof": rotation must be a PasswordRotation, .* or QueueTokenRotation, the resource itself\./,
   },
   "a verification of another resource": {
     make: () => verify({ fleet: rotate() }),
     says: /"proof": fleet must be a PasswordRotationFleet\./,
+  },
+  "a verification of signing keys": {
+    make: () => verify({ rotation: new SigningKeyRotation("keys") }),
+    says: /"proof": rotation must not be a SigningKeyRotation: the read after its roll already shows/,
+  },
+  "a port of the queue": {
+    make: () => verify({ rotation: new QueueTokenRotation("queue", { queueUserId: "user" }), port: 1 }),
+    says: /"proof": port is for databases only: a QueueTokenRotation has its own address/,
   },
   "no time for a verification": {
     make: () => verify({ rotation: rotate(), withinSeconds: 0 }),

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as errorClasses from "../../provider/platform/errors";
-import { DatabaseProbe } from "../../provider/platform/probe";
+import { CredentialProbe } from "../../provider/platform/probe";
 import { KnownSecrets } from "../../provider/platform/redact";
 import { PlatformClient } from "../../provider/platformClient";
 import { passwordVerification } from "../../provider/verification/passwordVerification";
@@ -103,7 +103,7 @@ describe("secrets: errors", () => {
     const access = { host: "127.0.0.1", port: database.port, tls: false, credential: { password } };
     const targets = JSON.stringify([{ databaseId: "db", name: "db", access }]);
     const run = new FakeRun();
-    const probe = new DatabaseProbe({ secrets: new KnownSecrets([]), advise });
+    const probe = new CredentialProbe({ secrets: new KnownSecrets([]), advise });
     run.probe = (request) => probe.probe(request);
     const { failure } = await passwordVerification.apply(undefined, { subject: "db", targets }, run.start());
     await assertOnlyWords("VerificationError", () => Promise.reject(failure ?? new Error("it did not fail")));

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { checkFailures, type Notice, type Resource, type Result } from "../../provider/resource";
 import { type Properties } from "../../provider/records/properties";
 import { type Platform, Run } from "../../provider/run";
+import { secretOf } from "../../provider/platform/credential";
 import { type ProbeRequest, type ProbeResult } from "../../provider/platform/probe";
 import { NotSentError, RejectedError, UnconfirmedError } from "../../provider/platform/errors";
 import { type FlowControl } from "../../provider/platform/flowControl";
 import { KnownSecrets } from "../../provider/platform/redact";
 import { RequestQueue } from "../../provider/platform/requestQueue";
-import { secretOf } from "../../provider/verification/attempts";
 import { type FlowControlKey } from "../../provider/records/flowControl";
 import { type SecretResponse } from "../../provider/records/response";
 import { databasePassword } from "../../provider/rotation/kinds/databasePassword";
@@ -131,6 +131,7 @@ export class FakeRun {
       deadlineMs: () => this.deadlineMs,
       maxResets: () => this.maxResets,
       databaseHost: () => undefined,
+      queueUrl: () => "https://queue.example.com",
       queueToken: () => this.queueToken,
       account: () => this.account,
       clock: {

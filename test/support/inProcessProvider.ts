@@ -35,6 +35,7 @@ export function inProcessProvider(
     deadlineMs: () => 60_000,
     maxResets: () => undefined,
     databaseHost: () => undefined,
+    queueUrl: unused,
     queueToken: () => undefined,
     account: () => undefined,
     clock: { now: () => new Date(), elapsedMs: Date.now, sleep: unused },

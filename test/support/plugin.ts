@@ -4,6 +4,7 @@ import { type Constructed, type Monitor, type Registration } from "../../provide
 import { type Platform } from "../../local/platform/index";
 import { NotSentError, type RequestFacts } from "../../provider/platform/errors";
 import { PluginService } from "../../provider/engine/plugin/service";
+import { resourceOf } from "../../provider/engine/plugin/urn";
 import { defaultProvider, type Properties, secret, urnOf } from "./wire";
 
 /** The settings of an account, as a provider gets them: secrets marked. */
@@ -100,7 +101,7 @@ export class PluginRun implements Monitor {
     const { plugin, preview, saved } = this;
     assert.deepEqual(await plugin.check(urn, inputs), []);
     const before = saved.get(urn);
-    const id = String(inputs.databaseId ?? inputs.shard ?? inputs.subject);
+    const id = String(inputs[resourceOf(urn).idInput]);
     if (before && !(await plugin.diff(urn, id, before, inputs)).changes) return before;
     const change = before ? plugin.change(urn, id, before, inputs, preview) : plugin.make(urn, inputs, { preview });
     const { outputs } = await change.catch((error: unknown) => {

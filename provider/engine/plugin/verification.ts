@@ -3,6 +3,7 @@ import { type ComponentRequest, type Constructed, type Monitor, readConnection, 
 import {
   type Properties,
   reveal,
+  secretNames,
   unknownNames,
   referencedUrn,
   secret,
@@ -16,19 +17,18 @@ import {
 } from "../../verification/passwordVerification";
 import {
   accessTo,
-  fleetOfOne,
-  type RotationOutputs,
-  targetsOf,
+  subjectText,
+  targetsFrom,
   targetsText,
+  verifiableType,
+  type VerifiableType,
   type VerificationTarget,
   verifiedArgument,
 } from "../../verification/targets";
 import { type Connection, withoutConnection } from "../../rotation/connection";
-import { type FleetOutputs } from "../../rotation/fleet";
 import { inputProblems } from "../../resource";
+import { kinds } from "../../rotation/kinds/kinds";
 import { type Run } from "../../run";
-
-const verifiedTypes = { rotation: "PasswordRotation", fleet: "PasswordRotationFleet" };
 
 /**
  * Registers a verification: a component, because only a component can read the outputs of the rotation or fleet that is
@@ -40,13 +40,14 @@ async function constructVerification(
   run: Run,
 ): Promise<Constructed> {
   const { rotation, fleet, ...others } = withoutConnection(inputs);
-  const verified = verifiedUrn({ rotation, fleet });
+  const { urn: verified, type: rotationType } = verifiedResource({ ...inputs, rotation, fleet });
   const [wrong] = inputProblems(verificationInputs, reveal(others) as Properties, unknownNames(others));
   if (wrong) throw new InputError(wrong.property, wrong.problem);
   const connection = readConnection(inputs);
   const saved = await monitor.read(verified);
   const isKnown = unknownNames(saved).size === 0;
-  const targets = connection && isKnown ? targetsIn(reveal(saved) as Properties, connection, run) : undefined;
+  const targets =
+    connection && isKnown ? targetsIn(rotationType, reveal(saved) as Properties, connection, run) : undefined;
   const { urn } = await monitor.register({ type, name, parent, custom: false, inputs: {}, aliases: [] });
   const child = await monitor.register({
     type: `${type}Targets`,
@@ -54,7 +55,7 @@ async function constructVerification(
     parent: urn,
     custom: true,
     inputs: {
-      subject: rotation ? saved["databaseId"] : verified,
+      subject: rotationType ? subjectOf(rotationType, saved) : verified,
       targets: secret(targets ? targetsText(targets) : unknownValue),
       ...(others["withinSeconds"] !== undefined && { withinSeconds: others["withinSeconds"] }),
     },
@@ -70,13 +71,18 @@ async function constructVerification(
   return { urn, outputs, children: [child.urn], warning };
 }
 
-/** @throws InputError unless one of the inputs is the resource to verify */
-function verifiedUrn(inputs: Pick<Properties, "rotation" | "fleet">): string {
+/**
+ * The resource to verify, and its type if it is not a fleet.
+ *
+ * @throws InputError unless one of the inputs is one
+ */
+function verifiedResource(inputs: Properties): { readonly urn: string; readonly type?: VerifiableType } {
   const input = verifiedArgument(inputs);
-  const urn = referencedUrn(inputs[input]);
-  const type = verifiedTypes[input];
-  if (urn?.split("::")[2]?.endsWith(`:${type}`)) return urn;
-  throw new InputError(input, `must be a ${type}, the resource itself`);
+  const urn = referencedUrn(inputs[input]) ?? "";
+  const type = urn.split("::")[2]?.split(":").at(-1);
+  if (input === "rotation") return { urn, type: verifiableType(type, inputs) };
+  if (type === "PasswordRotationFleet") return { urn };
+  throw new InputError(input, "must be a PasswordRotationFleet, the resource itself");
 }
 
 export const verificationComponent: Component = {
@@ -85,14 +91,25 @@ export const verificationComponent: Component = {
   childInputs: ["withinSeconds"],
 };
 
+/** The input for a rotation, known and secret as its id is. */
+function subjectOf(type: VerifiableType, saved: Properties): unknown {
+  const { idInput } = kinds[type];
+  const id = reveal(saved[idInput]) as string;
+  const subject = id === unknownValue ? id : subjectText(type, id);
+  return secretNames(saved).includes(idInput) ? secret(subject) : subject;
+}
+
 /** The targets for the outputs of a rotation or fleet. */
-function targetsIn(outputs: Properties, connection: Connection, run: Run): VerificationTarget[] {
-  const isFleet = "databases" in outputs;
-  const verified = isFleet ? (outputs as unknown as FleetOutputs) : fleetOfOne(outputs as unknown as RotationOutputs);
+function targetsIn(
+  type: VerifiableType | undefined,
+  outputs: Properties,
+  connection: Connection,
+  run: Run,
+): VerificationTarget[] {
   const urls = (outputs["connectionUrls"] ?? {}) as Readonly<Record<string, string>>;
-  return targetsOf(verified, (name, database, known) => {
+  return targetsFrom(type, outputs, (name, database, known) => {
     const ofFleet = Object.hasOwn(urls, name) ? urls[name] : undefined;
-    const saved = connectionFrom(isFleet ? ofFleet : (outputs["connectionUrl"] as string | undefined), connection);
+    const saved = connectionFrom(type ? (outputs["connectionUrl"] as string | undefined) : ofFleet, connection);
     return accessTo(database, { ...saved, ...connection }, known, run.options.databaseHost());
   });
 }

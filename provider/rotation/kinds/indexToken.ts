@@ -20,5 +20,6 @@ function indexToken(type: string, path: string): SecretKind {
     plural: `${type} indexes`,
     duplicateCode: "REKEY_DUPLICATE_SECRET",
     restUrl: indexUrl,
+    probe: { service: "index", path: "/info" },
   };
 }

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { freePort, startRedisServer } from "../../../local/platform/redisServer";
+import { type Credential } from "../../../provider/platform/credential";
 import {
-  type Credential,
-  DatabaseProbe,
+  CredentialProbe,
   type ProbeOptions,
   type ProbeRequest,
   type ProbeResult,
@@ -24,12 +24,12 @@ const extraCertificates = readFileSync(caFile, "utf8");
 const local = (port: number, tls = false) => ({ host: "127.0.0.1", port, tls });
 
 function probe(
-  endpoint: { host: string; port: number; tls: boolean },
+  endpoint: ProbeRequest["endpoint"],
   credential: Credential = { password },
   { timeoutMs = 5_000, ...options }: Partial<ProbeOptions & Pick<ProbeRequest, "timeoutMs">> = {},
 ): Promise<ProbeResult> {
-  const tool = new DatabaseProbe({ secrets: new KnownSecrets([]), advise, ...options });
-  return tool.probe({ databaseId: "db", endpoint, credential, otherSecrets: [], timeoutMs });
+  const tool = new CredentialProbe({ secrets: new KnownSecrets([]), advise, ...options });
+  return tool.probe({ owner: `database "db"`, endpoint, credential, otherSecrets: [], timeoutMs });
 }
 
 const why = (result: ProbeResult): string => {
@@ -242,6 +242,33 @@ describe("verification: the probe of a database", () => {
       assert.equal((await rest(403, noPing)).result.kind, "accepted");
       assert.match(why((await rest(200, "", 300)).result), /^the server did not respond in time$/);
       assert.match(why((await rest(400, `{"error":"you sent ${restToken}"}`)).result), /400: \[message not shown/);
+    });
+  });
+
+  describe("with another token", () => {
+    const token = "canary-token-5c";
+    const get = async (status: number, body: string, service: "index" | "queue" = "index") => {
+      const server = await startServer({ behaviour: responding(status, body) });
+      const endpoint = { service, baseUrl: `http://127.0.0.1:${server.port}/at`, path: "/info" };
+      const result = await probe(endpoint, { token });
+      const seen = server.requests.map(({ method, path, headers }) => `${method} ${path} ${headers.authorization}`);
+      return { seen, result };
+    };
+
+    it("sends a GET with the token", async () => {
+      const { seen, result } = await get(200, '{"result":{}}');
+      assert.deepEqual(result, { kind: "accepted" });
+      assert.deepEqual(seen, [`GET /at/info Bearer ${token}`]);
+    });
+
+    it("knows a refused token, and a server that is something else", async () => {
+      for (const status of [401, 403]) {
+        const { result } = await get(status, '{"error":"NOPERM no"}', "queue");
+        assert.deepEqual(result, { kind: "refused", words: `the platform responded with ${status}: NOPERM no` });
+      }
+      assert.match(why((await get(200, "<html>")).result), /not the REST interface of an index/);
+      assert.match(why((await get(200, "[]", "queue")).result), /not the message queue/);
+      assert.match(why((await get(404, "{}")).result), /responded with 404/);
     });
   });
 

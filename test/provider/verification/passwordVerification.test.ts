@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { type Credential, type ProbeRequest } from "../../../provider/platform/probe";
+import { type Credential, secretOf } from "../../../provider/platform/credential";
+import { type ProbeRequest } from "../../../provider/platform/probe";
 import { NotSentError, StateError, VerificationError } from "../../../provider/platform/errors";
 import {
   passwordVerification,
@@ -9,7 +10,6 @@ import {
 import { checkFailures, messagesOf } from "../../../provider/resource";
 import { resources } from "../../../provider/engine/resources";
 import { leaksOf } from "../../support/canaries";
-import { secretOf } from "../../../provider/verification/attempts";
 import { asShown, FakeRun, isMadeUp } from "../../support/fakeRun";
 import { type VerificationTarget } from "../../../provider/verification/targets";
 import { assertFields } from "../../support/results";
@@ -28,6 +28,10 @@ const at = (nth: number, more: Partial<VerificationTarget> = {}): VerificationTa
 const asUser = (username: string, nth: number) =>
   at(nth, { access: { ...endpoint, credential: { username, password: canary(nth) } } });
 const token = (nth: number) => at(nth, { access: { ...endpoint, port: 443, credential: { restToken: canary(nth) } } });
+const ofIndex = (nth: number, restUrl = "https://index.example.com/") =>
+  at(nth, { type: "SearchTokenRotation", access: { restUrl, credential: { token: canary(nth) } } });
+const ofQueue = (nth: number) =>
+  at(nth, { type: "QueueTokenRotation", access: { credential: { token: canary(nth) } } });
 /** The target after as many resets. */
 const counted = (nth: number) => at(nth, { rotationCount: nth });
 const withoutCredential = (rotatedAt: string, databaseId = "db"): VerificationTarget => {
@@ -178,6 +182,41 @@ const scenarios: Readonly<Record<string, readonly Step[]>> = {
     asToken,
     { target: { ...token(1), rotatedAt: "t2" }, fails: /former REST token .* returned it as the new one/ },
   ],
+  "tries the tokens of an index": [
+    { target: ofIndex(1), accepts: [1], tried: "1 wrong", saves: [1] },
+    {
+      target: ofIndex(2),
+      accepts: [1, 2],
+      fails:
+        /^The rotation of search index "db" is not verified: a former token is still accepted, the one of t1 \(https:\/\/index\.example\.com\)/,
+    },
+    { target: ofIndex(2), accepts: [2], tried: "2 1", formerRefused: true, saves: [2] },
+  ],
+  "names an index that does not accept its token, or any": [
+    {
+      target: ofIndex(1),
+      fails: /^(?!.*(password|port|database)).*new token is refused: .*, and check the endpoint in its record\./s,
+    },
+    { target: ofIndex(1), accepts: busy, fails: /Check the endpoint in its record, .* the search index is active\./ },
+    { target: ofIndex(1), accepts: acceptingAll, fails: /the search index is open to everyone: it accepts any token/ },
+  ],
+  "names the queue and its address": [
+    {
+      target: ofQueue(1),
+      fails:
+        /^(?!.*(password|port|database)).*new token is refused: .*\(https:\/\/queue\.example\.com\).*rekey:queueUrl \(the address of its region\)\./s,
+    },
+    { target: ofQueue(1), accepts: busy, fails: /Check rekey:queueUrl .* and whether the queue is active\./ },
+    { target: ofQueue(1), accepts: acceptingAll, fails: /the queue is open to everyone: it accepts any token/ },
+  ],
+  "names a token that the platform returned again": [
+    { target: ofQueue(1), accepts: [1] },
+    {
+      target: { ...ofQueue(1), rotatedAt: "t2" },
+      tried: "",
+      fails: /former token .* returned it as the new one.*which resets the token again/s,
+    },
+  ],
   "tries all former passwords, so that none of them stays accepted unseen": [
     { target: counted(1), accepts: [1] },
     { target: counted(2), accepts: [1, 2], fails: stillAccepted },
@@ -316,6 +355,19 @@ describe("verification: PasswordVerification", () => {
     assert.equal(new Set(wrong).size, wrong.length);
   });
 
+  it("sends a GET to the URL of an index, and to the queue", async () => {
+    await up([ofIndex(1)]);
+    await up([ofQueue(1)]);
+    const [index, , queue] = fake.probes;
+    const owner = ['search index "db"', 'queue user "db"'];
+    assert.deepEqual([index?.owner, queue?.owner], owner);
+    const endpoints = [
+      { service: "index", path: "/info", baseUrl: "https://index.example.com" },
+      { service: "queue", path: "/v2/globalParallelism", baseUrl: "https://queue.example.com" },
+    ];
+    assert.deepEqual([index?.endpoint, queue?.endpoint], endpoints);
+  });
+
   it("stops when the engine is gone", async () => {
     const facts = {
       purpose: "verify",
@@ -372,6 +424,7 @@ describe("verification: PasswordVerification", () => {
       return { databaseId, name: `name of ${databaseId}`, rotatedAt: `t${version}`, access, ...more };
     };
     const fleet = (version: number) => ids.map((id) => of(id, version));
+    const idIn = (owner: string) => owner.slice('database "'.length, -1);
     /** Databases that accept the passwords of these targets. */
     const acceptingOf =
       (...targets: VerificationTarget[]): FakeRun["probe"] =>
@@ -398,21 +451,21 @@ describe("verification: PasswordVerification", () => {
       const bad = new Set(ids.filter((_, index) => index % 4 === 0));
       let running = 0;
       let most = 0;
-      fake.probe = ({ databaseId, credential }) => {
+      fake.probe = ({ owner, credential }) => {
         fake.elapsedMs += 100;
         most = Math.max(most, ++running);
         running--;
-        if (bad.has(databaseId)) return { kind: "unknown", why: "it is busy" };
+        if (bad.has(idIn(owner))) return { kind: "unknown", why: "it is busy" };
         return isMadeUp(secretOf(credential)) ? { kind: "refused", words: "" } : { kind: "accepted" };
       };
       const { message, outputs } = await fails(fleet(1), undefined, 1);
       assert.match(message, /of 50 of 200 databases are not verified:\n {2}name of db-000: .*it is busy/);
       assert.match(message, /\n {2}and 30 more\n/);
-      assert.equal(new Set(fake.probes.map(({ databaseId }) => databaseId)).size, 200);
+      assert.equal(new Set(fake.probes.map(({ owner }) => idIn(owner))).size, 200);
       fake.probes.length = 0;
       fake.probe = acceptingOf(...fleet(1));
       assert.equal((await up(fleet(1), outputs)).verified, true);
-      assert.deepEqual(new Set(fake.probes.map(({ databaseId }) => databaseId)), bad, "only those again");
+      assert.deepEqual(new Set(fake.probes.map(({ owner }) => idIn(owner))), bad, "only those again");
     });
 
     it("gives up sooner on servers that are silent once withinSeconds has passed", async () => {
@@ -425,7 +478,7 @@ describe("verification: PasswordVerification", () => {
         return { kind: "unknown", why: "it is silent" };
       };
       await fails(fleet(1).slice(0, 60), undefined, 30);
-      assert.equal(new Set(fake.probes.map(({ databaseId }) => databaseId)).size, 60);
+      assert.equal(new Set(fake.probes.map(({ owner }) => idIn(owner))).size, 60);
       assert.ok(Math.max(...slots) <= 33_000, String(slots));
       const [first, last] = [fake.probes[0]?.timeoutMs, fake.probes.at(-1)?.timeoutMs];
       assert.deepEqual({ first, last }, { first: 5_000, last: 1_000 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { accessTo, targetsOf, targetsText } from "../../../provider/verification/targets";
+import { accessTo, targetsFrom, targetsOf, targetsText } from "../../../provider/verification/targets";
 
 const record = { endpoint: "db.example.com", port: 6400, tls: true };
 const database = { databaseId: "db-1", record };
@@ -15,6 +15,16 @@ describe("verification: targets", () => {
     const local = { host: "localhost", port: 8079, tls: false };
     assert.deepEqual(access(local, { restToken: "t" }), { ...local, credential: { restToken: "t" } });
     assert.equal(access({}, {}), undefined);
+  });
+
+  it("of an index need a URL with TLS, but only if the token is known and confirmed", () => {
+    const of = (outputs: object) =>
+      targetsFrom("VectorTokenRotation", { indexId: "idx", rotationCount: 1, ...outputs }, () => undefined);
+    const known = { token: "t", outcome: "reset", record: { endpoint: "http://index.example.com" } };
+    assert.throws(() => of(known), /rotation cannot be verified: the platform's record of vector index "idx" has no/);
+    for (const unknown of [{ outcome: "unknown" }, { token: undefined }]) {
+      assert.equal(of({ ...known, ...unknown })[0]?.access, undefined);
+    }
   });
 
   it("are the databases of a fleet, with access to those whose password is known and confirmed", () => {

@@ -13,6 +13,11 @@ interface Verified {
 }
 
 const single: Verified = { type: "PasswordRotation", inputs: { databaseId: "db-1" }, input: "rotation" };
+const tokens: Readonly<Record<string, Verified>> = {
+  "vector index idx-1": { type: "VectorTokenRotation", inputs: { indexId: "idx-1" }, input: "rotation" },
+  "search index idx-2": { type: "SearchTokenRotation", inputs: { indexId: "idx-2" }, input: "rotation" },
+  "queue user user-1": { type: "QueueTokenRotation", inputs: { queueUserId: "user-1" }, input: "rotation" },
+};
 const fleet: Verified = {
   type: "PasswordRotationFleet",
   inputs: { databases: { a: "db-1", b: "db-2" }, includeRecords: true },
@@ -24,7 +29,13 @@ describe("plugin service: PasswordVerification", () => {
   let saved: Map<string, Properties>;
   before(async () => {
     const databases = ["db-1", "db-2"].map((database_id) => ({ database_id }));
-    platform = await startPlatform({ databases, credentials: "always" });
+    platform = await startPlatform({
+      databases,
+      vectorIndexes: ["idx-1"],
+      searchIndexes: ["idx-2"],
+      queueUsers: ["user-1"],
+      credentials: "always",
+    });
   });
   beforeEach(async () => {
     await platform.reset();
@@ -39,7 +50,7 @@ describe("plugin service: PasswordVerification", () => {
   /** One run of a program with a rotation or a fleet, and its verification. */
   async function up({ type, inputs, input }: Verified, more: Properties = {}, preview = false) {
     const { version, ...verification } = more;
-    const plugin = Plugin.for(platform);
+    const plugin = Plugin.for(platform, { queueToken: undefined, queueUserId: "user-1" });
     const run = new PluginRun(plugin, saved, preview);
     ({ registered } = run);
     ({ said } = plugin);
@@ -83,6 +94,18 @@ describe("plugin service: PasswordVerification", () => {
     });
   }
 
+  for (const [subject, verified] of Object.entries(tokens)) {
+    it(`verifies the token of the ${subject}`, async () => {
+      const { outputs } = await up(verified, { version: 1 });
+      assert.deepEqual(Object.keys(outputs).sort(), ["verified", "verifiedAt"]);
+      assert.equal(child().inputs.subject, subject);
+      assert.deepEqual((await up(verified, { version: 1 })).outputs, outputs);
+      assert.equal((await up(verified, { version: 2 })).outputs.formerRefused, true);
+      platform.failNext({ path: /info|globalParallelism/, status: 401, times: 99 });
+      await assert.rejects(up(verified, { version: 3 }), /the new token is refused: the platform responded with 401/);
+    });
+  }
+
   it("connects as the rotation does, unless its own inputs say otherwise", async () => {
     await up(single);
     const first = accessOf();
@@ -122,8 +145,19 @@ describe("plugin service: PasswordVerification", () => {
   const refused: Readonly<Record<string, { inputs: Properties; says: RegExp }>> = {
     "nothing to verify": { inputs: { rotation: null }, says: /^rotation or fleet must be set/ },
     "two resources to verify": { inputs: { rotation, fleet: rotation }, says: /^rotation or fleet must be set/ },
-    "a text": { inputs: { rotation: "db-1" }, says: /^rotation must be a PasswordRotation, the resource itself\./ },
+    "a text": {
+      inputs: { rotation: "db-1" },
+      says: /^rotation must be a PasswordRotation, .* or QueueTokenRotation, the resource itself\./,
+    },
     "a rotation as a fleet": { inputs: { fleet: rotation }, says: /^fleet must be a PasswordRotationFleet/ },
+    "signing keys": {
+      inputs: { rotation: reference(urnOf("SigningKeyRotation")) },
+      says: /^rotation must not be a SigningKeyRotation: the read after its roll already shows/,
+    },
+    "where a queue is": {
+      inputs: { rotation: reference(urnOf("QueueTokenRotation")), port: 1 },
+      says: /^port is for databases only: a QueueTokenRotation has its own address/,
+    },
     "an unknown input": {
       inputs: { rotation, withinSecond: 1 },
       says: /^withinSecond is not one of its inputs \(known: .*withinSeconds/,
