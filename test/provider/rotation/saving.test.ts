@@ -1,99 +1,14 @@
 import assert from "node:assert/strict";
-import { armor, Decrypter, generateX25519Identity, identityToRecipient } from "age-encryption";
 import { type Properties } from "../../../provider/records/properties";
 import { type Credentials } from "../../../provider/records/credentials";
 import { leaksOf } from "../../support/canaries";
-import { asShown, FakeRun, unconfirmed } from "../../support/fakeRun";
-import { type SecretSubject, secretSubjects } from "../../support/secretSubjects";
-
-interface Team {
-  readonly identity: string;
-  readonly recipient: string;
-}
-
-async function newTeam(): Promise<Team> {
-  const identity = await generateX25519Identity();
-  return { identity, recipient: await identityToRecipient(identity) };
-}
-
-async function decrypt(file: unknown, { identity }: Team): Promise<Properties> {
-  const decrypter = new Decrypter();
-  decrypter.addIdentity(identity);
-  return JSON.parse(await decrypter.decrypt(armor.decode(String(file)), "text")) as Properties;
-}
-
-/** A stack with one secret, at a platform that it may be able to read. */
-class Stack {
-  readonly fake = new FakeRun();
-  /** How often the secret was changed at the platform. */
-  generation = 0;
-  saved: Properties | undefined;
-  readonly #resource;
-
-  constructor(readonly subject: SecretSubject) {
-    this.#resource = asShown(subject.resource);
-    this.fake.canRead = true;
-    this.fake.answer = () => {
-      this.generation++;
-      return subject.resource.outputs.includes("indexId") ? {} : this.#shown();
-    };
-    this.fake.readDatabase = () => this.#shown();
-  }
-
-  get current(): Credentials {
-    return this.subject.credentials(this.generation);
-  }
-
-  get single(): Properties {
-    return this.subject.single(this.saved ?? {});
-  }
-
-  /** The saved credentials. */
-  get values(): Credentials {
-    const names = Object.keys(this.current);
-    return Object.fromEntries(Object.entries(this.single).filter(([name]) => names.includes(name)));
-  }
-
-  #shown() {
-    const { table } = this.subject.kind;
-    const record = table.id === undefined ? {} : { [table.id]: "db-1", endpoint: "bold-fox", port: 1 };
-    return { record, credentials: this.current, otherFields: '{"canary-field":1}' };
-  }
-
-  diff(version: number, more: Properties = {}) {
-    return this.#resource.diff(this.saved ?? {}, this.subject.inputs(version, more), this.fake.start());
-  }
-
-  check(more: Properties, unknown = new Set<string>()) {
-    const inputs = this.subject.inputs(1, more);
-    return this.#resource.check(inputs, unknown, this.fake.start()).map(({ reason }) => reason);
-  }
-
-  async up(version: number, more: Properties = {}) {
-    const inputs = this.subject.inputs(version, more);
-    const result = await this.#resource.apply(this.saved, inputs, this.fake.start());
-    this.saved = result.outputs;
-    return result;
-  }
-
-  async refresh() {
-    const result = await this.#resource.refresh(this.saved ?? {}, this.fake.start());
-    this.saved = result.outputs;
-    return result;
-  }
-
-  assertNoCanary(): void {
-    const generations = [...Array(12).keys()].flatMap((generation) =>
-      Object.values(this.subject.credentials(generation) as Record<string, string>),
-    );
-    const canaries = Object.fromEntries([...new Set([...generations, "canary-field"])].map((one) => [one, one]));
-    assert.deepEqual(leaksOf(JSON.stringify(this.saved), canaries), []);
-  }
-}
+import { type FakeRun, unconfirmed } from "../../support/fakeRun";
+import { decrypt, newTeam, SecretStack, type Team } from "../../support/secretStack";
+import { secretSubjects } from "../../support/secretSubjects";
 
 for (const subject of secretSubjects) {
   describe(`rotation: credentials of ${subject.what} that are not saved`, () => {
-    let stack: Stack;
+    let stack: SecretStack;
     let fake: FakeRun;
     let team: Team;
     /** Neither saved nor shown to anyone but the team. */
@@ -105,7 +20,7 @@ for (const subject of secretSubjects) {
     });
 
     beforeEach(() => {
-      stack = new Stack(subject);
+      stack = new SecretStack(subject);
       ({ fake } = stack);
     });
 
