@@ -18,16 +18,39 @@ const given = {
 
 const program = `
   const pulumi = require("@pulumi/pulumi");
-  const { FlowControlReset, getFlowControlKeysOutput, PasswordRotation, PasswordVerification } = require("pulumi-rekey");
+  const rekey = require("pulumi-rekey");
+  const { FlowControlReset, getFlowControlKeysOutput, PasswordRotation, PasswordVerification } = rekey;
   const version = pulumi.secret(process.env.VERSION);
   const cache = new PasswordRotation("cache", { databaseId: "db-quickstart", version, triggers: { a: version } });
   const database = { host: "127.0.0.1", port: Number(process.env.DATABASE_PORT), tls: false, username: "ops" };
   exports.verification = new PasswordVerification("cache", { rotation: cache, ...database, withinSeconds: 0.2 });
   const orders = new FlowControlReset("orders", { flowControlKey: "orders", version });
+  const vectors = new rekey.VectorTokenRotation("vectors", { indexId: "idx-vectors", version });
+  const search = new rekey.SearchTokenRotation("search", { indexId: "idx-search", version });
+  const keys = new rekey.SigningKeyRotation("keys", { version, minInterval: "0s" });
+  const queue = new rekey.QueueTokenRotation(
+    "queue", { queueUserId: process.env.QUEUE_USER, version }, { dependsOn: keys });
   exports.password = cache.password;
   exports.url = cache.connectionUrl;
-  exports.all = cache;
+  exports.all = [cache, vectors, search, queue, keys];
   exports.keys = getFlowControlKeysOutput({}, { dependsOn: orders });`;
+
+/** The queue accepts the tokens of the first one. */
+const queueUsers = ["qu-own", "qu-other"] as const;
+
+/** All credentials that a program can have from a platform. */
+function credentialsOf({
+  databases,
+  vectorIndexes,
+  searchIndexes,
+  queueUsers: users,
+  signingKeys,
+}: Platform): string[] {
+  const passwords = [...databases.values()].flatMap((one) => [one.password, one.restToken, one.readOnlyRestToken]);
+  const owners = [vectorIndexes, searchIndexes, users].flatMap((all) => [...all.values()]);
+  const tokens = owners.flatMap(({ token, readOnlyToken }) => [token, readOnlyToken]);
+  return [...passwords, ...tokens, signingKeys.current, signingKeys.next];
+}
 
 /** Where the settings are, and the commands that run in addition to those of each test. */
 const commands = {
@@ -58,10 +81,21 @@ for (const [origin, all] of Object.entries(commands)) {
     /** Whether the database repeats the password in its response. */
     let echoes = false;
     let version = given.version;
+    // Only a token that is read when it is needed can be rotated itself.
+    const [queueUser, own] =
+      origin === "environment"
+        ? [queueUsers[0], { REKEY_QUEUE_TOKEN: undefined, REKEY_QUEUE_USER_ID: queueUsers[0] }]
+        : [queueUsers[1], {}];
 
     before(async () => {
       const credentials = { username: "admin", password: given.management, queueToken: given.queue };
-      platform = await startPlatform({ ...credentials, credentials: "read", databasePath });
+      platform = await startPlatform({
+        ...credentials,
+        databases: ["db-quickstart"],
+        queueUsers,
+        credentials: "read",
+        databasePath,
+      });
       database = await FakeRedis.start(([name, , word]) => {
         if (name === "PING") return "+PONG";
         if (echoes) return `-ERR you sent ${word} ${Buffer.from(word ?? "").toString("base64")}`;
@@ -69,7 +103,6 @@ for (const [origin, all] of Object.entries(commands)) {
       });
       project = new Project(program);
       mkdirSync(project.path("tmp"));
-      noteCredentials();
       if (origin === "environment") return;
       for (const address of ["baseUrl", "queueUrl"]) await succeeds(`config set rekey:${address} ${platform.url}`);
       await succeeds("config set rekey:username admin");
@@ -84,21 +117,23 @@ for (const [origin, all] of Object.entries(commands)) {
 
     /** Adds the platform's current credentials to the canaries. */
     function noteCredentials(): void {
-      const { password, restToken, readOnlyRestToken } = platform.database("db-quickstart");
-      const count = Object.keys(canaries).length;
-      Object.assign(canaries, { [`p${count}`]: password, [`r${count}`]: restToken, [`o${count}`]: readOnlyRestToken });
+      for (const secret of credentialsOf(platform)) canaries[secret] = secret;
     }
 
     async function exitCodeOf(command: string): Promise<number | null> {
+      noteCredentials();
       const { code, printed: text } = await runEngine(localEngine, command.split(" "), project.directory, {
         PULUMI_CONFIG_PASSPHRASE: given.passphrase,
         VERSION: version,
+        QUEUE_USER: queueUser,
         DATABASE_PORT: String(database.port),
         TMPDIR: project.path("tmp"),
         REKEY_DATABASE_PATH: databasePath,
         REKEY_DEADLINE_SECONDS: "2",
         ...(origin === "environment" && environmentOf(platform)),
+        ...own,
       });
+      noteCredentials();
       printed.push(`$ ${command.split(" ")[0]}\n${text}`);
       return code;
     }
@@ -108,7 +143,6 @@ for (const [origin, all] of Object.entries(commands)) {
     }
 
     function assertNoLeak(): void {
-      noteCredentials();
       const shown = [...printed, ...textsBelow(project.directory)].join("\n");
       assert.ok(shown.includes("db-quickstart"));
       assert.deepEqual(leaksOf(shown, canaries), []);
@@ -116,9 +150,11 @@ for (const [origin, all] of Object.entries(commands)) {
 
     it("shows none when it succeeds, also with --json", async () => {
       await succeeds("up --yes");
-      noteCredentials();
       await platform.changePassword("db-quickstart");
-      noteCredentials();
+      platform.changeVectorIndexTokens("idx-vectors");
+      platform.changeSearchIndexTokens("idx-search");
+      platform.changeQueueUserTokens(queueUser);
+      platform.changeSigningKeys();
       for (const command of all) await succeeds(command);
       assertNoLeak();
     });
@@ -126,15 +162,15 @@ for (const [origin, all] of Object.entries(commands)) {
     it("shows none when it fails because the platform echoes what it was sent", async () => {
       const basic = Buffer.from(`admin:${given.management}`).toString("base64");
       const words = `Authorization: Basic ${basic} ${given.management} ${given.queue}`;
-      const { password } = platform.database("db-quickstart");
+      const resets = /reset-password|rotate-token|keys\/rotate/;
       for (const { path, status, flags } of [
-        { path: /reset-password/, status: 400, flags: " --json" },
-        { path: /reset-password/, status: 500, flags: "" },
-        { path: /redis\/database/, status: 400, flags: "" },
+        { path: resets, status: 400, flags: " --json" },
+        { path: resets, status: 500, flags: "" },
+        { path: /(redis\/database|vector\/index|search|qstash\/user)\/[\w-]+$|keys$/, status: 400, flags: "" },
       ]) {
         version = `${given.version}-${status}-${path.source}`;
-        const fault = { status, times: 9 };
-        platform.failNext({ ...fault, path, body: { error: `${words} ${password}` } });
+        const fault = { status, times: 99 };
+        platform.failNext({ ...fault, path, body: { error: `${words} ${credentialsOf(platform).join(" ")}` } });
         platform.failNext({ ...fault, path: /flowControl/, body: { error: words } });
         assert.equal(await exitCodeOf(`up --yes --skip-preview${flags}`), 1, printed.at(-1));
         assert.match(printed.at(-1) ?? "", /\[message not shown/);
@@ -155,19 +191,23 @@ for (const [origin, all] of Object.entries(commands)) {
 
     it("shows none when it destroys the stack", async () => {
       await succeeds("up --yes --skip-preview --json");
-      noteCredentials();
       await succeeds("destroy --yes");
       assertNoLeak();
     });
 
     it("shows them only if they are requested by name", async () => {
       await exitCodeOf("up --yes --skip-preview");
-      noteCredentials();
       const before = printed.length;
       await succeeds("output password --show-secrets");
       await succeeds("export --show-secrets");
       if (origin === "configuration") await succeeds("config get rekey:password");
-      for (const text of printed.splice(before)) assert.notDeepEqual(leaksOf(text, canaries), []);
+      const [password = "", state = "", ...config] = printed.splice(before);
+      for (const text of [password, ...config]) assert.notDeepEqual(leaksOf(text, canaries), []);
+      const otherUsers = [...platform.queueUsers].filter(([id]) => id !== queueUser);
+      assert.deepEqual(
+        credentialsOf(platform).filter((secret) => !state.includes(secret)),
+        otherUsers.flatMap(([, { token, readOnlyToken }]) => [token, readOnlyToken]),
+      );
     });
   });
 }
