@@ -85,7 +85,7 @@ export function createProvider(start: (configuration: Configuration) => Run) {
         ),
       update: (id, olds, news) =>
         withEngineErrors(async () => {
-          const state = { id, outputs: withoutUrls(resource, olds) };
+          const state = { id, outputs: withoutDerived(resource, olds) };
           const inputs = withoutProvider(news);
           if (isOfPlugin(olds) && !diffResource(resource, state, inputs, new Set(), requireRun()).changes) {
             return saved({ outputs: state.outputs, notices: [] }, news);
@@ -121,8 +121,11 @@ function isOfPlugin(outputs: Properties): boolean {
   return outputs["__provider"] === undefined;
 }
 
-/** The outputs without the URLs that only the plugin saves: the SDK derives them in the program. */
-function withoutUrls(resource: AnyResource, { connectionUrl, restUrl, ...outputs }: Properties): Properties {
+/** The outputs without those that only the plugin saves: the SDK derives them in the program. */
+function withoutDerived(
+  resource: AnyResource,
+  { connectionUrl, restUrl, nextRotationAt, ...outputs }: Properties,
+): Properties {
   return resource.outputs.includes("restUrl") ? { ...outputs, restUrl } : outputs;
 }
 

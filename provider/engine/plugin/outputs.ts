@@ -4,12 +4,14 @@ import { resources } from "../resources";
 import {
   type Properties,
   reveal,
+  secret,
   secretNames,
   unknownNames,
   unknownValue,
   withoutProvider,
   wrap,
 } from "../../records/properties";
+import { isWholeTime, nextRotation } from "../../rotation/planRotation";
 import { connectionIn, connectionNames, withoutConnection } from "../../rotation/connection";
 import { knownUrl, type LocatedDatabase, restUrlFor, urlFor } from "../../rotation/endpoint";
 import { type KnownCredentials } from "../../rotation/fleet";
@@ -22,9 +24,17 @@ function hasUrls(resource: AnyResource): boolean {
   return resource === resources.PasswordRotation;
 }
 
+function isRotation(resource: AnyResource): boolean {
+  return resource.outputs.includes("adoptedAt");
+}
+
 /** The names of all outputs that the plugin saves. */
 export function outputsOf(resource: AnyResource): string[] {
-  return [...resource.outputs, ...(hasUrls(resource) ? urlOutputs : [])];
+  return [
+    ...resource.outputs,
+    ...(isRotation(resource) ? ["nextRotationAt"] : []),
+    ...(hasUrls(resource) ? urlOutputs : []),
+  ];
 }
 
 /** The names of those that are always secret. */
@@ -63,8 +73,28 @@ export function checkConnection(
   }
 }
 
+/** Adds the outputs of a rotation that the SDK derives in the program. */
+export function withDerived(resource: AnyResource, applied: Properties, inputs: Properties, run: Run): Properties {
+  return withNextRotation(resource, withUrls(resource, applied, plain(inputs), run), inputs);
+}
+
+/** Adds the output `nextRotationAt`, which is secret if `rotateEvery` is. */
+export function withNextRotation(resource: AnyResource, outputs: Properties, inputs: Properties): Properties {
+  if (!isRotation(resource)) return outputs;
+  const next = nextRotationOf(outputs, inputs);
+  const isHidden = next !== undefined && secretNames(inputs).includes("rotateEvery");
+  return { ...outputs, nextRotationAt: isHidden ? secret(next) : next };
+}
+
+function nextRotationOf({ rotatedAt, adoptedAt }: Properties, inputs: Properties): string | undefined {
+  const rotateEvery = reveal(inputs["rotateEvery"]) as string | undefined;
+  if (rotateEvery === unknownValue) return unknownValue;
+  const last = rotatedAt ?? adoptedAt;
+  return isWholeTime(last) ? nextRotation(last, rotateEvery) : undefined;
+}
+
 /** Adds the outputs `connectionUrl` and `restUrl` to the outputs of a rotation, for plain inputs. */
-export function withUrls(resource: AnyResource, applied: Properties, inputs: Properties, run: Run): Properties {
+function withUrls(resource: AnyResource, applied: Properties, inputs: Properties, run: Run): Properties {
   if (!hasUrls(resource)) return applied;
   const { connectionUrl: _formerUrl, restUrl: _formerRestUrl, ...outputs } = applied;
   const unknown = unknownNames(inputs);
@@ -79,11 +109,46 @@ export function withUrls(resource: AnyResource, applied: Properties, inputs: Pro
 }
 
 /**
- * Whether a rotation must save another URL, which sends nothing. One whose URLs were not known stays unchanged until
+ * Whether a rotation must save another output that is derived, which sends nothing.
+ *
+ * @param saved its outputs
+ * @param savedInputs empty if the engine does not pass them
+ */
+export function areDerivedOutdated(
+  resource: AnyResource,
+  saved: Properties,
+  savedInputs: Properties,
+  inputs: Properties,
+  run: Run,
+): boolean {
+  return (
+    isNextRotationOutdated(resource, saved, savedInputs, inputs) || areUrlsOutdated(resource, saved, plain(inputs), run)
+  );
+}
+
+/**
+ * A state of an earlier version without the time of the next rotation gets it with the next refresh, reset or change of
+ * `rotateEvery`.
+ */
+function isNextRotationOutdated(
+  resource: AnyResource,
+  { nextRotationAt, ...saved }: Properties,
+  savedInputs: Properties,
+  inputs: Properties,
+): boolean {
+  if (!isRotation(resource) || nextRotationOf(saved, inputs) === nextRotationAt) return false;
+  const isMoved = savedInputs["__provider"] !== undefined;
+  const isChanged =
+    Object.keys(savedInputs).length > 0 && reveal(savedInputs["rotateEvery"]) !== reveal(inputs["rotateEvery"]);
+  return nextRotationAt !== undefined || isMoved || isChanged;
+}
+
+/**
+ * Whether a rotation must save another URL. One whose URLs were not known stays unchanged until
  * its next reset. One that was moved from the SDK gets `connectionUrl`, and with it `restUrl`, at once, because its
  * program can no longer derive them.
  */
-export function areUrlsOutdated(resource: AnyResource, saved: Properties, inputs: Properties, run: Run): boolean {
+function areUrlsOutdated(resource: AnyResource, saved: Properties, inputs: Properties, run: Run): boolean {
   const isMoved = saved["__provider"] !== undefined;
   const isGiven = connectionNames.some((name) => (inputs[name] ?? undefined) !== undefined);
   const current = withUrls(resource, saved, inputs, run);

@@ -16,7 +16,15 @@ import {
 import { functionNamed } from "../resources";
 import { environmentOfProvider } from "../../settings/settings";
 import { type ComponentRequest, type Constructed, type Monitor, type Component, NotRegistered } from "./component";
-import { areUrlsOutdated, checkWithConnection, marked, plain, planned, withUrls } from "./outputs";
+import {
+  areDerivedOutdated,
+  checkWithConnection,
+  marked,
+  plain,
+  planned,
+  withDerived,
+  withNextRotation,
+} from "./outputs";
 import { fleetComponent } from "./fleet";
 import { packageSchema } from "./schema";
 import { isDefaultProvider, nameIn, resourceOf, typePrefix, unknownType } from "./urn";
@@ -112,7 +120,14 @@ export class PluginService {
     });
   }
 
-  diff(urn: string, id: string, olds: Properties, news: Properties): Promise<{ changes: boolean; replaces: string[] }> {
+  /** @param savedInputs empty if the engine does not pass them */
+  diff(
+    urn: string,
+    id: string,
+    olds: Properties,
+    news: Properties,
+    savedInputs: Properties = {},
+  ): Promise<{ changes: boolean; replaces: string[] }> {
     return withEngineErrors(async () => {
       const resource = resourceOf(urn);
       const saved = { id, outputs: plain(olds) };
@@ -122,7 +137,7 @@ export class PluginService {
         await this.#show(isOfImport ? { text: importNotice } : notice, urn);
       }
       const changes =
-        found.changes || areUrlsOutdated(resource, reveal(olds) as Properties, plain(news), this.#started);
+        found.changes || areDerivedOutdated(resource, reveal(olds) as Properties, savedInputs, news, this.#started);
       return { changes, replaces: [...(found.replaces ?? [])] };
     });
   }
@@ -153,7 +168,7 @@ export class PluginService {
       const found = diffResource(resource, saved, plain(inputs), unknownNames(inputs), this.#started);
       if (!found.changes) {
         // The rest is kept as it is, with the dynamic provider's text.
-        const outputs = withUrls(resource, reveal(olds) as Properties, plain(inputs), this.#started);
+        const outputs = withDerived(resource, reveal(olds) as Properties, inputs, this.#started);
         return { id, outputs: marked(resource, outputs, olds) };
       }
       if (preview) return { id, outputs: planned(resource, inputs) };
@@ -172,7 +187,9 @@ export class PluginService {
         const read = refreshed?.outputs ?? saved;
         // Only a changed database has another record object: the one that was read. Its URLs follow the credentials.
         const isChanged = read["record"] !== saved["record"];
-        const outputs = isChanged ? withUrls(resource, read, plain(inputs), this.#started) : read;
+        const outputs = isChanged
+          ? withDerived(resource, read, inputs, this.#started)
+          : withNextRotation(resource, read, inputs);
         return { id, outputs: marked(resource, outputs, olds), inputs };
       }
       if (resource.importedInputs === undefined) {
@@ -186,7 +203,7 @@ export class PluginService {
       const imported = { ...(await resource.importedInputs(id, this.#started)) };
       const { outputs: read, notices } = await this.#import(resource, imported);
       for (const notice of notices) if (notice.isWarning) await this.#show(notice, urn);
-      const outputs = withUrls(resource, read, imported, this.#started);
+      const outputs = withDerived(resource, read, imported, this.#started);
       // What is not adopted, such as limits, is compared with the program's as usual.
       if (!resource.importedOutputs) this.#imported.add(urn);
       return { id, outputs: marked(resource, outputs, {}), inputs: imported };
@@ -282,7 +299,7 @@ export class PluginService {
     const run = timeoutSeconds > 0 ? this.#started.within(timeoutSeconds * 1000) : this.#started;
     const { outputs: all, failure, notices } = await act(run);
     for (const notice of notices) void this.#show(notice, urn);
-    const applied = withUrls(resource, all, plain(inputs), run);
+    const applied = withDerived(resource, all, inputs, run);
     // The dynamic provider's text stays, so that a moved stack can move back.
     const outputs = marked(resource, { ...applied, __provider: reveal(__provider) }, inputs);
     const id = idOf(resource, plain(inputs));

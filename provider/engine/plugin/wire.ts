@@ -104,7 +104,9 @@ class PluginCalls implements UntypedServiceImplementation {
 
   readonly diff = unary(async (request: messages.DiffRequest) => {
     const [olds, news] = [properties(request.getOlds()), properties(request.getNews())];
-    const { changes, replaces } = await this.#service.diff(request.getUrn(), request.getId(), olds, news);
+    // The oldest SDKs do not know this field.
+    const savedInputs = "getOldInputs" in request ? properties(request.getOldInputs()) : {};
+    const { changes, replaces } = await this.#service.diff(request.getUrn(), request.getId(), olds, news, savedInputs);
     return difference(changes).setReplacesList(replaces);
   });
 

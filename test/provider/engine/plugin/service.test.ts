@@ -312,6 +312,52 @@ describe("plugin service", () => {
     assert.equal(platform.resetCount, 1);
   });
 
+  it("saves the time of the next rotation, and follows rotateEvery without a request", async () => {
+    const every = (rotateEvery?: unknown): Properties => rotation({ rotateEvery });
+    const nextIn = ({ outputs }: { outputs: Properties }) => revealed(outputs).nextRotationAt;
+    const after = (days: number, { rotatedAt }: Properties) =>
+      new Date(Date.parse(String(rotatedAt)) + days * 86_400_000).toISOString();
+    const made = await plugin.make(urn, every("30d"));
+    assert.equal(nextIn(made), after(30, made.outputs));
+    assert.equal((await plugin.diff(urn, id, made.outputs, every("30d"), every("30d"))).changes, false);
+    const before = sent();
+    for (const [rotateEvery, expected] of [
+      ["7d", after(7, made.outputs)],
+      [undefined, undefined],
+    ] as const) {
+      const inputs = every(rotateEvery);
+      assert.deepEqual(await plugin.diff(urn, id, made.outputs, inputs), { changes: true, replaces: [] });
+      const changed = await plugin.change(urn, id, made.outputs, inputs);
+      assert.equal(nextIn(changed), expected);
+      assert.equal((await plugin.diff(urn, id, changed.outputs, inputs, inputs)).changes, false);
+      assert.deepEqual(await plugin.diff(urn, id, changed.outputs, every("1d"), inputs), {
+        changes: true,
+        replaces: [],
+      });
+    }
+    const { outputs } = await plugin.change(urn, id, made.outputs, every(secret("7d")));
+    assert.deepEqual(outputs.nextRotationAt, secret(after(7, made.outputs)));
+    assert.equal(sent(), before);
+  });
+
+  it("adds the time of the next rotation to a state of an earlier version with a refresh, and to a moved one", async () => {
+    const inputs = rotation({ rotateEvery: "30d" });
+    const { nextRotationAt, ...earlier } = await create(inputs);
+    assert.ok(nextRotationAt);
+    assert.equal((await plugin.diff(urn, id, earlier, inputs)).changes, false);
+    assert.equal((await plugin.diff(urn, id, earlier, inputs, inputs)).changes, false);
+    assert.equal((await plugin.diff(urn, id, earlier, inputs, { ...inputs, __provider: "…" })).changes, true);
+    assert.equal((await plugin.read(urn, id, earlier, inputs)).outputs.nextRotationAt, nextRotationAt);
+    assert.equal(platform.resetCount, 1);
+  });
+
+  it("saves the time of the next rotation of signing keys", async () => {
+    const keysUrn = urnOf("SigningKeyRotation");
+    const { outputs } = await plugin.make(keysUrn, { rotateEvery: "30d", initialRotation: false });
+    const next = Date.parse(String(outputs.adoptedAt)) + 30 * 86_400_000;
+    assert.equal(outputs.nextRotationAt, new Date(next).toISOString());
+  });
+
   it("saves the URLs of what a refresh reads, and adds none if nothing was changed", async () => {
     const readable = await startPlatform({ databases: [id], credentials: "always", databasePath });
     const reader = Plugin.for(readable, { databasePath });
