@@ -12,7 +12,13 @@ import { root } from "./lib.mjs";
 const read = (...path) => JSON.parse(readFileSync(join(...path), "utf8"));
 const { version } = read(root, "package.json");
 const schema = read(root, "schema.json");
-const plugin = { resource: true, name: schema.name, version, server: schema.pluginDownloadURL };
+// Without a public repository there is no server.
+const plugin = {
+  resource: true,
+  name: schema.name,
+  version,
+  ...(schema.pluginDownloadURL && { server: schema.pluginDownloadURL }),
+};
 const names = Object.keys(schema.resources).map((token) => token.split(":").at(-1));
 const target = resolve(process.argv[2] ?? "sdks");
 mkdirSync(target, { recursive: true });
@@ -43,9 +49,12 @@ function wheel() {
 import importlib.metadata, importlib.resources, json, pulumi_rekey
 plugin = json.loads(importlib.resources.files("pulumi_rekey").joinpath("pulumi-plugin.json").read_text())
 names = [name for name in dir(pulumi_rekey) if name in ${JSON.stringify(names)}]
-print(json.dumps({ "version": importlib.metadata.version("pulumi_rekey"), "plugin": plugin, "names": names }))`;
+about = importlib.metadata.distribution("pulumi_rekey")
+license = next(file for file in about.files if file.name == "LICENSE").read_text()
+print(json.dumps({ "version": about.version, "plugin": plugin, "names": names, "license": license }))`;
   const found = JSON.parse(run(python, ["-c", program]));
-  assert.deepEqual(found, { version, plugin, names: [...names].toSorted() });
+  const license = readFileSync(join(root, "LICENSE"), "utf8");
+  assert.deepEqual(found, { version, plugin, names: [...names].toSorted(), license });
   return file;
 }
 
@@ -63,7 +72,9 @@ async function goModule() {
   run("go", ["vet", "./..."], { cwd });
   assert.deepEqual(read(cwd, schema.name, "pulumi-plugin.json"), plugin);
   const file = join(target, `pulumi-${schema.name}-go-v${version}.tar.gz`);
-  await create({ cwd, file, gzip: true, portable: true }, readdirSync(cwd));
+  const files = readdirSync(cwd);
+  assert.ok(files.includes("LICENSE"));
+  await create({ cwd, file, gzip: true, portable: true }, files);
   return file;
 }
 

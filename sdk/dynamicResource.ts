@@ -2,7 +2,7 @@ import { existsSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import * as pulumi from "@pulumi/pulumi";
 import { version } from "@pulumi/pulumi/version";
-import { addCommand, howToHaveOne, howToInstall } from "../provider/doctor/installAdvice";
+import { howToHaveOne, howToInstall } from "../provider/doctor/installAdvice";
 import { installedFrom, isTooOld, manifestIn, oldestPulumi } from "../provider/installation";
 import { packageVersion } from "../provider/platform/version";
 import { warnOfPlainCredentials } from "./plainCredentials";
@@ -102,12 +102,11 @@ export const requirePackageForHost = perRun((): string => {
   const directory = process.cwd();
   const found = installedFrom(directory);
   const own = typeof thisCopy === "string" ? thisCopy : undefined;
-  const exact = `pulumi-rekey@${packageVersion()}`;
   if (found === undefined) {
     throw runError(
       "REKEY_NOT_INSTALLED",
       `Pulumi's provider host cannot find pulumi-rekey from ${directory}. Nothing was sent.\n` +
-        (own === undefined ? howToInstall(directory, exact) : howToInstall(directory)),
+        howToInstall(directory),
     );
   }
   if (own !== undefined && own !== found) {
@@ -121,8 +120,8 @@ export const requirePackageForHost = perRun((): string => {
   if (own === undefined && hostVersion !== packageVersion()) {
     throw runError(
       "REKEY_OTHER_VERSION",
-      `A bundler has packed ${exact} into the program, but Pulumi's provider host would use ${hostVersion}, in ${found}. Nothing was sent.\n` +
-        `Bundle the program again, or install the same version: ${addCommand(directory, exact)}`,
+      `A bundler has packed pulumi-rekey@${packageVersion()} into the program, but Pulumi's provider host would use ${hostVersion}, in ${found}. Nothing was sent.\n` +
+        `Bundle the program again, or install the same version. ${howToInstall(directory)}`,
     );
   }
   if (copyOfRun() !== thisCopy) {

@@ -1,10 +1,20 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { ownManifest } from "../platform/version";
 
-/** Advice if the host cannot find the package. @param name with the version, if it must be a certain one */
-export function howToInstall(directory: string, name = "pulumi-rekey"): string {
-  const add = `Add it to the dependencies of the package.json there (or above): ${addCommand(directory, name)}`;
-  return howToLeavePlugAndPlay(directory) ?? add;
+/** Advice if the host cannot find the package, or must find the version of this copy. */
+export function howToInstall(directory: string, { version, repository } = ownManifest()): string {
+  const plugAndPlay = howToLeavePlugAndPlay(directory);
+  if (plugAndPlay !== undefined) return plugAndPlay;
+  const install = "Add it to the dependencies of the package.json there (or above)";
+  if (repository !== undefined) return `${install}: ${addCommand(directory, `pulumi-rekey@${version}`)}`;
+  // Without a public repository nothing is published, and the name in the registry could be another's.
+  const vendor = join(directory, "vendor");
+  const [folder, archive] = [vendor, join(vendor, `pulumi-rekey-${version}.tgz`)].map((path) => JSON.stringify(path));
+  return (
+    `It is not published yet: in a clone of its repository, run \`npm ci && mkdir -p ${folder} && npm pack --pack-destination ${folder}\`, and commit that folder. ` +
+    `${install}: ${addCommand(directory, archive ?? "")}`
+  );
 }
 
 /** Advice if two copies are installed. */

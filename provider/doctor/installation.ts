@@ -9,7 +9,18 @@ import { addCommand, howToHaveOne, howToInstall, howToLeavePlugAndPlay } from ".
 
 /** Checks which of the packages that a project needs are installed, and where. */
 export function checkInstallation(project: Project): Check[] {
-  return [checkSdk(project.programDirectory), checkPackage(project), checkCli()];
+  const { programDirectory, runtime, usesPlugin } = project;
+  return [
+    ...(runtime === "nodejs" ? [checkSdk(programDirectory)] : []),
+    usesPlugin ? uncheckedPlugin(runtime) : checkPackage(project),
+    checkCli(),
+  ];
+}
+
+/** Only a run of the program shows which plugin it asks for. */
+function uncheckedPlugin(runtime: string): Check {
+  const message = `A ${runtime} program with the native plugin does not need the npm package. Whether the plugin is installed was not checked: \`pulumi plugin ls\` lists it, unless Pulumi.yaml names its folder.`;
+  return unchecked("the plugin", message);
 }
 
 function checkSdk(directory: string): Check {

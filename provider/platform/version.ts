@@ -1,4 +1,8 @@
-/** The version of this package. It is read from the package itself, wherever that is installed or linked. */
+/** The manifest of this package. It is read from the package itself, wherever that is installed or linked. */
+export function ownManifest(): { readonly version: string; readonly repository?: object } {
+  return require("pulumi-rekey/package.json") as ReturnType<typeof ownManifest>;
+}
+
 export function packageVersion(): string {
-  return (require("pulumi-rekey/package.json") as { version: string }).version;
+  return ownManifest().version;
 }

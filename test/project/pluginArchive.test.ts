@@ -92,7 +92,16 @@ describe("The plugin's archives", function () {
     const texts = Object.keys(modes).map((name) => readFileSync(folder.path(name), "utf8"));
     for (const path of [projectRoot, homedir()]) assert.ok(!texts.some((text) => text.includes(path)), path);
     const licenses = (texts.at(-1) ?? "").split(/^(?===== )/m);
-    assert.ok(licenses.some((one) => one.startsWith("==== agent-base ")));
+    const bundled = [
+      "agent-base",
+      "https-proxy-agent",
+      "age-encryption",
+      "@noble/ciphers",
+      "@noble/post-quantum",
+      "@scure/base",
+    ];
+    const missing = bundled.filter((name) => !licenses.some((one) => one.startsWith(`==== ${name} `)));
+    assert.deepEqual(missing, []);
     const granted = /Permission is hereby granted|Permission to use, copy|Redistribution and use|Apache License/;
     assert.deepEqual(
       licenses.filter((one) => !granted.test(one)).map((one) => one.split("\n")[0]),

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdirSync, realpathSync, rmSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { howToInstall } from "../../provider/doctor/installAdvice";
 import { packageVersion } from "../../provider/platform/version";
 import { bundle } from "../support/bundle";
 import { Folder } from "../support/folder";
@@ -67,7 +68,7 @@ describe("sdk: the package as the host finds it", () => {
 
   it("is required by both resources, whose errors contain the command that installs it", () => {
     const { stdout } = run(construct, directory);
-    const command = `npm install --prefix ${JSON.stringify(directory)} pulumi-rekey [REKEY_NOT_INSTALLED]\n`;
+    const command = `${howToInstall(directory)} [REKEY_NOT_INSTALLED]\n`;
     const parts = stdout.split(command);
     assert.equal(parts.length, 3);
     for (const part of parts.slice(0, 2)) assert.match(part, /^true .*pulumi-rekey.*Nothing was sent/);
@@ -97,7 +98,7 @@ describe("sdk: a program that a bundler has packed", () => {
   const directory = realpathSync(folder.directory);
   const host = folder.path("node_modules", "pulumi-rekey");
   const exact = `pulumi-rekey@${packageVersion()}`;
-  const advice = `npm install --prefix ${JSON.stringify(directory)} ${exact}`;
+  const advice = howToInstall(directory);
   /** Makes a resource; with an argument, a library outside of the bundle makes one first. */
   const program = `
     import { createRequire } from "node:module";

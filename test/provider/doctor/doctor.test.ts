@@ -400,7 +400,7 @@ describe("pulumi-rekey doctor", function () {
     {
       title: "a package that is not installed where the host searches for it",
       change: (project) => project.uninstall("pulumi-rekey"),
-      findings: { "pulumi-rekey": /cannot find pulumi-rekey from.* → .*npm install --prefix .* pulumi-rekey/ },
+      findings: { "pulumi-rekey": /cannot find pulumi-rekey from.* → .*npm install --prefix .*pulumi-rekey\b/ },
     },
     // The older one ignores the stack's configuration.
     ...["3.138.0", "4.0.0"].map((version) => ({

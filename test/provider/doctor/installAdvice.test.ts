@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
+import { join } from "node:path";
 import { howToHaveOne, howToInstall } from "../../../provider/doctor/installAdvice";
 import { Folder } from "../../support/folder";
 
@@ -14,17 +15,21 @@ describe("sdk: advice about packages", () => {
   });
   afterEach(() => folder.remove());
 
+  const published = { version: "1.2.3", repository: {} };
+  const name = "pulumi-rekey@1.2.3";
+
   const commands: Readonly<Record<string, (folder: string) => string>> = {
-    "package-lock.json": (folder) => `npm install --prefix ${folder} pulumi-rekey`,
-    "pnpm-lock.yaml": (folder) => `pnpm add --dir ${folder} pulumi-rekey`,
-    "yarn.lock": (folder) => `yarn --cwd ${folder} add pulumi-rekey`,
-    "bun.lock": (folder) => `bun add --cwd ${folder} pulumi-rekey`,
-    "bun.lockb": (folder) => `bun add --cwd ${folder} pulumi-rekey`,
+    "package-lock.json": (folder) => `npm install --prefix ${folder} ${name}`,
+    "pnpm-lock.yaml": (folder) => `pnpm add --dir ${folder} ${name}`,
+    "yarn.lock": (folder) => `yarn --cwd ${folder} add ${name}`,
+    "bun.lock": (folder) => `bun add --cwd ${folder} ${name}`,
+    "bun.lockb": (folder) => `bun add --cwd ${folder} ${name}`,
   };
   for (const [lockFile, command] of Object.entries(commands)) {
     it(`names the package manager of a workspace with ${lockFile}`, () => {
       folder.write(lockFile, "");
-      assert.ok(howToInstall(member).endsWith(`: ${command(JSON.stringify(member))}`), howToInstall(member));
+      const advice = howToInstall(member, published);
+      assert.ok(advice.endsWith(`: ${command(JSON.stringify(member))}`), advice);
       const [manager] = command("").split(" ");
       assert.ok(howToHaveOne(member).endsWith(`and run ${manager} install again.`), howToHaveOne(member));
     });
@@ -33,18 +38,28 @@ describe("sdk: advice about packages", () => {
   it("goes by the nearest lock file", () => {
     folder.write("pnpm-lock.yaml", "");
     folder.write("packages/infra/yarn.lock", "");
-    assert.match(howToInstall(member), /: yarn --cwd /);
+    assert.match(howToInstall(member, published), /: yarn --cwd /);
   });
 
   it("names npm if there is no lock file", () => {
-    assert.ok(howToInstall(member).endsWith(`: npm install --prefix ${JSON.stringify(member)} pulumi-rekey`));
+    const advice = howToInstall(member, published);
+    assert.ok(advice.endsWith(`: npm install --prefix ${JSON.stringify(member)} ${name}`), advice);
+  });
+
+  it("names the way from a clone as long as nothing is published, and no package of the registry", () => {
+    const advice = howToInstall(member, { version: "1.2.3" });
+    const [vendor, archive] = [join(member, "vendor"), join(member, "vendor", "pulumi-rekey-1.2.3.tgz")];
+    assert.match(advice, /^It is not published yet: in a clone of its repository, run `npm ci && .*`, and commit/);
+    assert.ok(advice.includes(`npm pack --pack-destination ${JSON.stringify(vendor)}\``), advice);
+    assert.ok(advice.endsWith(`npm install --prefix ${JSON.stringify(member)} ${JSON.stringify(archive)}`), advice);
   });
 
   it("names the flag that pnpm needs in the root of a workspace", () => {
     folder.write("pnpm-lock.yaml", "");
     folder.write("pnpm-workspace.yaml", "packages: [packages/*]");
-    assert.ok(howToInstall(root).endsWith(`: pnpm add --dir ${JSON.stringify(root)} --workspace-root pulumi-rekey`));
-    assert.match(howToInstall(member), /: pnpm add --dir \S+ pulumi-rekey$/);
+    const command = `: pnpm add --dir ${JSON.stringify(root)} --workspace-root ${name}`;
+    assert.ok(howToInstall(root, published).endsWith(command));
+    assert.match(howToInstall(member, published), /: pnpm add --dir \S+ pulumi-rekey@1\.2\.3$/);
   });
 
   it("asks for node_modules in a project with Yarn Plug'n'Play", () => {

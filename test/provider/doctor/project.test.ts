@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { checkInstallation } from "../../../provider/doctor/installation";
 import { findProject } from "../../../provider/doctor/project";
 import { Folder } from "../../support/folder";
 
@@ -8,7 +9,7 @@ describe("pulumi-rekey doctor: the project file", () => {
   beforeEach(() => (folder = new Folder()).write("src/index.ts", ""));
   afterEach(() => folder.remove());
 
-  const files: Readonly<Record<string, { readonly text: string; readonly programIn: string }>> = {
+  const files: Readonly<Record<string, { readonly text: string; readonly programIn: string; readonly is?: object }>> = {
     "without main": { text: "name: caches\nruntime: nodejs\n", programIn: "." },
     "with a folder as main": { text: "main: src/\nname: caches\n", programIn: "src" },
     "with a file as main": { text: "name: caches\nmain: src/index.ts\n", programIn: "src" },
@@ -16,15 +17,58 @@ describe("pulumi-rekey doctor: the project file", () => {
       text: "# main: other\r\nname: \"caches\" # ours\r\nmain: 'src'\r\nruntime:\r\n  name: nodejs\r\n",
       programIn: "src",
     },
+    "of Python": {
+      text: "name: caches\nruntime: python\n",
+      programIn: ".",
+      is: { runtime: "python", usesPlugin: true },
+    },
+    "of Python, with options": {
+      text: "runtime:\n  options:\n    virtualenv: venv\n  name: python\nname: caches\n",
+      programIn: ".",
+      is: { runtime: "python", usesPlugin: true },
+    },
+    "with the plugin": {
+      text: "name: caches\nruntime: { name: nodejs, options: {} }\npackages:\n  random: random@4.19.0\n  rekey: rekey@0.1.0\n",
+      programIn: ".",
+      is: { usesPlugin: true },
+    },
+    "with another plugin": {
+      text: "name: caches\nruntime: nodejs\npackages:\n  random: random@4.19.0\nconfig:\n  rekey:platform: upstash\n",
+      programIn: ".",
+    },
     "with such keys below others": { text: "name: caches\nconfig:\n  main: src\n  name: another\n", programIn: "." },
   };
-  for (const [title, { text, programIn }] of Object.entries(files)) {
+  for (const [title, { text, programIn, is }] of Object.entries(files)) {
     it(`is read ${title}`, () => {
       const { directory } = folder;
       folder.write("Pulumi.yaml", text);
-      const project = { name: "caches", directory, programDirectory: join(directory, programIn) };
+      const programDirectory = join(directory, programIn);
+      const project = { name: "caches", directory, programDirectory, runtime: "nodejs", usesPlugin: false, ...is };
       assert.deepEqual(findProject(directory), project);
       assert.deepEqual(findProject(join(directory, "src")), project, "from a folder below");
+    });
+  }
+
+  const programs: Readonly<Record<string, { readonly text: string; readonly required: readonly string[] }>> = {
+    Python: { text: "name: caches\nruntime: python\n", required: ["the plugin"] },
+    "TypeScript with the plugin": {
+      text: "name: caches\nruntime: nodejs\npackages:\n  rekey: rekey@0.1.0\n",
+      required: ["@pulumi/pulumi", "the plugin"],
+    },
+    "TypeScript with the SDK": {
+      text: "name: caches\nruntime: nodejs\n",
+      required: ["@pulumi/pulumi", "pulumi-rekey"],
+    },
+  };
+  for (const [title, { text, required }] of Object.entries(programs)) {
+    it(`decides which packages are checked: ${title}`, () => {
+      folder.write("Pulumi.yaml", text);
+      const checks = checkInstallation(findProject(folder.directory) ?? assert.fail());
+      const subjects = checks.map(({ subject }) => subject);
+      assert.deepEqual(subjects, [...required, "pulumi CLI"]);
+      for (const { subject, state } of checks.slice(0, -1)) {
+        assert.equal(state, subject === "the plugin" ? "unchecked" : "wrong", subject);
+      }
     });
   }
 });
