@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { copyFileSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type ExportedDeployment, LocalStack, type Platform } from "../../local/index";
-import { type Engine, localEngine, pulumiCli, type Stack, type State, succeeds } from "../support/engine";
+import { type Engine, localEngine, pulumiCli, type Stack, succeeds } from "../support/engine";
 import { passphrase, runEngine } from "../support/engineProcess";
 import { projectRoot } from "../support/host";
 import { endFixtures, fixture, onEngine, onEveryEngine } from "../support/onEngines";
 import { Project } from "../support/project";
-import { methodsOf, resetIds, SavedStack, unconfirmedIds } from "../support/savedStacks";
+import { methodsOf, resetIds, savedFixture, unconfirmedIds } from "../support/savedStacks";
 import { databasePath } from "../support/resources";
 
 const fixtures = join(projectRoot, "test/fixtures");
@@ -82,23 +82,6 @@ onEngine(pulumiCli, `A stack of the local engine that the ${pulumiCli.name} take
     assert.equal(platform.requests.length, length, "nothing was sent");
   });
 });
-
-/** The resources of a saved stack, without the providers. */
-function resourcesOf({ deployment: { resources = [] } }: State): number {
-  return resources.filter(({ urn }) => !urn.includes("::pulumi:providers:")).length;
-}
-
-/** A project with a stack that an earlier commit saved, and the platform of the stack. */
-async function savedFixture(engine: Engine, change: (state: State) => void = () => undefined) {
-  const saved = new SavedStack(engine.native ? "native" : "dynamic");
-  const made = await fixture(engine, saved.program, saved.platformOptions);
-  const state = saved.stateAt(made.platform);
-  change(state);
-  made.project.write("stack.json", JSON.stringify(state));
-  const command = engine === localEngine ? ["import"] : ["stack", "import", "--stack", "dev"];
-  await commandsOf(engine, made.project)(...command, "--file", "stack.json");
-  return { ...made, resources: resourcesOf(state) };
-}
 
 /** Asserts that a state has the passwords of databases. */
 async function isKnown(stack: Stack, platform: Platform, ...ids: string[]): Promise<void> {

@@ -3,8 +3,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Platform, type PlatformOptions } from "../../local/platform/index";
 import { markAccount } from "../../provider/run";
-import { type State } from "./engine";
+import { type Engine, localEngine, type State } from "./engine";
+import { runEngine } from "./engineProcess";
 import { projectRoot } from "./host";
+import { fixture } from "./onEngines";
 import { databasePath } from "./resources";
 
 /**
@@ -39,6 +41,24 @@ export class SavedStack {
   #read(file: string): string {
     return readFileSync(join(this.#folder, file), "utf8");
   }
+}
+
+/** The resources of a saved stack, without the providers. */
+function resourcesOf({ deployment: { resources = [] } }: State): number {
+  return resources.filter(({ urn }) => !urn.includes("::pulumi:providers:")).length;
+}
+
+/** A project with a stack that an earlier commit saved, and the platform of the stack. */
+export async function savedFixture(engine: Engine, change: (state: State) => void = () => undefined) {
+  const saved = new SavedStack(engine.native ? "native" : "dynamic");
+  const made = await fixture(engine, saved.program, saved.platformOptions);
+  const state = saved.stateAt(made.platform);
+  change(state);
+  made.project.write("stack.json", JSON.stringify(state));
+  const command = engine === localEngine ? ["import"] : ["stack", "import", "--stack", "dev"];
+  const { code, printed } = await runEngine(engine, [...command, "--file", "stack.json"], made.project.directory);
+  assert.equal(code, 0, printed);
+  return { ...made, program: saved.program, resources: resourcesOf(state) };
 }
 
 /** The databases of the stack whose last reset was not confirmed. */
