@@ -13,6 +13,8 @@ const rotation = new PasswordRotation("sessions", {
 // Fails the run if the database does not accept the new password, or still accepts the former one.
 const verification = new PasswordVerification("sessions", { rotation });
 
+// What consumers need, as a secret: ../hand-over/pulumi-esc and ../hand-over/second-team read it from this stack.
+export const url = rotation.connectionUrl;
 export const rotatedAt = rotation.rotatedAt;
 export const verifiedAt = verification.verifiedAt;
 export const nextRotationAt = rotation.nextRotationAt;

@@ -55,9 +55,10 @@ const examples: Readonly<Record<string, Expectation>> = {
       assert.equal(platform.resetCount, 0);
       await stack.setConfig("rotateEvery", "PT1S");
       await sleep(1000);
-      const { reason, verifiedAt } = await upOf(stack);
+      const { reason, verifiedAt, url } = await upOf(stack);
       assert.equal(reason, "schedule");
       assert.ok(Date.parse(String(verifiedAt)) > 0);
+      assert.equal(new URL(String(url)).password, platform.database("db-sessions").password);
       assert.equal(platform.resetCount, 1);
     },
   },

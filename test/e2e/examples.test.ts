@@ -2,11 +2,16 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import Module from "node:module";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as pulumi from "@pulumi/pulumi";
-import { pages } from "../docs/page";
-import { examples } from "../support/project";
+import schema from "../../schema.json";
+import { createProvider } from "../../provider/engine/dynamic";
+import { startRun } from "../../provider/run";
+import { type Platform, startPlatform } from "../../local/index";
+import { blocksOf, pages, readPage, registryPages } from "../docs/page";
+import { environmentOf, examples } from "../support/project";
+import { databasePath } from "../support/resources";
 import { errorsOf, type Registration, startMocks } from "../support/pulumiMocks";
 import { assertFields } from "../support/results";
 
@@ -15,7 +20,8 @@ const defaulted =
   /\b(version|triggers|incident)\b.*(\?\?|\|\||\bor\b|\bdefault:)|get\w*\(\s*["'](version|incident)["']\s*,/i;
 
 /** A program that resets at its first run: its first lines announce that. */
-const announced = /\bresets the passwords?\b/i;
+const isAnnounced = (code: string): boolean =>
+  /\bresets the passwords?\b/i.test(code.split("\n").slice(0, 3).join("\n"));
 const rotates = /\b(\w+Rotation(Fleet)?\(\s*(ctx, )?"|type: rekey:\w+Rotation)/;
 const keepsSecrets = /initialRotation: false|initial_rotation=False|InitialRotation(:|  *=) *(pulumi\.Bool\()?false/;
 
@@ -36,15 +42,19 @@ describe("Programs that users copy", () => {
   it("reset no secret at their first run, unless their first lines announce it", () => {
     const comments = readdirSync(join(examples, "../sdk")).flatMap((name) => {
       const source = readFileSync(join(examples, "../sdk", name), "utf8");
-      return [...source.matchAll(/@example\n \* ```ts\n([\s\S]*?)```/g)].map(([, code = ""]) => ({
+      return [...source.matchAll(/@example\n *\* ```ts\n([\s\S]*?)```/g)].map(([, code = ""]) => ({
         place: name,
-        code,
+        code: code.replace(/^ *\* ?/gm, ""),
       }));
     });
-    const all = [...files, ...comments].filter(({ code }) => rotates.test(code));
-    assert.ok(all.length > 25, String(all.length));
+    const described = [schema, ...Object.values(schema.resources)].flatMap(({ description }) =>
+      blocksOf("schema.json", description),
+    );
+    const generated = registryPages.flatMap((path) => readPage(path).blocks);
+    const all = [...programs, ...comments, ...described, ...generated].filter(({ code }) => rotates.test(code));
+    assert.ok(all.length > 60, String(all.length));
     const unannounced = all
-      .filter(({ code }) => !keepsSecrets.test(code) && !announced.test(code.split("\n").slice(0, 3).join("\n")))
+      .filter(({ code }) => !keepsSecrets.test(code) && !isAnnounced(code))
       .map(({ place }) => place);
     assert.deepEqual(unannounced, []);
   });
@@ -103,32 +113,41 @@ async function startExample(
       return type.endsWith(":StackReference") ? { outputs: { url }, secretOutputNames: ["url"] } : {};
     },
   });
-  pulumi.runtime.setAllConfig({
-    "project:branch": "main",
-    "project:databaseId": "db-sessions",
-    "project:vectorIndexId": "idx-vectors",
-    "project:searchIndexId": "idx-search",
-    "project:queueUserId": "7b1ad1c2-0e7e-4e0c-9d3f-0c2c1c1f5a11",
-    "project:projectId": "prj_shop",
-    "project:databases": "organization/databases/production",
-    "project:image": "shop:1",
-    "project:repository": "shop",
-  });
-  const run = () => {
-    const loader = Module as unknown as Loader;
-    const load = loader._load;
-    loader._load = function (request, ...others) {
-      return standIns[request] ?? load.call(this, request, ...others);
-    };
-    const file = require.resolve(join(examples, "hand-over", example));
-    try {
-      require(file);
-    } finally {
-      loader._load = load;
-      delete require.cache[file];
-    }
+  pulumi.runtime.setAllConfig(settings);
+  return { registered, run: () => load(join("hand-over", example)) };
+}
+
+const queueUserId = "7b1ad1c2-0e7e-4e0c-9d3f-0c2c1c1f5a11";
+
+/** The configuration of all programs. */
+const settings = {
+  "project:branch": "main",
+  "project:databaseId": "db-sessions",
+  "project:vectorIndexId": "idx-vectors",
+  "project:searchIndexId": "idx-search",
+  "project:queueUserId": queueUserId,
+  "project:projectId": "prj_shop",
+  "project:databases": "organization/databases/production",
+  "project:image": "shop:1",
+  "project:repository": "shop",
+  "project:flowControlKey": "orders",
+  "project:rotation": '{ "databaseId": "db-sessions", "version": 1 }',
+};
+
+/** Loads the program of an example. */
+function load(example: string): void {
+  const loader = Module as unknown as Loader;
+  const original = loader._load;
+  loader._load = function (request, ...others) {
+    return standIns[request] ?? original.call(this, request, ...others);
   };
-  return { registered, run };
+  const file = require.resolve(join(examples, example));
+  try {
+    require(file);
+  } finally {
+    loader._load = original;
+    delete require.cache[file];
+  }
 }
 
 /** @returns the resource of this type that an example registers after a reset */
@@ -243,6 +262,77 @@ describe("The examples that hand the password over", () => {
         assert.ok(types.length > 0 && !types.some((type) => place.test(type)), types.join());
       });
     }
+  }
+});
+
+describe("The first `up` of an example, if every secret is in use", function () {
+  this.timeout(60_000);
+  const programs = readdirSync(examples, { recursive: true, encoding: "utf8" })
+    .filter((name) => /(^|\/)index\.[jt]s$/.test(name))
+    .map((name) => ({ example: dirname(name), code: readFileSync(join(examples, name), "utf8") }))
+    // examples.slow.test.ts runs those that are ES modules, and languages.slow.test.ts those with the plugin.
+    .filter(({ example, code }) => code.includes('"pulumi-rekey"') && !/-esm$/.test(example));
+  const environment = { ...process.env };
+  const directory = process.cwd();
+  let platform: Platform;
+
+  beforeEach(async () => {
+    const fleet = JSON.parse(readFileSync(join(examples, "fleet-from-file/fleet.json"), "utf8")) as {
+      databases: Record<string, string | { databaseId: string }>;
+    };
+    const ofFleet = Object.values(fleet.databases).map((one) => (typeof one === "string" ? one : one.databaseId));
+    const ofStacks = readFileSync(join(examples, "fleet-over-stacks/databases.txt"), "utf8")
+      .split("\n")
+      .filter(Boolean);
+    platform = await startPlatform({
+      databases: [...new Set(["db-sessions", ...ofFleet, ...ofStacks])],
+      vectorIndexes: ["idx-vectors"],
+      searchIndexes: ["idx-search"],
+      queueUsers: [queueUserId, "00000000-0000-4000-8000-000000000001"],
+      flowControlKeys: ["orders", "emails"],
+      databasePath,
+      credentials: "always",
+    });
+    Object.assign(process.env, environmentOf(platform), {
+      REKEY_DATABASE_PATH: databasePath,
+      REKEY_DATABASE_LIST_PATH: "/v2/redis/databases",
+    });
+  });
+  afterEach(async () => {
+    process.chdir(directory);
+    process.env = { ...environment };
+    await platform.close();
+  });
+
+  for (const { example, code } of programs) {
+    const announced = isAnnounced(code);
+    it(`${example} ${announced ? "resets, as its first lines announce" : "resets no secret"}`, async () => {
+      const provider = createProvider(() => startRun({ configuration: () => undefined, log: () => undefined }));
+      void provider.passwordRotation.configure({ config: { get: () => undefined } as never });
+      const adopted: string[] = [];
+      await startMocks({
+        stack: "part-0-of-1",
+        async outputs(type, inputs) {
+          const [, name] = /^pulumi-nodejs:dynamic\/rekey:(\w+(?:Rotation|RotationShard))$/.exec(type) ?? [];
+          if (name === undefined) return {};
+          const adapter = provider[(name[0]?.toLowerCase() + name.slice(1)) as keyof typeof provider];
+          const { failures = [] } = await adapter.check({}, inputs);
+          assert.deepEqual(failures, []);
+          adopted.push(type);
+          return (await adapter.create(inputs)).outs ?? {};
+        },
+      });
+      pulumi.runtime.setAllConfig(settings);
+      process.chdir(join(examples, example));
+      const errors = await errorsOf(() => load(example));
+      await pulumi.runtime.disconnect();
+      assert.deepEqual(errors, []);
+      const sent = platform.requests.filter(
+        ({ method, path }) => method !== "GET" && !path.startsWith("/v2/flowControl"),
+      );
+      assert.equal(sent.length > 0, announced, sent.map(({ path }) => path).join());
+      assert.ok(adopted.length > 0 || !rotates.test(code), "its rotations were created");
+    });
   }
 });
 

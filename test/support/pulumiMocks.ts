@@ -16,7 +16,7 @@ export interface MockOptions {
   /** Default: `stack`. */
   readonly stack?: string;
   /** The outputs of a resource, in addition to its inputs. */
-  readonly outputs?: (type: string) => object | Promise<object>;
+  readonly outputs?: (type: string, inputs: Record<string, unknown>) => object | Promise<object>;
 }
 
 interface Request {
@@ -42,7 +42,7 @@ export async function startMocks({ preview = false, stack = "stack", outputs }: 
       call: () => ({}),
       newResource: async ({ type, name, inputs }) => ({
         id: `${name}-id`,
-        state: { ...(inputs as object), ...(await outputs?.(type)) },
+        state: { ...(inputs as object), ...(await outputs?.(type, inputs as Record<string, unknown>)) },
       }),
     },
     "project",
