@@ -242,10 +242,12 @@ export class PasswordRotationFleet extends pulumi.ComponentResource<Made> {
   /** The credentials of each database, by its name. Secret. */
   get credentials(): pulumi.Output<Record<string, FleetCredentials>> {
     if (this.#saveCredentials === undefined) return this.#credentials;
-    return pulumi.all([this.#credentials, this.#saveCredentials]).apply(([all, save]) => {
-      const isEmpty = Object.values(all).every((known) => Object.keys(known).length === 0);
-      return requireSaved(`${this.#of}: credentials`, save, isEmpty ? undefined : all) ?? all;
+    const known = this.#credentials.apply((all) => {
+      const isEmpty = Object.values(all).every((credentials) => Object.keys(credentials).length === 0);
+      return isEmpty ? undefined : all;
     });
+    const saved = requireSaved(`${this.#of}: credentials`, this.#saveCredentials, known);
+    return pulumi.all([this.#credentials, saved]).apply(([all]) => all);
   }
 
   /**

@@ -17,8 +17,8 @@ export interface QueueTokenRotationArgs extends RotationArgs {
 
 /**
  * Rotates the tokens of the message queue: when it is created, when its trigger changes, and when `rotateEvery` is due.
- * Previews, refresh, destroy and import never reset anything. If Rekey rolls the signing keys with this token in the same
- * program, make this resource depend on the keys: a roll with the former token is rejected.
+ * Previews, refresh, destroy and import never reset anything. If Rekey rolls the signing keys with this token in the
+ * same program, make this resource depend on the keys: a roll with the former token is rejected.
  *
  * @see docs/interface.md#other-secrets-of-the-account
  * @example

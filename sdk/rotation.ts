@@ -155,8 +155,7 @@ export abstract class Rotation extends DynamicResource {
     for (const output of [...Object.values(kind.table.credentials), "otherFields"]) {
       const credential = (this as unknown as Readonly<Record<string, pulumi.Output<string | undefined>>>)[output];
       const value = pulumi.all([credential, known]).apply(([one]) => one);
-      const get = () =>
-        pulumi.all([saveCredentials, value]).apply(([save, one]) => requireSaved(`${of}: ${output}`, save, one));
+      const get = () => requireSaved(`${of}: ${output}`, saveCredentials, value);
       // Only a program that uses it stops.
       if (saveCredentials === undefined) Object.assign(this, { [output]: value });
       else Object.defineProperty(this, output, { get });
@@ -167,17 +166,27 @@ export abstract class Rotation extends DynamicResource {
   }
 }
 
-/** @throws RekeyError if a credential is used that is not saved: a consumer must not get an empty one. */
+/**
+ * A credential, which a program cannot use if it is not saved: a consumer must not get an empty one. In a preview, it
+ * cannot be used either, even if it is in the state because it could not be encrypted.
+ *
+ * @param what the resource and its output, for errors
+ * @param value undefined if it is not in the state
+ */
 export function requireSaved<T>(
   what: string,
-  saveCredentials: boolean | undefined,
-  value: T | undefined,
-): T | undefined {
-  if (saveCredentials !== false || value !== undefined) return value;
-  throw runError(
-    "REKEY_NOT_SAVED",
-    `${what} is not saved, because of saveCredentials: false, so the program cannot use it. Use encryptedCredentials, read the platform when it is needed, or remove saveCredentials.`,
-  );
+  saveCredentials: pulumi.Input<boolean> | undefined,
+  value: pulumi.Output<T>,
+): pulumi.Output<T> {
+  const isRefused = pulumi.output(saveCredentials).apply((save) => save === false);
+  const refuse = (): never => {
+    throw runError(
+      "REKEY_NOT_SAVED",
+      `${what} is not saved, because of saveCredentials: false, so the program cannot use it. Use encryptedCredentials, read the platform when it is needed, or remove saveCredentials.`,
+    );
+  };
+  if (pulumi.runtime.isDryRun()) return isRefused.apply<T>((refused) => (refused ? refuse() : value));
+  return isRefused.apply<T>((refused) => value.apply<T>((one) => (refused && one === undefined ? refuse() : one)));
 }
 
 /** @throws RekeyError if the last reset was not confirmed: a program must not use the former credentials. */

@@ -109,6 +109,9 @@ async function constructFleet(
       saved.flatMap((one) => secretsFrom(reveal(one["secrets"]) as string)),
     );
     const records = includeRecords === true ? recordsOf(all) : undefined;
+    const encryptedCredentials = encryptedCredentialsOf(all);
+    // Files that are the only place that has the credentials stay without encryptFor.
+    const isEncrypted = settings["encryptFor"] !== undefined || Object.keys(encryptedCredentials).length > 0;
     return {
       databases,
       credentials,
@@ -118,7 +121,7 @@ async function constructFleet(
             knownUrl(urlFor, database, { ...connection }, password, run.options.databaseHost),
           )
         : unknownValue,
-      ...(settings["encryptFor"] !== undefined && { encryptedCredentials: encryptedCredentialsOf(all) }),
+      ...(isEncrypted && { encryptedCredentials }),
       failed: failedOf(all),
       lastRotated: lastRotatedOf(all),
       // If changes of it are ignored, only the engine knows which one applies.
