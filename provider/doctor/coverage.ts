@@ -4,7 +4,7 @@ import { clockToleranceMs, isWholeTime } from "../rotation/planRotation";
 import { Settings } from "../settings/settings";
 import { type SettingName } from "../settings/table";
 import { type Account, type ListedSecret, type Unlisted } from "./account";
-import { type RotatedSecret, type StackState } from "./stackState";
+import { forms, type RotatedSecret, type StackState } from "./stackState";
 
 /** Whether a secret is younger than a date; `unknown` if its age is. */
 type Age = "newer" | "older" | "unknown";
@@ -20,7 +20,7 @@ export interface CoveredSecret {
   readonly rotatedAt?: Date | undefined;
   readonly createdAt?: Date | undefined;
   readonly isUnconfirmed: boolean;
-  /** Whether the state of the stack has its credentials. */
+  /** How the state of the stack has its credentials; of several resources, the most readable form. */
   readonly inState: RotatedSecret["inState"];
   readonly age?: Age | undefined;
 }
@@ -78,7 +78,7 @@ function covered(
     rotatedAt,
     createdAt,
     isUnconfirmed: rotated.some(({ isUnconfirmed }) => isUnconfirmed),
-    inState: rotated.find(({ inState }) => inState !== "no")?.inState ?? "no",
+    inState: forms.find((form) => rotated.some(({ inState }) => inState === form)) ?? "none",
     age: since && (at === undefined ? "unknown" : at >= since ? "newer" : "older"),
   };
 }

@@ -99,7 +99,7 @@ function tableOf({ secrets, since, stack }: CoverageReport): string[] {
     ...(since !== undefined && { [`SINCE ${since}`]: ({ age = "unknown" }: Row) => ages[age] }),
     ...(stack !== undefined && {
       "ROTATED BY": ({ resources }: Row) => resources.join(", ") || "-",
-      "IN THE STATE": ({ inState }: Row) => inState,
+      "CREDENTIALS IN THE STATE": ({ inState }: Row) => inState,
     }),
   };
   const rows = [Object.keys(columns), ...secrets.map((secret) => Object.values(columns).map((cell) => cell(secret)))];

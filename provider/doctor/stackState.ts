@@ -9,6 +9,10 @@ import { runPulumi } from "./pulumiCli";
 
 type Values = Readonly<Record<string, unknown>>;
 
+/** How the state of a stack has the credentials of a secret, the most readable first. */
+export const forms = ["saved", "may be saved", "for recipients only", "marks only", "none"] as const;
+type Form = (typeof forms)[number];
+
 /** A secret that a resource of a stack rotates, as the state shows it without its secrets. */
 export interface RotatedSecret {
   readonly kind: SecretKind;
@@ -19,8 +23,8 @@ export interface RotatedSecret {
   readonly rotatedAt: unknown;
   /** Whether the result of its last reset is unknown. */
   readonly isUnconfirmed: boolean;
-  /** Whether the state has its credentials, encrypted. Those of a fleet are in one encrypted text. */
-  readonly inState: "yes" | "no" | "may be";
+  /** How the state has its credentials. */
+  readonly inState: Form;
   /** The settings of its provider, as far as they are saved in plain text. */
   readonly settings: (name: SettingName) => string | undefined;
 }
@@ -69,7 +73,7 @@ export function rotatedIn(exported: unknown): StackState {
           ...rotatedSecret(databasePassword, rotation["databaseId"], rotation),
           resource: name,
           settings,
-          inState: "may be",
+          inState: formInShard(objectIn(resource, "inputs"), rotation),
         });
       }
     } else if (Object.hasOwn(kinds, type)) {
@@ -87,10 +91,26 @@ function rotatedSecret(kind: SecretKind, id: unknown, outputs: Values) {
     // Of two keys, the next one is younger.
     rotatedAt: outputs[kind.minInterval === undefined ? "rotatedAt" : "currentKeySince"],
     isUnconfirmed: outputs["outcome"] === "unknown",
-    inState: [...credentialNames, "connectionUrl", "baseline"].some((name) => outputs[name] !== undefined)
-      ? ("yes" as const)
-      : ("no" as const),
+    inState: formIn(outputs),
   };
+}
+
+function formIn(outputs: Values): Form {
+  const has = (name: string) => outputs[name] !== undefined;
+  if ([...credentialNames, "connectionUrl", "otherFields", "baseline"].some(has)) return "saved";
+  if (has("encryptedCredentials")) return "for recipients only";
+  return has("currentMarks") ? "marks only" : "none";
+}
+
+/**
+ * The values and marks of a fleet are in one encrypted text. Its inputs show that no value is there, unless a database
+ * failed or its credentials could not be encrypted.
+ */
+function formInShard({ saveCredentials, encryptFor }: Values, rotation: Values): Form {
+  const { problem, encryptedCredentials } = rotation;
+  if (saveCredentials !== false || problem !== undefined) return "may be saved";
+  if (encryptedCredentials !== undefined) return "for recipients only";
+  return encryptFor === undefined ? "marks only" : "may be saved";
 }
 
 /** The settings of a provider. Those of a stack have their full names there. */

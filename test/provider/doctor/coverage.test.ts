@@ -26,10 +26,17 @@ const rotation = (name: string, id: string, outputs: object, type = "PasswordRot
   const token = `pulumi-nodejs:dynamic/rekey:${type}`;
   return { urn: `${stack}::${token}::${name}`, type: token, id, outputs, provider: reference, ...more };
 };
-const shard = (fleet: string, rotations: unknown) => {
+const shard = (fleet: string, rotations: unknown, inputs: object = {}) => {
   const parent = `${stack}::rekey:index:PasswordRotationFleet::${fleet}`;
   const type = "rekey:index:PasswordRotationShard";
-  return { urn: `${stack}::${type}::${fleet}-a`, type, id: "a", parent, outputs: { rotations, secrets: encrypted } };
+  return {
+    urn: `${stack}::${type}::${fleet}-a`,
+    type,
+    id: "a",
+    parent,
+    inputs,
+    outputs: { rotations, secrets: encrypted },
+  };
 };
 const exported = (...resources: object[]) => ({ version: 3, deployment: { resources: [provider, ...resources] } });
 const database = (id: string, createdAt?: string) => {
@@ -96,7 +103,7 @@ describe("pulumi-rekey doctor --coverage: the age of a secret", () => {
 });
 
 describe("pulumi-rekey doctor --coverage: the state", () => {
-  it("names the resource, and whether the state has credentials", () => {
+  it("names the resource, and how the state has the credentials", () => {
     const state = exported(
       rotation("saved", "a", { password: encrypted }),
       rotation("unsaved", "b", { outcome: "reset" }),
@@ -117,13 +124,38 @@ describe("pulumi-rekey doctor --coverage: the state", () => {
     assert.deepEqual(
       secrets.map(({ id, resources, inState }) => [id, resources.join(), inState]),
       [
-        ["a", 'PasswordRotation "saved"', "yes"],
-        ["b", 'PasswordRotation "unsaved"', "no"],
-        ["c", "", "no"],
-        ["d", 'PasswordRotation "url"', "yes"],
-        ["e", 'PasswordRotationFleet "all"', "may be"],
+        ["a", 'PasswordRotation "saved"', "saved"],
+        ["b", 'PasswordRotation "unsaved"', "none"],
+        ["c", "", "none"],
+        ["d", 'PasswordRotation "url"', "saved"],
+        ["e", 'PasswordRotationFleet "all"', "may be saved"],
       ],
     );
+  });
+
+  it("has credentials as values, for recipients only, or as marks only; of several resources, the most readable", () => {
+    const forms = (...resources: object[]) => cover([database("db")], exported(...resources)).secrets[0]?.inState;
+    const file = { currentMarks: encrypted, encryptedCredentials: "-----BEGIN AGE ENCRYPTED FILE-----" };
+    const hidden = rotation("hidden", "db", { currentMarks: encrypted });
+    assert.equal(forms(hidden), "marks only");
+    assert.equal(forms(rotation("one", "db", file)), "for recipients only");
+    assert.equal(forms(hidden, rotation("one", "db", file)), "for recipients only");
+    assert.equal(forms(rotation("one", "db", { ...file, restToken: encrypted })), "saved");
+    assert.equal(forms(rotation("one", "db", { ...file, otherFields: encrypted })), "saved", "unknown fields");
+    assert.equal(forms(hidden, shard("all", [{ databaseId: "db" }])), "may be saved");
+  });
+
+  it("shows by the inputs of a fleet that no value is in its text, except for what failed or was not encrypted", () => {
+    const formOf = (inputs: object, more: object = {}) =>
+      cover([database("db")], exported(shard("all", [{ databaseId: "db", ...more }], inputs))).secrets[0]?.inState;
+    const encryptedCredentials = "-----BEGIN AGE ENCRYPTED FILE-----";
+    const hidden = { saveCredentials: false };
+    assert.equal(formOf(hidden), "marks only");
+    assert.equal(formOf({ ...hidden, encryptFor: ["age1"] }, { encryptedCredentials }), "for recipients only");
+    assert.equal(formOf({ ...hidden, encryptFor: ["age1"] }), "may be saved", "nothing was encrypted");
+    assert.equal(formOf(hidden, { problem: "it failed" }), "may be saved");
+    assert.equal(formOf({ encryptFor: ["age1"] }, { encryptedCredentials }), "may be saved");
+    assert.equal(formOf({ saveCredentials: encrypted }), "may be saved");
   });
 
   it("has resources whose subject the account does not have, unless their kind could not be listed", () => {
@@ -202,9 +234,9 @@ describe("pulumi-rekey doctor --coverage: the report", () => {
     assert.equal(
       text,
       [
-        "SECRET    ID    NAME      LAST ROTATED                                        SINCE 2026-04-19  ROTATED BY              IN THE STATE",
-        'database  db    sessions  2026-04-19T00:00:00Z, a later reset is unconfirmed  yes               PasswordRotation "one"  no',
-        "database  db-2  -         created 2026-04-18T23:59:59Z                        OLDER             -                       no",
+        "SECRET    ID    NAME      LAST ROTATED                                        SINCE 2026-04-19  ROTATED BY              CREDENTIALS IN THE STATE",
+        'database  db    sessions  2026-04-19T00:00:00Z, a later reset is unconfirmed  yes               PasswordRotation "one"  none',
+        "database  db-2  -         created 2026-04-18T23:59:59Z                        OLDER             -                       none",
         "",
         "Compared with the state of the stack dev.",
         'Not in the account: PasswordRotation "gone" (database old).',

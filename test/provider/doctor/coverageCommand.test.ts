@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { delimiter, join } from "node:path";
+import { generateX25519Identity, identityToRecipient } from "age-encryption";
 import { type Platform, startPlatform } from "../../../local/index";
 import { localEngine, pulumiCli, succeeds } from "../../support/engine";
 import { engineEnvironment } from "../../support/engineProcess";
@@ -22,8 +23,9 @@ const database = (id: string, creation_time = old) => ({
 const program = `
 const rekey = require("pulumi-rekey");
 new rekey.PasswordRotation("reset", { databaseId: "db-reset" });
-new rekey.PasswordRotation("adopted", { databaseId: "db-adopted", initialRotation: false });
-new rekey.PasswordRotationFleet("all", { databases: ["db-a", "db-b"] });
+new rekey.PasswordRotation("adopted", { databaseId: "db-adopted", initialRotation: false, saveCredentials: false });
+const encryptFor = [process.env.RECIPIENT];
+new rekey.PasswordRotationFleet("all", { databases: ["db-a", "db-b"], saveCredentials: false, encryptFor });
 new rekey.VectorTokenRotation("vectors", { indexId: "idx-vectors" });
 new rekey.SigningKeyRotation("keys");`;
 
@@ -59,7 +61,8 @@ describe("pulumi-rekey doctor --coverage", function () {
     project = new Project(program);
     writePulumiStandIn((bin = new Folder()).directory);
     started = new Date(Math.floor(Date.now() / 1000) * 1000);
-    const stack = await localEngine.open(project.directory, environment());
+    const RECIPIENT = await identityToRecipient(await generateX25519Identity());
+    const stack = await localEngine.open(project.directory, environment({ RECIPIENT }));
     await succeeds(stack.up());
   });
   after(async () => {
@@ -113,14 +116,14 @@ describe("pulumi-rekey doctor --coverage", function () {
     );
     const time = String.raw`20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ`;
     for (const row of [
-      `database +db-reset +cache db-reset +${time} +PasswordRotation "reset" +yes`,
-      'database +db-adopted +cache db-adopted +created 2025-07-14T00:00:00Z +PasswordRotation "adopted" +yes',
-      `database +db-a +cache db-a +${time} +PasswordRotationFleet "all" +may be`,
-      "database +db-manual +cache db-manual +created 2025-07-14T00:00:00Z +- +no",
-      `vector index +idx-vectors +idx-vectors +${time} +VectorTokenRotation "vectors" +yes`,
-      "search index +idx-search +idx-search +created 2025-07-14T00:00:00Z +- +no",
-      "queue user +00000000-0000-4000-8000-000000000001 +eu-central-1 +created 2025-07-14T00:00:00Z +- +no",
-      'signing keys +signing-keys +- +unknown +SigningKeyRotation "keys" +yes',
+      `database +db-reset +cache db-reset +${time} +PasswordRotation "reset" +saved`,
+      'database +db-adopted +cache db-adopted +created 2025-07-14T00:00:00Z +PasswordRotation "adopted" +marks only',
+      `database +db-a +cache db-a +${time} +PasswordRotationFleet "all" +for recipients only`,
+      "database +db-manual +cache db-manual +created 2025-07-14T00:00:00Z +- +none",
+      `vector index +idx-vectors +idx-vectors +${time} +VectorTokenRotation "vectors" +saved`,
+      "search index +idx-search +idx-search +created 2025-07-14T00:00:00Z +- +none",
+      "queue user +00000000-0000-4000-8000-000000000001 +eu-central-1 +created 2025-07-14T00:00:00Z +- +none",
+      'signing keys +signing-keys +- +unknown +SigningKeyRotation "keys" +saved',
     ]) {
       assert.match(output, new RegExp(`^${row}$`, "m"));
     }
