@@ -1,4 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
+import { plainWarning } from "../provider/plainCredentials";
 import { Settings } from "../provider/settings/settings";
 import { isCredential, nameOf, settingNames } from "../provider/settings/table";
 import { perRun } from "./program";
@@ -17,9 +18,6 @@ export const warnOfPlainCredentials = perRun((): readonly string[] => {
     const isStored = found?.source === "configuration" && isCredential(name, found.value);
     return isStored && !isConfigSecret(nameOf(name));
   });
-  for (const key of plain.map(nameOf)) {
-    const fix = `Run \`pulumi config set --secret ${key}\`. If others can read the file, replace the credential at its issuer`;
-    void pulumi.log.warn(`${key} is stored in plain text in the stack's configuration. ${fix}.`);
-  }
+  for (const name of plain) void pulumi.log.warn(plainWarning(name));
   return plain;
 });

@@ -46,6 +46,19 @@ new PasswordRotation("second", { databaseId: "db-3" }, { provider: second });`),
     await second.close();
   });
 
+  it("warns of a credential in plain text in the stack's configuration, in a preview and in up, without its value", async () => {
+    const { platform, stack } = await open(native('new PasswordRotation("first", { databaseId: "db-2" });'));
+    const warning = /rekey:password is stored in plain text .*`pulumi config set --secret rekey:password`/;
+    await stack.setConfig("rekey:password", platform.password);
+    for (const run of ["preview", "up"] as const) {
+      const { printed } = await succeeds(stack[run]());
+      assert.match(printed, warning);
+      assert.ok(!printed.includes(platform.password));
+    }
+    await stack.setConfig("rekey:password", platform.password, true);
+    assert.doesNotMatch((await succeeds(stack.preview())).printed, /plain text/);
+  });
+
   // docs/plugin.md warns of the mapping, which the engine applies before the plugin starts.
   it("falls back to the variables of the process with envVarMappings, and not with arguments", async () => {
     const first = await startPlatform(options);

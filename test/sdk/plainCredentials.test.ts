@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { mock } from "node:test";
 import * as pulumi from "@pulumi/pulumi";
-import { PasswordRotation } from "pulumi-rekey";
+import { getFlowControlKeys, PasswordRotation } from "pulumi-rekey";
+import { startPlatform } from "../../local/platform/index";
 import { startMocks, valueOf } from "../support/pulumiMocks";
 
 describe("sdk: credentials in the stack's configuration", () => {
@@ -36,6 +37,20 @@ describe("sdk: credentials in the stack's configuration", () => {
       assert.match(warnings[1] ?? "", /^rekey:proxy .*`pulumi config set --secret rekey:proxy`/);
       assert.doesNotMatch(warnings.join(), /canary/);
     }
+  });
+
+  it("are a warning in a program that only reads", async () => {
+    const platform = await startPlatform();
+    await startMocks({ preview: true });
+    const { url, queueToken } = platform;
+    pulumi.runtime.setAllConfig({ "rekey:queueUrl": url, "rekey:queueToken": queueToken }, []);
+    const warn = mock.method(pulumi.log, "warn", async () => undefined);
+    await getFlowControlKeys();
+    await getFlowControlKeys();
+    await platform.close();
+    const [line, ...others] = warn.mock.calls.map((call) => String(call.arguments[0]));
+    assert.match(line ?? "", /^rekey:queueToken is stored in plain text/);
+    assert.deepEqual(others, []);
   });
 
   it("are none if they are encrypted, and other settings never are", async () => {

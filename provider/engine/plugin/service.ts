@@ -30,6 +30,7 @@ import { packageSchema } from "./schema";
 import { isDefaultProvider, nameIn, resourceOf, typePrefix, unknownType } from "./urn";
 import { verificationComponent } from "./verification";
 import { type Properties, reveal, unknownNames, wrap } from "../../records/properties";
+import { plainCredentials, plainWarning } from "../../plainCredentials";
 import { type Run, startRun } from "../../run";
 import { checkOptions } from "../../rotation/componentOptions";
 
@@ -105,6 +106,9 @@ export class PluginService {
       log: (line) => void this.engine.log(line),
       end: this.#runEnd.signal,
     });
+    if (!isDefault) return;
+    const stack = urn.slice("urn:pulumi:".length).split("::")[0] ?? "";
+    for (const name of plainCredentials(process.cwd(), stack, read)) void this.engine.warn(plainWarning(name), urn);
   }
 
   /** @returns what is wrong with the inputs */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { checkInstallation } from "../../../provider/doctor/installation";
-import { findProject } from "../../../provider/doctor/project";
+import { findProject } from "../../../provider/project";
 import { Folder } from "../../support/folder";
 
 describe("pulumi-rekey doctor: the project file", () => {
@@ -43,11 +43,17 @@ describe("pulumi-rekey doctor: the project file", () => {
       const { directory } = folder;
       folder.write("Pulumi.yaml", text);
       const programDirectory = join(directory, programIn);
-      const project = { name: "caches", directory, programDirectory, runtime: "nodejs", usesPlugin: false, ...is };
+      const own = { name: "caches", directory, programDirectory, configDirectory: directory };
+      const project = { ...own, runtime: "nodejs", usesPlugin: false, ...is };
       assert.deepEqual(findProject(directory), project);
       assert.deepEqual(findProject(join(directory, "src")), project, "from a folder below");
     });
   }
+
+  it("may name another folder for the configuration", () => {
+    folder.write("Pulumi.yaml", "name: caches\nstackConfigDir: config\n");
+    assert.equal(findProject(folder.directory)?.configDirectory, folder.path("config"));
+  });
 
   const programs: Readonly<Record<string, { readonly text: string; readonly required: readonly string[] }>> = {
     Python: { text: "name: caches\nruntime: python\n", required: ["the plugin"] },
