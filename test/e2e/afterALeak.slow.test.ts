@@ -3,11 +3,12 @@ import { copyFileSync, readFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { type Platform, startPlatform } from "../../local/index";
 import { readSeed } from "../../local/platform/seed";
+import { packageVersion } from "../../provider/platform/version";
 import { type Engine, localEngine, pulumiCli, type Stack, succeeds } from "../support/engine";
 import { engineEnvironment } from "../support/engineProcess";
 import { projectRoot } from "../support/host";
 import { onEngine, onEngines } from "../support/onEngines";
-import { whyNoPrograms } from "../support/pluginArchive";
+import { HomeWithPlugin, unreachable, whyNoPrograms } from "../support/pluginArchive";
 import { environmentOf, examples, Project, transpileOnly, writePulumiStandIn } from "../support/project";
 import { runAsync } from "../support/processes";
 import { databasePath } from "../support/resources";
@@ -35,7 +36,11 @@ interface Story {
 }
 
 /** The account of the example: 23 databases, of which one is created now. */
-async function startStory(engine: Engine, project: Project): Promise<Story> {
+async function startStory(
+  engine: Engine,
+  project: Project,
+  more: Readonly<Record<string, string>> = {},
+): Promise<Story> {
   const seed = readSeed(join(examples, "after-a-leak", "platform.yaml"));
   const databases = (seed.databases ?? []).map((one) => {
     const { database_id } = one as { database_id: string };
@@ -46,6 +51,7 @@ async function startStory(engine: Engine, project: Project): Promise<Story> {
   const environment = {
     ...settings,
     ...transpileOnly,
+    ...more,
     REKEY_QUEUE_USER_ID: queueUserId,
     REKEY_DATABASE_PATH: databasePath,
     REKEY_DATABASE_LIST_PATH: "/v2/redis/databases",
@@ -112,28 +118,65 @@ onEngines("The program for the time after a leak", (engine) => {
   });
 });
 
-const noYaml = whyNoPrograms("pulumi-language-yaml");
-const yaml = noYaml === undefined ? pulumiCli : { ...pulumiCli, unavailable: noYaml };
-onEngine(yaml, "The program in YAML for the time after a leak, with the plugin", () => {
-  it("resets what is older, once, and rolls the signing keys twice", async () => {
-    const project = new Project({ example: "after-a-leak/yaml" });
-    const main = join(projectRoot, "dist", "provider", "engine", "plugin", "main.js");
-    project.write("plugin/pulumi-resource-rekey", `#!/bin/sh\nexec "${process.execPath}" "${main}" "$@"\n`, 0o755);
-    const [program] = readFileSync(project.path("Pulumi.yaml"), "utf8").split("# As `pulumi package add`");
-    project.write("Pulumi.yaml", `${program}plugins: { providers: [{ name: rekey, path: ./plugin }] }\n`);
-    const story = await startStory(yaml, project);
-    const { platform, stack } = story;
-    try {
-      await stack.setConfig("leakedAt", leakedAt);
-      const expected = [...["db-adopted", "db-01", "db-02"].map(resetOf), ...others].sort();
-      assert.deepEqual(await resetsOf(story), expected);
-      assert.deepEqual(await resetsOf(story), []);
-      await stack.setConfig("minInterval", "0s");
-      assert.deepEqual(await resetsOf(story), ["/v2/keys/rotate"]);
-      assert.deepEqual(await resetsOf(story), []);
-    } finally {
-      await platform.close();
-      project.remove();
-    }
+/** Programs for the plugin: what they need on PATH, the databases that they reset, and how they find the plugin. */
+const withPlugin: Readonly<Record<string, PluginProgram>> = {
+  yaml: {
+    needs: ["pulumi-language-yaml"],
+    resets: ["db-adopted", "db-01", "db-02"],
+    prepare: (project) => {
+      const main = join(projectRoot, "dist", "provider", "engine", "plugin", "main.js");
+      project.write("plugin/pulumi-resource-rekey", `#!/bin/sh\nexec "${process.execPath}" "${main}" "$@"\n`, 0o755);
+      const [program] = readFileSync(project.path("Pulumi.yaml"), "utf8").split("# As `pulumi package add`");
+      project.write("Pulumi.yaml", `${program}plugins: { providers: [{ name: rekey, path: ./plugin }] }\n`);
+      return Promise.resolve(undefined);
+    },
+  },
+  python: {
+    needs: ["pulumi-language-python", "python3"],
+    resets: ["db-adopted", ...fleetOf20],
+    prepare: async (project, test) => {
+      const home = await HomeWithPlugin.make();
+      const env = { ...engineEnvironment(project.directory), ...home.environment };
+      const add = ["package", "add", `rekey@${packageVersion()}`];
+      const { code, output } = await runAsync("pulumi", add, { cwd: project.directory, env });
+      if (code !== 0 && unreachable.test(output)) {
+        console.log("      skipped: the package registry cannot be reached from here");
+        test.skip();
+      }
+      assert.equal(code, 0, output);
+      return home;
+    },
+  },
+};
+
+interface PluginProgram {
+  readonly needs: readonly string[];
+  readonly resets: readonly string[];
+  /** @returns the home in which the plugin is installed, if the project does not name it */
+  readonly prepare: (project: Project, test: Mocha.Context) => Promise<HomeWithPlugin | undefined>;
+}
+
+for (const [language, { needs, resets, prepare }] of Object.entries(withPlugin)) {
+  const why = whyNoPrograms(...needs);
+  const engine = why === undefined ? pulumiCli : { ...pulumiCli, unavailable: why };
+  onEngine(engine, `The program in ${language} for the time after a leak, with the plugin`, () => {
+    it("resets what is older, once, and rolls the signing keys twice", async function () {
+      const project = new Project({ example: `after-a-leak/${language}` });
+      const home = await prepare(project, this);
+      const story = await startStory(engine, project, home?.environment);
+      const { platform, stack } = story;
+      try {
+        await stack.setConfig("leakedAt", leakedAt);
+        assert.deepEqual(await resetsOf(story), [...resets.map(resetOf), ...others].sort());
+        assert.deepEqual(await resetsOf(story), []);
+        await stack.setConfig("minInterval", "0s");
+        assert.deepEqual(await resetsOf(story), ["/v2/keys/rotate"]);
+        assert.deepEqual(await resetsOf(story), []);
+      } finally {
+        await platform.close();
+        project.remove();
+        home?.remove();
+      }
+    });
   });
-});
+}

@@ -1,0 +1,42 @@
+import pulumi
+import pulumi_rekey as rekey
+
+config = pulumi.Config()
+when = {
+    "initial_rotation": False,  # without this line, the first `pulumi up` resets every secret
+    "rotated_since": config.get("leakedAt"),
+}
+
+
+def members(listed: rekey.GetDatabasesResult) -> dict[str, rekey.FleetMemberArgs]:
+    return {one.database_id: rekey.FleetMemberArgs(database_id=one.database_id) for one in listed.databases}
+
+
+# All databases of the account.
+databases = rekey.PasswordRotationFleet(
+    "databases",
+    databases=rekey.get_databases_output().apply(members),
+    include_records=True,
+    **when,
+)
+vectors = rekey.VectorTokenRotation("vectors", index_id="idx-vectors", **when)
+search = rekey.SearchTokenRotation("search", index_id="idx-search", **when)
+keys = rekey.SigningKeyRotation("keys", min_interval=config.get("minInterval"), **when)
+# After the signing keys: a roll is sent with this token.
+queue = rekey.QueueTokenRotation(
+    "queue",
+    queue_user_id="00000000-0000-4000-8000-000000000001",
+    opts=pulumi.ResourceOptions(depends_on=[keys]),
+    **when,
+)
+
+# Fails the run if a database does not accept its new password, or still accepts the former one.
+verification = rekey.PasswordVerification("databases", fleet=databases)
+
+pulumi.export("redis", databases.connection_urls)
+pulumi.export("vectorToken", vectors.token)
+pulumi.export("searchToken", search.token)
+pulumi.export("queueToken", queue.token)
+pulumi.export("currentKey", keys.current_key)
+pulumi.export("nextKey", keys.next_key)
+pulumi.export("verifiedAt", verification.verified_at)
