@@ -125,7 +125,7 @@ async function rotate(
       settled = settle(subject, saved, before, run, happened) ?? noticedRoll(subject, saved, before, run);
     }
     const next = settled ? planFor(subject, settled.outputs, inputs, run) : planned;
-    const plan = planWithOwnToken(next, subject, before?.credentials, run);
+    const plan = planWithOwnToken(next, subject, settled?.outputs ?? saved, run, before?.credentials ?? {});
     if (plan.kind === "refuse") throw new RefusedError(plan.code, { secret, why: plan.why });
     // Only a settled or adopted state may need no reset.
     if (plan.kind !== "reset") return settled as SecretResult;

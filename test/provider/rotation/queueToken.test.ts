@@ -106,6 +106,30 @@ describe("rotation: the token of a queue user", () => {
       assert.deepEqual(fake.resets, []);
     });
 
+    it("is refused if the platform does not show whether it is, unless the saved one is another", async () => {
+      fake.answer = () => ({ record, credentials: tokens(fake.resets.length) });
+      for (const hidden of [{ record }, { record, credentials: { readOnlyToken: "r0" } }]) {
+        fake.readDatabase = () => hidden;
+        fake.queueToken = "t9";
+        const { outputs: adopted } = await apply(undefined, { ...inputs(1), initialRotation: false }, fake.start());
+        for (const [saved, version] of [
+          [undefined, 1],
+          [adopted, 2],
+        ] as const) {
+          await assert.rejects(apply(saved, inputs(version), fake.start()), {
+            code: refused.code,
+            message: /the platform does not show it, so it may be rekey:queueToken.*rotate it in a stack without/,
+          });
+        }
+        assert.deepEqual(fake.resets, []);
+      }
+      fake.queueToken = undefined;
+      const first = await apply(undefined, inputs(1), fake.start());
+      fake.queueToken = "t9";
+      const next = await apply(first.outputs, inputs(2), fake.start());
+      assert.deepEqual(known(next.outputs), resetAs(2));
+    });
+
     it("does not keep a read from settling an unconfirmed reset", async () => {
       fake.answer = unconfirmed;
       fake.readDatabase = () => ({ record, credentials: tokens(0) });
