@@ -204,7 +204,7 @@ describe("rotation: PasswordRotation", () => {
     const deciding = "databaseId rotateEvery rotatedSince triggers version";
     assert.equal([...passwordRotation.decidingInputs].sort().join(" "), deciding);
     const secrets =
-      "account appliedTrigger attemptedTrigger baseline currentMarks formerMarks otherFields password readOnlyRestToken restToken";
+      "account appliedTrigger attemptedTrigger baseline currentMarks formerMarks otherFields password readOnlyRestToken restToken saving";
     assert.equal(secretOutputsOf(databasePassword).sort().join(" "), secrets);
   });
 
