@@ -29,7 +29,7 @@ import {
 } from "../provider/rotation/fleet";
 import { refuseImport, requirePackageForHost, valueOnly } from "./dynamicResource";
 import { checked, withoutStack } from "./program";
-import { requireSaved } from "./rotation";
+import { requireSaved, savedOutputs } from "./rotation";
 import { PasswordRotationShard } from "./passwordRotationShard";
 import { type InputError } from "../provider/platform/errors";
 import { nextRotation } from "../provider/rotation/planRotation";
@@ -218,6 +218,7 @@ export class PasswordRotationFleet extends pulumi.ComponentResource<Made> {
     this.#saveCredentials = args.saveCredentials;
     this.#of = of;
     this.#credentials = pulumi.output(made.then((parts) => parts.credentials));
+    savedOutputs.set(this, { credentials: this.#credentials });
     this.encryptedCredentials = states.apply(encryptedCredentialsOf);
     this.databases = states.apply(databasesOf);
     this.records = pulumi
@@ -243,8 +244,8 @@ export class PasswordRotationFleet extends pulumi.ComponentResource<Made> {
   get credentials(): pulumi.Output<Record<string, FleetCredentials>> {
     if (this.#saveCredentials === undefined) return this.#credentials;
     const known = this.#credentials.apply((all) => {
-      const isEmpty = Object.values(all).every((credentials) => Object.keys(credentials).length === 0);
-      return isEmpty ? undefined : all;
+      const names = Object.values(all).flatMap((credentials) => Object.keys(credentials));
+      return names.every((name) => name === "currentMarks") ? undefined : all;
     });
     const saved = requireSaved(`${this.#of}: credentials`, this.#saveCredentials, known);
     return pulumi.all([this.#credentials, saved]).apply(([all]) => all);

@@ -17,6 +17,7 @@ import { type SearchTokenRotation, type VectorTokenRotation } from "./indexToken
 import { type PasswordRotation } from "./passwordRotation";
 import { PasswordRotationFleet } from "./passwordRotationFleet";
 import { type QueueTokenRotation } from "./queueTokenRotation";
+import { savedOutputs } from "./rotation";
 import {
   accessTo,
   subjectText,
@@ -157,8 +158,9 @@ function verifiedBy(of: string, args: PasswordVerificationArgs) {
   const type = checked(of, () => verifiedType(args));
   const resource = args.rotation ?? args.fleet;
   const all = resource as unknown as Readonly<Record<string, pulumi.Output<unknown>>>;
+  const saved = savedOutputs.get(resource) ?? {};
   const names = verifiedOutputs(type);
-  const outputs = pulumi.output(Object.fromEntries(names.map((name) => [name, all[name]])));
+  const outputs = pulumi.output(Object.fromEntries(names.map((name) => [name, saved[name] ?? all[name]])));
   const targetsAt = (known: Readonly<Record<string, unknown>>, at: Connection, setting: FoundSetting | undefined) =>
     targetsFrom(type, known, (_name, database, credentials) => accessTo(database, at, credentials, setting));
   return {

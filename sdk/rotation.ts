@@ -76,6 +76,9 @@ export function rotationType(type: string, kind: SecretKind): ResourceType {
   };
 }
 
+/** Outputs whose properties stop a program if a credential is not saved, as they are saved. */
+export const savedOutputs = new WeakMap<pulumi.Resource, Readonly<Record<string, pulumi.Output<unknown>>>>();
+
 /** What all rotations have in common. */
 export abstract class Rotation extends DynamicResource {
   /** Exact digits of the record's integers beyond 2^53, by field. */
@@ -152,14 +155,17 @@ export abstract class Rotation extends DynamicResource {
     // fails here, and nothing uses the former credentials.
     const known = this.outcome.apply((outcome) => requireKnown(of, kind, outcome));
     const { saveCredentials } = args;
+    const saved: Record<string, pulumi.Output<unknown>> = {};
     for (const output of [...Object.values(kind.table.credentials), "otherFields"]) {
       const credential = (this as unknown as Readonly<Record<string, pulumi.Output<string | undefined>>>)[output];
       const value = pulumi.all([credential, known]).apply(([one]) => one);
+      saved[output] = value;
       const get = () => requireSaved(`${of}: ${output}`, saveCredentials, value);
       // Only a program that uses it stops.
       if (saveCredentials === undefined) Object.assign(this, { [output]: value });
       else Object.defineProperty(this, output, { get });
     }
+    savedOutputs.set(this, saved);
     this.nextRotationAt = pulumi
       .all([this.rotatedAt, this.adoptedAt, args.rotateEvery])
       .apply(([rotatedAt, adoptedAt, every]) => nextRotation(rotatedAt ?? adoptedAt, every));

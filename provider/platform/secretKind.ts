@@ -33,7 +33,7 @@ export interface SecretKind {
   /** The URL with which it is used, from its record; undefined if the record has none. Default: no such output. */
   readonly restUrl?: ((record: Readonly<Record<string, unknown>>) => string | undefined) | undefined;
   /**
-   * How its token is tried: by a GET of a path, for `index` below `restUrl`, for `queue` below the address of the queue.
+   * How its token is tried: by a GET of a path, for `index` below `restUrl`, for `queue` below the queue's address.
    * Default: it is that of a database, or cannot be tried.
    */
   readonly probe?: { readonly service: "index" | "queue"; readonly path: string };

@@ -32,12 +32,14 @@ import { afterReset, attemptOf, firstAttempt } from "./rotatedSince";
 import { type RotationOutputs } from "./outputs";
 import {
   accountOf,
+  credentialsIn,
   currentIn,
   knownNames,
   marksIn,
   mayBeSettled,
   picked,
   recordIn,
+  replacedIn,
   savedKnowledge,
   type SavedRecord,
   secretsIn,
@@ -231,6 +233,7 @@ async function reset(
     ...accountOf(kind, run),
     ...savedKnowledge(withReplaced(marks, { ...former, ...shownBefore }, known), read ? missing : []),
   };
+  replacedIn(subject, run).push(credentialsIn(saved), read?.credentials ?? {});
   if (kind.authorizesQueue) platform.useQueueToken(id, credentials.token);
   const notices: SecretNotice[] = [];
   if (failed) {

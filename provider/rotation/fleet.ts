@@ -44,6 +44,8 @@ export interface FleetDatabase {
 export interface FleetCredentials extends DatabaseCredentials {
   /** JSON text of the fields that Rekey does not know. */
   readonly otherFields?: string | undefined;
+  /** Marks of current credentials that are not saved, with which Rekey recognizes others. */
+  readonly currentMarks?: string | undefined;
 }
 
 /** A database's record as the platform returned it with the last reset or a later read. */
@@ -84,8 +86,7 @@ export function credentialsOf(
 ): Record<string, FleetCredentials> {
   const nameOf = new Map(names.map(({ name, databaseId }) => [databaseId, name]));
   const entries = secrets.map(({ databaseId, ...saved }) => {
-    const { appliedTrigger, attemptedTrigger, account, formerMarks, currentMarks, saving, baseline, ...credentials } =
-      saved;
+    const { appliedTrigger, attemptedTrigger, account, formerMarks, saving, baseline, ...credentials } = saved;
     return [nameOf.get(databaseId) ?? databaseId, credentials] as const;
   });
   return Object.fromEntries(entries);
@@ -241,6 +242,8 @@ export const secretFleetOutputs = ["credentials", "connectionUrls"];
 export interface KnownCredentials {
   readonly password?: string | undefined;
   readonly restToken?: string | undefined;
+  /** Marks of those that are not saved. */
+  readonly currentMarks?: string | undefined;
 }
 
 /** The outputs of a fleet that say where its databases are. */

@@ -1,6 +1,6 @@
 import { type CredentialName, credentialNames, type Credentials, valuesOf } from "../records/credentials";
 import { type SecretResponse } from "../records/response";
-import { type SecretKind } from "../platform/secretKind";
+import { keyOf, type SecretKind, type Subject } from "../platform/secretKind";
 import { markAll, type Marked, type Marks, readMarked, readMarks, withFormer, withPending, writeMarks } from "./marks";
 import { type RotationOutputs } from "./outputs";
 import { isOtherAccount } from "./planRotation";
@@ -34,6 +34,14 @@ export function currentIn(saved: Saved | undefined, marks = marksIn(saved)): Mar
 export function keptCredentials(saved: Saved): Pick<Saved, CredentialName | "currentMarks"> {
   const { currentMarks } = saved;
   return { ...credentialsIn(saved), ...(currentMarks !== undefined && { currentMarks }) };
+}
+
+/**
+ * The credentials that resets of this run have replaced, as far as they are known. If credentials are not saved, no
+ * later run can show that they are refused.
+ */
+export function replacedIn(subject: Subject, run: Run): Credentials[] {
+  return run.shared(`replaced ${keyOf(subject)}`, (): Credentials[] => []);
 }
 
 /** The outputs without the credentials and their marks. */

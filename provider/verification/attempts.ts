@@ -4,6 +4,7 @@ import { type ProbeResult } from "../platform/probe";
 import { type RequestQueue } from "../platform/requestQueue";
 import { ownerOf, type Subject } from "../platform/secretKind";
 import { type Run } from "../run";
+import { readUnsaved, type UnsavedCredential } from "./unsaved";
 
 /** What the secrets of a call are verified with. */
 export interface VerificationTools {
@@ -25,10 +26,15 @@ export interface FormerCredential {
 export interface VerificationTask {
   readonly subject: Subject;
   readonly endpoint: ProbeEndpoint;
-  /** Must be accepted. */
-  readonly credential: Credential;
+  /** Must be accepted. One that is not saved is read first. */
+  readonly credential: Credential | UnsavedCredential;
   /** Must be refused. They are of the same kind. */
   readonly formers: readonly FormerCredential[];
+}
+
+/** A task whose credential is known. */
+interface Trial extends VerificationTask {
+  readonly credential: Credential;
 }
 
 /** Why a secret is not verified. */
@@ -57,34 +63,53 @@ export async function verify(
   task: VerificationTask,
   tools: VerificationTools,
 ): Promise<VerificationFailure | undefined> {
-  const { clock } = tools.run.options;
-  const { subject, credential, formers } = task;
-  if (formers.some((former) => secretOf(former.credential) === secretOf(credential))) {
-    const what = nameOf(credential);
-    const reason = `the former ${what} is still accepted: the platform returned it as the new one`;
-    return { reason, advice: `Set a new version, which resets the ${subject.kind.word} again.` };
-  }
+  const { run, queue, endsAt } = tools;
+  const { clock, canRead } = run.options;
+  let { credential } = task;
   let failure: VerificationFailure | undefined;
   for (let waitMs = firstWaitMs; ; waitMs = Math.min(2 * waitMs, longestWaitMs)) {
-    failure = await attempt(task, tools, failure);
-    const remainingMs = tools.endsAt - clock.elapsedMs();
+    if ("mark" in credential) {
+      const unsaved = credential;
+      const read = await queue.run(() => readUnsaved(task.subject, unsaved, timeoutOf(tools), run));
+      if ("reason" in read) failure = read;
+      else credential = read.credential;
+    }
+    if (!("mark" in credential)) {
+      const trial = { ...task, credential };
+      const repeated = whyRepeated(trial);
+      if (repeated) return repeated;
+      failure = await attempt(trial, tools, failure);
+    } else if (!canRead(task.subject.kind)) return failure;
+    const remainingMs = endsAt - clock.elapsedMs();
     if (failure === undefined || remainingMs <= 0) return failure;
     await clock.sleep(Math.min(waitMs, remainingMs));
   }
 }
 
+/** Milliseconds of an attempt that begins now. */
+function timeoutOf({ run, endsAt }: VerificationTools): number {
+  return run.options.clock.elapsedMs() < endsAt ? attemptMs : lateAttemptMs;
+}
+
+function whyRepeated({ subject, credential, formers }: Trial): VerificationFailure | undefined {
+  if (!formers.some((former) => secretOf(former.credential) === secretOf(credential))) return undefined;
+  const reason = `the former ${nameOf(credential)} is still accepted: the platform returned it as the new one`;
+  return { reason, advice: `Set a new version, which resets the ${subject.kind.word} again.` };
+}
+
 /** @param last the failure of the last attempt, which counts if this one has to wait too long for its turn */
 async function attempt(
-  task: VerificationTask,
-  { run, queue, endsAt }: VerificationTools,
+  task: Trial,
+  tools: VerificationTools,
   last: VerificationFailure | undefined,
 ): Promise<VerificationFailure | undefined> {
   const { subject, endpoint, credential, formers } = task;
+  const { run, queue, endsAt } = tools;
   const { clock } = run.options;
   const otherSecrets = [credential, ...formers.map((former) => former.credential)].map(secretOf);
   const isTooLate = (): boolean => last !== undefined && clock.elapsedMs() > endsAt + lateAttemptMs;
   const send = (tried: Credential): Promise<ProbeResult> => {
-    const timeoutMs = clock.elapsedMs() < endsAt ? attemptMs : lateAttemptMs;
+    const timeoutMs = timeoutOf(tools);
     return run.platform.probe({ owner: ownerOf(subject), endpoint, credential: tried, otherSecrets, timeoutMs });
   };
   const result = await queue.run(async () => (isTooLate() ? undefined : send(credential)));
@@ -92,7 +117,7 @@ async function attempt(
   return whyNotAccepted(task, result) ?? whyOthersAreNotRefused(task, (tried) => queue.run(() => send(tried)));
 }
 
-function whyNotAccepted(task: VerificationTask, result: ProbeResult): VerificationFailure | undefined {
+function whyNotAccepted(task: Trial, result: ProbeResult): VerificationFailure | undefined {
   const [what, at] = [nameOf(task.credential), placeOf(task)];
   switch (result.kind) {
     case "accepted":
@@ -111,7 +136,7 @@ function whyNotAccepted(task: VerificationTask, result: ProbeResult): Verificati
 
 /** A former credential of the same user, or else a wrong one, must be refused. */
 async function whyOthersAreNotRefused(
-  task: VerificationTask,
+  task: Trial,
   send: (tried: Credential) => Promise<ProbeResult>,
 ): Promise<VerificationFailure | undefined> {
   const { credential, formers } = task;
@@ -143,22 +168,22 @@ async function whyOthersAreNotRefused(
 }
 
 /** Where credentials are tried: `(rediss://db.example.com:6379)` */
-function placeOf({ endpoint, credential }: VerificationTask): string {
+function placeOf({ endpoint, credential }: Trial): string {
   return `(${shownEndpoint(endpoint, credential)})`;
 }
 
 /** What accepts or refuses the credential: `database` */
-function serverOf({ subject: { kind } }: VerificationTask): string {
+function serverOf({ subject: { kind } }: Trial): string {
   return kind.probe?.service === "queue" ? "queue" : kind.noun;
 }
 
 /** The source of the address at which a token is tried that is not a database's. */
-function addressFor({ subject: { kind } }: VerificationTask): string | undefined {
+function addressFor({ subject: { kind } }: Trial): string | undefined {
   const addresses = { queue: "rekey:queueUrl (the address of its region)", index: "the endpoint in its record" };
   return kind.probe && addresses[kind.probe.service];
 }
 
-function checkAddress(task: VerificationTask): string {
+function checkAddress(task: Trial): string {
   const address = addressFor(task) ?? "host, port, rekey:databaseHost";
   return `Check ${address}, rekey:proxy and rekey:caFile, and whether the ${serverOf(task)} is active. ${moreTime}`;
 }

@@ -1,11 +1,13 @@
 import { subjectOf, type VerificationAccess, type VerificationTarget } from "./targets";
 import { type ClientEndpoint } from "../platform/address";
 import { type Credential, nameOf, type ProbeEndpoint, secretOf } from "../platform/credential";
-import { ownerOf, type SecretKind } from "../platform/secretKind";
+import { ownerOf, type SecretKind, type Subject } from "../platform/secretKind";
 import { resetsAreSaved, VerificationError } from "../platform/errors";
 import { secondsProblem } from "../rotation/arguments";
 import { listed } from "../rotation/notices";
+import { replacedIn } from "../rotation/saved";
 import { byId, parsed } from "../rotation/shardState";
+import { isMarkOf, like, nameIn, type UnsavedCredential } from "./unsaved";
 import { type FormerCredential, verify, type VerificationFailure, type VerificationTools } from "./attempts";
 import { type Difference, type Resource, type Result, type Schemas } from "../resource";
 import { type Run } from "../run";
@@ -48,8 +50,8 @@ interface SavedDatabase {
   readonly databaseId: string;
   /** Of the rotation that was verified last, or whose credential is not known. */
   readonly rotatedAt?: string | undefined;
-  /** The credential that was verified last; undefined if none is known. */
-  readonly credential?: Credential | undefined;
+  /** The credential that was verified last, or its mark; undefined if none is known. */
+  readonly credential?: Credential | UnsavedCredential | undefined;
   /** Whether a later verification failed. */
   readonly failed?: true | undefined;
   /** Other credentials that were tried as the current one, and were not refused since; the newest first. */
@@ -146,28 +148,65 @@ async function verifyDatabase(
   entry: SavedDatabase | undefined,
   tools: VerificationTools,
 ): Promise<Pick<Verified, "saved" | "failure">> {
-  const { databaseId, rotatedAt, rotationCount, access } = target;
+  const { databaseId, rotatedAt, rotationCount, access, unsaved } = target;
   const known = entry ? knownIn(entry) : [];
   // A rotation that was not verified, for example because the run was killed.
   const isGap = (rotationCount ?? 0) > (entry?.rotationCount ?? Infinity) + 1;
-  const forgotten = entry?.forgotten || isGap;
-  if (access === undefined) return { saved: { databaseId, rotatedAt, rotationCount, ...remembered(known, forgotten) } };
+  if (access === undefined) {
+    const kept = unsaved ? remembered([], true) : remembered(known, entry?.forgotten || isGap);
+    return { saved: { databaseId, rotatedAt, rotationCount, ...kept } };
+  }
   const { credential } = access;
-  const current: FormerCredential = { credential, rotatedAt };
-  const formers = known.filter((one) => isFormer(one, current));
+  const current: Current = { credential, rotatedAt };
   const subject = subjectOf(target);
-  const failure = await verify(
-    { subject, endpoint: endpointOf(subject.kind, access, tools.run), credential, formers },
-    tools,
-  );
+  const replaced = replacedCredentials(subject, credential, known, tools.run);
+  const formers = [...replaced, ...known].filter((one) => isFormer(one, current));
+  const forgotten = entry?.forgotten || isGap || (isLost(entry, current) && replaced.length === 0);
+  const formerRefused = forgotten ? false : formers.length > 0 || undefined;
+  const endpoint = endpointOf(subject.kind, access, tools.run);
+  const failure = await verify({ subject, endpoint, credential, formers }, tools);
+  if ("mark" in credential) {
+    if (failure) return { saved: { databaseId, failed: true, rotationCount, ...remembered([], true) }, failure };
+    return { saved: { databaseId, rotatedAt, rotationCount, credential, formerRefused } };
+  }
   const others = (list: readonly FormerCredential[]) => list.filter((one) => !isSame(one, current));
   if (failure) {
-    const tried = [current, ...others(entry?.tried ?? [])];
+    const tried = [{ credential, rotatedAt }, ...others(entry?.tried ?? [])];
     return { saved: { databaseId, ...entry, failed: true, rotationCount, ...remembered(tried, forgotten) }, failure };
   }
   const rest = others(known).filter((one) => !formers.includes(one));
-  const formerRefused = forgotten ? false : formers.length > 0 || undefined;
   return { saved: { databaseId, rotatedAt, rotationCount, credential, ...remembered(rest), formerRefused } };
+}
+
+/** The credential that is verified now, which may be known by its mark only, and the time of its rotation. */
+type Current = Pick<SavedDatabase, "rotatedAt"> & Pick<VerificationAccess, "credential">;
+
+/** What resets of this run have replaced, if it is not saved: only this run can try it. */
+function replacedCredentials(
+  subject: Subject,
+  credential: Current["credential"],
+  known: readonly FormerCredential[],
+  run: Run,
+): FormerCredential[] {
+  if (!("mark" in credential)) return [];
+  const secrets = new Set(known.map((one) => secretOf(one.credential)));
+  return replacedIn(subject, run).flatMap((credentials) => {
+    const one = like(credential, credentials);
+    if (!one || secrets.has(secretOf(one))) return [];
+    secrets.add(secretOf(one));
+    return [{ credential: one }];
+  });
+}
+
+/** Whether the credential that was verified last was replaced, and is known by its mark only. */
+function isLost(entry: SavedDatabase | undefined, current: Current): boolean {
+  const last = entry?.credential;
+  return last !== undefined && "mark" in last && !isSameSecret(last, current.credential);
+}
+
+function isSameSecret(a: Current["credential"], b: Current["credential"]): boolean {
+  if ("mark" in a) return "mark" in b ? a.mark === b.mark : isMarkOf(a, b);
+  return "mark" in b ? isMarkOf(b, a) : secretOf(a) === secretOf(b);
 }
 
 /** Where the credential of a target is tried. @throws SettingsError if a setting is missing or cannot be used */
@@ -177,9 +216,9 @@ function endpointOf({ probe }: SecretKind, { credential, ...place }: Verificatio
   return { ...probe, baseUrl: restUrl.replace(/\/$/, "") };
 }
 
-/** All credentials that a saved database knows, the newest first. */
+/** All credentials whose values a saved database has, the newest first. */
 function knownIn({ tried = [], credential, rotatedAt }: SavedDatabase): FormerCredential[] {
-  return [...tried, ...(credential ? [{ credential, rotatedAt }] : [])];
+  return [...tried, ...(credential && !("mark" in credential) ? [{ credential, rotatedAt }] : [])];
 }
 
 function remembered(tried: readonly FormerCredential[], forgotten = false): Pick<SavedDatabase, "tried" | "forgotten"> {
@@ -190,9 +229,9 @@ function remembered(tried: readonly FormerCredential[], forgotten = false): Pick
 }
 
 /** Whether the rotation of a credential must have invalidated another one, which can be tried like it. */
-function isFormer(one: FormerCredential, current: FormerCredential): boolean {
-  if (nameOf(one.credential) !== nameOf(current.credential)) return false;
-  return one.rotatedAt !== current.rotatedAt || secretOf(one.credential) !== secretOf(current.credential);
+function isFormer({ credential, rotatedAt }: FormerCredential, current: Current): boolean {
+  if (nameOf(credential) !== nameIn(current.credential)) return false;
+  return rotatedAt !== current.rotatedAt || !isSameSecret(credential, current.credential);
 }
 
 function unverifiedIn(targets: readonly VerificationTarget[]): VerificationTarget[] {

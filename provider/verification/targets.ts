@@ -9,6 +9,7 @@ import { type FleetOutputs, type KnownCredentials } from "../rotation/fleet";
 import { kinds, type RotationType } from "../rotation/kinds/kinds";
 import { type PasswordRotationOutputs } from "../rotation/outputs";
 import { type FoundSetting } from "../settings/settings";
+import { type UnsavedCredential, unsavedIn } from "./unsaved";
 
 /** A database, or what else has a secret, after its rotation. */
 export interface VerificationTarget {
@@ -24,11 +25,13 @@ export interface VerificationTarget {
   readonly rotationCount?: number | undefined;
   /** Undefined if no credential is known. */
   readonly access?: VerificationAccess | undefined;
+  /** Whether the credentials are not saved, if none is known. */
+  readonly unsaved?: true | undefined;
 }
 
 /** How the current credential of a target is tried: at the endpoint of a database, at an index, or at the queue. */
 export type VerificationAccess = (ClientEndpoint | { readonly restUrl?: string }) & {
-  readonly credential: Credential;
+  readonly credential: Credential | UnsavedCredential;
 };
 
 /** What has the secret of a target. */
@@ -60,17 +63,19 @@ export function verifiedArgument(args: {
 export function accessTo(
   database: LocatedDatabase,
   connection: Connection,
-  { password, restToken }: KnownCredentials,
+  { password, restToken, currentMarks }: KnownCredentials,
   hostSetting: FoundSetting | undefined,
 ): VerificationTarget["access"] {
-  if (password !== undefined) {
+  const ofPassword = password === undefined ? unsavedIn(currentMarks, "password") : { password };
+  if (ofPassword) {
     const username = usernameFor(database, connection);
-    const credential: Credential = { ...(username !== undefined && { username }), password };
+    const credential = { ...(username !== undefined && { username }), ...ofPassword };
     return { ...endpointOf(database, connection, hostSetting), credential };
   }
-  if (restToken === undefined) return undefined;
+  const credential = restToken === undefined ? unsavedIn(currentMarks, "restToken") : { restToken };
+  if (!credential) return undefined;
   const { port = 443, tls = true } = connection;
-  return { ...endpointOf(database, { ...connection, port, tls }, hostSetting), credential: { restToken } };
+  return { ...endpointOf(database, { ...connection, port, tls }, hostSetting), credential };
 }
 
 /**
@@ -83,7 +88,10 @@ export function targetsOf({ databases, credentials, records }: FleetOutputs, acc
     const database = { databaseId, record: records?.[name]?.record };
     // The credentials of an unconfirmed reset are the former ones, which may be invalid.
     const known = outcome === "unknown" ? undefined : credentials[name];
-    return { databaseId, name, rotatedAt, rotationCount, access: accessOf(name, database, known ?? {}) };
+    const access = accessOf(name, database, known ?? {});
+    const { currentMarks, password, restToken } = credentials[name] ?? {};
+    const isUnsaved = !access && currentMarks !== undefined && password === undefined && restToken === undefined;
+    return { databaseId, name, rotatedAt, rotationCount, access, ...(isUnsaved && { unsaved: true }) };
   });
 }
 
@@ -127,7 +135,7 @@ export function subjectText(type: VerifiableType, id: string): string {
 export function verifiedOutputs(type: VerifiableType | undefined): string[] {
   if (type === undefined) return ["databases", "credentials", "records"];
   const credentials = type === "PasswordRotation" ? ["password", "restToken"] : ["token"];
-  return [kinds[type].idInput, "record", ...credentials, "rotatedAt", "rotationCount", "outcome"];
+  return [kinds[type].idInput, "record", ...credentials, "currentMarks", "rotatedAt", "rotationCount", "outcome"];
 }
 
 /**
@@ -145,17 +153,19 @@ export function targetsFrom(
   if (type === undefined) return targetsOf(outputs as unknown as FleetOutputs, accessOf);
   const rotation = outputs as unknown as RotationOutputs;
   if (type === "PasswordRotation") return targetsOf(fleetOfOne(rotation), accessOf);
-  const { rotatedAt, rotationCount, outcome, record = {}, token } = rotation;
+  const { rotatedAt, rotationCount, outcome, record = {}, token, currentMarks } = rotation;
   const kind = kinds[type];
   const id = outputs[kind.idInput] as string;
   const target: VerificationTarget = { type, databaseId: id, name: id, rotatedAt, rotationCount };
-  if (token === undefined || outcome === "unknown") return [target];
+  const credential = token === undefined ? unsavedIn(currentMarks, "token") : { token };
+  if (!credential) return [target];
+  if (outcome === "unknown") return [{ ...target, ...("mark" in credential && { unsaved: true }) }];
   const restUrl = kind.restUrl?.(record);
   if (kind.restUrl && restUrl === undefined) {
     const why = `the platform's record of ${ownerOf({ kind, id })} has no endpoint with TLS`;
     throw new InputError("rotation", `cannot be verified: ${why}`);
   }
-  return [{ ...target, access: { ...(restUrl !== undefined && { restUrl }), credential: { token } } }];
+  return [{ ...target, access: { ...(restUrl !== undefined && { restUrl }), credential } }];
 }
 
 /** Returns how the current credential of a database is tried. */
@@ -172,10 +182,10 @@ interface RotationOutputs extends Omit<LocatedDatabase, "record">, KnownCredenti
 
 /** A single rotation as a fleet, in which its id is the name. */
 function fleetOfOne(outputs: RotationOutputs): FleetOutputs {
-  const { databaseId, rotatedAt, rotationCount, outcome, record, password, restToken } = outputs;
+  const { databaseId, rotatedAt, rotationCount, outcome, record, password, restToken, currentMarks } = outputs;
   return {
     databases: { [databaseId]: { databaseId, rotatedAt, rotationCount, outcome } },
-    credentials: { [databaseId]: { password, restToken } },
+    credentials: { [databaseId]: { password, restToken, currentMarks } },
     records: { [databaseId]: { record } },
   };
 }

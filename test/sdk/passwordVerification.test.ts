@@ -103,6 +103,32 @@ describe("sdk: PasswordVerification", () => {
     });
   });
 
+  it("passes on the mark of a credential that is not saved, of a rotation and of a fleet", async () => {
+    const marks = (name: 0 | 3) => `1:${"s".repeat(22)}:${name}=${"m".repeat(16)}`;
+    const outputs: NonNullable<MockOptions["outputs"]> = (type) => {
+      if (type.endsWith("Shard")) {
+        return { rotations, secrets: JSON.stringify([{ databaseId: "b", currentMarks: marks(0) }]) };
+      }
+      if (type.endsWith("Verification")) return {};
+      const database = { ...single, password: undefined, restToken: undefined, currentMarks: marks(0) };
+      return type.endsWith("PasswordRotation") ? database : { outcome: "reset", record: {}, currentMarks: marks(3) };
+    };
+    const credentialIn = async (make: () => ConstructorParameters<typeof PasswordVerification>[1]) => {
+      const registered = await startMocks({ outputs });
+      await valueOf(new PasswordVerification("proof", make()).urn);
+      const targets = targetsIn(registered) as { access?: { credential: object } }[];
+      return targets.flatMap(({ access }) => access?.credential ?? []);
+    };
+    const more = { saveCredentials: false };
+    const rotation = () => new PasswordRotation("sessions", { databaseId: "db", username: "ops", ...more });
+    assert.deepEqual(await credentialIn(() => ({ rotation: rotation() })), [{ username: "ops", mark: marks(0) }]);
+    const queue = () => new QueueTokenRotation("queue", { queueUserId: "user", ...more });
+    assert.deepEqual(await credentialIn(() => ({ rotation: queue() })), [{ mark: marks(3) }]);
+    const fleet = () =>
+      new PasswordRotationFleet("caches", { databases: ["a", "b", "c"], includeRecords: true, ...more });
+    assert.deepEqual(await credentialIn(() => ({ fleet: fleet() })), [{ mark: marks(0) }]);
+  });
+
   it("waits in a preview for outputs that are not known yet", async () => {
     const registered = await startMocks({ preview: true });
     const rotation = new PasswordRotation("sessions", { databaseId: "db" });

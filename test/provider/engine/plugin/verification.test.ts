@@ -3,6 +3,7 @@ import { type Platform, startPlatform } from "../../../../local/platform/index";
 import { type Registration } from "../../../../provider/engine/plugin/component";
 import { Plugin, PluginRun } from "../../../support/plugin";
 import { type Properties, reference, revealed, secret, secretNames, unknown, urnOf } from "../../../support/wire";
+import { leaksOf } from "../../../support/canaries";
 import { assertFields } from "../../../support/results";
 
 /** A resource that is verified, and the input that takes it. */
@@ -10,9 +11,11 @@ interface Verified {
   readonly type: string;
   readonly inputs: Properties;
   readonly input: "rotation" | "fleet";
+  readonly settings?: Properties;
 }
 
 const single: Verified = { type: "PasswordRotation", inputs: { databaseId: "db-1" }, input: "rotation" };
+const databasePath = "/v2/keyvalue/database/{id}";
 const tokens: Readonly<Record<string, Verified>> = {
   "vector index idx-1": { type: "VectorTokenRotation", inputs: { indexId: "idx-1" }, input: "rotation" },
   "search index idx-2": { type: "SearchTokenRotation", inputs: { indexId: "idx-2" }, input: "rotation" },
@@ -35,6 +38,7 @@ describe("plugin service: PasswordVerification", () => {
       searchIndexes: ["idx-2"],
       queueUsers: ["user-1"],
       credentials: "always",
+      databasePath,
     });
   });
   beforeEach(async () => {
@@ -48,9 +52,9 @@ describe("plugin service: PasswordVerification", () => {
   let said: readonly string[];
 
   /** One run of a program with a rotation or a fleet, and its verification. */
-  async function up({ type, inputs, input }: Verified, more: Properties = {}, preview = false) {
+  async function up({ type, inputs, input, settings }: Verified, more: Properties = {}, preview = false) {
     const { version, ...verification } = more;
-    const plugin = Plugin.for(platform, { queueToken: undefined, queueUserId: "user-1" });
+    const plugin = Plugin.for(platform, { queueToken: undefined, queueUserId: "user-1", ...settings });
     const run = new PluginRun(plugin, saved, preview);
     ({ registered } = run);
     ({ said } = plugin);
@@ -103,6 +107,31 @@ describe("plugin service: PasswordVerification", () => {
       assert.equal((await up(verified, { version: 2 })).outputs.formerRefused, true);
       platform.failNext({ path: /info|globalParallelism/, status: 401, times: 99 });
       await assert.rejects(up(verified, { version: 3 }), /the new token is refused: the platform responded with 401/);
+    });
+  }
+
+  for (const [what, verified] of Object.entries({ ...tokens, "database of a fleet": fleet })) {
+    it(`reads the credential of a ${what} that is not saved`, async () => {
+      const unsaved = {
+        ...verified,
+        inputs: { ...verified.inputs, saveCredentials: false },
+        settings: { databasePath },
+      };
+      // The rotation reads before its reset what it replaces, and has the same provider.
+      for (const version of [1, 2]) {
+        const { outputs } = await up(unsaved, { version });
+        assertFields(outputs, { verified: true, formerRefused: true });
+        assert.deepEqual((await up(unsaved, { version })).outputs, outputs);
+      }
+      const { databases, vectorIndexes, searchIndexes, queueUsers } = platform;
+      const current = [...databases.values()].map(({ password }) => password);
+      for (const all of [vectorIndexes, searchIndexes, queueUsers]) {
+        current.push(...[...all.values()].map(({ token }) => token));
+      }
+      assert.deepEqual(
+        leaksOf(JSON.stringify([...saved.values(), registered]), Object.fromEntries(current.entries())),
+        [],
+      );
     });
   }
 
