@@ -26,7 +26,7 @@ function packagesLoadedBy(code: string): Set<string> {
 }
 
 describe("sdk: loading", () => {
-  const heavy = ["axios", "zod", "luxon", "lossless-json", "p-queue", "hono", "commander", "yaml"];
+  const heavy = ["axios", "zod", "luxon", "lossless-json", "p-queue", "age-encryption", "hono", "commander", "yaml"];
 
   it("loads no package that only a call needs", () => {
     const loaded = packagesLoadedBy(`require(${sdk})`);
