@@ -3,12 +3,13 @@ import { bundle } from "../support/bundle";
 import { succeeds, valuesOf } from "../support/engine";
 import { fixture, onEngines } from "../support/onEngines";
 import { Project } from "../support/project";
+import { newTeam } from "../support/secretStack";
 
-/** Uses each part of the package that is loaded late: schedules, settings, HTTP, shared reads. */
-const program = `
+/** Uses each part of the package that is loaded late: schedules, settings, HTTP, shared reads, encryption. */
+const program = (recipient: string) => `
 import { FlowControlLimits, FlowControlReset, getFlowControlKeyOutput, getFlowControlKeys, PasswordRotation,
   PasswordRotationFleet, PasswordVerification } from "pulumi-rekey";
-const rotation = new PasswordRotation("cache", { databaseId: "db-cache", rotateEvery: "P1M" });
+const rotation = new PasswordRotation("cache", { databaseId: "db-cache", rotateEvery: "P1M", encryptFor: ["${recipient}"] });
 new PasswordRotationFleet("fleet", { databases: { sessions: "db-sessions" } });
 new PasswordVerification("cache", { rotation });
 new FlowControlLimits("invoices", { flowControlKey: "invoices", parallelism: 2 });
@@ -24,7 +25,8 @@ onEngines("A program that a bundler has packed into one file", (engine) => {
     ["esm", "index.mjs"],
   ] as const) {
     it(`runs as an unpacked one does: ${format}`, async () => {
-      const project = new Project(await bundle(program, format), { main });
+      const { recipient } = await newTeam();
+      const project = new Project(await bundle(program(recipient), format), { main });
       const options = { databases: ["db-cache", "db-sessions"], flowControlKeys: ["orders"] };
       const { platform, stack } = await fixture(engine, project, options);
       const { endpoint, nextRotationAt, ...reads } = valuesOf(await succeeds(stack.up()));
