@@ -161,9 +161,9 @@ export abstract class Rotation extends DynamicResource {
       const value = pulumi.all([credential, known]).apply(([one]) => one);
       saved[output] = value;
       const get = () => requireSaved(`${of}: ${output}`, saveCredentials, value);
-      // Only a program that uses it stops.
+      // Only a program that uses it stops, and not one that exports the whole resource.
       if (saveCredentials === undefined) Object.assign(this, { [output]: value });
-      else Object.defineProperty(this, output, { get });
+      else Object.defineProperty(this, output, { get, enumerable: saveCredentials !== false });
     }
     savedOutputs.set(this, saved);
     this.nextRotationAt = pulumi

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 import { Team } from "../support/age";
 import { leaksOf } from "../support/canaries";
-import { type Engine, fails, plainOutputs, type Stack, succeeds, valuesOf } from "../support/engine";
+import { type Engine, fails, plainOutputs, pluginOnCli, type Stack, succeeds, valuesOf } from "../support/engine";
 import {
   assertEncrypted,
   everySecret,
@@ -10,7 +10,7 @@ import {
   everySecretProgram,
   keepToken,
 } from "../support/everySecret";
-import { onEveryEngine } from "../support/onEngines";
+import { onEngine, onEveryEngine } from "../support/onEngines";
 import { Project } from "../support/project";
 import { databasePath } from "../support/resources";
 import { methodsOf, savedFixture, unconfirmedIds } from "../support/savedStacks";
@@ -137,3 +137,31 @@ const specs = (engine: Engine): void => {
   });
 };
 onEveryEngine("Credentials that are encrypted", specs);
+
+const imported = (engine: Engine): void => {
+  it("are in no state of an import, and the next up encrypts them without a reset", async () => {
+    const team = await Team.create();
+    const saving = { saveCredentials: false, encryptFor: [team.recipient] };
+    // A component cannot be imported.
+    const importing = everySecretProgram(1, saving)
+      .replace(/\{ databaseId: "db-single".*? \}/, "$&, { import: 'db-single' }")
+      .replace(/\{ indexId: "(.*?)".*? \}/g, "$&, { import: '$1' }")
+      .replace(/\{ queueUserId: "(.*?)".*? \}/, "$&, { import: '$1' }")
+      .replace(/\{ minInterval: "0s".*? \}/, "$&, { import: 'signing-keys' }");
+    const project = new Project(importing, { native: engine.native });
+    const { platform, stack } = await everySecretFixture(engine, project);
+    const watch = new Watch(project);
+    watch.note(platform);
+    watch.see((await succeeds(stack.up())).printed, JSON.stringify(await stack.exportState(true)));
+    project.rewrite(everySecretProgram(1, saving));
+    const up = await succeeds(stack.up());
+    // Those of the fleet.
+    assert.equal(platform.resetCount, 2);
+    await assertEncrypted(up, team, platform);
+    watch.note(platform);
+    watch.see(up.printed, JSON.stringify(await stack.exportState(true)));
+    assert.deepEqual(Object.keys((await succeeds(stack.up())).changes), ["same"]);
+    await watch.assertNoLeak();
+  });
+};
+onEngine(pluginOnCli, `Credentials that are encrypted, with imports on the ${pluginOnCli.name}`, imported);

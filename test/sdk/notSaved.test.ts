@@ -82,6 +82,9 @@ for (const { what, make, outputs } of cases) {
       assert.deepEqual(await errorsOf(() => (resource = make(saving))), []);
       const shown = resource && (await valueOf(outputOf(resource, "encryptedCredentials")));
       assert.deepEqual(shown, what.includes("Fleet") ? { one: file.encryptedCredentials } : file.encryptedCredentials);
+      const exported = Object.keys(resource ?? {});
+      const used = outputs.filter((name) => exported.includes(name));
+      assert.deepEqual(used, [], "an export of the whole resource uses none");
     });
 
     for (const preview of [true, false]) {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { type Platform, startPlatform } from "../../local/index";
+import { Team } from "../support/age";
 import { FakeRedis } from "../support/fakeRedis";
 import { leaksOf } from "../support/canaries";
 import { textsBelow } from "../support/files";
@@ -8,6 +9,7 @@ import { localEngine } from "../support/engine";
 import { runEngine } from "../support/engineProcess";
 import { environmentOf, Project } from "../support/project";
 import { databasePath } from "../support/resources";
+import { credentialsOf } from "../support/watch";
 
 const given = {
   management: 'canary-management-7c1f"/+ä',
@@ -30,27 +32,15 @@ const program = `
   const keys = new rekey.SigningKeyRotation("keys", { version, minInterval: "0s" });
   const queue = new rekey.QueueTokenRotation(
     "queue", { queueUserId: process.env.QUEUE_USER, version }, { dependsOn: keys });
+  const saving = { saveCredentials: false, encryptFor: [process.env.RECIPIENT] };
+  const hidden = new PasswordRotation("hidden", { databaseId: "db-hidden", version, ...saving });
   exports.password = cache.password;
   exports.url = cache.connectionUrl;
-  exports.all = [cache, vectors, search, queue, keys];
+  exports.all = [cache, vectors, search, queue, keys, hidden];
   exports.keys = getFlowControlKeysOutput({}, { dependsOn: orders });`;
 
 /** The queue accepts the tokens of the first one. */
 const queueUsers = ["qu-own", "qu-other"] as const;
-
-/** All credentials that a program can have from a platform. */
-function credentialsOf({
-  databases,
-  vectorIndexes,
-  searchIndexes,
-  queueUsers: users,
-  signingKeys,
-}: Platform): string[] {
-  const passwords = [...databases.values()].flatMap((one) => [one.password, one.restToken, one.readOnlyRestToken]);
-  const owners = [vectorIndexes, searchIndexes, users].flatMap((all) => [...all.values()]);
-  const tokens = owners.flatMap(({ token, readOnlyToken }) => [token, readOnlyToken]);
-  return [...passwords, ...tokens, signingKeys.current, signingKeys.next];
-}
 
 /** Where the settings are, and the commands that run in addition to those of each test. */
 const commands = {
@@ -81,6 +71,7 @@ for (const [origin, all] of Object.entries(commands)) {
     /** Whether the database repeats the password in its response. */
     let echoes = false;
     let version = given.version;
+    let recipient: string;
     // Only a token that is read when it is needed can be rotated itself.
     const [queueUser, own] =
       origin === "environment"
@@ -88,10 +79,11 @@ for (const [origin, all] of Object.entries(commands)) {
         : [queueUsers[1], {}];
 
     before(async () => {
+      ({ recipient } = await Team.create());
       const credentials = { username: "admin", password: given.management, queueToken: given.queue };
       platform = await startPlatform({
         ...credentials,
-        databases: ["db-quickstart"],
+        databases: ["db-quickstart", "db-hidden"],
         queueUsers,
         credentials: "read",
         databasePath,
@@ -125,6 +117,7 @@ for (const [origin, all] of Object.entries(commands)) {
       const { code, printed: text } = await runEngine(localEngine, command.split(" "), project.directory, {
         PULUMI_CONFIG_PASSPHRASE: given.passphrase,
         VERSION: version,
+        RECIPIENT: recipient,
         QUEUE_USER: queueUser,
         DATABASE_PORT: String(database.port),
         TMPDIR: project.path("tmp"),
@@ -203,10 +196,13 @@ for (const [origin, all] of Object.entries(commands)) {
       if (origin === "configuration") await succeeds("config get rekey:password");
       const [password = "", state = "", ...config] = printed.splice(before);
       for (const text of [password, ...config]) assert.notDeepEqual(leaksOf(text, canaries), []);
+      const { password: one, restToken, readOnlyRestToken } = platform.database("db-hidden");
       const otherUsers = [...platform.queueUsers].filter(([id]) => id !== queueUser);
+      const others = otherUsers.flatMap(([, { token, readOnlyToken }]) => [token, readOnlyToken]);
       assert.deepEqual(
         credentialsOf(platform).filter((secret) => !state.includes(secret)),
-        otherUsers.flatMap(([, { token, readOnlyToken }]) => [token, readOnlyToken]),
+        // The state has the settings of the stack.
+        [one, restToken, readOnlyRestToken, ...others.filter((secret) => secret !== given.queue)],
       );
     });
   });

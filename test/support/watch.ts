@@ -7,6 +7,20 @@ import { passphrase } from "./engineProcess";
 import { textsBelow } from "./files";
 import { type Project } from "./project";
 
+/** All credentials that a program can have from a platform. */
+export function credentialsOf({
+  databases,
+  vectorIndexes,
+  searchIndexes,
+  queueUsers: users,
+  signingKeys,
+}: Platform): string[] {
+  const passwords = [...databases.values()].flatMap((one) => [one.password, one.restToken, one.readOnlyRestToken]);
+  const owners = [vectorIndexes, searchIndexes, users].flatMap((all) => [...all.values()]);
+  const tokens = owners.flatMap(({ token, readOnlyToken }) => [token, readOnlyToken]);
+  return [...passwords, ...tokens, signingKeys.current, signingKeys.next];
+}
+
 /** Everything that a test sees of a stack, and the credentials that the platform has issued meanwhile. */
 export class Watch {
   readonly canaries: Record<string, string> = {};
@@ -15,16 +29,8 @@ export class Watch {
   constructor(readonly project: Project) {}
 
   /** Adds the current credentials of a platform. */
-  note({ databases, vectorIndexes, searchIndexes, queueUsers, signingKeys }: Platform): void {
-    const issued = [
-      ...[...databases.values()].flatMap((one) => [one.password, one.restToken, one.readOnlyRestToken]),
-      ...[vectorIndexes, searchIndexes, queueUsers].flatMap((all) =>
-        [...all.values()].flatMap((one) => [one.token, one.readOnlyToken]),
-      ),
-      signingKeys.current,
-      signingKeys.next,
-    ];
-    for (const one of issued) this.canaries[one] = one;
+  note(platform: Platform): void {
+    for (const one of credentialsOf(platform)) this.canaries[one] = one;
   }
 
   /** Adds texts that someone may see, line by line: states repeat most of them. */
