@@ -77,8 +77,12 @@ export async function endingRun<T>(act: () => T | Promise<T>): Promise<T> {
  */
 export function withoutStack<E extends Error>(error: E): E {
   error.stack = "";
+  if (!process.listeners("rejectionHandled").includes(expected)) process.on("rejectionHandled", expected);
   return markRunError(error);
 }
+
+/** Pulumi reports a rejected promise that it only handles later. Without a listener, Node would warn of each. */
+const expected = (): void => undefined;
 
 /**
  * Keeps one value for each run of a Pulumi program. With the Automation API's inline programs and in tests, several

@@ -21,6 +21,12 @@ module.exports = async () => {
 
 const purposes = ["list the flow-control keys", '"is-input"', '"is-apply"', "read the global parallelism"];
 
+/** Data sources whose errors arrive before Pulumi waits for them. */
+const readsOnly = `
+const { getFlowControlKeyOutput, getFlowControlKeysOutput } = require("pulumi-rekey");
+exports.keys = getFlowControlKeysOutput().keys;
+exports.key = getFlowControlKeyOutput({ flowControlKey: "a" });`;
+
 onEngines("An error of Rekey that ends a program", (engine) => {
   it("is printed once and without a stack trace, and takes no more processor time than a successful run", async () => {
     const { project, stack } = await fixture(engine, program, { flowControlKeys: ["a"] });
@@ -40,5 +46,12 @@ onEngines("An error of Rekey that ends a program", (engine) => {
     }
     // A stack trace would take ten times as much, and more.
     assert.ok(processorTime() < 3 * usual, `${processorTime()} µs after ${usual} µs`);
+  });
+
+  it("is printed without a warning of Node if it arrives early", async () => {
+    const { stack } = await fixture(engine, readsOnly);
+    await stack.setConfig("rekey:queueToken", "", true);
+    const { printed } = await fails(stack.preview(), /rekey:queueToken must not be empty/);
+    assert.doesNotMatch(printed, /PromiseRejectionHandledWarning/);
   });
 });
