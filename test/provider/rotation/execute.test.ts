@@ -1,5 +1,10 @@
 import assert from "node:assert/strict";
 import { RefusedError } from "../../../provider/platform/errors";
+import { queueToken } from "../../../provider/platform/queueToken";
+import { databasePassword } from "../../../provider/rotation/kinds/databasePassword";
+import { searchToken, vectorToken } from "../../../provider/rotation/kinds/indexToken";
+import { signingKeys } from "../../../provider/rotation/kinds/signingKeys";
+import { rotationOf } from "../../../provider/rotation/rotation";
 import { asShown, FakeRun, notSent, rejected, unconfirmed, passwordRotation } from "../../support/fakeRun";
 
 const { apply } = asShown(passwordRotation);
@@ -61,6 +66,22 @@ describe("rotation: resets in one run", () => {
       /"c" was not reset.* sent 2 resets.*rekey:maxResetsPerRun.*REKEY_RESET_LIMIT/s,
     );
     assert.deepEqual(fake.resets, ["a", "b"]);
+  });
+
+  it("count secrets of every kind", async () => {
+    fake.maxResets = 3;
+    const run = fake.start();
+    const kinds = [databasePassword, vectorToken, searchToken, queueToken, signingKeys];
+    const created = kinds.map((kind) => {
+      const inputs = kind.onlyId === undefined ? { [kind.idInput]: "one" } : {};
+      return rotationOf(kind).apply(undefined, inputs, run);
+    });
+    const results = await Promise.allSettled(created);
+    assert.equal(results.map(({ status }) => status).join(), "fulfilled,fulfilled,fulfilled,rejected,rejected");
+    const reasons = results.flatMap((one) => (one.status === "rejected" ? [(one.reason as RefusedError).message] : []));
+    assert.match(reasons[0] ?? "", /The token of queue user "one" was not reset.* sent 3 resets/s);
+    assert.match(reasons[1] ?? "", /The pair of signing keys was not reset.* sent 3 resets/s);
+    assert.equal(fake.resets.length, 3);
   });
 
   it("count if unconfirmed, but not if rejected", async () => {
