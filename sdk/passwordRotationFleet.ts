@@ -105,19 +105,30 @@ export interface PasswordRotationFleetArgs extends ConnectionArgs {
   includeRecords?: pulumi.Input<boolean> | undefined;
   /**
    * Whether the credentials are saved in the state, as secrets. With `false` only marks of them are, and the outputs
-   * `credentials` and `connectionUrls` have none: using them stops the program. It needs `encryptFor`,
-   * or `rekey:databasePath`. Changing it resets nothing: after a change to `false`, older states and backups still have
-   * the credentials, so set a new `version` as well.
+   * `credentials` and `connectionUrls` have none: using them stops the program (`REKEY_NOT_SAVED`). It needs
+   * `encryptFor` or `rekey:databasePath`, and is refused otherwise, before anything is sent. Changing it resets
+   * nothing: after a change to `false`, older states and backups still have the credentials, so set a new
+   * `version` as well.
    *
    * @default true
    */
   saveCredentials?: pulumi.Input<boolean> | undefined;
   /**
-   * Recipients of [age](https://age-encryption.org) (`age1…`), for whom `encryptedCredentials` is encrypted. Changing
-   * them resets nothing: credentials are encrypted again if they are saved or can be read, otherwise with the next
-   * reset.
+   * Recipients of [age](https://age-encryption.org) (`age1…`), for whom `encryptedCredentials` is encrypted. One that
+   * cannot be used is refused before anything is sent. Changing them resets nothing: credentials are encrypted again if
+   * they are saved or can be read, otherwise with the next reset.
    *
    * @default none
+   * @example
+   * ```ts
+   * const caches = new PasswordRotationFleet("caches", {
+   *   databases: ["db-1", "db-2"],
+   *   initialRotation: false,
+   *   saveCredentials: false,
+   *   encryptFor: ["age1…"],
+   * });
+   * export const files = caches.encryptedCredentials;
+   * ```
    */
   encryptFor?: pulumi.Input<string[]> | undefined;
 }
@@ -173,7 +184,7 @@ export class PasswordRotationFleet extends pulumi.ComponentResource<Made> {
    * @remarks In a list, the id is the name.
    */
   readonly databases: pulumi.Output<Record<string, FleetDatabase>>;
-  /** An age file with the credentials of each database, by its name, if `encryptFor` is set. It is not a secret. */
+  /** An age file with the credentials of each database, by its name, if `encryptFor` is set. Not a secret. */
   readonly encryptedCredentials: pulumi.Output<Record<string, string>>;
   /** The databases' records, by their names; undefined without `includeRecords`. */
   readonly records: pulumi.Output<Record<string, FleetRecord> | undefined>;

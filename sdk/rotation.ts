@@ -48,19 +48,30 @@ export interface RotationArgs {
   initialRotation?: pulumi.Input<boolean> | undefined;
   /**
    * Whether the credentials are saved in the state, as secrets. With `false` only marks of them are, and the outputs
-   * with credentials are undefined: a program that uses one stops with the reason. It needs `encryptFor`, or a platform
-   * that can be read. Changing it resets nothing: after a change to `false`, older states and backups still have the
-   * credentials, so set a new `version` as well.
+   * with credentials are undefined: a program that uses one stops (`REKEY_NOT_SAVED`). It needs `encryptFor`, or a
+   * platform that can be read, and is refused otherwise, before anything is sent. Changing it resets nothing: after a
+   * change to `false`, older states and backups still have the credentials, so set a new `version` as well.
    *
    * @default true
    */
   saveCredentials?: pulumi.Input<boolean> | undefined;
   /**
-   * Recipients of [age](https://age-encryption.org) (`age1…`), for whom `encryptedCredentials` is encrypted. Changing
-   * them resets nothing: the credentials are encrypted again if they are saved or can be read, otherwise with the next
-   * reset.
+   * Recipients of [age](https://age-encryption.org) (`age1…`), for whom `encryptedCredentials` is encrypted. One that
+   * cannot be used is refused before anything is sent. If the encryption fails later, new credentials are saved as
+   * secrets (`REKEY_NOT_ENCRYPTED`). Changing the recipients resets nothing: the credentials are encrypted again if
+   * they are saved or can be read, otherwise with the next reset.
    *
    * @default none
+   * @example
+   * ```ts
+   * const rotation = new PasswordRotation("sessions", {
+   *   databaseId: "sessions",
+   *   initialRotation: false,
+   *   saveCredentials: false,
+   *   encryptFor: ["age1…"],
+   * });
+   * export const file = rotation.encryptedCredentials;
+   * ```
    */
   encryptFor?: pulumi.Input<string[]> | undefined;
 }
@@ -109,7 +120,8 @@ export abstract class Rotation extends DynamicResource {
   declare readonly currentMarks: pulumi.Output<string | undefined>;
   /**
    * An ASCII-armored age file for the recipients in `encryptFor`, with a JSON text of all credentials, URLs, the id and
-   * `rotatedAt`. It is not a secret, and changes only with the credentials or the recipients.
+   * `rotatedAt`. It is not a secret, and changes only with the credentials or the recipients. Undefined without
+   * `encryptFor`, and until the credentials are known.
    */
   declare readonly encryptedCredentials: pulumi.Output<string | undefined>;
   /** The recipients of `encryptedCredentials`, sorted. */
