@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
+import { Team } from "../support/age";
 import { bundle } from "../support/bundle";
 import { succeeds, valuesOf } from "../support/engine";
 import { fixture, onEngines } from "../support/onEngines";
 import { Project } from "../support/project";
-import { newTeam } from "../support/secretStack";
 
 /** Uses each part of the package that is loaded late: schedules, settings, HTTP, shared reads, encryption. */
 const program = (recipient: string) => `
@@ -25,7 +25,7 @@ onEngines("A program that a bundler has packed into one file", (engine) => {
     ["esm", "index.mjs"],
   ] as const) {
     it(`runs as an unpacked one does: ${format}`, async () => {
-      const { recipient } = await newTeam();
+      const { recipient } = await Team.create();
       const project = new Project(await bundle(program(recipient), format), { main });
       const options = { databases: ["db-cache", "db-sessions"], flowControlKeys: ["orders"] };
       const { platform, stack } = await fixture(engine, project, options);

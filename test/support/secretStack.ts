@@ -1,28 +1,10 @@
 import assert from "node:assert/strict";
-import { armor, Decrypter, Encrypter, generateX25519Identity, identityToRecipient } from "age-encryption";
+import { Encrypter } from "age-encryption";
 import { type Properties } from "../../provider/records/properties";
 import { type Credentials } from "../../provider/records/credentials";
 import { leaksOf } from "./canaries";
 import { asShown, FakeRun } from "./fakeRun";
 import { type SecretSubject } from "./secretSubjects";
-
-/** Who can decrypt what is encrypted for its recipient. */
-export interface Team {
-  readonly identity: string;
-  readonly recipient: string;
-}
-
-export async function newTeam(): Promise<Team> {
-  const identity = await generateX25519Identity();
-  return { identity, recipient: await identityToRecipient(identity) };
-}
-
-/** The JSON in an armored age file. */
-export async function decrypt(file: unknown, { identity }: Team): Promise<Properties> {
-  const decrypter = new Decrypter();
-  decrypter.addIdentity(identity);
-  return JSON.parse(await decrypter.decrypt(armor.decode(String(file)), "text")) as Properties;
-}
 
 /** A stack with one secret, at a platform that it may be able to read. */
 export class SecretStack {

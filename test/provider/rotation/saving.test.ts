@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { type Properties } from "../../../provider/records/properties";
 import { type Credentials } from "../../../provider/records/credentials";
+import { Team } from "../../support/age";
 import { leaksOf } from "../../support/canaries";
 import { type FakeRun, unconfirmed } from "../../support/fakeRun";
-import { decrypt, newTeam, SecretStack, type Team } from "../../support/secretStack";
+import { SecretStack } from "../../support/secretStack";
 import { secretSubjects } from "../../support/secretSubjects";
 
 for (const subject of secretSubjects) {
@@ -15,7 +16,7 @@ for (const subject of secretSubjects) {
     let hidden: Properties;
 
     before(async () => {
-      team = await newTeam();
+      team = await Team.create();
       hidden = { saveCredentials: false, encryptFor: [team.recipient] };
     });
 
@@ -26,7 +27,7 @@ for (const subject of secretSubjects) {
 
     const assertEncrypted = async (of: Credentials = stack.current) => {
       stack.assertNoCanary();
-      const text = await decrypt(stack.single["encryptedCredentials"], team);
+      const text = await team.decrypt(stack.single["encryptedCredentials"]);
       const names = Object.keys(of);
       assert.deepEqual(Object.fromEntries(Object.entries(text).filter(([name]) => names.includes(name))), of);
       assert.deepEqual(stack.single["encryptedFor"], [team.recipient]);
@@ -44,6 +45,28 @@ for (const subject of secretSubjects) {
         }
       });
     }
+
+    it("are in the file with the id, the time of the reset and the URLs", async () => {
+      const connection = { host: "{id}.example.com", username: "app", port: 7, tls: true };
+      const isDatabase = subject.kind.idInput === "databaseId";
+      const given = subject.what.includes("fleet") ? { connection } : isDatabase ? connection : {};
+      await stack.up(1, { ...hidden, ...given });
+      const { password, restToken, token, currentKey, ...others } = await assertEncrypted();
+      assert.ok(password ?? token ?? currentKey);
+      assert.equal(others[subject.kind.idInput], subject.kind.onlyId ?? "db-1");
+      assert.equal(others["rotatedAt"], stack.single["rotatedAt"]);
+      const { connectionUrl, restUrl } = others;
+      const urls = { connectionUrl, restUrl };
+      if (!isDatabase) {
+        const expected = subject.kind.restUrl?.(stack.single["record"] as Properties);
+        assert.deepEqual(urls, { connectionUrl: undefined, restUrl: expected });
+        return;
+      }
+      assert.deepEqual(urls, {
+        connectionUrl: `rediss://app:${String(password)}@db-1.example.com:7`,
+        restUrl: "https://db-1.example.com",
+      });
+    });
 
     it("are nowhere in the state without encryption either, if the platform can be read", async () => {
       for (const version of [1, 2]) {
@@ -162,11 +185,11 @@ for (const subject of secretSubjects) {
 
     it("are encrypted for other recipients after one read", async () => {
       await stack.up(1, hidden);
-      const other = await newTeam();
+      const other = await Team.create();
       const both = { ...hidden, encryptFor: [other.recipient, team.recipient, other.recipient] };
       await stack.up(1, both);
-      const text = await decrypt(stack.single["encryptedCredentials"], other);
-      assert.deepEqual(text, await decrypt(stack.single["encryptedCredentials"], team));
+      const text = await other.decrypt(stack.single["encryptedCredentials"]);
+      assert.deepEqual(text, await team.decrypt(stack.single["encryptedCredentials"]));
       assert.deepEqual(stack.single["encryptedFor"], [other.recipient, team.recipient].sort());
       stack.assertNoCanary();
       for (const encryptFor of [both.encryptFor, both.encryptFor.toReversed()]) {
@@ -178,7 +201,7 @@ for (const subject of secretSubjects) {
     it("stay with the former recipients until the next reset, if the platform cannot be read", async () => {
       await stack.up(1, hidden);
       fake.canRead = false;
-      const other = { ...hidden, encryptFor: [(await newTeam()).recipient] };
+      const other = { ...hidden, encryptFor: [(await Team.create()).recipient] };
       await stack.up(1, other);
       await assertEncrypted();
       assert.equal(stack.diff(1, other).changes, false);

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { type Properties, unknownValue } from "../../../provider/records/properties";
+import { Team } from "../../support/age";
 import { allThatShows, leaksOf } from "../../support/canaries";
 import { type FakeRun, rejected, unconfirmed } from "../../support/fakeRun";
-import { decrypt, newTeam, SecretStack, type Team, whileEncryptionFails } from "../../support/secretStack";
+import { SecretStack, whileEncryptionFails } from "../../support/secretStack";
 import { secretSubjects } from "../../support/secretSubjects";
 
 for (const subject of secretSubjects) {
@@ -15,7 +16,7 @@ for (const subject of secretSubjects) {
     let hidden: Properties;
 
     before(async () => {
-      team = await newTeam();
+      team = await Team.create();
       hidden = { saveCredentials: false, encryptFor: [team.recipient] };
     });
 
@@ -30,7 +31,7 @@ for (const subject of secretSubjects) {
 
     const assertHidden = async () => {
       stack.assertNoCanary();
-      const text = await decrypt(stack.single["encryptedCredentials"], team);
+      const text = await team.decrypt(stack.single["encryptedCredentials"]);
       for (const [name, value] of Object.entries(stack.current)) assert.equal(text[name], value);
       assert.equal(stack.single["problem"], undefined);
     };
@@ -56,7 +57,7 @@ for (const subject of secretSubjects) {
     it("keep the file and no value if credentials that are known already cannot be encrypted", async () => {
       await stack.up(1, hidden);
       const before = stack.single["encryptedCredentials"];
-      const other = { ...hidden, encryptFor: [(await newTeam()).recipient] };
+      const other = { ...hidden, encryptFor: [(await Team.create()).recipient] };
       const result = await whileEncryptionFails(() => stack.up(1, other));
       assert.match(failureOf(result) ?? "", /could not be encrypted.*The saved state stays/s);
       assert.equal(stack.single["encryptedCredentials"], before);
@@ -220,7 +221,7 @@ for (const subject of secretSubjects) {
       await stack.up(2, hidden);
       assert.equal(stack.single["outcome"], "unknown");
       stack.assertNoCanary();
-      const text = await decrypt(stack.single["encryptedCredentials"], team);
+      const text = await team.decrypt(stack.single["encryptedCredentials"]);
       for (const [name, value] of Object.entries(former)) assert.equal(text[name], value);
     });
 
