@@ -119,16 +119,6 @@ export interface PasswordRotationFleetArgs extends ConnectionArgs {
    * they are saved or can be read, otherwise with the next reset.
    *
    * @default none
-   * @example
-   * ```ts
-   * const caches = new PasswordRotationFleet("caches", {
-   *   databases: ["db-1", "db-2"],
-   *   initialRotation: false,
-   *   saveCredentials: false,
-   *   encryptFor: ["age1…"],
-   * });
-   * export const files = caches.encryptedCredentials;
-   * ```
    */
   encryptFor?: pulumi.Input<string[]> | undefined;
 }
