@@ -30,7 +30,9 @@ onEveryEngine("Credentials that are not saved", (engine) => {
   it("are nowhere but in files that the platform's credentials can be decrypted from", async () => {
     const team = await Team.create();
     const saving = { saveCredentials: false, encryptFor: [team.recipient] };
-    const project = new Project(everySecretProgram(1, saving), { native: engine.native });
+    const verification = 'new rekey.PasswordVerification("verified", { rotation: made.single });';
+    const program = (version: number) => everySecretProgram(version, saving, verification);
+    const project = new Project(program(1), { native: engine.native });
     mkdirSync(project.path("tmp"));
     const watch = new Watch(project);
     const made: { platform?: Platform } = {};
@@ -57,13 +59,13 @@ onEveryEngine("Credentials that are not saved", (engine) => {
     await assertDecrypted(sees(await succeeds(stack.up())));
     assert.equal(platform.resetCount, everySecret.length);
 
-    project.rewrite(everySecretProgram(2, saving));
+    project.rewrite(program(2));
     platform.failNext(keepToken);
     watch.see(await verboseUp(engine, project));
     await assertDecrypted(sees(await succeeds(stack.up())));
     assert.equal(platform.resetCount, 2 * everySecret.length);
 
-    project.rewrite(everySecretProgram(3, saving));
+    project.rewrite(program(3));
     platform.failNext({ ...keepToken, dropConnection: "after-apply" });
     platform.failNext({ method: "POST", path: resets, dropConnection: "after-apply", times: everySecret.length - 1 });
     const lost = sees(await succeeds(stack.up()));
@@ -81,7 +83,7 @@ onEveryEngine("Credentials that are not saved", (engine) => {
     await assertDecrypted(sees(await succeeds(stack.up())));
     assert.equal(platform.resetCount, 3 * everySecret.length);
 
-    project.rewrite(everySecretProgram(4, saving));
+    project.rewrite(program(4));
     const sent = resetsOf(platform);
     platform.failNext({ ...keepToken, delayMs: 2_000 });
     platform.failNext({ method: "POST", path: resets, delayMs: 2_000, times: everySecret.length - 1 });

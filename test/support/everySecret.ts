@@ -14,7 +14,7 @@ import { type Properties } from "./wire";
 export const userId = "00000000-0000-4000-8000-000000000001";
 
 /** Each kind of secret, and a fleet. */
-export const everySecretProgram = (version: number, saving: object): string => `
+export const everySecretProgram = (version: number, saving: object, more = ""): string => `
 const rekey = require("pulumi-rekey");
 const all = { version: ${version}, ...${JSON.stringify(saving)} };
 const made = {
@@ -25,6 +25,7 @@ const made = {
   keys: new rekey.SigningKeyRotation("keys", { minInterval: "0s", ...all }),
 };
 const fleet = new rekey.PasswordRotationFleet("fleet", { databases: { a: "db-a", b: "db-b" }, ...all });
+${more}
 for (const [name, one] of Object.entries(made)) exports[name] = one.encryptedCredentials;
 exports.fleet = fleet.encryptedCredentials;
 exports.outcomes = [...Object.values(made).map(({ outcome }) => outcome), fleet.databases.apply((all) => all.a.outcome)];`;
