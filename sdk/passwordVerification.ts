@@ -12,6 +12,7 @@ import { type Connection } from "../provider/rotation/connection";
 import { type FoundSetting } from "../provider/settings/settings";
 import { DynamicResource, isOfType, type ResourceType, valueOnly } from "./dynamicResource";
 import { checked } from "./program";
+import { isKnown } from "./pulumiInternals";
 import { kinds } from "../provider/rotation/kinds/kinds";
 import { type SearchTokenRotation, type VectorTokenRotation } from "./indexTokenRotation";
 import { type PasswordRotation } from "./passwordRotation";
@@ -160,11 +161,24 @@ function verifiedBy(of: string, args: PasswordVerificationArgs) {
   const all = resource as unknown as Readonly<Record<string, pulumi.Output<unknown>>>;
   const saved = savedOutputs.get(resource) ?? {};
   const names = verifiedOutputs(type);
-  const outputs = pulumi.output(Object.fromEntries(names.map((name) => [name, saved[name] ?? all[name]])));
+  const outputOf = (name: string) => {
+    const output = saved[name] ?? all[name];
+    return type === undefined || name === "rotationCount" ? output : orUndefined(output);
+  };
+  const outputs = pulumi.output(Object.fromEntries(names.map((name) => [name, outputOf(name)])));
   const targetsAt = (known: Readonly<Record<string, unknown>>, at: Connection, setting: FoundSetting | undefined) =>
     targetsFrom(type, known, (_name, database, credentials) => accessTo(database, at, credentials, setting));
   return {
     subject: type ? all[kinds[type].idInput]?.apply((id) => subjectText(type, id as string)) : valueOnly(resource.urn),
     targets: withConnection(resource, outputs, targetsAt, { of, args }),
   };
+}
+
+/**
+ * In a preview, an output that is undefined counts as unknown, although its resource may be unchanged. If it is not,
+ * the rotation count is unknown as well.
+ */
+function orUndefined(output: unknown): unknown {
+  if (!pulumi.runtime.isDryRun() || !pulumi.Output.isInstance(output)) return output;
+  return isKnown(output).then((known) => (known ? output : undefined));
 }
