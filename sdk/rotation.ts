@@ -167,11 +167,15 @@ export abstract class Rotation extends DynamicResource {
     // fails here, and nothing uses the former credentials.
     const known = this.outcome.apply((outcome) => requireKnown(of, kind, outcome));
     const { saveCredentials } = args;
-    const saved: Record<string, pulumi.Output<unknown>> = {};
+    // In a preview, what the state does not have is unknown.
+    const saving = pulumi.output(saveCredentials);
+    const saved: Record<string, pulumi.Output<unknown>> = {
+      currentMarks: saving.apply((save) => (save === false ? this.currentMarks : undefined)),
+    };
     for (const output of [...Object.values(kind.table.credentials), "otherFields"]) {
       const credential = (this as unknown as Readonly<Record<string, pulumi.Output<string | undefined>>>)[output];
       const value = pulumi.all([credential, known]).apply(([one]) => one);
-      saved[output] = value;
+      saved[output] = saving.apply((save) => (save === false && pulumi.runtime.isDryRun() ? undefined : value));
       const get = () => requireSaved(`${of}: ${output}`, saveCredentials, value);
       // Only a program that uses it stops, and not one that exports the whole resource.
       if (saveCredentials === undefined) Object.assign(this, { [output]: value });

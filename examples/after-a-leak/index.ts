@@ -32,8 +32,11 @@ const keys = new SigningKeyRotation("keys", { minInterval: config.get("minInterv
 // After the signing keys: a roll is sent with this token.
 const queue = new QueueTokenRotation("queue", { queueUserId, ...when }, { dependsOn: keys });
 
-// Fails the run if a database does not accept its new password, or still accepts the former one.
-const verification = new PasswordVerification("databases", { fleet: databases });
+// Fails the run if a new password or token is not accepted, or a former one still is.
+const proofs = [
+  new PasswordVerification("databases", { fleet: databases }),
+  ...Object.entries({ vectors, search, queue }).map(([name, rotation]) => new PasswordVerification(name, { rotation })),
+];
 
 // Give them to the resources that write your consumers' store, as ../hand-over does.
 export const redis = databases.connectionUrls;
@@ -41,4 +44,4 @@ export const vectorToken = vectors.token;
 export const searchToken = search.token;
 export const queueToken = queue.token;
 export const signingKeys = { current: keys.currentKey, next: keys.nextKey };
-export const verifiedAt = verification.verifiedAt;
+export const verifiedAt = proofs.map((proof) => proof.verifiedAt);

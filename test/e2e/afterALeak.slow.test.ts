@@ -4,7 +4,7 @@ import { delimiter, dirname, join } from "node:path";
 import { type Platform, startPlatform } from "../../local/index";
 import { readSeed } from "../../local/platform/seed";
 import { packageVersion } from "../../provider/platform/version";
-import { type Engine, localEngine, pulumiCli, type Stack, succeeds } from "../support/engine";
+import { type Engine, localEngine, plainOutputs, pulumiCli, type Stack, succeeds } from "../support/engine";
 import { engineEnvironment } from "../support/engineProcess";
 import { projectRoot } from "../support/host";
 import { onEngine, onEngines } from "../support/onEngines";
@@ -68,6 +68,20 @@ async function resetsOf({ platform, stack }: Story): Promise<string[]> {
   return sent.map(({ path }) => path).sort();
 }
 
+/** The verification of each kind has succeeded, and contacted what it verified. */
+async function assertProven({ platform, stack }: Story): Promise<void> {
+  const { resources = [] } = (await stack.exportState(true)).deployment;
+  const proofs = resources.filter(({ urn }) => urn.includes(":PasswordVerification::")).map(plainOutputs);
+  assert.deepEqual(
+    proofs.map(({ verified }) => verified),
+    [true, true, true, true],
+  );
+  for (const path of ["/indexes/vector/idx-vectors/info", "/indexes/search/idx-search/info", "/v2/globalParallelism"]) {
+    const statuses = platform.requests.filter((request) => request.path === path).map(({ status }) => status);
+    assert.ok(statuses.includes(200) && statuses.includes(401), `${path}: ${statuses.join()}`);
+  }
+}
+
 onEngines("The program for the time after a leak", (engine) => {
   /** The exit code of the count, and what it prints. */
   async function coverage({ project, environment }: Story) {
@@ -101,6 +115,7 @@ onEngines("The program for the time after a leak", (engine) => {
       assert.deepEqual(await resetsOf(story), older);
       assert.deepEqual(await resetsOf(story), []);
       assert.equal((await coverage(story)).code, 1, "one signing key is older");
+      await assertProven(story);
 
       copyFileSync(project.path("before.json"), state);
       await stack.setConfig("minInterval", "0s");

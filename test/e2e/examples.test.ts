@@ -66,11 +66,15 @@ const url = "rediss://:new-password@cache.example.com:6379";
 
 /** What the rotations of the other kinds have after it. */
 const others: Readonly<Record<string, object>> = {
-  VectorTokenRotation: { outcome: "reset", restUrl: "https://vectors.example.com", token: "new-vector-token" },
-  SearchTokenRotation: { outcome: "reset", restUrl: "https://search.example.com", token: "new-search-token" },
+  VectorTokenRotation: indexOutputs("https://vectors.example.com", "new-vector-token"),
+  SearchTokenRotation: indexOutputs("https://search.example.com", "new-search-token"),
   QueueTokenRotation: { outcome: "reset", token: "new-queue-token" },
   SigningKeyRotation: { outcome: "reset", currentKey: "new-current-key", nextKey: "new-next-key" },
 };
+
+function indexOutputs(restUrl: string, token: string) {
+  return { outcome: "reset", record: { endpoint: restUrl }, restUrl, token };
+}
 
 /** Packages that are too large to install for a test: their classes register what they are given. */
 const standIns: Readonly<Record<string, object>> = {
@@ -229,7 +233,9 @@ describe("The examples that hand the password over", () => {
     });
     for (const { inputs, request } of variables()) {
       assert.deepEqual(inputs["targets"], ["production", "preview"]);
-      assert.match(String(request["dependenciesList"]), /:PasswordVerification::database/);
+      for (const name of ["database", "vectors", "search", "queue"]) {
+        assert.ok(String(request["dependenciesList"]).includes(`:PasswordVerification::${name}`), name);
+      }
     }
     const { inputs, request } = deployment() ?? assert.fail();
     assert.match(String((inputs["meta"] as { rotatedAt: string }).rotatedAt), /^2026-11-21T02:17:00Z/);

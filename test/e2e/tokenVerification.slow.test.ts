@@ -52,6 +52,7 @@ onEveryEngine("PasswordVerification of tokens", (engine) => {
     for (const version of [1, 2]) {
       project.rewrite(program(version, "saveCredentials: false"));
       assert.deepEqual(valuesOf(await succeeds(stack.up())), all({ verified: true, formerRefused: true }));
+      assert.equal((await stack.preview()).changes?.["update"] ?? 0, 0);
       const tokens = [platform.vectorIndexes, platform.searchIndexes, platform.queueUsers]
         .flatMap((owners) => [...owners.values()])
         .map(({ token }) => token);

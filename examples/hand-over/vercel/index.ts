@@ -21,7 +21,9 @@ const vectors = new VectorTokenRotation("vectors", { indexId: config.require("ve
 const search = new SearchTokenRotation("search", { indexId: config.require("searchIndexId"), ...when });
 const queue = new QueueTokenRotation("queue", { queueUserId: config.require("queueUserId"), ...when });
 const keys = new SigningKeyRotation("keys", when);
-const proof = new PasswordVerification("database", { rotation: database });
+const proofs = Object.entries({ database, vectors, search, queue }).map(
+  ([name, rotation]) => new PasswordVerification(name, { rotation }),
+);
 
 const values = {
   UPSTASH_REDIS_REST_URL: database.restUrl,
@@ -42,11 +44,11 @@ const variables = Object.entries(values).map(([key, value]) => {
     throw new pulumi.RunError(`The value of ${key} is not known: the platform neither sent nor showed it.`);
   });
   const environment = { targets: ["production", "preview"], sensitive: true };
-  // Written only after the database has accepted its new credentials.
+  // Written only after the new credentials have been accepted.
   return new vercel.ProjectEnvironmentVariable(
     key,
     { projectId, key, value: known, ...environment },
-    { dependsOn: proof },
+    { dependsOn: proofs },
   );
 });
 
