@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { cpSync, mkdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { type ServiceError, status } from "@grpc/grpc-js";
 import { ResourceProviderService as calls } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
@@ -16,6 +16,7 @@ import { rotation } from "../support/resources";
 import { expectKind } from "../support/results";
 import { runAsync } from "../support/processes";
 import { explicitProvider, toStruct, urnOf } from "../support/wire";
+import { packageVersion } from "../../provider/platform/version";
 import { oldestPulumi } from "../../provider/installation";
 
 interface Manifest {
@@ -124,6 +125,28 @@ describe("The packed packages", function () {
     const { code, output } = await runAsync(process.execPath, [command, "doctor"], { cwd: folder.directory, env });
     assert.equal(code, 0, output);
     assert.match(output, /ok .*rekey:queueToken/);
+  });
+
+  it("can be committed as README says: a colleague installs them with `npm ci`, from another folder", function () {
+    const page = readFileSync(join(projectRoot, "README.md"), "utf8");
+    const install = /^npm install (\.\/vendor\/pulumi-rekey-\S+\.tgz|pulumi-rekey\b)/m.exec(page)?.[1] ?? assert.fail();
+    if (!install.startsWith("./vendor/")) return this.skip();
+    const [mine, theirs] = [newFolder(), newFolder()];
+    const archive = tarballs[packed.findIndex(({ name }) => name === "pulumi-rekey")] ?? assert.fail();
+    for (const path of [mine.path(install), theirs.path(install)]) {
+      mkdirSync(dirname(path), { recursive: true });
+      cpSync(archive, path);
+    }
+    installOrSkip(this, mine, install);
+    for (const name of ["package.json", "package-lock.json"]) cpSync(mine.path(name), theirs.path(name));
+    // Without the first folder, so that no path to it can be left.
+    mine.remove();
+    const { status: code, stderr } = npm(theirs.directory, "ci", "--ignore-scripts", "--no-audit", "--no-fund");
+    assert.equal(code, 0, stderr);
+    const installed = readFileSync(theirs.path("node_modules/pulumi-rekey/package.json"), "utf8");
+    assert.equal((JSON.parse(installed) as { version: string }).version, packageVersion());
+    const { dependencies } = JSON.parse(readFileSync(theirs.path("package.json"), "utf8")) as { dependencies: object };
+    assert.deepEqual(dependencies, { "pulumi-rekey": `file:${install.replace("./", "")}` });
   });
 
   it("require the SDK versions that they work with", () => {
