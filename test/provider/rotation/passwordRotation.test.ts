@@ -200,6 +200,20 @@ describe("rotation: PasswordRotation", () => {
     assert.deepEqual([saved.password, outputs.password], ["password-1", undefined]);
   });
 
+  it("takes of a response without the password only what differs from the former credentials", async () => {
+    fake.answer = () => ({ credentials: { password: "p1", restToken: "r1", readOnlyRestToken: "o1" } });
+    const saved = await up(v1);
+    fake.answer = () => ({ credentials: { restToken: "r2", readOnlyRestToken: "o1" } });
+    const { password, restToken, readOnlyRestToken } = await up(v2, saved);
+    assert.deepEqual([password, restToken, readOnlyRestToken], [undefined, "r2", undefined]);
+  });
+
+  it("is not reset if the trigger of a reset that was not applied cannot be read", async () => {
+    const saved = { ...(await up(v1)), attemptedTrigger: "9:x" };
+    await assert.rejects(up(v2, saved), { code: "REKEY_STATE_UNREADABLE", message: /saved output attemptedTrigger/ });
+    assert.equal(fake.resets.length, 1);
+  });
+
   it("has these deciding inputs and secret outputs", () => {
     const deciding = "databaseId rotateEvery rotatedSince triggers version";
     assert.equal([...passwordRotation.decidingInputs].sort().join(" "), deciding);

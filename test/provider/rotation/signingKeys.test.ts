@@ -104,6 +104,15 @@ describe("rotation: signing keys", () => {
       assert.deepEqual(known(next.outputs), { ...keys(2), outcome: "reset", rotationCount: 2 });
     });
 
+    it("are not rolled if the time of the last roll cannot be read", async () => {
+      const { outputs } = await apply(undefined, inputs(1), run);
+      waitUntil(5);
+      const damaged = { ...outputs, lastRolledAt: "2026-11-21" };
+      const refused = { code: "REKEY_STATE_UNREADABLE", message: /saved output lastRolledAt/ };
+      await assert.rejects(apply(damaged, inputs(2), run), refused);
+      assert.equal(fake.resets.length, 1);
+    });
+
     it("let a due schedule wait with a warning", async () => {
       const every = { rotateEvery: "30m" };
       const { outputs } = await apply(undefined, inputs(1, every), run);
