@@ -45,17 +45,33 @@ function outputsTable(properties, only = {}) {
 
 const shortName = (token) => token.split(":").at(-1);
 
+/** The sections of docs/interface.md with the operations of resources and functions. */
+const sections = {
+  PasswordRotation: "reset-a-password",
+  PasswordRotationFleet: "reset-a-password",
+  VectorTokenRotation: "other-secrets-of-the-account",
+  SearchTokenRotation: "other-secrets-of-the-account",
+  QueueTokenRotation: "other-secrets-of-the-account",
+  SigningKeyRotation: "other-secrets-of-the-account",
+  FlowControlReset: "reset-a-flow-control-key",
+  FlowControlLimits: "limit-a-flow-control-key",
+  getDatabases: "list-what-an-account-has",
+  getFlowControlKey: "read-a-flow-control-key",
+  getFlowControlKeys: "list-flow-control-keys",
+  getGlobalParallelism: "read-the-global-parallelism",
+};
+
 /**
  * The page, not formatted.
  *
  * @param schema the schema of the plugin
- * @param docs by the names of resources and functions: the whole description, the section of docs/interface.md, and the
- *   outputs that only the SDK has
+ * @param docs by the names of resources and functions: the whole description, and the outputs that only the SDK has
  * @param settings rows with the name, the environment variable, the description and the default
  */
 export function referencePage(schema, docs, settings) {
   const about = (name) => {
-    const { description, section } = docs[name];
+    const { description } = docs[name];
+    const section = sections[name];
     const operation = section ? ["", `Operation of the platform: [interface](interface.md#${section}).`] : [];
     return ["", `## ${name}`, "", description, ...operation];
   };

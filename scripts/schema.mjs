@@ -58,11 +58,11 @@ function described(symbol, description = docOf(symbol)) {
 }
 
 /** A name for a type of several values. */
-function reference(name, type, fallbackDocs) {
+function reference(name, type) {
   const token = `rekey:index:${name}`;
   if (types[token] === undefined) {
     types[token] = {}; // Reserved, in case of a type in itself.
-    types[token] = { type: "object", ...propertiesOf(type, fallbackDocs) };
+    types[token] = { type: "object", ...propertiesOf(type) };
   }
   return { $ref: `#/types/${token}` };
 }
@@ -92,13 +92,12 @@ function schemaOf(given, name) {
 }
 
 /** The properties of an object type, sorted. */
-function propertiesOf(type, fallbackDocs) {
+function propertiesOf(type) {
   const symbols = type.getProperties().toSorted((a, b) => (a.name < b.name ? -1 : 1));
   const entries = symbols.map((symbol) => {
     const own = checker.getTypeOfSymbol(symbol);
     const name = symbol.name[0].toUpperCase() + symbol.name.slice(1);
-    const description = docOf(symbol) || (fallbackDocs?.get(symbol.name) ?? "");
-    return [symbol.name, { ...schemaOf(own, name), ...described(symbol, description) }];
+    return [symbol.name, { ...schemaOf(own, name), ...described(symbol) }];
   });
   const required = symbols.filter((symbol) => isRequired(checker.getTypeOfSymbol(symbol))).map(({ name }) => name);
   return { properties: Object.fromEntries(entries), ...(required.length > 0 && { required }) };
@@ -222,14 +221,7 @@ const variables = Object.fromEntries(
   }),
 );
 
-const tables = exportsOf("provider/records/flowControl.ts");
-const flowControlDocs = new Map(
-  checker
-    .getTypeOfSymbol(tables.get("flowControlFields"))
-    .getProperties()
-    .map((symbol) => [symbol.name, docOf(symbol)]),
-);
-reference("FlowControlKey", checker.getDeclaredTypeOfSymbol(sdk.get("FlowControlKey")), flowControlDocs);
+reference("FlowControlKey", checker.getDeclaredTypeOfSymbol(sdk.get("FlowControlKey")));
 const globalParallelism = propertiesOf(checker.getDeclaredTypeOfSymbol(sdk.get("GlobalParallelism")));
 
 function functionOf(name, outputs) {
@@ -293,8 +285,6 @@ const schema = {
 /** What the reference shows in addition to the schema. */
 function docsOf(name) {
   const symbol = sdk.get(name);
-  const see = symbol.getJsDocTags(checker).find((tag) => tag.name === "see");
-  const section = see && ts.displayPartsToString(see.text).split("#")[1];
   const outputs = schema.resources[`rekey:index:${name}`]?.properties;
   const found = [...(outputs ? symbol.members : [])].flatMap(([output, member]) => {
     const { valueDeclaration: declaration } = member;
@@ -303,7 +293,7 @@ function docsOf(name) {
     if (type?.getText().startsWith("pulumi.Output<") !== true || outputs[output]) return [];
     return [[output, { schema: schemaOf(innerType(type), output), description: docOf(member) }]];
   });
-  return [name, { description: docOf(symbol), section, only: Object.fromEntries(found) }];
+  return [name, { description: docOf(symbol), only: Object.fromEntries(found) }];
 }
 
 const documented = [...Object.keys(schema.resources), ...Object.keys(schema.functions)].map((token) =>

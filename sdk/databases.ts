@@ -17,7 +17,6 @@ export interface GetDatabasesResult {
  * `rekey:databaseListPath`, which the preset `upstash` sets.
  *
  * @throws SettingsError, InputError, NotSentError, RejectedError, UnconfirmedError or UnreadableError
- * @see docs/interface.md#list-what-an-account-has
  * @example
  * ```ts
  * const { databases } = await getDatabases();

@@ -7,10 +7,13 @@ import { checked, isLate, refusal } from "./program";
 
 /** A database of a fleet, with its own trigger. */
 export interface FleetMemberArgs {
-  /** Id of the database. It must be known in a preview. */
+  /**
+   * Id of the database, for Upstash a UUID: `96ad0856-03b1-4ee7-9666-e81abd0349e1`. It must be known in a preview.
+   */
   databaseId: pulumi.Input<string>;
   /**
-   * The password of this database is reset when this changes, in addition to the fleet's `version`.
+   * The password of this database is reset when this changes, for example from `1` to `2`, in addition to the fleet's
+   * `version`.
    *
    * @default none
    */

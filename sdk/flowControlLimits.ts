@@ -52,7 +52,11 @@ export interface FlowControlLimitsArgs {
  * elsewhere, and the next `up` puts it back. Destroy unpins the limits, and leaves a paused key paused. Limits are not
  * secret: previews and the state show them.
  *
- * @see docs/interface.md#limit-a-flow-control-key
+ * The option `retainOnDelete` is false by default: the resource must be removed before the package. With `true`, a
+ * removal sends nothing.
+ *
+ * @throws RekeyError if Pulumi's provider host cannot find or configure this package, or for the option `import` or
+ * `id`.
  * @example
  * ```ts
  * const orders = new FlowControlLimits("orders", { flowControlKey: "orders", rate: 100, period: "1m" });
@@ -73,13 +77,6 @@ export class FlowControlLimits extends DynamicResource {
   /** What this resource declares, with the period in seconds: it unpins that when it no longer declares it. */
   declare readonly declared: pulumi.Output<Record<string, number | boolean>>;
 
-  /**
-   * @param name unique name of the resource in its stack
-   * @param options `retainOnDelete` is false by default: the resource must be removed before the package. With `true`,
-   * a removal sends nothing.
-   * @throws RekeyError if Pulumi's provider host cannot find or configure this package, or for the option `import` or
-   * `id`.
-   */
   constructor(name: string, args: FlowControlLimitsArgs, options?: pulumi.CustomResourceOptions) {
     const subject = pulumi.output(args.flowControlKey).apply((key) => `flow-control key ${key}`);
     const urn = urnOf(resourceType, name, options?.parent);

@@ -26,7 +26,6 @@ const keyArgumentNames: NamesOf<GetFlowControlKeyArgs> = { flowControlKey: true 
  * and more than 8 keys are read by one list request.
  *
  * @throws SettingsError, InputError, NotSentError, RejectedError, UnconfirmedError or UnreadableError
- * @see docs/interface.md#read-a-flow-control-key
  * @example
  * ```ts
  * const { waitListSize } = await getFlowControlKey({ flowControlKey: "orders" });
@@ -87,7 +86,6 @@ const keysArgumentNames: NamesOf<GetFlowControlKeysArgs> = { search: true };
  * Lists the flow-control keys that have state, with their counters and limits.
  *
  * @throws SettingsError, InputError, NotSentError, RejectedError, UnconfirmedError or UnreadableError
- * @see docs/interface.md#list-flow-control-keys
  * @example
  * ```ts
  * const { keys } = await getFlowControlKeys({ search: "orders" });
@@ -120,7 +118,6 @@ export function getFlowControlKeysOutput(
  * only.
  *
  * @throws SettingsError, NotSentError, RejectedError, UnconfirmedError or UnreadableError
- * @see docs/interface.md#read-the-global-parallelism
  * @example
  * ```ts
  * const { parallelismCount, parallelismMax } = await getGlobalParallelism();

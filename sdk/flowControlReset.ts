@@ -37,7 +37,10 @@ export interface FlowControlResetArgs {
  * the rate counter. A notice names the one that was sent, and reports if messages still wait because the parallelism is
  * used up.
  *
- * @see docs/interface.md#reset-a-flow-control-key
+ * Renaming the resource without `aliases` replaces it, and so resets the counters.
+ *
+ * @throws RekeyError if Pulumi's provider host cannot find or configure this package, or for the option `import` or
+ * `id`.
  * @example
  * ```ts
  * const reset = new FlowControlReset("orders", { flowControlKey: "orders", version: "incident-42" });
@@ -60,11 +63,6 @@ export class FlowControlReset extends DynamicResource {
   /** Mark of the trigger of the last reset. Secret, because a version may be. */
   declare readonly appliedTrigger: pulumi.Output<string>;
 
-  /**
-   * @param name unique name of the resource in its stack. Renaming it without `aliases` replaces it, and so resets.
-   * @throws RekeyError if Pulumi's provider host cannot find or configure this package, or for the option `import` or
-   * `id`.
-   */
   constructor(name: string, args: FlowControlResetArgs, options?: pulumi.CustomResourceOptions) {
     const flowControlKey = pulumi.output(args.flowControlKey).apply(async (key) => {
       await endOfTurn();

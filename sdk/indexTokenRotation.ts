@@ -32,7 +32,10 @@ export interface VectorTokenRotationArgs extends RotationArgs {
  * Previews, refresh, destroy and import never reset anything. The platform's response to the reset has no tokens, so
  * they are read after it.
  *
- * @see docs/interface.md#other-secrets-of-the-account
+ * Renaming the resource without `aliases` replaces it, and so resets the tokens.
+ *
+ * @throws RekeyError if Pulumi's provider host cannot find or configure this package, or for the option `import` or
+ * `id`.
  * @example
  * ```ts
  * const vectors = new VectorTokenRotation("vectors", {
@@ -44,11 +47,6 @@ export interface VectorTokenRotationArgs extends RotationArgs {
  * ```
  */
 export class VectorTokenRotation extends IndexTokenRotation {
-  /**
-   * @param name unique name of the resource in its stack. Renaming it without `aliases` replaces it, and so resets.
-   * @throws RekeyError if Pulumi's provider host cannot find or configure this package, or for the option `import` or
-   * `id`.
-   */
   constructor(name: string, args: VectorTokenRotationArgs, options?: pulumi.CustomResourceOptions) {
     super(vectorType, vectorToken, name, args, options);
   }
@@ -68,7 +66,10 @@ export interface SearchTokenRotationArgs extends RotationArgs {
 /**
  * Rotates the tokens of a search index, as `VectorTokenRotation` does those of a vector index.
  *
- * @see docs/interface.md#other-secrets-of-the-account
+ * Renaming the resource without `aliases` replaces it, and so resets the tokens.
+ *
+ * @throws RekeyError if Pulumi's provider host cannot find or configure this package, or for the option `import` or
+ * `id`.
  * @example
  * ```ts
  * const search = new SearchTokenRotation("search", {
@@ -80,11 +81,6 @@ export interface SearchTokenRotationArgs extends RotationArgs {
  * ```
  */
 export class SearchTokenRotation extends IndexTokenRotation {
-  /**
-   * @param name unique name of the resource in its stack. Renaming it without `aliases` replaces it, and so resets.
-   * @throws RekeyError if Pulumi's provider host cannot find or configure this package, or for the option `import` or
-   * `id`.
-   */
   constructor(name: string, args: SearchTokenRotationArgs, options?: pulumi.CustomResourceOptions) {
     super(searchType, searchToken, name, args, options);
   }

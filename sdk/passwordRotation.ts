@@ -15,7 +15,10 @@ export type OutputsOf<F extends Fields> = { readonly [K in keyof F]: pulumi.Outp
 
 /** The arguments of `PasswordRotation`. */
 export interface PasswordRotationArgs extends RotationArgs, ConnectionArgs {
-  /** Id of the database. Changing it replaces the resource, and so resets the other database. */
+  /**
+   * Id of the database, for Upstash a UUID: `96ad0856-03b1-4ee7-9666-e81abd0349e1`. Changing it replaces the resource,
+   * and so resets the other database.
+   */
   databaseId: pulumi.Input<string>;
 }
 
@@ -25,7 +28,10 @@ export interface PasswordRotationArgs extends RotationArgs, ConnectionArgs {
  *
  * Each field of the database's record is also an output: `endpoint`, `port`, `tls` and so on.
  *
- * @see docs/interface.md#reset-a-password
+ * Renaming the resource without `aliases` replaces it, and so resets the password.
+ *
+ * @throws RekeyError if Pulumi's provider host cannot find or configure this package, for the options `import` and
+ * `id`, and if an argument of the connection cannot be used.
  * @example
  * ```ts
  * const sessions = new PasswordRotation("sessions", {
@@ -53,11 +59,6 @@ export class PasswordRotation extends Rotation {
    */
   declare readonly readOnlyRestToken: pulumi.Output<string | undefined>;
 
-  /**
-   * @param name unique name of the resource in its stack. Renaming it without `aliases` replaces it, and so resets.
-   * @throws RekeyError if Pulumi's provider host cannot find or configure this package, for the options `import` and
-   * `id`, and if an argument of the connection cannot be used.
-   */
   constructor(name: string, args: PasswordRotationArgs, options?: pulumi.CustomResourceOptions) {
     const inputs = { ...withoutConnection(args), ...connectionFor(args.encryptFor, args) };
     super(resourceType, databasePassword, name, inputs, options);

@@ -42,12 +42,13 @@ const type = "rekey:index:PasswordRotationFleet";
 /** The arguments of `PasswordRotationFleet`. */
 export interface PasswordRotationFleetArgs extends ConnectionArgs {
   /**
-   * The databases: a list of ids, or a map from names to ids or `{ databaseId, version, triggers }`. Adding one resets
-   * (or adopts) only that one. Removing one sends nothing. The order and the names do not matter.
+   * The databases: a list of ids, which are UUIDs for Upstash, or a map from names to ids or
+   * `{ databaseId, version, triggers }`. Adding one resets (or adopts) only that one. Removing one sends nothing. The
+   * order and the names do not matter.
    */
   databases: pulumi.Input<FleetDatabases>;
   /**
-   * All passwords are reset when this changes. `1` and `"1"` are the same.
+   * All passwords are reset when this changes, for example from `1` to `2`. `1` and `"1"` are the same.
    *
    * @default none
    */
@@ -156,7 +157,11 @@ interface Made {
  * PasswordRotation. If some fail, the others are saved, the run fails at its end and names the failed ones, and the
  * next `up` processes only these.
  *
- * @see docs/interface.md#reset-a-password
+ * Renaming the fleet without `aliases` replaces it, and so resets all passwords. The option `ignoreChanges` can contain
+ * all arguments except `databases` and those of the connection.
+ *
+ * @throws RekeyError if Pulumi's provider host cannot find or configure this package, an id is unknown, an argument
+ * does not exist, one of the connection cannot be used, or an option cannot be applied.
  * @example
  * ```ts
  * const caches = new PasswordRotationFleet("caches", {
@@ -189,13 +194,6 @@ export class PasswordRotationFleet extends pulumi.ComponentResource<Made> {
   readonly #saveCredentials: pulumi.Input<boolean> | undefined;
   readonly #of: string;
 
-  /**
-   * @param name unique name of the fleet in its stack. Renaming it without `aliases` replaces it, and so resets all.
-   * @param options `ignoreChanges` can contain all arguments except `databases` and those of the connection
-   * @throws RekeyError if Pulumi's provider host cannot find or configure this package, an id is unknown, an argument
-   * does not exist, one of the connection cannot be used, or an option cannot be applied
-   * (docs/fleets.md#options-of-pulumi).
-   */
   constructor(name: string, args: PasswordRotationFleetArgs, options: pulumi.ComponentResourceOptions = {}) {
     requirePackageForHost();
     refuseImport("PasswordRotationFleet", name, options);

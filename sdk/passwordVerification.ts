@@ -86,6 +86,8 @@ const argumentNames: NamesOf<PasswordVerificationArgs> = {
  * (`/v2/globalParallelism`). A failed verification fails the run; the next `up` verifies again and resets nothing.
  * Previews, refresh and destroy contact nothing.
  *
+ * @throws RekeyError if Pulumi's provider host cannot find or configure this package, for the options `import` and
+ * `id`, and for arguments that do not exist or cannot be used.
  * @example
  * ```ts
  * const rotation = new PasswordRotation("sessions", {
@@ -108,11 +110,6 @@ export class PasswordVerification extends DynamicResource {
    */
   declare readonly formerRefused: pulumi.Output<boolean | undefined>;
 
-  /**
-   * @param name unique name of the resource in its stack
-   * @throws RekeyError if Pulumi's provider host cannot find or configure this package, for the options `import` and
-   * `id`, and for arguments that do not exist or cannot be used.
-   */
   constructor(name: string, args: PasswordVerificationArgs, options?: pulumi.CustomResourceOptions) {
     const of = `PasswordVerification ${JSON.stringify(name)}`;
     const { subject, targets } = verifiedBy(of, args);

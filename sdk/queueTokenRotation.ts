@@ -20,7 +20,10 @@ export interface QueueTokenRotationArgs extends RotationArgs {
  * Previews, refresh, destroy and import never reset anything. If Rekey rolls the signing keys with this token in the
  * same program, make this resource depend on the keys: a roll with the former token is rejected.
  *
- * @see docs/interface.md#other-secrets-of-the-account
+ * Renaming the resource without `aliases` replaces it, and so resets the tokens.
+ *
+ * @throws RekeyError if Pulumi's provider host cannot find or configure this package, or for the option `import` or
+ * `id`.
  * @example
  * ```ts
  * const queueUserId = "7b1ad1c2-0e7e-4e0c-9d3f-0c2c1c1f5a11";
@@ -42,11 +45,6 @@ export class QueueTokenRotation extends Rotation {
   /** The read-only token, if the platform showed it with the last reset or a later read. Secret. */
   declare readonly readOnlyToken: pulumi.Output<string | undefined>;
 
-  /**
-   * @param name unique name of the resource in its stack. Renaming it without `aliases` replaces it, and so resets.
-   * @throws RekeyError if Pulumi's provider host cannot find or configure this package, or for the option `import` or
-   * `id`.
-   */
   constructor(name: string, args: QueueTokenRotationArgs, options?: pulumi.CustomResourceOptions) {
     super(resourceType, queueToken, name, args, options);
   }

@@ -8,7 +8,7 @@ import { ownersFor, runError } from "./program";
 /** The arguments of every rotation. */
 export interface RotationArgs {
   /**
-   * The secret is reset when this changes. `1` and `"1"` are the same.
+   * The secret is reset when this changes, for example from `1` to `2`. `1` and `"1"` are the same.
    *
    * @default none
    */

@@ -25,7 +25,10 @@ export interface SigningKeyRotationArgs extends RotationArgs {
  * replace both keys, roll twice and update the receivers between the rolls. An account has one pair of keys for each
  * region; `rekey:queueUrl` decides which.
  *
- * @see docs/interface.md#other-secrets-of-the-account
+ * Renaming the resource without `aliases` replaces it, and so rolls the keys.
+ *
+ * @throws RekeyError if Pulumi's provider host cannot find or configure this package, or for the option `import` or
+ * `id`.
  * @example
  * ```ts
  * const keys = new SigningKeyRotation("keys", {
@@ -52,11 +55,6 @@ export class SigningKeyRotation extends Rotation {
    */
   declare readonly lastRolledAt: pulumi.Output<string | undefined>;
 
-  /**
-   * @param name unique name of the resource in its stack. Renaming it without `aliases` replaces it, and so rolls.
-   * @throws RekeyError if Pulumi's provider host cannot find or configure this package, or for the option `import` or
-   * `id`.
-   */
   constructor(name: string, args: SigningKeyRotationArgs = {}, options?: pulumi.CustomResourceOptions) {
     super(resourceType, signingKeys, name, args, options);
   }

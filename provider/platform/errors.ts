@@ -34,7 +34,7 @@ export const errorCodes = [
   "REKEY_INTERNAL",
 ] as const;
 
-/** The code of an error, which never changes. docs/errors.md explains each of them. */
+/** The code of an error, which never changes. */
 export type ErrorCode = (typeof errorCodes)[number];
 
 /** A message with its code at the end. */

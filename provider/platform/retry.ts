@@ -4,8 +4,6 @@
  * - `rejected`: the platform rejected it;
  * - `maybe applied`: it may have reached the platform, and the result is unknown;
  * - `responded`: the platform responded with 2xx.
- *
- * @see docs/interface.md#when-a-request-is-repeated
  */
 export type Delivery = "not sent" | "rejected" | "maybe applied" | "responded";
 

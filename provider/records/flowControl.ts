@@ -34,12 +34,13 @@ export const flowControlFields = {
 type Counter = "waitListSize" | "parallelismCount" | "rateCount";
 
 /** The state of one flow-control key. Counters that the platform leaves out are 0. */
-export type FlowControlKey = RecordOf<Omit<typeof flowControlFields, "flowControlKey" | Counter>> & {
-  /** The key. */
-  readonly flowControlKey: string;
-  /** Whether the platform has any state for the key. */
-  readonly exists: boolean;
-} & { readonly [K in Counter]: number };
+export type FlowControlKey = RecordOf<Omit<typeof flowControlFields, "flowControlKey" | Counter>> &
+  Required<RecordOf<Pick<typeof flowControlFields, Counter>>> & {
+    /** The key. */
+    readonly flowControlKey: string;
+    /** Whether the platform has any state for the key. */
+    readonly exists: boolean;
+  };
 
 /** The state of a key from its record; undefined for a key that is unknown to the platform. */
 export function flowControlKeyFrom(
