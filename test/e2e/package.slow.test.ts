@@ -127,7 +127,7 @@ describe("The packed packages", function () {
     assert.match(output, /ok .*rekey:queueToken/);
   });
 
-  it("can be committed as README says: a colleague installs them with `npm ci`, from another folder", function () {
+  it("can be committed as in README: a colleague installs them with `npm ci`, from another folder", function () {
     const page = readFileSync(join(projectRoot, "README.md"), "utf8");
     const install = /^npm install (\.\/vendor\/pulumi-rekey-\S+\.tgz|pulumi-rekey\b)/m.exec(page)?.[1] ?? assert.fail();
     if (!install.startsWith("./vendor/")) return this.skip();
