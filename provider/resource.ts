@@ -102,7 +102,7 @@ export interface SavedResource {
 }
 
 /** Inputs that the SDK sets: the URN, those of others with the same claim, and where clients connect. */
-const hiddenInputs = ["owner", "otherOwners", "connection"];
+export const hiddenInputs = ["owner", "otherOwners", "connection"];
 
 /** Failures of one resource that are reported: a fleet may have a thousand. */
 const maxFailures = 5;

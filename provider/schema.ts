@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { idProblem, isObject, isSet, kindOf, pathPartProblem } from "./records/fields";
+import { didYouMean, idProblem, isObject, isSet, kindOf, pathPartProblem } from "./records/fields";
 
 export { z };
 
@@ -22,14 +22,20 @@ export function checkTable(
   const missing = required.filter((property) => !isSet(inputs[property]));
   const wrong = Object.entries(inputs).flatMap(([property, value]) => {
     if (!isSet(value) || unknown.has(property)) return [];
-    const schema = Object.hasOwn(schemas, property) ? schemas[property] : notAnInput;
-    const issue = schema?.safeParse(value).error?.issues[0];
+    if (!Object.hasOwn(schemas, property)) return [{ property, problem: notAnInput(property, schemas) }];
+    const issue = schemas[property]?.safeParse(value).error?.issues[0];
     return issue ? [{ property, problem: issue.message }] : [];
   });
   return [...missing.map((property) => ({ property, problem: "is required" })), ...wrong];
 }
 
-const notAnInput = z.never("is not an input of this resource");
+function notAnInput(property: string, schemas: InputTable["schemas"]): string {
+  const question = didYouMean(
+    property,
+    Object.keys(schemas).filter((name) => schemas[name] !== internal),
+  );
+  return `is not an input of this resource${question && ` (${question})`}`;
+}
 
 /** The message for a value of another kind than the expected one. */
 export function expected(kind: string) {

@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { flowControlLimitsOutputs } from "../provider/flowControl/flowControlLimits";
 import { DynamicResource, isOfType, type ResourceType, urnOf } from "./dynamicResource";
-import { ownersFor } from "./program";
+import { ownersFor, refuseHidden } from "./program";
 
 const resourceType: ResourceType = {
   type: "FlowControlLimits",
@@ -80,7 +80,9 @@ export class FlowControlLimits extends DynamicResource {
   constructor(name: string, args: FlowControlLimitsArgs, options?: pulumi.CustomResourceOptions) {
     const subject = pulumi.output(args.flowControlKey).apply((key) => `flow-control key ${key}`);
     const urn = urnOf(resourceType, name, options?.parent);
-    const owners = ownersFor(`FlowControlLimits ${JSON.stringify(name)}`, urn, subject);
+    const of = `FlowControlLimits ${JSON.stringify(name)}`;
+    refuseHidden(of, args);
+    const owners = ownersFor(of, urn, subject);
     super(resourceType, name, { ...args, ...owners }, options);
   }
 

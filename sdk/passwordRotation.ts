@@ -60,8 +60,8 @@ export class PasswordRotation extends Rotation {
   declare readonly readOnlyRestToken: pulumi.Output<string | undefined>;
 
   constructor(name: string, args: PasswordRotationArgs, options?: pulumi.CustomResourceOptions) {
-    const inputs = { ...withoutConnection(args), ...connectionFor(args.encryptFor, args) };
-    super(resourceType, databasePassword, name, inputs, options);
+    const connection = connectionFor(args.encryptFor, args);
+    super(resourceType, databasePassword, name, withoutConnection(args), options, connection);
     rememberConnection(this, `PasswordRotation ${JSON.stringify(name)}`, args, true);
   }
 

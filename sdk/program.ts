@@ -1,6 +1,8 @@
 import * as pulumi from "@pulumi/pulumi";
 import { markRunError } from "./pulumiInternals";
 import { type ErrorCode, InputError, RekeyError } from "../provider/platform/errors";
+import { isSet } from "../provider/records/fields";
+import { hiddenInputs } from "../provider/resource";
 
 const refusalOfRun = perRun((): { error?: RekeyError } => ({}));
 
@@ -33,6 +35,20 @@ export function checked<T>(of: string, act: () => T): T {
     if (!(error instanceof InputError)) throw error;
     throw refused(withoutStack(new InputError(error.property, error.reason, { of, afterReset: true })));
   }
+}
+
+/**
+ * Refuses arguments that only the SDK may set, because the provider would accept them from JavaScript.
+ *
+ * @param of the resource, for errors: `PasswordRotation "sessions"`
+ * @throws InputError that ends the program
+ */
+export function refuseHidden(of: string, args: object): void {
+  const hidden = Object.entries(args).find(([name, value]) => hiddenInputs.includes(name) && isSet(value));
+  if (!hidden) return;
+  checked(of, () => {
+    throw new InputError(hidden[0], "is not an input of this resource");
+  });
 }
 
 /** Whether the value of an input is not there yet. */

@@ -3,7 +3,7 @@ import { type SecretKind } from "../provider/platform/secretKind";
 import { outputsOf, secretOutputsOf } from "../provider/rotation/outputs";
 import { nextRotation, type Outcome, type RotationReason } from "../provider/rotation/planRotation";
 import { DynamicResource, type ResourceType, urnOf } from "./dynamicResource";
-import { ownersFor, runError } from "./program";
+import { ownersFor, refuseHidden, runError } from "./program";
 
 /** The arguments of every rotation. */
 export interface RotationArgs {
@@ -145,22 +145,27 @@ export abstract class Rotation extends DynamicResource {
   /** The next `up` after this time resets the secret because of `rotateEvery` (ISO 8601, UTC). */
   readonly nextRotationAt: pulumi.Output<string | undefined>;
 
-  /** @param args the inputs, with the id */
+  /**
+   * @param args what the program gives, with the id
+   * @param connection the hidden input for the provider
+   */
   protected constructor(
     resourceType: ResourceType,
     kind: SecretKind,
     name: string,
     args: RotationArgs,
     options: pulumi.CustomResourceOptions | undefined,
+    connection: object = {},
   ) {
     const of = `${resourceType.type} ${JSON.stringify(name)}`;
+    refuseHidden(of, args);
     const id = kind.onlyId ?? (args as Readonly<Record<string, pulumi.Input<string>>>)[kind.idInput];
     // Two kinds may have the same id.
     const subject = pulumi.output(id).apply((known) => `${kind.noun} ${known}`);
     super(
       resourceType,
       name,
-      { ...args, ...ownersFor(of, urnOf(resourceType, name, options?.parent), subject) },
+      { ...args, ...connection, ...ownersFor(of, urnOf(resourceType, name, options?.parent), subject) },
       options,
     );
     // The provider fails an unconfirmed reset, unless the former outputs are too large for its error. The run then

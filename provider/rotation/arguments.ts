@@ -1,5 +1,5 @@
 import { InputError } from "../platform/errors";
-import { isObject, isSet, kindOf } from "../records/fields";
+import { didYouMean, isObject, isSet, kindOf } from "../records/fields";
 
 /** All names of a type's properties: the compiler compares them with the type. */
 export type NamesOf<T> = Readonly<Record<keyof T, true>>;
@@ -15,8 +15,9 @@ export function refuseUnknown(of: string, given: object, known: object): void {
   if (!isObject(given)) throw new InputError(of, `must be an object, not ${kindOf(given)}`);
   for (const [name, value] of Object.entries(given)) {
     if (!isSet(value) || Object.hasOwn(known, name)) continue;
-    const names = Object.keys(known).join(", ") || "none";
-    throw new InputError(name, `is not one of ${of} (known: ${names})`);
+    const names = Object.keys(known);
+    const details = [`known: ${names.join(", ") || "none"}`, didYouMean(name, names)].filter((detail) => detail !== "");
+    throw new InputError(name, `is not one of ${of} (${details.join("; ")})`);
   }
 }
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import * as pulumi from "@pulumi/pulumi";
 import {
   type ConnectionArgs,
+  FlowControlLimits,
   FlowControlReset,
   getFlowControlKey,
   getFlowControlKeyOutput,
@@ -102,13 +103,29 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     make: () => withSetting("a b", () => verify({ rotation: rotate() })),
     says: /rekey:databaseHost must be a host name.*REKEY_SETTING_INVALID/,
   },
+  "an input that only the SDK sets": {
+    make: () => rotate({ otherOwners: [] }),
+    says: /PasswordRotation "sessions": otherOwners is not an input of this resource\. Correct this/,
+  },
+  "a connection that only the SDK sets": {
+    make: () => rotate({ connection: { host: "example.com" }, encryptFor: [] }),
+    says: /"sessions": connection is not an input of this resource/,
+  },
+  "an owner of other tokens": {
+    make: () => new QueueTokenRotation("queue", { queueUserId: "user", ...({ owner: "me" } as object) }),
+    says: /QueueTokenRotation "queue": owner is not an input/,
+  },
+  "an owner of limits": {
+    make: () => new FlowControlLimits("orders", { flowControlKey: "a", ...({ owner: late("me") } as object) }),
+    says: /FlowControlLimits "orders": owner is not an input/,
+  },
   "an unknown argument of a fleet": {
     make: () => rotateFleet({ verison: 1 }),
     says: /PasswordRotationFleet "caches": verison is not one of its arguments \(known: databases, version, /,
   },
   "an unknown argument of a database of a fleet": {
     make: () => rotateFleet({ databases: { one: { databaseId: "a", vesion: 1 }, two: "b" } }),
-    says: /"caches": databases\["one"\]: vesion is not one of its arguments \(known: databaseId, version, triggers\)/,
+    says: /"caches": databases\["one"\]: vesion is not one of its arguments \(known: .*, triggers; did you mean version\?\)/,
   },
   "an unknown argument of a database that is known late": {
     make: () => rotateFleet({ databases: late({ one: { databaseId: "a", vesion: 1 } }) }),
@@ -180,7 +197,7 @@ const mistakes: Readonly<Record<string, Mistake>> = {
   },
   "an unknown argument of getFlowControlKeys": {
     make: () => void untyped(getFlowControlKeys)({ serch: "a" }),
-    says: /getFlowControlKeys: serch is not one of its arguments \(known: search\)/,
+    says: /getFlowControlKeys: serch is not one of its arguments \(known: search; did you mean search\?\)/,
   },
   "an unknown argument of getFlowControlKeysOutput": {
     make: () => untyped(getFlowControlKeysOutput)({ serch: late("a") }),
@@ -188,7 +205,7 @@ const mistakes: Readonly<Record<string, Mistake>> = {
   },
   "an unknown option of getFlowControlKeysOutput": {
     make: () => untyped(getFlowControlKeysOutput)({}, { dependOn: [] }),
-    says: /getFlowControlKeysOutput: dependOn is not one of its options \(known: dependsOn\)/,
+    says: /getFlowControlKeysOutput: dependOn is not one of its options \(known: dependsOn; did you mean dependsOn\?\)/,
   },
   "an argument of getGlobalParallelism": {
     make: () => void untyped(getGlobalParallelism)({ search: "a" }),

@@ -45,9 +45,10 @@ const shared: readonly { readonly name: string; readonly value: unknown; readonl
   { name: "triggers", value: { "a\n": ["canary"] }, reason: /but "a\\n" is a list$/ },
   { name: "triggers", value: { a: Infinity }, reason: /not finite$/ },
   { name: "triggers", value: JSON.parse('{"__proto__":{}}'), reason: /but "__proto__" is an object$/ },
-  { name: "verison", value: 1, reason: /is not an input of this resource$/ },
+  { name: "verison", value: 1, reason: /is not an input of this resource \(did you mean version\?\)$/ },
   { name: "__proto__x", value: 1, reason: /is not an input/ },
-  { name: "toString", value: 1, reason: /is not an input/ },
+  { name: "toString", value: 1, reason: /is not an input of this resource$/ },
+  { name: "Triggers", value: {}, reason: /\(did you mean triggers\?\)$/ },
 ];
 
 const rotationOnly: typeof shared = [

@@ -310,6 +310,7 @@ describe("rotation: PasswordRotationShard", () => {
         reason: /: database "a": version must be a string or a number/,
       },
       { inputs: { databases: [{ databaseId: "a", verison: 1 }] }, reason: /: database "a": verison is not an input/ },
+      { inputs: { flet: "own inputs are not suggested" }, reason: /: flet is not an input of this resource$/ },
       { inputs: { concurrency: 0 }, reason: /: concurrency must be a whole number, at least 1$/ },
       { inputs: { maxFailures: 1.5 }, reason: /: maxFailures must be a whole number/ },
       { inputs: { includeRecords: "yes" }, reason: /: includeRecords must be true or false/ },
