@@ -216,7 +216,7 @@ export function kindOf(value: unknown): string {
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
-/** A question after a mistyped name: the known one that differs by the fewest letters, at most two; empty without one. */
+/** Asks about a mistyped name: the known one that differs by the fewest letters, at most two; empty if none does. */
 export function didYouMean(name: string, known: readonly string[]): string {
   const differences = known.map((one) => {
     const [a, b] = [name.toLowerCase(), one.toLowerCase()];
