@@ -85,6 +85,43 @@ for (const subject of subjects) {
       }
     });
 
+    it("a refresh that shows a former record warns while a later reset is unconfirmed, one before that does not", async () => {
+      fake.answer = unconfirmed;
+      ({ outputs: saved } = await up(2));
+      for (const { shown, isStale } of [
+        { shown: "0", isStale: true },
+        { shown: "1", isStale: false },
+      ]) {
+        fake.readDatabase = () => showing(all(shown));
+        const { outputs, warning } = await refreshed();
+        assert.deepEqual(outputs, saved);
+        assert.equal(/still shows former credentials/.test(warning ?? ""), isStale);
+      }
+    });
+
+    it("a read that settles a lost reset names the credentials that it does not show, and only those", async () => {
+      fake.answer = unconfirmed;
+      ({ outputs: saved } = await up(2));
+      for (const { shown, restToken, missing } of [
+        { shown: { password: "p2" }, restToken: undefined, missing: ["restToken"] },
+        { shown: all("2"), restToken: "r2", missing: undefined },
+      ]) {
+        fake.readDatabase = () => showing(shown);
+        const { outputs, warning } = await refreshed();
+        assert.deepEqual(known(outputs), { password: "p2", restToken, outcome: "reset" });
+        assert.deepEqual(outputs.missingCredentials, missing);
+        assert.equal(warning !== undefined, missing !== undefined);
+      }
+    });
+
+    it("a password that someone changed and then changed back is not a former one", async () => {
+      for (const generation of ["x", "1"]) {
+        fake.readDatabase = () => showing(all(generation));
+        ({ outputs: saved } = await refreshed());
+        assert.deepEqual(known(saved), isReset(generation));
+      }
+    });
+
     it("a response that repeats a former record is read until it differs", async () => {
       fake.answer = () => showing(all("1"));
       fake.readDatabase = () => showing(all(fake.databaseReads.length < 5 ? "1" : "2"));

@@ -44,6 +44,22 @@ describe("rotation: resets in one run", () => {
     assert.deepEqual(fake.resets, ["db", "db", "db"]);
   });
 
+  it("are sent again after a failure that kept what a read had settled", async () => {
+    fake.canRead = true;
+    fake.readDatabase = () => ({ credentials: { password: "former" } });
+    fake.answer = unconfirmed;
+    const { outputs: lost } = await apply(undefined, v1, fake.start());
+    fake.readDatabase = () => ({ credentials: { password: "late" } });
+    const run = fake.start();
+    const v2 = { ...v1, version: 2 };
+    fake.answer = rejected;
+    const refused = await apply(lost, v2, run);
+    assert.deepEqual([refused.outputs.outcome, refused.failure?.delivery], ["reset", "rejected"]);
+    fake.answer = () => ({ credentials: { password: "new" } });
+    const { outputs } = await apply(lost, v2, run);
+    assert.deepEqual([outputs.password, outputs.rotationCount, fake.resets.length], ["new", 2, 3]);
+  });
+
   it("are separate for another trigger, another database and another run", async () => {
     const run = fake.start();
     await apply(undefined, v1, run);

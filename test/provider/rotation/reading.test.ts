@@ -58,6 +58,12 @@ describe("rotation: a platform that can be read", () => {
       assert.equal(fake.resets.length, 1);
     });
 
+    it("is not read if the limit of the run leaves none", async () => {
+      fake.maxResets = 0;
+      await assert.rejects(run(), /REKEY_RESET_LIMIT/);
+      assert.deepEqual(requests(), { resets: 0, reads: 0 });
+    });
+
     it("whose response has no credential is completed by reads, until the credential is another one", async () => {
       fake.answer = () => noCredentials;
       fake.readDatabase = () => showing(fake.databaseReads.length < 4 ? "former" : "new");
@@ -109,6 +115,24 @@ describe("rotation: a platform that can be read", () => {
       assert.match(warning ?? "", /could not be read \(it broke\)/);
     });
 
+    it("is a success after the end of the run or a rejected read, which end its reads", async () => {
+      for (const { isEnded, reads } of [
+        { isEnded: false, reads: 2 },
+        { isEnded: true, reads: 1 },
+      ]) {
+        [fake.resets.length, fake.databaseReads.length] = [0, 0];
+        fake.readDatabase = () => (fake.resets.length === 0 ? showing("former") : rejected());
+        fake.answer = () => {
+          if (isEnded) fake.runEnd.abort();
+          return noCredentials;
+        };
+        const { outputs, warning } = await run();
+        assert.deepEqual(requests(), { resets: 1, reads });
+        assert.deepEqual([outputs.outcome, outputs.missingCredentials], ["reset", ["password"]]);
+        assert.ok(warning, "the password is not known");
+      }
+    });
+
     it("reads no more if the platform shows no credentials, with a warning", async () => {
       fake.answer = () => noCredentials;
       fake.readDatabase = () => noCredentials;
@@ -129,6 +153,7 @@ describe("rotation: a platform that can be read", () => {
       assert.deepEqual(requests(), { resets: 1, reads: 2 });
       const next = await run(v1, outputs);
       assert.deepEqual(requests(), { resets: 1, reads: 3 });
+      assert.ok(next.warning, "the password is still not known");
       assert.equal(diff(next.outputs, v1, fake.start()).changes, false);
     });
   });
@@ -364,6 +389,19 @@ describe("rotation: a platform that can be read", () => {
       const next = await run(v1, outputs);
       assert.equal(next.outputs.missingCredentials, undefined);
       assert.equal(diff(next.outputs, v1, fake.start()).changes, false);
+    });
+
+    it("replaces the fields that are not known, unless the read hides the credentials", async () => {
+      saved = { ...saved, otherFields: '{"new":1}' };
+      const record = { databaseId: "db", port: 2 };
+      const otherFields = '{"error":"maintenance"}';
+      fake.readDatabase = () => ({ record, otherFields });
+      const { outputs: hidden } = await refreshed();
+      assert.deepEqual([hidden.record?.port, hidden.otherFields], [2, saved.otherFields]);
+      fake.readDatabase = () => ({ ...showing("saved"), record, otherFields });
+      assert.equal((await refreshed()).outputs.otherFields, otherFields);
+      fake.readDatabase = () => ({ ...showing("saved"), record });
+      assert.equal((await refreshed()).outputs.otherFields, undefined);
     });
 
     it("fills in what was not known, without claiming a change", async () => {

@@ -200,6 +200,27 @@ describe("rotation: signing keys", () => {
       assert.equal(fake.resets.length, 2);
     });
 
+    it("keep what the last confirmed roll or the adoption saved if someone else rolled", async () => {
+      const facts = ({ outcome, rotatedAt, adoptedAt, rotationReason, appliedTrigger }: RotationOutputs) => {
+        return { outcome, rotatedAt, adoptedAt, rotationReason, appliedTrigger };
+      };
+      for (const initialRotation of [true, false]) {
+        waitUntil(0);
+        shown = keys(0);
+        fake.answer = () => ({ credentials: (shown = keys(1)) });
+        const { outputs: before } = await apply(undefined, inputs(1, { initialRotation }), run);
+        waitUntil(2);
+        fake.answer = lose(keys(5, "other"));
+        const { outputs: lost } = await apply(before, inputs(2), run);
+        assert.equal(lost.outcome, "unknown");
+        waitUntil(2.5);
+        const { outputs } = await refresh(lost, run);
+        assert.deepEqual(facts(outputs), facts(before));
+        waitUntil(4);
+        assert.equal(diff(outputs, inputs(2), run).changes, true);
+      }
+    });
+
     it("roll once more for a first roll that was not applied, even without a trigger", async () => {
       fake.answer = lose(keys(5, "other"));
       const lost = await apply(undefined, {}, run);
@@ -249,6 +270,36 @@ describe("rotation: signing keys", () => {
       shown = keys(former);
       assert.deepEqual(known((await refresh(drift.outputs, run)).outputs), known(drift.outputs));
     }
+  });
+
+  it("skip a key in a confirmed roll: it is former, too", async () => {
+    const skipping = () => ({ credentials: (shown = keys(3)) });
+    const { outputs: adopted } = await apply(undefined, inputs(1, { initialRotation: false }), run);
+    for (const { canRead, saved } of [
+      { canRead: true, saved: undefined },
+      { canRead: false, saved: adopted },
+    ]) {
+      shown = keys(0);
+      fake.answer = skipping;
+      fake.canRead = canRead;
+      const { outputs } = await apply(saved, inputs(2), fake.start());
+      fake.canRead = true;
+      for (const former of [0, 1]) {
+        shown = keys(former);
+        assert.deepEqual(known((await refresh(outputs, fake.start())).outputs), known(outputs));
+      }
+    }
+  });
+
+  it("that were not known before a read are not taken for a roll", async () => {
+    shown = {};
+    const { outputs: hidden } = await apply(undefined, inputs(1, { initialRotation: false }), run);
+    shown = keys(0);
+    const { outputs } = await refresh(hidden, run);
+    assert.deepEqual(known(outputs), { ...keys(0), outcome: "adopted", rotationCount: 0 });
+    assert.deepEqual(times(outputs), [undefined, undefined, undefined]);
+    const next = await apply(outputs, inputs(2), run);
+    assert.deepEqual(known(next.outputs), { ...keys(1), outcome: "reset", rotationCount: 1 });
   });
 
   it("are not rolled by a changed trigger right after someone else's roll was noticed", async () => {
