@@ -9,7 +9,7 @@ import { type PasswordRotationOutputs } from "../../../provider/rotation/outputs
 import { unknownNames } from "../../../provider/records/properties";
 import { unknown } from "../../support/wire";
 
-const { apply, check, diff, noticeOfNew, noticeOfUnknown } = asShown(passwordRotationShard);
+const { apply, check, diff, noticeOfNew, noticeOfUnknown, refresh } = asShown(passwordRotationShard);
 
 const fleet = "urn:pulumi:dev::program::rekey:index:PasswordRotationFleet::caches";
 
@@ -213,6 +213,32 @@ describe("rotation: PasswordRotationShard", () => {
     assert.equal(diffOf(repaired, desired).changes, false);
   });
 
+  it("no longer reports a database as not tried once it was tried", async () => {
+    fake.answer = rejected;
+    const limits = { maxFailures: 1, concurrency: 1 };
+    const stopped = await up(inputsFor("ab", limits));
+    assert.equal(notTriedOf(stopped), "b");
+    const tried = await up(inputsFor("ab", { concurrency: 1 }), stopped);
+    assert.equal(notTriedOf(tried), "");
+    assert.doesNotMatch(problemsOf(tried)["b"] ?? "", /Not attempted/);
+    fake.answer = succeed;
+    const [rotation] = (await up(inputsFor("b"), tried)).rotations;
+    assert.deepEqual([rotation?.outcome, rotation?.problem, rotation?.notTried], ["reset", undefined, undefined]);
+  });
+
+  it("saves what could not be read of a response, but no empty list", async () => {
+    fake.answer = (id) => ({ record: { port: 1 }, problems: id === "a" ? ["tls: expected true or false"] : [] });
+    const [a, b] = (await up(inputsFor("ab"))).rotations;
+    assert.deepEqual(a?.problems, ["tls: expected true or false"]);
+    assert.ok(b && !Object.hasOwn(b, "problems"));
+  });
+
+  it("saves only the start of a very long problem", async () => {
+    fake.answer = () => Object.assign(rejected(), { message: "long ".repeat(10_000) });
+    const problem = problemsOf(await up(inputsFor("a")))["a"] ?? "";
+    assert.ok(problem.length > 500 && problem.length < 2_000, String(problem.length));
+  });
+
   it("removes, without a reset, the problem of a trigger that was taken back", async () => {
     const first = await up(inputsFor("a", { version: 1 }));
     fake.answer = rejected;
@@ -310,7 +336,6 @@ describe("rotation: PasswordRotationShard", () => {
         reason: /: database "a": version must be a string or a number/,
       },
       { inputs: { databases: [{ databaseId: "a", verison: 1 }] }, reason: /: database "a": verison is not an input/ },
-      { inputs: { flet: "own inputs are not suggested" }, reason: /: flet is not an input of this resource$/ },
       { inputs: { concurrency: 0 }, reason: /: concurrency must be a whole number, at least 1$/ },
       { inputs: { maxFailures: 1.5 }, reason: /: maxFailures must be a whole number/ },
       { inputs: { includeRecords: "yes" }, reason: /: includeRecords must be true or false/ },
@@ -324,6 +349,95 @@ describe("rotation: PasswordRotationShard", () => {
     assert.deepEqual(reasons({}), []);
     const other = fleet.replace("caches", "others");
     assert.match(reasons({ fleet: other }, ["databases"]).join(), /"others": .* already rotated by urn:\S+::caches:/);
+  });
+
+  describe("whose databases can be read", () => {
+    const show = (id: string, password: string, port = 1) => ({
+      record: { databaseId: id, port, creationTime: 1_700_000_000 },
+      credentials: { password },
+    });
+    const refreshed = (saved: PasswordRotationShardOutputs) => refresh(saved, fake.start());
+    const passwordsOf = (saved: PasswordRotationShardOutputs) =>
+      Object.fromEntries([...decodeShard(saved)].map(([id, { password }]) => [id, password]));
+    /** What the platform shows of each database. */
+    let shown: Record<string, ReturnType<FakeRun["answer"]>>;
+
+    beforeEach(() => {
+      shown = {};
+      fake.canRead = true;
+      fake.readDatabase = (id) => shown[id] ?? show(id, "former");
+      fake.answer = (id) => (shown[id] = show(id, `new-${fake.resets.length}`));
+    });
+
+    it("keeps its state in a refresh that shows nothing new", async () => {
+      for (const includeRecords of [true, false]) {
+        const saved = await up(inputsFor("ab", { version: 1, includeRecords }));
+        const { outputs, ...diagnostics } = await refreshed(saved);
+        assert.equal(outputs, saved);
+        assert.deepEqual(diagnostics, {});
+      }
+    });
+
+    it("saves what a refresh shows of one database, with its record only if that is saved, and resets nothing", async () => {
+      for (const includeRecords of [true, false]) {
+        shown = {};
+        const saved = await up(inputsFor("ab", { version: 1, includeRecords }));
+        const sent = fake.resets.length;
+        shown["b"] = show("b", "other", 9);
+        const { outputs } = await refreshed(saved);
+        assert.deepEqual(passwordsOf(outputs), { ...passwordsOf(saved), b: "other" });
+        assert.equal(outputs.rotations[1]?.record?.port, includeRecords ? 9 : undefined);
+        assert.deepEqual(outputs.rotations[0], saved.rotations[0]);
+        assert.deepEqual([outputs.shard, outputs.fleet, fake.resets.length], [saved.shard, saved.fleet, sent]);
+      }
+    });
+
+    it("does not read a database that was never reset", async () => {
+      fake.answer = rejected;
+      const saved = await up(inputsFor("a"));
+      fake.databaseReads.length = 0;
+      assert.equal((await refreshed(saved)).outputs, saved);
+      assert.deepEqual(fake.databaseReads, []);
+    });
+
+    it("removes in a refresh the problem of a reset that turns out to be applied, and no other one", async () => {
+      const first = await up(inputsFor("abc", { version: 1 }));
+      fake.answer = (id) => (id === "a" ? unconfirmed() : rejected());
+      const failed = await up(inputsFor("abc", { version: 2, maxFailures: 2, concurrency: 1 }), first);
+      assert.deepEqual([Object.keys(problemsOf(failed)), notTriedOf(failed)], [["a", "b", "c"], "c"]);
+      for (const id of "abc") shown[id] = show(id, "other");
+      const { outputs } = await refreshed(failed);
+      assert.deepEqual(passwordsOf(outputs), { a: "other", b: "other", c: "other" });
+      const { a, ...others } = problemsOf(failed);
+      assert.deepEqual([problemsOf(outputs), notTriedOf(outputs)], [others, "c"]);
+      assert.deepEqual(summary(outputs), { a: "reset 2", b: "reset 1", c: "reset 1" });
+    });
+
+    it("saves the creation time of adopted databases only", async () => {
+      const timeOf = ({ rotations }: PasswordRotationShardOutputs) => rotations[0]?.creationTime;
+      const adopted = await up(inputsFor("a", { version: 1, initialRotation: false }));
+      assert.deepEqual([timeOf(adopted), adopted.rotations[0]?.record], [1_700_000_000, undefined]);
+      assert.equal((await refreshed(adopted)).outputs, adopted);
+      assert.equal(timeOf(await up(inputsFor("a", { version: 2, initialRotation: false }), adopted)), undefined);
+    });
+
+    it("saves an unexpected error as a problem, without its text, and resets nothing", async () => {
+      fake.readDatabase = (id) => (id === "a" ? new Error("secret-canary") : show(id, "former"));
+      const saved = await up(inputsFor("ab"));
+      assert.deepEqual([Object.keys(problemsOf(saved)), fake.resets], [["a"], ["b"]]);
+      assert.doesNotMatch(JSON.stringify(saved), /canary/);
+    });
+
+    it("changes while a password is still to be read", async () => {
+      fake.answer = () => ({ record: {} });
+      const inputs = inputsFor("ab", { version: 1 });
+      const saved = await up(inputs);
+      assert.equal(diffOf(saved, inputs).changes, true);
+      for (const id of "ab") shown[id] = show(id, "new");
+      const read = await up(inputs, saved);
+      assert.deepEqual([passwordsOf(read), fake.resets.length], [{ a: "new", b: "new" }, 2]);
+      assert.equal(diffOf(read, inputs).changes, false);
+    });
   });
 
   it("resets exactly what single resources would, as every diff reports", async () => {
