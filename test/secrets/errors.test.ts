@@ -83,6 +83,9 @@ describe("secrets: errors", () => {
     await assertOnlyWords("SettingsError", () => client(`https://u:${management}@x`).operations(databasePassword));
     await assertOnlyWords("SettingsError", () => client(url, proxy("ftp")).operations(databasePassword));
     await assertOnlyWords("NotShownError", () => Promise.reject(new errorClasses.NotShownError("orders", "pause")));
+    await assertOnlyWords("NotEncryptedError", () =>
+      Promise.reject(new errorClasses.NotEncryptedError({ secret: "password of database", isSame: false })),
+    );
     await assertOnlyWords("RefusedError", () =>
       Promise.reject(
         new errorClasses.RefusedError("REKEY_RESET_LIMIT", { secret: "password of database", why: "it is late" }),
@@ -115,6 +118,7 @@ describe("secrets: errors", () => {
     const own = [
       "NotSent",
       "NotRead",
+      "NotEncrypted",
       "NotShown",
       "Rejected",
       "Unconfirmed",
