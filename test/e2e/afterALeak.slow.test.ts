@@ -184,6 +184,7 @@ for (const [language, { needs, resets, prepare }] of Object.entries(withPlugin))
         await stack.setConfig("leakedAt", leakedAt);
         assert.deepEqual(await resetsOf(story), [...resets.map(resetOf), ...others].sort());
         assert.deepEqual(await resetsOf(story), []);
+        await assertProven(story);
         await stack.setConfig("minInterval", "0s");
         assert.deepEqual(await resetsOf(story), ["/v2/keys/rotate"]);
         assert.deepEqual(await resetsOf(story), []);

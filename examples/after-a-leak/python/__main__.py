@@ -30,8 +30,13 @@ queue = rekey.QueueTokenRotation(
     **when,
 )
 
-# Fails the run if a database does not accept its new password, or still accepts the former one.
-verification = rekey.PasswordVerification("databases", fleet=databases)
+# Fails the run if a new password or token is not accepted, or a former one still is.
+proofs = [
+    rekey.PasswordVerification("databases", fleet=databases),
+    rekey.PasswordVerification("vectors", rotation=vectors),
+    rekey.PasswordVerification("search", rotation=search),
+    rekey.PasswordVerification("queue", rotation=queue),
+]
 
 pulumi.export("redis", databases.connection_urls)
 pulumi.export("vectorToken", vectors.token)
@@ -39,4 +44,4 @@ pulumi.export("searchToken", search.token)
 pulumi.export("queueToken", queue.token)
 pulumi.export("currentKey", keys.current_key)
 pulumi.export("nextKey", keys.next_key)
-pulumi.export("verifiedAt", verification.verified_at)
+pulumi.export("verifiedAt", [proof.verified_at for proof in proofs])
