@@ -32,7 +32,7 @@ import {
 } from "./shardState";
 import { type FleetDatabaseState, type fleetSettings } from "./fleet";
 import { FleetRun } from "./fleetRun";
-import { checkSaving } from "./saving";
+import { checkSaving, rememberUnreadable } from "./saving";
 import {
   type CheckFailure,
   checkInputs,
@@ -60,11 +60,14 @@ export const passwordRotationShard: Resource<PasswordRotationShardInputs, Passwo
       connection: schemas.internal,
     },
   }),
-  check: (inputs, unknown, run) => [
-    ...checkDatabases(inputs.databases),
-    ...checkSince(inputs, unknown, run),
-    ...checkSaving(inputs, unknown, databasePassword, run),
-  ],
+  check(inputs, unknown, run) {
+    rememberUnreadable(inputs.fleet, inputs, databasePassword, run);
+    return [
+      ...checkDatabases(inputs.databases),
+      ...checkSince(inputs, unknown, run),
+      ...checkSaving(inputs, unknown, databasePassword, run),
+    ];
+  },
   claims: ({ databases, fleet, otherOwners }, unknown) =>
     unknown.has("fleet") ? [] : claimsOf(databases, fleet, otherOwners),
   // The engine names the shard, which is not in the program.

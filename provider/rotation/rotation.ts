@@ -2,7 +2,15 @@ import { clockToleranceMs, type DesiredRotation, futureTime, overdueNotice, type
 import { execute } from "./execute";
 import { isReadFirst, planFor } from "./planFor";
 import { refreshSecret } from "./refresh";
-import { checkSaving, savingChange, savingChanges, savingInputs, type SavingInputs, savingOf } from "./saving";
+import {
+  checkSaving,
+  rememberUnreadable,
+  savingChange,
+  savingChanges,
+  savingInputs,
+  type SavingInputs,
+  savingOf,
+} from "./saving";
 import {
   type CheckFailure,
   type Claim,
@@ -61,7 +69,10 @@ export function rotationOf(kind: SecretKind): Resource<RotationInputs, RotationO
         ...(minInterval !== undefined && { minInterval: intervalOf(schemas, { orZero: true }) }),
       },
     }),
-    check: (inputs, unknown, run) => [...checkSince(inputs, unknown, run), ...checkSaving(inputs, unknown, kind, run)],
+    check(inputs, unknown, run) {
+      rememberUnreadable(inputs[idInput as keyof RotationInputs], inputs, kind, run);
+      return [...checkSince(inputs, unknown, run), ...checkSaving(inputs, unknown, kind, run)];
+    },
     claims(inputs, unknown) {
       if (unknown.has(idInput)) return [];
       return [claimOf(kind, idInput, subjectOf(inputs).id, { otherOwners: inputs.otherOwners })];

@@ -46,6 +46,19 @@ export function checkSaving(
   return [{ property: "saveCredentials", reason }];
 }
 
+/**
+ * What rotates credentials that can be neither saved nor read in this run, so that a verification of it is refused
+ * before a reset: the id of a database, or the URN of a fleet.
+ */
+export function unreadableIn(run: Run): Set<unknown> {
+  return run.shared(unreadableIn, () => new Set());
+}
+
+/** Remembers what rotates a secret, if its credentials can be neither saved nor read. */
+export function rememberUnreadable(subject: unknown, inputs: SavingInputs, kind: SecretKind, run: Run): void {
+  if (inputs.saveCredentials === false && !run.options.canRead(kind)) unreadableIn(run).add(subject);
+}
+
 /** What the inputs ask for. While one of them is unknown, in a preview, the saved form stays. */
 export function savingOf(inputs: SavingInputs, saved: RotationOutputs | undefined): Saving {
   const { saveCredentials, encryptFor } = inputs;

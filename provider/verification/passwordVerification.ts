@@ -6,10 +6,11 @@ import { resetsAreSaved, VerificationError } from "../platform/errors";
 import { secondsProblem } from "../rotation/arguments";
 import { listed } from "../rotation/notices";
 import { replacedIn } from "../rotation/saved";
+import { unreadableIn } from "../rotation/saving";
 import { byId, parsed } from "../rotation/shardState";
 import { isMarkOf, like, nameIn, type UnsavedCredential } from "./unsaved";
 import { type FormerCredential, verify, type VerificationFailure, type VerificationTools } from "./attempts";
-import { type Difference, type Resource, type Result, type Schemas } from "../resource";
+import { type CheckFailure, type Difference, type Resource, type Result, type Schemas } from "../resource";
 import { type Run } from "../run";
 
 /** What a PasswordVerification saves. */
@@ -84,6 +85,7 @@ export const passwordVerification: Resource<PasswordVerificationInputs, Password
     required: ["subject", "targets"],
     schemas: { ...verificationInputs(schemas).schemas, subject: schemas.internal, targets: schemas.internal },
   }),
+  check: ({ subject }, unknown, run) => (unknown.has("subject") ? [] : checkReadable(subject, run)),
   reported: (failure) => ({ ...failure, advice: resetsAreSaved }),
   diff,
   apply,
@@ -92,6 +94,14 @@ export const passwordVerification: Resource<PasswordVerificationInputs, Password
 /** The inputs of a verification without what is verified. */
 export function verificationInputs({ z, refuse }: Schemas) {
   return { required: [], schemas: { withinSeconds: z.unknown().superRefine(refuse(secondsProblem)) } };
+}
+
+/** Refuses in the preview what could only fail after the reset. */
+function checkReadable(subject: string, run: Run): CheckFailure[] {
+  if (!unreadableIn(run).has(subject)) return [];
+  const reason =
+    "its rotation or fleet has saveCredentials: false, and this platform cannot be read, so the new password would not be known. Set rekey:databasePath, or remove saveCredentials or this verification";
+  return [{ property: "subject", reason }];
 }
 
 const defaultWithinSeconds = 30;

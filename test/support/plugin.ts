@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
 import { InitError } from "../../provider/resource";
-import { type Constructed, type Monitor, type Registration } from "../../provider/engine/plugin/component";
+import {
+  type Constructed,
+  type Monitor,
+  NotRegistered,
+  type Registration,
+} from "../../provider/engine/plugin/component";
 import { type Platform } from "../../local/platform/index";
 import { NotSentError, type RequestFacts } from "../../provider/platform/errors";
 import { PluginService } from "../../provider/engine/plugin/service";
@@ -99,7 +104,8 @@ export class PluginRun implements Monitor {
 
   async #apply(urn: string, inputs: Properties): Promise<Properties> {
     const { plugin, preview, saved } = this;
-    assert.deepEqual(await plugin.check(urn, inputs), []);
+    const wrong = await plugin.check(urn, inputs);
+    if (wrong.length > 0) throw new NotRegistered(wrong.join("\n"));
     const before = saved.get(urn);
     const id = String(inputs[resourceOf(urn).idInput]);
     if (before && !(await plugin.diff(urn, id, before, inputs)).changes) return before;

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { secretOf } from "../../../provider/platform/credential";
+import { createProvider } from "../../../provider/engine/dynamic";
 import { databasePassword } from "../../../provider/rotation/kinds/databasePassword";
 import { markAll, writeMarked } from "../../../provider/rotation/marks";
 import { replacedIn } from "../../../provider/rotation/saved";
@@ -9,7 +10,9 @@ import {
   type PasswordVerificationOutputs,
 } from "../../../provider/verification/passwordVerification";
 import { accessTo, type VerificationTarget } from "../../../provider/verification/targets";
+import { Team } from "../../support/age";
 import { asShown, FakeRun, isMadeUp, rejected } from "../../support/fakeRun";
+import { unknown } from "../../support/wire";
 
 const { apply, diff } = asShown(passwordVerification);
 const password = (nth: number) => `canary-password-${nth}`;
@@ -142,5 +145,41 @@ describe("verification of a credential that is not saved", () => {
     );
     fake.readDatabase = () => ({ credentials: { restToken: "other" } });
     assert.match((await verify(unsaved(1))).message ?? "", /password is not saved, and the platform does not show it/);
+  });
+});
+
+describe("verification of a credential that is neither saved nor read", () => {
+  /** What the dynamic provider refuses in a preview with a rotation or a fleet, and its verification. */
+  async function refusals(saving: object, { canRead = false, subject = "db" } = {}): Promise<string[]> {
+    const fake = Object.assign(new FakeRun(), { canRead });
+    const { passwordRotation, passwordRotationShard, passwordVerification } = createProvider(() => fake.start());
+    await passwordRotation.configure({ config: { get: () => undefined } as never });
+    const { recipient } = await Team.create();
+    const inputs = { encryptFor: [recipient], version: unknown, ...saving };
+    const databases = ["in-fleet"];
+    const checks = [
+      await passwordRotation.check({}, { databaseId: "db", ...inputs }),
+      await passwordRotation.check({}, { databaseId: unknown, ...inputs }),
+      await passwordRotationShard.check({}, { shard: "00", fleet: "urn::fleet", databases, ...inputs }),
+      await passwordVerification.check({}, { subject, targets: unknown }),
+    ];
+    assert.deepEqual([fake.resets, fake.databaseReads], [[], []]);
+    return checks.flatMap(({ failures = [] }) => failures.map(({ reason }) => reason));
+  }
+
+  for (const subject of ["db", "urn::fleet"]) {
+    it(`is refused before anything is sent: ${subject}`, async () => {
+      const [reason = "", ...more] = await refusals({ saveCredentials: false }, { subject });
+      assert.match(reason, /saveCredentials: false, and this platform cannot be read.* Set rekey:databasePath/);
+      assert.deepEqual(more, []);
+    });
+  }
+
+  it("is not refused if the credential is saved or can be read, or while it is unknown which one it is", async () => {
+    assert.deepEqual(await refusals({}), []);
+    assert.deepEqual(await refusals({ saveCredentials: unknown }), []);
+    assert.deepEqual(await refusals({ saveCredentials: false }, { canRead: true }), []);
+    assert.deepEqual(await refusals({ saveCredentials: false }, { subject: "another" }), []);
+    assert.deepEqual(await refusals({ saveCredentials: false }, { subject: unknown }), []);
   });
 });

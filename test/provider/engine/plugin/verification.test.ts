@@ -3,6 +3,7 @@ import { type Platform, startPlatform } from "../../../../local/platform/index";
 import { type Registration } from "../../../../provider/engine/plugin/component";
 import { Plugin, PluginRun } from "../../../support/plugin";
 import { type Properties, reference, revealed, secret, secretNames, unknown, urnOf } from "../../../support/wire";
+import { Team } from "../../../support/age";
 import { leaksOf } from "../../../support/canaries";
 import { assertFields } from "../../../support/results";
 
@@ -132,6 +133,18 @@ describe("plugin service: PasswordVerification", () => {
         leaksOf(JSON.stringify([...saved.values(), registered]), Object.fromEntries(current.entries())),
         [],
       );
+    });
+  }
+
+  for (const verified of [single, fleet]) {
+    it(`refuses in a preview to verify a ${verified.input} whose credentials are neither saved nor read`, async () => {
+      const { recipient } = await Team.create();
+      const inputs = { ...verified.inputs, saveCredentials: false, encryptFor: [recipient] };
+      const refusal = /saveCredentials: false, and this platform cannot be read.*Set rekey:databasePath/;
+      await assert.rejects(up({ ...verified, inputs }, {}, true), refusal);
+      await up({ ...verified, inputs, settings: { databasePath } }, {}, true);
+      await up({ ...verified, inputs: { ...inputs, saveCredentials: true } }, {}, true);
+      assert.deepEqual(platform.requests, []);
     });
   }
 
