@@ -8,9 +8,9 @@ import { type Run } from "../run";
 
 type Saved = RotationOutputs;
 
-/** The credentials with some names, as far as they are known. */
+/** The credentials with some names, as far as they are known. Those that are not text are damaged. */
 export function picked(credentials: Credentials, names: readonly CredentialName[]): Credentials {
-  const known = names.filter((name) => credentials[name] !== undefined);
+  const known = names.filter((name) => typeof credentials[name] === "string");
   return Object.fromEntries(known.map((name) => [name, credentials[name]]));
 }
 
