@@ -29,6 +29,14 @@ exports.fleet = fleet.encryptedCredentials;
 exports.plain = plain.encryptedCredentials;`;
 }
 
+/** Verifies all but the queue's token, whose former one is still accepted (`keepToken`). */
+const verifications = `
+const verified = [made.single, made.vector, made.search].map(
+  (rotation, index) => new rekey.PasswordVerification("proof-" + index, { rotation }),
+);
+verified.push(new rekey.PasswordVerification("proof", { fleet }));
+exports.verified = verified.map((one) => one.verified);`;
+
 /** A module that makes encryption fail while a file exists, once the platform has responded. */
 const failing = (file: string) => `
 const Module = require("node:module");
@@ -89,23 +97,32 @@ const specs = (engine: Engine): void => {
     assert.equal(platform.requests.length, length);
   });
 
-  it("change nothing in ten runs and refreshes with encryptFor only", async () => {
-    const team = await Team.create();
-    const project = new Project(everySecretProgram(1, { encryptFor: [team.recipient] }), { native: engine.native });
-    const { platform, stack } = await everySecretFixture(engine, project);
-    platform.failNext(keepToken);
-    const first = await succeeds(stack.up());
-    await assertEncrypted(first, team, platform);
-    const saved = await outputsIn(stack);
-    const operations = [...Array<() => ReturnType<Stack["up"]>>(10).fill(() => stack.up({ refresh: true }))];
-    for (const operation of [...operations, stack.refresh, stack.preview, stack.up]) {
-      const { changes, printed } = await succeeds(operation());
-      assert.deepEqual(Object.keys(changes), ["same"], printed);
-      assert.doesNotMatch(printed, /warning|Reads|read and are saved|was changed outside/);
-    }
-    assert.deepEqual(await outputsIn(stack), saved);
-    assert.equal(platform.resetCount, everySecret.length);
-  });
+  for (const saving of [{}, { saveCredentials: false }]) {
+    it(`change nothing in ten runs and refreshes, and are not verified again (${JSON.stringify(saving)})`, async () => {
+      const team = await Team.create();
+      const given = { ...saving, encryptFor: [team.recipient] };
+      // A verification needs to know where the fleet's databases are.
+      const program = everySecretProgram(1, given, verifications).replace(
+        "{ databases:",
+        "{ includeRecords: true, databases:",
+      );
+      const project = new Project(program, { native: engine.native });
+      const { platform, stack } = await everySecretFixture(engine, project);
+      platform.failNext(keepToken);
+      const first = await succeeds(stack.up());
+      await assertEncrypted(first, team, platform);
+      assert.deepEqual(valuesOf(first)["verified"], [true, true, true, true]);
+      const saved = await outputsIn(stack);
+      const operations = [...Array<() => ReturnType<Stack["up"]>>(10).fill(() => stack.up({ refresh: true }))];
+      for (const operation of [...operations, stack.refresh, stack.preview, stack.up]) {
+        const { changes, printed } = await succeeds(operation());
+        assert.deepEqual(Object.keys(changes), ["same"], printed);
+        assert.doesNotMatch(printed, /warning|Reads|read and are saved|was changed outside/);
+      }
+      assert.deepEqual(await outputsIn(stack), saved);
+      assert.equal(platform.resetCount, everySecret.length);
+    });
+  }
 
   it("are saved if they cannot be encrypted after a reset, and the next up encrypts them without one", async () => {
     const team = await Team.create();
