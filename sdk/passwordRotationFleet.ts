@@ -106,10 +106,9 @@ export interface PasswordRotationFleetArgs extends ConnectionArgs {
   includeRecords?: pulumi.Input<boolean> | undefined;
   /**
    * Whether the credentials are saved in the state, as secrets. With `false` only marks of them are, and the outputs
-   * `credentials` and `connectionUrls` have none: using them stops the program (`REKEY_NOT_SAVED`). It needs
-   * `encryptFor` or `rekey:databasePath`, and is refused otherwise, before anything is sent. Changing it resets
-   * nothing: after a change to `false`, older states and backups still have the credentials, so set a new
-   * `version` as well.
+   * `credentials` and `connectionUrls` have none: using them stops the program (`REKEY_NOT_SAVED`). Without
+   * `encryptFor` or `rekey:databasePath`, it is refused before anything is sent. Changing it resets nothing: after a
+   * change to `false`, older states and backups still have the credentials, so set a new `version` as well.
    *
    * @default true
    */
@@ -117,7 +116,8 @@ export interface PasswordRotationFleetArgs extends ConnectionArgs {
   /**
    * Recipients of [age](https://age-encryption.org) (`age1…`), for whom `encryptedCredentials` is encrypted. One that
    * cannot be used is refused before anything is sent. Changing them resets nothing: credentials are encrypted again if
-   * they are saved or can be read, otherwise with the next reset.
+   * they are saved or can be read, otherwise with the next reset. Without `includeRecords`, saved credentials that are
+   * encrypted after their reset have a `connectionUrl` only if `host` and `port` are set.
    *
    * @default none
    */
