@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
-import { realpathSync } from "node:fs";
-import { join } from "node:path";
-import { Team } from "../support/age";
+import { failingEncryption, Team } from "../support/age";
 import { leaksOf } from "../support/canaries";
-import { type Host, projectRoot, providerTexts, type Result } from "../support/host";
+import { type Host, providerTexts, type Result } from "../support/host";
 import { type Behaviour, resetting } from "../support/httpServer";
 import { databaseText } from "../support/platformBodies";
 import { configurationFor, rotation } from "../support/resources";
@@ -14,17 +12,6 @@ import { type Fixture } from "./fixture";
 const id = "db";
 /** A fixture finds the type of a saved resource by this text. */
 const text = { __provider: providerTexts.passwordRotation };
-
-/** Makes encryption fail in the process of an adapter, of everything or of credentials. */
-const failing = (what: "everything" | "credentials"): string => `
-import { createRequire } from "node:module";
-const require = createRequire(${JSON.stringify(join(realpathSync(projectRoot), "package.json"))});
-const { Encrypter } = require("age-encryption");
-const { encrypt } = Encrypter.prototype;
-Encrypter.prototype.encrypt = async function (text) {
-  if (text !== "" || ${what === "everything"}) throw new Error("cannot encrypt " + text);
-  return encrypt.call(this, text);
-};`;
 
 /** A database whose credentials are encrypted for a team, and never saved. */
 class Encrypted {
@@ -169,7 +156,7 @@ describe("faults: credentials that are not saved", () => {
   testRow(
     [102, "encryption fails after the reset", "create, update, next up", "saved as secrets, then encrypted; 1 sent"],
     async (fixture) => {
-      const one = await Encrypted.start(fixture, { preload: failing("credentials") });
+      const one = await Encrypted.start(fixture, { preload: failingEncryption("credentials") });
       for (const version of [1, 2]) {
         assert.match(await one.up(version, "init error"), /could not be encrypted.*The next `up` encrypts them/s);
         const { password, rest_token: restToken } = one.credentials;
@@ -186,7 +173,7 @@ describe("faults: credentials that are not saved", () => {
   );
 
   testRow([103, "encryption fails", "refresh", "warns, state kept; 0 sent"], async (fixture) => {
-    const one = await Encrypted.start(fixture, { isReadable: true, preload: failing("credentials") });
+    const one = await Encrypted.start(fixture, { isReadable: true, preload: failingEncryption("credentials") });
     await one.up(1, "init error");
     await one.up(1, "done", await one.nextRun());
     await one.assertEncrypted();
@@ -201,7 +188,7 @@ describe("faults: credentials that are not saved", () => {
   });
 
   testRow([104, "nothing can be encrypted", "create, update", "fails, state kept; 0 sent"], async (fixture) => {
-    const one = await Encrypted.start(fixture, { preload: failing("everything") });
+    const one = await Encrypted.start(fixture, { preload: failingEncryption("everything") });
     const notSent = /nothing can be encrypted for one of encryptFor.*REKEY_NOT_ENCRYPTED/s;
     assert.match(await one.up(1, "failed"), notSent);
     one.assertSent(0);

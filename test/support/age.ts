@@ -1,4 +1,6 @@
 import { execFileSync, spawnSync } from "node:child_process";
+import { realpathSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { armor, Decrypter, generateX25519Identity, identityToRecipient } from "age-encryption";
 import { Folder } from "./folder";
 import { type Properties } from "./wire";
@@ -52,3 +54,14 @@ export function decryptByCommand(file: string, keys: string): string {
     folder.remove();
   }
 }
+
+/** A preload that makes encryption fail in the process of an adapter, of everything or of credentials. */
+export const failingEncryption = (what: "everything" | "credentials"): string => `
+import { createRequire } from "node:module";
+const require = createRequire(${JSON.stringify(join(realpathSync(resolve(__dirname, "../..")), "package.json"))});
+const { Encrypter } = require("age-encryption");
+const { encrypt } = Encrypter.prototype;
+Encrypter.prototype.encrypt = async function (text) {
+  if (text !== "" || ${what === "everything"}) throw new Error("cannot encrypt " + text);
+  return encrypt.call(this, text);
+};`;
