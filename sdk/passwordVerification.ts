@@ -38,15 +38,12 @@ const resourceType: ResourceType = {
   retainOnDelete: true,
 };
 
-/** A rotation that can be verified: not one of signing keys, of which a read is the proof. */
-type VerifiableRotation = PasswordRotation | VectorTokenRotation | SearchTokenRotation | QueueTokenRotation;
-
 /** The arguments of `PasswordVerification`: either `rotation` or `fleet`. */
 export type PasswordVerificationArgs = PasswordVerificationOptions &
   (
     | {
-        /** The rotation to verify. */
-        rotation: VerifiableRotation;
+        /** The rotation to verify: not one of signing keys, of which a read is the proof. */
+        rotation: PasswordRotation | VectorTokenRotation | SearchTokenRotation | QueueTokenRotation;
         /** Not together with `rotation`. */
         fleet?: undefined;
       }
