@@ -12,7 +12,7 @@ import { root } from "./lib.mjs";
 const read = (...path) => JSON.parse(readFileSync(join(...path), "utf8"));
 const { version } = read(root, "package.json");
 const schema = read(root, "schema.json");
-// Without a public repository there is no server.
+// Only a public repository has a server.
 const plugin = {
   resource: true,
   name: schema.name,

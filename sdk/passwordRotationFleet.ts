@@ -28,7 +28,7 @@ import {
   urlsOf,
 } from "../provider/rotation/fleet";
 import { refuseImport, requirePackageForHost, valueOnly } from "./dynamicResource";
-import { checked, withoutStack } from "./program";
+import { checked, asRunError } from "./program";
 import { requireSaved, savedOutputs } from "./rotation";
 import { PasswordRotationShard } from "./passwordRotationShard";
 import { type InputError } from "../provider/platform/errors";
@@ -235,7 +235,7 @@ export class PasswordRotationFleet extends pulumi.ComponentResource<Made> {
     // After all shards are saved: a shard cannot fail and save its results.
     states.apply((all) => {
       const failure = failureOf(name, all);
-      if (failure !== undefined) throw withoutStack(new Error(failure));
+      if (failure !== undefined) throw asRunError(new Error(failure));
     });
   }
 
@@ -313,6 +313,6 @@ function refuseOptions(name: string, options: pulumi.ComponentResourceOptions): 
     checkOptions({ ...options }, fleetSettings);
   } catch (error) {
     const { message } = error as InputError;
-    throw withoutStack(new pulumi.RunError(`PasswordRotationFleet ${JSON.stringify(name)}: ${message}`));
+    throw asRunError(new pulumi.RunError(`PasswordRotationFleet ${JSON.stringify(name)}: ${message}`));
   }
 }

@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { plainWarning } from "../provider/plainCredentials";
+import { plainWarning } from "../provider/settings/plainCredentials";
 import { Settings } from "../provider/settings/settings";
 import { isCredential, nameOf, settingNames } from "../provider/settings/table";
 import { perRun } from "./program";

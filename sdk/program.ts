@@ -33,7 +33,7 @@ export function checked<T>(of: string, act: () => T): T {
     return act();
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
-    throw refused(withoutStack(new InputError(error.property, error.reason, { of, afterReset: true })));
+    throw refused(asRunError(new InputError(error.property, error.reason, { of, afterReset: true })));
   }
 }
 
@@ -74,7 +74,7 @@ class ProgramError extends RekeyError {
 
 /** An error that ends the program without a stack trace. */
 export function runError(code: ErrorCode, text: string): RekeyError {
-  return withoutStack(new ProgramError(code, text));
+  return asRunError(new ProgramError(code, text));
 }
 
 /** Calls a function whose errors of Rekey end the program without a stack trace, unless the program catches them. */
@@ -82,22 +82,22 @@ export async function endingRun<T>(act: () => T | Promise<T>): Promise<T> {
   try {
     return await act();
   } catch (error) {
-    throw error instanceof RekeyError ? withoutStack(error) : error;
+    throw error instanceof RekeyError ? asRunError(error) : error;
   }
 }
 
 /**
- * Makes Pulumi print only the message of an error that ends the program. The stack trace is removed, because Pulumi
- * formats it even if it does not show it: on some lines of it (such as `node_modules/@pulumi/output.ts:1`), Node's
- * `inspect` takes half a minute and gigabytes of memory.
+ * Prepares an error that ends the program, of which Pulumi then prints only the message. The stack trace is removed,
+ * because Pulumi formats it even if it does not show it: on some lines of it (such as
+ * `node_modules/@pulumi/output.ts:1`), Node's `inspect` takes half a minute and gigabytes of memory. Pulumi may handle
+ * the error late, of which Node would warn without a listener.
  */
-export function withoutStack<E extends Error>(error: E): E {
+export function asRunError<E extends Error>(error: E): E {
   error.stack = "";
   if (!process.listeners("rejectionHandled").includes(expected)) process.on("rejectionHandled", expected);
   return markRunError(error);
 }
 
-/** Pulumi reports a rejected promise that it only handles later. Without a listener, Node would warn of each. */
 const expected = (): void => undefined;
 
 /**

@@ -87,7 +87,10 @@ export function rotationType(type: string, kind: SecretKind): ResourceType {
   };
 }
 
-/** Outputs whose properties stop a program if a credential is not saved, as they are saved. */
+/**
+ * The saved credentials of resources, undefined if they are not saved. The properties of a resource stop the program
+ * instead.
+ */
 export const savedOutputs = new WeakMap<pulumi.Resource, Readonly<Record<string, pulumi.Output<unknown>>>>();
 
 /** What all rotations have in common. */
@@ -116,7 +119,7 @@ export abstract class Rotation extends DynamicResource {
   declare readonly account: pulumi.Output<string | undefined>;
   /** Marks of former credentials, with which Rekey recognizes an outdated response. Secret. */
   declare readonly formerMarks: pulumi.Output<string | undefined>;
-  /** Marks of current credentials that are not saved, with which Rekey recognizes others. Secret. */
+  /** Marks of the current credentials that are not saved, with which Rekey recognizes a change. Secret. */
   declare readonly currentMarks: pulumi.Output<string | undefined>;
   /**
    * An ASCII-armored age file for the recipients in `encryptFor`, with a JSON text of all credentials, URLs, the id and

@@ -4,7 +4,7 @@ import { readDate } from "../rotation/schedule";
 import { listSecrets } from "./account";
 import { coverageOf } from "./coverage";
 import { reportOf, reportText } from "./coverageReport";
-import { findProject } from "../project";
+import { findProject } from "../settings/project";
 import { settingsOf } from "./settings";
 import { readStackSettings, selectedStack, type StackSettings } from "./stackSettings";
 import { readStackState, type StackState } from "./stackState";

@@ -1,7 +1,7 @@
 import { type Check, ok, wrong, checkNode } from "./check";
 import type * as installation from "./installation";
 import type * as platform from "./platform";
-import { findProject } from "../project";
+import { findProject } from "../settings/project";
 import type * as settings from "./settings";
 import { readStackSettings, selectedStack, type StackSetting } from "./stackSettings";
 

@@ -1,5 +1,5 @@
 import { type Check, unchecked, wrong } from "./check";
-import { type Project } from "../project";
+import { type Project } from "../settings/project";
 import { runPulumi } from "./pulumiCli";
 
 /** A setting of a stack, as `pulumi config` prints it. */

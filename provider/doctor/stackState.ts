@@ -4,7 +4,7 @@ import { isObject } from "../records/fields";
 import { databasePassword } from "../rotation/kinds/databasePassword";
 import { kinds } from "../rotation/kinds/kinds";
 import { type SettingName } from "../settings/table";
-import { type Project } from "../project";
+import { type Project } from "../settings/project";
 import { runPulumi } from "./pulumiCli";
 
 type Values = Readonly<Record<string, unknown>>;

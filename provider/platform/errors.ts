@@ -282,10 +282,12 @@ export class NotEncryptedError extends RekeyError {
 
   /** @param isSame whether the credentials are those of before, so that nothing is new */
   constructor({ secret, isSame }: { readonly secret: string; readonly isSame: boolean }) {
-    const saved = isSame ? "The saved state stays" : "The new credentials are saved in the state, as a secret";
+    const saved = isSame
+      ? "No credential was changed. The saved state stays"
+      : "The new credentials, from a reset or a read, are saved in the state, as secrets";
     super(
       "REKEY_NOT_ENCRYPTED",
-      `The ${secret} could not be encrypted for encryptFor. ${saved}. The next \`up\` encrypts them, and resets nothing. Check the recipients and the installation of age-encryption.`,
+      `The ${secret} could not be encrypted for encryptFor. ${saved}. The next \`up\` tries again, and resets nothing. Check the recipients and the installation of age-encryption.`,
     );
   }
 }

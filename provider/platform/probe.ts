@@ -136,6 +136,7 @@ export class CredentialProbe {
   ): Promise<ProbeResult> {
     const { secrets, advise } = this.options;
     const requester = new HttpRequester(
+      // In errors, what responds for an index is the platform, as for the queue.
       tokenService(service === "database" ? "database" : "queue", baseUrl, token),
       baseUrl.startsWith("https:") ? this.#secure : this.#plain,
       new RequestQueue({ maxConcurrency: 1 }),

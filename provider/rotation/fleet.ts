@@ -44,7 +44,7 @@ export interface FleetDatabase {
 export interface FleetCredentials extends DatabaseCredentials {
   /** JSON text of the fields that Rekey does not know. */
   readonly otherFields?: string | undefined;
-  /** Marks of current credentials that are not saved, with which Rekey recognizes others. */
+  /** Marks of the current credentials that are not saved, with which Rekey recognizes a change. */
   readonly currentMarks?: string | undefined;
 }
 

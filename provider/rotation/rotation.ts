@@ -176,7 +176,7 @@ function differenceOf(
   const notices: Notice[] = [];
   if (notice !== undefined) notices.push({ text: notice });
   if (isKept && change !== undefined && change !== "read") {
-    notices.push({ text: `The credentials of ${ownerOf(subject)} ${savingChanges[change][0]}. Nothing is reset.` });
+    notices.push({ text: `${capitalized(savingChanges[change](ownerOf(subject)))}. Nothing is reset.` });
   }
   if (isKept && plan.waits?.reason === "schedule") {
     const text = `The ${secretOf(subject)} is due for a reset by rotateEvery, which waits: ${plan.waits.why}.`;

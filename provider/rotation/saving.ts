@@ -3,7 +3,7 @@ import { NotEncryptedError, RefusedError } from "../platform/errors";
 import { secretOf, type SecretKind, type Subject } from "../platform/secretKind";
 import { type CredentialName, credentialNames } from "../records/credentials";
 import { isSet } from "../records/fields";
-import { unknownValue } from "../records/properties";
+import { unknownNames } from "../records/properties";
 import { type CheckFailure, type Schemas } from "../resource";
 import { type Run } from "../run";
 import { type Connection, connectionNames } from "./connection";
@@ -47,14 +47,14 @@ export function checkSaving(
 }
 
 /**
- * What rotates credentials that can be neither saved nor read in this run, so that a verification of it is refused
- * before a reset: the id of a database, or the URN of a fleet.
+ * The ids of databases and the URNs of fleets in this run whose credentials are not saved and cannot be read. A
+ * verification of one of them is refused before the reset.
  */
 export function unreadableIn(run: Run): Set<unknown> {
   return run.shared(unreadableIn, () => new Set());
 }
 
-/** Remembers what rotates a secret, if its credentials can be neither saved nor read. */
+/** Adds the id of a database or the URN of a fleet to these, if its credentials are not saved and cannot be read. */
 export function rememberUnreadable(subject: unknown, inputs: SavingInputs, kind: SecretKind, run: Run): void {
   if (inputs.saveCredentials === false && !run.options.canRead(kind)) unreadableIn(run).add(subject);
 }
@@ -62,7 +62,7 @@ export function rememberUnreadable(subject: unknown, inputs: SavingInputs, kind:
 /** What the inputs ask for. While one of them is unknown, in a preview, the saved form stays. */
 export function savingOf(inputs: SavingInputs, saved: RotationOutputs | undefined): Saving {
   const { saveCredentials, encryptFor } = inputs;
-  if (JSON.stringify([saveCredentials, encryptFor]).includes(unknownValue)) return saved?.saving ?? {};
+  if (unknownNames({ saveCredentials, encryptFor }).size > 0) return saved?.saving ?? {};
   const recipients = [...new Set(encryptFor ?? [])].sort();
   const given = { ...(inputs.connection ?? inputs) } as Readonly<Record<string, unknown>>;
   const names = connectionNames.filter((name) => isSet(given[name]));
@@ -74,19 +74,17 @@ export function savingOf(inputs: SavingInputs, saved: RotationOutputs | undefine
   };
 }
 
-/** What the change does, in notices, for one secret and for several of a fleet. A read has its own words. */
-export const savingChanges: Readonly<Record<Exclude<SavingChange, "read">, readonly [one: string, several: string]>> = {
-  removed: ["will be removed from the state", "whose credentials will be removed from the state"],
-  "not saved": ["will not be saved", "whose credentials will not be saved"],
-  encrypted: ["will be encrypted for encryptFor", "whose credentials will be encrypted for encryptFor"],
-  "not encrypted": ["will no longer be in encryptedCredentials", "whose encryptedCredentials will be removed"],
-  later: [
-    "are not known, so saveCredentials and encryptFor apply to those of the next reset",
-    "whose credentials are not known, so saveCredentials and encryptFor apply to those of the next reset",
-  ],
+/** What the change does to the credentials of one or more, in notices. A read has its own words. */
+export const savingChanges: Readonly<Record<Exclude<SavingChange, "read">, (of: string) => string>> = {
+  removed: (of) => `removes the credentials of ${of} from the state`,
+  "not saved": (of) => `saves no credentials of ${of}`,
+  encrypted: (of) => `encrypts the credentials of ${of} for encryptFor`,
+  "not encrypted": (of) => `saves no encryptedCredentials of ${of}`,
+  later: (of) =>
+    `applies saveCredentials and encryptFor to ${of} with the next reset, because the current credentials are not known`,
 };
 
-/** What a change of the saved form does, although nothing is reset; undefined if there is no change. */
+/** What a change of the saved form does, although nothing is reset; undefined if the form stays. */
 export function savingChange(
   kind: SecretKind,
   saved: RotationOutputs,
@@ -99,7 +97,8 @@ export function savingChange(
   }
   if (saving.saveCredentials === false && hasValues(saved)) return "removed";
   if (!isDeepStrictEqual(saved.saving?.encryptFor, saving.encryptFor)) {
-    return saving.encryptFor === undefined ? "not encrypted" : "encrypted";
+    if (saving.encryptFor === undefined) return "not encrypted";
+    return Object.keys(credentialsIn(saved)).length > 0 ? "encrypted" : "later";
   }
   // An import saves no credentials. If none is known, nothing has to change before one is.
   return saving.saveCredentials === false ? "not saved" : undefined;

@@ -178,7 +178,7 @@ function whatIsPlanned({ plan, state, desired }: PlannedDatabase, run: Run): str
   if (plan.kind === "keep") {
     if (isRead) return " reads {n}, because some of their credentials are not known yet";
     const change = changeOf({ plan, state, desired }, run);
-    return change === undefined || change === "read" ? undefined : `: {n} ${savingChanges[change][1]}`;
+    return change === undefined || change === "read" ? undefined : ` ${savingChanges[change]("{n}")}`;
   }
   switch (plan.reason) {
     case "created":

@@ -173,7 +173,7 @@ async function verifyDatabase(
   const formers = [...replaced, ...known].filter((one) => isFormer(one, current));
   const forgotten = entry?.forgotten || isGap || (isLost(entry, current) && replaced.length === 0);
   const formerRefused = forgotten ? false : formers.length > 0 || undefined;
-  const endpoint = endpointOf(subject.kind, access, tools.run);
+  const endpoint = probeEndpointOf(subject.kind, access, tools.run);
   const failure = await verify({ subject, endpoint, credential, formers }, tools);
   if ("mark" in credential) {
     if (failure) return { saved: { databaseId, failed: true, rotationCount, ...remembered([], true) }, failure };
@@ -220,7 +220,7 @@ function isSameSecret(a: Current["credential"], b: Current["credential"]): boole
 }
 
 /** Where the credential of a target is tried. @throws SettingsError if a setting is missing or cannot be used */
-function endpointOf({ probe }: SecretKind, { credential, ...place }: VerificationAccess, run: Run): ProbeEndpoint {
+function probeEndpointOf({ probe }: SecretKind, { credential, ...place }: VerificationAccess, run: Run): ProbeEndpoint {
   if (!probe || "host" in place) return place as ClientEndpoint;
   const { restUrl = run.options.queueUrl() } = place;
   return { ...probe, baseUrl: restUrl.replace(/\/$/, "") };

@@ -73,8 +73,8 @@ const specs = (engine: Engine): void => {
 
     project.rewrite(withoutUses(program, { saveCredentials: false, encryptFor: [team.recipient] }));
     const preview = await succeeds(stack.preview());
-    assert.match(preview.printed, /The credentials of database "single" will be removed from the state/);
-    assert.match(preview.printed, /"fleet": 1 whose credentials will be removed from the state/);
+    assert.match(preview.printed, /Removes the credentials of database "single" from the state/);
+    assert.match(preview.printed, /"fleet" removes the credentials of 1 from the state/);
     assert.equal(platform.requests.length, 0);
     const up = await succeeds(stack.up());
     assert.match(up.printed, /database "single".*Older states and backups still have them: set a new version/);

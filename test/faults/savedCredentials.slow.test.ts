@@ -158,7 +158,7 @@ describe("faults: credentials that are not saved", () => {
     async (fixture) => {
       const one = await Encrypted.start(fixture, { preload: failingEncryption("credentials") });
       for (const version of [1, 2]) {
-        assert.match(await one.up(version, "init error"), /could not be encrypted.*The next `up` encrypts them/s);
+        assert.match(await one.up(version, "init error"), /could not be encrypted.*The next `up` tries again/s);
         const { password, rest_token: restToken } = one.credentials;
         const { saved } = one;
         assert.deepEqual({ ...saved, password, restToken, outcome: "reset", rotationCount: version }, saved);
@@ -198,7 +198,7 @@ describe("faults: credentials that are not saved", () => {
     one.assertSent(1);
   });
 
-  testRow([105, "encryptFor is not set, and there is no read", "check", "refused; 0 sent"], async (fixture) => {
+  testRow([105, "without encryptFor and reads", "check", "refused; 0 sent"], async (fixture) => {
     const { host, server } = await fixture.start();
     const { failures } = await host.check(rotation(id, { saveCredentials: false }));
     assert.match(failures.map(({ reason }) => reason).join(), /saveCredentials: false needs encryptFor/);

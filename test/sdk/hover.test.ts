@@ -15,7 +15,7 @@ const classes = [
   "VectorTokenRotation",
 ];
 
-/** A program as a user writes it, on no disk. Each class is constructed on a line of its own. */
+/** A program as a user writes it, which is in no file. Each class is constructed on a separate line. */
 const file = join(projectRoot, "sdk", "hovered.ts");
 const code = [
   'import * as rekey from "./index";',

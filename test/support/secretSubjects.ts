@@ -63,7 +63,7 @@ function asPlain(resource: unknown): Resource<Properties, Properties> {
   return resource as AnyResource as Resource<Properties, Properties>;
 }
 
-/** Every kind of secret, each as a resource of its own, and a fleet. */
+/** A resource for each kind of secret, and a fleet. */
 export const secretSubjects: readonly SecretSubject[] = [
   one(databasePassword, passwords),
   fleetOfOne,

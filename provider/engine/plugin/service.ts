@@ -30,7 +30,7 @@ import { packageSchema } from "./schema";
 import { isDefaultProvider, nameIn, resourceOf, typePrefix, unknownType } from "./urn";
 import { verificationComponent } from "./verification";
 import { type Properties, reveal, unknownNames, wrap } from "../../records/properties";
-import { plainCredentials, plainWarning } from "../../plainCredentials";
+import { plainCredentials, plainWarning } from "../../settings/plainCredentials";
 import { type Run, startRun } from "../../run";
 import { checkOptions } from "../../rotation/componentOptions";
 

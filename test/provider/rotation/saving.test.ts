@@ -146,7 +146,7 @@ for (const subject of secretSubjects) {
       fake.databaseReads.length = 0;
       const { changes, notice } = stack.diff(1, hidden);
       assert.equal(changes, true);
-      assert.match(notice ?? "", /credentials.* will be removed from the state/);
+      assert.match(notice ?? "", /removes the credentials of .* from the state/i);
       const { warning } = await stack.up(1, hidden);
       assert.match(warning ?? "", /Older states and backups still have them: set a new version/);
       await assertEncrypted();
@@ -171,7 +171,7 @@ for (const subject of secretSubjects) {
       fake.canRead = false;
       const { changes, notice } = stack.diff(1);
       assert.equal(changes, true);
-      assert.match(notice ?? "", /those of the next reset/);
+      assert.match(notice ?? "", /with the next reset/);
       await stack.up(1);
       // The file is the only place that has them.
       await assertEncrypted();

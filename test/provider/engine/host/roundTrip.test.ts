@@ -117,7 +117,10 @@ describe("provider host", () => {
     await host.stop();
     host = await Host.start({ config: configurationFor(platform), preload: failingEncryption("credentials") });
     const created = await create(hidden);
-    assert.match(host.stderr, /new credentials are saved in the state.*The next `up` encrypts.*REKEY_NOT_ENCRYPTED/s);
+    assert.match(
+      host.stderr,
+      /new credentials, from a reset or a read, are saved in the state.*The next `up` tries again.*REKEY_NOT_ENCRYPTED/s,
+    );
     const { password } = platform.database("db-large");
     assert.equal(revealed(created).password, password);
     assert.deepEqual(secretNames(created), secrets);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { checkInstallation } from "../../../provider/doctor/installation";
-import { findProject } from "../../../provider/project";
+import { findProject } from "../../../provider/settings/project";
 import { Folder } from "../../support/folder";
 
 describe("pulumi-rekey doctor: the project file", () => {

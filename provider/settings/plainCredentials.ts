@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { findProject } from "./project";
-import { isCredential, nameOf, type SettingName, settingNames } from "./settings/table";
+import { isCredential, nameOf, type SettingName, settingNames } from "./table";
 
 /** The warning of a credential that the stack's configuration has in plain text. */
 export function plainWarning(name: SettingName): string {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { plainCredentials, plainWarning } from "../../provider/plainCredentials";
-import { Folder } from "../support/folder";
-import { Plugin } from "../support/plugin";
-import { secret } from "../support/wire";
+import { plainCredentials, plainWarning } from "../../../provider/settings/plainCredentials";
+import { Folder } from "../../support/folder";
+import { Plugin } from "../../support/plugin";
+import { secret } from "../../support/wire";
 
 const provider = "urn:pulumi:dev::caches::pulumi:providers:rekey::default";
 const password = "canary #1: 'it'";
