@@ -61,10 +61,12 @@ export type NamedState = readonly [name: string, state: FleetDatabaseState];
 
 export function nameStates(names: readonly FleetMember[], states: readonly FleetDatabaseState[]): NamedState[] {
   const stateOf = new Map(states.map((state) => [state.databaseId, state]));
-  return names.map(({ name, databaseId }) => [
-    name,
-    stateOf.get(databaseId) ?? { databaseId, outcome: "pending", rotationCount: 0 },
-  ]);
+  return names.map(({ name, databaseId }) => [name, stateOf.get(databaseId) ?? pendingState(databaseId)]);
+}
+
+/** The state of a database that was never reset or adopted. */
+export function pendingState(databaseId: string): FleetDatabaseState {
+  return { databaseId, outcome: "pending", rotationCount: 0 };
 }
 
 export function databasesOf(states: readonly NamedState[]): Record<string, FleetDatabase> {
@@ -201,12 +203,18 @@ export function shardOf(databaseId: string): string {
 
 /** The shards of a fleet that have databases, each in the order of the ids: names and order do not matter. */
 export function shardsOf<T extends FleetMember>(members: readonly T[]): [shard: string, members: T[]][] {
-  const shards = new Map<string, T[]>();
-  for (const member of members.toSorted((a, b) => (a.databaseId < b.databaseId ? -1 : 1))) {
-    const shard = shardOf(member.databaseId);
-    shards.set(shard, [...(shards.get(shard) ?? []), member]);
+  const sorted = members.toSorted((a, b) => (a.databaseId < b.databaseId ? -1 : 1));
+  return groupedBy(sorted, ({ databaseId }) => shardOf(databaseId)).sort();
+}
+
+/** Items in groups with the same key, without those whose key is undefined. */
+export function groupedBy<T>(items: readonly T[], keyOf: (item: T) => string | undefined): [key: string, group: T[]][] {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    if (key !== undefined) groups.set(key, [...(groups.get(key) ?? []), item]);
   }
-  return [...shards].sort();
+  return [...groups];
 }
 
 /** Inputs of a fleet that all of its resources get. */

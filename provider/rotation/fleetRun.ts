@@ -1,9 +1,19 @@
-import { RefusedError } from "../platform/errors";
+import { RefusedError, type RekeyError } from "../platform/errors";
 import { type RequestQueue } from "../platform/requestQueue";
 import { type Run } from "../run";
+import { type FleetDatabaseState } from "./fleet";
 import { databasePassword } from "./kinds/databasePassword";
+import { type SecretNotice } from "./notices";
 
 const progressIntervalMs = 5_000;
+
+/** What to save of a database, and what to report about it. */
+export interface DatabaseReport {
+  readonly databaseId: string;
+  readonly state: FleetDatabaseState;
+  readonly failure?: RekeyError | undefined;
+  readonly notices: readonly SecretNotice[];
+}
 
 /** What the shards of a fleet share in a run. The engine calls them separately, and partly concurrently. */
 export class FleetRun {
@@ -16,7 +26,7 @@ export class FleetRun {
   #lastProgressAt: number;
   /** Calls that are under way, and what the finished ones reported. */
   #open = 0;
-  #reports: unknown[] = [];
+  readonly #reports: DatabaseReport[] = [];
   /** Resets that are planned, by shard. */
   readonly #planned = new Map<string, number>();
 
@@ -56,7 +66,7 @@ export class FleetRun {
    *
    * @returns undefined if the fleet has stopped
    */
-  async reset<T extends { readonly failure?: unknown }>(reset: () => Promise<T>): Promise<T | undefined> {
+  async reset(reset: () => Promise<DatabaseReport>): Promise<DatabaseReport | undefined> {
     this.#queued++;
     return this.#queue?.run(async () => {
       if (this.#failed >= this.#maxFailures) return undefined;
@@ -84,11 +94,11 @@ export class FleetRun {
    *
    * @returns a function to call with the reports of this call: for the last one it returns those of all, otherwise none
    */
-  join<T>(): (reports: readonly T[]) => readonly T[] {
+  join(): (reports: readonly DatabaseReport[]) => readonly DatabaseReport[] {
     this.#open++;
     return (reports) => {
       this.#reports.push(...reports);
-      return --this.#open === 0 ? (this.#reports.splice(0) as T[]) : [];
+      return --this.#open === 0 ? this.#reports.splice(0) : [];
     };
   }
 
@@ -97,11 +107,11 @@ export class FleetRun {
     if (clock.elapsedMs() - this.#lastProgressAt < progressIntervalMs) return;
     this.#lastProgressAt = clock.elapsedMs();
     const progress = `${this.#done} of ${this.#queued} tried, ${this.#failed} failed`;
-    log(`PasswordRotationFleet ${JSON.stringify(fleetName(this.urn))}: ${progress}.`);
+    log(`${fleetLabel(this.urn)}: ${progress}.`);
   }
 }
 
-/** The name of a fleet in its program, from its URN. */
-export function fleetName(urn: string): string {
-  return urn.split("::").at(-1) ?? urn;
+/** A fleet in messages, from its URN: `PasswordRotationFleet "caches"` */
+export function fleetLabel(urn: string): string {
+  return `PasswordRotationFleet ${JSON.stringify(urn.split("::").at(-1))}`;
 }

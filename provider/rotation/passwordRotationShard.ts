@@ -4,34 +4,35 @@ import { InternalError, RekeyError } from "../platform/errors";
 import { databasePassword } from "./kinds/databasePassword";
 import { secretOf } from "../platform/secretKind";
 import { checkSince, claimOf, decidingInputs, rotationInputs } from "./rotation";
-import { type SecretNotice, summarize } from "./notices";
+import { summarize } from "./notices";
 import { execute } from "./execute";
-import { isReadFirst } from "./planFor";
 import { type RotationPlan } from "./planRotation";
 import { isSame, refreshSecret } from "./refresh";
 import {
+  announced,
   asObject,
-  asSingle,
   changeOf,
-  fleetLabel,
+  isRead,
   noticesOfNew,
   noticesOfUnknown,
   type PasswordRotationShardInputs,
   type PlannedDatabase,
   planShard,
   type ShardDatabase,
-  shardNotices,
   subjectOf,
+  warnings,
 } from "./shardPlan";
 import {
-  encodeShard,
+  asSingle,
+  asState,
   decodeShard,
+  encodeShard,
   passwordRotationShardOutputs,
   type PasswordRotationShardOutputs,
   secretPasswordRotationShardOutputs,
 } from "./shardState";
-import { type FleetDatabaseState, type fleetSettings } from "./fleet";
-import { FleetRun } from "./fleetRun";
+import { type FleetDatabaseState, type fleetSettings, pendingState } from "./fleet";
+import { type DatabaseReport, fleetLabel, FleetRun } from "./fleetRun";
 import { checkSaving, rememberUnreadable } from "./saving";
 import {
   type CheckFailure,
@@ -136,16 +137,14 @@ function diff(saved: PasswordRotationShardOutputs, inputs: PasswordRotationShard
   const states = decodeShard(saved);
   const planned = planShard(states, inputs, run);
   const members = new Set(inputs.databases.map((database) => asObject(database).databaseId));
-  const changes =
-    planned.some(
-      ({ plan, state, desired }) =>
-        plan.kind !== "keep" || isReadFirst(subjectOf(desired.databaseId), plan, asSingle(state), desired, run),
-    ) ||
-    planned.some((one) => changeOf(one, run) !== undefined) ||
+  const isChanged = (one: PlannedDatabase) =>
+    one.plan.kind !== "keep" ||
+    isRead(one, run) ||
+    changeOf(one, run) !== undefined ||
     // A problem that no longer applies is removed.
-    planned.some(({ state }) => state?.problem !== undefined) ||
-    [...states.keys()].some((id) => !members.has(id));
-  return { changes, notices: shardNotices(planned, inputs, run) };
+    one.state?.problem !== undefined;
+  const changes = planned.some(isChanged) || [...states.keys()].some((id) => !members.has(id));
+  return { changes, notices: [...announced(planned, inputs, run), ...warnings(planned, inputs, run)] };
 }
 
 /**
@@ -160,7 +159,7 @@ async function apply(
   const planned = planShard(saved ? decodeShard(saved) : new Map(), inputs, run);
   const fleet = FleetRun.of(inputs.fleet, run);
   if (planned.some(({ plan }) => mayReset(plan))) fleet.start(inputs);
-  const report = fleet.join<DatabaseReport>();
+  const report = fleet.join();
   const results = await Promise.all(planned.map((one) => rotate(one, fleet, run)));
   const outputs = encodeShard(
     inputs,
@@ -175,48 +174,36 @@ async function refresh(saved: PasswordRotationShardOutputs, run: Run): Promise<R
   const { fleet, shard } = saved;
   const of = fleet === undefined ? `Shard ${JSON.stringify(shard)} of a fleet` : fleetLabel(fleet);
   const states = [...decodeShard(saved).values()];
-  const report = FleetRun.of(fleet ?? shard, run).join<DatabaseReport>();
-  const results = await Promise.all(
-    states.map(async (state): Promise<DatabaseReport> => {
-      const { databaseId } = state;
-      const single = asSingle(state);
-      if (!single) return { databaseId, state, notices: [] };
-      const { outputs, notices } = await refreshSecret(subjectOf(databaseId), single, run);
-      if (outputs === single) return { databaseId, state, notices };
-      const { rotationReason, ...others } = outputs;
-      const read = { databaseId, ...others } as FleetDatabaseState;
-      // The problem of an unconfirmed reset is solved if a read has settled it. Others stay until the next `up`.
-      const { problem, notTried } = single.outcome === "unknown" ? {} : state;
-      const open = { ...(problem !== undefined && { problem }), ...(notTried && { notTried }) };
-      const next = { ...(state.record ? read : withoutRecord(read)), ...open };
-      // The same values in another order would be a difference.
-      return { databaseId, state: isSame(state, next) ? state : next, notices };
-    }),
-  );
-  const read = results.map(({ state }) => state);
-  const isChanged = read.some((state, index) => state !== states[index]);
-  return { outputs: isChanged ? encodeShard(saved, read) : saved, notices: summarize(report(results), of) };
+  const report = FleetRun.of(fleet ?? shard, run).join();
+  const results = await Promise.all(states.map((state) => read(state, run)));
+  const next = results.map(({ state }) => state);
+  const isChanged = next.some((state, index) => state !== states[index]);
+  return { outputs: isChanged ? encodeShard(saved, next) : saved, notices: summarize(report(results), of) };
 }
 
-/** What to save of a database, and what to report about it. */
-interface DatabaseReport {
-  readonly databaseId: string;
-  readonly state: FleetDatabaseState;
-  readonly failure?: unknown;
-  readonly notices: readonly SecretNotice[];
+async function read(state: FleetDatabaseState, run: Run): Promise<DatabaseReport> {
+  const { databaseId } = state;
+  const single = asSingle(state);
+  if (!single) return { databaseId, state, notices: [] };
+  const { outputs, notices } = await refreshSecret(subjectOf(databaseId), single, run);
+  if (outputs === single) return { databaseId, state, notices };
+  const shown = asState(databaseId, outputs);
+  // The problem of an unconfirmed reset is solved if a read has settled it. Others stay until the next `up`.
+  const { problem, notTried } = single.outcome === "unknown" ? {} : state;
+  const open = { ...(problem !== undefined && { problem }), ...(notTried && { notTried }) };
+  const next = { ...(state.record ? shown : withoutRecord(shown)), ...open };
+  // The same values in another order would be a difference.
+  return { databaseId, state: isSame(state, next) ? state : next, notices };
 }
 
 async function rotate(planned: PlannedDatabase, fleet: FleetRun, run: Run): Promise<DatabaseReport> {
-  const { plan, desired, state } = planned;
-  const { databaseId } = desired;
-  const subject = subjectOf(databaseId);
+  const { subject, plan, saved, desired } = planned;
+  const databaseId = subject.id;
   const act = async (): Promise<DatabaseReport> => {
     try {
-      const { outputs: all, failure, notices } = await execute(subject, plan, asSingle(state), desired, run);
-      const { rotationReason, ...others } = all;
-      const outputs = { databaseId, ...others } as FleetDatabaseState;
-      if (!failure) return { databaseId, state: outputs, notices };
-      return { databaseId, state: { ...outputs, problem: problemOf(failure) }, failure, notices };
+      const { outputs, failure, notices } = await execute(subject, plan, saved, desired, run);
+      const state = asState(databaseId, outputs);
+      return { databaseId, state: failure ? { ...state, problem: problemOf(failure) } : state, failure, notices };
     } catch (error) {
       const failure =
         error instanceof RekeyError
@@ -237,10 +224,10 @@ function problemOf({ message }: RekeyError): string {
 
 /** The saved state with a new problem. */
 function withProblem(
-  { state, desired: { databaseId } }: PlannedDatabase,
+  { state, subject: { id } }: PlannedDatabase,
   said: Pick<FleetDatabaseState, "problem" | "notTried">,
 ): FleetDatabaseState {
-  const { problem, notTried, ...before } = state ?? { databaseId, outcome: "pending", rotationCount: 0 };
+  const { problem, notTried, ...before } = state ?? pendingState(id);
   return { ...before, ...said };
 }
 

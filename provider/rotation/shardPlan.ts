@@ -1,6 +1,6 @@
 import { unknownNames } from "../records/properties";
 import { isReadFirst, planFor, type SecretInputs } from "./planFor";
-import { combineTriggers, type FleetDatabaseState } from "./fleet";
+import { combineTriggers, type FleetDatabaseState, groupedBy } from "./fleet";
 import { listed } from "./notices";
 import { databasePassword } from "./kinds/databasePassword";
 import { type Subject } from "../platform/secretKind";
@@ -8,11 +8,11 @@ import { decidingInputs, notKnownYet, withEarliestSchedule } from "./rotation";
 import { isElsewhere } from "./saved";
 import { futureTime, overdueNotice, type RotationPlan } from "./planRotation";
 import { type SavingChange, savingChange, savingChanges, savingOf } from "./saving";
-import { type PasswordRotationOutputs } from "./outputs";
+import { type RotationOutputs } from "./outputs";
 import { type Notice } from "../resource";
 import { type Run } from "../run";
-import { fleetName, FleetRun } from "./fleetRun";
-import { decodeShard, type PasswordRotationShardOutputs } from "./shardState";
+import { fleetLabel, FleetRun } from "./fleetRun";
+import { asSingle, decodeShard, type PasswordRotationShardOutputs } from "./shardState";
 import { type Trigger } from "./trigger";
 
 /** An id alone if nothing else is set: an engine takes much longer to pass on a thousand objects. */
@@ -35,8 +35,13 @@ export interface PasswordRotationShardInputs extends SecretInputs {
 
 /** One database of a shard: its saved state, its desired inputs, and the plan made from both. */
 export interface PlannedDatabase {
+  readonly subject: Subject;
+  /** Its own trigger. */
+  readonly own: Trigger;
   readonly state: FleetDatabaseState | undefined;
-  readonly desired: SecretInputs & { readonly databaseId: string };
+  /** The state as the outputs of a single database. */
+  readonly saved: RotationOutputs | undefined;
+  readonly desired: SecretInputs;
   readonly plan: RotationPlan;
 }
 
@@ -49,9 +54,11 @@ export function planShard(
   const { rotateEvery, rotatedSince, initialRotation, saveCredentials, encryptFor, connection } = inputs;
   const others = { rotateEvery, rotatedSince, initialRotation, saveCredentials, encryptFor, connection };
   return inputs.databases.map(asObject).map(({ databaseId, ...own }) => {
-    const desired = { databaseId, ...combineTriggers(inputs, own), ...others };
+    const subject = subjectOf(databaseId);
+    const desired = { ...combineTriggers(inputs, own), ...others };
     const state = states.get(databaseId);
-    return { state, desired, plan: planFor(subjectOf(databaseId), asSingle(state), desired, run) };
+    const saved = asSingle(state);
+    return { subject, own, state, saved, desired, plan: planFor(subject, saved, desired, run) };
   });
 }
 
@@ -64,20 +71,14 @@ export function asObject(database: ShardDatabase): FleetDatabase {
   return typeof database === "string" ? { databaseId: database } : database;
 }
 
-/** The outputs of a single database. One that was never reset or adopted is new to the plan. */
-export function asSingle(state: FleetDatabaseState | undefined): PasswordRotationOutputs | undefined {
-  if (!state || state.outcome === "pending") return undefined;
-  const { problem, notTried, outcome, ...rest } = state;
-  return { ...rest, outcome };
+/** Whether the database is read before anything else is done. */
+export function isRead({ subject, plan, saved, desired }: PlannedDatabase, run: Run): boolean {
+  return isReadFirst(subject, plan, saved, desired, run);
 }
 
-/** The notices for a planned change. The program has no shards, so none is named. */
-export function shardNotices(
-  planned: readonly PlannedDatabase[],
-  inputs: PasswordRotationShardInputs,
-  run: Run,
-): Notice[] {
-  return [...announced(planned, inputs, run), ...warnings(planned, inputs, run)];
+/** How the saved form of the database is to be changed, if it is. */
+export function changeOf({ saved, desired }: PlannedDatabase, run: Run): SavingChange | undefined {
+  return saved && savingChange(databasePassword, saved, savingOf(desired, saved), run);
 }
 
 /** The notices for a new shard: the resets that it makes. */
@@ -98,20 +99,18 @@ export function noticesOfNew(
   );
 }
 
-/** Which databases a change is about, one notice for each reason, and the resets of the fleet so far. */
-function announced(
+/**
+ * Which databases a change is about, one notice for each reason, and the resets of the fleet so far. The program has no
+ * shards, so none is named.
+ */
+export function announced(
   planned: readonly PlannedDatabase[],
   { fleet, shard, rotateEvery, rotatedSince }: PasswordRotationShardInputs,
   run: Run,
 ): Notice[] {
   const resets = planned.filter(({ plan }) => plan.kind === "reset").length;
   const inFleet = FleetRun.of(fleet, run).countPlanned(shard, resets);
-  const groups = new Map<string, PlannedDatabase[]>();
-  for (const one of planned) {
-    const what = whatIsPlanned(one, run);
-    if (what !== undefined) groups.set(what, [...(groups.get(what) ?? []), one]);
-  }
-  const lines = [...groups].map(([what, group]) => {
+  const lines = groupedBy(planned, (one) => whatIsPlanned(one, run)).map(([what, group]) => {
     const plans = group.map(({ plan }) => plan);
     const late = overdueNotice(plans, String(rotateEvery), run.options.clock.now());
     const isNew = plans.some((plan) => plan.kind === "reset" && plan.reason === "created");
@@ -125,20 +124,23 @@ function announced(
 }
 
 /** Warnings about databases whose saved state is of another account, or was saved with a clock that was ahead. */
-function warnings(planned: readonly PlannedDatabase[], { fleet }: PasswordRotationShardInputs, run: Run): Notice[] {
-  const { clock } = run.options;
+export function warnings(
+  planned: readonly PlannedDatabase[],
+  { fleet }: PasswordRotationShardInputs,
+  run: Run,
+): Notice[] {
+  const now = run.options.clock.now();
   const kept = planned.filter(({ plan }) => plan.kind === "keep");
-  const isFuture = ({ state, desired }: PlannedDatabase) => futureTime(asSingle(state), desired, clock.now());
   const warn = (found: readonly PlannedDatabase[], what: string, advice: string): Notice[] =>
     found.length === 0 ? [] : [{ text: `${counted(fleet, found, what)}. ${advice}`, isWarning: true }];
   return [
     ...warn(
-      kept.filter(({ state }) => isElsewhere(databasePassword, state, run)),
+      kept.filter(({ saved }) => isElsewhere(databasePassword, saved, run)),
       ": {n} last reset or adopted with another baseUrl or username, and not reset now",
       "If they belong to another account, the saved credentials are not those of these databases: set a new version, which resets their passwords.",
     ),
     ...warn(
-      kept.filter(isFuture),
+      kept.filter(({ saved, desired }) => futureTime(saved, desired, now)),
       ": {n} last reset or adopted at a time that is in the future, from which rotateEvery counts",
       "Check the clocks; a new version resets the passwords now.",
     ),
@@ -151,24 +153,17 @@ function warnings(planned: readonly PlannedDatabase[], { fleet }: PasswordRotati
  * @param what follows the fleet, with `{n}` for the number of databases
  */
 function counted(fleet: string, group: readonly PlannedDatabase[], what: string): string {
-  return `${fleetLabel(fleet)}${what.replace("{n}", String(group.length))}: ${listed(group.map(({ desired }) => desired.databaseId))}`;
+  return `${fleetLabel(fleet)}${what.replace("{n}", String(group.length))}: ${listed(idsOf(group))}`;
 }
 
-export function fleetLabel(fleet: string): string {
-  return `PasswordRotationFleet ${JSON.stringify(fleetName(fleet))}`;
+function idsOf(planned: readonly PlannedDatabase[]): string[] {
+  return planned.map(({ subject }) => subject.id);
 }
 
-/** How the saved form of a database is to be changed, if it is. */
-export function changeOf({ state, desired }: PlannedDatabase, run: Run): SavingChange | undefined {
-  const saved = asSingle(state);
-  return saved && savingChange(databasePassword, saved, savingOf(desired, saved), run);
-}
-
-function whatIsPlanned({ plan, state, desired }: PlannedDatabase, run: Run): string | undefined {
-  const single = asSingle(state);
-  const isRead = isReadFirst(subjectOf(desired.databaseId), plan, single, desired, run);
+function whatIsPlanned(planned: PlannedDatabase, run: Run): string | undefined {
+  const { plan } = planned;
   if (plan.kind === "refuse") {
-    return ` does not reset {n}, because ${plan.why}${isRead ? ", unless a read shows that the last reset was applied" : ""}`;
+    return ` does not reset {n}, because ${plan.why}${isRead(planned, run) ? ", unless a read shows that the last reset was applied" : ""}`;
   }
   if (plan.kind === "adopt") {
     return plan.mayReset
@@ -176,8 +171,8 @@ function whatIsPlanned({ plan, state, desired }: PlannedDatabase, run: Run): str
       : " adopts {n} without a reset";
   }
   if (plan.kind === "keep") {
-    if (isRead) return " reads {n}, because some of their credentials are not known yet";
-    const change = changeOf({ plan, state, desired }, run);
+    if (isRead(planned, run)) return " reads {n}, because some of their credentials are not known yet";
+    const change = changeOf(planned, run);
     return change === undefined || change === "read" ? undefined : ` ${savingChanges[change]("{n}")}`;
   }
   switch (plan.reason) {
@@ -192,11 +187,11 @@ function whatIsPlanned({ plan, state, desired }: PlannedDatabase, run: Run): str
         ? " resets {n}, because rotatedSince is set and the time of their last reset is not known"
         : " resets {n}, because they are older than rotatedSince";
     case "unconfirmed":
-      return ` resets {n} once more, because the last reset was not confirmed${isRead ? ", unless a read shows that it was applied" : ""}`;
+      return ` resets {n} once more, because the last reset was not confirmed${isRead(planned, run) ? ", unless a read shows that it was applied" : ""}`;
   }
 }
 
-/** As `shardNotices`, with a notice for databases whose reset depends on unknown inputs. Their ids are always known. */
+/** As `announced`, with a notice for databases whose reset depends on unknown inputs. Their ids are always known. */
 export function noticesOfUnknown(
   saved: PasswordRotationShardOutputs,
   inputs: PasswordRotationShardInputs,
@@ -204,19 +199,16 @@ export function noticesOfUnknown(
   run: Run,
 ): Notice[] {
   const planned = planShard(decodeShard(saved), withEarliestSchedule(inputs, unknown), run);
-  const groups = new Map<string, string[]>();
-  const certain = planned.filter(({ state, plan, desired: { databaseId } }, index) => {
-    const own = unknownNames({ ...asObject(inputs.databases[index] ?? databaseId) });
-    const names = decidingInputs.filter((name) => unknown.has(name) || own.has(name));
+  const unknownOf = ({ own, saved }: PlannedDatabase) => {
+    const ofOwn = unknownNames({ ...own });
     // A new database is reset whatever its trigger is.
-    if (names.length === 0 || !asSingle(state)) return true;
-    const why = notKnownYet(names);
-    if (plan.kind === "reset") groups.set(why, [...(groups.get(why) ?? []), databaseId]);
-    return false;
+    return saved ? decidingInputs.filter((name) => unknown.has(name) || ofOwn.has(name)) : [];
+  };
+  const isCertain = (one: PlannedDatabase) => unknownOf(one).length === 0;
+  const uncertain = planned.filter((one) => one.plan.kind === "reset" && !isCertain(one));
+  const possible = groupedBy(uncertain, (one) => notKnownYet(unknownOf(one))).map(([why, group]) => {
+    const count = group.length === 1 ? "1 database" : `${group.length} databases`;
+    return { text: `${fleetLabel(inputs.fleet)} may reset ${count}: ${why} (${listed(idsOf(group))}).` };
   });
-  const possible = [...groups].map(([why, ids]) => {
-    const count = ids.length === 1 ? "1 database" : `${ids.length} databases`;
-    return { text: `${fleetLabel(inputs.fleet)} may reset ${count}: ${why} (${listed(ids)}).` };
-  });
-  return [...announced(certain, inputs, run), ...possible];
+  return [...announced(planned.filter(isCertain), inputs, run), ...possible];
 }

@@ -2,7 +2,7 @@ import { StateError } from "../platform/errors";
 import { type FleetDatabaseSecrets, type FleetDatabaseState } from "./fleet";
 import { isObject } from "../records/fields";
 import { databasePassword } from "./kinds/databasePassword";
-import { secretOutputsOf } from "./outputs";
+import { type RotationOutputs, secretOutputsOf } from "./outputs";
 
 /**
  * What a shard of a fleet saves: its databases in the order of their ids, and their secrets separately.
@@ -64,6 +64,18 @@ export function encodeShard(
     rotations: parts.map(({ rotation }) => rotation),
     secrets: JSON.stringify(parts.flatMap((part) => part.secrets)),
   };
+}
+
+/** The outputs of a single database. One that was never reset or adopted is new to the plan. */
+export function asSingle(state: FleetDatabaseState | undefined): RotationOutputs | undefined {
+  if (!state || state.outcome === "pending") return undefined;
+  const { problem, notTried, outcome, ...rest } = state;
+  return { ...rest, outcome };
+}
+
+/** The state of a database with the outputs of a single one, and without a problem. */
+export function asState(databaseId: string, { rotationReason, ...outputs }: RotationOutputs): FleetDatabaseState {
+  return { databaseId, ...outputs };
 }
 
 /** Parses a saved text. A damaged state can contain anything. */

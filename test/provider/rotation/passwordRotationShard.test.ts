@@ -4,7 +4,7 @@ import { passwordRotationShard } from "../../../provider/rotation/passwordRotati
 import { type PasswordRotationShardInputs } from "../../../provider/rotation/shardPlan";
 import { decodeShard, type PasswordRotationShardOutputs } from "../../../provider/rotation/shardState";
 import { asShown, FakeRun, notSent, passwordRotation, rejected, unconfirmed } from "../../support/fakeRun";
-import { combineTriggers, type FleetDatabaseSecrets } from "../../../provider/rotation/fleet";
+import { combineTriggers, type FleetDatabaseSecrets, type FleetDatabaseState } from "../../../provider/rotation/fleet";
 import { type PasswordRotationOutputs } from "../../../provider/rotation/outputs";
 import { unknownNames } from "../../../provider/records/properties";
 import { unknown } from "../../support/wire";
@@ -151,9 +151,10 @@ describe("rotation: PasswordRotationShard", () => {
 
   it("names the databases whose reset depends on unknown inputs apart from the others", async () => {
     const saved = await up(inputsFor("abc", { version: 1 }));
-    fake.time = new Date("2026-11-22T12:00:00.000Z");
     const noticeOf = (inputs: PasswordRotationShardInputs) =>
       noticeOfUnknown(saved, inputs, unknownNames({ ...inputs }), fake.start());
+    assert.equal(noticeOf(inputsFor("abc", { version: 1, rotateEvery: unknown })), undefined, "due in a second");
+    fake.time = new Date("2026-11-22T12:00:00.000Z");
     const of = 'PasswordRotationFleet "caches"';
     const all = '("a", "b", "c")';
     for (const [inputs, expected] of [
@@ -266,10 +267,27 @@ describe("rotation: PasswordRotationShard", () => {
     ]);
     assert.deepEqual(fake.resets, ["a", "b", "c"]);
     assert.equal(notTriedOf(one) + notTriedOf(two), "dexyz");
-    for (const id of "de") assert.match(problemsOf(one)[id] ?? "", /^Not attempted.*maxFailures/);
-    for (const id of "xyz") assert.match(problemsOf(two)[id] ?? "", /^Not attempted.*maxFailures/);
+    const problem =
+      "Not attempted: the fleet stopped after too many failures (maxFailures). The password is unchanged.";
+    for (const id of "de") assert.equal(problemsOf(one)[id], problem);
+    for (const id of "xyz") assert.equal(problemsOf(two)[id], problem);
     fake.answer = succeed;
     assert.deepEqual(problemsOf(await up(inputsFor("abcde", limits), one)), {});
+  });
+
+  it("keeps what it has when it stops, and what it does not reset", async () => {
+    const saved = await up(inputsFor("abcd", { version: 1 }));
+    fake.answer = rejected;
+    const limits = { maxFailures: 1, concurrency: 1 };
+    const stopped = await up(inputsFor("abcd", { version: 2, ...limits }), saved);
+    assert.deepEqual([notTriedOf(stopped), summary(stopped)], ["bcd", summary(saved)]);
+    assert.deepEqual(
+      [...decodeShard(stopped).values()].map(({ problem, notTried, ...state }) => state),
+      [...decodeShard(saved).values()],
+    );
+    const databases = [{ databaseId: "a", version: 1 }, "b", "c", "d"];
+    const one = await up(inputsFor("", { version: 1, databases, ...limits }), stopped);
+    assert.deepEqual([notTriedOf(one), Object.keys(problemsOf(one))], ["", ["a"]]);
   });
 
   it("completes, after maxFailures, the resets that have begun", async () => {
@@ -282,7 +300,7 @@ describe("rotation: PasswordRotationShard", () => {
 
   it("does not count its own refusals as failures of the platform", async () => {
     fake.maxResets = 1;
-    const outputs = await up(inputsFor("abc", { maxFailures: 1 }));
+    const outputs = await up(inputsFor("abc", { maxFailures: 1, concurrency: 1 }));
     assert.deepEqual(fake.resets, ["a"]);
     for (const problem of Object.values(problemsOf(outputs))) assert.match(problem, /rekey:maxResetsPerRun/);
     assert.equal(notTriedOf(outputs), "");
@@ -425,7 +443,46 @@ describe("rotation: PasswordRotationShard", () => {
       fake.readDatabase = (id) => (id === "a" ? new Error("secret-canary") : show(id, "former"));
       const saved = await up(inputsFor("ab"));
       assert.deepEqual([Object.keys(problemsOf(saved)), fake.resets], [["a"], ["b"]]);
+      assert.match(
+        problemsOf(saved)["a"] ?? "",
+        /^Could not reset the password of database "a": pulumi-rekey failed unexpectedly \(Error at .*\[REKEY_INTERNAL\]$/,
+      );
       assert.doesNotMatch(JSON.stringify(saved), /canary/);
+    });
+
+    it("keeps the order of what a refresh does not change, and the creation time that it does not show", async () => {
+      const saved = await up(inputsFor("ab", { version: 1, initialRotation: false }));
+      const sorted = (state: object) => Object.fromEntries(Object.entries(state).sort()) as FleetDatabaseState;
+      const rotations = saved.rotations.map(sorted);
+      assert.notEqual(JSON.stringify(rotations), JSON.stringify(saved.rotations));
+      shown["b"] = { record: { databaseId: "b" }, credentials: { password: "other" } };
+      const { outputs } = await refreshed({ ...saved, rotations });
+      assert.deepEqual(passwordsOf(outputs), { a: "former", b: "other" });
+      assert.equal(JSON.stringify(outputs.rotations[0]), JSON.stringify(rotations[0]));
+      assert.deepEqual(outputs.rotations, rotations);
+    });
+
+    it("announces what a read may settle, and is not stopped by what it does not reset", async () => {
+      fake.answer = (id) => (id === "e" ? { record: {} } : unconfirmed());
+      const of = 'PasswordRotationFleet "caches"';
+      const refused = `${of} does not reset 1, because the platform did not confirm the last 3 resets. Check the status of the platform, then set a new version to try again`;
+      const again = `${of} resets 1 once more, because the last reset was not confirmed`;
+      let saved: PasswordRotationShardOutputs | undefined;
+      for (const ids of ["a", "a", "ab"]) saved = await up(inputsFor(ids, { version: 1 }), saved);
+      const both = saved ?? assert.fail();
+      const announced = () => diffOf(both, inputsFor("ab", { version: 1 })).notice?.split("\n");
+      assert.deepEqual(announced(), [
+        `${refused}, unless a read shows that the last reset was applied: "a".`,
+        `${again}, unless a read shows that it was applied: "b".`,
+      ]);
+      fake.canRead = false;
+      assert.deepEqual(announced(), [`${refused}: "a".`, `${again}: "b".`]);
+      const sent = fake.resets.length;
+      const limits = { maxFailures: 1, concurrency: 1 };
+      const next = await up(inputsFor("abc", { version: 1, initialRotation: false, ...limits }), both);
+      assert.deepEqual(fake.resets.slice(sent), ["b"]);
+      assert.deepEqual(summary(next), { a: "unknown 0", b: "unknown 0", c: "adopted 0" });
+      assert.match(problemsOf(next)["a"] ?? "", /no reset was sent: .*\[REKEY_REPEATEDLY_UNCONFIRMED\]$/);
     });
 
     it("changes while a password is still to be read", async () => {
