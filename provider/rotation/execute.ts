@@ -108,7 +108,7 @@ async function rotate(
   inputs: DesiredRotation,
   run: Run,
 ): Promise<SecretResult> {
-  const { kind } = subject;
+  const { kind, id } = subject;
   const secret = secretOf(subject);
   const reserve = () => run.reserveReset(secret);
   // A read counts as no reset, so one that may be enough needs none to be left.
@@ -127,7 +127,9 @@ async function rotate(
       settled = settle(subject, saved, before, run, happened) ?? noticedRoll(subject, saved, before, run);
     }
     const next = settled ? planFor(subject, settled.outputs, inputs, run) : planned;
-    const plan = planWithOwnToken(next, subject, settled?.outputs ?? saved, run, before?.credentials ?? {});
+    const plan = kind.authorizesQueue
+      ? planWithOwnToken(next, id, settled?.outputs ?? saved, run, before?.credentials ?? {})
+      : next;
     if (plan.kind === "refuse") throw new RefusedError(plan.code, { secret, why: plan.why });
     // Only a settled or adopted state may need no reset.
     if (plan.kind !== "reset") return settled as SecretResult;
@@ -229,7 +231,7 @@ async function reset(
     rotationReason,
     appliedTrigger: appliedMark([saved?.attemptedTrigger, saved?.appliedTrigger], inputs),
     ...afterReset(kind, saved, attemptedSince),
-    ...afterRoll(kind, saved, former, known, run.options.clock.now().toISOString(), rotatedAt),
+    ...(kind.minInterval && afterRoll(saved, former, known, run.options.clock.now().toISOString(), rotatedAt)),
     ...accountOf(kind, run),
     ...savedKnowledge(withReplaced(marks, { ...former, ...shownBefore }, known), read ? missing : []),
   };

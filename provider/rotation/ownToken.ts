@@ -1,4 +1,3 @@
-import { type Subject } from "../platform/secretKind";
 import { type Run } from "../run";
 import { type RotationPlan } from "./planRotation";
 import { type Credentials } from "../records/credentials";
@@ -10,16 +9,17 @@ import { currentIn, marksIn } from "./saved";
  * The plan, unless it resets, or may reset, the token with which Rekey itself sends requests to the queue. Other
  * processes of the run have the same setting: the program with its data sources, and other providers.
  *
+ * @param id of the queue user
  * @param shown what the read before the reset has shown; undefined if it is still to be read
  */
 export function planWithOwnToken(
   plan: RotationPlan,
-  { kind, id }: Subject,
+  id: string,
   saved: RotationOutputs | undefined,
   run: Run,
   shown?: Credentials,
 ): RotationPlan {
-  if (plan.kind !== "reset" || !kind.authorizesQueue) return plan;
+  if (plan.kind !== "reset") return plan;
   const own = run.options.queueToken();
   if (own === undefined) return plan;
   const marks = marksIn(saved);

@@ -15,11 +15,13 @@ export function planFor(
   inputs: DesiredRotation,
   run: Run,
 ): RotationPlan {
-  const { kind } = subject;
+  const { kind, id } = subject;
+  const { minInterval, authorizesQueue } = kind;
   const now = run.options.clock.now();
   const elsewhere = saved?.outcome === "unknown" && isElsewhere(kind, saved, run) ? accountSettings(kind) : undefined;
   const plan = planSince(planRotation(saved, inputs, now, elsewhere), kind, saved, inputs, now);
-  return planWithOwnToken(planRoll(plan, kind, saved, inputs, now), subject, saved, run);
+  if (minInterval !== undefined) return planRoll(plan, saved, inputs.minInterval ?? minInterval, now);
+  return authorizesQueue ? planWithOwnToken(plan, id, saved, run) : plan;
 }
 
 /** The inputs of a secret. */

@@ -126,7 +126,7 @@ export function settle(
       ...(rotationReason && { rotationReason }),
       ...(appliedTrigger !== undefined && { appliedTrigger }),
       attemptedTrigger,
-      ...afterRoll(kind, saved, before, shown, now),
+      ...afterRoll(saved, before, shown, now),
     };
     return { outputs, notices: [otherRollNotice(subject, happened)] };
   }
@@ -140,7 +140,7 @@ export function settle(
     rotationCount: rotationCount + 1,
     appliedTrigger: appliedMark([attemptedTrigger, appliedTrigger], {}),
     ...afterReset(kind, saved, attemptedSince),
-    ...afterRoll(kind, saved, before, shown, now, rotatedAt),
+    ...(kind.minInterval && afterRoll(saved, before, shown, now, rotatedAt)),
   };
   const notices = missing.length > 0 ? [missingNotice(subject, missing)] : [];
   return { outputs, notices: [settledNotice(subject, happened), ...notices] };
@@ -205,7 +205,7 @@ function withRead(
     ...kept,
     ...(isOther ? {} : keptCredentials(saved)),
     ...credentials,
-    ...(isRolled && afterRoll(subject.kind, saved, before, shown, run.options.clock.now().toISOString())),
+    ...(isRolled && afterRoll(saved, before, shown, run.options.clock.now().toISOString())),
     ...savedKnowledge(isRolled ? withReplaced(marks, before, shown) : marks, isOther ? lost : []),
   };
   return { outputs, notices };

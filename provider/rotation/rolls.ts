@@ -1,4 +1,3 @@
-import { type SecretKind } from "../platform/secretKind";
 import { type Marked } from "./marks";
 import { isWholeTime, refuseUnreadable, type RotationPlan } from "./planRotation";
 import { dueAt } from "./schedule";
@@ -17,17 +16,11 @@ export interface Rolls {
 export const rollOutputs = ["lastRolledAt", "currentKeySince", "nextKeySince"] as const satisfies (keyof Rolls)[];
 
 /** The plan, unless it rolls once more before receivers can know the keys of the last roll. */
-export function planRoll(
-  plan: RotationPlan,
-  { minInterval: byDefault }: SecretKind,
-  saved: Rolls | undefined,
-  { minInterval }: { readonly minInterval?: string | null | undefined },
-  now: Date,
-): RotationPlan {
+export function planRoll(plan: RotationPlan, saved: Rolls | undefined, minInterval: string, now: Date): RotationPlan {
   const last = saved?.lastRolledAt;
-  if (plan.kind !== "reset" || byDefault === undefined || last === undefined) return plan;
+  if (plan.kind !== "reset" || last === undefined) return plan;
   if (!isWholeTime(last)) return refuseUnreadable("lastRolledAt");
-  const allowed = dueAt(last, minInterval ?? byDefault);
+  const allowed = dueAt(last, minInterval);
   if (allowed <= now) return plan;
   const why = `it was rolled, or may have been, at ${last}, and receivers that do not have its new keys yet would reject each message after a second roll. The first \`up\` after ${allowed.toISOString()} may roll it (minInterval)`;
   const { reason } = plan;
@@ -44,14 +37,12 @@ export function planRoll(
  * @param generatedAt when the next key was generated; undefined if it was not this resource's roll
  */
 export function afterRoll(
-  { minInterval }: SecretKind,
   saved: Rolls | undefined,
   before: Marked,
   after: Marked,
   at: string,
   generatedAt?: string,
 ): Rolls {
-  if (minInterval === undefined) return {};
   const { currentKey, nextKey } = after;
   const known = new Map([
     [before.currentKey, saved?.currentKeySince],
