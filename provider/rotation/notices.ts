@@ -19,22 +19,13 @@ export interface SecretResult extends Result<RotationOutputs> {
   readonly notices: readonly SecretNotice[];
 }
 
-/** What the platform does not show, or shows late, and what could not be read are warnings. */
-const warnings: readonly NoticeKind[] = [
-  "unread",
-  "hidden",
-  "missing",
-  "adopted",
-  "unseen",
-  "stale",
-  "failed",
-  "older",
-  "removed",
-  "part",
-];
-
 function noticeOf(kind: NoticeKind, text: string): SecretNotice {
-  return { kind, text, isWarning: warnings.includes(kind) };
+  return { kind, text };
+}
+
+/** For what the platform does not show, or shows late, and for what could not be read. */
+function warningOf(kind: NoticeKind, text: string): SecretNotice {
+  return { kind, text, isWarning: true };
 }
 
 const ifItLasts = "If it lasts, set a new version, which resets the password once more";
@@ -71,7 +62,7 @@ export function unknownNotice(
     case "repeated":
     case "left out": {
       const why = last.kind === "repeated" ? "repeats the former credentials" : "does not contain it";
-      return noticeOf(
+      return warningOf(
         "missing",
         `${reset} the platform's response ${why}. Look in the platform's console. ${ifItLasts}.`,
       );
@@ -80,7 +71,7 @@ export function unknownNotice(
     case "current": {
       const later = missing.length > 0 ? "The next `up` or refresh reads it once more, and resets nothing. " : "";
       const why = "the platform neither returned it nor shows it when it is asked";
-      return noticeOf("hidden", `${reset} ${why}. ${later}To know it now, ${look}.`);
+      return warningOf("hidden", `${reset} ${why}. ${later}To know it now, ${look}.`);
     }
     default: {
       const why =
@@ -88,7 +79,7 @@ export function unknownNotice(
           ? `the database could not be read (${last.why})`
           : "the platform still shows the former credentials";
       const text = `${reset} ${why}. The next \`up\` or refresh reads it again, and resets nothing. Until then, ${look}. ${ifItLasts}.`;
-      return noticeOf("unread", text);
+      return warningOf("unread", text);
     }
   }
 }
@@ -96,13 +87,13 @@ export function unknownNotice(
 /** The notice for a database that is adopted without credentials. */
 export function adoptionNotice(subject: Subject): SecretNotice {
   const text = `${capitalized(ownerOf(subject))} was adopted without credentials: the platform does not show them. They are known after its next reset, if the platform returns them with it.`;
-  return noticeOf("adopted", text);
+  return warningOf("adopted", text);
 }
 
 /** The notice for a read that shows a credential that a reset has replaced. */
 export function staleNotice(subject: Subject): SecretNotice {
   const text = `The platform still shows former credentials of ${ownerOf(subject)}, which a reset has replaced: what was read is not used, and the saved state stays. Nothing was reset. ${ifItLasts}.`;
-  return noticeOf("stale", text);
+  return warningOf("stale", text);
 }
 
 export function driftNotice(subject: Subject, changed: readonly string[]): SecretNotice {
@@ -123,22 +114,22 @@ export function readNotice(subject: Subject): SecretNotice {
 /** The notice for saved credentials that a read does not show. */
 export function unseenNotice(subject: Subject, names: readonly CredentialName[]): SecretNotice {
   const text = `The platform does not show ${names.join(", ")} of ${ownerOf(subject)}: the saved state stays, and a change outside of Rekey cannot be seen.`;
-  return noticeOf("unseen", text);
+  return warningOf("unseen", text);
 }
 
 /** The notice for credentials that were not shown together with new ones. */
 export function missingNotice(subject: Subject, names: readonly CredentialName[]): SecretNotice {
   const text = `The platform shows new credentials of ${ownerOf(subject)}, but not ${names.join(", ")}: the former value is not kept. The next \`up\` or refresh reads it once more, and resets nothing.`;
-  return noticeOf("missing", text);
+  return warningOf("missing", text);
 }
 
 export function failedNotice(subject: Subject, why: string): SecretNotice {
-  return noticeOf("failed", `${why || `Could not read ${ownerOf(subject)}.`} The saved state stays.`);
+  return warningOf("failed", `${why || `Could not read ${ownerOf(subject)}.`} The saved state stays.`);
 }
 
 export function otherAccountNotice(subject: Subject): SecretNotice {
   const text = `${capitalized(ownerOf(subject))} was last reset or adopted with another ${accountSettings(subject.kind)}, so it was not read. The saved state stays.`;
-  return noticeOf("failed", text);
+  return warningOf("failed", text);
 }
 
 /** The notice for a secret that is due by `rotatedSince`, but not yet replaced, by the next plan. */
@@ -148,7 +139,7 @@ export function olderNotices(subject: Subject, next: RotationPlan): SecretNotice
   const what = subject.kind.minInterval === undefined ? "" : "current key of the ";
   const why = next.kind === "keep" ? `: ${next.waits?.why}` : ". The next `up` resets it once more";
   return [
-    noticeOf("older", `The ${what}${secretOf(subject)} is still older than rotatedSince, or of unknown age${why}.`),
+    warningOf("older", `The ${what}${secretOf(subject)} is still older than rotatedSince, or of unknown age${why}.`),
   ];
 }
 
@@ -157,7 +148,7 @@ const stillInBackups = "Older states and backups still have them: set a new vers
 /** The notice for saved credentials that are now removed from the state. */
 export function removedNotice(subject: Subject): SecretNotice {
   const text = `The credentials of ${ownerOf(subject)} were removed from the state. ${stillInBackups}.`;
-  return noticeOf("removed", text);
+  return warningOf("removed", text);
 }
 
 /** The notice for credentials that are saved or encrypted as asked for only after the next reset. */
@@ -169,7 +160,7 @@ export function laterNotice(subject: Subject): SecretNotice {
 /** The notice for new credentials that are not encrypted, because others of the same record were not shown. */
 export function partNotice(subject: Subject): SecretNotice {
   const text = `The credentials of ${ownerOf(subject)} were changed outside of Rekey, and the platform does not show all of them: encryptedCredentials stays, and has former ones. To replace it, set a new version.`;
-  return noticeOf("part", text);
+  return warningOf("part", text);
 }
 
 /** What the notices of several databases of a fleet have in common, by kind: what happened, and advice. */
@@ -228,7 +219,8 @@ export function summarize(
     const example = kind === "failed" ? ` The first of them: ${first.text}` : "";
     const ids = listed(found.map(({ databaseId }) => databaseId));
     const [what, advice] = summaries[kind];
-    return [noticeOf(kind, `${of}: ${found.length} ${what}: ${ids}. ${advice}${example}`)];
+    const text = `${of}: ${found.length} ${what}: ${ids}. ${advice}${example}`;
+    return [{ kind, text, isWarning: first.isWarning }];
   });
   return [...all.filter(({ kind }) => kind === "problems"), ...summed];
 }

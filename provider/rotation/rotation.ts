@@ -166,7 +166,7 @@ function differenceOf(
 ): Difference {
   const { kind } = subject;
   const plan = planFor(subject, saved, inputs, run);
-  const isRead = saved !== undefined && isReadFirst(subject, plan, saved, inputs, run);
+  const isRead = isReadFirst(subject, plan, saved, inputs, run);
   const change = saved && savingChange(kind, saved, savingOf(inputs, saved), run);
   const now = run.options.clock.now();
   const notice = noticeOf(subject, plan, inputs, now, isRead);
@@ -200,39 +200,35 @@ function noticesOfNew(
   unknown: ReadonlySet<string>,
   run: Run,
 ): readonly Notice[] {
-  const { kind } = subject;
-  const secret = unknown.has(kind.idInput) ? `${kind.word} of the ${kind.noun}` : secretOf(subject);
+  const secret = secretIn(subject, unknown);
   const announced = announcedIn(run);
   if (announced.has(secret)) return [];
-  const text = newText(secret, unknown, planFor(subject, undefined, inputs, run), () =>
-    planFor(subject, undefined, { ...inputs, initialRotation: false }, run),
-  );
+  const text = newText(secret, inputs, unknown, planFor(subject, undefined, inputs, run));
   if (text === undefined) return [];
-  if (!unknown.has(kind.idInput)) announced.add(secret);
+  if (!unknown.has(subject.kind.idInput)) announced.add(secret);
   return [{ text }];
 }
 
-/** @param adopting returns the plan with `initialRotation: false` */
 function newText(
   secret: string,
+  { rotatedSince }: RotationInputs,
   unknown: ReadonlySet<string>,
   plan: RotationPlan,
-  adopting: () => RotationPlan,
 ): string | undefined {
   if (unknown.has("initialRotation")) {
     return `May reset the ${secret}: the resource is new, and ${notKnownYet(["initialRotation"])}.`;
   }
-  if (mayBeOlder(plan)) {
+  if (plan.kind === "adopt" && plan.mayReset) {
     return `May reset the ${secret}: the time of its creation, which rotatedSince compares, is not known yet.`;
   }
   if (plan.kind !== "reset") return undefined;
-  const howToKeep = mayBeOlder(adopting()) ? "" : " `initialRotation: false` keeps it.";
-  return `Resets the ${secret}: the resource is new.${howToKeep}`;
+  return `Resets the ${secret}: the resource is new.${rotatedSince ? "" : " `initialRotation: false` keeps it."}`;
 }
 
-/** Whether an adopted secret is reset if it turns out to be older than `rotatedSince`. */
-function mayBeOlder(plan: RotationPlan): boolean {
-  return plan.kind === "adopt" && plan.mayReset === true;
+/** The secret in messages, even if its id is unknown. */
+function secretIn(subject: Subject, unknown: ReadonlySet<string>): string {
+  const { idInput, word, noun } = subject.kind;
+  return unknown.has(idInput) ? `${word} of the ${noun}` : secretOf(subject);
 }
 
 /** Announces a reset, and why. A replacement is announced as a new resource. */
@@ -289,12 +285,10 @@ function noticesOfUnknown(
   unknown: ReadonlySet<string>,
   run: Run,
 ): Notice[] {
-  const { kind } = subject;
   const plan = planFor(subject, saved, withEarliestSchedule(inputs, unknown), run);
   if (plan.kind !== "reset") return [];
-  const secret = unknown.has(kind.idInput) ? `${kind.word} of the ${kind.noun}` : secretOf(subject);
-  const names = [kind.idInput, ...decidingInputs, "minInterval"].filter((name) => unknown.has(name));
-  return [{ text: `May reset the ${secret}: ${notKnownYet(names)}.` }];
+  const names = [subject.kind.idInput, ...decidingInputs, "minInterval"].filter((name) => unknown.has(name));
+  return [{ text: `May reset the ${secretIn(subject, unknown)}: ${notKnownYet(names)}.` }];
 }
 
 /** With them, a reset is planned if one is possible: the marker of an unknown trigger differs from the saved one. */
