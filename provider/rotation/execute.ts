@@ -1,7 +1,7 @@
 import { type CredentialName, credentialNames, type Credentials } from "../records/credentials";
 import { type SecretResponse } from "../records/response";
 import { secretOf, type Subject } from "../platform/secretKind";
-import { InternalError, RefusedError, RekeyError, UnconfirmedError, UnknownOutcomeError } from "../platform/errors";
+import { InternalError, RefusedError, RekeyError, UnconfirmedError } from "../platform/errors";
 import {
   firstOf,
   judge,
@@ -14,19 +14,19 @@ import {
   withReplaced,
 } from "./marks";
 import {
-  adoptionNotice,
   olderNotices,
   problemsNotice,
   type SecretNotice,
   type SecretResult,
   settledNotice,
+  unknownFailure,
   unknownNotice,
 } from "./notices";
 import { type DesiredRotation, type RotationPlan, type RotationReason } from "./planRotation";
 import { isReadFirst, planFor, type SecretInputs } from "./planFor";
 import { planWithOwnToken } from "./ownToken";
 import { readFirst, readUntilCurrent } from "./reading";
-import { noticedRoll, readSecret, settle } from "./refresh";
+import { adopted, noticedRoll, readSecret, settle } from "./refresh";
 import { afterRoll } from "./rolls";
 import { afterReset, attemptOf, firstAttempt } from "./rotatedSince";
 import { type RotationOutputs } from "./outputs";
@@ -115,7 +115,6 @@ async function rotate(
   const isAdopted = planned.kind === "adopt";
   let undoCount = isAdopted || mayBeSettled(kind, saved, run) ? undefined : reserve();
   let settled: SecretResult | undefined;
-  let isSent = false;
   try {
     if (saved) run.platform.secrets.add(secretsIn(saved));
     const before = run.options.canRead(kind)
@@ -135,7 +134,8 @@ async function rotate(
     if (plan.kind !== "reset") return settled as SecretResult;
     undoCount ??= reserve();
     const result = await reset(subject, settled?.outputs ?? saved, inputs, plan.reason, run, before);
-    isSent = true;
+    // It was sent, and counts.
+    undoCount = undefined;
     const notices = isAdopted ? [] : (settled?.notices ?? []);
     return { ...result, notices: [...notices, ...result.notices] };
   } catch (error) {
@@ -143,14 +143,16 @@ async function rotate(
     if (settled && error instanceof RekeyError) return { ...settled, failure: error };
     throw error;
   } finally {
-    if (!isSent) undoCount?.();
+    undoCount?.();
   }
 }
 
 /** What is known before a reset, and what it makes former. */
 interface Before {
-  /** Marks of the saved credentials, and of those that the read before the reset showed. */
-  readonly credentials: readonly [saved: Marked, shown: Marked];
+  /** Marks of the saved credentials. */
+  readonly saved: Marked;
+  /** Marks of those that the read before the reset showed. */
+  readonly shown: Marked;
   /** The credentials that are known to exist. */
   readonly names: readonly CredentialName[];
   /** The marks to save if the reset is not confirmed. */
@@ -171,7 +173,8 @@ function knownBefore(saved: RotationOutputs | undefined, read: SecretResponse | 
   const { pending, expected: _expected, ...confirmedOnly } = marks;
   const known = isShown ? withPending(marks, shown) : pending ? marks : withPending(marks, former);
   return {
-    credentials: [former, shown],
+    saved: former,
+    shown,
     names: knownNames(saved, read?.credentials),
     unconfirmed: read ? known : confirmedOnly,
     confirmed: withFormer(marks, former, shown),
@@ -190,23 +193,12 @@ async function reset(
 ): Promise<SecretResult> {
   const { kind, id } = subject;
   const before = knownBefore(saved, read);
-  const { platform } = run;
   // Not later than the reset, so that a leak after it counts.
-  const attempt = attemptOf(inputs, run.options.clock.now());
-  const first = firstAttempt(saved, attempt);
-  let response: SecretResponse | undefined;
-  let failed: UnconfirmedError | InternalError | undefined;
-  try {
-    response = await platform.operations(kind).reset(id);
-  } catch (error) {
-    if (error instanceof RekeyError && (error.delivery === "not sent" || error.delivery === "rejected")) throw error;
-    failed =
-      error instanceof UnconfirmedError
-        ? error
-        : new InternalError({ secret: secretOf(subject), word: kind.word }, error);
-  }
-  const { expected } = failed ? before.unconfirmed : before.confirmed;
-  const marks: Marks = { ...before.confirmed, expected };
+  const last = attemptOf(inputs, run.options.clock.now());
+  const sent = await send(subject, run);
+  const [response, failed] = sent instanceof RekeyError ? [undefined, sent] : [sent];
+  const attempt = failed ? firstAttempt(saved, last) : last;
+  const marks = failed ? { ...before.confirmed, expected: before.unconfirmed.expected } : before.confirmed;
   const verdictOf = ({ credentials }: SecretResponse) => judge(marks, before.names, credentials);
   const missingOf = (known: Credentials) => before.names.filter((name) => known[name] === undefined);
   const isRepeated = response !== undefined && verdictOf(response) === "stale";
@@ -214,13 +206,12 @@ async function reset(
   const isReadAgain = failed ? before.unconfirmed.pending !== undefined : read && missingOf(returned).length > 0;
   const shown = isReadAgain ? await readUntilCurrent(subject, verdictOf, run) : undefined;
   const current = shown?.kind === "current" ? shown.response : undefined;
-  if (failed && !current) return unconfirmed(subject, saved, inputs, failed, before, first, run);
+  if (failed && !current) return unconfirmed(subject, saved, inputs, failed, before, attempt, run);
   const credentials = together(returned, current?.credentials ?? {});
   const missing = missingOf(credentials);
   const usable = [isRepeated ? undefined : response, current].filter((one) => one !== undefined);
   const record = usable.reduce<SavedRecord>(withResponse, { ...before.record, problems: [] });
-  const { attemptedAt: rotatedAt = attempt.attemptedAt, attemptedSince } = failed ? first : attempt;
-  const [former, shownBefore] = before.credentials;
+  const { attemptedAt: rotatedAt = last.attemptedAt, attemptedSince } = attempt;
   const known = markAll(marks, credentials);
   const outputs: RotationOutputs = {
     ...record,
@@ -231,17 +222,17 @@ async function reset(
     rotationReason,
     appliedTrigger: appliedMark([saved?.attemptedTrigger, saved?.appliedTrigger], inputs),
     ...afterReset(kind, saved, attemptedSince),
-    ...(kind.minInterval && afterRoll(saved, former, known, run.options.clock.now().toISOString(), rotatedAt)),
+    ...(kind.minInterval && afterRoll(saved, before.saved, known, run.options.clock.now().toISOString(), rotatedAt)),
     ...accountOf(kind, run),
-    ...savedKnowledge(withReplaced(marks, { ...former, ...shownBefore }, known), read ? missing : []),
+    ...savedKnowledge(withReplaced(marks, { ...before.saved, ...before.shown }, known), read ? missing : []),
   };
   replacedIn(subject, run).push(credentialsIn(saved), read?.credentials ?? {});
-  if (kind.authorizesQueue) platform.useQueueToken(id, credentials.token);
+  if (kind.authorizesQueue) run.platform.useQueueToken(id, credentials.token);
   const notices: SecretNotice[] = [];
   if (failed) {
     // The platform's text may contain the new credentials, which only this read has shown.
     const happened = failed instanceof UnconfirmedError ? failed.happened : "its result was lost";
-    notices.push(settledNotice(subject, platform.secrets.redact(happened)));
+    notices.push(settledNotice(subject, run.platform.secrets.redact(happened)));
   }
   if (record.problems.length > 0) notices.push(problemsNotice(subject, record.problems));
   if (missing.length > 0 || (read && firstOf(credentials) === undefined)) {
@@ -252,13 +243,31 @@ async function reset(
   return { outputs, notices };
 }
 
+/**
+ * Sends one reset.
+ *
+ * @returns the response, or why it is unknown whether the secret was changed
+ * @throws RekeyError if it was not
+ */
+async function send(subject: Subject, run: Run): Promise<SecretResponse | UnconfirmedError | InternalError> {
+  const { kind, id } = subject;
+  const { platform } = run;
+  try {
+    return await platform.operations(kind).reset(id);
+  } catch (error) {
+    if (error instanceof RekeyError && (error.delivery === "not sent" || error.delivery === "rejected")) throw error;
+    if (error instanceof UnconfirmedError) return error;
+    return new InternalError({ secret: secretOf(subject), word: kind.word }, error);
+  }
+}
+
 /** The new credentials in the response to a reset. */
 function returnedBy({ credentials }: SecretResponse, verdict: Verdict, before: Before): Credentials {
   if (verdict === "current") return credentials;
   if (verdict !== "hidden") return {};
   // Without the one by which records are judged, each is new only if it differs.
   const shown = markAll(before.confirmed, credentials);
-  const isNew = (name: CredentialName) => before.credentials.every((known) => known[name] !== shown[name]);
+  const isNew = (name: CredentialName) => ![before.saved[name], before.shown[name]].includes(shown[name]);
   return picked(credentials, credentialNames.filter(isNew));
 }
 
@@ -268,34 +277,13 @@ function together(returned: Credentials, read: Credentials): Credentials {
   return credentialNames.every(isSame) ? { ...returned, ...read } : read;
 }
 
-/** The outputs of a secret that is adopted without a reset, with what a read shows. */
-function adopted(
-  subject: Subject,
-  inputs: DesiredRotation,
-  response: SecretResponse | undefined,
-  run: Run,
-): SecretResult {
-  const { kind } = subject;
-  const outputs: RotationOutputs = {
-    ...(response && withResponse(recordIn(undefined), response)),
-    ...response?.credentials,
-    outcome: "adopted",
-    adoptedAt: run.options.clock.now().toISOString(),
-    rotationCount: 0,
-    appliedTrigger: markTrigger(inputs),
-    ...accountOf(kind, run),
-  };
-  const isHidden = response !== undefined && firstOf(response.credentials) === undefined;
-  return { outputs, notices: isHidden ? [adoptionNotice(subject)] : [] };
-}
-
 /** It is unknown whether the reset was applied: the former outputs are kept, with `outcome: "unknown"`. */
 function unconfirmed(
   { kind }: Subject,
   saved: RotationOutputs | undefined,
   inputs: DesiredRotation,
-  { text, code }: RekeyError,
-  { unconfirmed: marks, names, credentials: [current] }: Before,
+  failed: RekeyError,
+  { unconfirmed: marks, names, saved: current }: Before,
   attempt: ReturnType<typeof firstAttempt>,
   run: Run,
 ): SecretResult {
@@ -313,9 +301,5 @@ function unconfirmed(
     ...savedKnowledge(marks, isComparable ? names.filter((name) => current[name] === undefined) : []),
     ...accountOf(kind, run),
   };
-  const next = isComparable
-    ? `The next \`up\` reads the ${kind.noun} first. If it still shows the former credentials, it sends one more reset${kind.minInterval === undefined ? "" : " once minInterval has passed"}`
-    : "The next `up` sends one more reset, which returns new credentials";
-  const stop = "After three unconfirmed resets in a row it stops and asks for a new version.";
-  return { outputs, failure: new UnknownOutcomeError(code, `${text}\n${next}. ${stop}`), notices: [] };
+  return { outputs, failure: unknownFailure(kind, failed, isComparable), notices: [] };
 }

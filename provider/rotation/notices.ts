@@ -1,6 +1,7 @@
 import { type Notice, type Result } from "../resource";
 import { type CredentialName } from "../records/credentials";
-import { ownerOf, secretOf, type Subject } from "../platform/secretKind";
+import { type RekeyError, UnknownOutcomeError } from "../platform/errors";
+import { ownerOf, type SecretKind, secretOf, type Subject } from "../platform/secretKind";
 import { type Verdict } from "./marks";
 import { type RotationPlan } from "./planRotation";
 import { type RotationOutputs } from "./outputs";
@@ -82,6 +83,24 @@ export function unknownNotice(
       return warningOf("unread", text);
     }
   }
+}
+
+/**
+ * The failure after a reset that was not confirmed.
+ *
+ * @param isComparable whether a read can show if it was applied
+ */
+export function unknownFailure(
+  { noun, minInterval }: SecretKind,
+  { code, text }: RekeyError,
+  isComparable: boolean,
+): UnknownOutcomeError {
+  const wait = minInterval === undefined ? "" : " once minInterval has passed";
+  const next = isComparable
+    ? `The next \`up\` reads the ${noun} first. If it still shows the former credentials, it sends one more reset${wait}`
+    : "The next `up` sends one more reset, which returns new credentials";
+  const stop = "After three unconfirmed resets in a row it stops and asks for a new version.";
+  return new UnknownOutcomeError(code, `${text}\n${next}. ${stop}`);
 }
 
 /** The notice for a database that is adopted without credentials. */

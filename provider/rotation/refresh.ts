@@ -5,6 +5,7 @@ import { type SecretResponse } from "../records/response";
 import { type Subject } from "../platform/secretKind";
 import { firstOf, judge, markAll, withReplaced } from "./marks";
 import {
+  adoptionNotice,
   driftNotice,
   failedNotice,
   missingNotice,
@@ -19,6 +20,7 @@ import {
   unseenNotice,
 } from "./notices";
 import { type RotationOutputs, type Saving } from "./outputs";
+import { type DesiredRotation } from "./planRotation";
 import { afterRoll } from "./rolls";
 import { afterReset, firstAttempt } from "./rotatedSince";
 import {
@@ -38,7 +40,7 @@ import {
 } from "./saved";
 import { areValuesWanted, toSave } from "./saving";
 import { type Run } from "../run";
-import { appliedMark } from "./trigger";
+import { appliedMark, markTrigger } from "./trigger";
 
 /**
  * Reads a saved secret, and returns what to save: what was changed outside of Rekey, and what was not known. It resets
@@ -144,6 +146,27 @@ export function settle(
   };
   const notices = missing.length > 0 ? [missingNotice(subject, missing)] : [];
   return { outputs, notices: [settledNotice(subject, happened), ...notices] };
+}
+
+/** The outputs of a secret that is adopted without a reset, with what a read shows. */
+export function adopted(
+  subject: Subject,
+  inputs: DesiredRotation,
+  response: SecretResponse | undefined,
+  run: Run,
+): SecretResult {
+  const { kind } = subject;
+  const outputs: RotationOutputs = {
+    ...(response && withResponse(recordIn(undefined), response)),
+    ...response?.credentials,
+    outcome: "adopted",
+    adoptedAt: run.options.clock.now().toISOString(),
+    rotationCount: 0,
+    appliedTrigger: markTrigger(inputs),
+    ...accountOf(kind, run),
+  };
+  const isHidden = response !== undefined && firstOf(response.credentials) === undefined;
+  return { outputs, notices: isHidden ? [adoptionNotice(subject)] : [] };
 }
 
 /** The outputs after a read that shows a roll by someone else. Undefined if it shows none. */
