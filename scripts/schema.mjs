@@ -16,7 +16,7 @@ const { resources } = require("../dist/provider/engine/resources.js");
 const plugin = require("../dist/provider/engine/plugin/outputs.js");
 const { kinds } = require("../dist/provider/rotation/kinds/kinds.js");
 const { shownVerificationOutputs } = require("../dist/provider/verification/passwordVerification.js");
-const { fleetOutputs, secretFleetOutputs } = require("../dist/provider/rotation/fleet.js");
+const { fleetOutputs, secretFleetOutputs } = require("../dist/provider/rotation/fleetOutputs.js");
 const { environmentName, nameOf, settingNames, settingOf } = require("../dist/provider/settings/table.js");
 const about = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 

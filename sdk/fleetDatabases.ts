@@ -1,8 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { isKnown } from "./pulumiInternals";
-import { idProblem } from "../provider/records/fields";
 import { type NamesOf, refuseUnknown } from "../provider/rotation/arguments";
-import { type FleetMember, idIsUnknown, isListedTwice } from "../provider/rotation/fleet";
+import { type FleetMember, idIsUnknown, isListedTwice, memberProblem } from "../provider/rotation/fleet";
 import { checked, isLate, refusal } from "./program";
 
 /** A database of a fleet, with its own trigger. */
@@ -75,8 +74,7 @@ async function knownId(given: pulumi.Input<Entry>, field: string): Promise<strin
   const inside = typeof entry === "object" && entry !== null;
   if (inside) checked(field, () => refuseUnknown("its arguments", entry, argumentNames));
   const id: unknown = inside ? await known((entry as FleetMemberArgs).databaseId, `${field}.databaseId`) : entry;
-  const wrong =
-    typeof id === "string" ? idProblem(id) : "must be the id of a database, or an object with its databaseId";
+  const wrong = memberProblem(id);
   if (wrong !== undefined) throw refusal("REKEY_INPUT_INVALID", `${field} ${wrong}`);
   return id as string;
 }

@@ -21,7 +21,7 @@ export { type ConnectionArgs } from "./connection";
 export { getDatabases, getDatabasesOutput, type GetDatabasesResult } from "./databases";
 export { type DataSourceOptions } from "./dataSource";
 export { type FleetDatabases, type FleetMemberArgs } from "./fleetDatabases";
-export { type FleetCredentials, type FleetDatabase, type FleetRecord } from "../provider/rotation/fleet";
+export { type FleetCredentials, type FleetDatabase, type FleetRecord } from "../provider/rotation/fleetOutputs";
 export { FlowControlLimits, type FlowControlLimitsArgs } from "./flowControlLimits";
 export { FlowControlReset, type FlowControlResetArgs } from "./flowControlReset";
 export {

@@ -8,31 +8,24 @@ import {
   type ConnectionArgs,
 } from "./connection";
 import { type FleetDatabases, readFleetDatabases } from "./fleetDatabases";
+import { fleetSettings, shardsOf } from "../provider/rotation/fleet";
 import {
   credentialsOf,
-  databasesOf,
-  encryptedCredentialsOf,
-  failedOf,
   failureOf,
-  fleetSettings,
   type FleetCredentials,
   type FleetDatabase,
   type FleetRecord,
-  lastRotatedOf,
   type NamedState,
   nameStates,
-  oldestOf,
-  recordsOf,
-  secretsFrom,
-  shardsOf,
+  nextRotationOf,
+  outputsOfFleet,
   urlsOf,
-} from "../provider/rotation/fleet";
+} from "../provider/rotation/fleetOutputs";
 import { refuseImport, requirePackageForHost, valueOnly } from "./dynamicResource";
 import { checked, asRunError } from "./program";
 import { requireSaved, savedOutputs } from "./rotation";
 import { PasswordRotationShard } from "./passwordRotationShard";
 import { type InputError } from "../provider/platform/errors";
-import { nextRotation } from "../provider/rotation/planRotation";
 import { withoutConnection } from "../provider/rotation/connection";
 import { urlFor } from "../provider/rotation/endpoint";
 import { checkOptions } from "../provider/rotation/componentOptions";
@@ -126,16 +119,7 @@ export interface PasswordRotationFleetArgs extends ConnectionArgs {
 
 const argumentNames: NamesOf<PasswordRotationFleetArgs> = {
   databases: true,
-  version: true,
-  triggers: true,
-  rotateEvery: true,
-  rotatedSince: true,
-  initialRotation: true,
-  concurrency: true,
-  maxFailures: true,
-  includeRecords: true,
-  saveCredentials: true,
-  encryptFor: true,
+  ...(Object.fromEntries(fleetSettings.map((name) => [name, true])) as Record<(typeof fleetSettings)[number], true>),
   ...connectionArguments,
 };
 
@@ -218,19 +202,17 @@ export class PasswordRotationFleet extends pulumi.ComponentResource<Made> {
     this.#of = of;
     this.#credentials = pulumi.output(made.then((parts) => parts.credentials));
     savedOutputs.set(this, { credentials: this.#credentials });
-    this.encryptedCredentials = states.apply(encryptedCredentialsOf);
-    this.databases = states.apply(databasesOf);
+    const outputs = states.apply(outputsOfFleet);
+    this.encryptedCredentials = outputs.apply(({ encryptedCredentials }) => encryptedCredentials);
+    this.databases = outputs.apply(({ databases }) => databases);
     this.records = pulumi
-      .all([states, args.includeRecords])
-      .apply(([all, wanted]) => (wanted ? recordsOf(all) : undefined));
-    this.failed = states.apply(failedOf);
-    this.lastRotated = states.apply(lastRotatedOf);
+      .all([outputs, args.includeRecords])
+      .apply(([{ records }, wanted]) => (wanted ? records : undefined));
+    this.failed = outputs.apply(({ failed }) => failed);
+    this.lastRotated = outputs.apply(({ lastRotated }) => lastRotated);
     this.nextRotationAt = pulumi
-      .all([states, args.rotateEvery])
-      // If changes of it are ignored, only the engine knows which one applies.
-      .apply(([all, every]) =>
-        options.ignoreChanges?.includes("rotateEvery") ? undefined : nextRotation(oldestOf(all), every),
-      );
+      .all([outputs, args.rotateEvery])
+      .apply(([{ oldest }, every]) => nextRotationOf(oldest, every, options.ignoreChanges));
     if (pulumi.runtime.isDryRun()) return;
     // After all shards are saved: a shard cannot fail and save its results.
     states.apply((all) => {
@@ -289,9 +271,7 @@ export class PasswordRotationFleet extends pulumi.ComponentResource<Made> {
           lists.flatMap((list) => list ?? []),
         );
       }),
-      credentials: pulumi
-        .all(made.map(({ secrets }) => secrets))
-        .apply((texts) => credentialsOf(named, texts.flatMap(secretsFrom))),
+      credentials: pulumi.all(made.map(({ secrets }) => secrets)).apply((texts) => credentialsOf(named, texts)),
     };
   }
 }

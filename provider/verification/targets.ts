@@ -5,7 +5,7 @@ import { keyOf, ownerOf, type Subject } from "../platform/secretKind";
 import { type Connection, connectionNames } from "../rotation/connection";
 import { endpointOf, type LocatedDatabase, usernameFor } from "../rotation/endpoint";
 import { type ClientEndpoint } from "../platform/address";
-import { type FleetOutputs, type KnownCredentials } from "../rotation/fleet";
+import { type FleetOutputs, type KnownCredentials } from "../rotation/fleetOutputs";
 import { kinds, type RotationType } from "../rotation/kinds/kinds";
 import { type PasswordRotationOutputs } from "../rotation/outputs";
 import { type FoundSetting } from "../settings/settings";

@@ -1,39 +1,36 @@
 import { InputError, withCode } from "../../platform/errors";
 import {
-  credentialsOf,
-  databasesOf,
-  encryptedCredentialsOf,
-  failedOf,
-  failureOf,
-  lastRotatedOf,
-  type NamedState,
-  nameStates,
-  oldestOf,
-  recordsOf,
-  secretsFrom,
+  type FleetDatabaseState,
   type FleetMember,
+  fleetSettings,
   idIsUnknown,
   isListedTwice,
-  fleetOutputs,
-  fleetSettings,
-  secretFleetOutputs,
+  memberProblem,
   shardsOf,
-  urlsOf,
-  type FleetDatabaseState,
 } from "../../rotation/fleet";
+import {
+  credentialsOf,
+  failureOf,
+  fleetOutputs,
+  type NamedState,
+  nameStates,
+  nextRotationOf,
+  outputsOfFleet,
+  secretFleetOutputs,
+  urlsOf,
+} from "../../rotation/fleetOutputs";
 import { checkClaims, type CheckFailure, checkInputs, messagesOf, ReportedError } from "../../resource";
 import { type ComponentRequest, type Constructed, type Monitor, readConnection, type Component } from "./component";
 import { type Properties, reveal, unknownNames, wrap, isSecret, secret, unknownValue } from "../../records/properties";
 import { checkSince } from "../../rotation/rotation";
 import { checkDatabases, claimsOf, fleetInputs } from "../../rotation/passwordRotationShard";
 import { type ShardDatabase } from "../../rotation/shardPlan";
-import { nextRotation } from "../../rotation/planRotation";
 import { connectionNames, withoutConnection } from "../../rotation/connection";
 import { knownUrl, urlFor } from "../../rotation/endpoint";
 import { databasePassword } from "../../rotation/kinds/databasePassword";
 import { checkSaving } from "../../rotation/saving";
 import { type Run } from "../../run";
-import { idProblem, isObject } from "../../records/fields";
+import { isObject } from "../../records/fields";
 
 interface Member extends FleetMember {
   /** As given, with marks. */
@@ -86,12 +83,7 @@ async function constructFleet(
     ),
   );
   const saved = registered.map(({ outputs }) => outputs);
-  const states = isKnown(saved)
-    ? nameStates(
-        members,
-        saved.flatMap((one) => rotationsOf(one)),
-      )
-    : undefined;
+  const states = isKnown(saved) ? nameStates(members, saved.flatMap(rotationsOf)) : undefined;
   const outputs = wrap(states ? known(states) : unknown(settings["encryptFor"] !== undefined), [
     ...secretFleetOutputs,
     ...secretOutputs,
@@ -103,13 +95,12 @@ async function constructFleet(
 
   function known(all: readonly NamedState[]): Properties {
     const { includeRecords, rotateEvery } = reveal(settings) as Properties;
-    const databases = databasesOf(all);
+    const { databases, encryptedCredentials, failed, lastRotated, oldest, ...shown } = outputsOfFleet(all);
     const credentials = credentialsOf(
       members,
-      saved.flatMap((one) => secretsFrom(reveal(one["secrets"]) as string)),
+      saved.map((one) => reveal(one["secrets"]) as string),
     );
-    const records = includeRecords === true ? recordsOf(all) : undefined;
-    const encryptedCredentials = encryptedCredentialsOf(all);
+    const records = includeRecords === true ? shown.records : undefined;
     // Files that are the only place that has the credentials stay without encryptFor.
     const isEncrypted = settings["encryptFor"] !== undefined || Object.keys(encryptedCredentials).length > 0;
     return {
@@ -122,12 +113,9 @@ async function constructFleet(
           )
         : unknownValue,
       ...(isEncrypted && { encryptedCredentials }),
-      failed: failedOf(all),
-      lastRotated: lastRotatedOf(all),
-      // If changes of it are ignored, only the engine knows which one applies.
-      nextRotationAt: options.ignoreChanges?.includes("rotateEvery")
-        ? undefined
-        : nextRotation(oldestOf(all), rotateEvery as string | undefined),
+      failed,
+      lastRotated,
+      nextRotationAt: nextRotationOf(oldest, rotateEvery as string | undefined, options.ignoreChanges),
     };
   }
 }
@@ -178,15 +166,12 @@ function readMembers(given: unknown): Member[] {
   const members = Object.entries(databases).map(([name, database]) => {
     const databaseId: unknown = isObject(database) ? database["databaseId"] : database;
     const field = fieldOf(name);
-    if (typeof databaseId !== "string") {
-      throw new InputError(field, "must be the id of a database, or an object with its databaseId");
-    }
     if (databaseId === unknownValue) {
       throw new ReportedError(withCode(idIsUnknown(field), "REKEY_INPUT_UNKNOWN"));
     }
-    const wrong = idProblem(databaseId);
+    const wrong = memberProblem(databaseId);
     if (wrong !== undefined) throw new InputError(field, wrong);
-    return { name, databaseId, input: isWholeSecret ? secret(inputs[name]) : inputs[name] };
+    return { name, databaseId: databaseId as string, input: isWholeSecret ? secret(inputs[name]) : inputs[name] };
   });
   const twice = isListedTwice("databases", members);
   if (twice !== undefined) throw new ReportedError(withCode(twice, "REKEY_DUPLICATE_DATABASE"));

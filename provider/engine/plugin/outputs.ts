@@ -14,7 +14,7 @@ import {
 import { isWholeTime, nextRotation } from "../../rotation/planRotation";
 import { connectionIn, connectionNames, withoutConnection } from "../../rotation/connection";
 import { knownUrl, type LocatedDatabase, restUrlFor, urlFor } from "../../rotation/endpoint";
-import { type KnownCredentials } from "../../rotation/fleet";
+import { type KnownCredentials } from "../../rotation/fleetOutputs";
 import { type Run } from "../../run";
 
 /** Outputs of a PasswordRotation that only the plugin saves: the SDK derives them in the program. */

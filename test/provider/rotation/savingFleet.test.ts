@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { credentialsOf, encryptedCredentialsOf, nameStates, secretsFrom } from "../../../provider/rotation/fleet";
+import { credentialsOf, nameStates, outputsOfFleet } from "../../../provider/rotation/fleetOutputs";
 import { passwordRotationShard } from "../../../provider/rotation/passwordRotationShard";
 import { type PasswordRotationShardInputs } from "../../../provider/rotation/shardPlan";
 import { type PasswordRotationShardOutputs } from "../../../provider/rotation/shardState";
@@ -46,7 +46,7 @@ describe("rotation: credentials of a fleet that are not saved", () => {
 
   /** The passwords in the files, by the databases' names. */
   async function decrypted({ rotations }: PasswordRotationShardOutputs): Promise<object> {
-    const files = Object.entries(encryptedCredentialsOf(nameStates(members, rotations)));
+    const files = Object.entries(outputsOfFleet(nameStates(members, rotations)).encryptedCredentials);
     const entries = files.map(async ([name, file]) => [name, (await team.decrypt(file)).password] as const);
     return Object.fromEntries(await Promise.all(entries));
   }
@@ -57,7 +57,7 @@ describe("rotation: credentials of a fleet that are not saved", () => {
     const outputs = await up(undefined, inputs(1));
     assertNoCanary(outputs);
     assert.deepEqual(await decrypted(outputs), current());
-    const known = Object.values(credentialsOf(members, secretsFrom(outputs.secrets)));
+    const known = Object.values(credentialsOf(members, [outputs.secrets]));
     assert.deepEqual(known.flatMap(Object.keys), ["currentMarks", "currentMarks", "currentMarks"]);
     assert.equal(diff(outputs, inputs(1), fake.start()).changes, false);
   });
