@@ -6,7 +6,7 @@ import { type DesiredRotation, planRotation, type RotationPlan } from "./planRot
 import { planRoll } from "./rolls";
 import { planSince } from "./rotatedSince";
 import { accountSettings, isElsewhere, isToBeRead, mayBeSettled } from "./saved";
-import { savingChange, type SavingInputs, savingOf } from "./saving";
+import { savingChange, type SavingInputs } from "./saving";
 
 /** Plans from the saved and the desired state. The same id may be another secret in another account. */
 export function planFor(
@@ -37,7 +37,7 @@ export function isReadFirst(
 ): boolean {
   if (plan.kind === "keep") {
     if (saved === undefined) return false;
-    return isToBeRead(kind, saved, run) || savingChange(kind, saved, savingOf(inputs, saved), run) === "read";
+    return isToBeRead(kind, saved, run) || savingChange(kind, saved, inputs, run) === "read";
   }
   if (plan.kind === "refuse" && !settledByRead.includes(plan.code)) return false;
   return mayBeSettled(kind, saved, run);

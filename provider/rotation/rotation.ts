@@ -9,7 +9,6 @@ import {
   savingChanges,
   savingInputs,
   type SavingInputs,
-  savingOf,
 } from "./saving";
 import {
   type CheckFailure,
@@ -167,7 +166,7 @@ function differenceOf(
   const { kind } = subject;
   const plan = planFor(subject, saved, inputs, run);
   const isRead = isReadFirst(subject, plan, saved, inputs, run);
-  const change = saved && savingChange(kind, saved, savingOf(inputs, saved), run);
+  const change = savingChange(kind, saved, inputs, run);
   const now = run.options.clock.now();
   const notice = noticeOf(subject, plan, inputs, now, isRead);
   if (saved !== undefined && plan.kind === "reset") announcedIn(run).add(secretOf(subject));

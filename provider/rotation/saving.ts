@@ -87,10 +87,12 @@ export const savingChanges: Readonly<Record<Exclude<SavingChange, "read">, (of: 
 /** What a change of the saved form does, although nothing is reset; undefined if the form stays. */
 export function savingChange(
   kind: SecretKind,
-  saved: RotationOutputs,
-  saving: Saving,
+  saved: RotationOutputs | undefined,
+  inputs: SavingInputs,
   run: Run,
 ): SavingChange | undefined {
+  if (saved === undefined) return undefined;
+  const saving = savingOf(inputs, saved);
   if (!isOther(saved.saving, saving)) return undefined;
   if (areValuesWanted(saved, saving)) {
     return saved.outcome !== "unknown" && isReadable(kind, saved, run) ? "read" : "later";

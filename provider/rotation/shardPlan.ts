@@ -7,7 +7,7 @@ import { type Subject } from "../platform/secretKind";
 import { decidingInputs, notKnownYet, withEarliestSchedule } from "./rotation";
 import { isElsewhere } from "./saved";
 import { futureTime, overdueNotice, type RotationPlan } from "./planRotation";
-import { type SavingChange, savingChange, savingChanges, savingOf } from "./saving";
+import { type SavingChange, savingChange, savingChanges } from "./saving";
 import { type RotationOutputs } from "./outputs";
 import { type Notice } from "../resource";
 import { type Run } from "../run";
@@ -78,7 +78,7 @@ export function isRead({ subject, plan, saved, desired }: PlannedDatabase, run: 
 
 /** How the saved form of the database is to be changed, if it is. */
 export function changeOf({ saved, desired }: PlannedDatabase, run: Run): SavingChange | undefined {
-  return saved && savingChange(databasePassword, saved, savingOf(desired, saved), run);
+  return savingChange(databasePassword, saved, desired, run);
 }
 
 /** The notices for a new shard: the resets that it makes. */
