@@ -51,11 +51,9 @@ export function planShard(
   inputs: PasswordRotationShardInputs,
   run: Run,
 ): PlannedDatabase[] {
-  const { rotateEvery, rotatedSince, initialRotation, saveCredentials, encryptFor, connection } = inputs;
-  const others = { rotateEvery, rotatedSince, initialRotation, saveCredentials, encryptFor, connection };
   return inputs.databases.map(asObject).map(({ databaseId, ...own }) => {
     const subject = subjectOf(databaseId);
-    const desired = { ...combineTriggers(inputs, own), ...others };
+    const desired = { ...inputs, ...combineTriggers(inputs, own) };
     const state = states.get(databaseId);
     const saved = asSingle(state);
     return { subject, own, state, saved, desired, plan: planFor(subject, saved, desired, run) };

@@ -48,21 +48,19 @@ export function encodeShard(
   { shard, fleet }: Pick<PasswordRotationShardOutputs, "shard" | "fleet">,
   states: readonly FleetDatabaseState[],
 ): PasswordRotationShardOutputs {
-  const parts = states.map((state) => {
-    const entries = Object.entries(state).filter(([, value]) => value !== undefined);
-    const secrets = entries.filter(([name]) => secretNames.includes(name));
-    return {
-      rotation: Object.fromEntries(
-        entries.filter(([name]) => !secretNames.includes(name)),
-      ) as unknown as FleetDatabaseState,
-      secrets: secrets.length === 0 ? [] : [{ ...Object.fromEntries(secrets), databaseId: state.databaseId }],
-    };
+  const entriesOf = (state: object) => Object.entries(state).filter(([, value]) => value !== undefined);
+  const isSecret = ([name]: [name: string, value: unknown]) => secretNames.includes(name);
+  const secrets = states.flatMap((state) => {
+    const values = entriesOf(state).filter(isSecret);
+    return values.length === 0 ? [] : [{ ...Object.fromEntries(values), databaseId: state.databaseId }];
   });
   return {
     shard,
     ...(fleet !== undefined && { fleet }),
-    rotations: parts.map(({ rotation }) => rotation),
-    secrets: JSON.stringify(parts.flatMap((part) => part.secrets)),
+    rotations: states.map((state) => {
+      return Object.fromEntries(entriesOf(state).filter((one) => !isSecret(one))) as unknown as FleetDatabaseState;
+    }),
+    secrets: JSON.stringify(secrets),
   };
 }
 

@@ -94,7 +94,7 @@ async function constructFleet(
   return { urn, outputs, children: registered.map((one) => one.urn) };
 
   function known(all: readonly NamedState[]): Properties {
-    const { includeRecords, rotateEvery } = reveal(settings) as Properties;
+    const { includeRecords, rotateEvery } = given;
     const { databases, encryptedCredentials, failed, lastRotated, oldest, ...shown } = outputsOfFleet(all);
     const credentials = credentialsOf(
       members,
