@@ -166,25 +166,26 @@ function differenceOf(
   const { kind } = subject;
   const plan = planFor(subject, saved, inputs, run);
   const isRead = isReadFirst(subject, plan, saved, inputs, run);
-  const change = savingChange(kind, saved, inputs, run);
   const now = run.options.clock.now();
   const notice = noticeOf(subject, plan, inputs, now, isRead);
-  if (saved !== undefined && plan.kind === "reset") announcedIn(run).add(secretOf(subject));
-  const isKept = plan.kind === "keep";
-  const future = isKept ? futureTime(saved, inputs, now) : undefined;
-  const notices: Notice[] = [];
-  if (notice !== undefined) notices.push({ text: notice });
-  if (isKept && change !== undefined && change !== "read") {
+  const notices: Notice[] = notice === undefined ? [] : [{ text: notice }];
+  if (plan.kind !== "keep") {
+    if (saved !== undefined && plan.kind === "reset") announcedIn(run).add(secretOf(subject));
+    return { changes: true, notices };
+  }
+  const change = savingChange(kind, saved, inputs, run);
+  if (change !== undefined && change !== "read") {
     notices.push({ text: `${capitalized(savingChanges[change](ownerOf(subject)))}. Nothing is reset.` });
   }
-  if (isKept && plan.waits?.reason === "schedule") {
+  if (plan.waits?.reason === "schedule") {
     const text = `The ${secretOf(subject)} is due for a reset by rotateEvery, which waits: ${plan.waits.why}.`;
     notices.push({ text, isWarning: true });
   }
-  if (isKept) notices.push(...olderNotices(subject, plan));
-  if (isKept && isElsewhere(kind, saved, run)) notices.push({ text: otherAccountWarning(subject), isWarning: true });
+  notices.push(...olderNotices(subject, plan));
+  if (isElsewhere(kind, saved, run)) notices.push({ text: otherAccountWarning(subject), isWarning: true });
+  const future = futureTime(saved, inputs, now);
   if (future !== undefined) notices.push({ text: futureWarning(subject, future), isWarning: true });
-  return { changes: !isKept || isRead || change !== undefined, notices };
+  return { changes: isRead || change !== undefined, notices };
 }
 
 /** The secrets whose reset was announced in a run, so that a replacement announces it once. */
