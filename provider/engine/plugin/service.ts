@@ -1,8 +1,8 @@
+import { once } from "node:events";
 import { InputError, NotSentError, type RequestFacts, withCode } from "../../platform/errors";
 import { type SharedReads } from "../../flowControl/sharedReads";
 import { refuseUnknown } from "../../rotation/arguments";
 import {
-  type AnyResource,
   applyResource,
   diffResource,
   idOf,
@@ -10,7 +10,6 @@ import {
   type Notice,
   refreshResource,
   ReportedError,
-  type Result,
   withEngineErrors,
 } from "../../resource";
 import { functionNamed } from "../resources";
@@ -85,8 +84,7 @@ export class PluginService {
   /** URNs of resources imported in this run. */
   readonly #imported = new Set<string>();
   readonly #runEnd = new AbortController();
-  #end: () => void = () => undefined;
-  readonly #ended = new Promise<void>((resolve) => (this.#end = resolve));
+  readonly #ended = once(this.#runEnd.signal, "abort");
 
   constructor(private readonly engine: EngineLink) {}
 
@@ -154,7 +152,7 @@ export class PluginService {
       const notices = resource.noticesOfNew?.(plain(inputs), unknownNames(inputs), this.#started) ?? [];
       for (const notice of notices) await this.#show(notice, urn);
       if (preview) return { id: "", outputs: planned(resource, inputs) };
-      return this.#apply(change, resource, (run) => applyResource(resource, undefined, plain(inputs), run));
+      return this.#apply(change, undefined, plain(inputs));
     });
   }
 
@@ -167,7 +165,7 @@ export class PluginService {
       if (this.#imported.has(urn)) {
         // The import did not know the trigger of the program: it is that of the adoption, and requests no reset.
         const adopted = { ...plain(inputs), ...(await resource.importedInputs?.(id, this.#started)) };
-        return this.#apply(change, resource, (run) => applyResource(resource, undefined, adopted, run));
+        return this.#apply(change, undefined, adopted);
       }
       const found = diffResource(resource, saved, plain(inputs), unknownNames(inputs), this.#started);
       if (!found.changes) {
@@ -176,41 +174,15 @@ export class PluginService {
         return { id, outputs: marked(resource, outputs, olds) };
       }
       if (preview) return { id, outputs: planned(resource, inputs) };
-      return this.#apply(change, resource, (run) => applyResource(resource, saved, plain(inputs), run), olds);
+      return this.#apply(change, saved, plain(inputs), olds);
     });
   }
 
   /** Reads what may have been changed elsewhere. Without outputs and inputs it is an import, which resets nothing. */
   read(urn: string, id: string, olds: Properties, inputs: Properties): Promise<Saved & { inputs: Properties }> {
     return withEngineErrors(async () => {
-      const resource = resourceOf(urn);
-      if (Object.keys({ ...olds, ...inputs }).length > 0) {
-        const saved = reveal(olds) as Properties;
-        const refreshed = await refreshResource(resource, { id, outputs: saved }, this.#started);
-        for (const notice of refreshed?.notices ?? []) await this.#show(notice, urn);
-        const read = refreshed?.outputs ?? saved;
-        // Only a changed database has another record object: the one that was read. Its URLs follow the credentials.
-        const isChanged = read["record"] !== saved["record"];
-        const outputs = isChanged
-          ? withDerived(resource, read, inputs, this.#started)
-          : withNextRotation(resource, read, inputs);
-        return { id, outputs: marked(resource, outputs, olds), inputs };
-      }
-      if (resource.importedInputs === undefined) {
-        throw new ReportedError(
-          withCode(
-            "The resource cannot be imported or read: the platform has nothing to import. Nothing was sent. Remove the option `import` or `id`, then run again.",
-            "REKEY_IMPORT_UNSUPPORTED",
-          ),
-        );
-      }
-      const imported = { ...(await resource.importedInputs(id, this.#started)) };
-      const { outputs: read, notices } = await this.#import(resource, imported);
-      for (const notice of notices) if (notice.isWarning) await this.#show(notice, urn);
-      const outputs = withDerived(resource, read, imported, this.#started);
-      // What is not adopted, such as limits, is compared with the program's as usual.
-      if (!resource.importedOutputs) this.#imported.add(urn);
-      return { id, outputs: marked(resource, outputs, {}), inputs: imported };
+      if (Object.keys({ ...olds, ...inputs }).length === 0) return this.#import(urn, id);
+      return { ...(await this.#refresh(urn, id, olds, inputs)), inputs };
     });
   }
 
@@ -270,7 +242,6 @@ export class PluginService {
   /** The run ends, or the user stops it: requests in flight complete and are saved, and no further reset is sent. */
   cancel(): void {
     this.#runEnd.abort();
-    this.#end();
   }
 
   get #started(): Run {
@@ -282,10 +253,40 @@ export class PluginService {
     return isWarning ? this.engine.warn(text, urn) : this.engine.log(text, urn);
   }
 
-  /** Adopts what is read for an import, which does not know the program: it may not save credentials. */
-  async #import(resource: AnyResource, inputs: Properties): Promise<Result<Properties>> {
-    if (resource.importedOutputs) return { outputs: { ...resource.importedOutputs(inputs) }, notices: [] };
-    return applyResource(resource, undefined, { ...inputs, saveCredentials: false }, this.#started);
+  async #refresh(urn: string, id: string, olds: Properties, inputs: Properties): Promise<Saved> {
+    const resource = resourceOf(urn);
+    const saved = reveal(olds) as Properties;
+    const refreshed = await refreshResource(resource, { id, outputs: saved }, this.#started);
+    for (const notice of refreshed?.notices ?? []) await this.#show(notice, urn);
+    const read = refreshed?.outputs ?? saved;
+    // Only a changed database has another record object: the one that was read. Its URLs follow the credentials.
+    const isChanged = read["record"] !== saved["record"];
+    const outputs = isChanged
+      ? withDerived(resource, read, inputs, this.#started)
+      : withNextRotation(resource, read, inputs);
+    return { id, outputs: marked(resource, outputs, olds) };
+  }
+
+  async #import(urn: string, id: string): Promise<Saved & { inputs: Properties }> {
+    const resource = resourceOf(urn);
+    if (resource.importedInputs === undefined) {
+      throw new ReportedError(
+        withCode(
+          "The resource cannot be imported or read: the platform has nothing to import. Nothing was sent. Remove the option `import` or `id`, then run again.",
+          "REKEY_IMPORT_UNSUPPORTED",
+        ),
+      );
+    }
+    const inputs = { ...(await resource.importedInputs(id, this.#started)) };
+    // An import does not know the program, so it may not save credentials.
+    const { outputs: read, notices } = resource.importedOutputs
+      ? { outputs: { ...resource.importedOutputs(inputs) }, notices: [] }
+      : await applyResource(resource, undefined, { ...inputs, saveCredentials: false }, this.#started);
+    for (const notice of notices) if (notice.isWarning) await this.#show(notice, urn);
+    const outputs = withDerived(resource, read, inputs, this.#started);
+    // What is not adopted, such as limits, is compared with the program's as usual.
+    if (!resource.importedOutputs) this.#imported.add(urn);
+    return { id, outputs: marked(resource, outputs, {}), inputs };
   }
 
   async #requireRun(facts: RequestFacts): Promise<void> {
@@ -296,12 +297,13 @@ export class PluginService {
 
   async #apply(
     { urn, inputs, timeoutSeconds }: Change,
-    resource: AnyResource,
-    act: (run: Run) => Promise<Result<Properties>>,
+    saved: Saved | undefined,
+    desired: Properties,
     { __provider }: Properties = {},
   ): Promise<Saved> {
+    const resource = resourceOf(urn);
     const run = timeoutSeconds > 0 ? this.#started.within(timeoutSeconds * 1000) : this.#started;
-    const { outputs: all, failure, notices } = await act(run);
+    const { outputs: all, failure, notices } = await applyResource(resource, saved, desired, run);
     for (const notice of notices) void this.#show(notice, urn);
     const applied = withDerived(resource, all, inputs, run);
     // The dynamic provider's text stays, so that a moved stack can move back.
