@@ -65,10 +65,6 @@ interface SavedDatabase {
   readonly formerRefused?: boolean | undefined;
 }
 
-interface Failure extends VerificationFailure {
-  readonly target: VerificationTarget;
-}
-
 /** What was found for one database. */
 interface Verified {
   readonly target: VerificationTarget;
@@ -137,19 +133,18 @@ async function apply(
       return { target, ...(await verifyDatabase(target, entry, { endsAt, queue, run })) };
     }),
   );
-  const failures = results.flatMap(({ target, failure }) => (failure ? { target, ...failure } : []));
-  const failed = failures.length > 0;
+  const failure = failureOf(results);
   const databases = results.map(({ saved: database }) => database);
-  const verifiedAt = due.size > 0 && !failed ? clock.now().toISOString() : saved?.verifiedAt;
+  const verifiedAt = due.size > 0 && !failure ? clock.now().toISOString() : saved?.verifiedAt;
   const refused = databases.map(({ formerRefused }) => formerRefused);
   const outputs: PasswordVerificationOutputs = {
     subject: inputs.subject,
-    verified: !failed && unverifiedIn(targets).length === 0,
+    verified: !failure && unverifiedIn(targets).length === 0,
     ...(verifiedAt !== undefined && { verifiedAt }),
-    ...(!failed && refused.includes(true) && !refused.includes(false) && { formerRefused: true }),
+    ...(!failure && refused.includes(true) && !refused.includes(false) && { formerRefused: true }),
     targets: JSON.stringify(databases),
   };
-  return { outputs, ...(failed && { failure: failureOf(failures, targets.length) }), notices: [] };
+  return { outputs, failure, notices: [] };
 }
 
 /** Verifies a database, and returns what to save of it. */
@@ -269,10 +264,13 @@ function openTargets({ targets }: PasswordVerificationOutputs): Map<string, Save
   return byId<SavedDatabase>(parsed(targets), "targets");
 }
 
-function failureOf(failures: readonly Failure[], count: number): VerificationError {
-  const advice = [...new Set(failures.map((failure) => failure.advice))].join(" ");
+function failureOf(results: readonly Verified[]): VerificationError | undefined {
+  const count = results.length;
+  const failures = results.flatMap(({ target, failure }) => (failure ? { target, ...failure } : []));
   const [first] = failures;
-  if (count === 1 && first) {
+  if (!first) return undefined;
+  const advice = [...new Set(failures.map((failure) => failure.advice))].join(" ");
+  if (count === 1) {
     const happened = `The rotation of ${ownerOf(subjectOf(first.target))} is not verified: ${first.reason}.`;
     return new VerificationError({ happened, advice });
   }
