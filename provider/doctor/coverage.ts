@@ -1,8 +1,7 @@
-import { SettingsError } from "../platform/errors";
 import { keyOf, type SecretKind } from "../platform/secretKind";
 import { clockToleranceMs, isWholeTime } from "../rotation/planRotation";
 import { Settings } from "../settings/settings";
-import { type SettingName } from "../settings/table";
+import { usable } from "./settings";
 import { type Account, type ListedSecret, type Unlisted } from "./account";
 import { forms, type RotatedSecret, type StackState } from "./stackState";
 
@@ -93,16 +92,7 @@ const accountSettings = { management: ["baseUrl", "username"], queue: ["queueUrl
 function isElsewhere({ kind, settings: saved }: RotatedSecret, settings: Settings): boolean {
   const others = new Settings(saved);
   return accountSettings[kind.service].some((name) => {
-    const value = valueOf(name, others);
-    return value !== undefined && value !== valueOf(name, settings);
+    const value = usable(others, name);
+    return value !== undefined && value !== usable(settings, name);
   });
-}
-
-function valueOf(name: SettingName, settings: Settings): unknown {
-  try {
-    return settings.get(name);
-  } catch (error) {
-    if (error instanceof SettingsError) return undefined;
-    throw error;
-  }
 }

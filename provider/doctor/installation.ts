@@ -1,10 +1,10 @@
-import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, realpathSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
 import { type Check, ok, unchecked, wrong } from "./check";
 import { type Project } from "../settings/project";
 import { installedFrom, isTooOld, manifestIn, oldestPulumi } from "../installation";
+import { runPulumi } from "./pulumiCli";
 import { addCommand, howToHaveOne, howToInstall, howToLeavePlugAndPlay } from "./installAdvice";
 
 /** Checks which of the packages that a project needs are installed, and where. */
@@ -13,7 +13,7 @@ export function checkInstallation(project: Project): Check[] {
   return [
     ...(runtime === "nodejs" ? [checkSdk(programDirectory)] : []),
     usesPlugin ? uncheckedPlugin(runtime) : checkPackage(project),
-    checkCli(),
+    checkCli(project),
   ];
 }
 
@@ -56,9 +56,9 @@ function checkPackage({ directory, programDirectory }: Project): Check {
   );
 }
 
-function checkCli(): Check {
-  const { status, stdout } = spawnSync("pulumi", ["version"], { encoding: "utf8" });
-  if (status === 0) return ok("pulumi CLI", `The pulumi CLI is ${stdout.trim()}.`);
+function checkCli({ directory }: Project): Check {
+  const printed = runPulumi(directory, "version");
+  if (printed && "text" in printed) return ok("pulumi CLI", `The pulumi CLI is ${printed.text.trim()}.`);
   return unchecked("pulumi CLI", "There is no pulumi CLI on PATH, so only `rekey-local` can run the program here.");
 }
 

@@ -4,9 +4,9 @@ import { idProblem } from "../records/fields";
 import { advise } from "../settings/advice";
 import { type PlatformClient } from "../platformClient";
 import { type Settings } from "../settings/settings";
-import { nameOf, type SettingName, type SettingValue } from "../settings/table";
+import { nameOf } from "../settings/table";
 import { type Check, ok, unchecked, wrong } from "./check";
-import { errorOf } from "./settings";
+import { errorOf, usable } from "./settings";
 import { databasePassword } from "../rotation/kinds/databasePassword";
 import { ConnectionError, openConnection, trusting } from "../platform/openConnection";
 
@@ -109,9 +109,4 @@ async function checkRead(settings: Settings, { subject, what, read, succeeded }:
     if (!(error instanceof RequestError)) throw error;
     return wrong(subject, `A read ${what} failed: ${error.happened}.`, error.advice);
   }
-}
-
-/** A setting's value if it can be used. The checks of the settings report the problems. */
-function usable<N extends SettingName>(settings: Settings, name: N): SettingValue<N> | undefined {
-  return errorOf(name, settings) ? undefined : settings.get(name);
 }

@@ -1,6 +1,14 @@
 import { SettingsError } from "../platform/errors";
 import { accounts, Settings } from "../settings/settings";
-import { environmentName, isCredential, nameOf, type SettingName, settingNames, settingOf } from "../settings/table";
+import {
+  environmentName,
+  isCredential,
+  nameOf,
+  type SettingName,
+  settingNames,
+  settingOf,
+  type SettingValue,
+} from "../settings/table";
 import { type Check, wrong } from "./check";
 import { type StackSetting } from "./stackSettings";
 
@@ -97,6 +105,11 @@ export function errorOf(name: SettingName, settings: Settings): SettingsError | 
     if (error instanceof SettingsError) return error;
     throw error;
   }
+}
+
+/** A setting's value if it can be used. */
+export function usable<N extends SettingName>(settings: Settings, name: N): SettingValue<N> | undefined {
+  return errorOf(name, settings) ? undefined : settings.get(name);
 }
 
 function unknownKeys(stack: StackSettings): Check[] {
