@@ -153,15 +153,3 @@ export function nextRotation(last: string | undefined, rotateEvery: string | und
   if (last === undefined || !rotateEvery) return undefined;
   return dueAt(last, rotateEvery).toISOString();
 }
-
-/**
- * Whether a saved mark is that of another account. A state of an earlier version has none, and a newer version may have
- * another form: neither is known to be of another account.
- *
- * @param current returns the mark of this run; undefined if its settings are not known
- */
-export function isOtherAccount(saved: unknown, current: () => string | undefined): boolean {
-  if (typeof saved !== "string" || !saved.startsWith("1:")) return false;
-  const mark = current();
-  return mark !== undefined && mark !== saved;
-}

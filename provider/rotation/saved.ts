@@ -3,7 +3,6 @@ import { type SecretResponse } from "../records/response";
 import { keyOf, type SecretKind, type Subject } from "../platform/secretKind";
 import { markAll, type Marked, type Marks, readMarked, readMarks, withFormer, withPending, writeMarks } from "./marks";
 import { type RotationOutputs } from "./outputs";
-import { isOtherAccount } from "./planRotation";
 import { type Run } from "../run";
 
 type Saved = RotationOutputs;
@@ -116,9 +115,15 @@ export function accountOf({ service }: SecretKind, { options }: Run): Pick<Saved
   return account === undefined ? {} : { account };
 }
 
-/** Whether the saved mark of the account is that of another one. */
+/**
+ * Whether the saved mark of the account is that of another one. A state of an earlier version has none, and a newer
+ * version may have another form: neither is known to be of another account.
+ */
 export function isElsewhere(kind: SecretKind, saved: Pick<Saved, "account"> | undefined, { options }: Run): boolean {
-  return isOtherAccount(saved?.account, () => options.account(kind.service));
+  const { account } = saved ?? {};
+  if (typeof account !== "string" || !account.startsWith("1:")) return false;
+  const current = options.account(kind.service);
+  return current !== undefined && current !== account;
 }
 
 /** The settings that say which account a secret is in, for messages. */

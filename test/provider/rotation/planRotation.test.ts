@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import {
-  isOtherAccount,
   overdueNotice,
   planRotation,
   type RotationPlan,
@@ -150,32 +149,6 @@ describe("rotation: plan", () => {
         const clock = new Date(last.getTime() + seconds * 1000 + late);
         assert.equal(planRotation(saved, { rotateEvery: `PT${seconds}S` }, clock).kind, late >= 0 ? "reset" : "keep");
       }),
-    );
-  });
-});
-
-describe("rotation: the mark of an account", () => {
-  const cases = [
-    { saved: "1:a", current: "1:b", isOther: true },
-    { saved: "1:a", current: "1:a", isOther: false },
-    { saved: "1:a", current: undefined, isOther: false },
-    { saved: undefined, current: "1:b", isOther: false },
-    { saved: "2:a", current: "1:b", isOther: false },
-    { saved: 7, current: "1:b", isOther: false },
-  ];
-  for (const { saved, current, isOther } of cases) {
-    it(`${String(saved)} is ${isOther ? "" : "not known to be "}another account than ${String(current)}`, () => {
-      assert.equal(
-        isOtherAccount(saved, () => current),
-        isOther,
-      );
-    });
-  }
-
-  it("of a run is not read for a state without one", () => {
-    assert.equal(
-      isOtherAccount(undefined, () => assert.fail("read")),
-      false,
     );
   });
 });
