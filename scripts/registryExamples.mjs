@@ -11,71 +11,57 @@ const sessions = {
   output: "connectionUrl",
 };
 
-/** What the program of a resource makes, in this order; the last one is the resource. */
-const programs = [
-  [sessions],
-  [
-    {
-      type: "VectorTokenRotation",
-      name: "vectors",
-      args: { indexId: databaseId, ...every },
-      resets: "resets the tokens",
-      output: "token",
-    },
-  ],
-  [
-    {
-      type: "SearchTokenRotation",
-      name: "search",
-      args: { indexId: databaseId, ...every },
-      resets: "resets the tokens",
-      output: "token",
-    },
-  ],
-  [
-    {
-      type: "QueueTokenRotation",
-      name: "queue",
-      args: { queueUserId: databaseId, ...every },
-      resets: "resets the token",
-      output: "token",
-    },
-  ],
-  [
-    {
-      type: "SigningKeyRotation",
-      name: "keys",
-      args: { ...every, rotateEvery: "90d" },
-      resets: "rolls the keys",
-      output: "currentKey",
-    },
-  ],
-  [
-    {
-      type: "FlowControlReset",
-      name: "orders",
-      args: { flowControlKey: "orders", version: "incident-42" },
-      output: "resetAt",
-    },
-  ],
-  [
-    {
-      type: "FlowControlLimits",
-      name: "orders",
-      args: { flowControlKey: "orders", rate: 100, period: "1m" },
-      output: "rate",
-    },
-  ],
-  [
-    {
-      type: "PasswordRotationFleet",
-      name: "caches",
-      args: { databases: { carts: { databaseId } }, ...every },
-      resets: "resets all passwords",
-      output: "failed",
-    },
-  ],
-  [sessions, { type: "PasswordVerification", name: "verified", args: { rotation: sessions }, output: "verifiedAt" }],
+/** Each resource of the package. */
+const examples = [
+  sessions,
+  {
+    type: "VectorTokenRotation",
+    name: "vectors",
+    args: { indexId: databaseId, ...every },
+    resets: "resets the tokens",
+    output: "token",
+  },
+  {
+    type: "SearchTokenRotation",
+    name: "search",
+    args: { indexId: databaseId, ...every },
+    resets: "resets the tokens",
+    output: "token",
+  },
+  {
+    type: "QueueTokenRotation",
+    name: "queue",
+    args: { queueUserId: databaseId, ...every },
+    resets: "resets the token",
+    output: "token",
+  },
+  {
+    type: "SigningKeyRotation",
+    name: "keys",
+    args: { ...every, rotateEvery: "90d" },
+    resets: "rolls the keys",
+    output: "currentKey",
+  },
+  {
+    type: "FlowControlReset",
+    name: "orders",
+    args: { flowControlKey: "orders", version: "incident-42" },
+    output: "resetAt",
+  },
+  {
+    type: "FlowControlLimits",
+    name: "orders",
+    args: { flowControlKey: "orders", rate: 100, period: "1m" },
+    output: "rate",
+  },
+  {
+    type: "PasswordRotationFleet",
+    name: "caches",
+    args: { databases: { carts: { databaseId } }, ...every },
+    resets: "resets all passwords",
+    output: "failed",
+  },
+  { type: "PasswordVerification", name: "verified", args: { rotation: sessions }, output: "verifiedAt" },
 ];
 
 const comment = ({ resets }, key, mark) =>
@@ -198,7 +184,8 @@ export function tabs(programs) {
 
 /** The example of a resource, by language. @param importPath that of the SDK for Go */
 export function programsOf(type, importPath) {
-  const resources = programs.find((all) => all.at(-1).type === type);
+  const resource = examples.find((one) => one.type === type);
+  const resources = [...Object.values(resource.args).filter(isResource), resource];
   return Object.fromEntries(
     Object.entries(languages).map(([language, program]) => [language, program(resources, importPath).join("\n")]),
   );

@@ -183,7 +183,11 @@ function resource(name, more, { outputs, secretOutputs, hasUrls } = saved(resour
   };
 }
 
-const aliasOf = (name) => ({ aliases: [{ type: `pulumi-nodejs:dynamic/rekey:${name}` }] });
+/** A resource that is not a component, by its token. */
+function customResource(name) {
+  return [`rekey:index:${name}`, resource(name, { aliases: [{ type: `pulumi-nodejs:dynamic/rekey:${name}` }] })];
+}
+
 const fleet = { outputs: fleetOutputs, secretOutputs: secretFleetOutputs, hasUrls: true };
 
 /** A program passes the rotation or the fleet itself. */
@@ -252,13 +256,7 @@ const schema = {
   },
   types,
   resources: {
-    "rekey:index:PasswordRotation": resource("PasswordRotation", aliasOf("PasswordRotation")),
-    "rekey:index:VectorTokenRotation": resource("VectorTokenRotation", aliasOf("VectorTokenRotation")),
-    "rekey:index:SearchTokenRotation": resource("SearchTokenRotation", aliasOf("SearchTokenRotation")),
-    "rekey:index:QueueTokenRotation": resource("QueueTokenRotation", aliasOf("QueueTokenRotation")),
-    "rekey:index:SigningKeyRotation": resource("SigningKeyRotation", aliasOf("SigningKeyRotation")),
-    "rekey:index:FlowControlReset": resource("FlowControlReset", aliasOf("FlowControlReset")),
-    "rekey:index:FlowControlLimits": resource("FlowControlLimits", aliasOf("FlowControlLimits")),
+    ...Object.fromEntries([...Object.keys(kinds), "FlowControlReset", "FlowControlLimits"].map(customResource)),
     "rekey:index:PasswordRotationFleet": resource("PasswordRotationFleet", { isComponent: true }, fleet),
     "rekey:index:PasswordVerification": verification(),
   },
