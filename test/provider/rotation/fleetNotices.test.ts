@@ -118,6 +118,15 @@ describe("rotation: the diagnostics of a fleet whose databases can be read", () 
     });
   }
 
+  it("name the shard if an earlier version, which saved no fleet, saved it", async () => {
+    const { outputs } = await apply(undefined, inputs, fake.start());
+    fake.readDatabase = () => showing("other");
+    const { fleet: _fleet, ...earlier } = outputs;
+    const { outputs: read, notice } = await refresh(earlier, fake.start());
+    assert.equal(notice, drift.replace(of, 'Shard "07" of a fleet'));
+    assert.ok(!Object.hasOwn(read, "fleet"));
+  });
+
   it("are one line for all shards that are processed at the same time", async () => {
     fake.answer = fake.readDatabase = () => noCredentials;
     const session = fake.start();

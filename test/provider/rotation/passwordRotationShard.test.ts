@@ -86,7 +86,7 @@ describe("rotation: PasswordRotationShard", () => {
     assert.deepEqual(fake.resets, ["a", "b", "b", "c"]);
     assert.deepEqual([...decodeShard(next).keys()], ["b", "c"]);
     assert.equal(diffOf(next, desired).changes, false);
-    assert.equal(diffOf(next, inputsFor("b", { version: 1 })).changes, true, "removing is an update");
+    assert.equal(diffOf(saved, inputsFor("b", { version: 1 })).changes, true, "removing is an update");
   });
 
   it("saves a failure with the state before it, and retries only what failed", async () => {
@@ -219,10 +219,12 @@ describe("rotation: PasswordRotationShard", () => {
       { secrets: "{}" },
       { secrets: undefined },
     ];
+    const message =
+      /^The saved output (rotations|secrets) is not a list of databases, each of them once: the state is damaged\. Nothing was sent\. Restore it from an earlier export of the state\. /;
     for (const damage of damages) {
       const damaged = { ...saved, ...damage };
-      assert.throws(() => diffOf(damaged, inputsFor("ab")), /state is damaged/);
-      await assert.rejects(up(inputsFor("ab"), damaged), /state is damaged/);
+      assert.throws(() => diffOf(damaged, inputsFor("ab")), { message });
+      await assert.rejects(up(inputsFor("ab"), damaged), { message });
     }
     const lost = await up(inputsFor("ab", { version: 1 }), { ...saved, secrets: "[]" });
     assert.match(problemsOf(lost)["a"] ?? "", /saved output appliedTrigger/);

@@ -82,7 +82,8 @@ describe("rotation: credentials of a fleet that are not saved", () => {
 
   it("are encrypted and removed of all databases at once, in one line for all", async () => {
     const saved = await up(undefined, inputs(1, { saveCredentials: undefined, encryptFor: undefined }));
-    const { notice } = diff(saved, inputs(1), fake.start());
+    const { changes, notice } = diff(saved, inputs(1), fake.start());
+    assert.equal(changes, true);
     assert.equal(notice, 'PasswordRotationFleet "all" removes the credentials of 3 from the state: "a", "b", "c".');
     const { outputs, warning } = await apply(saved, inputs(1), fake.start());
     assert.match(

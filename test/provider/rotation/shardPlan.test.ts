@@ -39,6 +39,7 @@ describe("rotation: what a fleet announces", () => {
     assert.equal(noticeOf("02", "c", since), `${of} resets 1 for the first time: "c". So far, it resets 3 databases.`);
     assert.equal(noticeOf("03", "d", { initialRotation: false }), undefined);
     assert.match(noticeOf("03", "d", { initialRotation: false, ...since }) ?? "", / adopts 1, and may reset them: /);
+    assert.match(noticeOf("04", "e") ?? "", / So far, it resets 4 databases\.$/);
     const unsure = noticeOf("03", "d", { initialRotation: unknown });
     assert.equal(unsure, `${of} may reset new databases: initialRotation is not known yet.`);
   });
@@ -125,6 +126,17 @@ describe("rotation: what a fleet announces", () => {
       `${of} may reset 1 database: triggers is not known yet ("a").`,
     ]);
     assert.equal(noticeOf(inputsFor("abc", { version: 1, databases: ["a"], triggers: {} })), undefined);
+  });
+
+  it("announces what it adopts or reads", async () => {
+    fake.canRead = true;
+    fake.readDatabase = () => ({ credentials: { password: "former" } });
+    fake.answer = () => ({ record: {} });
+    const saved = await up(inputsFor("a", { version: 1 }));
+    assert.deepEqual(diffOf(saved, inputsFor("ab", { version: 1, initialRotation: false })), {
+      changes: true,
+      notice: `${of} reads 1, because some of their credentials are not known yet: "a".\n${of} adopts 1 without a reset: "b".`,
+    });
   });
 
   it("announces what a read may settle", async () => {
