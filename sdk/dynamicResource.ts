@@ -9,20 +9,21 @@ import { warnOfPlainCredentials } from "./plainCredentials";
 import { perRun, refusal, runError } from "./program";
 import { typeTokenOf } from "./pulumiInternals";
 
-/** A type of resource. Changing its type or its provider would change every such resource of every stack. */
+/** A type of resource. */
 export interface ResourceType {
-  /** Name of the type. */
+  /**
+   * Name of the type, and in camelCase of its provider in `pulumi-rekey/provider`. Changing it would change every such
+   * resource of every stack.
+   */
   readonly type: string;
-  /** Name of its provider in `pulumi-rekey/provider`. */
-  readonly provider: string;
   /** Outputs that the program can read. Pulumi creates only those whose names are among the inputs, even undefined. */
   readonly outputs: readonly string[];
   readonly secretOutputs: readonly string[];
   /**
    * The default of the option. With true, the engine does not need the provider for a removal, so the package can be
-   * removed together with its resources.
+   * removed together with its resources. Default: true.
    */
-  readonly retainOnDelete: boolean;
+  readonly retainOnDelete?: boolean;
 }
 
 /** A resource that this package's provider manages in Pulumi's dynamic provider host. */
@@ -33,11 +34,12 @@ export abstract class DynamicResource extends pulumi.CustomResource {
     inputs: pulumi.Inputs,
     options: pulumi.CustomResourceOptions | undefined,
   ) {
-    const { type, provider, outputs, secretOutputs, retainOnDelete } = resourceType;
+    const { type, outputs, secretOutputs, retainOnDelete = true } = resourceType;
     requirePackageForHost();
     warnOfPlainCredentials();
     refuseImport(type, name, options);
     const undefinedOutputs = Object.fromEntries(outputs.map((output) => [output, undefined]));
+    const provider = `${type.slice(0, 1).toLowerCase()}${type.slice(1)}`;
     // This text must never change: a changed text would be an update, and so possibly a reset.
     const __provider = `exports.handler=()=>require("pulumi-rekey/provider").${provider}`;
     super(

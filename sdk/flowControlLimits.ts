@@ -5,7 +5,6 @@ import { ownersFor, refuseHidden } from "./program";
 
 const resourceType: ResourceType = {
   type: "FlowControlLimits",
-  provider: "flowControlLimits",
   outputs: flowControlLimitsOutputs,
   secretOutputs: [],
   // Its removal unpins.

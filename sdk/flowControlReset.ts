@@ -6,10 +6,8 @@ import { flowControlResetOutputs, secretFlowControlResetOutputs } from "../provi
 
 const resourceType: ResourceType = {
   type: "FlowControlReset",
-  provider: "flowControlReset",
   outputs: flowControlResetOutputs,
   secretOutputs: secretFlowControlResetOutputs,
-  retainOnDelete: true,
 };
 
 /** The arguments of `FlowControlReset`. */

@@ -1,11 +1,10 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { type IndexRecord } from "../provider/records/indexRecord";
-import { searchToken, vectorToken } from "../provider/rotation/kinds/indexToken";
 import { isOfType } from "./dynamicResource";
 import { Rotation, type RotationArgs, rotationType } from "./rotation";
 
-const vectorType = rotationType("VectorTokenRotation", vectorToken);
-const searchType = rotationType("SearchTokenRotation", searchToken);
+const vectorType = rotationType("VectorTokenRotation");
+const searchType = rotationType("SearchTokenRotation");
 
 /** What the rotations of indexes have in common. */
 abstract class IndexTokenRotation extends Rotation {
@@ -48,7 +47,7 @@ export interface VectorTokenRotationArgs extends RotationArgs {
  */
 export class VectorTokenRotation extends IndexTokenRotation {
   constructor(name: string, args: VectorTokenRotationArgs, options?: pulumi.CustomResourceOptions) {
-    super(vectorType, vectorToken, name, args, options);
+    super(vectorType, name, args, options);
   }
 
   /** Whether an object is a VectorTokenRotation, even from another copy of this package. */
@@ -82,7 +81,7 @@ export interface SearchTokenRotationArgs extends RotationArgs {
  */
 export class SearchTokenRotation extends IndexTokenRotation {
   constructor(name: string, args: SearchTokenRotationArgs, options?: pulumi.CustomResourceOptions) {
-    super(searchType, searchToken, name, args, options);
+    super(searchType, name, args, options);
   }
 
   /** Whether an object is a SearchTokenRotation, even from another copy of this package. */

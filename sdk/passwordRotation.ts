@@ -6,9 +6,8 @@ import { isOfType } from "./dynamicResource";
 import { Rotation, type RotationArgs, rotationType } from "./rotation";
 import { withoutConnection } from "../provider/rotation/connection";
 import { restUrlFor, urlFor } from "../provider/rotation/endpoint";
-import { databasePassword } from "../provider/rotation/kinds/databasePassword";
 
-const resourceType = rotationType("PasswordRotation", databasePassword);
+const resourceType = rotationType("PasswordRotation");
 
 /** Each field of a record as an output. */
 export type OutputsOf<F extends Fields> = { readonly [K in keyof F]: pulumi.Output<FieldValue<F[K]> | undefined> };
@@ -61,7 +60,7 @@ export class PasswordRotation extends Rotation {
 
   constructor(name: string, args: PasswordRotationArgs, options?: pulumi.CustomResourceOptions) {
     const connection = connectionFor(args.encryptFor, args);
-    super(resourceType, databasePassword, name, withoutConnection(args), options, connection);
+    super(resourceType, name, withoutConnection(args), options, connection);
     rememberConnection(this, `PasswordRotation ${JSON.stringify(name)}`, args, true);
   }
 

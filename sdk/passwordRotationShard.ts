@@ -7,10 +7,8 @@ import { otherOwnersFor } from "./program";
 
 const resourceType: ResourceType = {
   type: "PasswordRotationShard",
-  provider: "passwordRotationShard",
   outputs: ["rotations", "secrets"],
   secretOutputs: secretPasswordRotationShardOutputs,
-  retainOnDelete: true,
 };
 
 /** Some databases of a fleet, in one resource. */

@@ -32,10 +32,8 @@ import {
 
 const resourceType: ResourceType = {
   type: "PasswordVerification",
-  provider: "passwordVerification",
   outputs: shownVerificationOutputs,
   secretOutputs: secretPasswordVerificationOutputs,
-  retainOnDelete: true,
 };
 
 /** The arguments of `PasswordVerification`: either `rotation` or `fleet`. */

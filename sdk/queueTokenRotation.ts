@@ -1,10 +1,9 @@
 import type * as pulumi from "@pulumi/pulumi";
-import { queueToken } from "../provider/platform/queueToken";
 import { type QueueUserRecord } from "../provider/records/queueUser";
 import { isOfType } from "./dynamicResource";
 import { Rotation, type RotationArgs, rotationType } from "./rotation";
 
-const resourceType = rotationType("QueueTokenRotation", queueToken);
+const resourceType = rotationType("QueueTokenRotation");
 
 /** The arguments of `QueueTokenRotation`. */
 export interface QueueTokenRotationArgs extends RotationArgs {
@@ -46,7 +45,7 @@ export class QueueTokenRotation extends Rotation {
   declare readonly readOnlyToken: pulumi.Output<string | undefined>;
 
   constructor(name: string, args: QueueTokenRotationArgs, options?: pulumi.CustomResourceOptions) {
-    super(resourceType, queueToken, name, args, options);
+    super(resourceType, name, args, options);
   }
 
   /** Whether an object is a QueueTokenRotation, even from another copy of this package. */

@@ -1,5 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { type SecretKind } from "../provider/platform/secretKind";
+import { kinds, type RotationType } from "../provider/rotation/kinds/kinds";
 import { outputsOf, secretOutputsOf } from "../provider/rotation/outputs";
 import { nextRotation, type Outcome, type RotationReason } from "../provider/rotation/planRotation";
 import { DynamicResource, type ResourceType, urnOf } from "./dynamicResource";
@@ -77,14 +78,9 @@ export interface RotationArgs {
 }
 
 /** The type of a resource that rotates secrets of a kind. */
-export function rotationType(type: string, kind: SecretKind): ResourceType {
-  return {
-    type,
-    provider: `${type.slice(0, 1).toLowerCase()}${type.slice(1)}`,
-    outputs: outputsOf(kind),
-    secretOutputs: secretOutputsOf(kind),
-    retainOnDelete: true,
-  };
+export function rotationType(type: RotationType): ResourceType & { readonly kind: SecretKind } {
+  const kind = kinds[type];
+  return { type, kind, outputs: outputsOf(kind), secretOutputs: secretOutputsOf(kind) };
 }
 
 /**
@@ -153,14 +149,14 @@ export abstract class Rotation extends DynamicResource {
    * @param connection the hidden input for the provider
    */
   protected constructor(
-    resourceType: ResourceType,
-    kind: SecretKind,
+    resourceType: ReturnType<typeof rotationType>,
     name: string,
     args: RotationArgs,
     options: pulumi.CustomResourceOptions | undefined,
     connection: object = {},
   ) {
-    const of = `${resourceType.type} ${JSON.stringify(name)}`;
+    const { type, kind } = resourceType;
+    const of = `${type} ${JSON.stringify(name)}`;
     refuseHidden(of, args);
     const id = kind.onlyId ?? (args as Readonly<Record<string, pulumi.Input<string>>>)[kind.idInput];
     // Two kinds may have the same id.
@@ -208,15 +204,16 @@ export function requireSaved<T>(
   saveCredentials: pulumi.Input<boolean> | undefined,
   value: pulumi.Output<T>,
 ): pulumi.Output<T> {
-  const isRefused = pulumi.output(saveCredentials).apply((save) => save === false);
   const refuse = (): never => {
     throw runError(
       "REKEY_NOT_SAVED",
       `${what} is not saved, because of saveCredentials: false, so the program cannot use it. Use encryptedCredentials, read the platform when it is needed, or remove saveCredentials.`,
     );
   };
-  if (pulumi.runtime.isDryRun()) return isRefused.apply<T>((refused) => (refused ? refuse() : value));
-  return isRefused.apply<T>((refused) => value.apply<T>((one) => (refused && one === undefined ? refuse() : one)));
+  return pulumi.output(saveCredentials).apply<T>((save) => {
+    if (save !== false) return value;
+    return pulumi.runtime.isDryRun() ? refuse() : value.apply<T>((one) => (one === undefined ? refuse() : one));
+  });
 }
 
 /** @throws RekeyError if the last reset was not confirmed: a program must not use the former credentials. */

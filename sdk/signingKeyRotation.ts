@@ -1,9 +1,8 @@
 import type * as pulumi from "@pulumi/pulumi";
-import { signingKeys } from "../provider/rotation/kinds/signingKeys";
 import { isOfType } from "./dynamicResource";
 import { Rotation, type RotationArgs, rotationType } from "./rotation";
 
-const resourceType = rotationType("SigningKeyRotation", signingKeys);
+const resourceType = rotationType("SigningKeyRotation");
 
 /** The arguments of `SigningKeyRotation`. */
 export interface SigningKeyRotationArgs extends RotationArgs {
@@ -56,7 +55,7 @@ export class SigningKeyRotation extends Rotation {
   declare readonly lastRolledAt: pulumi.Output<string | undefined>;
 
   constructor(name: string, args: SigningKeyRotationArgs = {}, options?: pulumi.CustomResourceOptions) {
-    super(resourceType, signingKeys, name, args, options);
+    super(resourceType, name, args, options);
   }
 
   /** Whether an object is a SigningKeyRotation, even from another copy of this package. */
