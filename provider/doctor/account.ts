@@ -1,5 +1,4 @@
-import { isNotListed } from "../platform/accountList";
-import { RequestError, SettingsError } from "../platform/errors";
+import { isNotFound, RequestError, SettingsError } from "../platform/errors";
 import { queueToken } from "../platform/queueToken";
 import { type SecretKind } from "../platform/secretKind";
 import { type PlatformClient } from "../platformClient";
@@ -50,7 +49,7 @@ async function listKind(client: PlatformClient, kind: SecretKind): Promise<Liste
       return { kind, why: error.problem, fix: error.advice, isFailure: error.code !== "REKEY_SETTING_MISSING" };
     }
     if (!(error instanceof RequestError)) throw error;
-    return { kind, why: error.happened, fix: error.advice, isFailure: !isNotListed(error) };
+    return { kind, why: error.happened, fix: error.advice, isFailure: !isNotFound(error) };
   }
 }
 

@@ -1,4 +1,4 @@
-import { RejectedError, UnreadableError } from "./errors";
+import { explained, isNotFound, nothingChanged, UnreadableError } from "./errors";
 import { type ApiResponse, type Requester } from "./http";
 import { pluralOf, type SecretKind } from "./secretKind";
 import { camelCase, isObject, pathPartProblem, readRecord } from "../records/fields";
@@ -16,8 +16,6 @@ export interface AccountList {
 
 /** Bytes of the largest list that is read, decompressed. */
 const maxListBytes = 16 * 1024 * 1024;
-
-const nothingChanged = "Nothing was changed.";
 
 /**
  * Lists what has a secret of one kind. It is whole or an error: a program that uses a part of a list for a fleet would
@@ -69,21 +67,14 @@ async function send(requester: Requester, kind: SecretKind, { path, advice }: Ac
     idempotent: true,
     maxBytes: maxListBytes,
     purpose: `list the ${pluralOf(kind)}`,
-    consequences: { "not sent": nothingChanged, rejected: nothingChanged, "maybe applied": nothingChanged },
+    consequences: nothingChanged,
   } as const;
   try {
     return await requester.send(request);
   } catch (error) {
-    if (!isNotListed(error)) throw error;
-    const { method, url, status, inJson, words } = error;
-    const happened = `${error.happened}; it may not have this operation`;
-    throw new RejectedError({ ...request, method, url }, { happened, advice, status, inJson, words });
+    if (!isNotFound(error)) throw error;
+    throw explained(error, request, { happened: `${error.happened}; it may not have this operation`, advice });
   }
-}
-
-/** Whether an error means that the platform does not have the list. */
-export function isNotListed(error: unknown): error is RejectedError {
-  return error instanceof RejectedError && (error.status === 404 || error.status === 405);
 }
 
 /** A field that is null is not shown. */

@@ -6,7 +6,7 @@ import {
   type GlobalParallelism,
   globalParallelismFields,
 } from "../records/flowControl";
-import { RejectedError, type RequestFacts, UnreadableError } from "./errors";
+import { explained, isNotFound, RejectedError, type RequestFacts, UnreadableError } from "./errors";
 import { type ApiRequest, type ApiResponse, type Requester, fillPath } from "./http";
 import { tryReadJson } from "../records/response";
 
@@ -109,8 +109,7 @@ export class FlowControl {
       await this.#reset(flowControlKey, name);
       return name;
     } catch (error) {
-      const isMissing = error instanceof RejectedError && (error.status === 404 || error.status === 405);
-      if (!isMissing || !isKnown || otherwise === undefined || name === otherwise) throw error;
+      if (!isNotFound(error) || !isKnown || otherwise === undefined || name === otherwise) throw error;
       await this.#reset(flowControlKey, otherwise);
       this.resetAction.name = otherwise;
       return otherwise;
@@ -147,10 +146,9 @@ export class FlowControl {
     try {
       await this.requester.send({ method: "POST", path, query, idempotent: true, purpose, consequences });
     } catch (error) {
-      if (!(error instanceof RejectedError) || (error.status !== 404 && error.status !== 405)) throw error;
-      const { happened, advice, method, url, status, inJson } = error;
-      const why = `${happened}; it does not have the operation \`${action}\`, or does not know the key before its first message`;
-      throw new RejectedError({ purpose, method, url, consequences }, { happened: why, advice, status, inJson });
+      if (!isNotFound(error)) throw error;
+      const happened = `${error.happened}; it does not have the operation \`${action}\`, or does not know the key before its first message`;
+      throw explained(error, { purpose, consequences }, { happened, advice: error.advice });
     }
   }
 

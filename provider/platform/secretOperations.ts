@@ -1,4 +1,4 @@
-import { RejectedError, UnconfirmedError, UnreadableError } from "./errors";
+import { explained, isNotFound, nothingChanged, type RejectedError, UnconfirmedError, UnreadableError } from "./errors";
 import { type ApiRequest, type ApiResponse, type Requester, fillPath } from "./http";
 import { valuesOf } from "../records/credentials";
 import { ownerOf, type SecretKind, type SecretPaths, secretOf } from "./secretKind";
@@ -57,7 +57,7 @@ export class SecretOperations {
       idempotent: true,
       deadlineMs,
       purpose: `read ${ownerOf({ kind: this.kind, id })}`,
-      consequences: { "not sent": nothingChanged, rejected: nothingChanged, "maybe applied": nothingChanged },
+      consequences: nothingChanged,
     });
     const read = this.#read(response, [200]);
     if (read && !this.#isOther(read, id)) return read;
@@ -69,9 +69,8 @@ export class SecretOperations {
     try {
       return await this.requester.send(request);
     } catch (error) {
-      if (!(error instanceof RejectedError) || (error.status !== 404 && error.status !== 405)) throw error;
-      const { method, url, status, inJson, words } = error;
-      throw new RejectedError({ ...request, method, url }, { ...this.#reasonsFor(error), status, inJson, words });
+      if (!isNotFound(error)) throw error;
+      throw explained(error, request, this.#reasonsFor(error));
     }
   }
 
@@ -113,5 +112,3 @@ interface ReadOptions {
   /** Milliseconds until the read fails, if that is earlier than its usual deadline. */
   readonly deadlineMs?: number | undefined;
 }
-
-const nothingChanged = "Nothing was changed.";
