@@ -24,10 +24,6 @@ interface Shared {
 
 /** The platform's operations, configured by the settings. Each setting is read when it is first needed. */
 export class PlatformClient {
-  #management: HttpRequester | undefined;
-  #queue: Requester | undefined;
-  #flowControl: FlowControl | undefined;
-
   /** @param beforeSend called before a reset or a credential is sent. @throws NotSentError if it must not be sent */
   constructor(
     private readonly settings: Settings,
@@ -72,7 +68,7 @@ export class PlatformClient {
 
   /** @throws SettingsError if a setting is missing or cannot be used. */
   get flowControl(): FlowControl {
-    return (this.#flowControl ??= new FlowControl(this.#toQueue, this.#resetAction));
+    return new FlowControl(this.#toQueue, this.#resetAction);
   }
 
   /** Only with the preset does another action take the place of `reset`: a value that is set is used as it is. */
@@ -85,17 +81,13 @@ export class PlatformClient {
 
   get #toManagement(): HttpRequester {
     const { settings } = this;
-    return (this.#management ??= this.#requester(
+    return this.#requester(
       managementService(settings.require("baseUrl"), settings.require("username"), settings.require("password")),
-    ));
-  }
-
-  get #toQueue(): Requester {
-    return (this.#queue ??= this.#queueRequester());
+    );
   }
 
   /** With `rekey:queueUserId`, it reads its token. */
-  #queueRequester(): Requester {
+  get #toQueue(): Requester {
     const { settings, shared } = this;
     const baseUrl = settings.require("queueUrl");
     const requesterWith = (token: string) => this.#requester(tokenService("queue", baseUrl, token));
