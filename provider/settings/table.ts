@@ -67,13 +67,7 @@ const settingTable = {
     description:
       "Id of a queue user, whose token is read with the management credentials when it is needed. It has precedence over `queueToken`.",
     kind: "text",
-    schema: () =>
-      z()
-        .string()
-        .superRefine((id, context) => {
-          const problem = pathPartProblem(id);
-          if (problem) context.addIssue(problem);
-        }),
+    schema: () => checked(pathPartProblem),
     readAt: "baseUrl",
     sentTo: "queueUrl",
   },
@@ -107,13 +101,7 @@ const settingTable = {
   databaseHost: {
     description: "Host of a database; may contain `{endpoint}` of its record and `{id}`.",
     kind: "text",
-    schema: () =>
-      z()
-        .string()
-        .superRefine((host, context) => {
-          const problem = hostTemplateProblem(host);
-          if (problem) context.addIssue(problem);
-        }),
+    schema: () => checked(hostTemplateProblem),
     default: "{endpoint}",
   },
   deadlineSeconds: {
@@ -190,6 +178,16 @@ const databasePath = () =>
     .startsWith("/", "must begin with /")
     .refine((path) => path.split("{id}").length === 2, "must contain {id} once");
 const headerSafe = () => filled().regex(/^[^\r\n\0]*$/, "must not contain line breaks");
+
+/** A text, by a function that returns why it cannot be used, if it cannot. */
+function checked(problemOf: (text: string) => string | undefined) {
+  return z()
+    .string()
+    .superRefine((text, context) => {
+      const problem = problemOf(text);
+      if (problem !== undefined) context.addIssue(problem);
+    });
+}
 
 /** A number of some kind. JavaScript reads an empty text as 0. */
 function number<T extends zod.ZodNumber>(kind: T, message = "must be a number") {
