@@ -11,7 +11,8 @@ import {
   type ResourceInvokeRequest,
 } from "@pulumi/pulumi/proto/resource_pb";
 import { Empty } from "../../local/engine/proto";
-import { type ProviderClient } from "./providerClient";
+import { servePlugin } from "../../provider/engine/plugin/wire";
+import { ProviderClient } from "./providerClient";
 import { fromStruct, type Properties, toStruct, urnOf } from "./wire";
 
 /** The engine as a plugin sees it: it records lines for the user, and creates what a component registers. */
@@ -74,6 +75,20 @@ export class FakeEngine {
     const created = await this.plugin?.call(ResourceProviderService.create, create);
     return response.setId(created?.getId() ?? "").setObject(created?.getProperties());
   }
+}
+
+/** The plugin in this process, and the engine that it serves. */
+export async function startPlugin() {
+  const engine = await FakeEngine.start();
+  const service = await servePlugin(engine.address, () => undefined);
+  const plugin = new ProviderClient(service.port);
+  engine.plugin = plugin;
+  const stop = (): void => {
+    plugin.close();
+    service.close();
+    engine.stop();
+  };
+  return { engine, plugin, stop };
 }
 
 function responding<Request, Response>(respond: (request: Request) => Response | Promise<Response>) {

@@ -7,11 +7,10 @@ import { ResourceProviderService as calls } from "@pulumi/pulumi/proto/provider_
 import { ConstructRequest } from "@pulumi/pulumi/proto/provider_pb";
 import { type RegisterResourceRequest } from "@pulumi/pulumi/proto/resource_pb";
 import { type Platform, startPlatform } from "../../../../local/platform/index";
-import { servePlugin } from "../../../../provider/engine/plugin/wire";
 import { projectRoot } from "../../../support/host";
 import { argsFor } from "../../../support/plugin";
-import { FakeEngine } from "../../../support/pluginWire";
-import { ProviderClient } from "../../../support/providerClient";
+import { type FakeEngine, startPlugin } from "../../../support/pluginWire";
+import { type ProviderClient } from "../../../support/providerClient";
 import { fromStruct, isSecret, type Properties, reference, secretNames, toStruct, urnOf } from "../../../support/wire";
 
 const rotation = urnOf("PasswordRotation");
@@ -126,23 +125,16 @@ describe("options of components in the plugin", () => {
   let platform: Platform;
   let engine: FakeEngine;
   let plugin: ProviderClient;
-  let service: Awaited<ReturnType<typeof servePlugin>>;
+  let stop: () => void;
   before(async () => {
     platform = await startPlatform({ databases: [{ database_id: "db-1" }], credentials: "always" });
   });
   beforeEach(async () => {
-    engine = await FakeEngine.start();
-    service = await servePlugin(engine.address, () => undefined);
-    plugin = new ProviderClient(service.port);
-    engine.plugin = plugin;
+    ({ engine, plugin, stop } = await startPlugin());
     engine.states.set(rotation, { databaseId: "db-1", outcome: "adopted" });
     await plugin.configure("", argsFor(platform));
   });
-  afterEach(() => {
-    plugin.close();
-    service.close();
-    engine.stop();
-  });
+  afterEach(() => stop());
   after(() => platform.close());
 
   /** Constructs a component. @returns what it registered */

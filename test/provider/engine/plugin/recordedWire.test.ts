@@ -11,9 +11,8 @@ import {
 } from "@pulumi/pulumi/proto/resource_pb";
 import type { Struct } from "google-protobuf/google/protobuf/struct_pb";
 import { type Platform, startPlatform } from "../../../../local/platform/index";
-import { servePlugin } from "../../../../provider/engine/plugin/wire";
-import { FakeEngine } from "../../../support/pluginWire";
-import { ProviderClient } from "../../../support/providerClient";
+import { type FakeEngine, startPlugin } from "../../../support/pluginWire";
+import { type ProviderClient } from "../../../support/providerClient";
 import { comparable, played, type RecordedCall, recordedPlatform, recordingFile } from "../../../support/recordedWire";
 import { until } from "../../../support/results";
 import { fromStruct, toStruct } from "../../../support/wire";
@@ -38,19 +37,13 @@ const methods = ResourceProviderService as unknown as Readonly<Record<string, Me
 describe("plugin over gRPC, called as the pulumi CLI called it", () => {
   let platform: Platform;
   let engine: FakeEngine;
-  let service: Awaited<ReturnType<typeof servePlugin>>;
+  let stop: () => void;
   let plugin: ProviderClient;
   before(async () => void (platform = await startPlatform(recordedPlatform)));
   beforeEach(async () => {
-    engine = await FakeEngine.start();
-    service = await servePlugin(engine.address, () => undefined);
-    plugin = new ProviderClient(service.port);
+    ({ engine, plugin, stop } = await startPlugin());
   });
-  afterEach(() => {
-    plugin.close();
-    service.close();
-    engine.stop();
-  });
+  afterEach(() => stop());
   after(() => platform.close());
 
   for (const [index, { name }] of played(recording, "", "").entries()) {

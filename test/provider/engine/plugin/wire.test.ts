@@ -9,10 +9,9 @@ import { ResourceProviderService as calls } from "@pulumi/pulumi/proto/provider_
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { Empty } from "../../../../local/engine/proto";
 import { type Platform, startPlatform } from "../../../../local/platform/index";
-import { servePlugin } from "../../../../provider/engine/plugin/wire";
 import { projectRoot } from "../../../support/host";
 import { argsFor } from "../../../support/plugin";
-import { FakeEngine } from "../../../support/pluginWire";
+import { FakeEngine, startPlugin } from "../../../support/pluginWire";
 import { ProviderClient } from "../../../support/providerClient";
 import { assertFields, until } from "../../../support/results";
 import {
@@ -35,24 +34,17 @@ describe("plugin over gRPC", () => {
   let platform: Platform;
   let engine: FakeEngine;
   let plugin: ProviderClient;
-  let service: Awaited<ReturnType<typeof servePlugin>>;
+  let stop: () => void;
   before(async () => {
     const databases = [{ database_id: id }, { database_id: "db-second" }];
     platform = await startPlatform({ databases, credentials: "always" });
   });
   beforeEach(async () => {
     await platform.reset();
-    engine = await FakeEngine.start();
-    service = await servePlugin(engine.address, () => undefined);
-    plugin = new ProviderClient(service.port);
-    engine.plugin = plugin;
+    ({ engine, plugin, stop } = await startPlugin());
     await plugin.configure(defaultProvider, argsFor(platform));
   });
-  afterEach(() => {
-    plugin.close();
-    service.close();
-    engine.stop();
-  });
+  afterEach(() => stop());
   after(() => platform.close());
 
   const creation = (inputs: Properties) => new messages.CreateRequest().setUrn(urn).setProperties(toStruct(inputs));
