@@ -6,7 +6,7 @@ import { coverageOf } from "./coverage";
 import { reportOf, reportText } from "./coverageReport";
 import { findProject } from "../settings/project";
 import { settingsOf } from "./settings";
-import { readStackSettings, selectedStack, type StackSettings } from "./stackSettings";
+import { defaultStack, readStackSettings, type StackSettings } from "./stackSettings";
 import { readStackState, type StackState } from "./stackState";
 
 /** What `--coverage` is asked for. */
@@ -33,7 +33,7 @@ export async function cover(
   const now = new Date();
   const since = written === undefined ? undefined : dateIn(written, now);
   const project = findProject(cwd);
-  const stack = project && (given ?? selectedStack(project) ?? "dev");
+  const stack = project && (given ?? defaultStack(project));
   const { settings: configured, problems } = project && stack ? readStackSettings(project, stack) : noStack;
   const settings = settingsOf(configured ?? new Map(), environment);
   const client = new PlatformClient(settings);

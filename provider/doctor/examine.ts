@@ -3,7 +3,7 @@ import type * as installation from "./installation";
 import type * as platform from "./platform";
 import { findProject } from "../settings/project";
 import type * as settings from "./settings";
-import { readStackSettings, selectedStack, type StackSetting } from "./stackSettings";
+import { defaultStack, readStackSettings, type StackSetting } from "./stackSettings";
 
 /** What the command is asked to check. */
 export interface Examined {
@@ -33,7 +33,7 @@ export async function examine(
   const { checkInstallation } = require("./installation") as typeof installation;
   const { checkSettings, settingsOf } = require("./settings") as typeof settings;
   const { checkPlatform } = require("./platform") as typeof platform;
-  const stack = given ?? selectedStack(project) ?? "dev";
+  const stack = given ?? defaultStack(project);
   const { settings: stored, problems } = readStackSettings(project, stack);
   const configured = stored ?? new Map<string, StackSetting>();
   return [

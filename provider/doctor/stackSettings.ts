@@ -38,10 +38,10 @@ export function readStackSettings(project: Project, stack: string): StackSetting
   return { settings: undefined, problems: [wrong(subject, message, fix)] };
 }
 
-/** The stack that `pulumi stack select` has chosen for a project; undefined if there is none, or no CLI. */
-export function selectedStack({ directory }: Project): string | undefined {
+/** The stack to use if none is named: the one that `pulumi stack select` has chosen for the project, otherwise `dev`. */
+export function defaultStack({ directory }: Project): string {
   const printed = runPulumi(directory, "stack", "--show-name");
-  return printed !== undefined && "text" in printed ? printed.text.trim() : undefined;
+  return printed && "text" in printed ? printed.text.trim() : "dev";
 }
 
 /** @returns the settings, or the error that the CLI printed, or undefined if there is no CLI */
