@@ -1,4 +1,5 @@
-import { isNotFound, RequestError, SettingsError } from "../platform/errors";
+import { RequestError, SettingsError } from "../platform/errors";
+import { isNotFound } from "../platform/failures";
 import { queueToken } from "../platform/queueToken";
 import { type SecretKind } from "../platform/secretKind";
 import { type PlatformClient } from "../platformClient";

@@ -1,4 +1,5 @@
-import { explained, isNotFound, nothingChanged, UnreadableError } from "./errors";
+import { UnreadableError } from "./errors";
+import { explained, isNotFound, nothingChanged } from "./failures";
 import { type ApiResponse, type Requester } from "./http";
 import { pluralOf, type SecretKind } from "./secretKind";
 import { camelCase, isObject, pathPartProblem, readRecord } from "../records/fields";

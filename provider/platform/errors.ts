@@ -166,13 +166,6 @@ export interface RequestFacts {
   readonly consequences: Readonly<Record<Exclude<Delivery, "responded">, string>>;
 }
 
-/** What may have changed by a request that only reads. */
-export const nothingChanged: RequestFacts["consequences"] = {
-  "not sent": "Nothing was changed.",
-  rejected: "Nothing was changed.",
-  "maybe applied": "Nothing was changed.",
-};
-
 /** A request that failed. */
 export abstract class RequestError extends RekeyError {
   /** HTTP method. */
@@ -230,21 +223,6 @@ export class RejectedError extends RequestError {
     this.inJson = inJson;
     this.words = words;
   }
-}
-
-/** Whether an error means that the platform does not have an operation, or what the operation is for. */
-export function isNotFound(error: unknown): error is RejectedError {
-  return error instanceof RejectedError && (error.status === 404 || error.status === 405);
-}
-
-/** The same error, with what its caller knows of the reasons. */
-export function explained(
-  error: RejectedError,
-  { purpose, consequences }: Pick<RequestFacts, "purpose" | "consequences">,
-  problem: Pick<RejectedError, "happened" | "advice">,
-): RejectedError {
-  const { method, url, status, inJson, words } = error;
-  return new RejectedError({ purpose, method, url, consequences }, { ...problem, status, inJson, words });
 }
 
 /** It is unknown whether the platform did what was requested. */

@@ -165,3 +165,25 @@ function kindOf({ status = 0, delivery }: FailedAttempt): FailureKind {
 function withAttempts(happened: string, attempts: number): string {
   return attempts > 1 ? `${happened}, after ${attempts} attempts` : happened;
 }
+
+/** What may have changed by a request that only reads. */
+export const nothingChanged: RequestFacts["consequences"] = {
+  "not sent": "Nothing was changed.",
+  rejected: "Nothing was changed.",
+  "maybe applied": "Nothing was changed.",
+};
+
+/** Whether an error means that the platform does not have an operation, or what the operation is for. */
+export function isNotFound(error: unknown): error is RejectedError {
+  return error instanceof RejectedError && (error.status === 404 || error.status === 405);
+}
+
+/** The same error, with what its caller knows of the reasons. */
+export function explained(
+  error: RejectedError,
+  { purpose, consequences }: Pick<RequestFacts, "purpose" | "consequences">,
+  problem: Pick<RejectedError, "happened" | "advice">,
+): RejectedError {
+  const { method, url, status, inJson, words } = error;
+  return new RejectedError({ purpose, method, url, consequences }, { ...problem, status, inJson, words });
+}

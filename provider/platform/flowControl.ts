@@ -6,7 +6,8 @@ import {
   type GlobalParallelism,
   globalParallelismFields,
 } from "../records/flowControl";
-import { explained, isNotFound, RejectedError, type RequestFacts, UnreadableError } from "./errors";
+import { RejectedError, type RequestFacts, UnreadableError } from "./errors";
+import { explained, isNotFound } from "./failures";
 import { type ApiRequest, type ApiResponse, type Requester, fillPath } from "./http";
 import { tryReadJson } from "../records/response";
 

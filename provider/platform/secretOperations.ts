@@ -1,4 +1,5 @@
-import { explained, isNotFound, nothingChanged, type RejectedError, UnconfirmedError, UnreadableError } from "./errors";
+import { type RejectedError, UnconfirmedError, UnreadableError } from "./errors";
+import { explained, isNotFound, nothingChanged } from "./failures";
 import { type ApiRequest, type ApiResponse, type Requester, fillPath } from "./http";
 import { valuesOf } from "../records/credentials";
 import { ownerOf, type SecretKind, type SecretPaths, secretOf } from "./secretKind";
