@@ -38,7 +38,7 @@ export function readStackSettings(project: Project, stack: string): StackSetting
   return { settings: undefined, problems: [wrong(subject, message, fix)] };
 }
 
-/** The stack to use if none is named: the one that `pulumi stack select` has chosen for the project, otherwise `dev`. */
+/** The stack if none is named: the one that `pulumi stack select` has chosen for the project, otherwise `dev`. */
 export function defaultStack({ directory }: Project): string {
   const printed = runPulumi(directory, "stack", "--show-name");
   return printed && "text" in printed ? printed.text.trim() : "dev";
