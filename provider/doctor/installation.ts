@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
 import { type Check, ok, unchecked, wrong } from "./check";
 import { type Project } from "../settings/project";
-import { installedFrom, isTooOld, manifestIn, oldestPulumi } from "../installation";
+import { installedFrom, isTooOld, manifestIn, oldestPulumi } from "../platform/version";
 import { runPulumi } from "./pulumiCli";
 import { addCommand, howToHaveOne, howToInstall, howToLeavePlugAndPlay } from "./installAdvice";
 

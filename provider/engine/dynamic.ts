@@ -17,7 +17,7 @@ import {
 } from "../resource";
 import { resources } from "./resources";
 import { type Properties, unknownNames, withoutProvider, wrap } from "../records/properties";
-import { oldestPulumi } from "../installation";
+import { oldestPulumi } from "../platform/version";
 
 /** Bytes of an init error's properties. A trailer of 60 kB hangs the call permanently, and the response is lost. */
 const maxInitErrorProperties = 32 * 1024;

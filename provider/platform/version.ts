@@ -1,3 +1,33 @@
+import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+/**
+ * The oldest version of `@pulumi/pulumi` that works: the provider host of older ones never calls `configure`, so the
+ * stack's configuration does not reach the provider.
+ */
+export const oldestPulumi = "3.139.0";
+
+/** Whether a version of `@pulumi/pulumi` is older than that. */
+export function isTooOld(pulumiVersion: string): boolean {
+  return pulumiVersion.localeCompare(oldestPulumi, "en", { numeric: true }) < 0;
+}
+
+/**
+ * Where Pulumi's provider host finds the package, searching from the program's working directory upwards.
+ * `require.resolve` differs: it also lets a package find itself.
+ */
+export function installedFrom(directory: string): string | undefined {
+  const candidate = join(directory, "node_modules", "pulumi-rekey");
+  if (existsSync(join(candidate, "package.json"))) return realpathSync(candidate);
+  const parent = dirname(directory);
+  return parent === directory ? undefined : installedFrom(parent);
+}
+
+/** The package.json in a folder. */
+export function manifestIn(directory: string): { readonly name?: string; readonly version: string } {
+  return JSON.parse(readFileSync(join(directory, "package.json"), "utf8")) as ReturnType<typeof manifestIn>;
+}
+
 /** The manifest of this package. It is read from the package itself, wherever that is installed or linked. */
 export function ownManifest(): { readonly version: string; readonly repository?: object } {
   return require("pulumi-rekey/package.json") as ReturnType<typeof ownManifest>;

@@ -16,8 +16,7 @@ import { rotation } from "../support/resources";
 import { expectKind } from "../support/results";
 import { runAsync } from "../support/processes";
 import { explicitProvider, toStruct, urnOf } from "../support/wire";
-import { packageVersion } from "../../provider/platform/version";
-import { oldestPulumi } from "../../provider/installation";
+import { oldestPulumi, packageVersion } from "../../provider/platform/version";
 
 interface Manifest {
   readonly devDependencies: Record<string, string>;
