@@ -10,7 +10,6 @@ import {
   type Notice,
   refreshResource,
   ReportedError,
-  withEngineErrors,
 } from "../../resource";
 import { functionNamed } from "../resources";
 import { environmentOfProvider } from "../../settings/settings";
@@ -76,7 +75,7 @@ const runEnded = "the run ended first, because another resource failed or the ru
 
 /**
  * The provider that Pulumi's engine calls as a plugin, on plain objects. One process serves one provider instance of a
- * program, with its own settings, limits and results. Throws only errors whose message the engine can show.
+ * program, with its own settings, limits and results.
  */
 export class PluginService {
   #run: Run | undefined;
@@ -110,133 +109,117 @@ export class PluginService {
   }
 
   /** @returns what is wrong with the inputs */
-  check(urn: string, news: Properties): Promise<string[]> {
-    return withEngineErrors(async () => {
-      const resource = resourceOf(urn);
-      const wrong = checkWithConnection(resource, news, this.#started, urn);
-      // Its other commands read, and so adopt, the database first.
-      const isAdopted = this.#imported.has(urn) || reveal(news["initialRotation"]) === false;
-      // Shown before the command asks for a confirmation.
-      if (statelessUrn.test(urn) && !isAdopted && wrong.length === 0) await this.engine.warn(statelessWarning, urn);
-      return wrong;
-    });
+  async check(urn: string, news: Properties): Promise<string[]> {
+    const resource = resourceOf(urn);
+    const wrong = checkWithConnection(resource, news, this.#started, urn);
+    // Its other commands read, and so adopt, the database first.
+    const isAdopted = this.#imported.has(urn) || reveal(news["initialRotation"]) === false;
+    // Shown before the command asks for a confirmation.
+    if (statelessUrn.test(urn) && !isAdopted && wrong.length === 0) await this.engine.warn(statelessWarning, urn);
+    return wrong;
   }
 
   /** @param savedInputs empty if the engine does not pass them */
-  diff(
+  async diff(
     urn: string,
     id: string,
     olds: Properties,
     news: Properties,
     savedInputs: Properties = {},
   ): Promise<{ changes: boolean; replaces: string[] }> {
-    return withEngineErrors(async () => {
-      const resource = resourceOf(urn);
-      const saved = { id, outputs: plain(olds) };
-      const found = diffResource(resource, saved, plain(news), unknownNames(news), this.#started);
-      for (const notice of found.notices) {
-        const isOfImport = this.#imported.has(urn) && !notice.isWarning;
-        await this.#show(isOfImport ? { text: importNotice } : notice, urn);
-      }
-      const changes =
-        found.changes || areDerivedOutdated(resource, reveal(olds) as Properties, savedInputs, news, this.#started);
-      return { changes, replaces: [...(found.replaces ?? [])] };
-    });
+    const resource = resourceOf(urn);
+    const saved = { id, outputs: plain(olds) };
+    const found = diffResource(resource, saved, plain(news), unknownNames(news), this.#started);
+    for (const notice of found.notices) {
+      const isOfImport = this.#imported.has(urn) && !notice.isWarning;
+      await this.#show(isOfImport ? { text: importNotice } : notice, urn);
+    }
+    const changes =
+      found.changes || areDerivedOutdated(resource, reveal(olds) as Properties, savedInputs, news, this.#started);
+    return { changes, replaces: [...(found.replaces ?? [])] };
   }
 
   /** @throws InitError if it is unknown whether the platform did it */
-  create(change: Change): Promise<Saved> {
-    return withEngineErrors(async () => {
-      const { urn, inputs, preview } = change;
-      const resource = resourceOf(urn);
-      const notices = resource.noticesOfNew?.(plain(inputs), unknownNames(inputs), this.#started) ?? [];
-      for (const notice of notices) await this.#show(notice, urn);
-      if (preview) return { id: "", outputs: planned(resource, inputs) };
-      return this.#apply(change, undefined, plain(inputs));
-    });
+  async create(change: Change): Promise<Saved> {
+    const { urn, inputs, preview } = change;
+    const resource = resourceOf(urn);
+    const notices = resource.noticesOfNew?.(plain(inputs), unknownNames(inputs), this.#started) ?? [];
+    for (const notice of notices) await this.#show(notice, urn);
+    if (preview) return { id: "", outputs: planned(resource, inputs) };
+    return this.#apply(change, undefined, plain(inputs));
   }
 
   /** @throws InitError if it is unknown whether the platform did it */
-  update(id: string, olds: Properties, change: Change): Promise<Saved> {
-    return withEngineErrors(async () => {
-      const { urn, inputs, preview } = change;
-      const resource = resourceOf(urn);
-      const saved = { id, outputs: plain(olds) };
-      if (this.#imported.has(urn)) {
-        // The import did not know the trigger of the program: it is that of the adoption, and requests no reset.
-        const adopted = { ...plain(inputs), ...(await resource.importedInputs?.(id, this.#started)) };
-        return this.#apply(change, undefined, adopted);
-      }
-      const found = diffResource(resource, saved, plain(inputs), unknownNames(inputs), this.#started);
-      if (!found.changes) {
-        // The rest is kept as it is, with the dynamic provider's text.
-        const outputs = withDerived(resource, reveal(olds) as Properties, inputs, this.#started);
-        return { id, outputs: marked(resource, outputs, olds) };
-      }
-      if (preview) return { id, outputs: planned(resource, inputs) };
-      return this.#apply(change, saved, plain(inputs), olds);
-    });
+  async update(id: string, olds: Properties, change: Change): Promise<Saved> {
+    const { urn, inputs, preview } = change;
+    const resource = resourceOf(urn);
+    const saved = { id, outputs: plain(olds) };
+    if (this.#imported.has(urn)) {
+      // The import did not know the trigger of the program: it is that of the adoption, and requests no reset.
+      const adopted = { ...plain(inputs), ...(await resource.importedInputs?.(id, this.#started)) };
+      return this.#apply(change, undefined, adopted);
+    }
+    const found = diffResource(resource, saved, plain(inputs), unknownNames(inputs), this.#started);
+    if (!found.changes) {
+      // The rest is kept as it is, with the dynamic provider's text.
+      const outputs = withDerived(resource, reveal(olds) as Properties, inputs, this.#started);
+      return { id, outputs: marked(resource, outputs, olds) };
+    }
+    if (preview) return { id, outputs: planned(resource, inputs) };
+    return this.#apply(change, saved, plain(inputs), olds);
   }
 
   /** Reads what may have been changed elsewhere. Without outputs and inputs it is an import, which resets nothing. */
-  read(urn: string, id: string, olds: Properties, inputs: Properties): Promise<Saved & { inputs: Properties }> {
-    return withEngineErrors(async () => {
-      if (Object.keys({ ...olds, ...inputs }).length === 0) return this.#import(urn, id);
-      return { ...(await this.#refresh(urn, id, olds, inputs)), inputs };
-    });
+  async read(urn: string, id: string, olds: Properties, inputs: Properties): Promise<Saved & { inputs: Properties }> {
+    if (Object.keys({ ...olds, ...inputs }).length === 0) return this.#import(urn, id);
+    return { ...(await this.#refresh(urn, id, olds, inputs)), inputs };
   }
 
   /** Removes what the resource has set at the platform. */
-  delete(urn: string, saved: Properties): Promise<void> {
-    return withEngineErrors(async () => {
-      const notices = (await resourceOf(urn).remove?.(plain(saved), this.#started)) ?? [];
-      for (const notice of notices) await this.#show(notice, urn);
-    });
+  async delete(urn: string, saved: Properties): Promise<void> {
+    const notices = (await resourceOf(urn).remove?.(plain(saved), this.#started)) ?? [];
+    for (const notice of notices) await this.#show(notice, urn);
   }
 
   /** Reads from the platform. Reads that arrive together share their requests. */
-  invoke(token: string, args: Properties): Promise<Properties> {
-    return withEngineErrors(async () => {
-      const name = token.replace(typePrefix, "");
-      const call = functionNamed(name);
-      if (call === undefined) throw new InputError(token, "is not a function of this version of pulumi-rekey");
-      refuseUnknown(`the arguments of ${name}`, args, packageSchema().functions[token]?.inputs?.properties ?? {});
-      const { platform } = this.#started;
-      const queue = (): SharedReads => {
-        const { SharedReads } =
-          require("../../flowControl/sharedReads") as typeof import("../../flowControl/sharedReads");
-        return (this.#queueReads ??= new SharedReads(platform.flowControl));
-      };
-      return wrap((await call({ platform, queue }, plain(args))) as Properties, []);
-    });
+  async invoke(token: string, args: Properties): Promise<Properties> {
+    const name = token.replace(typePrefix, "");
+    const call = functionNamed(name);
+    if (call === undefined) throw new InputError(token, "is not a function of this version of pulumi-rekey");
+    refuseUnknown(`the arguments of ${name}`, args, packageSchema().functions[token]?.inputs?.properties ?? {});
+    const { platform } = this.#started;
+    const queue = (): SharedReads => {
+      const { SharedReads } =
+        require("../../flowControl/sharedReads") as typeof import("../../flowControl/sharedReads");
+      return (this.#queueReads ??= new SharedReads(platform.flowControl));
+    };
+    return wrap((await call({ platform, queue }, plain(args))) as Properties, []);
   }
 
   /** Registers a component and its children. */
-  construct(request: ComponentRequest, monitor: Monitor): Promise<Constructed> {
+  async construct(request: ComponentRequest, monitor: Monitor): Promise<Constructed> {
     const { type, inputs, options } = request;
-    return withEngineErrors(() => {
-      const component = components.get(type);
-      if (component === undefined) throw unknownType(type);
-      checkOptions(options, component.childInputs);
-      const incomplete = (reason: string): never => {
-        const message = `It is not complete: ${reason}. What was sent is saved. Fix the other error, then run again.`;
-        throw new ReportedError(withCode(message, component.incomplete));
-      };
-      const construct = async (): Promise<Constructed> => {
-        refuseUnknown("its inputs", inputs, packageSchema().resources[type]?.inputProperties ?? {});
-        const constructed = await component.construct(request, monitor, this.#started);
-        const { urn, warning } = constructed;
-        if (warning !== undefined) await this.engine.warn(warning, urn);
-        return constructed;
-      };
-      const constructed = construct().catch((error: unknown) => {
-        if (error instanceof NotRegistered) return incomplete(error.message);
-        // The engine names the component. Its other resources may be done already.
-        throw error instanceof InputError ? new InputError(error.property, error.reason, { afterReset: true }) : error;
-      });
-      // The engine does not respond to registrations once the run ends, and would report a closed connection.
-      return Promise.race([constructed, this.#ended.then(() => incomplete(runEnded))]);
+    const component = components.get(type);
+    if (component === undefined) throw unknownType(type);
+    checkOptions(options, component.childInputs);
+    const incomplete = (reason: string): never => {
+      const message = `It is not complete: ${reason}. What was sent is saved. Fix the other error, then run again.`;
+      throw new ReportedError(withCode(message, component.incomplete));
+    };
+    const construct = async (): Promise<Constructed> => {
+      refuseUnknown("its inputs", inputs, packageSchema().resources[type]?.inputProperties ?? {});
+      const constructed = await component.construct(request, monitor, this.#started);
+      const { urn, warning } = constructed;
+      if (warning !== undefined) await this.engine.warn(warning, urn);
+      return constructed;
+    };
+    const constructed = construct().catch((error: unknown) => {
+      if (error instanceof NotRegistered) return incomplete(error.message);
+      // The engine names the component. Its other resources may be done already.
+      throw error instanceof InputError ? new InputError(error.property, error.reason, { afterReset: true }) : error;
     });
+    // The engine does not respond to registrations once the run ends, and would report a closed connection.
+    return Promise.race([constructed, this.#ended.then(() => incomplete(runEnded))]);
   }
 
   /** The run ends, or the user stops it: requests in flight complete and are saved, and no further reset is sent. */

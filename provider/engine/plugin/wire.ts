@@ -7,7 +7,7 @@ import { ResourceProviderService } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { Status } from "@pulumi/pulumi/proto/status_pb";
 import { EngineWatch } from "../liveness";
-import { InitError } from "../../resource";
+import { InitError, withEngineErrors } from "../../resource";
 import { type ComponentRequest, type Constructed } from "./component";
 import { monitorFor, optionsOf } from "./monitor";
 import { Any, Empty, grpc, properties, struct, unlimited } from "./proto";
@@ -158,20 +158,18 @@ class PluginCalls implements UntypedServiceImplementation {
 
 /** A call with one request and one response, which fails with an error of which the engine shows the message. */
 function unary<Request, Response>(respond: (request: Request) => Response | Promise<Response>) {
-  const call = async (request: Request) => respond(request);
   return ({ request }: { request: Request }, callback: sendUnaryData<Response>): void => {
-    void call(request).then(
+    void withEngineErrors(() => respond(request)).then(
       (response) => callback(null, response),
-      (error: unknown) => callback(rpcError(error)),
+      (error: Error) => callback(rpcError(error)),
     );
   };
 }
 
-function rpcError(error: unknown): Pick<ServiceError, "code" | "details" | "metadata"> {
-  const details = error instanceof Error ? error.message : String(error);
+function rpcError(error: Error): Pick<ServiceError, "code" | "details" | "metadata"> {
   const metadata = new grpc.Metadata();
   if (error instanceof InitError) metadata.set("grpc-status-details-bin", initErrorTrailer(error));
-  return { code: grpc.status.UNKNOWN, details, metadata };
+  return { code: grpc.status.UNKNOWN, details: error.message, metadata };
 }
 
 /** With it the engine saves the properties, although the call failed. */
