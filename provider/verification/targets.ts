@@ -5,9 +5,9 @@ import { keyOf, ownerOf, type Subject } from "../platform/secretKind";
 import { type Connection, connectionNames } from "../rotation/connection";
 import { endpointOf, type LocatedDatabase, usernameFor } from "../rotation/endpoint";
 import { type ClientEndpoint } from "../platform/address";
+import { type FleetOutcome } from "../rotation/fleet";
 import { type FleetOutputs, type KnownCredentials } from "../rotation/fleetOutputs";
 import { kinds, type RotationType } from "../rotation/kinds/kinds";
-import { type PasswordRotationOutputs } from "../rotation/outputs";
 import { type FoundSetting } from "../settings/settings";
 import { type UnsavedCredential, unsavedIn } from "./unsaved";
 
@@ -84,15 +84,18 @@ export function accessTo(
  * @param accessOf returns how the current credential of a database is tried
  */
 export function targetsOf({ databases, credentials, records }: FleetOutputs, accessOf: AccessOf): VerificationTarget[] {
-  return Object.entries(databases).map(([name, { databaseId, rotatedAt, rotationCount, outcome }]) => {
-    const database = { databaseId, record: records?.[name]?.record };
-    // The credentials of an unconfirmed reset are the former ones, which may be invalid.
-    const known = outcome === "unknown" ? undefined : credentials[name];
-    const access = accessOf(name, database, known ?? {});
-    const { currentMarks, password, restToken } = credentials[name] ?? {};
-    const isUnsaved = !access && currentMarks !== undefined && password === undefined && restToken === undefined;
-    return { databaseId, name, rotatedAt, rotationCount, access, ...(isUnsaved && { unsaved: true }) };
-  });
+  return Object.entries(databases).map(([name, database]) =>
+    databaseTarget(name, { ...database, ...credentials[name], record: records?.[name]?.record }, accessOf),
+  );
+}
+
+function databaseTarget(name: string, outputs: RotationOutputs, accessOf: AccessOf): VerificationTarget {
+  const { databaseId, record, rotatedAt, rotationCount, outcome, password, restToken, currentMarks } = outputs;
+  // The credentials of an unconfirmed reset are the former ones, which may be invalid.
+  const known = outcome === "unknown" ? {} : { password, restToken, currentMarks };
+  const access = accessOf(name, { databaseId, record }, known);
+  const isUnsaved = !access && currentMarks !== undefined && password === undefined && restToken === undefined;
+  return { databaseId, name, rotatedAt, rotationCount, access, ...(isUnsaved && { unsaved: true }) };
 }
 
 /** The type of a rotation that can be verified: not one of signing keys, of which a read is the proof. */
@@ -152,7 +155,7 @@ export function targetsFrom(
 ): VerificationTarget[] {
   if (type === undefined) return targetsOf(outputs as unknown as FleetOutputs, accessOf);
   const rotation = outputs as unknown as RotationOutputs;
-  if (type === "PasswordRotation") return targetsOf(fleetOfOne(rotation), accessOf);
+  if (type === "PasswordRotation") return [databaseTarget(rotation.databaseId, rotation, accessOf)];
   const { rotatedAt, rotationCount, outcome, record = {}, token, currentMarks } = rotation;
   const kind = kinds[type];
   const id = outputs[kind.idInput] as string;
@@ -177,17 +180,7 @@ interface RotationOutputs extends Omit<LocatedDatabase, "record">, KnownCredenti
   readonly token?: string | undefined;
   readonly rotatedAt?: string | undefined;
   readonly rotationCount: number;
-  readonly outcome: PasswordRotationOutputs["outcome"];
-}
-
-/** A single rotation as a fleet, in which its id is the name. */
-function fleetOfOne(outputs: RotationOutputs): FleetOutputs {
-  const { databaseId, rotatedAt, rotationCount, outcome, record, password, restToken, currentMarks } = outputs;
-  return {
-    databases: { [databaseId]: { databaseId, rotatedAt, rotationCount, outcome } },
-    credentials: { [databaseId]: { password, restToken, currentMarks } },
-    records: { [databaseId]: { record } },
-  };
+  readonly outcome: FleetOutcome;
 }
 
 /** The input `targets`. Sorted by id: the order in the program does not matter. */
