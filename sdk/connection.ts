@@ -4,7 +4,8 @@ import { hostTemplateProblem, isSet } from "../provider/records/fields";
 import { type NamesOf } from "../provider/rotation/arguments";
 import { type Connection, connectionIn } from "../provider/rotation/connection";
 import { missingWithoutRecord } from "../provider/rotation/endpoint";
-import { type FoundSetting, Settings } from "../provider/settings/settings";
+import { type FoundSetting } from "../provider/settings/settings";
+import { settingsOfProgram } from "./platform";
 import { perRun, checked, refusal } from "./program";
 
 /** Where a resource's databases are. It is not sent to the engine: changing it must not update the resource. */
@@ -74,8 +75,7 @@ function requireLocation(connection: Connection, setting: FoundSetting | undefin
 }
 
 const hostSetting = perRun((): FoundSetting | undefined => {
-  const config = new pulumi.Config("rekey");
-  const setting = new Settings((name) => config.get(name), process.env).find("databaseHost");
+  const setting = settingsOfProgram().find("databaseHost");
   const wrong = setting && hostTemplateProblem(setting.value);
   if (wrong === undefined) return setting;
   throw refusal("REKEY_SETTING_INVALID", `rekey:databaseHost ${wrong}. ${resetsAreSaved}`);

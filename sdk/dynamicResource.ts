@@ -4,7 +4,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { version } from "@pulumi/pulumi/version";
 import { howToHaveOne, howToInstall } from "../provider/doctor/installAdvice";
 import { installedFrom, isTooOld, manifestIn, oldestPulumi, packageVersion } from "../provider/platform/version";
-import { warnOfPlainCredentials } from "./plainCredentials";
+import { warnOfPlainCredentials } from "./platform";
 import { perRun, refusal, runError } from "./program";
 import { typeTokenOf } from "./pulumiInternals";
 
