@@ -6,7 +6,6 @@ import { secretOf } from "../platform/secretKind";
 import { checkSince, claimOf, decidingInputs, rotationInputs } from "./rotation";
 import { summarize } from "./notices";
 import { execute } from "./execute";
-import { type RotationPlan } from "./planRotation";
 import { isSame, refreshSecret } from "./refresh";
 import {
   announced,
@@ -158,7 +157,7 @@ async function apply(
 ): Promise<Result<PasswordRotationShardOutputs>> {
   const planned = planShard(saved ? decodeShard(saved) : new Map(), inputs, run);
   const fleet = FleetRun.of(inputs.fleet, run);
-  if (planned.some(({ plan }) => mayReset(plan))) fleet.start(inputs);
+  if (planned.some((one) => mayReset(one, run))) fleet.start(inputs);
   const report = fleet.join();
   const results = await Promise.all(planned.map((one) => rotate(one, fleet, run)));
   const outputs = encodeShard(
@@ -212,7 +211,7 @@ async function rotate(planned: PlannedDatabase, fleet: FleetRun, run: Run): Prom
       return { databaseId, state: withProblem(planned, { problem: problemOf(failure) }), failure, notices: [] };
     }
   };
-  if (!mayReset(plan)) return act();
+  if (!mayReset(planned, run)) return act();
   const problem = "Not attempted: the fleet stopped after too many failures (maxFailures). The password is unchanged.";
   const stopped = { databaseId, state: withProblem(planned, { problem, notTried: true }), notices: [] };
   return (await fleet.reset(act)) ?? stopped;
@@ -244,7 +243,9 @@ function withoutRecord({ record, exactIntegers, problems, ...state }: FleetDatab
   };
 }
 
-/** Whether a reset may be sent, which the fleet's limits apply to. */
-function mayReset(plan: RotationPlan): boolean {
+/** Whether a reset may be sent, which the fleet's limits apply to. A read may end a refusal, and show that one is due. */
+function mayReset(planned: PlannedDatabase, run: Run): boolean {
+  const { plan } = planned;
+  if (plan.kind === "refuse") return isRead(planned, run);
   return plan.kind === "reset" || (plan.kind === "adopt" && plan.mayReset === true);
 }

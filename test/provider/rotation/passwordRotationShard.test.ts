@@ -370,6 +370,21 @@ describe("rotation: PasswordRotationShard", () => {
       assert.match(problemsOf(next)["a"] ?? "", /no reset was sent: .*\[REKEY_REPEATEDLY_UNCONFIRMED\]$/);
     });
 
+    it("stops those whose reset becomes due by a read of an unconfirmed one", async () => {
+      fake.answer = unconfirmed;
+      const inputs = inputsFor("ab", { version: 1, rotateEvery: "P7D" });
+      let saved: PasswordRotationShardOutputs | undefined;
+      for (const _ of [1, 2, 3]) saved = await up(inputs, saved);
+      assert.deepEqual(summary(saved!), { a: "unknown 0", b: "unknown 0" });
+      fake.time = new Date(fake.time.getTime() + 8 * 86_400_000);
+      for (const id of "ab") shown[id] = show(id, "applied");
+      fake.answer = rejected;
+      const sent = fake.resets.length;
+      const stopped = await up({ ...inputs, maxFailures: 1, concurrency: 1 }, saved);
+      assert.deepEqual([fake.resets.slice(sent), notTriedOf(stopped)], [["a"], "b"]);
+      assert.deepEqual(summary(stopped), { a: "reset 1", b: "unknown 0" });
+    });
+
     it("changes while a password is still to be read", async () => {
       fake.answer = () => ({ record: {} });
       const inputs = inputsFor("ab", { version: 1 });
