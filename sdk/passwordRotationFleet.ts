@@ -25,7 +25,6 @@ import { refuseImport, requirePackageForHost, valueOnly } from "./dynamicResourc
 import { checked, asRunError } from "./program";
 import { requireSaved, savedOutputs } from "./rotation";
 import { PasswordRotationShard } from "./passwordRotationShard";
-import { type InputError } from "../provider/platform/errors";
 import { withoutConnection } from "../provider/rotation/connection";
 import { urlFor } from "../provider/rotation/endpoint";
 import { checkOptions } from "../provider/rotation/componentOptions";
@@ -181,8 +180,8 @@ export class PasswordRotationFleet extends pulumi.ComponentResource<Made> {
   constructor(name: string, args: PasswordRotationFleetArgs, options: pulumi.ComponentResourceOptions = {}) {
     requirePackageForHost();
     refuseImport("PasswordRotationFleet", name, options);
-    refuseOptions(name, options);
     const of = `PasswordRotationFleet ${JSON.stringify(name)}`;
+    checked(of, () => checkOptions({ ...options }, fleetSettings));
     checked(of, () => refuseUnknown("its arguments", args, argumentNames));
     // Nothing happens to the component itself, so hooks run for its resources only.
     const { hooks, ...own } = options;
@@ -286,13 +285,3 @@ const passedOn = [
   "ignoreChanges",
   "retainOnDelete",
 ] as const;
-
-/** @throws RunError for an option that cannot be applied */
-function refuseOptions(name: string, options: pulumi.ComponentResourceOptions): void {
-  try {
-    checkOptions({ ...options }, fleetSettings);
-  } catch (error) {
-    const { message } = error as InputError;
-    throw asRunError(new pulumi.RunError(`PasswordRotationFleet ${JSON.stringify(name)}: ${message}`));
-  }
-}
