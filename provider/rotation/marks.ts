@@ -156,7 +156,7 @@ export function withReplaced(marks: Marks, before: Marked, { currentKey: now }: 
   const skipped = [marks.expected, before.nextKey].flatMap((next) =>
     now === undefined || next === undefined || next === now ? [] : [next],
   );
-  return withFormer({ ...marks, former: [...marks.former, ...skipped] }, before);
+  return withFormer({ ...marks, former: [...new Set([...marks.former, ...skipped])] }, before);
 }
 
 function rankWith({ rank }: Pick<Marks, "rank">, name: CredentialName): number {

@@ -243,7 +243,7 @@ function withoutRecord({ record, exactIntegers, problems, ...state }: FleetDatab
   };
 }
 
-/** Whether a reset may be sent, which the fleet's limits apply to. A read may end a refusal, and show that one is due. */
+/** Whether a reset may be sent, which the fleet's limits apply to. A read may end a refusal, and make a reset due. */
 function mayReset(planned: PlannedDatabase, run: Run): boolean {
   const { plan } = planned;
   if (plan.kind === "refuse") return isRead(planned, run);

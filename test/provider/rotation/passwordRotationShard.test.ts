@@ -374,7 +374,7 @@ describe("rotation: PasswordRotationShard", () => {
       fake.answer = unconfirmed;
       const inputs = inputsFor("ab", { version: 1, rotateEvery: "P7D" });
       let saved: PasswordRotationShardOutputs | undefined;
-      for (const _ of [1, 2, 3]) saved = await up(inputs, saved);
+      for (let attempt = 1; attempt <= 3; attempt++) saved = await up(inputs, saved);
       assert.deepEqual(summary(saved!), { a: "unknown 0", b: "unknown 0" });
       fake.time = new Date(fake.time.getTime() + 8 * 86_400_000);
       for (const id of "ab") shown[id] = show(id, "applied");
