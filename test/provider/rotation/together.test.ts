@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { type SecretResponse } from "../../../provider/records/response";
+import { type PasswordRotationOutputs } from "../../../provider/rotation/outputs";
+import { FakeRun, passwordRotation, unconfirmed } from "../../support/fakeRun";
+
+const inputs = (version: number) => ({ databaseId: "db", version });
+const showing = (port: number, credentials: SecretResponse["credentials"]): Partial<SecretResponse> => ({
+  record: { databaseId: "db", port },
+  credentials,
+});
+const credentialsIn = ({ password, restToken, readOnlyRestToken }: PasswordRotationOutputs) => ({
+  ...(password !== undefined && { password }),
+  ...(restToken !== undefined && { restToken }),
+  ...(readOnlyRestToken !== undefined && { readOnlyRestToken }),
+});
+
+describe("rotation: what a response and the reads around it say together", () => {
+  let fake: FakeRun;
+  let saved: PasswordRotationOutputs;
+  const up = async (version: number) => passwordRotation.apply(saved, inputs(version), fake.start());
+  /** What the platform shows before the second reset, and after it. */
+  const reads = (before: Partial<SecretResponse>, after: Partial<SecretResponse>) => {
+    fake.readDatabase = (_, resets) => (resets < 2 ? before : after);
+  };
+
+  beforeEach(async () => {
+    fake = new FakeRun();
+    fake.canRead = true;
+    fake.readDatabase = () => showing(1, { password: "p0", restToken: "r0" });
+    fake.answer = () => showing(1, { password: "p1", restToken: "r1" });
+    ({ outputs: saved } = await passwordRotation.apply(undefined, inputs(1), fake.start()));
+  });
+
+  it("the record is that of the read before the reset, if the response has none", async () => {
+    const after = showing(3, { password: "p2", restToken: "r2" });
+    reads(showing(2, { password: "p1", restToken: "r1" }), after);
+    fake.answer = () => ({ record: {}, credentials: { password: "p2", restToken: "r2" } });
+    assert.equal((await up(2)).outputs.record?.port, 2);
+  });
+
+  it("the record is the saved one, if that read was late", async () => {
+    reads(showing(9, { password: "p0", restToken: "r0" }), showing(3, { password: "p2", restToken: "r2" }));
+    fake.answer = () => ({ record: {}, credentials: { password: "p2", restToken: "r2" } });
+    assert.equal((await up(2)).outputs.record?.port, 1);
+  });
+
+  it("credentials of a response are not mixed with those of a read that shows another one", async () => {
+    const later = { password: "p3", restToken: "r3" };
+    reads(showing(1, { password: "p1", restToken: "r1" }), showing(1, later));
+    fake.answer = () => showing(1, { password: "p2", readOnlyRestToken: "o2" });
+    assert.deepEqual(credentialsIn((await up(2)).outputs), later);
+  });
+
+  it("credentials of a response are completed by a read that shows the same one", async () => {
+    reads(showing(1, { password: "p1", restToken: "r1" }), showing(1, { password: "p2", restToken: "r2" }));
+    fake.answer = () => showing(1, { password: "p2", readOnlyRestToken: "o2" });
+    const expected = { password: "p2", restToken: "r2", readOnlyRestToken: "o2" };
+    assert.deepEqual(credentialsIn((await up(2)).outputs), expected);
+  });
+
+  it("a lost response leaves no credential to be read that is known, and no notice", async () => {
+    const before = showing(1, { password: "p1", restToken: "r1", readOnlyRestToken: "o1" });
+    reads(before, before);
+    fake.answer = unconfirmed;
+    const { outputs, failure, notices } = await up(2);
+    assert.deepEqual([outputs.outcome, outputs.missingCredentials, notices], ["unknown", ["readOnlyRestToken"], []]);
+    assert.equal(failure?.delivery, "maybe applied");
+  });
+
+  it("a reset changes neither the token with which Rekey uses the queue nor the notices", async () => {
+    reads(showing(1, { password: "p1", restToken: "r1" }), showing(1, { password: "p2", restToken: "r2" }));
+    fake.answer = () => showing(1, { password: "p2", restToken: "r2" });
+    assert.deepEqual((await up(2)).notices, []);
+    assert.deepEqual(fake.queueTokens, []);
+  });
+});
