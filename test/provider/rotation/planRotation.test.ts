@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import {
+  clockToleranceMs,
+  futureTime,
   overdueNotice,
   planRotation,
   type RotationPlan,
@@ -99,6 +101,12 @@ const rows: readonly Row[] = [
     v1,
     because("trigger"),
   ],
+  [
+    "not applied, because someone else rolled",
+    reset(v1, { attemptedTrigger: markTrigger(v1) }),
+    v1,
+    because("trigger"),
+  ],
   ["unconfirmed, an unreadable mark", unknown(v1, 1, { attemptedTrigger: "7:x" }), v1, /attemptedTrigger/],
   ["unconfirmed, a count that is negative", unknown(v1, -1), v1, /unconfirmedResets/],
   ["unconfirmed, a count that is not whole", unknown(v1, 0.5), v1, /unconfirmedResets/],
@@ -139,6 +147,18 @@ describe("rotation: plan", () => {
         }
       }),
     );
+  });
+
+  it("says that the last rotation or adoption is in the future only if the clocks differ by more than they may", () => {
+    const last = reset(v1, { rotatedAt: now.toISOString(), adoptedAt: monthAgo });
+    const other: RotationState = { ...last, outcome: "adopted", rotatedAt: monthAgo, adoptedAt: now.toISOString() };
+    for (const saved of [last, other]) {
+      const future = (earlierMs: number) =>
+        futureTime(saved, { rotateEvery: "1d" }, new Date(now.getTime() - earlierMs));
+      assert.deepEqual([future(clockToleranceMs), future(clockToleranceMs + 1)], [undefined, now.toISOString()]);
+    }
+    assert.equal(futureTime(undefined, { rotateEvery: "1d" }, now), undefined);
+    assert.equal(futureTime(last, {}, new Date(monthAgo)), undefined);
   });
 
   it("resets by time exactly from the due time on", () => {
