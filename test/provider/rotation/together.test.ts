@@ -67,6 +67,16 @@ describe("rotation: what a response and the reads around it say together", () =>
     assert.equal(failure?.delivery, "maybe applied");
   });
 
+  it("a lost reset is not settled by a late read of saved credentials that were replaced before it", async () => {
+    const before = showing(1, { password: "elsewhere", restToken: "re" });
+    reads(before, before);
+    fake.answer = unconfirmed;
+    ({ outputs: saved } = await up(2));
+    fake.readDatabase = () => showing(1, { password: "p1", restToken: "r1" });
+    const { outputs } = (await passwordRotation.refresh?.(saved, fake.start())) ?? {};
+    assert.equal(outputs?.outcome, "unknown");
+  });
+
   it("a reset changes neither the token with which Rekey uses the queue nor the notices", async () => {
     reads(showing(1, { password: "p1", restToken: "r1" }), showing(1, { password: "p2", restToken: "r2" }));
     fake.answer = () => showing(1, { password: "p2", restToken: "r2" });
