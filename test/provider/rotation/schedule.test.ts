@@ -39,6 +39,14 @@ describe("rotation: interval", () => {
     }
   });
 
+  it("may be zero, but not negative or endless, if that is allowed", () => {
+    assert.equal(readInterval("0s", { orZero: true }).toMillis(), 0);
+    for (const written of ["-P1D", "P1DT-25H", "P8000Y", "P999999999Y"]) {
+      const message = "must be a duration of zero or more that ends before the year 10000";
+      assert.throws(() => readInterval(written, { orZero: true }), { message });
+    }
+  });
+
   it("may last until the year 9999", () => assert.equal(readInterval("P7999Y").years, 7999));
 
   for (const written of [...designators, ...units]) {
