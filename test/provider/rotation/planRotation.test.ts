@@ -149,7 +149,7 @@ describe("rotation: plan", () => {
     );
   });
 
-  it("says that the last rotation or adoption is in the future only if the clocks differ by more than they may", () => {
+  it("reports that the last rotation or adoption is in the future only if the clocks differ by more than they may", () => {
     const last = reset(v1, { rotatedAt: now.toISOString(), adoptedAt: monthAgo });
     const other: RotationState = { ...last, outcome: "adopted", rotatedAt: monthAgo, adoptedAt: now.toISOString() };
     for (const saved of [last, other]) {

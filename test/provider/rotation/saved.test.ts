@@ -36,7 +36,7 @@ describe("rotation: the mark of an account", () => {
   });
 });
 
-describe("rotation: what is saved", () => {
+describe("rotation: the saved state", () => {
   const state = (more: Partial<RotationOutputs>): RotationOutputs => ({ outcome: "reset", rotationCount: 1, ...more });
   const salt = "A".repeat(22);
   const pending = `1:0:${salt}::${"B".repeat(16)}`;

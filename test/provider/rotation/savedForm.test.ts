@@ -16,7 +16,7 @@ const state = (more: Partial<RotationOutputs> = {}): RotationOutputs => ({
   rotationCount: 1,
   ...more,
 });
-/** What is saved instead of the values of credentials. */
+/** Saved instead of the values of credentials. */
 const marked = (credentials: Credentials = all) => {
   const currentMarks = writeMarked({ salt: marks.salt, marked: markAll(marks, credentials) });
   return currentMarks === undefined ? {} : { currentMarks };
@@ -116,7 +116,7 @@ describe("rotation: the form in which credentials are saved", () => {
       assert.deepEqual({ password, restToken }, { password: "p2", restToken: "r2" });
     });
 
-    it("says what was removed from the state, and nothing of what is new", async () => {
+    it("reports what was removed from the state, and nothing of what is new", async () => {
       const before = state(all);
       assert.deepEqual((await saved(before, before, { saveCredentials: false })).kinds, ["removed"]);
       const others = { password: "p2", restToken: "r2" };
@@ -125,7 +125,7 @@ describe("rotation: the form in which credentials are saved", () => {
       assert.deepEqual((await saved(before, before, { encryptFor: [team.recipient] })).kinds, []);
     });
 
-    it("says that it applies to the next reset, once, if the credentials are not known", async () => {
+    it("reports that it applies to the next reset, once, if the credentials are not known", async () => {
       const before = state({ ...marked(), saving: { saveCredentials: false } });
       const { outputs, kinds } = await saved(before, before, {});
       assert.deepEqual(kinds, ["later"]);
@@ -150,7 +150,7 @@ describe("rotation: the form in which credentials are saved", () => {
       }
     });
 
-    it("stays as it was if nothing can be encrypted: the values of new credentials are saved, with a failure", async () => {
+    it("stays unchanged if nothing can be encrypted: the values of new credentials are saved, with a failure", async () => {
       const { outputs: before } = await saved(undefined, state(all), { saveCredentials: false });
       const broken: Saving = { saveCredentials: false, encryptFor: ["not a recipient"] };
       const others = { password: "p2", restToken: "r2" };
