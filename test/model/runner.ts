@@ -4,7 +4,7 @@ import { FakePlatform } from "./fakePlatform";
 import { assertAsExpected, assertInStep, assertInvariants, assertKnown } from "./invariants";
 import { type Duty, dutyOf } from "./memory";
 import { Model } from "./model";
-import { goodReads, type Reads } from "./reads";
+import { goodReads, type ReadOutcome, readOutcomes, type Reads } from "./reads";
 import { plainUp, type Step } from "./steps";
 import { type Name, names, type DesiredInputs } from "./desiredInputs";
 
@@ -102,6 +102,7 @@ export class Runner {
     const duties = names.map((name) => this.#dutyOf(name));
     // A reset of an earlier run that is applied during this one cannot be told from one of this run.
     const isLate = names.map((name) => this.#platform.passwordsOf(this.#desired(name).databaseId).length > 1);
+    const isNew = names.map((name) => this.#model.memories[name] === undefined);
     const expected = this.#model.up(queued, this.#byDatabase(reads), options, this.#engine.now);
     const results = await this.#engine.up(this.#model.desired, killed, options);
     this.#end();
@@ -110,8 +111,10 @@ export class Runner {
     names.forEach((name, index) => {
       const isKept = results[name] === "same" || duties[index] === "keep";
       if (isKept || !this.#engine.canRead) this.#assertNotRead(name);
-      // Without a read and a former reset, an old record cannot be told from a new one.
-      const isBlind = !this.#engine.canRead || this.#platform.delivery === "once";
+      // Without a read that shows it and a former reset, an old record cannot be told from a new one.
+      const { shows }: ReadOutcome = readOutcomes[reads[name].before];
+      const isMasked = isNew[index] === true && shows?.length === 0;
+      const isBlind = !this.#engine.canRead || this.#platform.delivery === "once" || isMasked;
       const isRepeated = isBlind && requests[name].includes("the record from before");
       if (results[name] === "done" && !isKept && !isLate[index] && !isRepeated) this.#assertKnown(name, reads[name]);
     });
