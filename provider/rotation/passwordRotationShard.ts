@@ -212,7 +212,8 @@ async function rotate(planned: PlannedDatabase, fleet: FleetRun, run: Run): Prom
     }
   };
   if (!mayReset(planned, run)) return act();
-  const problem = "Not attempted: the fleet stopped after too many failures (maxFailures). The password is unchanged.";
+  const problem =
+    "Not attempted: the fleet stopped after too many failures (maxFailures). No reset was sent in this run.";
   const stopped = { databaseId, state: withProblem(planned, { problem, notTried: true }), notices: [] };
   return (await fleet.reset(act)) ?? stopped;
 }

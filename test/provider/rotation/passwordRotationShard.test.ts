@@ -161,7 +161,7 @@ describe("rotation: PasswordRotationShard", () => {
     assert.deepEqual(fake.resets, ["a", "b", "c"]);
     assert.equal(notTriedOf(one) + notTriedOf(two), "dexyz");
     const problem =
-      "Not attempted: the fleet stopped after too many failures (maxFailures). The password is unchanged.";
+      "Not attempted: the fleet stopped after too many failures (maxFailures). No reset was sent in this run.";
     for (const id of "de") assert.equal(problemsOf(one)[id], problem);
     for (const id of "xyz") assert.equal(problemsOf(two)[id], problem);
     fake.answer = succeed;

@@ -14,7 +14,7 @@ const credentialsIn = ({ password, restToken, readOnlyRestToken }: PasswordRotat
   ...(readOnlyRestToken !== undefined && { readOnlyRestToken }),
 });
 
-describe("rotation: what a response and the reads around it say together", () => {
+describe("rotation: a response and the reads around it", () => {
   let fake: FakeRun;
   let saved: PasswordRotationOutputs;
   const up = async (version: number) => passwordRotation.apply(saved, inputs(version), fake.start());
@@ -58,7 +58,7 @@ describe("rotation: what a response and the reads around it say together", () =>
     assert.deepEqual(credentialsIn((await up(2)).outputs), expected);
   });
 
-  it("a lost response leaves no credential to be read that is known, and no notice", async () => {
+  it("after a lost response, only credentials whose values are not saved are to be read", async () => {
     const before = showing(1, { password: "p1", restToken: "r1", readOnlyRestToken: "o1" });
     reads(before, before);
     fake.answer = unconfirmed;
@@ -77,7 +77,7 @@ describe("rotation: what a response and the reads around it say together", () =>
     assert.equal(outputs?.outcome, "unknown");
   });
 
-  it("a reset changes neither the token with which Rekey uses the queue nor the notices", async () => {
+  it("a confirmed reset of a database has no notice, and leaves the token of the queue alone", async () => {
     reads(showing(1, { password: "p1", restToken: "r1" }), showing(1, { password: "p2", restToken: "r2" }));
     fake.answer = () => showing(1, { password: "p2", restToken: "r2" });
     assert.deepEqual((await up(2)).notices, []);
