@@ -12,6 +12,9 @@ const timeoutMs = 5_000;
  */
 export const freshnessMs = 10;
 
+/** Milliseconds after which the next call begins: before the last response stops to count, so that few resets wait. */
+export const nextCallMs = 8;
+
 /** Milliseconds until a connection that the engine closed is opened again. */
 const reconnectMs = 100;
 
@@ -45,8 +48,7 @@ export class EngineWatch {
   async requireEngine(facts: RequestFacts): Promise<void> {
     const now = performance.now();
     const isFresh = now - this.#confirmed <= freshnessMs;
-    // The next call begins before the last response stops to count, so that few resets wait for one.
-    if (!this.#last || now - this.#last.began > freshnessMs / 2) this.#last = { began: now, responds: this.#ask(now) };
+    if (!this.#last || now - this.#last.began > nextCallMs) this.#last = { began: now, responds: this.#ask(now) };
     if ((isFresh || (await this.#last.responds)) && !this.#session.destroyed) return;
     throw new NotSentError(facts, {
       happened: "the engine that requested it has ended and could not save the result",

@@ -10,7 +10,7 @@ import { type AddressInfo, connect, createServer, type Server } from "node:net";
 import { mock } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import { NotSentError } from "../../../provider/platform/errors";
-import { endWhenIdle, engineAddress, EngineWatch, freshnessMs } from "../../../provider/engine/liveness";
+import { endWhenIdle, engineAddress, EngineWatch, freshnessMs, nextCallMs } from "../../../provider/engine/liveness";
 import { EngineListener } from "../../support/engineListener";
 import { until } from "../../support/results";
 
@@ -53,7 +53,7 @@ describe("the engine watch", () => {
     const engine = await EngineListener.start();
     const watch = new EngineWatch(engine.address, ignore);
     await Promise.all(Array.from({ length: 8 }, () => watch.requireEngine(facts)));
-    time += freshnessMs / 2;
+    time += nextCallMs;
     await watch.requireEngine(facts);
     // A second call would have arrived.
     await wait(50);
