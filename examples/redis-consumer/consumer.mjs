@@ -5,18 +5,22 @@ import { Redis } from "ioredis";
 
 const file = process.argv[2] ?? "url";
 
-/** The current address in the file, as options of the client. */
-function address() {
-  const { protocol, hostname, port, username, password } = new URL(readFileSync(file, "utf8").trim());
+/** An address as options of the client. */
+function optionsOf(url) {
+  const { protocol, hostname, port, username, password } = new URL(url);
   const [user, secret] = [username, password].map(decodeURIComponent);
   const tls = protocol === "rediss:" ? {} : undefined;
   return { host: hostname, port: Number(port), username: user, password: secret, tls };
 }
 
+const readUrl = () => readFileSync(file, "utf8").trim();
+
 const client = new Redis({
-  ...address(),
+  ...optionsOf(readUrl()),
   retryStrategy: () => {
-    Object.assign(client.options, address());
+    const url = readUrl();
+    // Otherwise the file is being written, and the next attempt reads it again.
+    if (URL.canParse(url)) Object.assign(client.options, optionsOf(url));
     return 250;
   },
 });
