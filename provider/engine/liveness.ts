@@ -12,7 +12,7 @@ const timeoutMs = 5_000;
  */
 export const freshnessMs = 10;
 
-/** Milliseconds after which the next call begins: before the last response stops to count, so that few resets wait. */
+/** Milliseconds after which the next call begins: before the last response stops counting, so that few resets wait. */
 export const nextCallMs = 8;
 
 /** Milliseconds until a connection that the engine closed is opened again. */

@@ -111,7 +111,7 @@ export function failureOf(fleet: string, states: readonly NamedState[]): string 
   if (failed.length > maxNamed) lines.push(`  and ${failed.length - maxNamed} more: see the output \`failed\``);
   if (notTried > 0) {
     lines.push(
-      `  ${notTried} were not attempted, because too many others had failed (maxFailures): no reset of them was sent in this run`,
+      `  ${notTried} were not attempted, because too many others had failed (maxFailures): no reset was sent for them in this run`,
     );
   }
   return withCode(

@@ -44,7 +44,7 @@ withRedis("with a redis-server", () => {
         const url = await up();
         const cut = await said(/^disconnected$/);
         const refused = await said(/^refused: WRONGPASS/, cut);
-        // As a shell does that redirects the output of a command into the file.
+        // A shell that redirects the output of a command into the file empties it first.
         writeFileSync(file, "");
         // The next attempt may have read the file before.
         const again = await said(/^refused: WRONGPASS/, refused + 1);

@@ -111,7 +111,7 @@ export class Runner {
     names.forEach((name, index) => {
       const isKept = results[name] === "same" || duties[index] === "keep";
       if (isKept || !this.#engine.canRead) this.#assertNotRead(name);
-      // Without a read that shows it and a former reset, an old record cannot be told from a new one.
+      // Without a former reset, or a read that shows it, an old record cannot be distinguished from a new one.
       const { shows }: ReadOutcome = readOutcomes[reads[name].before];
       const isMasked = isNew[index] === true && shows?.length === 0;
       const isBlind = !this.#engine.canRead || this.#platform.delivery === "once" || isMasked;

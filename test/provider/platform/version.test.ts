@@ -10,7 +10,7 @@ describe("platform: versions", () => {
     assert.deepEqual([...older, ...supported].filter(isTooOld), older);
   });
 
-  it("of the package are found in the nearest folder that has it, from the program's upwards", () => {
+  it("of the package are found in the nearest folder that has it, from the program's folder upwards", () => {
     const folder = new Folder();
     try {
       const manifest = (name: string) => JSON.stringify({ name, version: "1.2.3" });

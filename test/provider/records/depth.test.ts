@@ -25,7 +25,7 @@ describe("records: JSON that is nested too deeply", () => {
     assert.ok(response.problems.includes("something in the response: nested too deeply, and left out"));
   });
 
-  it("ends in a text that is not closed", () => {
+  it("is not read if the text ends too early", () => {
     for (const text of [`${"[".repeat(150)}"`, `${"[".repeat(150)}"\\`, "[".repeat(150)]) {
       assert.equal(tryReadObject(text), undefined);
     }

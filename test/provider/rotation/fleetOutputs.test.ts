@@ -97,7 +97,7 @@ describe("rotation: the errors of a fleet", () => {
     "\nAll others are saved. Run `up` again: it only processes databases that failed, are unknown or were not attempted. [REKEY_FLEET_INCOMPLETE]";
   const notTried = state("z", { problem: "not attempted", notTried: true });
   const skipped = (count: number) =>
-    `  ${count} were not attempted, because too many others had failed (maxFailures): no reset of them was sent in this run`;
+    `  ${count} were not attempted, because too many others had failed (maxFailures): no reset was sent for them in this run`;
 
   it("name what failed, one line for each", () => {
     assert.equal(failureOf("caches", named(state("a"))), undefined);
