@@ -50,7 +50,10 @@ export function ensureInstalled() {
   exitUnlessZero(runNpm(["ci", "--no-audit", "--no-fund"]), "npm ci");
 }
 
-/** Builds both packages. The console's page and the OpenAPI description are served unchanged, and so are copied. */
+/**
+ * Builds both packages. A file whose source has not changed is not written again, because a test may be loading it. The
+ * console's page and the OpenAPI description are served unchanged, and so are copied.
+ */
 export function build() {
   for (const project of ["tsconfig.build.json", "local/tsconfig.build.json"]) {
     exitUnlessZero(run(process.execPath, [bin("typescript/bin/tsc"), "-p", project]), "the build");
