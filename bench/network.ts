@@ -152,7 +152,8 @@ async function resetsWithoutEngine(
   });
   const bare = await inSpan(platform, () => bareHttp(distant, requests, caFile));
   const environment = { ...distant.environment, REKEY_DATABASE_PATH: databasePath };
-  const operations = new PlatformClient(new Settings(() => undefined, environment)).operations(databasePassword);
+  const client = new PlatformClient(new Settings(() => undefined, environment)).permitting("resets");
+  const operations = client.operations(databasePassword);
   const rotate = async (id: string): Promise<void> => {
     if (isRead) await operations.read(id);
     await operations.reset(id);

@@ -5,7 +5,14 @@ import { CredentialProbe, type ProbeRequest, type ProbeResult } from "./platform
 import { FlowControl, type ResetAction } from "./platform/flowControl";
 import { KnownSecrets } from "./platform/redact";
 import { RequestQueue } from "./platform/requestQueue";
-import { HttpRequester, managementService, type Requester, type RequesterOptions, tokenService } from "./platform/http";
+import {
+  HttpRequester,
+  managementService,
+  type Permission,
+  type Requester,
+  type RequesterOptions,
+  tokenService,
+} from "./platform/http";
 import { queueToken } from "./platform/queueToken";
 import { listAccount, type ListedRecord } from "./platform/accountList";
 import { type SecretKind } from "./platform/secretKind";
@@ -30,6 +37,7 @@ export class PlatformClient {
     private readonly beforeSend?: RequesterOptions["beforeSend"],
     private readonly limitMs = Infinity,
     private readonly shared: Shared = { secrets: new KnownSecrets(settings.secrets), queueToken: {} },
+    private readonly permission: Permission = "nothing",
   ) {}
 
   /** What no message of this run shows: the secret settings, and the credentials that were read since. */
@@ -39,7 +47,12 @@ export class PlatformClient {
 
   /** The same platform, whose requests fail after a time, if that is earlier than their deadline. */
   within(limitMs: number): PlatformClient {
-    return new PlatformClient(this.settings, this.beforeSend, limitMs, this.shared);
+    return new PlatformClient(this.settings, this.beforeSend, limitMs, this.shared, this.permission);
+  }
+
+  /** The same platform, which may be changed. By default, it may only be read. */
+  permitting(permission: Permission): PlatformClient {
+    return new PlatformClient(this.settings, this.beforeSend, this.limitMs, this.shared, permission);
   }
 
   /** The operations on secrets of one kind. @throws SettingsError if a setting is missing or cannot be used. */
@@ -146,6 +159,7 @@ export class PlatformClient {
       deadlineName,
       advise,
       secrets: this.secrets,
+      permission: this.permission,
       ...(this.beforeSend && { beforeSend: this.beforeSend }),
     });
   }

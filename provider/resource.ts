@@ -66,6 +66,8 @@ export interface Difference {
   readonly changes: boolean;
   /** The inputs that make a new resource necessary. */
   readonly replaces?: readonly string[];
+  /** Whether a secret is reset. */
+  readonly resets?: boolean;
   /** The reasons, and what may be wrong with the saved outputs. */
   readonly notices: readonly Notice[];
 }

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { RefusedError, type RequestFacts } from "./platform/errors";
 import { type ListedRecord } from "./platform/accountList";
 import { type FlowControl } from "./platform/flowControl";
+import { type Permission } from "./platform/http";
 import { type ProbeRequest, type ProbeResult } from "./platform/probe";
 import { type KnownSecrets } from "./platform/redact";
 import { type RequestQueue } from "./platform/requestQueue";
@@ -33,6 +34,8 @@ export interface Platform {
   queueWithin(concurrency?: number): RequestQueue;
   /** The same platform, whose requests fail after a time, if that is earlier than their deadline. */
   within(limitMs: number): Platform;
+  /** The same platform, which may be changed. By default, it may only be read. */
+  permitting(permission: Permission): Platform;
 }
 
 /** What a run is given. */
@@ -91,6 +94,14 @@ export class Run {
   /** The same run for one call of the engine that may take less time. */
   within(limitMs: number): Run {
     return new Run({ ...this.options, platform: () => this.platform.within(limitMs) }, this.memory);
+  }
+
+  /**
+   * The same run for one call of the engine that may change something: `resets` for a create or an update that is not a
+   * preview, `limits` for a delete. All other calls may only read.
+   */
+  permitting(permission: Permission): Run {
+    return new Run({ ...this.options, platform: () => this.platform.permitting(permission) }, this.memory);
   }
 
   /** Returns what was made with the same key in this run, or makes it. */

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import prettier from "prettier";
 import { bin, build, root, run } from "./lib.mjs";
 
-const rowCount = 105;
+const rowCount = 108;
 /** Sections of the page, by the first of their rows. */
 const sections = new Map([
   [1, "No connection to the platform"],
@@ -20,6 +20,7 @@ const sections = new Map([
   [82, "Limits of a flow-control key"],
   [85, "A platform that can be read"],
   [99, "Credentials that are not saved"],
+  [108, "Previews"],
 ]);
 const phases = ["create", "update", "read", "counter reset", "verification"];
 

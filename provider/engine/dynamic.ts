@@ -37,6 +37,11 @@ export function createProvider(start: (configuration: Configuration) => Run) {
     return run;
   }
 
+  /** For creates and updates. The engine makes neither in a preview, because Pulumi's host does not support it. */
+  function runOfChange(): Run {
+    return requireRun().permitting("resets");
+  }
+
   function show(notices: readonly Notice[]): void {
     for (const { text, isWarning } of notices) requireRun().options.log(isWarning ? `warning: ${text}` : text);
   }
@@ -81,7 +86,7 @@ export function createProvider(start: (configuration: Configuration) => Run) {
         }),
       create: (inputs) =>
         withEngineErrors(async () =>
-          saved(await applyResource(resource, undefined, withoutProvider(inputs), requireRun()), inputs),
+          saved(await applyResource(resource, undefined, withoutProvider(inputs), runOfChange()), inputs),
         ),
       update: (id, olds, news) =>
         withEngineErrors(async () => {
@@ -90,7 +95,7 @@ export function createProvider(start: (configuration: Configuration) => Run) {
           if (isOfPlugin(olds) && !diffResource(resource, state, inputs, new Set(), requireRun()).changes) {
             return saved({ outputs: state.outputs, notices: [] }, news);
           }
-          return saved(await applyResource(resource, state, inputs, requireRun()), news);
+          return saved(await applyResource(resource, state, inputs, runOfChange()), news);
         }),
       read: (id, props = {}) =>
         withEngineErrors(async () => {
@@ -99,7 +104,9 @@ export function createProvider(start: (configuration: Configuration) => Run) {
           return { id, props: wrap(refreshed?.outputs ?? props, secretOutputs) };
         }),
       delete: (_id, { __provider, ...outputs }) =>
-        withEngineErrors(async () => show((await resource.remove?.(outputs, requireRun())) ?? [])),
+        withEngineErrors(async () => {
+          show((await resource.remove?.(outputs, requireRun().permitting("limits"))) ?? []);
+        }),
     };
   }
 

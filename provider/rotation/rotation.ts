@@ -79,8 +79,8 @@ export function rotationOf(kind: SecretKind): Resource<RotationInputs, RotationO
     diff(saved, inputs, run) {
       const subject = subjectOf(inputs);
       const isReplaced = subjectOf(saved).id !== subject.id;
-      const { notices, changes } = differenceOf(subject, isReplaced ? undefined : saved, inputs, run);
-      return { changes, ...(isReplaced && { replaces: [idInput] }), notices };
+      const found = differenceOf(subject, isReplaced ? undefined : saved, inputs, run);
+      return { ...found, ...(isReplaced && { replaces: [idInput] }) };
     },
     noticesOfUnknown(saved, inputs, unknown, run) {
       const subject = subjectOf(inputs);
@@ -171,7 +171,7 @@ function differenceOf(
   const notices: Notice[] = notice === undefined ? [] : [{ text: notice }];
   if (plan.kind !== "keep") {
     if (saved !== undefined && plan.kind === "reset") announcedIn(run).add(secretOf(subject));
-    return { changes: true, notices };
+    return { changes: true, resets: plan.kind === "reset", notices };
   }
   const change = savingChange(kind, saved, inputs, run);
   if (change !== undefined && change !== "read") {

@@ -26,7 +26,7 @@ export class Observer {
     /** Aborted once the run is to end. */
     readonly signal: AbortSignal,
   ) {
-    this.client = new PlatformClient(settings);
+    this.client = new PlatformClient(settings).permitting("resets");
   }
 
   note(question: string, answer: string): void {
@@ -38,7 +38,8 @@ export class Observer {
     const { settings, client } = this;
     const proxy = settings.proxyFor(service.baseUrl);
     const connections = new Connections({ proxy, extraCertificates: settings.get("caFile") });
-    const options = { deadlineMs: 15_000, deadlineName, advise, secrets: client.secrets };
+    const permission = "resets" as const;
+    const options = { deadlineMs: 15_000, deadlineName, advise, secrets: client.secrets, permission };
     return new HttpRequester(service, connections, new RequestQueue({ maxConcurrency: 4 }), options);
   }
 

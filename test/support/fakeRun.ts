@@ -124,6 +124,7 @@ export class FakeRun {
         return this.probe(request);
       },
       within: () => platform,
+      permitting: () => platform,
     };
     return new Run({
       platform: () => platform,

@@ -28,6 +28,7 @@ export function inProcessProvider(
     queueWithin: unused,
     probe: unused,
     within: unused,
+    permitting: () => platform,
   };
   const run = new Run({
     platform: () => platform,

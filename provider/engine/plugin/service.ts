@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { InputError, NotSentError, type RequestFacts, withCode } from "../../platform/errors";
 import { type SharedReads } from "../../flowControl/sharedReads";
+import { type Permission } from "../../platform/http";
 import { refuseUnknown } from "../../rotation/arguments";
 import {
   applyResource,
@@ -71,6 +72,8 @@ const statelessWarning =
 
 const importNotice = "It was imported in this run: its version and triggers are adopted, and nothing is reset.";
 
+const dueNotice = "The next `up` resets it: it is older than rotatedSince, or of unknown age.";
+
 const runEnded = "the run ended first, because another resource failed or the run was cancelled";
 
 /**
@@ -129,10 +132,13 @@ export class PluginService {
   ): Promise<{ changes: boolean; replaces: string[] }> {
     const resource = resourceOf(urn);
     const saved = { id, outputs: plain(olds) };
-    const found = diffResource(resource, saved, plain(news), unknownNames(news), this.#started);
-    for (const notice of found.notices) {
-      const isOfImport = this.#imported.has(urn) && !notice.isWarning;
-      await this.#show(isOfImport ? { text: importNotice } : notice, urn);
+    const compare = (inputs: Properties) => diffResource(resource, saved, inputs, unknownNames(inputs), this.#started);
+    const found = compare(plain(news));
+    const isImported = this.#imported.has(urn);
+    for (const notice of found.notices) if (!isImported || notice.isWarning) await this.#show(notice, urn);
+    if (isImported && found.changes) {
+      const { version, triggers, ...others } = plain(news);
+      await this.#show({ text: compare(others).resets ? `${importNotice} ${dueNotice}` : importNotice }, urn);
     }
     const changes =
       found.changes || areDerivedOutdated(resource, reveal(olds) as Properties, savedInputs, news, this.#started);
@@ -146,7 +152,7 @@ export class PluginService {
     const notices = resource.noticesOfNew?.(plain(inputs), unknownNames(inputs), this.#started) ?? [];
     for (const notice of notices) await this.#show(notice, urn);
     if (preview) return { id: "", outputs: planned(resource, inputs) };
-    return this.#apply(change, undefined, plain(inputs));
+    return this.#apply(change, "resets", undefined, plain(inputs));
   }
 
   /** @throws InitError if it is unknown whether the platform did it */
@@ -155,9 +161,11 @@ export class PluginService {
     const resource = resourceOf(urn);
     const saved = { id, outputs: plain(olds) };
     if (this.#imported.has(urn)) {
+      if (preview) return { id, outputs: planned(resource, inputs) };
       // The import did not know the trigger of the program: it is that of the adoption, and requests no reset.
-      const adopted = { ...plain(inputs), ...(await resource.importedInputs?.(id, this.#started)) };
-      return this.#apply(change, undefined, adopted);
+      const { rotatedSince, ...others } = plain(inputs);
+      const adopted = { ...others, ...(await resource.importedInputs?.(id, this.#started)) };
+      return this.#apply(change, "nothing", undefined, adopted);
     }
     const found = diffResource(resource, saved, plain(inputs), unknownNames(inputs), this.#started);
     if (!found.changes) {
@@ -166,7 +174,7 @@ export class PluginService {
       return { id, outputs: marked(resource, outputs, olds) };
     }
     if (preview) return { id, outputs: planned(resource, inputs) };
-    return this.#apply(change, saved, plain(inputs), olds);
+    return this.#apply(change, "resets", saved, plain(inputs), olds);
   }
 
   /** Reads what may have been changed elsewhere. Without outputs and inputs it is an import, which resets nothing. */
@@ -177,7 +185,7 @@ export class PluginService {
 
   /** Removes what the resource has set at the platform. */
   async delete(urn: string, saved: Properties): Promise<void> {
-    const notices = (await resourceOf(urn).remove?.(plain(saved), this.#started)) ?? [];
+    const notices = (await resourceOf(urn).remove?.(plain(saved), this.#started.permitting("limits"))) ?? [];
     for (const notice of notices) await this.#show(notice, urn);
   }
 
@@ -279,13 +287,15 @@ export class PluginService {
   }
 
   async #apply(
-    { urn, inputs, timeoutSeconds }: Change,
+    { urn, inputs, timeoutSeconds, preview }: Change,
+    permission: Permission,
     saved: Saved | undefined,
     desired: Properties,
     { __provider }: Properties = {},
   ): Promise<Saved> {
     const resource = resourceOf(urn);
-    const run = timeoutSeconds > 0 ? this.#started.within(timeoutSeconds * 1000) : this.#started;
+    const started = this.#started.permitting(preview ? "nothing" : permission);
+    const run = timeoutSeconds > 0 ? started.within(timeoutSeconds * 1000) : started;
     const { outputs: all, failure, notices } = await applyResource(resource, saved, desired, run);
     for (const notice of notices) void this.#show(notice, urn);
     const applied = withDerived(resource, all, inputs, run);

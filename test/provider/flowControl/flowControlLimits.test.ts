@@ -51,7 +51,7 @@ describe("FlowControlLimits", () => {
     };
     logged = [];
     const log = (line: string) => void logged.push({ line, changes: changes().length });
-    run = startRun({ configuration: (name) => settings[name], environment: {}, log });
+    run = startRun({ configuration: (name) => settings[name], environment: {}, log }).permitting("resets");
   }
   const byHand = (operation: KeyOperation) =>
     run.platform.flowControl.change("orders", operation, {

@@ -100,7 +100,8 @@ describe("rekey:platform: upstash", () => {
 
     const client = (given: Readonly<Record<string, string>> = {}) => {
       const written = { platform: "upstash", queueUrl: platform.url, queueToken: platform.queueToken, ...given };
-      return new PlatformClient(new Settings((name) => (written as Record<string, string>)[name]));
+      const settings = new Settings((name) => (written as Record<string, string>)[name]);
+      return new PlatformClient(settings).permitting("resets");
     };
     const posted = () =>
       platform.requests.filter(({ method }) => method === "POST").map(({ path }) => path.split("/").slice(3).join(" "));

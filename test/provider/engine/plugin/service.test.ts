@@ -181,12 +181,10 @@ describe("plugin service", () => {
 
   it("adopts the trigger of a program that imports, without a request, and resets when it changes", async () => {
     const { outputs } = await plugin.read(urn, id, {}, {});
-    for (const preview of [true, false]) {
-      const adopted = await plugin.change(urn, id, outputs, rotation({ version: 1 }), preview);
-      assert.equal(adopted.outputs.outcome, "adopted");
-      assert.equal((await plugin.diff(urn, id, adopted.outputs, rotation({ version: 1 }))).changes, false);
-      assert.equal((await plugin.diff(urn, id, adopted.outputs, rotation({ version: 2 }))).changes, true);
-    }
+    const adopted = await plugin.change(urn, id, outputs, rotation({ version: 1 }));
+    assert.equal(adopted.outputs.outcome, "adopted");
+    assert.equal((await plugin.diff(urn, id, adopted.outputs, rotation({ version: 1 }))).changes, false);
+    assert.equal((await plugin.diff(urn, id, adopted.outputs, rotation({ version: 2 }))).changes, true);
     assert.equal(sent(), 0);
     const later = Plugin.for(platform);
     await later.change(urn, id, outputs, rotation({ version: 1 }));
