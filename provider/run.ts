@@ -160,7 +160,7 @@ export interface RunSources {
   readonly environment?: NodeJS.ProcessEnv;
   /** The name of the explicit provider whose arguments are the configuration, for advice. Default: none. */
   readonly provider?: string | undefined;
-  /** Shows the user a line during the run. Default: prints it to standard error. */
+  /** Shows the user a line during the run. Default: prints it to standard error until the run ends. */
   readonly log?: RunOptions["log"];
   /** Aborted once the run ends. Default: never. */
   readonly end?: AbortSignal;
@@ -175,8 +175,10 @@ export function startRun({
   requireEngine,
   environment = process.env,
   provider,
-  log = (line) => console.error(line),
   end = new AbortController().signal,
+  log = (line) => {
+    if (!end.aborted) console.error(line);
+  },
 }: RunSources): Run {
   // Each database that is read waits for it.
   setMaxListeners(0, end);

@@ -1,6 +1,6 @@
 import type * as dynamic from "@pulumi/pulumi/dynamic";
 import { SettingsError } from "../platform/errors";
-import { endWhenIdle, engineAddress, EngineWatch } from "./liveness";
+import { endWhenIdle, engineAddress, EngineWatch, ignoreUnreadOutput } from "./liveness";
 import { type Run, startRun } from "../run";
 import {
   type AnyResource,
@@ -156,6 +156,7 @@ export const {
   flowControlReset,
   flowControlLimits,
 } = createProvider((configuration) => {
+  ignoreUnreadOutput();
   const address = engineAddress();
   const runEnd = new AbortController();
   const onGone = () => {
