@@ -50,7 +50,7 @@ export interface RotationArgs {
   /**
    * Whether the credentials are saved in the state, as secrets. With `false` only marks of them are, and the outputs
    * with credentials are undefined: a program that uses one stops (`REKEY_NOT_SAVED`). It needs `encryptFor`, or a
-   * platform that can be read, and is refused otherwise, before anything is sent. Changing it resets nothing: after a
+   * platform that shows them, and nothing is reset otherwise. Changing it resets nothing: after a
    * change to `false`, older states and backups still have the credentials, so set a new `version` as well.
    *
    * @default true

@@ -45,7 +45,15 @@ import {
   secretsIn,
   withResponse,
 } from "./saved";
-import { areValuesWanted, savingOf, toSave, tryRecipients } from "./saving";
+import {
+  areValuesWanted,
+  isSavedNowhere,
+  removesCopies,
+  requireShown,
+  savingOf,
+  toSave,
+  tryRecipients,
+} from "./saving";
 import { type Run } from "../run";
 import { appliedMark, canonicalTrigger, isSameTrigger, markTrigger } from "./trigger";
 
@@ -63,7 +71,8 @@ export async function execute(
   const saving = savingOf(inputs, saved);
   const isRead = isReadFirst(subject, plan, saved, inputs, run);
   if (saved && plan.kind === "keep") {
-    const result = isRead ? await readSecret(subject, saved, saving, run) : { outputs: saved, notices: [] };
+    const mustRead = isRead || removesCopies(saved, saving);
+    const result = mustRead ? await readSecret(subject, saved, saving, run) : { outputs: saved, notices: [] };
     // The next run tries again to read values that the program wants.
     const isUnread = areValuesWanted(saved, saving) && result.notices.some(({ kind }) => unreadKinds.includes(kind));
     return isUnread ? result : toSave(subject, saved, result, saving, run);
@@ -105,10 +114,11 @@ async function rotate(
   subject: Subject,
   planned: RotationPlan,
   saved: RotationOutputs | undefined,
-  inputs: DesiredRotation,
+  inputs: SecretInputs,
   run: Run,
 ): Promise<SecretResult> {
   const { kind, id } = subject;
+  const isSaved = !isSavedNowhere(savingOf(inputs, saved));
   const secret = secretOf(subject);
   const reserve = () => run.reserveReset(secret);
   // A read counts as no reset, so one that may be enough needs none to be left.
@@ -132,8 +142,9 @@ async function rotate(
     if (plan.kind === "refuse") throw new RefusedError(plan.code, { secret, why: plan.why });
     // Only a settled or adopted state may need no reset.
     if (plan.kind !== "reset") return settled as SecretResult;
+    if (!isSaved) requireShown(subject, saved, before?.credentials);
     undoCount ??= reserve();
-    const result = await reset(subject, settled?.outputs ?? saved, inputs, plan.reason, run, before);
+    const result = await reset(subject, settled?.outputs ?? saved, inputs, plan.reason, run, { read: before, isSaved });
     // It was sent, and counts.
     undoCount = undefined;
     const notices = isAdopted ? [] : (settled?.notices ?? []);
@@ -182,14 +193,17 @@ function knownBefore(saved: RotationOutputs | undefined, read: SecretResponse | 
   };
 }
 
-/** @throws RekeyError if the secret was not changed */
+/**
+ * @param isSaved whether the new credentials are saved; otherwise a read must show them
+ * @throws RekeyError if the secret was not changed
+ */
 async function reset(
   subject: Subject,
   saved: RotationOutputs | undefined,
   inputs: DesiredRotation,
   rotationReason: RotationReason,
   run: Run,
-  read: SecretResponse | undefined,
+  { read, isSaved }: { readonly read: SecretResponse | undefined; readonly isSaved: boolean },
 ): Promise<SecretResult> {
   const { kind, id } = subject;
   const before = knownBefore(saved, read);
@@ -203,7 +217,8 @@ async function reset(
   const missingOf = (known: Credentials) => before.names.filter((name) => known[name] === undefined);
   const isRepeated = response !== undefined && verdictOf(response) === "stale";
   const returned = response ? returnedBy(response, verdictOf(response), before) : {};
-  const isReadAgain = failed ? before.unconfirmed.pending !== undefined : read && missingOf(returned).length > 0;
+  const isToBeShown = read && (!isSaved || missingOf(returned).length > 0);
+  const isReadAgain = failed ? before.unconfirmed.pending !== undefined : isToBeShown;
   const shown = isReadAgain ? await readUntilCurrent(subject, verdictOf, run) : undefined;
   const current = shown?.kind === "current" ? shown.response : undefined;
   if (failed && !current) return unconfirmed(subject, saved, inputs, failed, before, attempt, run);

@@ -162,12 +162,20 @@ export function olderNotices(subject: Subject, next: RotationPlan): SecretNotice
   ];
 }
 
+const whileKept = "The next `up` reads them again, and removes what it shows. To encrypt them instead, set encryptFor";
+
 const stillInBackups = "Older states and backups still have them: set a new version, which resets them";
 
 /** The notice for saved credentials that are now removed from the state. */
 export function removedNotice(subject: Subject): SecretNotice {
   const text = `The credentials of ${ownerOf(subject)} were removed from the state. ${stillInBackups}.`;
   return warningOf("removed", text);
+}
+
+/** The notice for credentials that are not to be saved, but that no read has shown. */
+export function keptNotice(subject: Subject): SecretNotice {
+  const text = `The credentials of ${ownerOf(subject)} are kept, although saveCredentials is false: no read shows them, so they would be lost. ${whileKept}.`;
+  return warningOf("kept", text);
 }
 
 /** The notice for credentials that are saved or encrypted as asked for only after the next reset. */
@@ -209,6 +217,10 @@ const summaries = {
   drift: ["changed outside of Rekey", "What was read is saved; nothing was reset."],
   read: ["read for the first time", "Their credentials are saved; nothing was reset."],
   removed: ["no longer have credentials in the state", `${stillInBackups}.`],
+  kept: [
+    "keep their credentials, although saveCredentials is false, because no read shows them and they would be lost",
+    `${whileKept}.`,
+  ],
   later: [
     "have credentials that are not known",
     "saveCredentials and encryptFor apply to those of the next reset. Nothing was reset.",

@@ -4,6 +4,7 @@ import { NotReadError, RejectedError, RequestError } from "../platform/errors";
 import { poll, untilEnd } from "../poll";
 import { type Run } from "../run";
 import { type Verdict } from "./marks";
+import { shownIn } from "./saved";
 
 /** What the last of several reads proved, or why it could not be used. */
 export type Shown =
@@ -15,13 +16,11 @@ export type Shown =
  *
  * @throws NotReadError, for which nothing was changed
  */
-export async function readFirst(
-  subject: Subject,
-  intent: "reset" | "adopted",
-  { platform }: Run,
-): Promise<SecretResponse> {
+export async function readFirst(subject: Subject, intent: "reset" | "adopted", run: Run): Promise<SecretResponse> {
   try {
-    return await platform.operations(subject.kind).read(subject.id);
+    const read = await run.platform.operations(subject.kind).read(subject.id);
+    shownIn(subject, run).push(read.credentials);
+    return read;
   } catch (error) {
     if (!(error instanceof RequestError)) throw error;
     throw new NotReadError({ owner: ownerOf(subject), word: subject.kind.word }, intent, error);
@@ -35,10 +34,11 @@ export async function readFirst(
  * @param judge returns what a record proves
  */
 export async function readUntilCurrent(
-  { kind, id }: Subject,
+  subject: Subject,
   judge: (response: SecretResponse) => Verdict,
   run: Run,
 ): Promise<Shown> {
+  const { kind, id } = subject;
   const { clock, end, deadlineMs } = run.options;
   const endsAtMs = clock.elapsedMs() + deadlineMs();
   const operations = run.platform.operations(kind);
@@ -48,7 +48,9 @@ export async function readUntilCurrent(
     const remainingMs = Math.max(1, endsAtMs - clock.elapsedMs());
     try {
       const response = await untilEnd(end, operations.read(id, { deadlineMs: remainingMs }));
-      return response === undefined ? ended : { kind: judge(response), response };
+      if (response === undefined) return ended;
+      shownIn(subject, run).push(response.credentials);
+      return { kind: judge(response), response };
     } catch (error) {
       const why = error instanceof RequestError ? error.happened : "pulumi-rekey failed";
       return { kind: "unreadable", why, isRejected: error instanceof RejectedError && error.status !== 429 };

@@ -35,6 +35,7 @@ import {
   recordIn,
   savedKnowledge,
   secretsIn,
+  shownIn,
   withoutCredentials,
   withResponse,
 } from "./saved";
@@ -70,6 +71,7 @@ export async function readSecret(
     const { platform } = run;
     platform.secrets.add(secretsIn(saved));
     const read = await platform.operations(kind).read(id);
+    shownIn(subject, run).push(read.credentials);
     if (!isUnknown) return withRead(subject, saved, read, saving, run);
     const settled = settle(subject, saved, read, run, "at the last `up`");
     return settled ?? { outputs: saved, notices: staleNotices(subject, saved, read) };

@@ -171,7 +171,7 @@ function differenceOf(
   const notices: Notice[] = notice === undefined ? [] : [{ text: notice }];
   if (plan.kind !== "keep") {
     if (saved !== undefined && plan.kind === "reset") announcedIn(run).add(secretOf(subject));
-    return { changes: true, resets: plan.kind === "reset", notices };
+    return { changes: true, ...(plan.kind === "reset" && { resets: true }), notices };
   }
   const change = savingChange(kind, saved, inputs, run);
   if (change !== undefined && change !== "read") {

@@ -43,6 +43,11 @@ export function replacedIn(subject: Subject, run: Run): Credentials[] {
   return run.shared(`replaced ${keyOf(subject)}`, (): Credentials[] => []);
 }
 
+/** What reads of this run have shown of a secret: a value among them can be read again, so it need not be saved. */
+export function shownIn(subject: Subject, run: Run): Credentials[] {
+  return run.shared(`shown ${keyOf(subject)}`, (): Credentials[] => []);
+}
+
 /** The outputs without the credentials and their marks. */
 export function withoutCredentials(saved: Saved): Saved {
   const names: readonly string[] = [...credentialNames, "currentMarks"];

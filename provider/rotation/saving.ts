@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { NotEncryptedError, RefusedError } from "../platform/errors";
 import { secretOf, type SecretKind, type Subject } from "../platform/secretKind";
-import { type CredentialName, credentialNames } from "../records/credentials";
+import { type CredentialName, credentialNames, type Credentials } from "../records/credentials";
 import { isSet } from "../records/fields";
 import { unknownNames } from "../records/properties";
 import { type CheckFailure, type Schemas } from "../resource";
@@ -10,10 +10,20 @@ import { type Connection, connectionNames } from "./connection";
 import { encrypt, recipientsProblem } from "./encryption";
 import { knownUrl, restUrlFor, urlFor } from "./endpoint";
 import { databasePassword } from "./kinds/databasePassword";
-import { type Marked, type Marks, writeMarked } from "./marks";
-import { laterNotice, partNotice, removedNotice, type SecretNotice, type SecretResult } from "./notices";
+import { markAll, type Marked, type Marks, writeMarked } from "./marks";
+import { keptNotice, laterNotice, partNotice, removedNotice, type SecretNotice, type SecretResult } from "./notices";
 import { type RotationOutputs, type Saving } from "./outputs";
-import { credentialsIn, currentIn, isReadable, marksIn, missingIn, savedKnowledge, withoutCredentials } from "./saved";
+import {
+  credentialsIn,
+  currentIn,
+  isReadable,
+  knownNames,
+  marksIn,
+  missingIn,
+  savedKnowledge,
+  shownIn,
+  withoutCredentials,
+} from "./saved";
 
 /** The inputs that say how credentials are saved. None of them is part of a trigger. */
 export interface SavingInputs {
@@ -76,10 +86,10 @@ export function savingOf(inputs: SavingInputs, saved: RotationOutputs | undefine
 
 /** What the change does to the credentials of one or more, in notices. A read has its own words. */
 export const savingChanges: Readonly<Record<Exclude<SavingChange, "read">, (of: string) => string>> = {
-  removed: (of) => `removes the credentials of ${of} from the state`,
+  removed: (of) => `removes the credentials of ${of} from the state, unless they are the only copy`,
   "not saved": (of) => `saves no credentials of ${of}`,
   encrypted: (of) => `encrypts the credentials of ${of} for encryptFor`,
-  "not encrypted": (of) => `saves no encryptedCredentials of ${of}`,
+  "not encrypted": (of) => `saves no encryptedCredentials of ${of}, unless they are the only copy`,
   later: (of) =>
     `applies saveCredentials and encryptFor to ${of} with the next reset, because the current credentials are not known`,
 };
@@ -113,6 +123,30 @@ export function areValuesWanted(saved: RotationOutputs, saving: Saving): boolean
   return isWanted && lacksValues(saved);
 }
 
+/** Whether new credentials are saved nowhere: each must be shown by a read, or it would be lost. */
+export function isSavedNowhere({ saveCredentials, encryptFor }: Saving): boolean {
+  return saveCredentials === false && encryptFor === undefined;
+}
+
+/**
+ * Requires that a read before a reset shows what is reset: what it hides now, it would hide after the reset.
+ *
+ * @throws RefusedError
+ */
+export function requireShown(subject: Subject, saved: RotationOutputs | undefined, shown: Credentials = {}): void {
+  const known = knownNames(saved, shown);
+  const best = (["password", "restToken", "token", "currentKey"] as const).find((name) => known.includes(name));
+  if (best !== undefined && shown[best] !== undefined) return;
+  const why =
+    "the platform does not show it, so the new one would be lost with saveCredentials: false. Set encryptFor, or remove saveCredentials";
+  throw new RefusedError("REKEY_NOT_ENCRYPTED", { secret: secretOf(subject), why });
+}
+
+/** Whether applying the form removes credentials from the state, or the file with them, so that they are read first. */
+export function removesCopies(saved: RotationOutputs, saving: Saving): boolean {
+  return isSavedNowhere(saving) && (hasValues(saved) || saved.encryptedCredentials !== undefined);
+}
+
 /** Whether values that `saveCredentials: false` keeps out of the state are in it. */
 function hasValues(saved: RotationOutputs): boolean {
   const names: readonly string[] = [...credentialNames, "otherFields", "baseline"];
@@ -136,7 +170,8 @@ export async function tryRecipients(subject: Subject, { encryptFor }: Saving, ru
 
 /**
  * What to save of a result: the only place where credentials are removed from the outputs, and encrypted. New ones that
- * cannot be encrypted are saved instead, because they would be lost.
+ * cannot be encrypted are saved instead, because they would be lost; and so are those that are not to be saved and that
+ * no read has shown.
  *
  * @param before the outputs before it
  */
@@ -153,14 +188,21 @@ export async function toSave(
   const marks = marksIn(found);
   const [was, now] = [currentIn(before, marks), currentIn(found, marks)];
   const isSame = isDeepStrictEqual(was, now);
+  const formOfCopies: Form = isSame ? { saving: before?.saving ?? {}, ...fileIn(before) } : { saving: {} };
   let form: Form = { saving };
   let { failure } = result;
   try {
     form = { saving, ...(await fileFor(subject, before, found, isSame, saving, run)) };
   } catch {
     failure ??= new NotEncryptedError({ secret: secretOf(subject), isSame });
-    form = isSame ? { saving: before?.saving ?? {}, ...fileIn(before) } : { saving: {} };
+    form = formOfCopies;
   }
+  const shown = shownIn(subject, run).map((credentials) => markAll(marks, credentials));
+  const isShown = (name: CredentialName) => shown.some((read) => read[name] === now[name]);
+  const isOnlyCopy = (name: CredentialName) => found[name] !== undefined || before?.encryptedCredentials !== undefined;
+  const isLost = (name: CredentialName) => now[name] !== undefined && isOnlyCopy(name) && !isShown(name);
+  const isKept = isSavedNowhere(form.saving) && credentialNames.some(isLost);
+  if (isKept) form = formOfCopies;
   // While others are not all shown, the file has the former ones, which stay known.
   const isPart = !isSame && lacksValues(found) && form.saving.encryptFor !== undefined;
   const isHidden = form.saving.saveCredentials === false;
@@ -168,7 +210,8 @@ export async function toSave(
   const notices: SecretNotice[] = [];
   const isLeft = credentialNames.some((name) => now[name] !== undefined && was[name] === now[name]);
   if (isLeft && before && hasValues(before) && !hasValues(outputs)) notices.push(removedNotice(subject));
-  if (isPart) notices.push(partNotice(subject));
+  if (isKept) notices.push(keptNotice(subject));
+  else if (isPart) notices.push(partNotice(subject));
   else if (isChanged && areValuesWanted(outputs, form.saving)) notices.push(laterNotice(subject));
   return { ...result, outputs, ...(failure && { failure }), notices: [...result.notices, ...notices] };
 }
@@ -221,12 +264,9 @@ async function fileFor(
   saving: Saving,
   run: Run,
 ): Promise<File> {
-  const { saveCredentials, encryptFor } = saving;
+  const { encryptFor } = saving;
   if (isSame && before && isEncryptedFor(before, saving)) return fileIn(before);
-  if (lacksValues(found)) {
-    const isUnused = saveCredentials === false && encryptFor === undefined && isReadable(subject.kind, found, run);
-    return isUnused ? {} : fileIn(before);
-  }
+  if (lacksValues(found)) return isSavedNowhere(saving) ? {} : fileIn(before);
   const credentials = credentialsIn(found);
   if (encryptFor === undefined || Object.keys(credentials).length === 0) return {};
   const { rotatedAt } = found;

@@ -91,7 +91,11 @@ describe("rotation: PasswordRotation", () => {
   it("is replaced by another database, and by nothing else", async () => {
     const saved = await up(v1);
     const replacing = diffOf(saved, { databaseId: "other" });
-    assert.deepEqual(replacing, { changes: true, replaces: ["databaseId"] }, "its check announces the reset");
+    assert.deepEqual(
+      replacing,
+      { changes: true, resets: true, replaces: ["databaseId"] },
+      "its check announces the reset",
+    );
     const adopting = diffOf(saved, { databaseId: "other", initialRotation: false });
     assert.deepEqual(adopting, { changes: true, replaces: ["databaseId"] }, "nothing is reset");
     assert.equal(diffOf(saved, v2).replaces, undefined);
@@ -129,7 +133,7 @@ describe("rotation: PasswordRotation", () => {
   it("announces the reset of a changed trigger", async () => {
     const saved = await up(v1);
     const notice = 'Resets the password of database "db": version or triggers have changed.';
-    assert.deepEqual(diffOf(saved, v2), { changes: true, notice });
+    assert.deepEqual(diffOf(saved, v2), { changes: true, resets: true, notice });
   });
 
   it("warns that the saved state is of another account, until the next reset, and resets nothing", async () => {

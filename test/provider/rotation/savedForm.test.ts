@@ -6,6 +6,7 @@ import { markAll, readMarks, writeMarked } from "../../../provider/rotation/mark
 import { databasePassword } from "../../../provider/rotation/kinds/databasePassword";
 import { type RotationOutputs, type Saving } from "../../../provider/rotation/outputs";
 import { type Run } from "../../../provider/run";
+import { shownIn } from "../../../provider/rotation/saved";
 import { savingChange, type SavingInputs, savingOf, toSave } from "../../../provider/rotation/saving";
 
 const subject = { kind: databasePassword, id: "a" };
@@ -118,8 +119,9 @@ describe("rotation: the form in which credentials are saved", () => {
 
     it("reports what was removed from the state, and nothing of what is new", async () => {
       const before = state(all);
-      assert.deepEqual((await saved(before, before, { saveCredentials: false })).kinds, ["removed"]);
       const others = { password: "p2", restToken: "r2" };
+      shownIn(subject, run).push({ ...all }, others);
+      assert.deepEqual((await saved(before, before, { saveCredentials: false })).kinds, ["removed"]);
       assert.deepEqual((await saved(before, state(others), { saveCredentials: false })).kinds, []);
       assert.deepEqual((await saved(undefined, before, { saveCredentials: false })).kinds, []);
       assert.deepEqual((await saved(before, before, { encryptFor: [team.recipient] })).kinds, []);
@@ -132,14 +134,27 @@ describe("rotation: the form in which credentials are saved", () => {
       assert.deepEqual((await saved(outputs, { ...outputs, rotationCount: 1 }, {})).kinds, []);
     });
 
-    it("keeps the only file that has the credentials, unless they can be read", async () => {
-      const { outputs: before } = await saved(undefined, state(all), hidden());
+    it("keeps the only copy of a credential, in the state or in the file, until a read shows it", async () => {
+      const { outputs: inFile } = await saved(undefined, state(all), hidden());
       const without: Saving = { saveCredentials: false };
-      assert.equal((await saved(before, before, without)).outputs.encryptedCredentials, undefined);
-      fake.canRead = false;
-      const { outputs } = await saved(before, before, without);
-      assert.equal(outputs.encryptedCredentials, before.encryptedCredentials);
-      assert.deepEqual(outputs.encryptedFor, [team.recipient]);
+      const reads = shownIn(subject, run);
+      for (const shown of [{}, { password: all.password }, { ...all, password: "another" }]) {
+        reads.push(shown);
+        const file = await saved(inFile, inFile, without);
+        assert.deepEqual(file.kinds, ["kept"]);
+        assert.deepEqual(file.outputs, inFile);
+        const inState = await saved(state(all), state(all), without);
+        assert.deepEqual([inState.kinds, inState.outputs.password], [["kept"], all.password]);
+        const fresh = await saved(undefined, state(all), without);
+        assert.deepEqual(
+          [fresh.kinds, fresh.outputs.password, fresh.outputs.saving],
+          [["kept"], all.password, undefined],
+        );
+        reads.length = 0;
+      }
+      reads.push({ ...all });
+      const { outputs, kinds } = await saved(inFile, inFile, without);
+      assert.deepEqual([kinds, outputs.encryptedCredentials, outputs.encryptedFor], [[], undefined, undefined]);
     });
 
     it("has no file of which the recipients or the text is not saved", async () => {
@@ -151,6 +166,7 @@ describe("rotation: the form in which credentials are saved", () => {
     });
 
     it("stays unchanged if nothing can be encrypted: the values of new credentials are saved, with a failure", async () => {
+      shownIn(subject, run).push({ ...all });
       const { outputs: before } = await saved(undefined, state(all), { saveCredentials: false });
       const broken: Saving = { saveCredentials: false, encryptFor: ["not a recipient"] };
       const others = { password: "p2", restToken: "r2" };

@@ -173,15 +173,21 @@ for (const subject of secretSubjects) {
       await assertHidden();
     });
 
-    it("are removed from the file, and not read, if only the platform is to have them", async () => {
+    it("are removed from the file, once a read shows them, if only the platform is to have them", async () => {
       await stack.up(1, hidden);
+      const shown = fake.readDatabase;
+      fake.readDatabase = () => ({});
+      const { warning } = await stack.up(1, { saveCredentials: false });
+      assert.match(warning ?? "", /no read shows them/);
+      await assertHidden();
+      fake.readDatabase = shown;
       fake.databaseReads.length = 0;
       assert.match(stack.diff(1, { saveCredentials: false }).notice ?? "", /encryptedCredentials/);
       await stack.up(1, { saveCredentials: false });
       assert.deepEqual([stack.single["encryptedCredentials"], stack.single["encryptedFor"]], [undefined, undefined]);
       stack.assertNoCanary();
       assert.equal(stack.diff(1, { saveCredentials: false }).changes, false);
-      assert.deepEqual([fake.resets.length, fake.databaseReads.length], [1, 0]);
+      assert.deepEqual([fake.resets.length, fake.databaseReads.length], [1, 1]);
     });
 
     it("stay in the file if they are those of another account", async () => {

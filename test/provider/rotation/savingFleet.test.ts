@@ -84,7 +84,10 @@ describe("rotation: credentials of a fleet that are not saved", () => {
     const saved = await up(undefined, inputs(1, { saveCredentials: undefined, encryptFor: undefined }));
     const { changes, notice } = diff(saved, inputs(1), fake.start());
     assert.equal(changes, true);
-    assert.equal(notice, 'PasswordRotationFleet "all" removes the credentials of 3 from the state: "a", "b", "c".');
+    assert.equal(
+      notice,
+      'PasswordRotationFleet "all" removes the credentials of 3 from the state, unless they are the only copy: "a", "b", "c".',
+    );
     const { outputs, warning } = await apply(saved, inputs(1), fake.start());
     assert.match(
       warning ?? "",
