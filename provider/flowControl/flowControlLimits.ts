@@ -234,7 +234,7 @@ function declaredIn({ parallelism, rate, period, paused }: FlowControlLimitsInpu
 
 /** @param period seconds, or a duration that was checked */
 function secondsOf(period: number | string): number {
-  return typeof period === "number" ? period : readInterval(period).as("seconds");
+  return typeof period === "number" ? period : readInterval(period, { orShort: true }).as("seconds");
 }
 
 function nameOf({ flowControlKey }: Pick<FlowControlLimitsInputs, "flowControlKey">): string {

@@ -7,29 +7,35 @@ const short = /^(\d{1,9})([smhdw])$/;
 const units = { s: "seconds", m: "minutes", h: "hours", d: "days", w: "weeks" } as const;
 
 /**
- * Reads a time between rotations: an ISO 8601 duration (`P30D`, `PT12H`, `P1M`) or a number with `s`, `m`, `h`, `d` or
- * `w` (`30d`, `12h`). Months and years are the calendar's, in UTC.
+ * Reads a time between rotations: an ISO 8601 duration (`P30D`, `PT12H`, `P1M`) or a number with `h`, `d` or `w` (`30d`,
+ * `12h`). Months and years are the calendar's, in UTC.
  *
+ * @param orShort also `s` and `m`, for durations that no one takes for months
  * @throws Error that names the expected form if it is not a duration, without the text, which may be secret
  */
-export function readInterval(written: string, { orZero = false } = {}): luxon.Duration {
+export function readInterval(written: string, { orZero = false, orShort = false } = {}): luxon.Duration {
   const { DateTime, Duration } = calendar();
   const [, count, unit] = short.exec(written) ?? [];
-  const duration = unit
+  const isAllowed = unit && (orShort || "hdw".includes(unit) || (orZero && Number(count) === 0));
+  const duration = isAllowed
     ? Duration.fromObject({ [units[unit as keyof typeof units]]: Number(count) })
     : Duration.fromISO(written);
   if (!duration.isValid) {
-    throw new Error("must be a duration: ISO 8601 (P30D, PT12H), or 30d, 12h");
+    const which = unit === "m" ? `. Write P${count}M for months, or PT${count}M for minutes` : "";
+    throw new Error(`must be a duration: ISO 8601 (P30D, PT12H), or 30d, 12h${which}`);
   }
   const start = DateTime.utc(2000);
   const end = start.plus(duration);
-  if (!end.isValid || end < start || (end <= start && !orZero) || end.year > 9999) {
+  const hasSign = /[+-]/.test(written);
+  if (hasSign || !end.isValid || end < start || (end <= start && !orZero) || end.year > 9999) {
     throw new Error(`must be a duration ${orZero ? "of zero or more" : "above zero"} that ends before the year 10000`);
   }
   return duration;
 }
 
-const date = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d([.,]\d+)?)?(Z|[+-]\d\d(:?\d\d)?))?$/;
+/** No zone of the world is further than 14 hours from UTC. */
+const zone = /Z|[+-]((0\d|1[0-3])(:?[0-5]\d)?|14(:?00)?)/;
+const date = new RegExp(`^\\d{4}-\\d\\d-\\d\\d(T\\d\\d:\\d\\d(:\\d\\d([.,]\\d+)?)?(${zone.source}))?$`);
 
 /**
  * Reads a date, which means its midnight in UTC, or a date and time with a zone.

@@ -45,7 +45,7 @@ const rows: readonly Row[] = [
   ["new", undefined, {}, because("created")],
   ["new with everything", undefined, { version: 1, rotateEvery: "30d", initialRotation: true }, because("created")],
   ["new, null for adopting", undefined, { initialRotation: null }, because("created")],
-  ["adopting", undefined, { version: 1, rotateEvery: "1s", initialRotation: false }, adopt],
+  ["adopting", undefined, { version: 1, rotateEvery: "PT1S", initialRotation: false }, adopt],
 
   ["nothing new", reset(v1), { version: "1", triggers: {} }, keep],
   ["adopting one that is already managed", reset(v1), { ...v1, initialRotation: false }, keep],
@@ -62,13 +62,13 @@ const rows: readonly Row[] = [
   ["no mark and no trigger", reset(v1, { appliedTrigger: undefined }), {}, keep],
 
   ["due to the millisecond", reset(v1), { ...v1, rotateEvery: "31d" }, scheduled(monthAgo)],
-  ["long overdue", reset(v1), { ...v1, rotateEvery: "1s" }, scheduled(monthAgo)],
+  ["long overdue", reset(v1), { ...v1, rotateEvery: "PT1S" }, scheduled(monthAgo)],
   ["not due", reset(v1), { ...v1, rotateEvery: "32d" }, keep],
   ["due in a millisecond", reset(v1, { rotatedAt: "2026-05-01T00:00:00.001Z" }), { ...v1, rotateEvery: "P1M" }, keep],
   [
     "a clock that was set back",
     reset(v1, { rotatedAt: "2027-01-01T00:00:00.000Z" }),
-    { ...v1, rotateEvery: "1s" },
+    { ...v1, rotateEvery: "PT1S" },
     keep,
   ],
   ["due and without a trigger", reset(v1), { rotateEvery: "1d" }, scheduled(monthAgo)],
@@ -90,7 +90,7 @@ const rows: readonly Row[] = [
   ["unconfirmed twice", unknown(v1, 2), v1, because("unconfirmed")],
   ["unconfirmed, uncounted", unknown(v1, undefined), v1, because("unconfirmed")],
   ["unconfirmed up to the limit", unknown(v1, unconfirmedLimit), v1, /the last 3 resets.* set a new version/],
-  ["unconfirmed three times, due", unknown(v1, 3, { rotatedAt: monthAgo }), { ...v1, rotateEvery: "1s" }, /last 3/],
+  ["unconfirmed three times, due", unknown(v1, 3, { rotatedAt: monthAgo }), { ...v1, rotateEvery: "PT1S" }, /last 3/],
   ["unconfirmed three times, then a new version", unknown(v1, 3), v2, because("trigger")],
   ["unconfirmed once, then a new version", unknown(v1, 1), v2, because("trigger")],
   ["unconfirmed once, then no trigger", unknown(v1, 1), {}, because("unconfirmed")],

@@ -114,7 +114,7 @@ describe("rotation: signing keys", () => {
     });
 
     it("let a due schedule wait with a warning", async () => {
-      const every = { rotateEvery: "30m" };
+      const every = { rotateEvery: "PT30M" };
       const { outputs } = await apply(undefined, inputs(1, every), run);
       waitUntil(0.6);
       const { changes, warning } = diff(outputs, inputs(1, every), run);
