@@ -23,7 +23,22 @@ const due: readonly { readonly last: string; readonly every: string; readonly ex
 
 const designators = ["", "P", "PT", "P0D", "0d", "PT0S", "-P1D", "P1DT-25H", "P-1D", "P1X", "PT1H\n", "P8000Y"];
 const signs = ["P1M-30D", "P1DT-1H", "-P-1D", "+P1D", "P+1D"];
-const units = ["6m", "30s", "0m", "1.5d", "30", "30D", "30dx", " 30d", "d", "1y", "30 days", "9999999999d", "３０d", "tomorrow"];
+const units = [
+  "6m",
+  "30s",
+  "0m",
+  "1.5d",
+  "30",
+  "30D",
+  "30dx",
+  " 30d",
+  "d",
+  "1y",
+  "30 days",
+  "9999999999d",
+  "３０d",
+  "tomorrow",
+];
 
 describe("rotation: interval", () => {
   for (const { last, every, expected } of due) {
@@ -139,7 +154,15 @@ describe("rotation: date", () => {
   const parts = ["", "2026", "2026-04", "T18:30Z", "18:30Z", "20260419", "2026-W16-7", "2026-109"];
   const zones = ["+15", "-14:01", "+1430", "+23:00", "-99:00", "+02:60"].map((zone) => `2026-04-19T18:30${zone}`);
   const others = ["2026-02-30", "2026-13-01", "2026-04-19T25:00Z", "2026-04-19Z", "30d", "yesterday", "19.4.2026"];
-  for (const written of [...withoutZone, ...parts, ...zones, ...others, "2026-04-19\n", "1776556800", "2026-04-19T18:30z"]) {
+  for (const written of [
+    ...withoutZone,
+    ...parts,
+    ...zones,
+    ...others,
+    "2026-04-19\n",
+    "1776556800",
+    "2026-04-19T18:30z",
+  ]) {
     it(`refuses ${JSON.stringify(written)}, and does not show it`, () => {
       assert.throws(() => readDate(written), {
         message: "must be a date (2026-04-19), or a date and time with a zone (2026-04-19T18:30:00Z), in ISO 8601",
