@@ -48,6 +48,8 @@ export interface RunOptions {
   readonly deadlineMs: () => number;
   /** Resets that one run may send; no limit if undefined. */
   readonly maxResets: () => number | undefined;
+  /** Whether resets are made that only `rotateEvery` asks for. @throws SettingsError for a wrong setting */
+  readonly scheduledResets: () => "on" | "off";
   /** @throws SettingsError if rekey:databaseHost cannot be used */
   readonly databaseHost: () => FoundSetting | undefined;
   /** @throws SettingsError if rekey:queueUrl is missing or cannot be used */
@@ -196,6 +198,7 @@ export function startRun({
     canRead: ({ paths }) => paths !== undefined || getSettings().getOrDefault("databasePath") !== "none",
     deadlineMs: () => getSettings().getOrDefault("deadlineSeconds") * 1000,
     maxResets: () => getSettings().get("maxResetsPerRun"),
+    scheduledResets: () => getSettings().getOrDefault("scheduledResets"),
     databaseHost: () => {
       const all = getSettings();
       return all.get("databaseHost") === undefined ? undefined : all.find("databaseHost");

@@ -222,6 +222,6 @@ function requireKnown(of: string, { word }: SecretKind, outcome: Outcome): void 
   throw runError(
     "REKEY_UNCONFIRMED",
     `${of}: the last reset was not confirmed. The ${word} may have been changed, and the new one is unknown. ` +
-      `The credentials in this stack are the former ones. Run \`up\` again at once: it sends one more reset, unless the platform shows that the last one was applied.`,
+      `The credentials in this stack are the former ones. Run \`up\` again at once: it sends one more reset, unless the platform shows that the last one was applied, or rekey:scheduledResets is off.`,
   );
 }

@@ -221,7 +221,9 @@ async function reset(
   const isReadAgain = failed ? before.unconfirmed.pending !== undefined : isToBeShown;
   const shown = isReadAgain ? await readUntilCurrent(subject, verdictOf, run) : undefined;
   const current = shown?.kind === "current" ? shown.response : undefined;
-  if (failed && !current) return unconfirmed(subject, saved, inputs, failed, before, attempt, run);
+  if (failed && !current) {
+    return unconfirmed(subject, saved, inputs, failed, before, attempt, rotationReason, run);
+  }
   const credentials = together(returned, current?.credentials ?? {});
   const missing = missingOf(credentials);
   const usable = [isRepeated ? undefined : response, current].filter((one) => one !== undefined);
@@ -300,17 +302,21 @@ function unconfirmed(
   failed: RekeyError,
   { unconfirmed: marks, names, saved: current }: Before,
   attempt: ReturnType<typeof firstAttempt>,
+  reason: RotationReason,
   run: Run,
 ): SecretResult {
   const again = saved?.attemptedTrigger !== undefined && isSameTrigger(saved.attemptedTrigger, inputs);
   const unconfirmedResets = (again ? (saved.unconfirmedResets ?? 0) : 0) + 1;
-  const { baseline, formerMarks, missingCredentials, ...former } = saved ?? { rotationCount: 0 };
+  const { baseline, formerMarks, missingCredentials, attemptedReason, ...former } = saved ?? { rotationCount: 0 };
+  // A repeated one is still asked for by what asked for the first.
+  const isOfSchedule = (reason === "unconfirmed" ? attemptedReason : reason) === "schedule";
   const isComparable = marks.pending !== undefined;
   const outputs: RotationOutputs = {
     ...former,
     outcome: "unknown",
     attemptedTrigger: again ? saved.attemptedTrigger : markTrigger(inputs),
     unconfirmedResets,
+    ...(isOfSchedule && { attemptedReason: "schedule" }),
     ...attempt,
     ...(kind.minInterval !== undefined && { lastRolledAt: run.options.clock.now().toISOString() }),
     ...savedKnowledge(marks, isComparable ? names.filter((name) => current[name] === undefined) : []),

@@ -3,7 +3,7 @@ import { type CredentialName } from "../records/credentials";
 import { type RekeyError, UnknownOutcomeError } from "../platform/errors";
 import { ownerOf, type SecretKind, secretOf, type Subject } from "../platform/secretKind";
 import { type Verdict } from "./marks";
-import { type RotationPlan } from "./planRotation";
+import { type RotationPlan, type WaitingReset } from "./planRotation";
 import { type RotationOutputs } from "./outputs";
 import { accountSettings } from "./saved";
 
@@ -160,6 +160,18 @@ export function olderNotices(subject: Subject, next: RotationPlan): SecretNotice
   return [
     warningOf("older", `The ${what}${secretOf(subject)} is still older than rotatedSince, or of unknown age${why}.`),
   ];
+}
+
+/** The notices for a reset that waits, except by `rotatedSince`. */
+export function waitingNotices(subject: Subject, { reason, why, since }: WaitingReset): Notice[] {
+  if (reason === "unconfirmed") {
+    const text = `The last reset of ${ownerOf(subject)}, at ${since}, was not confirmed, so its credentials are unknown. One more reset waits: ${why}.`;
+    return [{ text, isWarning: true }];
+  }
+  if (reason !== "schedule") return [];
+  const isDue = since === undefined ? "is due" : `has been due since ${since}`;
+  const text = `The ${secretOf(subject)} ${isDue} for a reset by rotateEvery, which waits: ${why}.`;
+  return [{ text, isWarning: since === undefined }];
 }
 
 const whileKept = "The next `up` reads them again, and removes what it shows. To encrypt them instead, set encryptFor";

@@ -2,7 +2,7 @@ import { type Subject } from "../platform/secretKind";
 import { type Run } from "../run";
 import { type RotationOutputs } from "./outputs";
 import { planWithOwnToken } from "./ownToken";
-import { type DesiredRotation, planRotation, type RotationPlan } from "./planRotation";
+import { type DesiredRotation, planPostponed, planRotation, type RotationPlan } from "./planRotation";
 import { planRoll } from "./rolls";
 import { planSince } from "./rotatedSince";
 import { accountSettings, isElsewhere, isToBeRead, mayBeSettled } from "./saved";
@@ -19,7 +19,10 @@ export function planFor(
   const { minInterval, authorizesQueue } = kind;
   const now = run.options.clock.now();
   const elsewhere = saved?.outcome === "unknown" && isElsewhere(kind, saved, run) ? accountSettings(kind) : undefined;
-  const plan = planSince(planRotation(saved, inputs, now, elsewhere), kind, saved, inputs, now);
+  const asked = planRotation(saved, inputs, now, elsewhere);
+  const postponed = planPostponed(asked, saved, inputs, now);
+  const isPostponed = postponed !== asked && run.options.scheduledResets() === "off";
+  const plan = planSince(isPostponed ? postponed : asked, kind, saved, inputs, now);
   if (minInterval !== undefined) return planRoll(plan, saved, inputs.minInterval ?? minInterval, now);
   return authorizesQueue ? planWithOwnToken(plan, id, saved, run) : plan;
 }
@@ -37,6 +40,7 @@ export function isReadFirst(
 ): boolean {
   if (plan.kind === "keep") {
     if (saved === undefined) return false;
+    if (mayBeSettled(kind, saved, run)) return true;
     return isToBeRead(kind, saved, run) || savingChange(kind, saved, inputs, run) === "read";
   }
   if (plan.kind === "refuse" && !settledByRead.includes(plan.code)) return false;

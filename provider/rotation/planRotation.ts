@@ -1,5 +1,5 @@
 import { type ErrorCode } from "../platform/errors";
-import { dueAt, overdue } from "./schedule";
+import { dueAt, dueFrom, overdue } from "./schedule";
 import { compareTrigger, isNoTrigger, type Trigger } from "./trigger";
 
 /** The state of a secret: it was reset, it was left unchanged, or the result is unknown. */
@@ -19,6 +19,8 @@ export interface RotationState {
   readonly attemptedTrigger?: string | undefined;
   /** Unconfirmed resets in a row. */
   readonly unconfirmedResets?: number | undefined;
+  /** What asked for the last reset that was not confirmed, if it was the schedule alone. */
+  readonly attemptedReason?: "schedule" | undefined;
   /** ISO 8601 time of the last confirmed reset. */
   readonly rotatedAt?: string | undefined;
   /** ISO 8601 time at which the database was adopted without a reset. */
@@ -41,9 +43,16 @@ export type RotationPlan =
   | { readonly kind: "reset"; readonly reason: RotationReason; readonly since?: string; readonly generatedAt?: string }
   /** @param mayReset whether it is reset if it is older than `rotatedSince`, or of unknown age */
   | { readonly kind: "adopt"; readonly mayReset?: boolean }
-  /** @param waits why a reset that is due for a reason is not made yet */
-  | { readonly kind: "keep"; readonly waits?: { readonly reason: RotationReason; readonly why: string } }
+  | { readonly kind: "keep"; readonly waits?: WaitingReset }
   | { readonly kind: "refuse"; readonly code: RefusalCode; readonly why: string };
+
+/** A reset that is due, and is not made yet. */
+export interface WaitingReset {
+  readonly reason: RotationReason;
+  readonly why: string;
+  /** If this run was told to wait: since when it is due, or was not confirmed (ISO 8601, UTC). */
+  readonly since?: string | undefined;
+}
 
 type RefusalCode = Extract<
   ErrorCode,
@@ -109,7 +118,30 @@ function planScheduled(saved: RotationState, rotateEvery: string, now: Date): Ro
   const output = saved.outcome === "adopted" ? "adoptedAt" : "rotatedAt";
   const last = saved[output];
   if (!isWholeTime(last)) return refuseUnreadable(output);
-  return dueAt(last, rotateEvery) <= now ? { kind: "reset", reason: "schedule", since: last } : keep;
+  return dueFrom(last, rotateEvery) <= now ? { kind: "reset", reason: "schedule", since: last } : keep;
+}
+
+/**
+ * The plan in a run that makes no resets that only `rotateEvery` asks for. Neither does it repeat one of them that was
+ * not confirmed.
+ */
+export function planPostponed(
+  plan: RotationPlan,
+  saved: (RotationState & { readonly attemptedAt?: string | undefined }) | undefined,
+  { rotateEvery }: DesiredRotation,
+  now: Date,
+): RotationPlan {
+  if (plan.kind !== "reset") return plan;
+  const { reason, since: last } = plan;
+  const why = "rekey:scheduledResets is off";
+  if (reason === "schedule" && last !== undefined) {
+    const due = nextRotation(last, rotateEvery ?? undefined) ?? last;
+    // It may count as due before its time.
+    const since = [due, now.toISOString()].sort()[0];
+    return { kind: "keep", waits: { reason, why, since } };
+  }
+  if (reason !== "unconfirmed" || saved?.attemptedReason !== "schedule") return plan;
+  return { kind: "keep", waits: { reason, why, since: saved.attemptedAt } };
 }
 
 /** One more sentence for the notice of scheduled resets, if one of them is overdue: how late the oldest is. */

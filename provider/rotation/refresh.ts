@@ -102,7 +102,7 @@ export function settle(
 ): SecretResult | undefined {
   const { kind } = subject;
   if (!mayBeSettled(kind, saved, run)) return undefined;
-  const { rotationCount, attemptedTrigger, appliedTrigger } = saved;
+  const { rotationCount, attemptedTrigger, attemptedReason, appliedTrigger } = saved;
   const known = knownNames(saved);
   const marks = marksIn(saved);
   const before = currentIn(saved, marks);
@@ -129,7 +129,8 @@ export function settle(
       rotationCount,
       ...(rotationReason && { rotationReason }),
       ...(appliedTrigger !== undefined && { appliedTrigger }),
-      attemptedTrigger,
+      // A schedule is still due by itself.
+      ...(attemptedReason !== "schedule" && { attemptedTrigger }),
       ...afterRoll(saved, before, shown, now),
     };
     return { outputs, notices: [otherRollNotice(subject, happened)] };

@@ -68,7 +68,8 @@ function generatedAt({ minInterval }: SecretKind, saved: Saved, now: Date): Date
   const { outcome, rotatedAt, currentKeySince, record, creationTime = record?.["creationTime"] } = saved;
   const timeOf = (written: unknown) => new Date(isWholeTime(written) ? written : NaN);
   const created = () => new Date(typeof creationTime === "number" ? creationTime * 1000 : NaN);
-  const ofOne = () => (outcome === "adopted" ? created() : timeOf(rotatedAt));
+  const isAsCreated = outcome === "adopted" || (outcome === "unknown" && rotatedAt === undefined);
+  const ofOne = () => (isAsCreated ? created() : timeOf(rotatedAt));
   const time = minInterval === undefined ? ofOne() : timeOf(currentKeySince);
   return time.getTime() <= now.getTime() + clockToleranceMs ? time : undefined;
 }

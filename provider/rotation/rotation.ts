@@ -25,7 +25,7 @@ import { InputError } from "../platform/errors";
 import { idProblem } from "../records/fields";
 import { ownerOf, type SecretKind, secretOf, type Subject } from "../platform/secretKind";
 import { accountSettings, isElsewhere } from "./saved";
-import { capitalized, olderNotices, type SecretResult } from "./notices";
+import { capitalized, olderNotices, type SecretResult, waitingNotices } from "./notices";
 import { readDate, readInterval } from "./schedule";
 
 /** The inputs of a rotation, in addition to the id. */
@@ -177,10 +177,7 @@ function differenceOf(
   if (change !== undefined && change !== "read") {
     notices.push({ text: `${capitalized(savingChanges[change](ownerOf(subject)))}. Nothing is reset.` });
   }
-  if (plan.waits?.reason === "schedule") {
-    const text = `The ${secretOf(subject)} is due for a reset by rotateEvery, which waits: ${plan.waits.why}.`;
-    notices.push({ text, isWarning: true });
-  }
+  if (plan.waits !== undefined) notices.push(...waitingNotices(subject, plan.waits));
   notices.push(...olderNotices(subject, plan));
   if (isElsewhere(kind, saved, run)) notices.push({ text: otherAccountWarning(subject), isWarning: true });
   const future = futureTime(saved, inputs, now);
@@ -240,7 +237,10 @@ function noticeOf(
   isRead: boolean,
 ): string | undefined {
   const secret = secretOf(subject);
-  if (isRead && plan.kind === "keep") return `Reads ${ownerOf(subject)}: some of its credentials are not known yet.`;
+  if (isRead && plan.kind === "keep") {
+    if (plan.waits?.reason === "unconfirmed") return `Reads ${ownerOf(subject)}: the last reset was not confirmed.`;
+    return `Reads ${ownerOf(subject)}: some of its credentials are not known yet.`;
+  }
   const before = isRead ? " It is read first: if that shows that the last reset was applied, it is saved instead." : "";
   if (plan.kind === "refuse") return `Does not reset the ${secret}: ${plan.why}.${before}`;
   if (plan.kind !== "reset") return undefined;

@@ -68,6 +68,18 @@ const unitsOfTime = [
   ["minute", 60_000],
 ] as const;
 
+/** The most by which a schedule is early. */
+const slackMs = 3_600_000;
+
+/**
+ * The time from which a schedule counts as due: an hour before its time, or a twentieth of the interval, if that is
+ * less. Without it, a nightly run that begins some seconds earlier than the last one would skip a night.
+ */
+export function dueFrom(last: string, written: string): Date {
+  const due = dueAt(last, written).getTime();
+  return new Date(due - Math.min(slackMs, (due - Date.parse(last)) / 20));
+}
+
 /** The time that is `written` after the last rotation. */
 export function dueAt(last: string, written: string): Date {
   const from = calendar().DateTime.fromISO(last, { zone: "utc" });

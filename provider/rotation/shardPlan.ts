@@ -112,8 +112,10 @@ export function announced(
     const plans = group.map(({ plan }) => plan);
     const late = overdueNotice(plans, String(rotateEvery), run.options.clock.now());
     const isNew = plans.some((plan) => plan.kind === "reset" && plan.reason === "created");
+    const [waitsSince] = plans.flatMap((plan) => (plan.kind === "keep" ? (plan.waits?.since ?? []) : [])).sort();
+    const waits = waitsSince === undefined ? "" : ` The first has waited since ${waitsSince}.`;
     const howToKeep = isNew && !rotatedSince ? " `initialRotation: false` keeps their passwords." : "";
-    return `${counted(fleet, group, what)}.${late}${howToKeep}`;
+    return `${counted(fleet, group, what)}.${late}${waits}${howToKeep}`;
   });
   if (resets > 0 && inFleet > resets) {
     lines.push(`${lines.pop()} So far, it resets ${inFleet} databases.`);
@@ -169,6 +171,10 @@ function whatIsPlanned(planned: PlannedDatabase, run: Run): string | undefined {
       : " adopts {n} without a reset";
   }
   if (plan.kind === "keep") {
+    if (plan.waits?.reason === "schedule") return ` does not reset {n} that are due by rotateEvery: ${plan.waits.why}`;
+    if (plan.waits?.reason === "unconfirmed") {
+      return ` does not reset {n} once more, whose last reset was not confirmed: ${plan.waits.why}`;
+    }
     if (isRead(planned, run)) return " reads {n}, because some of their credentials are not known yet";
     const change = changeOf(planned, run);
     return change === undefined || change === "read" ? undefined : ` ${savingChanges[change]("{n}")}`;

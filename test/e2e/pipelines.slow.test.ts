@@ -72,6 +72,7 @@ interface Workflow {
   >;
 }
 interface GitLabJob {
+  readonly rules?: readonly { readonly variables?: Values }[];
   readonly script: string[];
   readonly after_script?: string[];
   readonly variables?: Values;
@@ -91,7 +92,11 @@ const pipelines: Readonly<Record<string, Pipeline>> = {
       text.replace(/\$\{\{ (\w+)\.(\w+) \}\}/g, (_, context: string, key: string) => contexts[context]?.[key] ?? ""),
     ]);
     const summary = repository.path(`${name}.md`);
-    const environment = { ...(Object.fromEntries(given) as Record<string, string>), GITHUB_STEP_SUMMARY: summary };
+    const environment = {
+      ...(Object.fromEntries(given) as Record<string, string>),
+      GITHUB_STEP_SUMMARY: summary,
+      GITHUB_EVENT_NAME: store["GITHUB_EVENT_NAME"] ?? "schedule",
+    };
     let printed = "";
     for (const { run } of job.steps) {
       if (run === undefined) continue;
@@ -112,6 +117,13 @@ const pipelines: Readonly<Record<string, Pipeline>> = {
     copyFileSync(join(folder, "shell/rekey.sh"), repository.path("rekey.sh"));
     return repository.run(["./rekey.sh", name, ...Object.values(inputs)].join(" "), { ...store });
   },
+};
+
+/** What makes a run the one of a merge, beyond the credentials. */
+const ofMerge: Readonly<Record<string, Values>> = {
+  "GitHub Actions": { GITHUB_EVENT_NAME: "push" },
+  "GitLab CI": ((yaml("gitlab-ci/.gitlab-ci.yml") as GitLab).up.rules ?? []).at(-1)?.variables ?? {},
+  "a shell script": { REKEY_SCHEDULED_RESETS: "off" },
 };
 
 const key = { flowControlKey: "orders", waitListSize: 7, parallelismMax: 3, parallelismCount: 3 };
@@ -139,6 +151,8 @@ describe("The pipeline of", function () {
           const program = repository.path("rotation/index.ts");
           writeFileSync(program, readFileSync(program, "utf8").replace('"30d"', '"PT1S"'));
           await sleep(1000);
+          await run(repository, "up", { ...settings, ...ofMerge[name] }, {});
+          assert.deepEqual(sent(platform), [], "what is due waits for the night");
           const printed = await run(repository, "up", settings, {});
           assert.deepEqual(sent(platform), ["POST /v2/keyvalue/reset-password/db-sessions"]);
           assert.match(printed, /"password": "\[secret\]"/);

@@ -39,6 +39,7 @@ export class FakeRun {
   readonly said: string[] = [];
   time = new Date("2026-11-21T12:00:00.000Z");
   maxResets: number | undefined;
+  scheduledResets: "on" | "off" = "on";
   /** The mark of the account; undefined if the settings are not known. */
   account: string | undefined;
   /** The token with which Rekey sends requests to the queue. */
@@ -131,6 +132,7 @@ export class FakeRun {
       canRead: () => this.canRead,
       deadlineMs: () => this.deadlineMs,
       maxResets: () => this.maxResets,
+      scheduledResets: () => this.scheduledResets,
       databaseHost: () => undefined,
       queueUrl: () => "https://queue.example.com",
       queueToken: () => this.queueToken,

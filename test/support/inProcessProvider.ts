@@ -35,6 +35,7 @@ export function inProcessProvider(
     canRead: () => false,
     deadlineMs: () => 60_000,
     maxResets: () => undefined,
+    scheduledResets: () => "on",
     databaseHost: () => undefined,
     queueUrl: unused,
     queueToken: () => undefined,

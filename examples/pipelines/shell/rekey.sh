@@ -4,7 +4,8 @@
 # with a stack for each key).
 #
 #   rekey.sh preview                                of a change that was not reviewed
-#   rekey.sh up                                     on a merge, and every night
+#   rekey.sh up                                     every night
+#   REKEY_SCHEDULED_RESETS=off rekey.sh up          on a merge: what is due by `rotateEvery` waits for the night
 #   rekey.sh reset-flow-control <key> <incident>    by hand; one incident is one reset
 #
 # The environment contains PULUMI_BACKEND_URL, PULUMI_CONFIG_PASSPHRASE, REKEY_BASE_URL, REKEY_USERNAME, REKEY_PASSWORD,

@@ -4,6 +4,7 @@ import {
   clockToleranceMs,
   futureTime,
   overdueNotice,
+  planPostponed,
   planRotation,
   type RotationPlan,
   type RotationState,
@@ -15,6 +16,7 @@ import { markTrigger, type Trigger } from "../../../provider/rotation/trigger";
 const now = new Date("2026-06-01T00:00:00.000Z");
 const monthAgo = "2026-05-01T00:00:00.000Z";
 const lately = "2026-05-31T00:00:00.000Z";
+const twoHoursAgo = "2026-05-31T22:00:00.000Z";
 const v1 = { version: 1 };
 const v2 = { version: 2 };
 
@@ -64,7 +66,11 @@ const rows: readonly Row[] = [
   ["due to the millisecond", reset(v1), { ...v1, rotateEvery: "31d" }, scheduled(monthAgo)],
   ["long overdue", reset(v1), { ...v1, rotateEvery: "PT1S" }, scheduled(monthAgo)],
   ["not due", reset(v1), { ...v1, rotateEvery: "32d" }, keep],
-  ["due in a millisecond", reset(v1, { rotatedAt: "2026-05-01T00:00:00.001Z" }), { ...v1, rotateEvery: "P1M" }, keep],
+  ["due in an hour", reset(v1), { ...v1, rotateEvery: "P31DT1H" }, scheduled(monthAgo)],
+  ["due in more than an hour", reset(v1), { ...v1, rotateEvery: "P31DT1H0.001S" }, keep],
+  ["adopted and due in an hour", adopted(v1), { ...v1, rotateEvery: "P31DT1H" }, scheduled(monthAgo)],
+  ["due in a twentieth", reset(v1, { rotatedAt: twoHoursAgo }), { rotateEvery: "PT126M18S" }, scheduled(twoHoursAgo)],
+  ["due in more than a twentieth", reset(v1, { rotatedAt: twoHoursAgo }), { rotateEvery: "PT126M19S" }, keep],
   [
     "a clock that was set back",
     reset(v1, { rotatedAt: "2027-01-01T00:00:00.000Z" }),
@@ -112,6 +118,51 @@ const rows: readonly Row[] = [
   ["unconfirmed, a count that is not whole", unknown(v1, 0.5), v1, /unconfirmedResets/],
   ["an outcome that does not exist", { ...reset(v1), outcome: "done" as "reset" }, v1, /outcome/],
 ];
+
+const off = "rekey:scheduledResets is off";
+const ofSchedule = unknown(v1, 1, { rotatedAt: monthAgo, attemptedAt: lately, attemptedReason: "schedule" });
+
+/** What a run does that makes no resets that only `rotateEvery` asks for. */
+const postponedRows: readonly (readonly [string, RotationState | undefined, DesiredRotation, RotationPlan])[] = [
+  ["a new one", undefined, { ...v1, rotateEvery: "1d" }, because("created")],
+  ["an adoption", undefined, { ...v1, rotateEvery: "1d", initialRotation: false }, adopt],
+  ["a new version", reset(v1), { ...v2, rotateEvery: "1d" }, because("trigger")],
+  ["one that is not due", reset(v1), { ...v1, rotateEvery: "32d" }, keep],
+  [
+    "one that is due",
+    reset(v1),
+    { ...v1, rotateEvery: "10d" },
+    { kind: "keep", waits: { reason: "schedule", why: off, since: "2026-05-11T00:00:00.000Z" } },
+  ],
+  [
+    "one that is due within the hour",
+    reset(v1),
+    { ...v1, rotateEvery: "P31DT1H" },
+    { kind: "keep", waits: { reason: "schedule", why: off, since: now.toISOString() } },
+  ],
+  [
+    "an unconfirmed one that the schedule asked for",
+    ofSchedule,
+    { ...v1, rotateEvery: "1d" },
+    { kind: "keep", waits: { reason: "unconfirmed", why: off, since: lately } },
+  ],
+  [
+    "an unconfirmed one of a schedule that was removed",
+    ofSchedule,
+    v1,
+    { kind: "keep", waits: { reason: "unconfirmed", why: off, since: lately } },
+  ],
+  ["an unconfirmed one, and a new version", ofSchedule, v2, because("trigger")],
+  ["an unconfirmed one that something else asked for", unknown(v1, 1), { rotateEvery: "1d" }, because("unconfirmed")],
+];
+
+describe("rotation: plan with rekey:scheduledResets off", () => {
+  for (const [what, saved, desired, expected] of postponedRows) {
+    it(`for ${what}`, () => {
+      assert.deepEqual(planPostponed(planRotation(saved, desired, now), saved, desired, now), expected);
+    });
+  }
+});
 
 describe("rotation: plan", () => {
   for (const [what, saved, wanted, expected] of rows) {
@@ -161,12 +212,13 @@ describe("rotation: plan", () => {
     assert.equal(futureTime(last, {}, new Date(monthAgo)), undefined);
   });
 
-  it("resets by time exactly from the due time on", () => {
+  it("resets by time exactly from an hour, or a twentieth of a shorter interval, before the due time on", () => {
     const seconds = fc.integer({ min: 1, max: 999_999 });
     fc.assert(
       fc.property(time, seconds, fc.integer({ min: -5, max: 5 }), (last, seconds, late) => {
         const saved = reset({}, { rotatedAt: last.toISOString() });
-        const clock = new Date(last.getTime() + seconds * 1000 + late);
+        const slackMs = Math.min(3_600_000, seconds * 50);
+        const clock = new Date(last.getTime() + seconds * 1000 - slackMs + late);
         assert.equal(planRotation(saved, { rotateEvery: `PT${seconds}S` }, clock).kind, late >= 0 ? "reset" : "keep");
       }),
     );

@@ -47,6 +47,7 @@ const valid: Readonly<Record<SettingName, Readonly<Record<string, unknown>>>> = 
   maxConcurrency: { "1": 1, "100": 100 },
   requestsPerSecond: { "10": 10, "0.1": 0.1 },
   maxResetsPerRun: { "0": 0, "3": 3 },
+  scheduledResets: { on: "on", off: "off" },
   proxy: { "http://user:word@proxy.test:3128": "http://user:word@proxy.test:3128", "https://p.test": "https://p.test" },
   caFile: { [caFile]: readFileSync(caFile, "utf8") },
 };
@@ -68,6 +69,7 @@ const environment: Readonly<Record<SettingName, string>> = {
   maxConcurrency: "REKEY_MAX_CONCURRENCY",
   requestsPerSecond: "REKEY_REQUESTS_PER_SECOND",
   maxResetsPerRun: "REKEY_MAX_RESETS_PER_RUN",
+  scheduledResets: "REKEY_SCHEDULED_RESETS",
   proxy: "REKEY_PROXY",
   caFile: "REKEY_CA_FILE",
 };
@@ -108,6 +110,7 @@ const invalid: readonly (readonly [name: SettingName, reason: RegExp, ...written
   ["maxResetsPerRun", /negative/, "-1"],
   ["maxResetsPerRun", /whole number/, "2.5"],
   ["maxResetsPerRun", /be a number/, "", " ", "canary"],
+  ["scheduledResets", /must be "on" or "off"/, "", "false", "OFF", "canary"],
   ["proxy", /http or https URL/, "proxy:3128", "u:canary", "http://u:canary", "socks5://user:canary@proxy.test"],
   ["caFile", /empty/, ""],
   ["caFile", /ENOENT/, "-----BEGIN PRIVATE KEY-----\ncanary", join(directory, "none.pem")],
