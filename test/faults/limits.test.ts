@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type Fault, type Platform, startPlatform } from "../../local/platform/index";
 import { adapters, Host } from "../support/host";
 import { configurationFor, keyLimits } from "../support/resources";
-import { expectKind } from "../support/results";
+import { expectKind, until } from "../support/results";
 import { revealed } from "../support/wire";
 import { titled } from "./describeFaults";
 
@@ -81,5 +81,25 @@ for (const adapter of adapters) {
         );
       });
     }
+
+    const otherRegion = "404 to every request: a queue of another region";
+    it(titled(23, otherRegion, "refresh, delete", "fails, state kept; 0 sent", adapter), async () => {
+      const saved = { ...inputs, declared: { parallelism: 3, paused: true } };
+      const isolated = await Host.start({ adapter, config: configurationFor(platform) });
+      try {
+        platform.failNext({
+          path: /^\/v2\//,
+          status: 404,
+          body: { error: "user not found in this region" },
+          times: 100,
+        });
+        assert.deepEqual(revealed((await isolated.read("orders", saved)).outs)["declared"], saved.declared);
+        await until(() => /another region .*rekey:queueUrl/s.test(isolated.stderr + isolated.engine.received));
+        await assert.rejects(isolated.delete("orders", saved), /another region .*Nothing was changed.*rekey:queueUrl/s);
+        assert.deepEqual(posts(), []);
+      } finally {
+        await isolated.stop();
+      }
+    });
   });
 }

@@ -75,15 +75,45 @@ describe("platform: flow control, one key", () => {
     });
   }
 
-  const rejecting = (status: number, inJson: boolean) => {
+  /** A queue that refuses to read a key, and other requests too unless `others` is true. */
+  const rejecting = (status: number, inJson: boolean, others = false) => {
     const consequences = { "not sent": "", rejected: "", "maybe applied": "" };
     const facts = { purpose: "p", method: "GET", url: "u", consequences };
     const error = new RejectedError(facts, { happened: "h", advice: "a", status, inJson });
-    return { error, flowControl: new FlowControl(new FakeRequester(() => error), { name: "reset" }) };
+    const requester = new FakeRequester(({ path, method }) =>
+      others && (method === "POST" || !path.startsWith("/v2/flowControl")) ? {} : error,
+    );
+    return { error, requester, flowControl: new FlowControl(requester, { name: "reset" }) };
   };
-  it("reads that a key does not exist if the platform responds 404 in JSON", async () => {
+  const gone = { ...zeros, flowControlKey: "gone", exists: false };
+
+  it("reads that a key does not exist if the platform responds 404 in JSON, and has answered another request", async () => {
+    const { flowControl, requester } = rejecting(404, true, true);
+    assert.deepEqual(await Promise.all([flowControl.get("gone"), flowControl.get("gone")]), [gone, gone]);
+    assert.deepEqual(await flowControl.get("gone"), gone);
+    const asked = requester.sent.filter(({ path }) => path === "/v2/globalParallelism");
+    assert.equal(asked.length, 1, "one request for all keys");
+  });
+
+  it("asks nothing else if the platform has answered a request of the run", async () => {
+    const { flowControl, requester } = rejecting(404, true, true);
+    await flowControl.reset("gone", false);
+    assert.deepEqual(await flowControl.get("gone"), gone);
+    assert.deepEqual(
+      requester.sent.map(({ path }) => path),
+      ["/v2/flowControl/gone/reset", "/v2/flowControl/gone"],
+    );
+  });
+
+  it("does not believe a 404 of a queue that answers nothing: the token may be that of another region", async () => {
     const { flowControl } = rejecting(404, true);
-    assert.deepEqual(await flowControl.get("gone"), { ...zeros, flowControlKey: "gone", exists: false });
+    for (let nth = 0; nth < 2; nth++) {
+      await assert.rejects(flowControl.get("gone"), (error) => {
+        assert.ok(error instanceof RejectedError);
+        assert.match(error.message, /"gone".* another region .*Nothing was changed.* rekey:queueUrl .* region/s);
+        return true;
+      });
+    }
   });
 
   it("fails for any other refusal", async () => {
