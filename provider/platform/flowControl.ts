@@ -84,11 +84,13 @@ export class FlowControl {
       maxBytes: maxListBytes,
     });
     const value = jsonOf(response);
-    const list = isObject(value) ? value["flowControls"] : value;
+    // Servers in Go send null for an empty list.
+    const sent = isObject(value) ? value["flowControls"] : value;
+    const list = sent === null ? [] : sent;
     if (!Array.isArray(list)) throw unreadable(response, "is not a list of flow-control keys");
     let unreadableCount = 0;
-    return list.map((sent: unknown) => {
-      const entry = entryOf(response, sent);
+    return list.map((one: unknown) => {
+      const entry = entryOf(response, one);
       if (entry instanceof UnreadableError && ++unreadableCount === maxUnreadable) throw entry;
       return entry;
     });

@@ -81,11 +81,19 @@ const shardCount = 16;
  */
 export function shardOf(databaseId: string): string {
   const [first = 0] = createHash("sha256").update(databaseId).digest();
-  return String(first % shardCount).padStart(2, "0");
+  return shardNamed(first % shardCount);
 }
 
-/** The shards of a fleet that have databases, each in the order of the ids: names and order do not matter. */
+function shardNamed(nth: number): string {
+  return String(nth).padStart(2, "0");
+}
+
+/**
+ * The shards of a fleet that have databases, each in the order of the ids: names and order do not matter. A fleet
+ * without databases has all shards, so that those with databases in the state can refuse it.
+ */
 export function shardsOf<T extends FleetMember>(members: readonly T[]): [shard: string, members: T[]][] {
+  if (members.length === 0) return Array.from({ length: shardCount }, (_, nth) => [shardNamed(nth), []]);
   const sorted = members.toSorted((a, b) => (a.databaseId < b.databaseId ? -1 : 1));
   return groupedBy(sorted, ({ databaseId }) => shardOf(databaseId)).sort();
 }

@@ -1,6 +1,6 @@
 import { engineMessage, unknownNames, unknownValue } from "../records/properties";
 import { idProblem, isObject, kindOf } from "../records/fields";
-import { InternalError, RekeyError } from "../platform/errors";
+import { InputError, InternalError, RekeyError } from "../platform/errors";
 import { databasePassword } from "./kinds/databasePassword";
 import { secretOf } from "../platform/secretKind";
 import { checkSince, claimOf, decidingInputs, rotationInputs } from "./rotation";
@@ -134,6 +134,10 @@ export function claimsOf(
 
 function diff(saved: PasswordRotationShardOutputs, inputs: PasswordRotationShardInputs, run: Run): Difference {
   const states = decodeShard(saved);
+  if (states.size > 0 && inputs.databases.length === 0) {
+    const reason = `is empty, but ${fleetLabel(inputs.fleet)} has some in its state. If the list is from the platform, check it; to stop rotating them, remove the fleet`;
+    throw new InputError("databases", reason);
+  }
   const planned = planShard(states, inputs, run);
   const members = new Set(inputs.databases.map((database) => asObject(database).databaseId));
   const isChanged = (one: PlannedDatabase) =>

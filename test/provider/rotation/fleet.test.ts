@@ -81,4 +81,12 @@ describe("rotation: the shards of a fleet", () => {
       ["13", [zero]],
     ]);
   });
+
+  it("are all there without databases, so that each can refuse to lose those that it has", () => {
+    const names = Array.from({ length: 16 }, (_, nth) => String(nth).padStart(2, "0"));
+    assert.deepEqual(
+      shardsOf([]),
+      names.map((name) => [name, []]),
+    );
+  });
 });

@@ -51,6 +51,17 @@ describe("rotation: what a fleet announces", () => {
     assert.match(await noticeOf("abcdefg"), / resets 7 .*: "a", "b", "c", "d", "e" and 2 more\.$/);
   });
 
+  it("refuses to lose all databases of a fleet that has some, which a list of the platform may do", async () => {
+    const saved = await up(inputsFor("ab", { version: 1 }));
+    assert.throws(
+      () => diffOf(saved, inputsFor("")),
+      /databases is empty, but .* "caches" has some.* remove the fleet/s,
+    );
+    const empty = await up(inputsFor(""));
+    assert.deepEqual(diffOf(empty, inputsFor("")), { changes: false });
+    assert.equal(diffOf(saved, inputsFor("a", { version: 1 })).changes, true);
+  });
+
   it("reports how late the oldest scheduled rotation is, with its reason", async () => {
     const daily = { version: 1, rotateEvery: "10d" };
     const saved = await up(inputsFor("a", daily));
