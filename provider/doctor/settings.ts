@@ -1,4 +1,5 @@
 import { SettingsError } from "../platform/errors";
+import { chosenRegion, presets, usualVariables } from "../settings/presets";
 import { accounts, Settings } from "../settings/settings";
 import {
   environmentName,
@@ -45,7 +46,27 @@ export function checkSettings(stack: StackSettings, environment: NodeJS.ProcessE
       source === "not set" ? judgeMissing(name, settings, wasRead) : judge(name, settings, stack.get(nameOf(name)));
     return { subject: nameOf(name), source, ...judgement };
   });
-  return [...known, ...unknownKeys(stack)];
+  return [...known, ...regionOf(settings, environment), ...unknownKeys(stack)];
+}
+
+/** Which of the platform's usual variables count, if a variable chooses a region. */
+function regionOf(settings: Settings, environment: NodeJS.ProcessEnv): Check[] {
+  const platform = usable(settings, "platform");
+  const preset = platform && presets[platform];
+  const subject = preset?.regions.variable ?? "";
+  if (preset === undefined || !environment[subject]) return [];
+  const { regions } = preset;
+  const namesIn = (variables: typeof preset.variables) => regions.of.map((name) => variables[name]).join(" and ");
+  const counting = namesIn(usualVariables(preset, environment));
+  const chosen = chosenRegion(preset, environment);
+  if (chosen !== undefined && namesIn(chosen) === counting) {
+    return [{ subject, state: "ok", source: "environment", message: `${subject}: ${counting} count.` }];
+  }
+  const fix =
+    chosen === undefined
+      ? `Set it to one of ${regions.names.join(", ")}, or unset it.`
+      : `Set ${namesIn(chosen)}, or unset ${subject}.`;
+  return [wrong(subject, `${subject} is set, but ${counting} count.`, fix)];
 }
 
 function judgeMissing(name: SettingName, settings: Settings, wasRead: boolean): Judgement {

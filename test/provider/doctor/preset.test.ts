@@ -44,6 +44,24 @@ describe("pulumi-rekey doctor: rekey:platform", () => {
     }
   });
 
+  it("shows which variables of a region count", () => {
+    const region = { US_EAST_1_QSTASH_URL: "https://qstash-us-east-1.test", US_EAST_1_QSTASH_TOKEN: "canary-east" };
+    const checks = checksOf({ ...keys, ...region, QSTASH_TOKEN: "canary", QSTASH_REGION: "us-east-1" });
+    assert.match(checks["rekey:queueUrl"]?.message ?? "", /us-east-1\.test \(from US_EAST_1_QSTASH_URL\)/);
+    assert.match(checks["rekey:queueToken"]?.message ?? "", /set \(from US_EAST_1_QSTASH_TOKEN\)/);
+    assertFields(checks["QSTASH_REGION"], {
+      state: "ok",
+      message: "QSTASH_REGION: US_EAST_1_QSTASH_URL and US_EAST_1_QSTASH_TOKEN count.",
+    });
+    const incomplete = checksOf({ ...keys, QSTASH_TOKEN: "canary", QSTASH_REGION: "US_EAST_1" });
+    assertFields(incomplete["QSTASH_REGION"], {
+      state: "wrong",
+      message: "QSTASH_REGION is set, but QSTASH_URL and QSTASH_TOKEN count.",
+    });
+    assert.match(incomplete["QSTASH_REGION"]?.fix ?? "", /US_EAST_1_QSTASH_URL and US_EAST_1_QSTASH_TOKEN/);
+    assert.equal(checksOf(keys)["QSTASH_REGION"], undefined);
+  });
+
   it("explains why a usual credential is not used for another address", () => {
     const checks = checksOf(keys, { "rekey:baseUrl": "https://platform.test" });
     assert.deepEqual(wrongOnes(checks), ["rekey:username", "rekey:password"]);

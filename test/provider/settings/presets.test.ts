@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { SettingsError } from "../../../provider/platform/errors";
-import { Settings } from "../../../provider/settings/settings";
+import { environmentOfProvider, Settings } from "../../../provider/settings/settings";
 import { type SettingName } from "../../../provider/settings/table";
 
 type Written = Partial<Record<SettingName, string>>;
@@ -68,6 +68,51 @@ describe("rekey:platform", () => {
     assert.deepEqual(valuesOf(upstash({}, { ...usual, ...own }), ...names), expected);
     const configured = { username: "v", password: "w", queueToken: "x", queueUrl: "https://r.test" };
     assert.deepEqual(valuesOf(upstash(configured, { ...usual, ...own }), ...names), configured);
+  });
+
+  describe("with QSTASH_REGION, as for the vendor's client", () => {
+    const east = { US_EAST_1_QSTASH_URL: "https://qstash-us-east-1.test", US_EAST_1_QSTASH_TOKEN: "canary-east" };
+    const all = { ...credentials, QSTASH_URL: "https://qstash.test", ...east, QSTASH_REGION: "US_EAST_1" };
+    const ofRegion = { queueUrl: "https://qstash-us-east-1.test", queueToken: "canary-east" };
+    const byDefault = { queueUrl: "https://qstash.test", queueToken: "canary-token" };
+    const { US_EAST_1_QSTASH_TOKEN: _token, ...withoutToken } = all;
+    const rows: Readonly<Record<string, readonly [NodeJS.ProcessEnv, Written]>> = {
+      "reads the variables of the region": [all, ofRegion],
+      "knows it in another spelling": [{ ...all, QSTASH_REGION: "us-east-1" }, ofRegion],
+      "reads the others for another region": [{ ...all, QSTASH_REGION: "EU_CENTRAL_1" }, byDefault],
+      "reads the others for one that does not exist": [{ ...all, QSTASH_REGION: "constructor" }, byDefault],
+      "reads the others if one of the region's is missing": [withoutToken, byDefault],
+      "reads the others if one of the region's is empty": [{ ...all, US_EAST_1_QSTASH_URL: "" }, byDefault],
+      "reads Rekey's own first": [
+        { ...all, REKEY_QUEUE_URL: "https://own.test", REKEY_QUEUE_TOKEN: "own" },
+        { queueUrl: "https://own.test", queueToken: "own" },
+      ],
+    };
+    for (const [what, [environment, expected]] of Object.entries(rows)) {
+      it(what, () => assert.deepEqual(valuesOf(upstash({}, environment), "queueUrl", "queueToken"), expected));
+    }
+
+    it("redacts the tokens of all regions", () => {
+      for (const token of ["canary-east", "canary-token"]) assert.ok(upstash({}, all).secrets.includes(token), token);
+    });
+
+    it("keeps the region's token from another address, and names its variables", () => {
+      const why =
+        "US_EAST_1_QSTASH_TOKEN is used only if rekey:queueUrl is https://qstash.upstash.io or comes from US_EAST_1_QSTASH_URL";
+      assertMissing(upstash({ queueUrl: "https://q.test" }, all), "queueToken", why);
+    });
+
+    it("keeps all of them from a provider whose arguments name another account", () => {
+      const own = environmentOfProvider((name) => (({ queueUrl: "https://q.test" }) as Written)[name], all);
+      assert.deepEqual(
+        Object.keys(own).filter((name) => name.endsWith("QSTASH_TOKEN")),
+        [],
+      );
+      assert.deepEqual(
+        Object.keys(own).filter((name) => name.endsWith("QSTASH_URL")),
+        [],
+      );
+    });
   });
 
   it("takes an empty variable as unset", () => {
