@@ -10,6 +10,7 @@ import { type KnownSecrets } from "./platform/redact";
 import { type RequestQueue } from "./platform/requestQueue";
 import { type SecretKind } from "./platform/secretKind";
 import { type SecretOperations } from "./platform/secretOperations";
+import { type Preset } from "./settings/presets";
 import { type FoundSetting, type Settings } from "./settings/settings";
 
 /** The platform, as a run uses it. */
@@ -50,6 +51,8 @@ export interface RunOptions {
   readonly maxResets: () => number | undefined;
   /** Whether resets are made that only `rotateEvery` asks for. @throws SettingsError for a wrong setting */
   readonly scheduledResets: () => "on" | "off";
+  /** What is known of the platform of `rekey:platform`. */
+  readonly preset: () => Preset | undefined;
   /** @throws SettingsError if rekey:databaseHost cannot be used */
   readonly databaseHost: () => FoundSetting | undefined;
   /** @throws SettingsError if rekey:queueUrl is missing or cannot be used */
@@ -199,6 +202,7 @@ export function startRun({
     deadlineMs: () => getSettings().getOrDefault("deadlineSeconds") * 1000,
     maxResets: () => getSettings().get("maxResetsPerRun"),
     scheduledResets: () => getSettings().getOrDefault("scheduledResets"),
+    preset: () => getSettings().preset,
     databaseHost: () => {
       const all = getSettings();
       return all.get("databaseHost") === undefined ? undefined : all.find("databaseHost");

@@ -12,6 +12,7 @@ import {
   type Schemas,
 } from "../resource";
 import { isSet } from "../records/fields";
+import { checkKey } from "./keyNames";
 import { readInterval } from "../rotation/schedule";
 import {
   after,
@@ -96,11 +97,12 @@ function periodInput({ z, expected, attempt }: Schemas) {
 }
 
 function check(
-  { parallelism, rate, period, paused }: FlowControlLimitsInputs,
+  { flowControlKey, parallelism, rate, period, paused }: FlowControlLimitsInputs,
   unknown: ReadonlySet<string>,
+  run: Run,
 ): CheckFailure[] {
   const isGiven = (name: string, value: unknown) => unknown.has(name) || isSet(value);
-  const failures: CheckFailure[] = [];
+  const failures = checkKey(flowControlKey, unknown, run);
   if (isGiven("period", period) && !isGiven("rate", rate)) {
     failures.push({ property: "period", reason: "period needs a rate" });
   }

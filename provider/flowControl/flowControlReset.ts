@@ -2,6 +2,7 @@ import { type FlowControlKey } from "../records/flowControl";
 import { compareTrigger, isNoTrigger, markTrigger, type Trigger } from "../rotation/trigger";
 import { type Difference, type Resource, type Result } from "../resource";
 import { type Run } from "../run";
+import { checkKey } from "./keyNames";
 
 /** What a FlowControlReset saves. */
 export interface FlowControlResetOutputs {
@@ -41,6 +42,7 @@ export const flowControlReset: Resource<FlowControlResetInputs, FlowControlReset
     required: ["flowControlKey"],
     schemas: { flowControlKey: pathPart, ...trigger },
   }),
+  check: ({ flowControlKey }, unknown, run) => checkKey(flowControlKey, unknown, run),
   diff,
   apply,
 };

@@ -49,9 +49,9 @@ export function rotationOf(kind: SecretKind): Resource<RotationInputs, RotationO
   const namedBy = onlyId === undefined ? [idInput] : [];
   const deciding = [...decidingInputs, ...(minInterval === undefined ? [] : (["minInterval"] as const))];
   /** What to save: the outputs with the id, and with what is derived from the record. */
-  const complete = (values: object, { outputs, ...result }: SecretResult): Result<RotationOutputs> => {
+  const complete = (values: object, { outputs, ...result }: SecretResult, run: Run): Result<RotationOutputs> => {
     const { restUrl: _former, ...others } = outputs;
-    const restUrl = kind.restUrl?.(outputs.record ?? {});
+    const restUrl = kind.restUrl?.(outputs.record ?? {}, run.options.preset()?.indexHost);
     return { ...result, outputs: { [idInput]: subjectOf(values).id, ...others, ...(restUrl && { restUrl }) } };
   };
   return {
@@ -90,11 +90,11 @@ export function rotationOf(kind: SecretKind): Resource<RotationInputs, RotationO
     noticesOfNew: (inputs, unknown, run) => noticesOfNew(subjectOf(inputs), inputs, unknown, run),
     async apply(saved, inputs, run) {
       const subject = subjectOf(inputs);
-      return complete(inputs, await execute(subject, planFor(subject, saved, inputs, run), saved, inputs, run));
+      return complete(inputs, await execute(subject, planFor(subject, saved, inputs, run), saved, inputs, run), run);
     },
     async refresh(saved, run) {
       const result = await refreshSecret(subjectOf(saved), saved, run);
-      return result.outputs === saved ? result : complete(saved, result);
+      return result.outputs === saved ? result : complete(saved, result, run);
     },
     importedInputs(id) {
       if (onlyId === undefined) {

@@ -282,7 +282,7 @@ async function fileFor(
 /** The URLs with which the credentials are used, as far as they are known. */
 function urlsOf({ kind, id }: Subject, found: RotationOutputs, { connection = {} }: Saving, run: Run) {
   const { record = {}, password, restToken } = found;
-  if (kind !== databasePassword) return { restUrl: kind.restUrl?.(record) };
+  if (kind !== databasePassword) return { restUrl: kind.restUrl?.(record, run.options.preset()?.indexHost) };
   const database = { databaseId: id, record };
   const { databaseHost } = run.options;
   return {

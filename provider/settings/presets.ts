@@ -4,6 +4,10 @@ import { type presetNames, type SettingName } from "./table";
 export interface Preset {
   /** The values of settings that are not set otherwise. */
   readonly values: Readonly<Record<"baseUrl" | "queueUrl", string> & Partial<Record<SettingName, string>>>;
+  /** The host of an index whose endpoint is a slug, with `{endpoint}`. */
+  readonly indexHost: string;
+  /** The flow-control keys that it accepts. */
+  readonly flowControlKey: { readonly pattern: RegExp; readonly of: string };
   /** The platform's usual environment variables, which are read after Rekey's own. */
   readonly variables: Variables;
   /** The variables of its regions, which one more variable chooses, as for the platform's own client. */
@@ -29,6 +33,8 @@ export const presets: Readonly<Record<(typeof presetNames)[number], Preset>> = {
       // For an endpoint that is a slug; a full host name is used unchanged.
       databaseHost: "{endpoint}.upstash.io",
     },
+    indexHost: "{endpoint}.upstash.io",
+    flowControlKey: { pattern: /^[A-Za-z0-9_.-]+$/, of: "letters, digits, hyphens, underscores and dots" },
     variables: {
       username: "UPSTASH_EMAIL",
       password: "UPSTASH_API_KEY",

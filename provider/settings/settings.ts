@@ -40,7 +40,7 @@ export class Settings {
     private readonly provider?: string,
   ) {
     const secretNames = settingNames.filter((name) => settingOf(name).secret);
-    const preset = this.#preset;
+    const preset = this.preset;
     const found = secretNames.flatMap((name) => {
       const usual = preset === undefined ? [] : allVariables(preset, name);
       return [this.#findOwn(name), ...usual.map((variable) => this.#findVariable(variable))];
@@ -112,7 +112,7 @@ export class Settings {
   /** A setting as it is written, usable or not, and where it comes from. */
   find(name: SettingName): FoundSetting | undefined {
     const usual = this.#whyWithheld(name) === undefined ? this.#findUsual(name) : undefined;
-    const preset = this.#preset?.values[name];
+    const preset = this.preset?.values[name];
     return this.#findOwn(name) ?? usual ?? (preset === undefined ? undefined : { value: preset, source: "preset" });
   }
 
@@ -137,7 +137,7 @@ export class Settings {
   #whyWithheld(name: SettingName): string | undefined {
     const { sentTo } = settingOf(name);
     const credential = this.#findUsual(name)?.variable;
-    const preset = this.#preset;
+    const preset = this.preset;
     if (sentTo === undefined || credential === undefined || preset === undefined) return undefined;
     const address = this.find(sentTo);
     const variable = usualVariables(preset, this.environment)[sentTo];
@@ -147,7 +147,8 @@ export class Settings {
     return `${credential} is used only if ${nameOf(sentTo)} is ${preset.values[sentTo]}${orFrom}`;
   }
 
-  get #preset(): Preset | undefined {
+  /** The preset of `rekey:platform`; undefined if it is not set, or if there is no such platform. */
+  get preset(): Preset | undefined {
     const name = this.#findOwn("platform")?.value ?? "";
     return Object.hasOwn(presets, name) ? presets[name as keyof typeof presets] : undefined;
   }
@@ -162,7 +163,7 @@ export class Settings {
   }
 
   #usualVariable(name: SettingName): string | undefined {
-    const preset = this.#preset;
+    const preset = this.preset;
     return preset && usualVariables(preset, this.environment)[name];
   }
 

@@ -138,7 +138,17 @@ export function subjectText(type: VerifiableType, id: string): string {
 export function verifiedOutputs(type: VerifiableType | undefined): string[] {
   if (type === undefined) return ["databases", "credentials", "records"];
   const credentials = type === "PasswordRotation" ? ["password", "restToken"] : ["token"];
-  return [kinds[type].idInput, "record", ...credentials, "currentMarks", "rotatedAt", "rotationCount", "outcome"];
+  const restUrl = kinds[type].restUrl ? ["restUrl"] : [];
+  return [
+    kinds[type].idInput,
+    "record",
+    ...restUrl,
+    ...credentials,
+    "currentMarks",
+    "rotatedAt",
+    "rotationCount",
+    "outcome",
+  ];
 }
 
 /**
@@ -156,16 +166,16 @@ export function targetsFrom(
   if (type === undefined) return targetsOf(outputs as unknown as FleetOutputs, accessOf);
   const rotation = outputs as unknown as RotationOutputs;
   if (type === "PasswordRotation") return [databaseTarget(rotation.databaseId, rotation, accessOf)];
-  const { rotatedAt, rotationCount, outcome, record = {}, token, currentMarks } = rotation;
+  const { rotatedAt, rotationCount, outcome, token, currentMarks } = rotation;
   const kind = kinds[type];
   const id = outputs[kind.idInput] as string;
   const target: VerificationTarget = { type, databaseId: id, name: id, rotatedAt, rotationCount };
   const credential = token === undefined ? unsavedIn(currentMarks, "token") : { token };
   if (!credential) return [target];
   if (outcome === "unknown") return [{ ...target, ...("mark" in credential && { unsaved: true }) }];
-  const restUrl = kind.restUrl?.(record);
+  const { restUrl } = rotation;
   if (kind.restUrl && restUrl === undefined) {
-    const why = `the platform's record of ${ownerOf({ kind, id })} has no endpoint with TLS`;
+    const why = `the platform's record of ${ownerOf({ kind, id })} has no endpoint that can be used`;
     throw new InputError("rotation", `cannot be verified: ${why}`);
   }
   return [{ ...target, access: { ...(restUrl !== undefined && { restUrl }), credential } }];
@@ -178,6 +188,7 @@ type AccessOf = (name: string, database: LocatedDatabase, known: KnownCredential
 interface RotationOutputs extends Omit<LocatedDatabase, "record">, KnownCredentials {
   readonly record?: (NonNullable<LocatedDatabase["record"]> & Readonly<Record<string, unknown>>) | undefined;
   readonly token?: string | undefined;
+  readonly restUrl?: string | undefined;
   readonly rotatedAt?: string | undefined;
   readonly rotationCount: number;
   readonly outcome: FleetOutcome;

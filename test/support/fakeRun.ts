@@ -12,6 +12,7 @@ import { type FlowControlKey } from "../../provider/records/flowControl";
 import { type SecretResponse } from "../../provider/records/response";
 import { databasePassword } from "../../provider/rotation/kinds/databasePassword";
 import { type PasswordRotationOutputs } from "../../provider/rotation/outputs";
+import { type Preset } from "../../provider/settings/presets";
 import { type RotationInputs, rotationOf } from "../../provider/rotation/rotation";
 
 const facts = {
@@ -40,6 +41,7 @@ export class FakeRun {
   time = new Date("2026-11-21T12:00:00.000Z");
   maxResets: number | undefined;
   scheduledResets: "on" | "off" = "on";
+  preset: Preset | undefined;
   /** The mark of the account; undefined if the settings are not known. */
   account: string | undefined;
   /** The token with which Rekey sends requests to the queue. */
@@ -133,6 +135,7 @@ export class FakeRun {
       deadlineMs: () => this.deadlineMs,
       maxResets: () => this.maxResets,
       scheduledResets: () => this.scheduledResets,
+      preset: () => this.preset,
       databaseHost: () => undefined,
       queueUrl: () => "https://queue.example.com",
       queueToken: () => this.queueToken,

@@ -36,6 +36,7 @@ export function inProcessProvider(
     deadlineMs: () => 60_000,
     maxResets: () => undefined,
     scheduledResets: () => "on",
+    preset: () => undefined,
     databaseHost: () => undefined,
     queueUrl: unused,
     queueToken: () => undefined,

@@ -49,9 +49,9 @@ describe("local platform: flow control", () => {
   });
 
   it("searches for a part of the key, as text", async () => {
-    const names = ["eu-orders", "orders-2", "emails", "a.b", "a+b", "größe"];
+    const names = ["eu-orders", "orders-2", "emails", "a.b", "a_b"];
     await start(...names);
-    const matches = { orders: ["eu-orders", "orders-2"], ".": ["a.b"], "+": ["a+b"], größe: ["größe"], ORDERS: [] };
+    const matches = { orders: ["eu-orders", "orders-2"], ".": ["a.b"], _: ["a_b"], größe: [], ORDERS: [] };
     for (const [search, expected] of Object.entries({ ...matches, "": names })) {
       const found = (await get(`/flowControl?search=${encodeURIComponent(search)}`)) as FlowControlRecord[];
       const foundNames = found.map(({ flowControlKey }) => flowControlKey);

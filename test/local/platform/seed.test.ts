@@ -77,6 +77,7 @@ describe("local platform: seed files", () => {
 });
 
 const text = fc.string({ unit: "binary", minLength: 1, maxLength: 20 });
+const keyName = fc.stringMatching(/^[A-Za-z0-9_.-]{1,20}$/);
 const count = fc.nat();
 const fields = fc.dictionary(text, fc.oneof(fc.jsonValue(), fc.bigInt()), { maxKeys: 5 });
 const id = fc.record({ database_id: text });
@@ -103,7 +104,7 @@ const seed = fc.record({
       typeof given === "string" ? given : "database_id" in given ? given.database_id : given.record.database_id,
   }),
   flowControlKeys: fc.uniqueArray(
-    fc.record({ flowControlKey: text, rateMax: count, rateCount: count }, { requiredKeys: ["flowControlKey"] }),
+    fc.record({ flowControlKey: keyName, rateMax: count, rateCount: count }, { requiredKeys: ["flowControlKey"] }),
     { maxLength: 3, selector: ({ flowControlKey }) => flowControlKey },
   ),
 });

@@ -7,6 +7,8 @@ import { basic, bearer, queue, requestArrived, resetPassword, resetPath, send } 
 
 const odd = ["/", "100%", "%2F", "a b", "größe 日本", "..", ".", "?#", "+", "a\\b", "\u0000", "__proto__", "[x]"];
 
+const keyProblem = "must contain letters, digits, hyphens, underscores and dots only";
+
 // The originals, read before any test starts a platform.
 const { Request, Response } = globalThis;
 
@@ -19,16 +21,27 @@ describe("local platform: the server", () => {
   for (const name of odd) {
     it(`finds what is called ${JSON.stringify(name)}`, async () => {
       await platform.close();
-      platform = await startPlatform({ databases: [name], flowControlKeys: [{ flowControlKey: name, rateCount: 1 }] });
+      platform = await startPlatform({ databases: [name] });
       const { body } = await resetPassword(platform, name);
       assert.equal((body as { database_id: string }).database_id, name);
       assert.equal(platform.database(name).resets, 1);
+    });
+  }
 
+  for (const name of ["a/b", "a b", "größe", "a+b", "a:b", "%2F", "\u0000", "emoji 🙂"]) {
+    it(`refuses the flow-control key ${JSON.stringify(name)}, as the public platform does`, async () => {
       const path = `/flowControl/${encodeURIComponent(name)}`;
-      const key = (await queue(platform, "GET", path)).body as { flowControlKey: string; rateCount: number };
-      assert.deepEqual([key.flowControlKey, key.rateCount], [name, 1]);
-      assert.equal((await queue(platform, "POST", `${path}/reset`)).status, 200);
-      assert.equal(platform.flowControlKeys.get(name)?.rateCount, 0);
+      for (const response of [queue(platform, "GET", path), queue(platform, "POST", `${path}/pin?parallelism=1`)]) {
+        const { status, error } = await response;
+        assert.deepEqual([status, /^flowControlKey: must contain letters, digits/.test(error)], [400, true]);
+      }
+      assert.throws(() => platform.setFlowControlKey({ flowControlKey: name }), /must contain letters, digits/);
+      await assert.rejects(startPlatform({ flowControlKeys: [name] }), /flowControlKeys\[0\]: must contain letters/);
+      if (!/^[\x20-\x7e]+$/.test(name)) return;
+      const headers = { "Upstash-Flow-Control-Key": name, "Upstash-Flow-Control-Value": "parallelism=1" };
+      const published = await queue(platform, "POST", "/publish/http://127.0.0.1:1/", { headers });
+      assert.deepEqual([published.status, published.error], [400, `Upstash-Flow-Control-Key: ${keyProblem}`]);
+      assert.equal(platform.flowControlKeys.has(name), false);
     });
   }
 

@@ -3,6 +3,7 @@ import { flowControlReset } from "../../../provider/flowControl/flowControlReset
 import { resources } from "../../../provider/engine/resources";
 import { type AnyResource, checkFailures, messagesOf } from "../../../provider/resource";
 import { FakeRun, passwordRotation } from "../../support/fakeRun";
+import { presets } from "../../../provider/settings/presets";
 import { unknownValue } from "../../../provider/records/properties";
 
 type Inputs = Record<string, unknown>;
@@ -90,6 +91,22 @@ describe("rotation: check", () => {
         assert.match(failure?.reason ?? "", reason);
         assert.doesNotMatch(failure?.reason ?? "", /canary|P0D/);
         assert.ok(failure?.reason.startsWith(`${property} `));
+      });
+    }
+
+    if (resource === "FlowControlReset") {
+      it("refuses a key that the platform of the preset does not accept, and knows of no other platform", () => {
+        for (const flowControlKey of ["a/b", "a b", "größe", "a:b"]) {
+          const fake = new FakeRun();
+          assert.deepEqual(check({ flowControlKey }, none, fake.start()), []);
+          fake.preset = presets.upstash;
+          const [failure] = check({ flowControlKey }, none, fake.start());
+          assert.match(failure?.reason ?? "", /^flowControlKey must contain letters, digits, hyphens/);
+          const limits = checkOf(resources.FlowControlLimits)({ flowControlKey, paused: true }, none, fake.start());
+          assert.deepEqual(limits, [failure]);
+          assert.deepEqual(check({ flowControlKey }, new Set(["flowControlKey"]), fake.start()), []);
+          assert.deepEqual(check({ flowControlKey: "Orders_1.eu-west" }, none, fake.start()), []);
+        }
       });
     }
 

@@ -3,6 +3,7 @@ import { type SecretKind } from "../../../provider/platform/secretKind";
 import { RejectedError } from "../../../provider/platform/errors";
 import { SecretOperations } from "../../../provider/platform/secretOperations";
 import { type Properties } from "../../../provider/records/properties";
+import { presets } from "../../../provider/settings/presets";
 import { indexUrl } from "../../../provider/records/indexRecord";
 import { searchToken, vectorToken } from "../../../provider/rotation/kinds/indexToken";
 import { rotationOf } from "../../../provider/rotation/rotation";
@@ -27,6 +28,7 @@ for (const { kind, reset, read } of kinds) {
     beforeEach(() => {
       fake = new FakeRun();
       fake.canRead = true;
+      fake.preset = presets.upstash;
       fake.answer = () => ({});
       fake.readDatabase = (_id, resets) => ({ record, credentials: tokens(resets) });
       run = fake.start();
@@ -145,26 +147,45 @@ for (const { kind, reset, read } of kinds) {
 }
 
 describe("rotation: the URL of an index", () => {
-  it("is made of a slug, a full host name or a URL, which needs TLS unless it leads to this machine", () => {
-    const urls = [
-      "bold-fox",
-      "bold-fox.example.com",
-      "http://127.0.0.1:1/i",
-      "http://example.com",
-      "https://example.com",
-      "a://",
-      "",
-      5,
-    ].map((endpoint) => indexUrl({ endpoint }));
-    assert.deepEqual(urls, [
-      "https://bold-fox.upstash.io",
-      "https://bold-fox.example.com",
-      "http://127.0.0.1:1/i",
-      undefined,
-      "https://example.com",
-      undefined,
-      undefined,
-      undefined,
-    ]);
-  });
+  const { indexHost } = presets.upstash;
+  const usable: readonly (readonly [endpoint: string, host: string | undefined, url: string])[] = [
+    ["bold-fox", undefined, "https://bold-fox"],
+    ["bold-fox", indexHost, "https://bold-fox.upstash.io"],
+    ["$&", "{endpoint}", ""],
+    ["bold-fox.example.com", indexHost, "https://bold-fox.example.com"],
+    ["2001:db8::1", indexHost, "https://[2001:db8::1]"],
+    ["https://example.com", indexHost, "https://example.com"],
+    ["https://example.com:8443/i", undefined, "https://example.com:8443/i"],
+    ["http://127.0.0.1:1/i", undefined, "http://127.0.0.1:1/i"],
+  ];
+  for (const [endpoint, host, url] of usable) {
+    it(`of ${endpoint} is ${url || "not known"}${host === indexHost ? " with the preset" : ""}`, () => {
+      assert.equal(indexUrl({ endpoint }, host), url || undefined);
+    });
+  }
+
+  const users = ["user@evil.test", "https://user@evil.test", "https://user:canary@evil.test", "https://@evil.test"];
+  const parts = [
+    "evil.test/path",
+    "evil.test?",
+    "evil.test#x",
+    "https://evil.test?x=1",
+    "https://evil.test/#",
+    "a b.c",
+  ];
+  const others = [
+    "http://example.com",
+    "ftp://example.com",
+    "a://",
+    "evil.test:8443",
+    "https://e vil.test",
+    "",
+    "..",
+    5,
+  ];
+  for (const endpoint of [...users, ...parts, ...others]) {
+    it(`of ${JSON.stringify(endpoint)} is not known, with and without the preset`, () => {
+      for (const host of [undefined, indexHost]) assert.equal(indexUrl({ endpoint }, host), undefined);
+    });
+  }
 });
