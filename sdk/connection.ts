@@ -114,7 +114,7 @@ export interface ConnectionArgs {
   /**
    * Name of the user, in which `{id}` is replaced by the id of the database. Changing it resets nothing.
    *
-   * @default none: the default user
+   * @default `default`; an empty text leaves it out of the URL
    */
   username?: pulumi.Input<string> | undefined;
 }

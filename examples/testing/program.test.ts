@@ -36,7 +36,7 @@ describe("The sessions program", () => {
     const { password, record } = platform.database("db-1");
     const { endpoint, port } = record as { endpoint: string; port: number };
     assert.deepEqual(outputs["connection"], {
-      value: `redis://:${password}@${endpoint}:${port}`,
+      value: `redis://default:${password}@${endpoint}:${port}`,
       secret: true,
     });
   });

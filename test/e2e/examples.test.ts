@@ -63,7 +63,7 @@ describe("Programs that users copy", () => {
 
 /** What the platform sent, as the engine has it after the reset. */
 const sent = { password: "new-password", endpoint: "cache.example.com", port: 6379, rotatedAt: "2026-11-21T02:17:00Z" };
-const url = "rediss://:new-password@cache.example.com:6379";
+const url = "rediss://default:new-password@cache.example.com:6379";
 
 /** What the rotations of the other kinds have after it. */
 const others: Readonly<Record<string, object>> = {

@@ -90,10 +90,10 @@ describe("sdk: PasswordVerification", () => {
     };
     const search = () => ({ rotation: new SearchTokenRotation("search", { indexId: "idx" }) });
     const target = { rotatedAt: "t1", rotationCount: 3 };
-    assert.deepEqual(await verified(search, { ...common, record: { endpoint: "slug" } }), {
+    assert.deepEqual(await verified(search, { ...common, restUrl: "https://slug.example.com" }), {
       subject: "search index idx",
       target: { type: "SearchTokenRotation", databaseId: "idx", name: "idx", ...target },
-      access: { restUrl: "https://slug.upstash.io", credential: { token: "t" } },
+      access: { restUrl: "https://slug.example.com", credential: { token: "t" } },
     });
     const queue = () => ({ rotation: new QueueTokenRotation("queue", { queueUserId: "user" }) });
     assert.deepEqual(await verified(queue, { ...common, record: {} }), {
@@ -213,7 +213,7 @@ describe("sdk: connectionUrl", () => {
     await startMocks({ outputs: fleetOutputs });
     const fleet = new PasswordRotationFleet("caches", { databases: { one: "a", two: "b" }, includeRecords: true });
     const urls = fleet.connectionUrls;
-    assert.deepEqual(await valueOf(urls), { two: "rediss://:pb@cache.example.com:6379" });
+    assert.deepEqual(await valueOf(urls), { two: "rediss://default:pb@cache.example.com:6379" });
     assert.equal(await pulumi.isSecret(urls), true);
   });
 });

@@ -309,7 +309,7 @@ describe("sdk: a mistake in a program", () => {
       await startMocks({ outputs: () => outputs });
       const { connectionUrl } = rotate({ tls: false });
       assert.equal(await isKnown(connectionUrl), true);
-      assert.equal(await valueOf(connectionUrl), "redis://:p@127.0.0.1:6379");
+      assert.equal(await valueOf(connectionUrl), "redis://default:p@127.0.0.1:6379");
     });
   });
 });

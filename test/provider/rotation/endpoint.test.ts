@@ -132,9 +132,9 @@ describe("rotation: the endpoint of a database", () => {
 
   it("gives a URL from which a client reads the same credentials", () => {
     const endpoint = { host: "db.example.com", port: 6380, tls: true };
-    assert.equal(connectionUrl(endpoint, undefined, "p"), "rediss://:p@db.example.com:6380");
+    assert.equal(connectionUrl(endpoint, undefined, "p"), "rediss://default:p@db.example.com:6380");
     assert.equal(connectionUrl({ ...endpoint, tls: false }, "u", "p"), "redis://u:p@db.example.com:6380");
-    assert.equal(connectionUrl({ ...endpoint, host: "::1" }, undefined, "p"), "rediss://:p@[::1]:6380");
+    assert.equal(connectionUrl({ ...endpoint, host: "::1" }, undefined, "p"), "rediss://default:p@[::1]:6380");
     const words = fc.string({ unit: "binary", minLength: 1 });
     fc.assert(
       fc.property(words, words, (username, password) => {

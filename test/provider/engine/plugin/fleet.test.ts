@@ -114,7 +114,7 @@ describe("plugin service: PasswordRotationFleet", () => {
     assert.equal(record?.databaseId, "db-1");
     const { connectionUrls } = revealed(outputs) as Record<string, Properties>;
     const { password } = platform.database("db-1");
-    assert.match(String(connectionUrls?.["of-db-1"]), new RegExp(`^redis://:${password}@127`));
+    assert.match(String(connectionUrls?.["of-db-1"]), new RegExp(`^redis://default:${password}@127`));
   });
 
   it("refuses a connection or a host setting that cannot be used, and sends nothing", async () => {

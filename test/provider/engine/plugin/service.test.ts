@@ -264,7 +264,7 @@ describe("plugin service", () => {
     assert.ok(password);
     const made = await plugin.make(urn, rotation());
     const at = `${platform.database(id).password}@127.0.0.1:${String(record.port)}`;
-    assert.equal(urlIn(made), `redis://:${at}`);
+    assert.equal(urlIn(made), `redis://default:${at}`);
     const before = sent();
     const inputs = rotation({ username: "{id}!", port: null });
     assert.deepEqual(await plugin.diff(urn, id, made.outputs, inputs), { changes: true, replaces: [] });
@@ -366,13 +366,13 @@ describe("plugin service", () => {
     readable.changeRecord(id, { port: 6390 });
     const { password } = readable.database(id);
     assertFields(revealed(await refreshed()), {
-      connectionUrl: `redis://:${password}@127.0.0.1:6390`,
+      connectionUrl: `redis://default:${password}@127.0.0.1:6390`,
       restUrl: revealed({ restUrl }).restUrl,
     });
 
     await readable.changePassword(id);
     const changed = revealed(await refreshed());
-    assert.equal(changed.connectionUrl, `redis://:${readable.database(id).password}@127.0.0.1:6390`);
+    assert.equal(changed.connectionUrl, `redis://default:${readable.database(id).password}@127.0.0.1:6390`);
     assert.notEqual(readable.database(id).password, password);
     await readable.close();
   });
