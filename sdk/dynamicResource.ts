@@ -4,7 +4,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { version } from "@pulumi/pulumi/version";
 import { howToHaveOne, howToInstall } from "../provider/doctor/installAdvice";
 import { installedFrom, isTooOld, manifestIn, oldestPulumi, packageVersion } from "../provider/platform/version";
-import { warnOfPlainCredentials } from "./platform";
+import { warnOfSettings } from "./platform";
 import { perRun, refusal, runError } from "./program";
 import { typeTokenOf } from "./pulumiInternals";
 
@@ -35,7 +35,7 @@ export abstract class DynamicResource extends pulumi.CustomResource {
   ) {
     const { type, outputs, secretOutputs, retainOnDelete = true } = resourceType;
     requirePackageForHost();
-    warnOfPlainCredentials();
+    warnOfSettings();
     refuseImport(type, name, options);
     const undefinedOutputs = Object.fromEntries(outputs.map((output) => [output, undefined]));
     const provider = `${type.slice(0, 1).toLowerCase()}${type.slice(1)}`;

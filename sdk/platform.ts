@@ -2,6 +2,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { type PlatformClient } from "../provider/platformClient";
 import { plainWarning } from "../provider/settings/plainCredentials";
 import { Settings } from "../provider/settings/settings";
+import { unknownSettings } from "../provider/settings/unknownSettings";
 import { isCredential, nameOf, settingNames } from "../provider/settings/table";
 import { perRun } from "./program";
 import { isConfigSecret } from "./pulumiInternals";
@@ -14,24 +15,27 @@ export function settingsOfProgram(): Settings {
 
 /** The platform of a run. */
 export const platformOfRun = perRun((): PlatformClient => {
-  warnOfPlainCredentials();
+  warnOfSettings();
   // Loaded on first use: axios and zod would slow down every import of this package.
   const { PlatformClient } = require("../provider/platformClient") as typeof import("../provider/platformClient");
   return new PlatformClient(settingsOfProgram());
 });
 
 /**
- * Warns once in a run of each credential that the stack's configuration has in plain text.
+ * Warns once in a run of settings that do not exist, and of each credential that the stack's configuration has in plain
+ * text. Only the program knows the names of all settings: Pulumi's provider host looks up one at a time.
  *
- * @returns their names
+ * @returns the warnings
  */
-export const warnOfPlainCredentials = perRun((): readonly string[] => {
+export const warnOfSettings = perRun((): readonly string[] => {
   const settings = settingsOfProgram();
   const plain = settingNames.filter((name) => {
     const found = settings.find(name);
     const isStored = found?.source === "configuration" && isCredential(name, found.value);
     return isStored && !isConfigSecret(nameOf(name));
   });
-  for (const name of plain) void pulumi.log.warn(plainWarning(name));
-  return plain;
+  const unknown = unknownSettings(Object.keys(pulumi.runtime.allConfig()), process.env);
+  const warnings = [...unknown, ...plain.map(plainWarning)];
+  for (const text of warnings) void pulumi.log.warn(text);
+  return warnings;
 });

@@ -10,6 +10,7 @@ import {
   settingOf,
   type SettingValue,
 } from "../settings/table";
+import { notASetting } from "../settings/unknownSettings";
 import { type Check, wrong } from "./check";
 import { type StackSetting } from "./stackSettings";
 
@@ -140,7 +141,7 @@ function unknownKeys(stack: StackSettings): Check[] {
     .map(([key]) =>
       wrong(
         key,
-        `${key} in ${configuration} is not a setting of pulumi-rekey.`,
+        `In ${configuration}, ${notASetting(key)}.`,
         `Correct its name, or run \`pulumi config rm ${key}\`. The settings are ${known.join(", ")}.`,
       ),
     );

@@ -5,6 +5,39 @@ import { getFlowControlKeys, PasswordRotation } from "pulumi-rekey";
 import { startPlatform } from "../../local/platform/index";
 import { startMocks, valueOf } from "../support/pulumiMocks";
 
+describe("sdk: settings that do not exist", () => {
+  afterEach(() => {
+    mock.restoreAll();
+    pulumi.runtime.setAllConfig({});
+    delete process.env["REKEY_MAX_RESET_PER_RUN"];
+    delete process.env["REKEY_OF_SOMEONE_ELSE"];
+  });
+
+  for (const preview of [true, false]) {
+    it(`are a warning once in ${preview ? "a preview" : "an up"}, with the closest name, and without the value`, async () => {
+      await startMocks({ preview });
+      process.env["REKEY_MAX_RESET_PER_RUN"] = process.env["REKEY_OF_SOMEONE_ELSE"] = "canary";
+      const names = ["rekey:maxResetPerRun", "rekey:passwrod", "rekey:nonsense", "rekey:username", "project:maxResets"];
+      const secretNames = ["rekey:passwrod"];
+      pulumi.runtime.setAllConfig(Object.fromEntries(names.map((name) => [name, "canary"])), secretNames);
+      const warn = mock.method(pulumi.log, "warn", async () => undefined);
+      const made = ["a", "b"].map((databaseId) => new PasswordRotation(databaseId, { databaseId }));
+      await Promise.all(made.map(({ databaseId }) => valueOf(databaseId)));
+      const isNone = "is not a setting of pulumi-rekey";
+      const fix = (key: string) => `, and has no effect. Correct its name, or run \`pulumi config rm ${key}\`.`;
+      assert.deepEqual(
+        warn.mock.calls.map(({ arguments: [line] }) => String(line)),
+        [
+          `rekey:maxResetPerRun ${isNone} (did you mean rekey:maxResetsPerRun?)${fix("rekey:maxResetPerRun")}`,
+          `rekey:passwrod ${isNone} (did you mean rekey:password?)${fix("rekey:passwrod")}`,
+          `rekey:nonsense ${isNone}${fix("rekey:nonsense")}`,
+          `REKEY_MAX_RESET_PER_RUN ${isNone} (did you mean REKEY_MAX_RESETS_PER_RUN?), and has no effect. Correct its name, or unset it.`,
+        ],
+      );
+    });
+  }
+});
+
 describe("sdk: credentials in the stack's configuration", () => {
   const password = "canary-password";
   const proxy = "http://user:canary-proxy@127.0.0.1:3128";

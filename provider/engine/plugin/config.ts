@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { withCode } from "../../platform/errors";
 import { type Properties, reveal, secret, secretNames } from "../../records/properties";
+import { notASetting } from "../../settings/unknownSettings";
 import { packageSchema } from "./schema";
 
 /** What the engine itself adds to the settings of a provider. */
@@ -20,7 +21,7 @@ export function checkConfig(news: Properties): { inputs: Properties; failures: s
     inputs: Object.fromEntries(inputs),
     failures: unknownSettings.map((name) =>
       withCode(
-        `${name} is not a setting of rekey. Nothing was sent. Remove it, then run again.`,
+        `${notASetting(name, Object.keys(known))}. Nothing was sent. Correct its name, or remove it, then run again.`,
         "REKEY_SETTING_INVALID",
       ),
     ),

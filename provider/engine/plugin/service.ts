@@ -30,6 +30,7 @@ import { isDefaultProvider, nameIn, resourceOf, typePrefix, unknownType } from "
 import { verificationComponent } from "./verification";
 import { type Properties, reveal, unknownNames, wrap } from "../../records/properties";
 import { plainCredentials, plainWarning } from "../../settings/plainCredentials";
+import { mistypedVariables } from "../../settings/unknownSettings";
 import { type Run, startRun } from "../../run";
 import { checkOptions } from "../../rotation/componentOptions";
 
@@ -108,7 +109,8 @@ export class PluginService {
     });
     if (!isDefault) return;
     const stack = urn.slice("urn:pulumi:".length).split("::")[0] ?? "";
-    for (const name of plainCredentials(process.cwd(), stack, read)) void this.engine.warn(plainWarning(name), urn);
+    const plain = plainCredentials(process.cwd(), stack, read).map(plainWarning);
+    for (const text of [...plain, ...mistypedVariables(process.env)]) void this.engine.warn(text, urn);
   }
 
   /** @returns what is wrong with the inputs */

@@ -51,7 +51,7 @@ describe("plugin service: settings", () => {
     const marked = { password: secret("p"), queueToken: secret("t") };
     assert.deepEqual(inputs, { ...marked, username: "u", pasword: "x", ...engineInputs });
     assert.equal(failures.length, 1);
-    assert.match(failures.join(), /^pasword is not a setting .*REKEY_SETTING_INVALID/);
+    assert.match(failures.join(), /^pasword is not a setting .*did you mean password\?.*REKEY_SETTING_INVALID/);
   });
 
   it("that change are named, written with or without a mark", () => {
