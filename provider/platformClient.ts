@@ -2,7 +2,7 @@ import { advise, deadlineName } from "./settings/advice";
 import { type Settings } from "./settings/settings";
 import { Connections } from "./platform/agents";
 import { CredentialProbe, type ProbeRequest, type ProbeResult } from "./platform/probe";
-import { FlowControl, type QueueAnswers, type ResetAction } from "./platform/flowControl";
+import { FlowControl, type QueueResponses, type ResetAction } from "./platform/flowControl";
 import { KnownSecrets } from "./platform/redact";
 import { RequestQueue } from "./platform/requestQueue";
 import {
@@ -24,7 +24,7 @@ import { type ReadToken, ReadTokenRequester } from "./readTokenRequester";
 interface Shared {
   readonly secrets: KnownSecrets;
   readonly queueToken: ReadToken;
-  readonly queueAnswers: QueueAnswers;
+  readonly queueResponses: QueueResponses;
   transport?: { readonly queue: RequestQueue; readonly connections: Connections };
   probe?: CredentialProbe;
   resetAction?: ResetAction;
@@ -37,7 +37,11 @@ export class PlatformClient {
     private readonly settings: Settings,
     private readonly beforeSend?: RequesterOptions["beforeSend"],
     private readonly limitMs = Infinity,
-    private readonly shared: Shared = { secrets: new KnownSecrets(settings.secrets), queueToken: {}, queueAnswers: {} },
+    private readonly shared: Shared = {
+      secrets: new KnownSecrets(settings.secrets),
+      queueToken: {},
+      queueResponses: {},
+    },
     private readonly permission: Permission = "nothing",
   ) {}
 
@@ -82,7 +86,7 @@ export class PlatformClient {
 
   /** @throws SettingsError if a setting is missing or cannot be used. */
   get flowControl(): FlowControl {
-    return new FlowControl(this.#toQueue, this.#resetAction, this.shared.queueAnswers);
+    return new FlowControl(this.#toQueue, this.#resetAction, this.shared.queueResponses);
   }
 
   /** Only with the preset does another action take the place of `reset`: a value that is set is used as it is. */

@@ -23,7 +23,7 @@ export const platformOfRun = perRun((): PlatformClient => {
 
 /**
  * Warns once in a run of settings that do not exist, and of each credential that the stack's configuration has in plain
- * text. Only the program knows the names of all settings: Pulumi's provider host looks up one at a time.
+ * text. Only the program knows the names of all settings: Pulumi's provider host reads them one by one.
  *
  * @returns the warnings
  */

@@ -17,7 +17,7 @@ const nothingChanged = {
   "maybe applied": "Nothing was changed: it was only read.",
 };
 
-/** A small request that every queue answers. */
+/** A small request that every queue responds to. */
 const readGlobalParallelism: ApiRequest = {
   method: "GET",
   path: "/v2/globalParallelism",
@@ -54,9 +54,9 @@ export interface ResetAction {
   readonly otherwise?: string | undefined;
 }
 
-/** Whether the queue has answered a request of this run, with the same token at the same address, with 2xx. */
-export interface QueueAnswers {
-  hasAnswered?: boolean;
+/** Whether the queue has responded with 2xx to a request of this run, with the same token at the same address. */
+export interface QueueResponses {
+  hasResponded?: boolean;
   /** A request that is under way to find out. */
   proof?: Promise<unknown> | undefined;
 }
@@ -65,12 +65,12 @@ export interface QueueAnswers {
 export class FlowControl {
   /**
    * @param resetAction changed once the platform does not have it
-   * @param answers shared by all requests of a run
+   * @param responses shared by all requests of a run
    */
   constructor(
     private readonly requester: Requester,
     private readonly resetAction: ResetAction,
-    private readonly answers: QueueAnswers = {},
+    private readonly responses: QueueResponses = {},
   ) {}
 
   /**
@@ -99,7 +99,7 @@ export class FlowControl {
   /**
    * The state of one key. A key that is unknown to the platform has `exists: false`.
    *
-   * @throws RejectedError for 404 if the queue answers nothing else either
+   * @throws RejectedError for 404 if the queue does not respond with 2xx to anything else
    *
    * @see docs/interface.md#read-a-flow-control-key
    */
@@ -112,7 +112,7 @@ export class FlowControl {
     } catch (error) {
       // A 404 from the platform means that the key has no state; one from a proxy or a wrong address does not.
       if (error instanceof RejectedError && error.status === 404 && error.inJson) {
-        await this.#requireAnswer(error, purpose);
+        await this.#requireResponse(error, purpose);
         return flowControlKeyFrom(flowControlKey, undefined);
       }
       throw error;
@@ -143,16 +143,16 @@ export class FlowControl {
     }
   }
 
-  /** @throws RejectedError if the queue answers nothing: one of another region responds with 404 to all requests */
-  async #requireAnswer(error: RejectedError, purpose: string): Promise<void> {
-    const { answers } = this;
-    if (answers.hasAnswered) return;
+  /** @throws RejectedError unless it is the right queue: one of another region responds with 404 to everything */
+  async #requireResponse(error: RejectedError, purpose: string): Promise<void> {
+    const { responses } = this;
+    if (responses.hasResponded) return;
     try {
-      await (answers.proof ??= this.#send(readGlobalParallelism));
+      await (responses.proof ??= this.#send(readGlobalParallelism));
     } catch (failed) {
-      answers.proof = undefined;
+      responses.proof = undefined;
       if (!(failed instanceof RequestError)) throw failed;
-      const happened = `${error.happened}. It has answered no request of this run, and may be the queue of another region (${failed.happened})`;
+      const happened = `${error.happened}. It has responded to no request of this run with 2xx, and may be the queue of another region (${failed.happened})`;
       const advice = "Check that rekey:queueUrl is the address of the region that the token is for.";
       throw explained(error, { purpose, consequences: nothingChanged }, { happened, advice });
     }
@@ -160,7 +160,7 @@ export class FlowControl {
 
   async #send(request: ApiRequest): Promise<ApiResponse> {
     const response = await this.requester.send(request);
-    this.answers.hasAnswered = true;
+    this.responses.hasResponded = true;
     return response;
   }
 

@@ -17,7 +17,7 @@ const resetsOf = (platform: Platform) => options.databases.map(({ database_id: i
 const waits = "scheduledResets is off";
 
 onEveryEngine("rekey:scheduledResets", (engine) => {
-  it("off postpones what only rotateEvery asks for, says so, and nothing else", async () => {
+  it("off postpones what only rotateEvery asks for, reports it, and nothing else", async () => {
     const { platform, project, stack } = await fixture(engine, due(), options);
     const { next } = valuesOf(await succeeds(stack.up()));
     await stack.setConfig("rekey:scheduledResets", "off");

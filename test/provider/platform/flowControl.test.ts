@@ -87,7 +87,7 @@ describe("platform: flow control, one key", () => {
   };
   const gone = { ...zeros, flowControlKey: "gone", exists: false };
 
-  it("reads that a key does not exist if the platform responds 404 in JSON, and has answered another request", async () => {
+  it("reads that a key does not exist if the platform responds 404 in JSON, and has responded to another request", async () => {
     const { flowControl, requester } = rejecting(404, true, true);
     assert.deepEqual(await Promise.all([flowControl.get("gone"), flowControl.get("gone")]), [gone, gone]);
     assert.deepEqual(await flowControl.get("gone"), gone);
@@ -95,7 +95,7 @@ describe("platform: flow control, one key", () => {
     assert.equal(asked.length, 1, "one request for all keys");
   });
 
-  it("asks nothing else if the platform has answered a request of the run", async () => {
+  it("asks nothing else if the platform has responded to a request of the run", async () => {
     const { flowControl, requester } = rejecting(404, true, true);
     await flowControl.reset("gone", false);
     assert.deepEqual(await flowControl.get("gone"), gone);
@@ -105,7 +105,7 @@ describe("platform: flow control, one key", () => {
     );
   });
 
-  it("does not believe a 404 of a queue that answers nothing: the token may be that of another region", async () => {
+  it("does not believe a 404 of a queue that responds to nothing: the token may be that of another region", async () => {
     const { flowControl } = rejecting(404, true);
     for (let nth = 0; nth < 2; nth++) {
       await assert.rejects(flowControl.get("gone"), (error) => {
