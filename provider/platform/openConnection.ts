@@ -40,23 +40,24 @@ export interface ConnectionOptions {
  */
 export async function openConnection(url: URL, options: ConnectionOptions): Promise<Socket> {
   const endsAt = performance.now() + options.timeoutMs;
+  const shared = sharedOptions(options);
   const host = hostWithoutBrackets(url.hostname);
   const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
   const { proxy } = options;
   const socket =
-    proxy === undefined ? connect({ host, port }) : await openTunnel(proxy, url, port, endsAt, options.secureContext);
+    proxy === undefined ? connect({ ...shared, host, port }) : await openTunnel(proxy, url, port, endsAt, shared);
   let inHandshake = false;
   try {
     if (socket.connecting) await ready(socket, "connect", endsAt);
     if (url.protocol !== "https:") return guarded(socket);
     inHandshake = true;
-    const { secureContext, session } = options;
+    const { session } = options;
     const servername = isIP(host) ? undefined : host;
     const secure = connectSecurely({
+      ...shared,
       socket,
       host,
       ...(servername !== undefined && { servername }),
-      ...(secureContext && { secureContext }),
       ...(session && { session }),
     });
     await ready(secure, "secureConnect", endsAt);
@@ -67,24 +68,35 @@ export async function openConnection(url: URL, options: ConnectionOptions): Prom
   }
 }
 
+/** What Node needs for each connection, to the platform, to a database or to a proxy. */
+function sharedOptions({ secureContext, timeoutMs }: ConnectionOptions) {
+  return {
+    // NODE_TLS_REJECT_UNAUTHORIZED=0, which pipelines set for other tools, must not apply here.
+    rejectUnauthorized: true,
+    ...(secureContext && { secureContext }),
+    // For each address but the last one. Node's default of 250 ms is too short for a distant host.
+    autoSelectFamilyAttemptTimeout: Math.max(1, Math.floor(timeoutMs / 4)),
+  };
+}
+
 async function openTunnel(
   proxy: string,
   url: URL,
   port: number,
   endsAt: number,
-  secureContext: SecureContext | undefined,
+  shared: ReturnType<typeof sharedOptions>,
 ): Promise<Socket> {
   const { protocol, hostname, port: proxyPort, username, password } = new URL(proxy);
   const target = `${url.hostname}:${port}`;
   const credentials = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString("base64");
   const request = (protocol === "https:" ? https : http).request({
+    ...shared,
     host: hostWithoutBrackets(hostname),
     ...(proxyPort && { port: proxyPort }),
     method: "CONNECT",
     path: target,
     headers: { Host: target, ...(username && { "Proxy-Authorization": `Basic ${credentials}` }) },
     agent: false,
-    ...(secureContext && { secureContext }),
   });
   request.end();
   let opened: [response: http.IncomingMessage, socket: Socket];

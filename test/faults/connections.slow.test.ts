@@ -55,6 +55,9 @@ const certificates: Record<string, { options: FixtureOptions; says: RegExp }> = 
 for (const [fault, { options, says }] of Object.entries(certificates)) {
   describeFault(4, fault, options, everywhere(fails(0, says)));
 }
+const switchedOff = { ...secure("foreign"), preload: 'process.env.NODE_TLS_REJECT_UNAUTHORIZED = "0"' };
+const insecure = "foreign certificate, and NODE_TLS_REJECT_UNAUTHORIZED is 0";
+describeFault(4, insecure, switchedOff, everywhere(fails(0, untrusted)));
 describeFault(4, "certificate of the authority in rekey:caFile", secure("good"), everywhere(succeeds()));
 const ip4Only: FixtureOptions = {
   ...secure("good"),

@@ -52,23 +52,38 @@ export class Proxy extends SocketServer {
 }
 
 const program = `
-const server = require("node:net").createServer();
+const { connect, createServer } = require("node:net");
+const { readSync, writeSync } = require("node:fs");
+const join = (client) => client.pipe(connect(Number(process.argv[1]), "127.0.0.1")).pipe(client);
+const server = createServer(join);
+// The connections that filled its backlog are cut.
+process.on("uncaughtException", () => undefined);
 server.listen({ host: "127.0.0.1", port: 0, backlog: 1 }, () => {
-  require("node:fs").writeSync(1, String(server.address().port) + "\\n");
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+  writeSync(1, String(server.address().port) + "\\n");
+  readSync(0, Buffer.alloc(1));
 });`;
 
-/** A port on which connecting never completes: its process never accepts a connection, and its backlog is full. */
-export async function stuckListener(): Promise<{ port: number; close: () => Promise<void> }> {
-  const child = spawn(process.execPath, ["-e", program], { stdio: ["ignore", "pipe", "inherit"] });
+/**
+ * A port on which connecting does not complete: its process accepts no connection, and its backlog is full. Once
+ * released, it accepts what is tried again, and passes it on to another port.
+ */
+export async function stuckListener(
+  target = 0,
+): Promise<{ port: number; release: () => void; close: () => Promise<void> }> {
+  const child = spawn(process.execPath, ["-e", program, String(target)], { stdio: ["pipe", "pipe", "inherit"] });
   const [line] = (await once(child.stdout, "data")) as [Buffer];
   const port = Number(line.toString());
   const filling = Array.from({ length: 8 }, () => connect(port, "127.0.0.1").on("error", () => undefined));
   await new Promise((resolve) => setTimeout(resolve, 300));
+  const free = () => filling.forEach((socket) => socket.destroy());
   return {
     port,
+    release: () => {
+      free();
+      child.stdin.write("1");
+    },
     close: async () => {
-      for (const socket of filling) socket.destroy();
+      free();
       child.kill("SIGKILL");
       await once(child, "exit");
     },

@@ -11,8 +11,10 @@ import tls, { createServer as createTlsServer, type TLSSocket } from "node:tls";
 import { isDeepStrictEqual } from "node:util";
 import { Connections } from "../../../provider/platform/agents";
 import { NotSentError, type RequestError } from "../../../provider/platform/errors";
-import { type ConnectionError, trusting } from "../../../provider/platform/openConnection";
+import { type Credential } from "../../../provider/platform/credential";
+import { type ConnectionError, openConnection, trusting } from "../../../provider/platform/openConnection";
 import { caFile, certificate } from "../../faults/certificates";
+import { patchLookup, stuckListener } from "../../faults/network";
 import { clientOf, plain, secure, seen, withRealSockets } from "./realSockets";
 
 const hasIPv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === "::1"));
@@ -113,6 +115,28 @@ describe("platform: connections, over real sockets", () => {
     assert.ok(server.connections >= 2, String(server.connections));
   });
 
+  it("to a host whose IPv6 address cannot be reached may take longer than Node's own limit", async () => {
+    const server = await startServer();
+    const proxy = await startProxy();
+    const unpatch = patchLookup([
+      { address: "127.0.0.1", family: 4 },
+      { address: "::1", family: 6 },
+    ]);
+    try {
+      for (const through of [undefined, proxy]) {
+        const slow = closes(await stuckListener(through?.port ?? server.port));
+        const address = `http://platform.test:${slow.port}`;
+        const [url, more] = through ? [plain(server), { proxy: address }] : [address, {}];
+        const opening = openConnection(new URL(url), { ...more, timeoutMs: 10_000 });
+        await wait(400);
+        slow.release();
+        (await opening).destroy();
+      }
+    } finally {
+      unpatch();
+    }
+  });
+
   if (hasIPv6) {
     it("reach a platform and a proxy by an IPv6 address", async () => {
       const body = '{"flowControlKey":"orders","waitListSize":2,"parallelismCount":1}';
@@ -143,6 +167,36 @@ describe("platform: connections, over real sockets", () => {
         await assertNotSent(requestsOf(secure(server), { caFile }).reset(), code, says);
         assert.equal(server.requests.length, 0);
       }
+    });
+
+    it("verify each certificate also if NODE_TLS_REJECT_UNAUTHORIZED is 0", async () => {
+      const received: Buffer[] = [];
+      const foreign = createTlsServer(certificate("foreign"), (socket) => {
+        socket.on("data", (bytes: Buffer) => received.push(bytes)).on("error", () => undefined);
+      }).listen(0, "127.0.0.1");
+      await once(foreign, "listening");
+      closes({ close: async () => foreign.close() });
+      const { port } = foreign.address() as AddressInfo;
+      const url = `https://127.0.0.1:${port}`;
+      const settings = { caFile, deadlineSeconds: "5" };
+      const client = clientOf(url, settings);
+      const probe = (credential: Credential) => {
+        const endpoint = { host: "127.0.0.1", port, tls: true };
+        return client.probe({ owner: "it", endpoint, credential, otherSecrets: [], timeoutMs: 5_000 });
+      };
+      process.env["NODE_TLS_REJECT_UNAUTHORIZED"] = "0";
+      try {
+        await assertNotSent(requestsOf(url, settings).reset(), unverified, /not trusted/);
+        await assertNotSent(requestsOf(url, settings).read(), unverified, /not trusted/);
+        const through = requestsOf("https://platform.test", { ...settings, proxy: url });
+        await assertNotSent(through.reset(), undefined, /the proxy could not be reached/);
+        for (const credential of [{ password: "canary" }, { restToken: "canary" }]) {
+          assert.match(JSON.stringify(await probe(credential)), /unknown.*not trusted/);
+        }
+      } finally {
+        delete process.env["NODE_TLS_REJECT_UNAUTHORIZED"];
+      }
+      assert.equal(Buffer.concat(received).toString(), "");
     });
 
     it("name the host, but not an address, and resume the session of the last one to the same origin", async () => {
