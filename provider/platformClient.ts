@@ -165,6 +165,7 @@ export class PlatformClient {
       advise,
       secrets: this.secrets,
       permission: this.permission,
+      resetHeaders: settings.preset?.resetHeaders,
       ...(this.beforeSend && { beforeSend: this.beforeSend }),
     });
   }

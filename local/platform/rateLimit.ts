@@ -13,7 +13,6 @@ export function rateLimit(requestsPerSecond: number): MiddlewareHandler<Env> {
       return next();
     }
     return refusal(429, "rate limit", `more than ${requestsPerSecond} requests in one second`, {
-      "retry-after": "1",
       "burst-ratelimit-limit": String(requestsPerSecond),
       "burst-ratelimit-remaining": "0",
       "burst-ratelimit-reset": String(now + 1),

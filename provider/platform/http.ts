@@ -93,6 +93,11 @@ export interface RequesterOptions extends Wording {
    * throws a NotSentError if the request must not be sent.
    */
   readonly beforeSend?: (facts: RequestFacts) => Promise<void>;
+  /**
+   * Headers with which the platform says when it accepts requests again, in Unix seconds, if it sends no `Retry-After`.
+   * The first one with a time to come counts. Default: none.
+   */
+  readonly resetHeaders?: readonly string[] | undefined;
 }
 
 /** An attempt with a 2xx response. */
@@ -211,8 +216,9 @@ export class HttpRequester implements Requester {
       const isAnswered = delivery === "responded";
       const body = await readText(data, isAnswered ? (request.maxBytes ?? maxRecordBytes) : maxErrorBytes);
       if (isAnswered) return body === undefined ? tooLarge : { delivery, status, body };
-      const { "retry-after": retryAfter, date } = headers as Partial<Record<string, string>>;
-      return { delivery, status, body, retryAfterMs: readRetryAfter(retryAfter, date, Date.now()) };
+      const resetHeaders = status === 429 ? this.options.resetHeaders : [];
+      const sent = headers as Partial<Record<string, string>>;
+      return { delivery, status, body, retryAfterMs: readRetryAfter(sent, Date.now(), resetHeaders) };
     } catch (error) {
       const { cause } = error as AxiosError;
       if (cause instanceof NotSentError) throw cause;

@@ -29,7 +29,7 @@ export interface Failure {
   readonly delivery: Delivery;
   readonly code?: string | undefined;
   readonly status?: number | undefined;
-  /** The response's `Retry-After`, in milliseconds; `unusable` if it cannot be read. */
+  /** Milliseconds to wait, from the response's headers; `unusable` if its `Retry-After` cannot be read. */
   readonly retryAfterMs?: number | "unusable" | undefined;
   /** Number of the attempt, from 1. */
   readonly attempt: number;
@@ -37,12 +37,14 @@ export interface Failure {
   readonly remainingMs: number;
 }
 
-/** `appliesToAll`: the platform sent `Retry-After`, so all requests wait, not only this one. */
+/** `appliesToAll`: the platform said for how long to wait, so all requests wait, not only this one. */
 export type RetryDecision =
   { readonly kind: "wait"; readonly waitMs: number; readonly appliesToAll: boolean } | { readonly kind: "stop" };
 
 const maxAttempts = 3;
 const firstBackoffMs = 500;
+/** At least half of it is waited, and all waits of a request pass a second: limits are usually those of a second. */
+const firstLimitedMs = 700;
 
 /** Connection failures that may be temporary, unlike a wrong name or certificate. */
 const transientCodes = new Set([
@@ -58,11 +60,12 @@ const transientCodes = new Set([
 const transientStatuses = new Set([408, 429, 500, 502, 503, 504]);
 const stop: RetryDecision = { kind: "stop" };
 
-/** Whether to retry, and when: exponential backoff with full jitter, within the deadline. */
+/** Whether to retry, and when: exponential backoff with jitter, within the deadline. */
 export function decideRetry(failure: Failure, random: number): RetryDecision {
-  const { retryAfterMs, remainingMs, attempt } = failure;
+  const { retryAfterMs, remainingMs, attempt, status } = failure;
   if (attempt >= maxAttempts || !mayRepeat(failure) || retryAfterMs === "unusable") return stop;
-  const waitMs = retryAfterMs ?? random * firstBackoffMs * 2 ** (attempt - 1);
+  const backoffMs = status === 429 ? (0.5 + random / 2) * firstLimitedMs : random * firstBackoffMs;
+  const waitMs = retryAfterMs ?? backoffMs * 2 ** (attempt - 1);
   if (waitMs >= remainingMs) return stop;
   return { kind: "wait", waitMs, appliesToAll: retryAfterMs !== undefined };
 }
@@ -73,21 +76,26 @@ function mayRepeat({ idempotent, delivery, status, code = "" }: Failure): boolea
 }
 
 /**
- * Reads `Retry-After` (RFC 9110, 10.2.3): seconds, or a date. A date is compared with the response's own `Date`, so
- * that a wrong clock on this machine does not matter.
+ * Reads `Retry-After` (RFC 9110, 10.2.3), which is seconds or a date; without it, the first of the platform's own
+ * headers with a time to come, in Unix seconds. Times are compared with the response's own `Date`, not with the clock
+ * of this machine, which may be wrong.
  *
- * @returns milliseconds from now, `unusable` for anything else, undefined if there is none.
+ * @returns milliseconds from now, `unusable` for another `Retry-After`, undefined if there is none.
  */
 export function readRetryAfter(
-  written: string | undefined,
-  date: string | undefined,
+  headers: Readonly<Record<string, string | undefined>>,
   now: number,
+  resetHeaders: readonly string[] = [],
 ): Failure["retryAfterMs"] {
-  if (written === undefined) return undefined;
+  const { "retry-after": written, date } = headers;
+  const sent = Date.parse(date ?? "");
+  const from = Number.isNaN(sent) ? now : sent;
+  if (written === undefined) {
+    const waits = resetHeaders.map((name) => Number(headers[name]) * 1000 - from);
+    return waits.find((waitMs) => waitMs > 0);
+  }
   if (/^\d+$/.test(written.trim())) return Number(written) * 1000;
   // The parser reads "-5" as a year; a date contains a letter.
   const until = /[a-z]/i.test(written) ? Date.parse(written) : NaN;
-  if (Number.isNaN(until)) return "unusable";
-  const from = Date.parse(date ?? "");
-  return Math.max(0, until - (Number.isNaN(from) ? now : from));
+  return Number.isNaN(until) ? "unusable" : Math.max(0, until - from);
 }

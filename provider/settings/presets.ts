@@ -16,6 +16,8 @@ export interface Preset {
     readonly names: readonly string[];
     readonly of: readonly SettingName[];
   };
+  /** Headers of a response with 429 that say when requests are accepted again, in Unix seconds, by precedence. */
+  readonly resetHeaders: readonly string[];
 }
 
 type Variables = Readonly<Partial<Record<SettingName, string>>>;
@@ -42,6 +44,8 @@ export const presets: Readonly<Record<(typeof presetNames)[number], Preset>> = {
       queueUrl: "QSTASH_URL",
     },
     regions: { variable: "QSTASH_REGION", names: ["EU_CENTRAL_1", "US_EAST_1"], of: ["queueUrl", "queueToken"] },
+    // Of a second, and of a day. Elsewhere, the second one may have another unit.
+    resetHeaders: ["burst-ratelimit-reset", "ratelimit-reset"],
   },
 };
 

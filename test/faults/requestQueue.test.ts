@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { type Socket } from "node:net";
-import { rotation } from "../support/resources";
+import { startPlatform } from "../../local/platform/index";
+import { configurationFor, rotation } from "../support/resources";
 import { expectKind, until } from "../support/results";
 import { testRow } from "./describeFaults";
 import { act } from "./phases";
@@ -71,6 +72,17 @@ describe("faults: the request queue", () => {
     await Promise.all([first, succeeds(fixture, ["b", "c"])]);
     for (const time of times) assert.ok(time - limitedAt > 950, `sent ${time - limitedAt} ms after the response`);
     assert.equal(posts(fixture), 4);
+  });
+
+  const burst = "429 with Burst-RateLimit-Reset, and the preset";
+  testRow([25, burst, "create", "the whole queue waits, then passes"], async (fixture) => {
+    const keys = Array.from({ length: 12 }, (_, nth) => `key-${nth}`);
+    const platform = fixture.closes(await startPlatform({ requestsPerSecond: 4, databases: keys }));
+    const config = configurationFor(platform, { platform: "upstash", databasePath: "none" });
+    const host = await fixture.startHost({ config });
+    const results = await Promise.all(keys.map((key) => host.create(rotation(key))));
+    for (const result of results) expectKind("done", result);
+    assert.equal(platform.resetCount, keys.length);
   });
 
   testRow([25, "429 again and again", "create", "at most 3 tries, within one deadline"], async (fixture) => {

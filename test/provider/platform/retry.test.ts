@@ -37,7 +37,8 @@ const rows: readonly (readonly [string, Partial<Failure>, RetryDecision])[] = [
     (status) => [`maybe applied, not idempotent, ${status}`, { ...lost, status }, stop] as const,
   ),
   ["not idempotent, 503 with Retry-After", { ...lost, status: 503, retryAfterMs: 10 }, stop],
-  ["429", limited, waits(250)],
+  ["429", limited, waits(525)],
+  ["the second 429", { ...limited, attempt: 2 }, waits(1050)],
   ...[301, 400, 401, 403, 404, 409, 422].map(
     (status) => [`rejected, ${status}`, { ...limited, status }, stop] as const,
   ),
@@ -90,9 +91,17 @@ describe("platform: retry", () => {
         if (decision.kind === "stop") return;
         assert.notEqual(given.delivery, "maybe applied");
         assert.ok(given.attempt < 3 && decision.waitMs < given.remainingMs);
-        assert.ok(decision.appliesToAll || decision.waitMs < 500 * 2 ** (given.attempt - 1));
+        assert.ok(decision.appliesToAll || decision.waitMs < 700 * 2 ** (given.attempt - 1));
       }),
     );
+  });
+
+  it("waits for more than a second in all after 429 without a time, because limits are those of a second", () => {
+    for (const random of [0, 0.5, 0.999]) {
+      const decisions = [1, 2].map((attempt) => decideRetry(failure({ ...limited, attempt }), random));
+      const waited = decisions.reduce((sum, one) => sum + (one.kind === "wait" ? one.waitMs : 0), 0);
+      assert.ok(waited > 1_000 && waited < 2_200, `${waited}`);
+    }
   });
 });
 
@@ -116,9 +125,33 @@ describe("platform: Retry-After", () => {
   const unusable = ["-5", "1.5", "1e3", "0x10", "soon", "", "7, 8"];
   for (const [header, date, expected] of [...forms, ...unusable.map((one) => [one, serverTime, "unusable"] as const)]) {
     it(`${JSON.stringify(header)}, date ${date}, is ${expected}`, () => {
-      assert.equal(readRetryAfter(header, date, now), expected);
+      const headers = { ...(header !== undefined && { "retry-after": header }), ...(date && { date }) };
+      assert.equal(readRetryAfter(headers, now), expected);
     });
   }
+
+  const at = (seconds: number) => String(Date.parse(serverTime) / 1000 + seconds);
+  const resetHeaders = ["burst-ratelimit-reset", "ratelimit-reset"];
+  for (const { title, headers, expected } of [
+    { title: "the end of the second", headers: { "burst-ratelimit-reset": at(1) }, expected: 1000 },
+    { title: "the end of the day", headers: { "ratelimit-reset": at(7200) }, expected: 7_200_000 },
+    { title: "both", headers: { "burst-ratelimit-reset": at(2), "ratelimit-reset": at(7200) }, expected: 2000 },
+    { title: "Retry-After, too", headers: { "burst-ratelimit-reset": at(2), "retry-after": "3" }, expected: 3000 },
+    { title: "a time that has passed", headers: { "burst-ratelimit-reset": at(0) }, expected: undefined },
+    { title: "no number", headers: { "ratelimit-reset": "soon" }, expected: undefined },
+  ]) {
+    it(`with the platform's own headers, that have ${title}, is ${expected}`, () => {
+      const response: Readonly<Record<string, string>> = { ...headers, date: serverTime };
+      assert.equal(readRetryAfter(response, now, resetHeaders), expected);
+      // Elsewhere, such a header may have another unit.
+      const { "retry-after": elsewhere } = response;
+      assert.equal(readRetryAfter(response, now), elsewhere && Number(elsewhere) * 1000);
+    });
+  }
+
+  it("with the platform's own headers counts from this machine's clock if the response has no date", () => {
+    assert.equal(readRetryAfter({ "ratelimit-reset": String(now / 1000 + 4) }, now, resetHeaders), 4000);
+  });
 });
 
 describe("platform: delivery", () => {
