@@ -28,14 +28,20 @@ export interface Deadline {
 export interface AttemptState {
   /** Whether the request was handed to a connection: from here on it may have arrived. */
   sent: boolean;
+  /** Whether its connection has carried another request before. */
+  isReused?: boolean;
   /** The response, as soon as its headers have arrived. */
   response?: http.IncomingMessage;
+  /** Whether the response was recognized as the one to this request. Only then does its connection carry another. */
+  isRecognized?: boolean;
 }
 
 /** How a request gets its connection. */
 export interface ConnectionUse {
   readonly deadline: Deadline;
   readonly state: AttemptState;
+  /** Whether the request has a connection of its own, which is closed after the response. */
+  readonly ownConnection?: boolean | undefined;
   /** Called when the connection is ready, immediately before the first byte. The request is not sent if it throws. */
   readonly beforeSend?: (() => Promise<void>) | undefined;
 }
@@ -57,41 +63,48 @@ export class Connections {
   /** What axios needs to send one request. */
   transportFor(url: URL, use: ConnectionUse) {
     const { state } = use;
-    const own = { agent: this.#agentOf(url), use };
+    const own = { agent: use.ownConnection ? this.#agentFor(url, { keepAlive: false }) : this.#agentOf(url), use };
     return {
-      request: (options: http.RequestOptions, onResponse: (response: http.IncomingMessage) => void) =>
-        http
-          .request({ ...options, ...own }, (response) => {
-            state.response = response;
-            onResponse(response);
-          })
-          // After this event, Node writes the request.
-          .once("socket", () => {
-            state.sent = true;
-          }),
+      request: (options: http.RequestOptions, onResponse: (response: http.IncomingMessage) => void) => {
+        const request = http.request({ ...options, ...own }, (response) => {
+          state.response = response;
+          onResponse(response);
+        });
+        // After this event, Node writes the request.
+        return request.once("socket", () => {
+          state.sent = true;
+          state.isReused = request.reusedSocket;
+        });
+      },
     };
   }
 
   #agentOf(url: URL): KeptAlive {
     const known = this.#agents.get(url.origin);
     if (known) return known;
+    const agent = this.#agentFor(url, { keepAlive: true });
+    this.#agents.set(url.origin, agent);
+    return agent;
+  }
+
+  #agentFor(url: URL, { keepAlive }: { readonly keepAlive: boolean }): KeptAlive {
     const { proxy, extraCertificates } = this.settings;
     // Made once: it reads some hundred certificates.
     this.#trust ??= trusting(extraCertificates);
-    const agent = new KeptAlive(url, { proxy, ...this.#trust });
-    this.#agents.set(url.origin, agent);
-    return agent;
+    return new KeptAlive(url, { proxy, ...this.#trust }, keepAlive);
   }
 }
 
 /**
- * The connections to one origin, each of which carries one request after the other. A request gets its connection when
- * it can be sent on it. There are as many connections as requests under way, which the queue limits: Node's own limit
- * would give a request that waits the options of another.
+ * The connections to one origin, each of which carries one request after the other, or only one. A request gets its
+ * connection when it can be sent on it. There are as many connections as requests under way, which the queue limits:
+ * Node's own limit would give a request that waits the options of another.
  */
 class KeptAlive extends http.Agent {
   /** Since when connections are free, and what they had received by then. */
   readonly #freed = new WeakMap<Socket, { readonly at: number; readonly bytesRead: number }>();
+  /** The last request of each connection. */
+  readonly #last = new WeakMap<Socket, AttemptState>();
   /** Whether the server leaves free connections open. */
   #isKept = true;
   #trial: Promise<void> | undefined;
@@ -101,8 +114,9 @@ class KeptAlive extends http.Agent {
   constructor(
     private readonly url: URL,
     private readonly connection: Pick<ConnectionOptions, "proxy" | "secureContext">,
+    keepAlive: boolean,
   ) {
-    super({ keepAlive: true, scheduling: "fifo" });
+    super({ keepAlive, scheduling: "fifo" });
     const { protocol } = url;
     Object.assign(this, { protocol, defaultPort: protocol === "https:" ? 443 : 80 });
   }
@@ -118,6 +132,7 @@ class KeptAlive extends http.Agent {
       await options.use.beforeSend?.();
       this.#closeUnusable();
     }
+    request.once("socket", (socket) => this.#last.set(socket, options.use.state));
     // Takes a free connection, or else opens one.
     super.addRequest(request, options);
   }
@@ -141,11 +156,16 @@ class KeptAlive extends http.Agent {
     super.reuseSocket(socket, request);
   }
 
-  /** Closes free connections that the server may have closed, or may be about to. Returns whether others are free. */
+  /**
+   * Closes free connections that the server may have closed, or may be about to, and those whose last response was not
+   * recognized: each further one may belong to the request before. Returns whether others are free.
+   */
   #closeUnusable(): boolean {
     let usable = false;
     for (const socket of Object.values(this.freeSockets).flatMap((sockets = []) => sockets)) {
       const isUnchanged = socket.readyState === "open" && socket.bytesRead === this.#freed.get(socket)?.bytesRead;
+      // It is closed, which says nothing about the server.
+      if (!this.#last.get(socket)?.isRecognized) this.#freed.delete(socket);
       if (isUnchanged && this.#isKept && this.#isFresh(socket)) usable = true;
       else socket.destroy();
     }

@@ -120,6 +120,7 @@ export class FlowControl {
     const record = recordOf(response, flowControlFields, jsonOf(response));
     if (record.flowControlKey === undefined) throw unreadable(response, "is a record without flowControlKey");
     if (record.flowControlKey !== flowControlKey) throw unreadable(response, "is the record of another key");
+    response.recognize();
     return flowControlKeyFrom(flowControlKey, record);
   }
 
@@ -165,7 +166,7 @@ export class FlowControl {
   }
 
   async #reset(flowControlKey: string, action: string): Promise<void> {
-    await this.#send({
+    const response = await this.#send({
       method: "POST",
       path: fillPath("/v2/flowControl/{flowControlKey}/{action}", { flowControlKey, action }),
       idempotent: true,
@@ -176,6 +177,7 @@ export class FlowControl {
         "maybe applied": "The counters may have been reset; resetting them again does no harm.",
       },
     });
+    response.recognize();
   }
 
   /**
@@ -192,7 +194,8 @@ export class FlowControl {
     const purpose = `${action} the flow-control key ${JSON.stringify(flowControlKey)}`;
     const path = fillPath("/v2/flowControl/{flowControlKey}/{action}", { flowControlKey, action });
     try {
-      await this.#send({ method: "POST", path, query, idempotent: true, purpose, consequences });
+      const request = { method: "POST", path, query, idempotent: true, purpose, consequences } as const;
+      (await this.#send(request)).recognize();
     } catch (error) {
       if (!isNotFound(error)) throw error;
       const happened = `${error.happened}; it does not have the operation \`${action}\`, or does not know the key before its first message`;

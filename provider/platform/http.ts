@@ -48,6 +48,12 @@ export interface ApiRequest extends Pick<RequestFacts, "purpose" | "consequences
   /** Milliseconds until it fails, if that is earlier than the requester's own deadline. */
   readonly deadlineMs?: number | undefined;
   /**
+   * Whether it has a connection of its own, because its response does not show to which request it belongs.
+   *
+   * @default false
+   */
+  readonly ownConnection?: boolean;
+  /**
    * Bytes of the largest 2xx body that is read, decompressed.
    *
    * @default 1 MiB, which a record cannot exceed
@@ -63,6 +69,10 @@ export interface ApiResponse {
   readonly facts: RequestFacts;
   /** What to do if its body cannot be used, for the same errors. */
   readonly advise: () => string;
+  /** Whether its connection carried another request before: it may be another response to that one. */
+  readonly isReused: boolean;
+  /** To be called once it is recognized as the response to its request: its connection is closed otherwise. */
+  readonly recognize: () => void;
 }
 
 /**
@@ -105,6 +115,7 @@ interface Answered {
   readonly delivery: "responded";
   readonly status: number;
   readonly body: string;
+  readonly state: AttemptState;
 }
 
 /** An instance of our own: the defaults and interceptors of the program's axios would see our secrets. */
@@ -168,7 +179,11 @@ export class HttpRequester implements Requester {
       if (outcome.delivery === "responded") {
         const { name } = service;
         const advise = () => options.advise({ service: name, kind: "unusable response", method: facts.method });
-        return { status: outcome.status, body: outcome.body, facts, advise };
+        const { status, body, state } = outcome;
+        const recognize = () => {
+          state.isRecognized = true;
+        };
+        return { status, body, facts, advise, isReused: state.isReused === true, recognize };
       }
       if (decision.kind === "stop") {
         throw errorOf(facts, service.name, { ...outcome, attempts: attempt }, options);
@@ -189,6 +204,7 @@ export class HttpRequester implements Requester {
     const use = {
       deadline,
       state,
+      ownConnection: request.ownConnection,
       beforeSend: request.idempotent ? undefined : async () => this.options.beforeSend?.(facts),
     };
     try {
@@ -215,7 +231,7 @@ export class HttpRequester implements Requester {
       const delivery = deliveryOfResponse(status);
       const isAnswered = delivery === "responded";
       const body = await readText(data, isAnswered ? (request.maxBytes ?? maxRecordBytes) : maxErrorBytes);
-      if (isAnswered) return body === undefined ? tooLarge : { delivery, status, body };
+      if (isAnswered) return body === undefined ? tooLarge : { delivery, status, body, state };
       const resetHeaders = status === 429 ? this.options.resetHeaders : [];
       const sent = headers as Partial<Record<string, string>>;
       return { delivery, status, body, retryAfterMs: readRetryAfter(sent, Date.now(), resetHeaders) };

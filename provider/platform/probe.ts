@@ -143,7 +143,14 @@ export class CredentialProbe {
       { deadlineMs: timeoutMs, deadlineName: "the deadline", secrets, advise },
     );
     try {
-      const { body } = await requester.send({ method: "GET", path, idempotent: true, purpose, consequences });
+      const { body } = await requester.send({
+        method: "GET",
+        path,
+        idempotent: true,
+        ownConnection: true,
+        purpose,
+        consequences,
+      });
       const response = tryReadObject(body);
       const isExpected = service === "database" ? response?.["result"] === "PONG" : response !== undefined;
       return isExpected ? accepted : unknown(`the server there is not ${expectedAt[service]}`);

@@ -24,11 +24,13 @@ export class SecretOperations {
    * @see docs/interface.md#reset-a-password
    */
   async reset(id: string): Promise<SecretResponse> {
-    const { word, confirmation } = this.kind;
+    const { word, confirmation, table } = this.kind;
     const response = await this.#send({
       method: "POST",
       path: fillPath(this.paths.reset, { id }),
       idempotent: false,
+      // The response shows no id.
+      ownConnection: table.id === undefined || confirmation !== undefined,
       purpose: `reset the ${secretOf({ kind: this.kind, id })}`,
       consequences: {
         "not sent": `The ${word} was not changed: nothing was sent.`,
@@ -36,13 +38,13 @@ export class SecretOperations {
         "maybe applied": `The ${word} may have been changed, and the new one is unknown.`,
       },
     });
-    const read = this.#read(response, confirming);
-    if (read && !this.#isOther(read, id)) return read;
+    const read = this.#read(response, confirming, id);
+    if (typeof read !== "string") return read;
     const { status, body } = response;
     if (confirmation !== undefined && confirming.includes(status) && tryReadJson(body)?.value === confirmation) {
       return { record: {}, credentials: {}, exactIntegers: {}, problems: [] };
     }
-    throw new UnconfirmedError(response.facts, this.#unusable(response, read));
+    throw new UnconfirmedError(response.facts, unusable(response, read));
   }
 
   /**
@@ -56,13 +58,14 @@ export class SecretOperations {
       path: fillPath(this.paths.read, { id }),
       ...(hideCredentials && { query: { credentials: "hide" } }),
       idempotent: true,
+      ownConnection: this.kind.table.id === undefined,
       deadlineMs,
       purpose: `read ${ownerOf({ kind: this.kind, id })}`,
       consequences: nothingChanged,
     });
-    const read = this.#read(response, [200]);
-    if (read && !this.#isOther(read, id)) return read;
-    throw new UnreadableError(response.facts, this.#unusable(response, read));
+    const read = this.#read(response, [200], id);
+    if (typeof read !== "string") return read;
+    throw new UnreadableError(response.facts, unusable(response, read));
   }
 
   /** @throws RejectedError, for 404 and 405 with the reasons that it may have */
@@ -87,23 +90,25 @@ export class SecretOperations {
     return { happened: `${happened}; it does not have this operation${orNone}`, advice: `${toCheck}${which}` };
   }
 
-  /** The record of a response with one of these statuses. Its credentials are known, whatever its status. */
-  #read({ status, body }: ApiResponse, statuses: readonly number[]): SecretResponse | undefined {
-    const read = readSecretResponse(this.kind.table, body);
+  /**
+   * The record of a response with one of these statuses, or why it is not the one with this id. Its credentials are
+   * known, whatever it is. Without an id, it may be that of another request if its connection carried one.
+   */
+  #read(response: ApiResponse, statuses: readonly number[], id: string): SecretResponse | string {
+    const { noun, table } = this.kind;
+    const read = readSecretResponse(table, response.body);
     this.requester.secrets.add(valuesOf(read?.credentials));
-    return statuses.includes(status) ? read : undefined;
+    if (!read || !statuses.includes(response.status)) return `the response is not the record of a ${noun}`;
+    const shown = table.id === undefined ? undefined : read.record[table.id];
+    if (shown === id) response.recognize();
+    else if (shown !== undefined) return `the response is the record of another ${noun}`;
+    else if (response.isReused) return "the response is a record without an id, perhaps that of another request";
+    return read;
   }
+}
 
-  #isOther({ record }: SecretResponse, id: string): boolean {
-    const { id: field } = this.kind.table;
-    return field !== undefined && record[field] !== undefined && record[field] !== id;
-  }
-
-  #unusable({ status, advise }: ApiResponse, read: SecretResponse | undefined) {
-    const { noun } = this.kind;
-    const what = read ? `the response is the record of another ${noun}` : `the response is not the record of a ${noun}`;
-    return { happened: `the platform responded with ${status}, but ${what}`, advice: advise(), status };
-  }
+function unusable({ status, advise }: ApiResponse, problem: string) {
+  return { happened: `the platform responded with ${status}, but ${problem}`, advice: advise(), status };
 }
 
 /** How a secret is read. */

@@ -7,12 +7,16 @@ import { expectKind, until } from "../support/results";
 import { caFile, certificate } from "./certificates";
 import { testRow } from "./describeFaults";
 import { Proxy } from "./network";
+import { databaseBody } from "../support/platformBodies";
+import { type Properties, revealed } from "../support/wire";
 import { type Behaviour, type Exchange, type ServerOptions } from "../support/httpServer";
 import { type Fixture } from "./fixture";
 
 const maxConcurrency = 4;
 const plain = {};
 const secure = { tls: certificate("good") };
+
+const idIn = (outs: Properties) => (revealed(outs)["record"] as { readonly databaseId: string }).databaseId;
 
 describe("faults: connections that are kept", function () {
   this.timeout(180_000);
@@ -81,6 +85,33 @@ describe("faults: connections that are kept", function () {
         assert.match(message, /the engine that requested it has ended.*not changed: nothing was sent/s);
       }
       assert.equal(server.requests.length, maxConcurrency);
+    });
+  }
+
+  for (const [what, extra] of Object.entries({
+    "the record of another database": databaseBody("another", { password: "canary-of-another" }),
+    "a record without its id": JSON.stringify({ password: "canary-of-another" }),
+  })) {
+    const shifted = `a response that nobody asked for, ${what}, shifts those after it`;
+    const result = "taken for no record: that of one reset is unconfirmed, and its connection is closed";
+    testRow([33, shifted, "create", result], async (fixture) => {
+      const { server, host } = await start(fixture, plain, { maxConcurrency: 1 });
+      const waiting = new Map<Socket, string[]>();
+      server.behave("POST", "reset-password", ({ socket, answer, body }) => {
+        const bodies = waiting.get(socket);
+        waiting.set(socket, bodies ?? [extra]);
+        bodies?.push(body);
+        answer(200, {}, bodies?.shift() ?? body);
+      });
+      const ids = ["a", "b", "c", "d", "e", "f"];
+      const results: Result[] = [];
+      for (const id of ids) results.push(await host.create(rotation(id)));
+      assert.ok(!JSON.stringify(results).includes("canary-of-another"));
+      assert.deepEqual(
+        results.map((result) => (result.kind === "done" ? idIn(result.outs) : result.kind)),
+        ["a", "init error", "c", "init error", "e", "init error"],
+      );
+      assert.deepEqual({ sent: server.requests.length, connections: server.connections }, { sent: 6, connections: 3 });
     });
   }
 

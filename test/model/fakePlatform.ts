@@ -112,7 +112,14 @@ export class FakePlatform implements Requester {
       const { status, code, retryAfterMs } = outcome;
       const delivery = status !== undefined ? deliveryOfResponse(status) : deliveryOfSilence(outcome.arrives !== false);
       if (delivery === "responded") {
-        return { status: status ?? 200, body, facts, advise: () => advise({ service, kind: "unusable response" }) };
+        return {
+          status: status ?? 200,
+          body,
+          facts,
+          isReused: false,
+          recognize: () => undefined,
+          advise: () => advise({ service, kind: "unusable response" }),
+        };
       }
       const failed: FailedAttempt = { delivery, body, ...defined({ status, code, retryAfterMs }) };
       const decision = decideRetry({ ...failed, idempotent, attempt, remainingMs: 60_000 }, 0.5);

@@ -14,6 +14,7 @@ export class FakeRequester implements Requester {
     if (answer instanceof Error) throw answer;
     const { method, purpose, consequences, path } = request;
     const facts = { method, purpose, consequences, url: `https://platform.test${path}` };
-    return { status: answer.status ?? 200, body: answer.body ?? "", facts, advise: () => "Check the address." };
+    const { status = 200, body = "" } = answer;
+    return { status, body, facts, advise: () => "Check the address.", isReused: false, recognize: () => undefined };
   }
 }

@@ -1,9 +1,12 @@
 import { databasePassword } from "../../../provider/rotation/kinds/databasePassword";
+import { vectorToken } from "../../../provider/rotation/kinds/indexToken";
+import { signingKeys } from "../../../provider/rotation/kinds/signingKeys";
 import assert from "node:assert/strict";
 import { type Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import { NotSentError, UnconfirmedError } from "../../../provider/platform/errors";
 import { caFile, certificate } from "../../faults/certificates";
+import { databaseText } from "../../support/platformBodies";
 import { type Exchange, type ServerOptions } from "../../support/httpServer";
 import { until } from "../../support/results";
 import { clientOf, plain, secure, seen, withRealSockets } from "./realSockets";
@@ -61,6 +64,36 @@ describe("platform: kept connections, over real sockets", () => {
       );
     });
   }
+
+  it("are kept only after a response that was recognized", async () => {
+    const server = await startServer();
+    const { read, reset } = requestsOf(plain(server));
+    await read();
+    for (const { status = 200, body, opened = 1 } of [
+      { opened: 0 },
+      { status: 403 },
+      { body: "{}" },
+      { body: databaseText({ database_id: "another" }) },
+      { body: '{"password":"without-an-id"}' },
+    ]) {
+      server.behave("POST", "db", ({ answer }) => answer(status, {}, body));
+      const before = server.connections;
+      await reset().catch(() => undefined);
+      await read();
+      assert.equal(server.connections - before, opened, `${status} ${body}`);
+    }
+  });
+
+  it("carry no request whose response has no id", async () => {
+    const server = await startServer({ bodyOf: () => '{"current":"a","next":"b"}' });
+    server.behave("POST", "idx", ({ answer }) => answer(200, {}, '"OK"'));
+    const client = clientOf(plain(server));
+    await client.operations(signingKeys).read("keys");
+    await client.operations(signingKeys).reset("keys");
+    for (const id of ["idx", "idx"]) await client.operations(vectorToken).reset(id);
+    assert.equal(server.connections, 4);
+    while (server.open > 0) await wait(1);
+  });
 
   it("are kept for each origin", async () => {
     const [management, queue] = [await startServer(), await startServer()];

@@ -234,6 +234,17 @@ describe("verification: the probe of a database", () => {
       assert.deepEqual(seen, [`GET /PING Bearer ${restToken}`]);
     });
 
+    it("opens a connection for each credential", async () => {
+      const server = await startServer({ bodyOf: () => '{"result":"PONG"}' });
+      const tool = new CredentialProbe({ secrets: new KnownSecrets([]), advise });
+      for (const token of ["one", "other"]) {
+        const credential = { restToken: token };
+        const request = { owner: "it", endpoint: local(server.port), credential, otherSecrets: [], timeoutMs: 5_000 };
+        assert.deepEqual(await tool.probe(request), { kind: "accepted" });
+      }
+      assert.equal(server.connections, 2);
+    });
+
     it("knows a refused token, and a server that is something else", async () => {
       const { result: refused } = await rest(401, '{"error":"Unauthorized"}');
       assert.deepEqual(refused, { kind: "refused", words: "the database responded with 401: Unauthorized" });

@@ -23,6 +23,7 @@ describe("api: databases", () => {
         method: "POST",
         path: "/v2/keyvalue/reset-password/db",
         idempotent: false,
+        ownConnection: false,
         purpose: 'reset the password of database "db"',
         consequences: {
           "not sent": "The password was not changed: nothing was sent.",
@@ -112,6 +113,7 @@ describe("api: databases", () => {
       method: "GET",
       path: "/v2/redis/database/a%2Fb",
       idempotent: true,
+      ownConnection: false,
       deadlineMs: undefined,
       purpose: 'read database "a/b"',
       consequences: { "not sent": nothingChanged, rejected: nothingChanged, "maybe applied": nothingChanged },
