@@ -1,9 +1,9 @@
 import { UnreadableError } from "./errors";
-import { explained, isNotFound, nothingChanged } from "./failures";
+import { explained, isNotFound, nothingChanged, otherTeam } from "./failures";
 import { type ApiResponse, type Requester } from "./http";
 import { pluralOf, type SecretKind } from "./secretKind";
-import { camelCase, isObject, pathPartProblem, readRecord } from "../records/fields";
-import { credentialsIn, tryReadJson } from "../records/response";
+import { camelCase, isObject, pathPartProblem, readRecord, sentTwice } from "../records/fields";
+import { credentialsIn, readEntries } from "../records/response";
 
 /** What a list shows of one thing that has a secret: its id, and the fields of the table that are not credentials. */
 export interface ListedRecord extends Readonly<Record<string, unknown>> {}
@@ -17,6 +17,8 @@ export interface AccountList {
 
 /** Bytes of the largest list that is read, decompressed. */
 const maxListBytes = 16 * 1024 * 1024;
+/** Characters of the largest entry: a record is much shorter. */
+const maxEntryChars = 1024 * 1024;
 
 /**
  * Lists what has a secret of one kind. It is whole or an error: a program that uses a part of a list for a fleet would
@@ -31,22 +33,22 @@ export async function listAccount(
   { path, advice }: AccountList,
 ): Promise<ListedRecord[]> {
   const response = await send(requester, kind, { path, advice });
-  const json = tryReadJson(response.body);
-  requester.secrets.add(credentialsIn(json?.value));
   const { listed = {}, id: idField = "id" } = kind.table;
   const unusable = (what: string) => {
     const happened = `the platform's response ${what}`;
     return new UnreadableError(response.facts, { happened, advice, status: response.status });
   };
   if (response.status !== 200) throw unusable(`has status ${response.status}, and not 200`);
-  // Servers in Go send null for an empty list.
-  const entries = json?.value === null ? [] : json?.value;
-  if (!Array.isArray(entries)) throw unusable(`is not a list, as JSON, of ${pluralOf(kind)}`);
-  const twice = json?.duplicates.map(camelCase).find((name) => Object.hasOwn(listed, name));
-  if (twice !== undefined) throw unusable(`contains an entry with ${twice} sent twice`);
-  const positions = new Map<unknown, number>();
-  return entries.map((sent: unknown, index) => {
-    const entry = `contains an unreadable entry (number ${index + 1}):`;
+  const positions = new Map<string, number>();
+  const records: ListedRecord[] = [];
+  const sentEntries: unknown[] = [];
+  for (const json of readEntries(response.body, maxEntryChars)) {
+    if (json === undefined) throw unusable(`is not a list, as JSON, of ${pluralOf(kind)}`);
+    const { value: sent, duplicates } = json;
+    const number = sentEntries.push(sent);
+    const entry = `contains an unreadable entry (number ${number}):`;
+    const twice = duplicates.map(camelCase).find((name) => Object.hasOwn(listed, name));
+    if (twice !== undefined) throw unusable(`${entry} ${sentTwice(twice)}`);
     if (!isObject(sent)) throw unusable(`${entry} it is not an object`);
     const { record, problems, exactIntegers } = readRecord(listed, withoutNulls(sent));
     const [inexact] = Object.keys(exactIntegers);
@@ -57,10 +59,12 @@ export async function listAccount(
     const wrong = pathPartProblem(id);
     if (wrong !== undefined) throw unusable(`${entry} its ${idField} ${wrong}`);
     const first = positions.get(id);
-    if (first !== undefined) throw unusable(`contains the same ${idField} twice (entries ${first} and ${index + 1})`);
-    positions.set(id, index + 1);
-    return record;
-  });
+    if (first !== undefined) throw unusable(`contains the same ${idField} twice (entries ${first} and ${number})`);
+    positions.set(id, number);
+    records.push(record);
+  }
+  requester.secrets.add(credentialsIn(sentEntries));
+  return records;
 }
 
 async function send(requester: Requester, kind: SecretKind, { path, advice }: AccountList): Promise<ApiResponse> {
@@ -76,7 +80,8 @@ async function send(requester: Requester, kind: SecretKind, { path, advice }: Ac
     return await requester.send(request);
   } catch (error) {
     if (!isNotFound(error)) throw error;
-    throw explained(error, request, { happened: `${error.happened}; it may not have this operation`, advice });
+    const happened = `${error.happened}; it may not have this operation`;
+    throw explained(error, request, { happened, advice: `${advice} ${otherTeam}` });
   }
 }
 

@@ -1,7 +1,7 @@
 import { type Delivery, type Failure } from "./retry";
 import { NotSentError, RejectedError, type RequestError, type RequestFacts, UnconfirmedError } from "./errors";
 import { type KnownSecrets } from "./redact";
-import { credentialsShownIn, tryReadObject } from "../records/response";
+import { credentialsIn, tryReadJson, tryReadObject } from "../records/response";
 
 export type ServiceName = "management" | "queue" | "database";
 
@@ -142,13 +142,13 @@ function whatHappened(failed: FailedAttempt, service: ServiceName, { deadlineNam
     return `the response was incomplete or malformed (${code ?? "for an unknown reason"})`;
   }
   // The body may show a credential that was not known.
-  secrets.add(credentialsShownIn(failed.body ?? ""));
+  secrets.add(credentialsIn(tryReadJson(failed.body ?? "")?.value));
   const words = secrets.quote(serverWords(failed));
   const responder = service === "database" ? "database" : "platform";
   return `the ${responder} responded with ${status}${words && `: ${words}`}`;
 }
 
-/** The server's own words: `error`, else `message`. Anything else in a body may be a credential. */
+/** The server's own words: `error`, else `message`. */
 function serverWords({ body = "" }: FailedAttempt): string {
   const value = tryReadObject(body);
   return [value?.["error"], value?.["message"]].find((one) => typeof one === "string") ?? "";
@@ -172,6 +172,9 @@ export const nothingChanged: RequestFacts["consequences"] = {
   rejected: "Nothing was changed.",
   "maybe applied": "Nothing was changed.",
 };
+
+/** Why Upstash may respond to a management request with 401 or 404. */
+export const otherTeam = "The API key may be of another team.";
 
 /** Whether an error means that the platform does not have an operation, or what the operation is for. */
 export function isNotFound(error: unknown): error is RejectedError {

@@ -1,5 +1,5 @@
 import { type RejectedError, UnconfirmedError, UnreadableError } from "./errors";
-import { explained, isNotFound, nothingChanged } from "./failures";
+import { explained, isNotFound, nothingChanged, otherTeam } from "./failures";
 import { type ApiRequest, type ApiResponse, type Requester, fillPath } from "./http";
 import { valuesOf } from "../records/credentials";
 import { ownerOf, type SecretKind, type SecretPaths, secretOf } from "./secretKind";
@@ -87,7 +87,8 @@ export class SecretOperations {
     if (!paths) return { happened, advice: `${advice}${which}` };
     const orNone = hasId ? `, or no ${noun} with this id` : "";
     const toCheck = `Check ${hasId ? "the id and " : ""}the address of the platform.`;
-    return { happened: `${happened}; it does not have this operation${orNone}`, advice: `${toCheck}${which}` };
+    const team = this.kind.service === "management" ? ` ${otherTeam}` : "";
+    return { happened: `${happened}; it does not have this operation${orNone}`, advice: `${toCheck}${team}${which}` };
   }
 
   /**

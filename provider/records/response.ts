@@ -87,21 +87,11 @@ function takeCredentials(table: RecordTable, fields: Readonly<Record<string, unk
 
 const nameOfCredential = new RegExp(`^${wireNamesOfCredentials}$`, "i");
 
-/** The credentials in an object, whatever record it is. */
-export function credentialsShownIn(jsonText: string): string[] {
-  return credentialsOf(tryReadObject(jsonText) ?? {});
-}
-
 /** The credentials in a value, however deep. */
-export function credentialsIn(value: unknown): string[] {
-  if (Array.isArray(value)) return value.flatMap(credentialsIn);
-  return isObject(value) ? [...credentialsOf(value), ...Object.values(value).flatMap(credentialsIn)] : [];
-}
-
-function credentialsOf(object: Readonly<Record<string, unknown>>): string[] {
-  return Object.entries(object).flatMap(([name, value]) =>
-    nameOfCredential.test(name) && typeof value === "string" && !isMasked(value) ? [value] : [],
-  );
+export function* credentialsIn(value: unknown, name = ""): Iterable<string> {
+  if (typeof value === "string" && nameOfCredential.test(name) && !isMasked(value)) yield value;
+  if (typeof value !== "object" || value === null) return;
+  for (const [inner, one] of Object.entries(value)) yield* credentialsIn(one, inner);
 }
 
 /** The value of a JSON text, and its anomalies. */
@@ -171,6 +161,31 @@ function exactNumber(digits: string): number | bigint | LosslessNumber {
   if (Number.isSafeInteger(number)) return number;
   if (/^-?\d+$/.test(digits) && digits.length <= maxDigits) return BigInt(digits);
   return isSafeNumber(digits) ? number : new LosslessNumber(digits);
+}
+
+/**
+ * The entries of a list, one after the other, so that a caller can stop at one that it cannot use: millions of values
+ * take seconds. Undefined stands for what is not JSON, after which nothing follows, and for a longer entry.
+ */
+export function* readEntries(jsonText: string, maxEntryChars: number): Iterable<ReadJson | undefined> {
+  // Servers in Go send null for an empty list.
+  if (jsonText.trim() === "null") return;
+  const end = jsonText.trimEnd().length - 1;
+  let start = jsonText.indexOf("[") + 1;
+  const isList = jsonText.slice(0, start).trim() === "[" && jsonText[end] === "]" && start <= end;
+  if (!isList) yield undefined;
+  if (!isList || jsonText.slice(start, end).trim() === "") return;
+  let depth = 0;
+  for (let at = start; at <= end; at++) {
+    const character = jsonText[at];
+    if (character === '"') at = endOfString(jsonText, at);
+    else if (character === "[" || character === "{") depth++;
+    else if (at === end || (character === "," && depth === 0)) {
+      yield at - start > maxEntryChars ? undefined : tryReadJson(jsonText.slice(start, at));
+      start = at + 1;
+    } else if (character === "]" || character === "}") depth--;
+  }
+  if (start <= end) yield undefined;
 }
 
 /** The JSON text with each value that is nested too deeply replaced by `{}`. What is replaced need not be JSON. */

@@ -1,4 +1,4 @@
-import { type FailureKind, type ServiceName, type Wording } from "../platform/failures";
+import { type FailureKind, otherTeam, type ServiceName, type Wording } from "../platform/failures";
 
 /** What names a service's address, path and credentials: settings, or inputs of a verification. */
 const namesOf: Readonly<Record<ServiceName, Readonly<Record<"address" | "path" | "credentials", string>>>> = {
@@ -24,6 +24,7 @@ export const advise: Wording["advise"] = ({ service, kind, method, retryAfterMs 
   const isRead = service === "management" && method === "GET";
   const isReset = service === "management" && method === "POST";
   const path = isRead ? "rekey:databasePath, which `none` switches off" : namesOf[service].path;
+  const team = service === "management" ? ` ${otherTeam}` : "";
   const wait = typeof retryAfterMs === "number" ? `Wait ${Math.ceil(retryAfterMs / 1000)} s` : "Wait";
   const advice: Readonly<Record<FailureKind, string>> = {
     "proxy unreachable": "Check rekey:proxy.",
@@ -35,8 +36,8 @@ export const advise: Wording["advise"] = ({ service, kind, method, retryAfterMs 
     "unknown host": `Check the host in ${address}.`,
     "no TLS": `Check that the port in ${address} uses TLS.`,
     "no connection": `Check that the platform is running and that ${address} is correct, then run again.`,
-    unauthorized: `Check ${credentials}.`,
-    "not found": `Check the id or key, ${address} and ${path}.`,
+    unauthorized: `Check ${credentials}.${team}`,
+    "not found": `Check the id or key, ${address} and ${path}.${team}`,
     "too many requests": `${wait}, then run again; rekey:requestsPerSecond limits the rate.`,
     redirect: `Redirects are not followed: set ${address} to the address that the platform itself uses.`,
     rejected: "Fix what the platform reports, then run again.",

@@ -3,7 +3,6 @@ import { databasePassword } from "../../../provider/rotation/kinds/databasePassw
 import { type Requester } from "../../../provider/platform/http";
 import { SecretOperations } from "../../../provider/platform/secretOperations";
 import { RejectedError, UnconfirmedError, UnreadableError } from "../../../provider/platform/errors";
-import { leftOut } from "../../../provider/platform/redact";
 import { databaseText } from "../../support/platformBodies";
 import { FakeRequester } from "../../support/fakeRequester";
 
@@ -129,7 +128,7 @@ describe("api: databases", () => {
       for (const operation of both) {
         const requester = new FakeRequester(() => ({ status, body }));
         await Promise.allSettled([operation(requester)]);
-        assert.equal(requester.secrets.redact(`it is ${canary}`), leftOut);
+        assert.equal(requester.secrets.redact(`it is ${canary}`), "it is …");
         assert.equal(requester.secrets.redact("caches"), "caches");
       }
     }

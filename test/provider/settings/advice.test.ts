@@ -36,12 +36,12 @@ const rows: Readonly<Record<FailureKind, string | ByService>> = {
     database: "Check that the platform is running and that host is correct, then run again.",
   },
   unauthorized: {
-    management: "Check rekey:username and rekey:password.",
+    management: "Check rekey:username and rekey:password. The API key may be of another team.",
     queue: "Check rekey:queueToken or rekey:queueUserId.",
     database: "Check restToken.",
   },
   "not found": {
-    management: "Check the id or key, rekey:baseUrl and rekey:resetPasswordPath.",
+    management: "Check the id or key, rekey:baseUrl and rekey:resetPasswordPath. The API key may be of another team.",
     queue: "Check the id or key, rekey:queueUrl and rekey:flowControlResetAction.",
     database: "Check the id or key, host and port.",
   },
@@ -74,7 +74,8 @@ describe("settings: the advice of a failed request", () => {
     const given = services.map((service) => [service, advise({ service, kind: "not found", method: "GET" })]);
     assert.deepEqual(Object.fromEntries(given), {
       ...(rows["not found"] as ByService),
-      management: "Check the id or key, rekey:baseUrl and rekey:databasePath, which `none` switches off.",
+      management:
+        "Check the id or key, rekey:baseUrl and rekey:databasePath, which `none` switches off. The API key may be of another team.",
     });
   });
 
