@@ -193,7 +193,19 @@ export async function applyResource(
   run: Run,
 ): Promise<Result<Properties>> {
   if (saved) requireSound(resource, saved);
-  return (await resource.apply(saved?.outputs, inputs, run)) as Result<Properties>;
+  try {
+    const result = (await resource.apply(saved?.outputs, inputs, run)) as Result<Properties>;
+    redact(result.failure, run);
+    return result;
+  } catch (error) {
+    redact(error, run);
+    throw error;
+  }
+}
+
+/** Removes the secrets that became known since an error was made. */
+function redact(error: unknown, run: Run): void {
+  if (error instanceof Error) error.message = run.shown(error.message);
 }
 
 /**

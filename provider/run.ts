@@ -96,6 +96,11 @@ export class Run {
     return (this.#platform ??= this.options.platform());
   }
 
+  /** A text as it may be shown: well-formed, and without the secrets that are known by now. */
+  shown(text: string): string {
+    return (this.#platform?.secrets.redact(text) ?? text).toWellFormed();
+  }
+
   /** The same run for one call of the engine that may take less time. */
   within(limitMs: number): Run {
     return new Run({ ...this.options, platform: () => this.platform.within(limitMs) }, this.memory);
@@ -193,7 +198,7 @@ export function startRun({
     const { Settings } = require("./settings/settings") as typeof import("./settings/settings");
     return (settings = new Settings((name) => configuration(`rekey:${name}`), environment, provider));
   };
-  return new Run({
+  const run: Run = new Run({
     platform: () => {
       const { PlatformClient } = require("./platformClient") as typeof import("./platformClient");
       return new PlatformClient(getSettings(), requireEngine);
@@ -224,8 +229,9 @@ export function startRun({
     },
     clock: { now: () => new Date(), elapsedMs: () => performance.now(), sleep },
     end,
-    log,
+    log: (line) => log(run.shown(line)),
   });
+  return run;
 }
 
 /**

@@ -47,7 +47,7 @@ export async function cover(
     stack: isRead ? stack : undefined,
     problems: [...problems.map(({ message, fix = "" }) => `${message} ${fix}`.trim()), ...(isRead ? [] : [state])],
   };
-  const report = reportOf(coverage, subject, (text) => client.secrets.quote(text));
+  const report = reportOf(coverage, subject, (text) => client.secrets.redactName(text));
   return {
     text: json ? `${JSON.stringify(report, undefined, 2)}\n` : reportText(report),
     isComplete: report.covered,

@@ -1,23 +1,32 @@
 import { wireNamesOfCredentials } from "../records/credentials";
 
-/** Shown in place of words that may contain a secret. */
+/** Shown in place of a server's text that contains a secret. */
 export const leftOut = "[message not shown: it may contain a secret]";
+/** Shown in place of what is not a plain word, and of a secret. */
+const hidden = "…";
 
-const maxShownChars = 300;
-/** Characters. Longer words are not searched, and so not shown: a huge response must not cost time. */
-const maxSearchedChars = 10_000;
-/** Rounds of unescaping. Words that need more are not shown. */
-const maxRounds = 6;
+/** Characters of a server's text that are searched, and of those that are shown: a secret may begin in the latter. */
+const [maxSearchedChars, maxShownChars] = [1_000, 300];
+/** Characters by which secrets are compared: they must not have many lengths. */
+const maxComparedChars = 32;
+/** A shorter secret would hide ordinary words of our own texts. */
+const minRedactedChars = 4;
 /** Layers of base64 that are opened. */
 const maxLayers = 2;
+
+/** Also a name of a field: `database_id`, `readOnly`. Capitals in other places may be those of base64. */
+const plainWord = /^(?=.{1,20}$)(?:[\p{Lo}\p{Lu}]*\p{Ll}*(?:\p{Lu}\p{Ll}+){0,3}(?:['’_-](?=.)|$))+$/u;
+const smallNumber = /^\d{1,5}(?:\.\d{1,3})?(?:%|m?s)?$/;
+const time = /^(?:\d{4}-\d\d-\d\d(?:T|$))?(?:\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?Z?)?$/;
+/** What the next word may be the value of. */
+const label = new RegExp(`\\b(?:basic|bearer|(?:\\w*_)?(?:key|secret|${wireNamesOfCredentials})["']?\\s*[:=])$`, "i");
+/** The name of a credential in a JSON text. */
+const credentialName = new RegExp(`["']${wireNamesOfCredentials}["']\\s*:`, "i");
+/** In a URL, in JSON or in HTML. */
+const escape = /%[\da-f]{2}|\\|&#?\w+;/i;
 const space = /[\u0000-\u001f\u007f-\u009f\s]+/g;
 /** Also what changes the direction of a text. */
 const invisible = /\p{Default_Ignorable_Code_Point}/gu;
-/** The name of a credential in a JSON text. */
-const credentialName = new RegExp(`["']${wireNamesOfCredentials}["']\\s*:`, "i");
-
-/** Characters of the keys under which what is searched for is found. */
-const startLength = 4;
 
 /**
  * Secrets that no message shows: those of the settings, and what this run has read or received.
@@ -30,10 +39,8 @@ const startLength = 4;
  * ```
  */
 export class KnownSecrets {
-  readonly #known = new Set<string>();
-  /** The forms to search for, by their first characters: a search must not take longer for a thousand of them. */
-  readonly #forms = new Map<string, string[]>();
-  readonly #shortForms: string[] = [];
+  /** The lengths of secrets by how they begin; these by their own length. Of equal beginnings, the longest counts. */
+  readonly #beginnings = new Map<number, Map<string, number>>();
 
   constructor(initial: readonly string[]) {
     this.add(initial);
@@ -41,99 +48,74 @@ export class KnownSecrets {
 
   add(values: Iterable<string | undefined>): void {
     for (const secret of values) {
-      if (!secret || this.#known.has(secret)) continue;
-      this.#known.add(secret);
-      for (const view of unescapings(secret)) this.#addForm(comparable(view.replace(openEnd, "")));
+      if (!secret) continue;
+      for (const form of /[^!-*,-~]/.test(secret) ? [secret, compact(secret)] : [secret]) {
+        const beginning = form.slice(0, maxComparedChars);
+        const lengths = this.#beginnings.get(beginning.length) ?? new Map<string, number>();
+        this.#beginnings.set(beginning.length, lengths);
+        lengths.set(beginning, Math.max(form.length, lengths.get(beginning) ?? 0));
+      }
     }
+  }
+
+  /** A complete text, of our own or with that of a server, with each secret replaced by `…`. */
+  redact(text: string): string {
+    let shown = "";
+    let end = 0;
+    for (let at = 0; at < text.length; at++) {
+      const length = this.#secretAt(text, at);
+      if (length >= minRedactedChars && at >= end) shown += hidden;
+      if (length >= minRedactedChars) end = Math.max(end, at + length);
+      if (at >= end) shown += text.charAt(at);
+    }
+    return shown;
+  }
+
+  /** A name from elsewhere as one line: redacted, and without what terminals and CI systems interpret. */
+  redactName(name: string): string {
+    const line = this.redact(name.replace(invisible, "").replace(space, " ").trim());
+    return line.replace(/#(?=#+[\w-]*\[)/g, "# ").replace(/:(?=:+[a-z])/gi, ": ");
   }
 
   /**
-   * The text, or `leftOut` if it contains a secret or anything that decodes to one: escaped for URLs, forms, JSON or
-   * HTML, in base64 (also as part of a longer text), or several of these at once. The same for a record as JSON, whose
-   * credentials may be unknown.
+   * The plain words of a server's text as one short line: anything else may be a secret that is not known. `leftOut` if
+   * the text contains a known secret, also in base64, names a credential as JSON does, or has escapes.
    */
-  redact(text: string): string {
-    const isShown = text.length <= maxSearchedChars && !holdsUnknownEntity(text) && !this.#mayContain(text, maxLayers);
-    return isShown ? text : leftOut;
+  quote(text: string): string {
+    const searched = text.slice(0, maxSearchedChars);
+    if (escape.test(searched) || this.#mayContain(searched)) return leftOut;
+    // Cut between words: half of a secret could not be recognized.
+    const begin = text.length > maxShownChars ? text.slice(0, maxShownChars).replace(/\S*$/, hidden) : text;
+    const shown = begin.replace(/\S+/g, (word, at: number) =>
+      isPlain(word) && !label.test(begin.slice(0, at).trimEnd()) ? word : hidden,
+    );
+    return shown
+      .trim()
+      .replace(/\s+/g, " ")
+      .replace(/…(?: …)+/g, hidden);
   }
 
-  /** A server's words as one short line, redacted, and without what terminals and CI systems interpret. */
-  quote(words: string): string {
-    const line = this.redact(words).replace(invisible, "").replace(space, " ").trim();
-    const inert = line.replace(/#(?=#+[\w-]*\[)/g, "# ").replace(/:(?=:+[a-z])/gi, ": ");
-    // Cut between words: half of a secret that becomes known later could not be recognized.
-    return inert.length > maxShownChars ? `${inert.slice(0, maxShownChars + 1).replace(/\s*\S*$/, "")}…` : inert;
+  #mayContain(text: string, layers = maxLayers): boolean {
+    const compacted = compact(text);
+    for (let at = 0; at < compacted.length; at++) if (this.#secretAt(compacted, at) > 0) return true;
+    if (credentialName.test(text)) return true;
+    return layers > 0 && base64Contents(text).some((content) => this.#mayContain(content, layers - 1));
   }
 
-  #addForm(form: string): void {
-    if (form.length < startLength) return void this.#shortForms.push(form);
-    const start = form.slice(0, startLength);
-    const sameStart = this.#forms.get(start);
-    if (sameStart) sameStart.push(form);
-    else this.#forms.set(start, [form]);
-  }
-
-  /** Compares after each round on both sides, because a secret may itself look escaped. */
-  #mayContain(text: string, layers: number): boolean {
-    const views = unescapings(text);
-    if (views.length > maxRounds) return true;
-    return views.some((view) => {
-      if (credentialName.test(view) || this.#isIn(comparable(view))) return true;
-      return layers > 0 && base64Contents(view).some((content) => this.#mayContain(content, layers - 1));
-    });
-  }
-
-  #isIn(text: string): boolean {
-    if (this.#shortForms.some((form) => text.includes(form))) return true;
-    for (let at = 0; at + startLength <= text.length; at++) {
-      const sameStart = this.#forms.get(text.slice(at, at + startLength));
-      if (sameStart?.some((form) => text.startsWith(form, at))) return true;
+  /** Characters of the longest secret that may begin there; 0 if none does. */
+  #secretAt(text: string, at: number): number {
+    let longest = 0;
+    for (const [length, secrets] of this.#beginnings) {
+      longest = Math.max(longest, secrets.get(text.slice(at, at + length)) ?? 0);
     }
-    return false;
+    return longest;
   }
 }
 
-/** Not checked in decoded base64: arbitrary bytes may contain an entity by chance. */
-function holdsUnknownEntity(words: string): boolean {
-  return unknownEntity.test(unescapings(words).at(-1) ?? words);
-}
-
-/** A text, and the results of unescaping it until nothing changes. */
-function unescapings(text: string): string[] {
-  const views = [text];
-  for (let next = unescaped(text); next !== views.at(-1) && views.length <= maxRounds; next = unescaped(next)) {
-    views.push(next);
-  }
-  return views;
-}
-
-const escapes = /(?:%[\da-fA-F]{2})+|\\(?:u([\da-fA-F]{4})|(["/\\])|[bfnrt])|&#(\d+|[xX][\da-fA-F]+);?|&([a-zA-Z]+);/g;
-/** HTML's names of ASCII characters, each after its character. */
-const names =
-  "&amp <lt >gt \"quot 'apos !excl #num $dollar %percnt (lpar )rpar *ast +plus ,comma .period /sol :colon ;semi =equals " +
-  "?quest @commat [lbrack \\bsol ]rbrack ^Hat _lowbar `grave {lbrace |vert }rbrace [lsqb ]rsqb {lcub |verbar }rcub `DiacriticalGrave";
-const entities = new Map(names.split(" ").map((pair) => [pair.slice(1), pair.charAt(0)]));
-const unknownEntity = /&[a-z]\w*;/i;
-/** The beginning of an escape at the end of a secret: the following characters may have completed it. */
-const openEnd = /(?:%[\da-fA-F]?|\\(?:u[\da-fA-F]{0,3})?|&(?:#\w*)?)$/;
-
-/** Undoes one round of percent-encoding, JSON escapes and HTML entities. */
-function unescaped(text: string): string {
-  return text.replace(
-    escapes,
-    (all: string, unit?: string, character?: string, reference?: string, entity?: string) => {
-      if (all.startsWith("%")) return Buffer.from(all.replaceAll("%", ""), "hex").toString();
-      if (unit) return String.fromCharCode(parseInt(unit, 16));
-      if (reference) return characterOf(Number(`0${reference}`));
-      if (entity) return entities.get(entity) ?? all;
-      // The other escapes of JSON are whitespace, which is not compared.
-      return character ?? "";
-    },
-  );
-}
-
-function characterOf(codePoint: number): string {
-  return codePoint <= 0x10ffff ? String.fromCodePoint(codePoint) : "\ufffd";
+/** Whether it is a word of letters, a small number or a time, perhaps in quotes. */
+function isPlain(text: string): boolean {
+  const word = text.replace(/^[("']+|[)"'.,;:!?]+$/g, "");
+  return word !== "" && [plainWord, smallNumber, time].some((form) => form.test(word));
 }
 
 /** The decoded base64 in a text, wherever it begins. Other characters, such as line breaks, are ignored. */
@@ -142,7 +124,7 @@ function base64Contents(text: string): string[] {
   return [0, 1, 2, 3].map((start) => Buffer.from(characters.slice(start), "base64").toString());
 }
 
-/** Without whitespace, because the shown line collapses it, and forms encode it as `+`. */
-function comparable(text: string): string {
+/** Without whitespace, which may be collapsed, and which forms encode as `+`. */
+function compact(text: string): string {
   return text.replace(invisible, "").replace(space, "").replaceAll("+", "").toWellFormed();
 }

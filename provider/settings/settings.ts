@@ -45,7 +45,13 @@ export class Settings {
       const usual = preset === undefined ? [] : allVariables(preset, name);
       return [this.#findOwn(name), ...usual.map((variable) => this.#findVariable(variable))];
     });
-    this.secrets = [...found.flatMap((one) => one?.value ?? []), ...passwordIn(this.find("proxy")?.value ?? "")];
+    // Pulumi passes it on to providers.
+    const { PULUMI_ACCESS_TOKEN: accessToken } = environment;
+    this.secrets = [
+      ...found.flatMap((one) => one?.value ?? []),
+      ...passwordIn(this.find("proxy")?.value ?? ""),
+      ...(accessToken ? [accessToken] : []),
+    ];
   }
 
   /** @throws SettingsError that explains how to set it. */

@@ -50,6 +50,16 @@ describe("a run from settings", () => {
     assert.equal(accountOf({}), undefined);
   });
 
+  it("shows well-formed lines, without the secrets that its platform knows by then", () => {
+    const lines: string[] = [];
+    const settings: Readonly<Record<string, string>> = { "rekey:password": "plainword" };
+    const environment = { PULUMI_ACCESS_TOKEN: "pul-canary" };
+    const run = startRun({ configuration: (key) => settings[key], environment, log: (line) => void lines.push(line) });
+    run.platform.secrets.add(["learnedlater"]);
+    run.within(5).options.log("a plainword, pul-canary and learnedlater \ud800");
+    assert.deepEqual(lines, ["a …, … and … \ufffd"]);
+  });
+
   it("has the time of the machine, and logs to standard error", () => {
     const { options } = startRun({ configuration: () => undefined });
     const logged = mock.method(console, "error", () => undefined);

@@ -152,6 +152,10 @@ describe("secrets: a platform that echoes what it was sent", () => {
       "a record in a message": JSON.stringify({ message: `refused: ${record}` }),
       "a record in another record": JSON.stringify({ database: unread, detail: unread.password }),
       "a record and text": `refused: ${record}`,
+      "a nested credential": JSON.stringify({ error: `no ${unread.password}`, data: { token: unread.password } }),
+      "a nested credential in a message": JSON.stringify({ error: `no {"data": {"token": "${unread.password}"}}` }),
+      "an assignment": JSON.stringify({ error: `no token=${unread.rest_token}, password: ${unread.password}` }),
+      "a URL": JSON.stringify({ error: `no redis://default:${unread.password}@db.test:6379` }),
     };
     const firsts: Readonly<Record<string, () => Promise<object>>> = {
       "a first up": () => reader.create(rotation("first", { version })),

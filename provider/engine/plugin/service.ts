@@ -243,7 +243,8 @@ export class PluginService {
   }
 
   #show({ text, isWarning }: Notice, urn: string): Promise<void> {
-    return isWarning ? this.engine.warn(text, urn) : this.engine.log(text, urn);
+    const line = this.#started.shown(text);
+    return isWarning ? this.engine.warn(line, urn) : this.engine.log(line, urn);
   }
 
   async #refresh(urn: string, id: string, olds: Properties, inputs: Properties): Promise<Saved> {
