@@ -10,8 +10,9 @@ import { type KnownSecrets } from "./platform/redact";
 import { type RequestQueue } from "./platform/requestQueue";
 import { type SecretKind } from "./platform/secretKind";
 import { type SecretOperations } from "./platform/secretOperations";
+import { type FoundSetting } from "./settings/foundSetting";
 import { type Preset } from "./settings/presets";
-import { type FoundSetting, type Settings } from "./settings/settings";
+import { type Settings } from "./settings/settings";
 
 /** The platform, as a run uses it. */
 export interface Platform {

@@ -4,7 +4,7 @@ import { hostTemplateProblem, isSet } from "../provider/records/fields";
 import { type NamesOf } from "../provider/rotation/arguments";
 import { type Connection, connectionIn } from "../provider/rotation/connection";
 import { missingWithoutRecord } from "../provider/rotation/endpoint";
-import { type FoundSetting } from "../provider/settings/settings";
+import { type FoundSetting } from "../provider/settings/foundSetting";
 import { settingsOfProgram } from "./platform";
 import { perRun, checked, refusal } from "./program";
 

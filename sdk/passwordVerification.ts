@@ -9,7 +9,7 @@ import {
 } from "../provider/verification/passwordVerification";
 import { connectionArguments, withConnection, type ConnectionArgs } from "./connection";
 import { type Connection } from "../provider/rotation/connection";
-import { type FoundSetting } from "../provider/settings/settings";
+import { type FoundSetting } from "../provider/settings/foundSetting";
 import { DynamicResource, isOfType, type ResourceType, valueOnly } from "./dynamicResource";
 import { checked } from "./program";
 import { isKnown } from "./pulumiInternals";

@@ -1,4 +1,4 @@
-import { type FoundSetting } from "../settings/settings";
+import { type FoundSetting } from "../settings/foundSetting";
 
 /** The result of one check. */
 export interface Check {

@@ -1,6 +1,6 @@
 import { InputError } from "../platform/errors";
 import { hostTemplateProblem, isLoopback, isSet, portProblem } from "../records/fields";
-import { type FoundSetting } from "../settings/settings";
+import { type FoundSetting } from "../settings/foundSetting";
 
 /** Where and as which user clients connect to a database, as a program sets it. */
 export interface Connection {

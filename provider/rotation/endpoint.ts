@@ -3,7 +3,7 @@ import { addressOf, type ClientEndpoint } from "../platform/address";
 import { InputError } from "../platform/errors";
 import { type DatabaseRecord } from "../records/database";
 import { hostInUrl, hostProblem, hostWithoutBrackets, isLoopback, portProblem } from "../records/fields";
-import { type FoundSetting } from "../settings/settings";
+import { type FoundSetting } from "../settings/foundSetting";
 
 /** What is known of a database. */
 export interface LocatedDatabase {

@@ -1,4 +1,5 @@
 import { SettingsError } from "../platform/errors";
+import { type FoundSetting } from "./foundSetting";
 import { allVariables, type Preset, presets, usualVariables } from "./presets";
 import {
   environmentName,
@@ -13,14 +14,6 @@ import { isLoopback } from "../records/fields";
 
 /** Returns a setting of the configuration by its short name (`baseUrl`), or undefined if it is not set. */
 export type Lookup = (name: SettingName) => string | undefined;
-
-/** A setting as it is written, usable or not. */
-export interface FoundSetting {
-  readonly value: string;
-  readonly source: "configuration" | "environment" | "preset";
-  /** The environment variable, if it comes from one. */
-  readonly variable?: string;
-}
 
 /**
  * The settings of one run. Each is found in the stack's configuration, then in Rekey's environment variable. If

@@ -8,7 +8,7 @@ import { type ClientEndpoint } from "../platform/address";
 import { type FleetOutcome } from "../rotation/fleet";
 import { type FleetOutputs, type KnownCredentials } from "../rotation/fleetOutputs";
 import { kinds, type RotationType } from "../rotation/kinds/kinds";
-import { type FoundSetting } from "../settings/settings";
+import { type FoundSetting } from "../settings/foundSetting";
 import { type UnsavedCredential, unsavedIn } from "./unsaved";
 
 /** A database, or what else has a secret, after its rotation. */

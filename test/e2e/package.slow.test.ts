@@ -45,6 +45,7 @@ type Name = keyof typeof packages;
 const manifestOf = (name: Name): Manifest =>
   JSON.parse(readFileSync(join(projectRoot, packages[name].folder, "package.json"), "utf8")) as Manifest;
 const { devDependencies, peerDependencies } = manifestOf("pulumi-rekey");
+const ours = (name: string): string => `${name}@${devDependencies[name]}`;
 
 /** Node and SDK versions that the packed package must run with: ours, and the long-term ones with the newest SDK. */
 const newestPulumi = "3.270.0";
@@ -62,6 +63,21 @@ const reset = new FlowControlReset("orders", { flowControlKey: "orders" });
 exports.running = getFlowControlKeyOutput({ flowControlKey: "orders" }, { dependsOn: reset }).parallelismCount;
 exports.node = process.version;
 `;
+
+const typedProgram = `
+import * as pulumi from "@pulumi/pulumi";
+import { getFlowControlKeyOutput, PasswordRotation } from "pulumi-rekey";
+export const endpoint: pulumi.Output<string | undefined> = new PasswordRotation("cache", { databaseId: "a" }).endpoint;
+export const waiting: pulumi.Output<number> = getFlowControlKeyOutput({ flowControlKey: "orders" }).waitListSize;
+`;
+
+/** The newest TypeScript that the SDK accepts; sdk/types.test.ts has the one it is built with. */
+const newestTypeScript = "6.0.3";
+const compilerOptions = [
+  "--module commonjs --moduleResolution node --esModuleInterop false --ignoreDeprecations 6.0",
+  "--module nodenext",
+  "--module es2022 --moduleResolution bundler",
+];
 
 /** What only development needs; no production installation may bring it. */
 const onlyLocal = ["hono", "ioredis", "commander", "croner", "yaml"];
@@ -109,8 +125,7 @@ describe("The packed packages", function () {
 
   it("bring few packages to production: pulumi-rekey alone, with its doctor", async function () {
     const folder = newFolder();
-    const given = ["@pulumi/pulumi", "typescript"].map((name) => `${name}@${devDependencies[name]}`);
-    installOrSkip(this, folder, ...given);
+    installOrSkip(this, folder, ...["@pulumi/pulumi", "typescript"].map(ours));
     const before = installedIn(folder);
     installOrSkip(this, folder, tarballs[packed.findIndex(({ name }) => name === "pulumi-rekey")] ?? "");
     const added = installedIn(folder).filter((path) => !before.includes(path));
@@ -149,6 +164,19 @@ describe("The packed packages", function () {
     assert.equal((JSON.parse(installed) as { version: string }).version, packageVersion());
     const { dependencies } = JSON.parse(readFileSync(theirs.path("package.json"), "utf8")) as { dependencies: object };
     assert.deepEqual(dependencies, { "pulumi-rekey": `file:${install.replace("./", "")}` });
+  });
+
+  it(`compile in a program with TypeScript ${newestTypeScript}, without skipLibCheck`, function () {
+    const folder = newFolder();
+    const packages = [`typescript@${newestTypeScript}`, ...["@pulumi/pulumi", "@types/node"].map(ours)];
+    installOrSkip(this, folder, tarballs[packed.findIndex(({ name }) => name === "pulumi-rekey")] ?? "", ...packages);
+    folder.write("index.ts", typedProgram);
+    for (const options of compilerOptions) {
+      const args = [...`--noEmit --strict --types node ${options}`.split(" "), "index.ts"];
+      const tsc = [folder.path("node_modules/typescript/bin/tsc"), ...args];
+      const { status: code, stdout } = spawnSync(process.execPath, tsc, { cwd: folder.directory, encoding: "utf8" });
+      assert.equal(code, 0, `${options}\n${stdout}`);
+    }
   });
 
   it("require the SDK versions that they work with", () => {

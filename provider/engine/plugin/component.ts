@@ -1,5 +1,5 @@
 import { type Properties, reveal, unknownNames } from "../../records/properties";
-import { type FoundSetting } from "../../settings/settings";
+import { type FoundSetting } from "../../settings/foundSetting";
 import { type ErrorCode } from "../../platform/errors";
 import { type Connection, connectionIn, connectionNames } from "../../rotation/connection";
 import { type Run } from "../../run";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type FoundSetting } from "../../../provider/settings/settings";
+import { type FoundSetting } from "../../../provider/settings/foundSetting";
 import { connectionIn } from "../../../provider/rotation/connection";
 
 const set = (value: string): FoundSetting => ({ value, source: "configuration" });
