@@ -2,8 +2,8 @@ import * as pulumi from "@pulumi/pulumi";
 import { InputError } from "../provider/platform/errors";
 import { type NamesOf, refuseUnknown } from "../provider/rotation/arguments";
 import { FlowControlReset } from "./flowControlReset";
-import { childrenOf, initializationOf } from "./pulumiInternals";
-import { checked, isLate } from "./program";
+import { childrenOf, initializationOf, isMocked } from "./pulumiInternals";
+import { checked, endingRun, isLate } from "./program";
 
 /** Options of a data source's Output form. */
 export interface DataSourceOptions {
@@ -42,6 +42,20 @@ export function withArguments<Args extends object, Result>(
     refuseUnknown("its arguments", args, argumentNames);
     return use(args);
   });
+}
+
+/**
+ * Reads from the platform, or asks `call` of `pulumi.runtime.setMocks`: a unit test sends no request.
+ *
+ * @param name of the data source, which is that of the plugin's function
+ */
+export async function readOrMock<Result>(
+  name: string,
+  args: object,
+  read: () => Result | Promise<Result>,
+): Promise<Result> {
+  if (!isMocked()) return endingRun(read);
+  return (await pulumi.runtime.invoke(`rekey:index:${name}`, { ...args })) as Result;
 }
 
 /**

@@ -1,9 +1,8 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { type ListedDatabase } from "../provider/records/database";
 import { databasePassword } from "../provider/rotation/kinds/databasePassword";
-import { type DataSourceOptions, readAfter, withArguments } from "./dataSource";
+import { type DataSourceOptions, readAfter, readOrMock, withArguments } from "./dataSource";
 import { platformOfRun } from "./platform";
-import { endingRun } from "./program";
 
 /** What `getDatabases` returns. */
 export interface GetDatabasesResult {
@@ -26,8 +25,10 @@ export interface GetDatabasesResult {
 export function getDatabases(): Promise<GetDatabasesResult>;
 export async function getDatabases(args: object = {}): Promise<GetDatabasesResult> {
   withArguments("getDatabases", args, {}, () => undefined);
-  const databases = await endingRun(() => platformOfRun().list(databasePassword));
-  return { databases: databases as unknown as readonly ListedDatabase[] };
+  return readOrMock("getDatabases", {}, async () => {
+    const databases = await platformOfRun().list(databasePassword);
+    return { databases: databases as unknown as readonly ListedDatabase[] };
+  });
 }
 
 /**

@@ -1,10 +1,10 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { type FlowControlKey, type GlobalParallelism } from "../provider/records/flowControl";
 import { type NamesOf, optionalText, requiredText } from "../provider/rotation/arguments";
-import { type DataSourceOptions, readAfter, withArguments } from "./dataSource";
+import { type DataSourceOptions, readAfter, readOrMock, withArguments } from "./dataSource";
 import { type SharedReads } from "../provider/flowControl/sharedReads";
 import { platformOfRun } from "./platform";
-import { endingRun, perRun } from "./program";
+import { perRun } from "./program";
 
 /** The arguments of `getFlowControlKey`. */
 export interface GetFlowControlKeyArgs {
@@ -35,7 +35,7 @@ export async function getFlowControlKey(args: GetFlowControlKeyArgs): Promise<Fl
   const key = withArguments("getFlowControlKey", args, keyArgumentNames, ({ flowControlKey }) =>
     requiredText("flowControlKey", flowControlKey),
   );
-  return readQueue((queue) => queue.get(key));
+  return readOrMock("getFlowControlKey", { flowControlKey: key }, () => queueReads().get(key));
 }
 
 /**
@@ -95,7 +95,7 @@ export async function getFlowControlKeys(args: GetFlowControlKeysArgs = {}): Pro
   const search = withArguments("getFlowControlKeys", args, keysArgumentNames, (given) =>
     optionalText("search", given.search),
   );
-  return readQueue(async (queue) => ({ keys: await queue.list(search) }));
+  return readOrMock("getFlowControlKeys", { search }, async () => ({ keys: await queueReads().list(search) }));
 }
 
 /**
@@ -126,7 +126,7 @@ export function getFlowControlKeysOutput(
 export function getGlobalParallelism(): Promise<GlobalParallelism>;
 export async function getGlobalParallelism(args: object = {}): Promise<GlobalParallelism> {
   withArguments("getGlobalParallelism", args, {}, () => undefined);
-  return readQueue((queue) => queue.globalParallelism());
+  return readOrMock("getGlobalParallelism", {}, () => queueReads().globalParallelism());
 }
 
 /**
@@ -139,11 +139,6 @@ export async function getGlobalParallelism(args: object = {}): Promise<GlobalPar
  */
 export function getGlobalParallelismOutput(options?: DataSourceOptions): pulumi.Output<GlobalParallelism> {
   return readAfter("getGlobalParallelismOutput", {}, {}, options, () => getGlobalParallelism());
-}
-
-/** Reads from the queue. */
-function readQueue<T>(read: (queue: SharedReads) => Promise<T>): Promise<T> {
-  return endingRun(() => read(queueReads()));
 }
 
 const queueReads = perRun((): SharedReads => {

@@ -31,3 +31,9 @@ export function markRunError<E extends Error>(error: E): E {
 export function isConfigSecret(key: string): boolean {
   return (pulumi.runtime as unknown as { isConfigSecret(key: string): boolean }).isConfigSecret(key);
 }
+
+/** Whether the engine is that of `pulumi.runtime.setMocks`, also of another copy of @pulumi/pulumi. */
+export function isMocked(): boolean {
+  const monitor: object | undefined = pulumi.runtime.getMonitor();
+  return monitor !== undefined && "mocks" in monitor;
+}

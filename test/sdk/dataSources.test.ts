@@ -20,6 +20,7 @@ import {
 } from "pulumi-rekey";
 import { type FlowControlRecord } from "../../local/platform/flowControl";
 import { type Platform, startPlatform } from "../../local/platform/index";
+import { packageSchema } from "../../provider/engine/plugin/schema";
 import { isKnown, type MockOptions, startMocks, valueOf } from "../support/pulumiMocks";
 
 const limits = { parallelismCount: 0, rateCount: 3, rateMax: 3, ratePeriod: 60 };
@@ -28,6 +29,7 @@ const orders = { flowControlKey: "orders", waitListSize: 4, ...limits, ...flags 
 const unknown = { waitListSize: 0, parallelismCount: 0, rateCount: 0, exists: false };
 const idle = { flowControlKey: "idle", ...unknown, ...flags, exists: true };
 const ordersKey = { flowControlKey: "orders" };
+const resetOf = () => new FlowControlReset("a", ordersKey);
 
 describe("sdk: data sources", () => {
   let platform: Platform;
@@ -110,10 +112,37 @@ describe("sdk: data sources", () => {
     it("do not read before their dependencies are known in a preview", async () => {
       await startMocks({ preview: true });
       pulumi.runtime.setAllConfig({ ...account(platform), ...databaseList });
-      const output = getDatabasesOutput({ dependsOn: new FlowControlReset("a", ordersKey) });
+      const output = getDatabasesOutput({ dependsOn: resetOf() });
       assert.equal(await isKnown(output), false);
       assert.equal(platform.requests.length, 0);
     });
+  });
+
+  it("ask `call` under setMocks, with the tokens of the plugin's functions, and send nothing", async () => {
+    const databases = [{ databaseId: "mocked" }];
+    const asked: pulumi.runtime.MockCallArgs[] = [];
+    const call = (args: pulumi.runtime.MockCallArgs) => {
+      asked.push(args);
+      return { flowControlKey: "mocked", keys: [], databases, parallelismCount: 7 };
+    };
+    await pulumi.runtime.setMocks({ call, newResource: ({ inputs }) => ({ id: "id", state: inputs as object }) });
+    // As on a developer's machine: the settings of a real platform.
+    configure(platform);
+    assert.equal((await getFlowControlKey(ordersKey)).flowControlKey, "mocked");
+    assert.deepEqual(await valueOf(getFlowControlKeysOutput({ search: pulumi.output("o") }).keys), []);
+    assert.equal((await getGlobalParallelism()).parallelismCount, 7);
+    assert.deepEqual(await valueOf(getDatabasesOutput({ dependsOn: resetOf() }).databases), databases);
+    assert.deepEqual(
+      asked.map(({ token, inputs }) => [token, inputs as unknown]),
+      [
+        ["rekey:index:getFlowControlKey", ordersKey],
+        ["rekey:index:getFlowControlKeys", { search: "o" }],
+        ["rekey:index:getGlobalParallelism", {}],
+        ["rekey:index:getDatabases", {}],
+      ],
+    );
+    for (const { token } of asked) assert.ok(token in packageSchema().functions, token);
+    assert.equal(platform.requests.length, 0);
   });
 
   it("read the same as outputs, from later values", async () => {
@@ -214,7 +243,6 @@ describe("sdk: data sources", () => {
         new FlowControlReset("inner", ordersKey, { parent: this });
       }
     }
-    const resetOf = () => new FlowControlReset("a", ordersKey);
     type Dependency = pulumi.Input<pulumi.Resource>;
     const dependencies: Readonly<Record<string, () => Dependency | Dependency[]>> = {
       "a reset": resetOf,

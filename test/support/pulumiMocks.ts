@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import * as pulumi from "@pulumi/pulumi";
 
 /** A registration that a program requested. */
@@ -29,17 +30,22 @@ interface Request {
   toObject(): Record<string, unknown>;
 }
 interface Monitor {
+  mocks?: unknown;
   registerResource(request: Request, callback: unknown): unknown;
 }
 
-/** Makes this process a Pulumi program with a mocked engine. @returns the registrations from then on */
+/**
+ * Makes this process a Pulumi program with an engine in memory, with which data sources read from the platform.
+ *
+ * @returns the registrations from then on
+ */
 export async function startMocks({ preview = false, stack = "stack", outputs }: MockOptions = {}): Promise<
   Registration[]
 > {
   const registered: Registration[] = [];
   await pulumi.runtime.setMocks(
     {
-      call: () => ({}),
+      call: () => assert.fail("no data source asks it"),
       newResource: async ({ type, name, inputs }) => ({
         id: `${name}-id`,
         state: { ...(inputs as object), ...(await outputs?.(type, inputs as Record<string, unknown>)) },
@@ -51,7 +57,9 @@ export async function startMocks({ preview = false, stack = "stack", outputs }: 
     "organization",
   );
   const monitor = pulumi.runtime.getMonitor() as unknown as Monitor;
-  const register = monitor.registerResource.bind(monitor);
+  const mocked = Object.assign(Object.create(Object.getPrototypeOf(monitor) as object) as Monitor, monitor);
+  // By this property, data sources recognize the mocks of a unit test.
+  delete monitor.mocks;
   monitor.registerResource = (request, callback) => {
     registered.push({
       type: request.getType(),
@@ -61,7 +69,7 @@ export async function startMocks({ preview = false, stack = "stack", outputs }: 
       retainOnDelete: request.hasRetainondelete() ? request.getRetainondelete() : undefined,
       request: request.toObject(),
     });
-    return register(request, callback);
+    return mocked.registerResource(request, callback);
   };
   return registered;
 }
