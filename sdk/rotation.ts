@@ -1,4 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
+import { outputsAreFormer } from "../provider/platform/errors";
 import { type SecretKind } from "../provider/platform/secretKind";
 import { kinds, type RotationType } from "../provider/rotation/kinds/kinds";
 import { outputsOf, secretOutputsOf } from "../provider/rotation/outputs";
@@ -222,6 +223,6 @@ function requireKnown(of: string, { word }: SecretKind, outcome: Outcome): void 
   throw runError(
     "REKEY_UNCONFIRMED",
     `${of}: the last reset was not confirmed. The ${word} may have been changed, and the new one is unknown. ` +
-      `The credentials in this stack are the former ones. Run \`up\` again at once: it sends one more reset, unless the platform shows that the last one was applied, or rekey:scheduledResets is off.`,
+      `The credentials in this stack are the former ones. ${outputsAreFormer} Run \`up\` again at once: it sends one more reset, unless the platform shows that the last one was applied, or rekey:scheduledResets is off.`,
   );
 }

@@ -74,6 +74,10 @@ export abstract class RekeyError extends Error {
 export const resetsAreSaved =
   "Correct this, then run again. A reset that was already sent is saved with its new password, and is not repeated.";
 
+/** After a failed `up`, the stack has new outputs only as far as the program returned them. */
+export const outputsAreFormer =
+  "Until an `up` succeeds, `pulumi stack output` may show former values that no longer work: do not use them.";
+
 /** An input that cannot be used. */
 export class InputError extends RekeyError {
   readonly delivery = "not sent";
@@ -149,7 +153,7 @@ export class VerificationError extends RekeyError {
   constructor({ happened, advice }: Readonly<Record<"happened" | "advice", string>>) {
     super(
       "REKEY_VERIFICATION_FAILED",
-      `${happened}\nThe rotation itself is saved. The next \`up\` verifies again, and resets nothing. ${advice}`,
+      `${happened}\nThe rotation itself is saved. ${outputsAreFormer} The next \`up\` verifies again, and resets nothing. ${advice}`,
     );
   }
 }

@@ -1,4 +1,4 @@
-import { withCode } from "../platform/errors";
+import { outputsAreFormer, withCode } from "../platform/errors";
 import { type DatabaseCredentials, type DatabaseRecord } from "../records/database";
 import { type LocatedDatabase } from "./endpoint";
 import {
@@ -116,7 +116,7 @@ export function failureOf(fleet: string, states: readonly NamedState[]): string 
   }
   return withCode(
     `PasswordRotationFleet ${JSON.stringify(fleet)}: ${failed.length} of ${states.length} databases failed:\n${lines.join("\n")}\n` +
-      `All others are saved. Run \`up\` again: it only processes databases that failed, are unknown or were not attempted.`,
+      `All others are saved. ${outputsAreFormer} Run \`up\` again: it only processes databases that failed, are unknown or were not attempted.`,
     "REKEY_FLEET_INCOMPLETE",
   );
 }

@@ -1,6 +1,6 @@
 import { type Notice, type Result } from "../resource";
 import { type CredentialName } from "../records/credentials";
-import { type RekeyError, UnknownOutcomeError } from "../platform/errors";
+import { outputsAreFormer, type RekeyError, UnknownOutcomeError } from "../platform/errors";
 import { ownerOf, type SecretKind, secretOf, type Subject } from "../platform/secretKind";
 import { type Verdict } from "./marks";
 import { type RotationPlan, type WaitingReset } from "./planRotation";
@@ -100,7 +100,7 @@ export function unknownFailure(
     ? `The next \`up\` reads the ${noun} first. If it still shows the former credentials, it sends one more reset${wait}`
     : "The next `up` sends one more reset, which returns new credentials";
   const stop = "After three unconfirmed resets in a row it stops and asks for a new version.";
-  return new UnknownOutcomeError(code, `${text}\n${next}. ${stop}`);
+  return new UnknownOutcomeError(code, `${text}\n${outputsAreFormer} ${next}. ${stop}`);
 }
 
 /** The notice for a database that is adopted without credentials. */

@@ -89,7 +89,13 @@ export function assertExpected(
 function assertUnconfirmed(phase: Phase, key: string, adapter: Adapter, result: Result, expected: Expected): void {
   const { id, outs, message } = expectKind("init error", result);
   assert.equal(id, key);
-  for (const pattern of [/may have been changed/, /The next `up` sends one more reset/, advice, ...expected.says]) {
+  for (const pattern of [
+    /may have been changed/,
+    /`pulumi stack output` may show former/,
+    /The next `up` sends one more reset/,
+    advice,
+    ...expected.says,
+  ]) {
     assert.match(message, pattern);
   }
   const { attemptedTrigger, attemptedAt, account, ...rest } = revealed(outs);

@@ -15,7 +15,7 @@
 set -eu
 cd "$(dirname "$0")"
 
-# Also shows the outputs of a failed run.
+# Also shows the outputs of a failed run, which may be from before it: hand none over unless it returns 0.
 up() {
   status=0
   pulumi up --stack "$1" --yes --skip-preview || status=$?

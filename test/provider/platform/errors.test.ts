@@ -25,7 +25,7 @@ const errors: Readonly<Record<string, RekeyError>> = {
   ),
   'The password of database "a\\"b" was not reset, and no reset was sent: it is late. [REKEY_RESET_LIMIT]':
     new RefusedError("REKEY_RESET_LIMIT", { secret: 'password of database "a\\"b"', why: "it is late" }),
-  "It is not verified.\nThe rotation itself is saved. The next `up` verifies again, and resets nothing. Check it. [REKEY_VERIFICATION_FAILED]":
+  "It is not verified.\nThe rotation itself is saved. Until an `up` succeeds, `pulumi stack output` may show former values that no longer work: do not use them. The next `up` verifies again, and resets nothing. Check it. [REKEY_VERIFICATION_FAILED]":
     new VerificationError({ happened: "It is not verified.", advice: "Check it." }),
 };
 

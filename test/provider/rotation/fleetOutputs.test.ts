@@ -94,7 +94,7 @@ describe("rotation: the errors of a fleet", () => {
     Array.from({ length: count }, (_, index) => state(`db-${index}`, { problem: `it\nfailed ${index}` }));
   const head = (count: number, of: number) => `PasswordRotationFleet "caches": ${count} of ${of} databases failed:\n`;
   const tail =
-    "\nAll others are saved. Run `up` again: it only processes databases that failed, are unknown or were not attempted. [REKEY_FLEET_INCOMPLETE]";
+    "\nAll others are saved. Until an `up` succeeds, `pulumi stack output` may show former values that no longer work: do not use them. Run `up` again: it only processes databases that failed, are unknown or were not attempted. [REKEY_FLEET_INCOMPLETE]";
   const notTried = state("z", { problem: "not attempted", notTried: true });
   const skipped = (count: number) =>
     `  ${count} were not attempted, because too many others had failed (maxFailures): no reset was sent for them in this run`;
