@@ -3,7 +3,7 @@ import { join } from "node:path";
 import * as pulumi from "@pulumi/pulumi";
 import { version } from "@pulumi/pulumi/version";
 import { howToHaveOne, howToInstall } from "../provider/doctor/installAdvice";
-import { installedFrom, isTooOld, manifestIn, oldestPulumi, packageVersion } from "../provider/platform/version";
+import { installedFrom, isOlder, manifestIn, oldestPulumi, packageVersion } from "../provider/platform/version";
 import { warnOfSettings } from "./platform";
 import { perRun, refusal, runError } from "./program";
 import { typeTokenOf } from "./pulumiInternals";
@@ -159,7 +159,7 @@ const copyOfRun = perRun(() => thisCopy, copiesByRun);
  * @throws RekeyError
  */
 function requirePulumi(): void {
-  if (!isTooOld(version)) return;
+  if (!isOlder(version, oldestPulumi)) return;
   throw runError(
     "REKEY_PULUMI_TOO_OLD",
     `The program uses @pulumi/pulumi ${version}, but pulumi-rekey needs ${oldestPulumi} or later: older versions do not pass the stack's configuration to the provider. Nothing was sent. Update @pulumi/pulumi in the package.json of the program, then run again.`,

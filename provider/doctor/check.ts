@@ -1,3 +1,4 @@
+import { isOlder } from "../platform/version";
 import { type FoundSetting } from "../settings/foundSetting";
 
 /** The result of one check. */
@@ -26,16 +27,14 @@ export function wrong(subject: string, message: string, fix: string): Check {
 }
 
 /** The oldest version of Node that can load this package. */
-const oldestNode = [20, 19] as const;
+const oldestNode = "20.19";
 
 /** @param version as `process.versions.node` has it: `20.19.0` */
 export function checkNode(version: string): Check {
-  const [major = 0, minor = 0] = version.split(".").map(Number);
-  const [oldestMajor, oldestMinor] = oldestNode;
-  if (major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)) return ok("Node", `Node is ${version}.`);
+  if (!isOlder(version, oldestNode)) return ok("Node", `Node is ${version}.`);
   return wrong(
     "Node",
-    `Node ${version} is too old: pulumi-rekey needs ${oldestNode.join(".")} or later. Nothing else was checked.`,
+    `Node ${version} is too old: pulumi-rekey needs ${oldestNode} or later. Nothing else was checked.`,
     "Install a newer Node, also in the pipeline, and run `pulumi-rekey doctor` again.",
   );
 }

@@ -64,7 +64,7 @@ export function howToLeavePlugAndPlay(directory: string): string | undefined {
 }
 
 /** The nearest folder, from `directory` upwards, that has one of the files. */
-function nearest(directory: string, files: readonly string[]): string | undefined {
+export function nearest(directory: string, files: readonly string[]): string | undefined {
   if (files.some((file) => existsSync(join(directory, file)))) return directory;
   const parent = dirname(directory);
   return parent === directory ? undefined : nearest(parent, files);

@@ -3,15 +3,18 @@ import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
 import { type Check, ok, unchecked, wrong } from "./check";
 import { type Project } from "../settings/project";
-import { installedFrom, isTooOld, manifestIn, oldestPulumi } from "../platform/version";
+import { installedFrom, isOlder, manifestIn, oldestPulumi } from "../platform/version";
 import { runPulumi } from "./pulumiCli";
+import { checkModule } from "./modules";
 import { addCommand, howToHaveOne, howToInstall, howToLeavePlugAndPlay } from "./installAdvice";
+
+const lastPulumiForNode20 = "3.248.0";
 
 /** Checks which of the packages that a project needs are installed, and where. */
 export function checkInstallation(project: Project): Check[] {
   const { programDirectory, runtime, usesPlugin } = project;
   return [
-    ...(runtime === "nodejs" ? [checkSdk(programDirectory)] : []),
+    ...(runtime === "nodejs" ? [checkSdk(programDirectory), ...checkModule(project)] : []),
     usesPlugin ? uncheckedPlugin(runtime) : checkPackage(project),
     checkCli(project),
   ];
@@ -25,18 +28,23 @@ function uncheckedPlugin(runtime: string): Check {
 
 function checkSdk(directory: string): Check {
   const name = "@pulumi/pulumi";
-  let version: string;
+  let manifest: ReturnType<typeof manifestIn>;
   try {
-    version = manifestIn(
-      dirname(createRequire(join(directory, "package.json")).resolve(`${name}/package.json`)),
-    ).version;
+    manifest = manifestIn(dirname(createRequire(join(directory, "package.json")).resolve(`${name}/package.json`)));
   } catch {
     const message = `${name} is not installed for the program in ${directory}.`;
     return wrong(name, message, howToLeavePlugAndPlay(directory) ?? `Run ${addCommand(directory, name)}`);
   }
-  if (version.startsWith("3.") && !isTooOld(version)) return ok(name, `${name} is ${version}.`);
-  const fix = `Install version 3 of it: ${addCommand(directory, `${name}@3`)}`;
-  return wrong(name, `${name} is ${version}, but pulumi-rekey needs >=${oldestPulumi} <4.`, fix);
+  const { version, engines } = manifest;
+  if (!version.startsWith("3.") || isOlder(version, oldestPulumi)) {
+    const fix = `Install version 3 of it: ${addCommand(directory, `${name}@3`)}`;
+    return wrong(name, `${name} is ${version}, but pulumi-rekey needs >=${oldestPulumi} <4.`, fix);
+  }
+  const { node } = process.versions;
+  const [, oldestNode] = /^>=\s*([\d.]+)/.exec(engines?.node ?? "") ?? [];
+  if (oldestNode === undefined || !isOlder(node, oldestNode)) return ok(name, `${name} is ${version}.`);
+  const fix = `Install that Node, also in the pipeline; or, for Node 20, ${addCommand(directory, `${name}@${lastPulumiForNode20}`)}`;
+  return wrong(name, `${name} ${version} needs Node >=${oldestNode}, but this Node is ${node}.`, fix);
 }
 
 function checkPackage({ directory, programDirectory }: Project): Check {

@@ -66,10 +66,15 @@ async function cover({
 const marks: Record<Check["state"], string> = { ok: "ok     ", unchecked: "-      ", wrong: "WRONG  " };
 
 function asText(checks: readonly Check[]): string {
-  const lines = checks.flatMap(({ state, message, fix }) => [
-    `${marks[state]}${message}`,
-    ...(fix === undefined ? [] : [`       ${fix}`]),
-  ]);
+  const isUnset = ({ state, source }: Check) => state === "ok" && source === "not set";
+  const unset = checks.filter(isUnset).map(({ subject }) => subject);
+  const lines = checks.flatMap((check) => {
+    const { state, message, fix } = check;
+    // Those without a value are one line, in the place of the last.
+    if (isUnset(check) && check.subject !== unset.at(-1)) return [];
+    const text = isUnset(check) ? `Not set, and not needed: ${unset.join(", ")}.` : message;
+    return [`${marks[state]}${text}`, ...(fix === undefined ? [] : [`       ${fix}`])];
+  });
   const count = checks.filter(({ state }) => state === "wrong").length;
   const summary = count === 0 ? "No problem was found." : `${count} of ${checks.length} checks found a problem.`;
   return `${[...lines, "", summary].join("\n")}\n`;

@@ -14,9 +14,9 @@ const connectTimeoutMs = 10_000;
 
 /**
  * Checks the connections to the platform. The only requests that are sent are reads: one of the queue, one of its user
- * if that has its token, and one of a database.
+ * if that has its token, and one of a database or of their list.
  *
- * @param databaseId the database to read, without its credentials; none if undefined
+ * @param databaseId the database to read, without its credentials; their list, if the platform has one, if undefined
  */
 export async function checkPlatform(settings: Settings, databaseId?: string): Promise<Check[]> {
   const management = await checkAddress("baseUrl", "password", settings);
@@ -26,7 +26,7 @@ export async function checkPlatform(settings: Settings, databaseId?: string): Pr
   const isReachable = management?.state === "ok";
   return [
     ...(management ? [management] : []),
-    ...(hasCredentials && (isReachable || databaseId === undefined) ? [await checkDatabase(settings, databaseId)] : []),
+    ...(hasCredentials && isReachable ? [await checkDatabase(settings, databaseId)] : []),
     ...(queue ? [queue] : []),
     ...(queue?.state === "ok" && usable(settings, source) ? [await checkToken(settings, source)] : []),
   ];
@@ -61,10 +61,20 @@ async function checkDatabase(settings: Settings, databaseId: string | undefined)
   const credentials = "rekey:username and rekey:password";
   const canRead = errorOf("databasePath", settings) !== undefined || settings.getOrDefault("databasePath") !== "none";
   if (databaseId === undefined) {
+    const subject = "management credentials";
+    if (usable(settings, "databaseListPath") !== undefined) {
+      return checkRead(settings, {
+        subject,
+        what: "of the list of databases",
+        read: (client) => client.list(databasePassword),
+        succeeded: ({ length }) =>
+          `The platform accepted ${credentials}, and lists ${length} ${length === 1 ? "database" : "databases"}.`,
+      });
+    }
     const why = canRead
       ? "were not tried: with --database <id>, a database is read with them"
       : "cannot be checked: only a reset needs them, and it would change the password";
-    return unchecked("management credentials", `${credentials} ${why}.`);
+    return unchecked(subject, `${credentials} ${why}.`);
   }
   const notAnId = idProblem(databaseId);
   if (notAnId !== undefined) {
@@ -79,7 +89,7 @@ async function checkDatabase(settings: Settings, databaseId: string | undefined)
     subject,
     what: `of ${subject}`,
     read: (client) => client.operations(databasePassword).read(databaseId, { hideCredentials: true }),
-    succeeded: `The platform accepted ${credentials}, and has ${subject}.`,
+    succeeded: () => `The platform accepted ${credentials}, and has ${subject}.`,
   });
 }
 
@@ -90,20 +100,21 @@ function checkToken(settings: Settings, source: "queueToken" | "queueUserId"): P
     subject: "the queue's token",
     what: `with ${token}`,
     read: ({ flowControl }) => flowControl.globalParallelism(),
-    succeeded: `The queue accepted ${token}.`,
+    succeeded: () => `The queue accepted ${token}.`,
   });
 }
 
-interface Read extends Readonly<Record<"subject" | "what" | "succeeded", string>> {
-  readonly read: (client: PlatformClient) => Promise<unknown>;
+interface Read<T> extends Readonly<Record<"subject" | "what", string>> {
+  readonly read: (client: PlatformClient) => Promise<T>;
+  /** The message for what was read. */
+  readonly succeeded: (result: T) => string;
 }
 
-async function checkRead(settings: Settings, { subject, what, read, succeeded }: Read): Promise<Check> {
+async function checkRead<T>(settings: Settings, { subject, what, read, succeeded }: Read<T>): Promise<Check> {
   // Loaded only here: loading an HTTP client is slow.
   const { PlatformClient } = require("../platformClient") as typeof import("../platformClient");
   try {
-    await read(new PlatformClient(settings));
-    return ok(subject, succeeded);
+    return ok(subject, succeeded(await read(new PlatformClient(settings))));
   } catch (error) {
     if (error instanceof SettingsError) return unchecked(subject, `A read ${what} was not tried: ${error.problem}.`);
     if (!(error instanceof RequestError)) throw error;

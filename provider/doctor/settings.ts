@@ -44,7 +44,9 @@ export function checkSettings(stack: StackSettings, environment: NodeJS.ProcessE
   const known = settingNames.map((name): Check => {
     const source = settings.find(name)?.source ?? (settingOf(name).default === undefined ? "not set" : "default");
     const judgement =
-      source === "not set" ? judgeMissing(name, settings, wasRead) : judge(name, settings, stack.get(nameOf(name)));
+      source === "not set"
+        ? judgeMissing(name, settings, environment, wasRead)
+        : judge(name, settings, stack.get(nameOf(name)));
     return { subject: nameOf(name), source, ...judgement };
   });
   return [...known, ...regionOf(settings, environment), ...unknownKeys(stack)];
@@ -70,15 +72,27 @@ function regionOf(settings: Settings, environment: NodeJS.ProcessEnv): Check[] {
   return [wrong(subject, `${subject} is set, but ${counting} count.`, fix)];
 }
 
-function judgeMissing(name: SettingName, settings: Settings, wasRead: boolean): Judgement {
+function judgeMissing(
+  name: SettingName,
+  settings: Settings,
+  environment: NodeJS.ProcessEnv,
+  wasRead: boolean,
+): Judgement {
   const isSet = (one: SettingName): boolean => ![undefined, "preset"].includes(settings.find(one)?.source);
   const missing = `${nameOf(name)} is not set`;
+  const proxyVariable = ["HTTPS_PROXY", "https_proxy"].find((variable) => environment[variable]);
+  if (name === "proxy" && proxyVariable !== undefined) {
+    const fix = "If the platform is reached through that proxy, set rekey:proxy (REKEY_PROXY) to it.";
+    return { state: "unchecked", message: `${missing}, and ${proxyVariable}, which is, is not used. ${fix}` };
+  }
   if (name === "queueUserId" || (name === "queueToken" && isSet("queueUserId"))) {
     return { state: "ok", message: `${missing}.` };
   }
   const needed = accounts.find((one) => one.settings.includes(name));
   if (needed === undefined) return { state: "ok", message: `${missing}.` };
-  if (!needed.settings.some(isSet) && accounts.some((one) => one.settings.some(isSet))) {
+  // A project without flow control may have the address of the queue, too.
+  const isOptional = name === "queueToken" || !needed.settings.some(isSet);
+  if (isOptional && accounts.some((one) => one !== needed && one.settings.some(isSet))) {
     return { state: "unchecked", message: `${missing}; only ${users[needed.address]} it.` };
   }
   if (errorOf("platform", settings)) {

@@ -7,9 +7,9 @@ import { dirname, join } from "node:path";
  */
 export const oldestPulumi = "3.139.0";
 
-/** Whether a version of `@pulumi/pulumi` is older than that. */
-export function isTooOld(pulumiVersion: string): boolean {
-  return pulumiVersion.localeCompare(oldestPulumi, "en", { numeric: true }) < 0;
+/** Whether a version is older than another one: numbers with points. */
+export function isOlder(version: string, than: string): boolean {
+  return version.localeCompare(than, "en", { numeric: true }) < 0;
 }
 
 /**
@@ -23,9 +23,18 @@ export function installedFrom(directory: string): string | undefined {
   return parent === directory ? undefined : installedFrom(parent);
 }
 
+/** A package.json, as far as it is used here. */
+interface Manifest {
+  readonly name?: string;
+  readonly version: string;
+  readonly type?: string;
+  readonly main?: string;
+  readonly engines?: { readonly node?: string };
+}
+
 /** The package.json in a folder. */
-export function manifestIn(directory: string): { readonly name?: string; readonly version: string } {
-  return JSON.parse(readFileSync(join(directory, "package.json"), "utf8")) as ReturnType<typeof manifestIn>;
+export function manifestIn(directory: string): Manifest {
+  return JSON.parse(readFileSync(join(directory, "package.json"), "utf8")) as Manifest;
 }
 
 /** The manifest of this package. It is read from the package itself, wherever that is installed or linked. */

@@ -134,10 +134,15 @@ export class Settings {
    * Undefined if it is used, or if there is none.
    */
   #whyWithheld(name: SettingName): string | undefined {
-    const { sentTo } = settingOf(name);
     const credential = this.#findUsual(name)?.variable;
+    return credential === undefined ? undefined : this.#whyNotFor(name, credential);
+  }
+
+  /** Why a variable of the platform, set or not, would not be used for a setting. */
+  #whyNotFor(name: SettingName, credential: string): string | undefined {
+    const { sentTo } = settingOf(name);
     const preset = this.preset;
-    if (sentTo === undefined || credential === undefined || preset === undefined) return undefined;
+    if (sentTo === undefined || preset === undefined) return undefined;
     const address = this.find(sentTo);
     const variable = usualVariables(preset, this.environment)[sentTo];
     if (originOf(address?.value) === preset.values[sentTo]) return undefined;
@@ -172,8 +177,10 @@ export class Settings {
   }
 
   #howToSet(name: SettingName): string {
-    const usual = this.#whyWithheld(name) === undefined ? this.#usualVariable(name) : undefined;
-    return howToSet(name, this.find(name)?.variable ?? usual ?? environmentName(name), this.provider);
+    const usual = this.#usualVariable(name);
+    const isUsed = usual !== undefined && this.#whyNotFor(name, usual) === undefined;
+    const variable = this.find(name)?.variable ?? (isUsed ? usual : environmentName(name));
+    return howToSet(name, variable, this.provider);
   }
 }
 

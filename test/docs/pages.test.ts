@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { oldestPulumi } from "../../provider/platform/version";
 import { projectRoot } from "../support/host";
 import { anchors, type Page, pages, prose, readPage } from "./page";
 
@@ -41,6 +42,14 @@ describe("README and docs/", () => {
       .filter((path) => path.startsWith("docs/") && path !== index.path && !linked.includes(path));
     assert.deepEqual(missing, []);
     assert.ok(linksOf(readPage("README.md")).includes("docs/README.md"));
+  });
+
+  it("name the oldest versions of Node and the SDK in README, with those of the CLI", () => {
+    const { engines } = require("pulumi-rekey/package.json") as { engines: { node: string } };
+    const [line = ""] = /^You need Node[^]*?\n\n/m.exec(readPage("README.md").text) ?? [];
+    for (const part of [engines.node.replace(">=", "Node "), oldestPulumi.replace(/\.0$/, ""), "CLI", "plugin"]) {
+      assert.ok(line.includes(part), `${part}: ${line}`);
+    }
   });
 
   it("are short enough to be read: README has 750 words, and all without what is generated 19,500", () => {

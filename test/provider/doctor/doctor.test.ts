@@ -40,6 +40,13 @@ interface Mistake {
 const inPlainText = (key: string) =>
   new RegExp(`plain text in the stack's configuration.* → .*config set --secret ${key}`);
 const typo = /rekey:queueurl .* → .*pulumi config rm rekey:queueurl.*rekey:queueUrl/;
+/** Makes the program an ES module in TypeScript. */
+function writeModule(project: Project, tsconfig: string): void {
+  project.write("Pulumi.yaml", "name: program\nruntime: nodejs\n");
+  project.write("package.json", `{ "type": "module", "main": "index.ts" }`);
+  project.write("tsconfig.json", tsconfig);
+}
+
 const notSet = (variable: string) => new RegExp(`is not set.* → .*Run \`pulumi config set .*${variable}`);
 const proxyUnreachable = {
   "the connection to rekey:baseUrl": /proxy could not be reached.* → Check rekey:proxy/,
@@ -138,7 +145,7 @@ describe("pulumi-rekey doctor", function () {
       "ok     rekey:password is set (from the stack's configuration).",
       "ok     rekey:resetPasswordPath is /reset/{id}… (from the stack's configuration).",
       "ok     rekey:deadlineSeconds is 60 (default).",
-      "ok     rekey:proxy is not set.",
+      "ok     Not set, and not needed: rekey:platform, rekey:queueUserId, rekey:databaseListPath, rekey:requestsPerSecond, rekey:maxResetsPerRun, rekey:proxy, rekey:caFile.",
       "-      rekey:username and rekey:password cannot be checked: only a reset needs them",
       "ok     The queue accepted rekey:queueToken.",
       "No problem was found.\n",
@@ -149,6 +156,14 @@ describe("pulumi-rekey doctor", function () {
     assert.match(output, /ok {5}@pulumi\/pulumi is 3\.\d+\.\d+\./);
     const sent = platform.requests.map(({ method, path }) => `${method} ${path}`);
     assert.deepEqual(sent, ["GET /v2/globalParallelism"], "no request is sent but one read of the queue");
+  });
+
+  it("reads the list of the databases to try the management credentials, and says that HTTPS_PROXY is not used", async () => {
+    configure({ ...healthy(), "rekey:databaseListPath": "/v2/redis/databases" });
+    const { code, output } = await doctor({ HTTPS_PROXY: "http://127.0.0.1:1" }, []);
+    assert.equal(code, 0, output);
+    assert.match(output, /^ok {5}The platform accepted rekey:username and rekey:password, and lists 1 database\.$/m);
+    assert.match(output, /^- {6}rekey:proxy is not set, and HTTPS_PROXY, which is, is not used\. .*rekey:proxy/m);
   });
 
   describe("with --database", () => {
@@ -413,6 +428,45 @@ describe("pulumi-rekey doctor", function () {
         "@pulumi/pulumi": new RegExp(`${version}, .*>=3.139.0 <4.* → .*npm install --prefix .* @pulumi/pulumi@3`),
       },
     })),
+    {
+      title: "an SDK that needs a newer Node",
+      change: (project) => {
+        project.uninstall("@pulumi/pulumi");
+        const manifest = { version: "3.999.0", engines: { node: ">=99" } };
+        project.write("node_modules/@pulumi/pulumi/package.json", JSON.stringify(manifest));
+      },
+      findings: {
+        "@pulumi/pulumi": /3\.999\.0 needs Node >=99, .*Node is \d+\..* → Install .*@pulumi\/pulumi@3\.248\.0/,
+      },
+    },
+    {
+      title: "an ES module in TypeScript that is compiled to CommonJS, without ts-node",
+      change: (project) => {
+        writeModule(project, `{ "compilerOptions": { "module": "CommonJS" } }`);
+        project.uninstall("ts-node");
+      },
+      findings: {
+        "ES modules":
+          /ts-node is not installed, and "module" in tsconfig\.json is "commonjs"\. → Run npm install .*"nodenext"/,
+      },
+    },
+    {
+      title: "nothing in an ES module in TypeScript that is complete",
+      change: (project) => writeModule(project, `{ "compilerOptions": { "module": "nodenext" } }`),
+      findings: {},
+    },
+    {
+      title: "nothing if a project without flow control has the address of the queue",
+      config: () => ({ "rekey:queueToken": undefined }),
+      findings: {},
+    },
+    {
+      title: "a wrong key by the list of the databases",
+      config: () => ({ "rekey:databaseListPath": "/v2/redis/databases", "rekey:password": { secret: "another" } }),
+      findings: {
+        "management credentials": /list of databases failed.*401.* → Check rekey:username and rekey:password/,
+      },
+    },
     {
       title: "two copies of pulumi-rekey",
       change: (project) => {

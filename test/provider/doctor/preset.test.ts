@@ -75,6 +75,12 @@ describe("pulumi-rekey doctor: rekey:platform", () => {
     assert.match(unread.message, /UPSTASH_API_KEY is used only if/);
   });
 
+  it("advises a usual variable only for the platform's own address", () => {
+    const fixFor = (more?: Record<string, string>) => checksOf({}, more)["rekey:password"]?.fix ?? "";
+    assert.match(fixFor(), /set UPSTASH_API_KEY in the environment/);
+    assert.match(fixFor({ "rekey:baseUrl": "https://platform.test" }), /set REKEY_PASSWORD in the environment/);
+  });
+
   for (const name of ["resetPasswordPath", "databasePath"]) {
     it(`does not show the query of ${name}, which may contain a key`, () => {
       const { message } = checksOf(keys, { [`rekey:${name}`]: "/v2/{id}?key=canary" })[`rekey:${name}`] ?? {};
