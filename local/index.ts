@@ -1,2 +1,3 @@
 export * from "./engine/index";
+export * from "./memoryStack";
 export * from "./platform/index";
