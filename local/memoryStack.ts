@@ -1,14 +1,12 @@
 // Not Pulumi's engine: a stack in memory, for tests. No host process, no state on disk, no other providers.
-import { createRequire } from "node:module";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { format, isDeepStrictEqual } from "node:util";
-import { compileFunction } from "node:vm";
-import type { ResourceProvider } from "@pulumi/pulumi/dynamic";
 import type { LogRequest } from "@pulumi/pulumi/proto/engine_pb";
 import type * as pb from "@pulumi/pulumi/proto/resource_pb";
 import type { MockResourceArgs } from "@pulumi/pulumi/runtime";
 import type { Struct } from "google-protobuf/google/protobuf/struct_pb";
+import { checked, holds, host, marked, plain, type Properties, type Provider } from "./dynamicProviders";
+import { secretMark, unknown, type Value } from "./dynamicProviders";
 
 /** The result of an operation. */
 export interface MemoryResult {
@@ -110,10 +108,6 @@ export class MemoryStack {
     return turn;
   }
 }
-
-type Value = null | boolean | number | string | Value[] | { [key: string]: Value };
-type Properties = Record<string, Value>;
-type Provider = ResourceProvider<Properties, Properties>;
 
 /** A resource as it is saved, with marks on secrets. */
 interface Resource {
@@ -274,7 +268,10 @@ class Operation {
     let outputs = custom && op !== "same" ? inputs : (old?.outputs ?? {});
     let failure: InitError | undefined;
     if (provider && op !== "same" && !this.dryRun) {
-      if (replaced && deletesFirst) await this.#delete(replaced);
+      if (replaced && deletesFirst) {
+        await this.#delete(replaced);
+        this.olds.delete(oldUrn);
+      }
       const change = updated
         ? provider.update?.(id, plain(updated.outputs), plain(inputs))
         : provider.create(plain(inputs));
@@ -313,10 +310,6 @@ class Operation {
 }
 
 const stackType = "pulumi:pulumi:Stack";
-// How Pulumi's protocol marks unknown values and secrets.
-const unknown = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
-const [markKey, secretMark] = ["4dabf18193072939515e22adb298388d", "1b47061264138c4ac30d75fd1eb44270"];
-
 /** What the types of Pulumi's SDK do not declare: the store of one run, as inline programs have it. */
 interface SdkState {
   withLocalStorage<T>(this: void, run: () => Promise<T>): Promise<T>;
@@ -328,63 +321,6 @@ type Made = { readonly id?: string; readonly outs?: Properties | undefined };
 type Respond = (error: null, response: unknown) => void;
 
 const valuesOf = (struct: Struct | undefined): Properties => struct?.toJavaScript() ?? {};
-
-/** Whether a value or a part of it is unknown, or secret. */
-function holds(value: Value | undefined, mark: string): boolean {
-  return JSON.stringify(value ?? null).includes(mark);
-}
-
-/** A copy of a value without marks on secrets, as providers get it. */
-function plain<T extends Value>(value: T): T {
-  const isSecret = (part: unknown): part is { value: unknown } => (part as Properties | null)?.[markKey] === secretMark;
-  return JSON.parse(JSON.stringify(value), (_, part: unknown) => (isSecret(part) ? part.value : part)) as T;
-}
-
-/** Marks the properties that a provider returned as secret if they are so in `like`, or named. */
-function marked(properties: object, like: Properties, secrets: readonly string[] = []): Properties {
-  const values = JSON.parse(JSON.stringify(properties)) as Properties;
-  if (!isDeepStrictEqual(values, properties)) throw new Error("Unexpected struct type");
-  for (const [name, value] of Object.entries(values)) {
-    const isSecret = secrets.includes(name) || holds(like[name], secretMark) || holds(value, secretMark);
-    if (isSecret) values[name] = { [markKey]: secretMark, value: plain(value) };
-  }
-  return values;
-}
-
-/** The inputs as the provider returns them from its check. @throws Error if it finds them invalid */
-async function checked(provider: Provider | undefined, olds: Properties, news: Properties): Promise<Properties> {
-  const { inputs, failures = [] } = (await provider?.check?.(plain(olds), plain(news))) ?? {};
-  if (failures.length > 0) throw new Error(failures.map(({ reason }) => `has a problem: ${reason}`).join("\n"));
-  return inputs ? marked({ ...inputs, __provider: news["__provider"] }, news) : news;
-}
-
-/** Evaluates the texts of providers like Pulumi's host. The modules that they name are loaded again. */
-function host(settings: ReadonlyMap<string, string>): (properties: Properties) => Provider | undefined {
-  const fromProject = createRequire(join(process.cwd(), "provider.js"));
-  const modules = new Map<string, unknown>();
-  const load = (id: string): unknown => {
-    const path = fromProject.resolve(id);
-    if (!modules.has(path)) delete fromProject.cache[path];
-    return once(modules, path, () => fromProject(path) as unknown);
-  };
-  const get = (key: string): string | undefined => settings.get(key);
-  const providers = new Map<string, Provider>();
-  return ({ __provider: text }) => {
-    if (typeof text !== "string") return undefined;
-    return once(providers, text, () => {
-      const exports = {} as { handler(): Provider };
-      (compileFunction(text, ["exports", "require"]) as (...args: unknown[]) => void)(exports, load);
-      const provider = exports.handler();
-      void provider.configure?.({ config: { get, require: get as (key: string) => string } });
-      return provider;
-    });
-  };
-}
-
-function once<V>(made: Map<string, V>, key: string, make: () => V): V {
-  if (!made.has(key)) made.set(key, make());
-  return made.get(key) as V;
-}
 
 /** Collects what would be printed to standard error, and unhandled rejections. @returns what ends that */
 function takeOver({ notices, fail }: Operation): () => void {
