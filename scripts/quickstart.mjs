@@ -1,20 +1,22 @@
 // npm run quickstart: a rotation and a flow-control reset on this machine, without an account.
-import { spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
-import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { publish, startConsumer } from "./consumer.mjs";
 import { build, ensureInstalled, repositoryOf, root } from "./lib.mjs";
+import { inMemory, onPulumi } from "./quickstart-stacks.mjs";
 
-const stack = "quickstart";
-const folder = join(root, ".rekey", "quickstart");
 const databaseId = "96ad0856-03b1-4ee7-9666-e81abd0349e1";
 
+process.chdir(root);
 ensureInstalled();
 build();
 
-const { startPlatform } = createRequire(import.meta.url)(join(root, "local", "dist"));
+const require = createRequire(import.meta.url);
+const { startPlatform, MemoryStack } = require("../local/dist");
 // Like Upstash: the response to a reset has no credentials, and a read has them.
 const platform = await startPlatform({
   databases: [databaseId],
@@ -23,28 +25,26 @@ const platform = await startPlatform({
   credentials: "read",
 });
 const consumer = await startConsumer();
-
-rmSync(folder, { recursive: true, force: true });
-rmSync(join(root, `Pulumi.${stack}.yaml`), { force: true });
-mkdirSync(folder, { recursive: true });
-const environment = {
-  ...process.env,
-  PULUMI_CONFIG_PASSPHRASE: "quickstart",
-  PULUMI_BACKEND_URL: `file://${folder}`,
-  PULUMI_SKIP_UPDATE_CHECK: "true",
-  // Credentials from the environment are not saved in the state. Addresses and names are configuration.
-  REKEY_USERNAME: platform.username,
-  REKEY_PASSWORD: platform.password,
-  REKEY_QUEUE_TOKEN: platform.queueToken,
+const state = mkdtempSync(join(tmpdir(), "rekey-quickstart-"));
+const config = {
+  databaseId,
+  flowControlKey: "orders",
+  "rekey:platform": "upstash",
+  "rekey:baseUrl": platform.url,
+  "rekey:queueUrl": platform.url,
+  "rekey:username": platform.username,
+  "rekey:password": { secret: platform.password },
+  "rekey:queueToken": { secret: platform.queueToken },
 };
-const hasPulumi = spawnSync("pulumi", ["version"], { stdio: "ignore" }).status === 0;
 
 try {
   say(`A local platform is running at ${platform.url}. It ends with this script.`);
+  const pulumi = await onPulumi(program, config, state).catch(() => undefined);
+  const stack = pulumi ?? inMemory(new MemoryStack(program, config));
   say(
-    hasPulumi
-      ? "The engine is `pulumi` from your PATH."
-      : "`pulumi` is not on PATH, so the engine is Rekey's local engine.",
+    pulumi
+      ? "The program runs on the `pulumi` on your PATH. Without one, it runs in memory."
+      : 'The program runs in memory: `pulumi` is not on PATH, or does not start. With it: npx -p pulumi -c "npm run quickstart"',
   );
   await publish(platform, {
     flowControlKey: "orders",
@@ -54,33 +54,40 @@ try {
   });
   await consumer.took(5);
   say("12 messages are published, with a limit of 5 per day: 5 are delivered, and 7 wait.");
-  if (hasPulumi) await engine("stack", "init", stack);
-  await engine("config", "set", "rekey:platform", "upstash", "--stack", stack);
-  await engine("config", "set", "rekey:baseUrl", platform.url, "--stack", stack);
-  await engine("config", "set", "rekey:queueUrl", platform.url, "--stack", stack);
-  await engine("config", "set", "databaseId", databaseId, "--stack", stack);
-  await engine("config", "set", "flowControlKey", "orders", "--stack", stack);
 
   say("1. Preview: shows the planned changes. No reset is sent.");
-  await engine("preview", "--stack", stack);
+  await stack.preview();
   expectResets(0);
   say("2. Up: resets the password and the flow-control key, whose next 5 messages are delivered.");
-  await up();
+  await stack.up();
   expectResets(1);
   await consumer.took(10);
   console.log("   (the consumer has received 10 of the 12 messages)");
   say("3. Up again: nothing has changed, so nothing is reset.");
-  await up();
+  await stack.up();
   expectResets(1);
   say("4. A new version requests one more reset. The database then accepts the new password only.");
-  await engine("config", "set", "version", "2", "--stack", stack);
-  await up();
+  const former = platform.database(databaseId).password;
+  await stack.setVersion("2");
+  const { password } = await stack.up();
   expectResets(2);
+  console.log("   The database replies to the former password, and to the one in the stack's outputs:");
+  for (const [tried, expected] of [
+    [former, "-WRONGPASS"],
+    [password.value, "+OK"],
+  ]) {
+    const reply = await replyTo(tried);
+    console.log(`   ${reply}`);
+    if (!reply.startsWith(expected)) throw new Error(`The database did not reply ${expected}.`);
+  }
   say("The stack's outputs, with the counters of the flow-control key before the reset and now:");
-  await engine(...(hasPulumi ? ["stack", "output"] : ["output"]), "--stack", stack);
+  for (const [name, { value, secret }] of Object.entries(await stack.outputs())) {
+    console.log(`    ${name.padEnd(17)} ${secret ? "[secret]" : value}`);
+  }
 } finally {
   await platform.close();
   consumer.close();
+  rmSync(state, { recursive: true });
 }
 const about = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 const install = repositoryOf(about)
@@ -97,30 +104,29 @@ To use it with your own account, in your own Pulumi project:
   pulumi config set --secret rekey:queueToken          the QStash token, or REKEY_QUEUE_TOKEN
 The program is examples/quickstart/index.ts. Read README.md, "Before you use it", first.`);
 
-function up() {
-  return engine("up", "--yes", "--skip-preview", "--stack", stack);
+/** The program of the example. Its file is run again for each operation. */
+function program() {
+  require("ts-node").register({ transpileOnly: true });
+  const file = require.resolve("../examples/quickstart/index.ts");
+  delete require.cache[file];
+  return require(file);
 }
 
-/** Runs a command of `pulumi` or of the local engine. Not synchronously, because the platform runs in this process. */
-async function engine(...args) {
-  const local = [join(root, "local", "dist", "cli", "main.js"), ...args, "--state-dir", folder];
-  const [command, all] = hasPulumi ? ["pulumi", args] : [process.execPath, local];
-  const [code] = await once(spawn(command, all, { cwd: root, env: environment, stdio: "inherit" }), "close");
-  if (code !== 0) fail(`${[command, ...all].join(" ")} failed (exit code ${code}).`);
+/** What the database replies to a client that authenticates with a password. */
+async function replyTo(password) {
+  const { endpoint, port } = platform.database(databaseId).record;
+  const socket = connect(port, endpoint);
+  socket.end(`*2\r\n$4\r\nAUTH\r\n$${password.length}\r\n${password}\r\n`);
+  return (await text(socket)).trim();
 }
 
 function expectResets(count) {
   if (platform.resetCount !== count) {
-    fail(`The platform counted ${platform.resetCount} password resets instead of ${count}.`);
+    throw new Error(`The platform counted ${platform.resetCount} password resets instead of ${count}.`);
   }
   console.log(`   (the platform has counted ${count} password reset${count === 1 ? "" : "s"})`);
 }
 
 function say(text) {
   console.log(`\n${text}\n`);
-}
-
-function fail(why) {
-  console.error(why);
-  process.exit(1);
 }
