@@ -7,7 +7,7 @@ import { readPage } from "./page";
 
 const sources = sourcesIn("sdk", "local", "provider").map((path) => path.replaceAll("\\", "/"));
 
-/** The folder of a file, as the picture names it: `local/engine`, or `engine` for `provider/engine/plugin`. */
+/** The folder of a file, as the picture names it: `local_cli`, or `engine` for `provider/engine/plugin`. */
 function folderOf(path: string): string {
   const [top = "", folder = "", file] = path.split("/");
   if (top === "sdk") return top;

@@ -1,8 +1,6 @@
-import { delimiter } from "node:path";
+import { join } from "node:path";
 import * as ts from "typescript";
-import { type Platform, startPlatform } from "../../local/index";
-import { localEngine, succeeds } from "../support/engine";
-import { engineEnvironment } from "../support/engineProcess";
+import { type MemoryResult, MemoryStack, type Platform, startPlatform } from "../../local/index";
 import { environmentOf, Project } from "../support/project";
 import { runAsync } from "../support/processes";
 import { type Block } from "./page";
@@ -27,31 +25,34 @@ const smallProgram = `
 const { PasswordRotation } = require("pulumi-rekey");
 exports.endpoint = new PasswordRotation("sessions", { databaseId: "sessions" }).endpoint;`;
 
-/** Reads like `import … from "pulumi-rekey"`: a program that an engine runs. */
-export const isProgram = ({ language, code }: Block): boolean =>
-  ["ts", "js"].includes(language) && /from "pulumi-rekey"|require\("pulumi-rekey"\)/.test(code);
+/** Reads like `import … from "pulumi-rekey"`: a program that Pulumi runs. */
+export const isProgram = (block: Block): boolean =>
+  ["ts", "js"].includes(block.language) &&
+  /from "pulumi-rekey"|require\("pulumi-rekey"\)/.test(block.code) &&
+  !isScript(block);
 
-/** One that imports the platform or the engine is run by Node. */
+/** One that imports the platform is run by Node. */
 export const isScript = ({ language, code }: Block): boolean =>
   ["ts", "js"].includes(language) && code.includes('from "rekey-local"');
 
-/** The folder in which a reader follows a page: its blocks run in order, against one platform, on the local engine. */
+/** The folder in which a reader follows a page: its blocks run in order, against one platform, on a stack in memory. */
 export class Session {
   readonly #project = new Project("");
   readonly #files = new Map<string, string>();
+  readonly #stack: MemoryStack;
+  #outputs: MemoryResult["outputs"] = {};
   /** Ends a command that still runs after its test. */
   readonly #over = new AbortController();
 
   private constructor(private readonly platform: Platform) {
-    const node = localEngine.command.map((part) => `"${part}"`).join(" ");
-    // `pulumi stack output` is `rekey-local output`; a person types a secret that is asked for.
-    const commands = {
-      "rekey-local": `exec ${node} "$@"`,
-      pulumi: `[ "$1" = stack ] && shift\nprintf %s ${fixture.password} | ${node} "$@"`,
-    };
-    for (const [name, text] of Object.entries(commands)) {
-      this.#project.write(`node_modules/.bin/${name}`, `#!/bin/sh\n${text}\n`, 0o755);
-    }
+    this.#stack = new MemoryStack(() => this.#program(), {
+      "rekey:baseUrl": platform.url,
+      "rekey:queueUrl": platform.url,
+      "rekey:username": platform.username,
+      "rekey:password": { secret: platform.password },
+      "rekey:queueToken": { secret: platform.queueToken },
+      "rekey:databaseListPath": "/v2/redis/databases",
+    });
   }
 
   static async start(): Promise<Session> {
@@ -62,16 +63,13 @@ export class Session {
     return this.platform.resetCount;
   }
 
-  get #environment(): Record<string, string> {
-    return { ...environmentOf(this.platform), REKEY_DATABASE_LIST_PATH: "/v2/redis/databases" };
-  }
-
   /** Runs a block. @returns what it prints @throws Error if it fails */
   async run(block: Block): Promise<string> {
-    if (block.file !== undefined) return this.#save(block.file, block.code);
+    if (block.file !== undefined) return this.#save(block);
     if (isScript(block)) return this.#script(block);
-    if (isProgram(block)) return this.#up(block);
-    return this.#shell(block.code);
+    if (isProgram(block)) return this.#save({ ...block, file: "index.ts" }) + (await this.#pulumi("up"));
+    const isOfPulumi = /^(npx )?pulumi /m.test(block.code);
+    return isOfPulumi ? this.#commands(block.code) : this.#shell(block.code);
   }
 
   async end(): Promise<void> {
@@ -80,10 +78,40 @@ export class Session {
     this.#project.remove();
   }
 
-  async #up(block: Block): Promise<string> {
-    this.#project.rewrite(javaScript(block, ts.ModuleKind.CommonJS));
-    const stack = await localEngine.open(this.#project.directory, this.#environment);
-    return (await succeeds(stack.up())).printed;
+  /** Runs the program in the folder again. */
+  #program(): unknown {
+    const file = join(this.#project.directory, "index.js");
+    delete require.cache[file];
+    return require(file);
+  }
+
+  /** Runs the commands of `pulumi` that the pages have, line by line. */
+  async #commands(script: string): Promise<string> {
+    let printed = "";
+    for (const line of script.trim().split("\n")) {
+      const [, command = ""] = /^(?:npx )?pulumi (.*?) *(?:#.*)?$/.exec(line) ?? refuse(line);
+      printed += `${await this.#pulumi(command)}\n`;
+    }
+    return printed;
+  }
+
+  async #pulumi(command: string): Promise<string> {
+    const { config } = this.#stack;
+    const [verb = "", ...words] = command.split(" ").filter((word) => word !== "--show-secrets");
+    const operation = { preview: "preview", up: "up", refresh: "refresh" }[verb] as "up" | undefined;
+    if (operation) {
+      const { notices, outputs } = await this.#stack[operation]();
+      this.#outputs = outputs;
+      return notices.join("\n");
+    }
+    const [action = "", name = "", ...more] = words;
+    if (verb === "config" && action === "rm") delete config[name];
+    // A person types a secret that is asked for.
+    else if (verb === "config" && name === "--secret") config[more[0] ?? ""] = { secret: fixture.password };
+    else if (verb === "config") config[name] = more.join(" ").replaceAll(addresses, this.platform.url);
+    else if (action === "output") return String(this.#outputs[name]?.value);
+    else if (action !== "init") refuse(command);
+    return "";
   }
 
   /** A script brings its own platform, and so has another folder; the files of the page are there. */
@@ -98,26 +126,27 @@ export class Session {
     }
   }
 
-  #save(name: string, text: string): string {
-    this.#files.set(name, text);
-    this.#project.write(name, text);
+  #save(block: Block): string {
+    const { file = "", code } = block;
+    if (file === "index.ts") this.#project.rewrite(javaScript(block, ts.ModuleKind.CommonJS));
+    this.#files.set(file, code);
+    this.#project.write(file, code);
     return "";
   }
 
   async #shell(code: string): Promise<string> {
     const script = code.replaceAll(addresses, this.platform.url);
-    const { directory } = this.#project;
     const output = await runToEnd("bash", ["--norc", "-euo", "pipefail", "-c", script], {
-      cwd: directory,
+      cwd: this.#project.directory,
       signal: this.#over.signal,
-      env: {
-        ...engineEnvironment(directory),
-        ...this.#environment,
-        PATH: `${this.#project.path("node_modules/.bin")}${delimiter}${process.env.PATH}`,
-      },
+      env: environmentOf(this.platform),
     });
     return output.replaceAll(this.platform.url, "https://api.example.com");
   }
+}
+
+function refuse(command: string): never {
+  throw new Error(`${command}: no page had such a command before`);
 }
 
 function javaScript({ language, code }: Block, kind: ts.ModuleKind): string {
