@@ -1,3 +1,2 @@
-export * from "./engine/index";
 export * from "./memoryStack";
 export * from "./platform/index";

@@ -16,7 +16,7 @@ const suites = {
   slow: { options: parallel, files: [slow] },
   all: { options: parallel, files: all },
   docs: { files: ["test/docs/*.test.ts"] },
-  /** On the local engine, and on a `pulumi` on PATH. */
+  /** On a `pulumi` on PATH. */
   e2e: { files: ["test/e2e/**/*.test.ts"] },
   /** Many more random values than the other suites use. */
   fuzz: { files: ["test/fuzz/**/*.test.ts"], env: { ...randomSeed, REKEY_FUZZ_SCALE: "34" } },

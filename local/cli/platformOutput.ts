@@ -41,7 +41,7 @@ export const asText = {
         "Open the console in a browser. The link contains the credentials:",
         `  ${platform.consoleUrl}`,
         "",
-        "Settings for a stack (with the local engine, use `rekey-local config set`):",
+        "Settings for a stack:",
         ...configuration(platform).map((setting) => `  pulumi config set ${setting}`),
         "",
         "or for the environment:",

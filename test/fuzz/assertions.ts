@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { structs } from "../../local/engine/proto";
+import { structs } from "../support/proto";
 import { isSecret, type Properties } from "../support/wire";
 import { hostileValues } from "./hostile";
 import { type Answer, credentialNames, databaseId, tryParse } from "./answers";

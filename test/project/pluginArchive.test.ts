@@ -7,7 +7,7 @@ import { basename, join } from "node:path";
 import { ResourceProviderService as calls } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import { CreateRequest, GetSchemaRequest } from "@pulumi/pulumi/proto/provider_pb";
 import { extract, list } from "tar";
-import { Empty } from "../../local/engine/proto";
+import { Empty } from "../support/proto";
 import { startPlatform } from "../../local/platform/index";
 import { Folder } from "../support/folder";
 import { projectRoot } from "../support/host";

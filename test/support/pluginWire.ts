@@ -10,7 +10,7 @@ import {
   RegisterResourceResponse,
   type ResourceInvokeRequest,
 } from "@pulumi/pulumi/proto/resource_pb";
-import { Empty } from "../../local/engine/proto";
+import { Empty } from "./proto";
 import { servePlugin } from "../../provider/engine/plugin/wire";
 import { ProviderClient } from "./providerClient";
 import { fromStruct, type Properties, toStruct, urnOf } from "./wire";

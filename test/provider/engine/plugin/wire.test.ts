@@ -7,7 +7,7 @@ import { LogSeverity } from "@pulumi/pulumi/proto/engine_pb";
 import { PluginAttach } from "@pulumi/pulumi/proto/plugin_pb";
 import { ResourceProviderService as calls } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
-import { Empty } from "../../../../local/engine/proto";
+import { Empty } from "../../../support/proto";
 import { type Platform, startPlatform } from "../../../../local/platform/index";
 import { projectRoot } from "../../../support/host";
 import { argsFor } from "../../../support/plugin";
