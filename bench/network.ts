@@ -8,12 +8,11 @@ import { databasePassword } from "../provider/rotation/kinds/databasePassword";
 import { SharedReads } from "../provider/flowControl/sharedReads";
 import { Settings } from "../provider/settings/settings";
 import { caFile, certificate } from "../test/faults/certificates";
-import { localEngine } from "../test/support/engine";
 import { Project } from "../test/support/project";
 import { bareHttp, requestsOf } from "./http";
 import { type BenchPlatform, databaseIds, startBenchPlatform } from "./support/platform";
 import { type Row } from "./support/rows";
-import { openBenchStack } from "./support/stack";
+import { openBenchStack, whySkipped } from "./support/stack";
 
 const roundTrips = [0, 20, 50, 150];
 /** The round trip with a limit (see checks.ts). */
@@ -71,6 +70,7 @@ interface NetworkScenario {
 
 /** What is measured, one after the other. A limit holds for the median of several measurements of the fleet. */
 function scenariosAt(roundTripMs: number): NetworkScenario[] {
+  if (whySkipped !== undefined) return [];
   const single: NetworkScenario = { subject: "passwordRotation", isRead: false };
   const fleet: NetworkScenario = { subject: "fleet", isRead: false };
   if (roundTripMs !== limitedMs) return [fleet, single];
@@ -121,7 +121,7 @@ async function resets(
   // As JavaScript: the start of TypeScript would take most of the time, and is not measured.
   const project = new Project(transpile(program, { module: ModuleKind.CommonJS }));
   try {
-    const stack = await openBenchStack(localEngine, project, {
+    const stack = await openBenchStack(project, {
       ...distant.environment,
       ...(isRead && { REKEY_DATABASE_PATH: databasePath }),
     });

@@ -1,14 +1,13 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { pulumiCli } from "../test/support/engine";
 import { EngineListener } from "../test/support/engineListener";
 import { projectRoot } from "../test/support/host";
 import { Project } from "../test/support/project";
 import { ProviderClient } from "../test/support/providerClient";
 import { databaseIds, startBenchPlatform } from "./support/platform";
 import { atMost, type Check, median } from "./support/rows";
-import { openBenchStack } from "./support/stack";
+import { openBenchStack, whySkipped } from "./support/stack";
 
 const starts = 9;
 const [count, runs] = [300, 3];
@@ -18,7 +17,7 @@ const dynamicHost = require.resolve("@pulumi/pulumi/cmd/dynamic-provider/index.j
 /** The native plugin, compared with Pulumi's host of dynamic providers. */
 export async function benchPlugin(largest: number): Promise<Check[]> {
   const checks = await benchStarts();
-  const compared = largest >= count && pulumiCli.unavailable === undefined;
+  const compared = largest >= count && whySkipped === undefined;
   return compared ? [...checks, await benchCpu()] : checks;
 }
 
@@ -70,7 +69,7 @@ for (const databaseId of ${JSON.stringify(ids)}) new PasswordRotation(databaseId
     for (const kind of ["native", "dynamic"] as const) {
       const platform = await startBenchPlatform({ databases: ids });
       const project = new Project(program, { native: kind === "native" });
-      const stack = await openBenchStack(pulumiCli, project, platform.environment);
+      const stack = await openBenchStack(project, platform.environment);
       const { cpuSeconds } = await stack.up();
       const requests = await platform.newRequests();
       if (requests !== count) throw new Error(`${kind}: ${requests} requests instead of ${count}`);

@@ -35,7 +35,7 @@ async function main(given: string | undefined): Promise<void> {
   await benchEngine(Math.min(largest, 200), report);
   const skipped = await benchRotations(largest, report);
   const checks = [...withoutRows, ...checksOf(rows)];
-  console.log(`\n${table(rows)}\n\n${checkTable(checks)}\n\n${elapsed()} s in total.`);
+  console.log([`\n${table(rows)}\n\n${checkTable(checks)}\n`, ...skipped, `${elapsed()} s in total.`].join("\n"));
   if (given === undefined) writeReport(rows, checks, skipped);
   if (!checks.every(({ holds }) => holds)) process.exitCode = 1;
 }

@@ -1,17 +1,15 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Engine } from "../../test/support/engine";
 import { Project } from "../../test/support/project";
 import { databaseIds, startBenchPlatform } from "./platform";
 import { type Case, cases, type Row } from "./rows";
-import { openBenchStack } from "./stack";
+import { engine, openBenchStack } from "./stack";
 
 /** The measured programs, by file name in `bench/programs`. */
 type Subject = "noop" | "handWritten" | "passwordRotation" | "fleet";
 
 /** A program with a number of databases, and the cases to measure on one stack. */
 export interface Scenario {
-  readonly engine: Engine;
   readonly subject: Subject;
   readonly count: number;
   readonly cases: readonly Case[];
@@ -21,7 +19,7 @@ export interface Scenario {
  * Runs a scenario on its own platform and stack.
  * @throws Error if a case sends a wrong number of requests
  */
-export async function runScenario({ engine, subject, count, cases: selected }: Scenario): Promise<Row[]> {
+export async function runScenario({ subject, count, cases: selected }: Scenario): Promise<Row[]> {
   const ids = databaseIds(count);
   const platform = await startBenchPlatform({ databases: ids });
   const program = readFileSync(join(__dirname, "..", "programs", `${subject}.ts`), "utf8");
@@ -40,7 +38,7 @@ export async function runScenario({ engine, subject, count, cases: selected }: S
     "rotate all": resets,
   };
   try {
-    const stack = await openBenchStack(engine, project, platform.environment);
+    const stack = await openBenchStack(project, platform.environment);
     const rows: Row[] = [];
     setVersions("1", "1");
     for (const one of cases.filter((each) => selected.includes(each))) {
@@ -52,7 +50,7 @@ export async function runScenario({ engine, subject, count, cases: selected }: S
         throw new Error(`${subject}, ${one}, ${count} databases: ${requests} requests instead of ${expected[one]}`);
       }
       const state = one === "first up" ? { stateSize: await stack.stateSize() } : {};
-      rows.push({ where: engine.name, subject, case: one, count, seconds, requests, hostPeak, ...state });
+      rows.push({ where: engine, subject, case: one, count, seconds, requests, hostPeak, ...state });
     }
     return rows;
   } finally {
