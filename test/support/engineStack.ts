@@ -1,0 +1,295 @@
+import assert from "node:assert/strict";
+import { mkdirSync, symlinkSync } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
+import * as automation from "@pulumi/pulumi/automation";
+import { type Platform, type PlatformOptions, startPlatform } from "../../local/platform/index";
+import { Folder } from "./folder";
+import { type Adapter, adapters, projectRoot } from "./host";
+import { descendantsOf, ended, type Process, runAsync } from "./processes";
+
+const { findPulumi, whyNoPulumi } = require("../../scripts/engine.cjs") as {
+  findPulumi: () => string | undefined;
+  whyNoPulumi: string;
+};
+
+/** The real engine; undefined if there is none. */
+const pulumi = findPulumi();
+
+/** What a program imports: the SDK's classes, or the plugin's resources under the same names. */
+export type Rekey = typeof import("pulumi-rekey");
+
+/** A program. What it returns are the outputs of the stack. */
+export type Program = (rekey: Rekey) => Record<string, unknown> | void | Promise<Record<string, unknown>>;
+
+/** Describes specs on the real engine; skips them, with the reason, if there is none. */
+export function onEngine(title: string, specs: () => void): void {
+  if (pulumi === undefined) return void it.skip(`${title} (skipped: ${whyNoPulumi})`);
+  describe(`${title}, on the real engine`, function () {
+    this.timeout(300_000);
+    afterEach(async () => {
+      for (const stack of open) await stack.end();
+    });
+    specs();
+  });
+}
+
+/** Describes specs on the real engine for programs that use the SDK, and for the same programs with the plugin. */
+export function onEngineByAdapter(title: string, specs: (adapter: Adapter) => void): void {
+  for (const adapter of adapters) onEngine(`${title}, by the ${adapter} adapter`, () => specs(adapter));
+}
+
+/** The result of an operation, failed or not. */
+export interface Result {
+  readonly succeeded: boolean;
+  readonly outputs: Readonly<Record<string, { readonly value: unknown; readonly secret: boolean }>>;
+  /** Resources by what was done to them: create, update, same, replace, delete. */
+  readonly changes: Readonly<Record<string, number | undefined>>;
+  /** Everything that was printed. */
+  readonly printed: string;
+}
+
+export interface SavedResource {
+  readonly urn: string;
+  readonly id?: string;
+  readonly inputs?: Readonly<Record<string, unknown>>;
+  readonly outputs?: Readonly<Record<string, unknown>>;
+  readonly initErrors?: readonly string[];
+}
+
+export interface StackOptions {
+  /** Default: dynamic. */
+  readonly adapter?: Adapter;
+  readonly platform?: PlatformOptions;
+  /** Further configuration, under full names. */
+  readonly config?: Readonly<Record<string, string>>;
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+/** What kills a process of a run: the engine's, or that of its provider. */
+export type Victim = "engine" | "provider";
+
+const open = new Set<EngineStack>();
+let count = 0;
+
+/** A stack of an inline program, with its state in a folder of its own, and configured for a platform of its own. */
+export class EngineStack extends Folder {
+  private constructor(
+    public program: Program,
+    readonly platform: Platform,
+    readonly adapter: Adapter,
+    readonly environment: Readonly<Record<string, string>>,
+    readonly name: string,
+  ) {
+    super();
+  }
+
+  #stack: automation.Stack | undefined;
+
+  static async start(program: Program, options: StackOptions = {}): Promise<EngineStack> {
+    const { adapter = "dynamic", environment = {}, config } = options;
+    const platform = await startPlatform(options.platform);
+    const stack = new EngineStack(program, platform, adapter, environment, `dev-${process.pid}-${++count}`);
+    open.add(stack);
+    await stack.#create();
+    const { url, username, password, queueToken } = platform;
+    await stack.configure({ baseUrl: url, queueUrl: url, username, password, queueToken });
+    if (config) await stack.#automated.setAllConfig(valuesOf(config));
+    return stack;
+  }
+
+  /** Sets values of `rekey:…`. The credentials are secret. */
+  async configure(settings: Readonly<Record<string, string>>): Promise<void> {
+    const named = Object.entries(settings).map(([name, value]) => [`rekey:${name}`, value] as const);
+    await this.#automated.setAllConfig(valuesOf(Object.fromEntries(named)));
+  }
+
+  preview(options: automation.PreviewOptions = {}): Promise<Result> {
+    return this.#operate(async (more) => ({
+      changes: (await this.#automated.preview({ ...options, ...more })).changeSummary,
+    }));
+  }
+
+  up(options: automation.UpOptions = {}): Promise<Result> {
+    return this.#operate(async (more) => {
+      const { summary, outputs } = await this.#automated.up({ ...options, ...more });
+      return { changes: summary.resourceChanges ?? {}, outputs };
+    });
+  }
+
+  refresh(options: automation.RefreshOptions = {}): Promise<Result> {
+    return this.#operate(async (more) => {
+      const { summary } = await this.#automated.refresh({ ...options, ...more });
+      return { changes: summary.resourceChanges ?? {}, outputs: await this.#automated.outputs() };
+    });
+  }
+
+  destroy(): Promise<Result> {
+    return this.#operate(async (more) => {
+      return { changes: (await this.#automated.destroy(more)).summary.resourceChanges ?? {} };
+    });
+  }
+
+  /** Runs a command of `pulumi` that needs no program. */
+  run(...args: readonly string[]): Promise<{ code: number | null; output: string }> {
+    const all = [...args, "--stack", this.name, "--non-interactive", "--color", "never"];
+    return runAsync(pulumi ?? "", all, { cwd: this.directory, env: this.#environment });
+  }
+
+  /** The saved resources. @param showSecrets default: false, which leaves them encrypted */
+  async saved(showSecrets = false): Promise<{ resources: readonly SavedResource[]; pending: readonly Pending[] }> {
+    const { code, output } = await this.run("stack", "export", ...(showSecrets ? ["--show-secrets"] : []));
+    assert.equal(code, 0, output);
+    const { deployment } = JSON.parse(output.slice(output.indexOf("{"))) as { deployment: Deployment };
+    return { resources: deployment.resources ?? [], pending: deployment.pending_operations ?? [] };
+  }
+
+  /** The saved outputs of a resource, secrets in plain. */
+  async outputsOf(name: string): Promise<Record<string, unknown> & { readonly initErrors: readonly string[] }> {
+    const found = (await this.saved(true)).resources.find(({ urn }) => urn.endsWith(`::${name}`));
+    assert.ok(found, `${name} is saved`);
+    const entries = Object.entries(found.outputs ?? {}).map(([key, value]) => {
+      const text = (value as { plaintext?: string } | null)?.plaintext;
+      return [key, text === undefined ? value : (JSON.parse(text) as unknown)] as const;
+    });
+    return { ...Object.fromEntries(entries), initErrors: found.initErrors ?? [] };
+  }
+
+  /** Kills a process of the operation that runs with SIGKILL. @returns what it leaves behind; none if none runs */
+  kill(victim: Victim): readonly Process[] {
+    const engine = descendantsOf(process.pid).find(({ args }) => / --client=/.test(args) && args.includes(this.name));
+    if (!engine) return [];
+    process.kill(engine.pid, "SIGSTOP");
+    const children = descendantsOf(engine.pid);
+    const providers = children.filter(({ args }) => /dynamic-provider|plugin\/main\.js/.test(args));
+    if (victim === "engine") process.kill(engine.pid, "SIGKILL");
+    else for (const { pid } of providers) process.kill(pid, "SIGKILL");
+    if (victim === "provider") process.kill(engine.pid, "SIGCONT");
+    return victim === "engine" ? children : [];
+  }
+
+  /** Closes the platform and removes the folder. `onEngine` ends those that are open after each test. */
+  async end(): Promise<void> {
+    open.delete(this);
+    await this.platform.close();
+    this.remove();
+  }
+
+  get #automated(): automation.Stack {
+    assert.ok(this.#stack);
+    return this.#stack;
+  }
+
+  get #environment(): Record<string, string> {
+    const path = [join(projectRoot, "test/engine/bin"), dirname(process.execPath), process.env["PATH"]];
+    return {
+      PATH: path.join(delimiter),
+      PULUMI_BACKEND_URL: `file://${this.path("backend")}`,
+      PULUMI_CONFIG_PASSPHRASE: "test",
+      PULUMI_HOME: this.path("home"),
+      PULUMI_SKIP_UPDATE_CHECK: "true",
+      PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION: "true",
+      ...this.environment,
+    };
+  }
+
+  async #create(): Promise<void> {
+    for (const name of ["backend", "home/bin"]) mkdirSync(this.path(name), { recursive: true });
+    symlinkSync(join(projectRoot, "node_modules"), this.path("node_modules"), "junction");
+    symlinkSync(pulumi ?? "", this.path("home", "bin", "pulumi"));
+    this.#stack = await automation.LocalWorkspace.createStack(
+      { stackName: this.name, projectName: "program", program: async () => this.program(rekeyOf(this.adapter)) },
+      {
+        workDir: this.directory,
+        envVars: this.#environment,
+        pulumiCommand: await automation.PulumiCommand.get({ root: this.path("home") }),
+      },
+    );
+  }
+
+  async #operate(
+    act: (options: Pick<automation.UpOptions, "onOutput" | "onError">) => Promise<Partial<Result>>,
+  ): Promise<Result> {
+    let printed = "";
+    const print = (text: string) => void (printed += text);
+    const release = holdListeners();
+    try {
+      const { changes = {}, outputs = {} } = await act({ onOutput: print, onError: print });
+      return { succeeded: true, changes, outputs, printed };
+    } catch (error) {
+      return { succeeded: false, changes: {}, outputs: {}, printed: printed || String(error) };
+    } finally {
+      release();
+    }
+  }
+}
+
+interface Pending {
+  readonly type: string;
+  readonly resource: SavedResource;
+}
+
+interface Deployment {
+  readonly resources?: readonly SavedResource[];
+  readonly pending_operations?: readonly Pending[];
+}
+
+function valuesOf(config: Readonly<Record<string, string>>): automation.ConfigMap {
+  const isSecret = (name: string) => /:(password|queueToken)$/.test(name);
+  return Object.fromEntries(Object.entries(config).map(([name, value]) => [name, { value, secret: isSecret(name) }]));
+}
+
+function rekeyOf(adapter: Adapter): Rekey {
+  return require(adapter === "dynamic" ? "pulumi-rekey" : "../fixtures/nativeSdk") as Rekey;
+}
+
+const events = ["unhandledRejection", "uncaughtException"] as const;
+type Listener = (...args: unknown[]) => void;
+let held: { readonly listeners: readonly (readonly [string, Listener])[]; operations: number } | undefined;
+const ignore = (): void => undefined;
+
+/** A failed program rejects promises that nothing handles: the Automation API reports them, and mocha must not. */
+function holdListeners(): () => void {
+  if (!held) {
+    const listeners = events.flatMap((event) =>
+      process.listeners(event as "uncaughtException").map((one) => [event, one as Listener] as const),
+    );
+    for (const [event, listener] of listeners) process.off(event, listener);
+    for (const event of events) process.on(event, ignore);
+    held = { listeners, operations: 0 };
+  }
+  const now = held;
+  now.operations++;
+  return () => {
+    if (--now.operations > 0) return;
+    held = undefined;
+    for (const event of events) process.off(event, ignore);
+    for (const [event, listener] of now.listeners) process.on(event, listener);
+  };
+}
+
+/** The result of an operation that must succeed. */
+export async function succeeds(operation: Promise<Result>): Promise<Result> {
+  const result = await operation;
+  assert.equal(result.succeeded, true, result.printed);
+  return result;
+}
+
+/** The result of an operation that must fail. @param patterns must all match its output */
+export async function fails(operation: Promise<Result>, ...patterns: readonly RegExp[]): Promise<Result> {
+  const result = await operation;
+  assert.equal(result.succeeded, false, result.printed);
+  for (const pattern of patterns) assert.match(result.printed, pattern);
+  return result;
+}
+
+/** Resolves when all processes that a killed engine left behind have ended, after killing those that are left. */
+export async function endAll(processes: readonly Process[]): Promise<void> {
+  for (const { pid } of processes) {
+    try {
+      process.kill(pid, "SIGKILL");
+    } catch {
+      // It has ended.
+    }
+  }
+  await ended(processes);
+}
