@@ -11,7 +11,12 @@ const [, version] = /^\s*github\.com\/pulumi\/pulumi\/pkg\/v3 (v\S+)/m.exec(read
 const digest = createHash("sha256").update(read("go.sum")).digest("hex").slice(0, 12);
 
 /** In the user's cache, which `npm ci` does not delete. */
-const built = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "rekey", `pulumi-${version}-${digest}`, "pulumi");
+const built = join(
+  process.env.XDG_CACHE_HOME || join(homedir(), ".cache"),
+  "rekey",
+  `pulumi-${version}-${digest}`,
+  "pulumi",
+);
 
 /** The path of the `pulumi` that tests run: the one on PATH, else the one that was built. Undefined if there is none. */
 function findPulumi() {
@@ -32,7 +37,11 @@ function build() {
   const flags = `-X github.com/pulumi/pulumi/sdk/v3/go/common/version.Version=${version}`;
   const args = ["build", "-ldflags", flags, "-o", unfinished, "github.com/pulumi/pulumi/pkg/v3/cmd/pulumi"];
   mkdirSync(dirname(built), { recursive: true });
-  const { status, error } = spawnSync("go", args, { cwd: folder, stdio: "inherit", env: { ...process.env, GOWORK: "off" } });
+  const { status, error } = spawnSync("go", args, {
+    cwd: folder,
+    stdio: "inherit",
+    env: { ...process.env, GOWORK: "off" },
+  });
   if (status === 0) renameSync(unfinished, built);
   else console.log(`No engine was built: ${error?.message ?? `go build ended with ${status}`}.`);
   return status === 0;

@@ -168,8 +168,8 @@ export abstract class Rotation extends DynamicResource {
       { ...args, ...connection, ...ownersFor(of, urnOf(resourceType, name, options?.parent), subject) },
       options,
     );
-    // The provider fails an unconfirmed reset, unless the former outputs are too large for its error. The run then
-    // fails here, and nothing uses the former credentials.
+    // An unconfirmed reset fails, but with `--continue-on-error` or `--target` the engine still gives the program what
+    // it has saved: the former credentials, which nothing may use.
     const known = this.outcome.apply((outcome) => requireKnown(of, kind, outcome));
     const { saveCredentials } = args;
     // In a preview, what the state does not have is unknown.

@@ -5,10 +5,10 @@ import { type Run, startRun } from "../run";
 import {
   type AnyResource,
   applyResource,
+  changeError,
   checkFailures,
   diffResource,
   idOf,
-  InitError,
   messagesOf,
   type Notice,
   refreshResource,
@@ -18,9 +18,6 @@ import {
 import { resources } from "./resources";
 import { type Properties, unknownNames, withoutProvider, wrap } from "../records/properties";
 import { oldestPulumi } from "../platform/version";
-
-/** Bytes of an init error's properties. A trailer of 60 kB hangs the call permanently, and the response is lost. */
-const maxInitErrorProperties = 32 * 1024;
 
 type Provider = Required<dynamic.ResourceProvider<Properties, Properties>>;
 type Configuration = (key: string) => string | undefined;
@@ -54,13 +51,7 @@ export function createProvider(start: (configuration: Configuration) => Run) {
       const id = idOf(resource, inputs);
       const outs = wrap({ ...outputs, __provider: inputs["__provider"] }, secretOutputs);
       show(notices);
-      if (!failure) return { id, outs };
-      if (Buffer.byteLength(JSON.stringify(outs)) <= maxInitErrorProperties) {
-        throw new InitError(failure.message, id, outs);
-      }
-      // If nothing was applied, the former state stays.
-      if (failure.delivery === "not sent" || failure.delivery === "rejected") throw failure;
-      requireRun().options.log(failure.message);
+      if (failure) throw changeError(failure, id, outs);
       return { id, outs };
     }
 

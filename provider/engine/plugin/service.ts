@@ -5,9 +5,9 @@ import { type Permission } from "../../platform/http";
 import { refuseUnknown } from "../../rotation/arguments";
 import {
   applyResource,
+  changeError,
   diffResource,
   idOf,
-  InitError,
   type Notice,
   refreshResource,
   ReportedError,
@@ -305,7 +305,7 @@ export class PluginService {
     // The dynamic provider's text stays, so that a moved stack can move back.
     const outputs = marked(resource, { ...applied, __provider: reveal(__provider) }, inputs);
     const id = idOf(resource, plain(inputs));
-    if (failure) throw new InitError(failure.message, id, outputs);
+    if (failure) throw changeError(failure, id, outputs);
     return { id, outputs };
   }
 }

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { type Platform, startPlatform } from "../../../../local/platform/index";
-import { failingEncryption, Team } from "../../../support/age";
 import { Host, providerTexts } from "../../../support/host";
 import { configurationFor, counterReset, keyLimits, rotation } from "../../../support/resources";
 import { assertFields, expectKind } from "../../../support/results";
@@ -15,10 +14,7 @@ describe("provider host", () => {
   let host: Host;
   const start = async () => (host = await Host.start({ config: configurationFor(platform) }));
   before(async () => {
-    const databases = [
-      { database_id: id, db_request_limit: 9223372036854775808n, unheard_of: 7 },
-      { database_id: "db-large", essay: "x".repeat(40_000) },
-    ];
+    const databases = [{ database_id: id, db_request_limit: 9223372036854775808n, unheard_of: 7 }];
     platform = await startPlatform({ databases, credentials: "always" });
   });
   beforeEach(async () => {
@@ -103,36 +99,6 @@ describe("provider host", () => {
       assert.equal((await host.diff(of, outs, changed)).changes, "none");
     });
   }
-
-  it("saves an init error too large for its trailer as done, and prints it", async () => {
-    const outs = { ...(await create(v1)), otherFields: "x".repeat(40_000) };
-    platform.failNext({ dropConnection: "after-apply" });
-    assert.equal((await update(outs, v2)).outcome, "unknown");
-    assert.match(host.stderr, /may have been changed/);
-  });
-
-  it("saves credentials that cannot be encrypted, too large for a trailer, and the next update encrypts them", async () => {
-    const team = await Team.create();
-    const hidden = rotation("db-large", { saveCredentials: false, encryptFor: [team.recipient] });
-    await host.stop();
-    host = await Host.start({ config: configurationFor(platform), preload: failingEncryption("credentials") });
-    const created = await create(hidden);
-    assert.match(
-      host.stderr,
-      /new credentials, from a reset or a read, are saved in the state.*The next `up` tries again.*REKEY_NOT_ENCRYPTED/s,
-    );
-    const { password } = platform.database("db-large");
-    assert.equal(revealed(created).password, password);
-    assert.deepEqual(secretNames(created), secrets);
-    await host.stop();
-    await start();
-    assert.equal((await host.diff("db-large", revealed(created), hidden)).changes, "some");
-    const encrypted = revealed(await update(created, hidden, "db-large"));
-    assert.equal((await team.decrypt(encrypted.encryptedCredentials)).password, password);
-    assert.ok(!JSON.stringify(encrypted).includes(password));
-    assert.equal((await host.diff("db-large", encrypted, hidden)).changes, "none");
-    assert.equal(platform.resetCount, 1);
-  });
 
   it("accepts and returns unknown inputs, and still refuses those that are known and wrong", async () => {
     for (const inputs of [
