@@ -1,20 +1,19 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
-import { type Platform } from "../../local/index";
+import { existsSync, readFileSync } from "node:fs";
+import { type Platform } from "../../local/platform/index";
 import { Team, whyNoAge } from "../support/age";
-import { type Engine, localEngine, type Result, succeeds } from "../support/engine";
-import { EngineProcess, runEngine } from "../support/engineProcess";
+import { EngineStack, onEngine, onEngineByAdapter, type Result, succeeds } from "../support/engineStack";
 import {
   assertEncrypted,
   databases,
+  declareEverySecret,
   everySecret,
-  everySecretFixture,
-  everySecretProgram,
+  everySecretConfig,
+  everySecretPlatform,
   keepToken,
   userId,
 } from "../support/everySecret";
-import { onEveryEngine } from "../support/onEngines";
-import { Project } from "../support/project";
+import { Folder } from "../support/folder";
 import { until } from "../support/results";
 import { Watch } from "../support/watch";
 
@@ -26,27 +25,35 @@ function resetsOf({ requests }: Platform): number {
   return requests.filter(({ method, path }) => method === "POST" && resets.test(path)).length;
 }
 
-onEveryEngine("Credentials that are not saved", (engine) => {
+onEngineByAdapter("Credentials that are not saved", (adapter) => {
   it("are nowhere but in files that the platform's credentials can be decrypted from", async () => {
     const team = await Team.create();
-    const saving = { saveCredentials: false, encryptFor: [team.recipient] };
-    const verification = 'new rekey.PasswordVerification("verified", { rotation: made.single });';
-    const program = (version: number) => everySecretProgram(version, saving, verification);
-    const project = new Project(program(1), { native: engine.native });
-    mkdirSync(project.path("tmp"));
-    const watch = new Watch(project);
-    const made: { platform?: Platform } = {};
-    const onRequest = () => made.platform && watch.note(made.platform);
-    const environment = { TMPDIR: project.path("tmp") };
-    const { platform, stack } = await everySecretFixture(engine, project, { onRequest }, environment);
-    made.platform = platform;
+    const all = { saveCredentials: false, encryptFor: [team.recipient] };
+    let version = 1;
+    const log = new Folder().path("grpc.json");
+    const stack = await EngineStack.start(
+      (rekey) => {
+        const { made, outputs } = declareEverySecret(rekey, { version, ...all });
+        new rekey.PasswordVerification("verified", { rotation: made.single });
+        return outputs;
+      },
+      {
+        adapter,
+        platform: { ...everySecretPlatform, onRequest: () => watch?.note(platform) },
+        config: everySecretConfig,
+        environment: { PULUMI_DEBUG_GRPC: log },
+      },
+    );
+    await stack.unset("rekey:queueToken");
+    const { platform } = stack;
+    const watch = new Watch(stack);
     watch.note(platform);
 
-    const assertDecrypted = async (result: Pick<Result, "outputs">) => {
+    const assertDecrypted = async (result: Result) => {
       await assertEncrypted(result, team, platform);
       for (const name of ["single", "fleet", "keys"]) assert.equal(result.outputs[name]?.secret, false, name);
       watch.note(platform);
-      watch.see(JSON.stringify(await stack.exportState(true)));
+      watch.see(JSON.stringify(await stack.saved(true)));
     };
     const sees = (result: Result): Result => {
       watch.see(result.printed);
@@ -59,19 +66,13 @@ onEveryEngine("Credentials that are not saved", (engine) => {
     await assertDecrypted(sees(await succeeds(stack.up())));
     assert.equal(platform.resetCount, everySecret.length);
 
-    project.rewrite(program(2));
-    platform.failNext(keepToken);
-    watch.see(await verboseUp(engine, project));
-    await assertDecrypted(sees(await succeeds(stack.up())));
-    assert.equal(platform.resetCount, 2 * everySecret.length);
-
-    project.rewrite(program(3));
+    version = 2;
     platform.failNext({ ...keepToken, dropConnection: "after-apply" });
     platform.failNext({ method: "POST", path: resets, dropConnection: "after-apply", times: everySecret.length - 1 });
     const lost = sees(await succeeds(stack.up()));
     assert.match(lost.printed, /was not confirmed .* but a read shows other credentials than before it/);
     await assertDecrypted(lost);
-    assert.equal(platform.resetCount, 3 * everySecret.length);
+    assert.equal(platform.resetCount, 2 * everySecret.length);
 
     for (const id of databases) await platform.changePassword(id);
     platform.changeVectorIndexTokens("idx-vectors");
@@ -81,35 +82,95 @@ onEveryEngine("Credentials that are not saved", (engine) => {
     watch.note(platform);
     assert.match(sees(await succeeds(stack.refresh())).printed, /was changed outside of Rekey: password/);
     await assertDecrypted(sees(await succeeds(stack.up())));
-    assert.equal(platform.resetCount, 3 * everySecret.length);
+    assert.equal(platform.resetCount, 2 * everySecret.length);
 
-    project.rewrite(program(4));
+    version = 3;
     const sent = resetsOf(platform);
     platform.failNext({ ...keepToken, delayMs: 2_000 });
     platform.failNext({ method: "POST", path: resets, delayMs: 2_000, times: everySecret.length - 1 });
-    const killed = new EngineProcess(engine, ["up", "--yes", "--skip-preview"], project.directory);
+    const killed = stack.up();
     await until(() => resetsOf(platform) === sent + everySecret.length);
-    killed.kill("everyone");
-    watch.see((await killed.ended).printed);
-    await until(() => platform.resetCount === 4 * everySecret.length);
+    stack.kill("both");
+    sees(await killed);
+    await until(() => platform.resetCount === 3 * everySecret.length);
     watch.note(platform);
-    if (engine !== localEngine) await runEngine(engine, ["cancel", "--yes"], project.directory);
+    await stack.run("cancel", "--yes");
     sees(await succeeds(stack.refresh()));
-    assert.equal(platform.resetCount, 4 * everySecret.length);
+    assert.equal(platform.resetCount, 3 * everySecret.length);
     platform.failNext(keepToken);
     await assertDecrypted(sees(await succeeds(stack.up())));
-    assert.equal(platform.resetCount, 5 * everySecret.length);
+    assert.equal(platform.resetCount, 4 * everySecret.length);
 
-    await watch.assertNoLeak();
+    assert.ok(existsSync(log));
+    watch.see(readFileSync(log, "utf8"));
+    watch.assertNoLeak();
+  });
+
+  it("change nothing in refreshes and runs, and are not verified again", async () => {
+    const team = await Team.create();
+    const all = { version: 1, saveCredentials: false, encryptFor: [team.recipient] };
+    const stack = await EngineStack.start(
+      (rekey) => {
+        const { made, fleet, outputs } = declareEverySecret(rekey, all);
+        // The queue's former token is still accepted.
+        for (const [name, rotation] of Object.entries({
+          single: made.single,
+          vector: made.vector,
+          search: made.search,
+        })) {
+          new rekey.PasswordVerification(name, { rotation });
+        }
+        new rekey.PasswordVerification("fleet", { fleet });
+        return outputs;
+      },
+      { adapter, platform: everySecretPlatform, config: everySecretConfig },
+    );
+    await stack.unset("rekey:queueToken");
+    const { platform } = stack;
+    platform.failNext(keepToken);
+    await assertEncrypted(await succeeds(stack.up()), team, platform);
+    const outputs = async () =>
+      Object.fromEntries((await stack.saved(true)).resources.map(({ urn, outputs }) => [urn, outputs]));
+    const saved = await outputs();
+    for (const operation of [() => stack.up({ refresh: true }), () => stack.refresh(), () => stack.preview()]) {
+      const { changes, printed } = await succeeds(operation());
+      assert.deepEqual(Object.keys(changes), ["same"], printed);
+      assert.doesNotMatch(printed, /was changed outside|are saved/);
+    }
+    assert.deepEqual(await outputs(), saved);
+    assert.equal(platform.resetCount, everySecret.length);
   });
 });
 
-/** Runs `up` with everything that an engine can be asked to show. */
-async function verboseUp(engine: Engine, project: Project): Promise<string> {
-  const log = project.path("grpc.json");
-  const more = engine === localEngine ? ["--json"] : ["--stack", "dev", "--json", "-v=9", "--logtostderr"];
-  const command = ["up", "--yes", "--skip-preview", ...more];
-  const { code, printed } = await runEngine(engine, command, project.directory, { PULUMI_DEBUG_GRPC: log });
-  assert.equal(code, 0, printed.slice(-3_000));
-  return existsSync(log) ? printed + readFileSync(log, "utf8") : printed;
-}
+onEngine("Credentials that are encrypted, with imports", () => {
+  it("are in no state of an import, and the next up encrypts them without a reset", async () => {
+    const team = await Team.create();
+    const all = { version: 1, saveCredentials: false, encryptFor: [team.recipient] };
+    const ids = {
+      single: "db-single",
+      vector: "idx-vectors",
+      search: "idx-search",
+      queue: userId,
+      keys: "signing-keys",
+    };
+    let imports = true;
+    const stack = await EngineStack.start(
+      (rekey) => declareEverySecret(rekey, all, (name) => (imports ? { import: ids[name] } : {})).outputs,
+      { adapter: "plugin", platform: everySecretPlatform, config: everySecretConfig },
+    );
+    await stack.unset("rekey:queueToken");
+    const { platform } = stack;
+    const watch = new Watch(stack);
+    watch.note(platform);
+    watch.see((await succeeds(stack.up())).printed, JSON.stringify(await stack.saved(true)));
+    imports = false;
+    const up = await succeeds(stack.up());
+    // Those of the fleet, which cannot be imported.
+    assert.equal(platform.resetCount, 2);
+    await assertEncrypted(up, team, platform);
+    watch.note(platform);
+    watch.see(up.printed, JSON.stringify(await stack.saved(true)));
+    assert.deepEqual(Object.keys((await succeeds(stack.up())).changes), ["same"]);
+    watch.assertNoLeak();
+  });
+});

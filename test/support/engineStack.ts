@@ -5,6 +5,7 @@ import * as automation from "@pulumi/pulumi/automation";
 import { type Platform, type PlatformOptions, startPlatform } from "../../local/platform/index";
 import { Folder } from "./folder";
 import { type Adapter, adapters, projectRoot } from "./host";
+import { type Settings, settingsOf } from "./project";
 import { descendantsOf, ended, type Process, runAsync } from "./processes";
 
 const { findPulumi, whyNoPulumi } = require("../../scripts/engine.cjs") as {
@@ -14,6 +15,8 @@ const { findPulumi, whyNoPulumi } = require("../../scripts/engine.cjs") as {
 
 /** The real engine; undefined if there is none. */
 const pulumi = findPulumi();
+
+export const passphrase = "test";
 
 /** What a program imports: the SDK's classes, or the plugin's resources under the same names. */
 export type Rekey = typeof import("pulumi-rekey");
@@ -60,13 +63,13 @@ export interface StackOptions {
   /** Default: dynamic. */
   readonly adapter?: Adapter;
   readonly platform?: PlatformOptions;
-  /** Further configuration, under full names. */
-  readonly config?: Readonly<Record<string, string>>;
+  /** Further configuration. A name without a namespace is the project's. */
+  readonly config?: Settings;
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-/** What kills a process of a run: the engine's, or that of its provider. */
-export type Victim = "engine" | "provider";
+/** What is killed: the engine, its provider, or both at once. */
+export type Victim = "engine" | "provider" | "both";
 
 const open = new Set<EngineStack>();
 let count = 0;
@@ -86,21 +89,26 @@ export class EngineStack extends Folder {
   #stack: automation.Stack | undefined;
 
   static async start(program: Program, options: StackOptions = {}): Promise<EngineStack> {
-    const { adapter = "dynamic", environment = {}, config } = options;
+    const { adapter = "dynamic", environment = {}, config = {} } = options;
     const platform = await startPlatform(options.platform);
     const stack = new EngineStack(program, platform, adapter, environment, `dev-${process.pid}-${++count}`);
     open.add(stack);
     await stack.#create();
-    const { url, username, password, queueToken } = platform;
-    await stack.configure({ baseUrl: url, queueUrl: url, username, password, queueToken });
-    if (config) await stack.#automated.setAllConfig(valuesOf(config));
+    await stack.configure({ ...settingsOf(platform), ...config });
     return stack;
   }
 
-  /** Sets values of `rekey:…`. The credentials are secret. */
-  async configure(settings: Readonly<Record<string, string>>): Promise<void> {
-    const named = Object.entries(settings).map(([name, value]) => [`rekey:${name}`, value] as const);
-    await this.#automated.setAllConfig(valuesOf(Object.fromEntries(named)));
+  /** Sets values of the stack's configuration. */
+  configure(settings: Settings): Promise<void> {
+    const values = Object.entries(settings).map(([name, value]) => {
+      return [name, typeof value === "string" ? { value } : { value: value.secret, secret: true }] as const;
+    });
+    return this.#automated.setAllConfig(Object.fromEntries(values));
+  }
+
+  /** Removes values of the stack's configuration. */
+  unset(...names: string[]): Promise<void> {
+    return this.#automated.removeAllConfig(names);
   }
 
   preview(options: automation.PreviewOptions = {}): Promise<Result> {
@@ -154,15 +162,28 @@ export class EngineStack extends Folder {
     return { ...Object.fromEntries(entries), initErrors: found.initErrors ?? [] };
   }
 
-  /** Kills a process of the operation that runs with SIGKILL. @returns what it leaves behind; none if none runs */
+  /** The processes of the operation that runs: the engine, and those that it started. None if none runs. */
+  get processes(): readonly Process[] {
+    const engine = descendantsOf(process.pid).find(({ args }) => args.includes(`--stack ${this.name}`));
+    return engine ? [engine, ...descendantsOf(engine.pid)] : [];
+  }
+
+  /** Sends ^C to the operation that runs. */
+  interrupt(): void {
+    const [engine] = this.processes;
+    if (engine) process.kill(engine.pid, "SIGINT");
+  }
+
+  /** Kills processes of the operation that runs. @returns those that a killed engine leaves behind */
   kill(victim: Victim): readonly Process[] {
-    const engine = descendantsOf(process.pid).find(({ args }) => / --client=/.test(args) && args.includes(this.name));
+    const [engine] = this.processes;
     if (!engine) return [];
+    // It must start nothing meanwhile.
     process.kill(engine.pid, "SIGSTOP");
     const children = descendantsOf(engine.pid);
-    const providers = children.filter(({ args }) => /dynamic-provider|plugin\/main\.js/.test(args));
-    if (victim === "engine") process.kill(engine.pid, "SIGKILL");
-    else for (const { pid } of providers) process.kill(pid, "SIGKILL");
+    const isProvider = ({ args }: Process): boolean => /dynamic-provider|plugin\/main\.js/.test(args);
+    if (victim !== "provider") process.kill(engine.pid, "SIGKILL");
+    if (victim !== "engine") endEach(children.filter(isProvider));
     if (victim === "provider") process.kill(engine.pid, "SIGCONT");
     return victim === "engine" ? children : [];
   }
@@ -184,7 +205,7 @@ export class EngineStack extends Folder {
     return {
       PATH: path.join(delimiter),
       PULUMI_BACKEND_URL: `file://${this.path("backend")}`,
-      PULUMI_CONFIG_PASSPHRASE: "test",
+      PULUMI_CONFIG_PASSPHRASE: passphrase,
       PULUMI_HOME: this.path("home"),
       PULUMI_SKIP_UPDATE_CHECK: "true",
       PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION: "true",
@@ -233,9 +254,9 @@ interface Deployment {
   readonly pending_operations?: readonly Pending[];
 }
 
-function valuesOf(config: Readonly<Record<string, string>>): automation.ConfigMap {
-  const isSecret = (name: string) => /:(password|queueToken)$/.test(name);
-  return Object.fromEntries(Object.entries(config).map(([name, value]) => [name, { value, secret: isSecret(name) }]));
+/** The values of a stack's outputs. */
+export function valuesOf({ outputs }: Pick<Result, "outputs">): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(outputs).map(([name, { value }]) => [name, value]));
 }
 
 function rekeyOf(adapter: Adapter): Rekey {
@@ -282,8 +303,13 @@ export async function fails(operation: Promise<Result>, ...patterns: readonly Re
   return result;
 }
 
-/** Resolves when all processes that a killed engine left behind have ended, after killing those that are left. */
+/** Kills the processes that a killed engine left behind, and resolves when they have ended. */
 export async function endAll(processes: readonly Process[]): Promise<void> {
+  endEach(processes);
+  await ended(processes);
+}
+
+function endEach(processes: readonly Process[]): void {
   for (const { pid } of processes) {
     try {
       process.kill(pid, "SIGKILL");
@@ -291,5 +317,4 @@ export async function endAll(processes: readonly Process[]): Promise<void> {
       // It has ended.
     }
   }
-  await ended(processes);
 }

@@ -1,34 +1,40 @@
 import assert from "node:assert/strict";
 import { Receiver } from "@upstash/qstash";
-import { type Platform, type PlatformOptions } from "../../local/index";
+import { type Platform } from "../../local/platform/index";
 import { queue } from "../local/platform/client";
 import { Destination } from "../local/platform/queue/destination";
 import { type Team } from "./age";
-import { type Engine, type Result, valuesOf } from "./engine";
-import { type Fixture, fixture } from "./onEngines";
-import { type Project } from "./project";
+import { type Rekey, type Result, valuesOf } from "./engineStack";
 import { databaseReply } from "./redis";
 import { databasePath } from "./resources";
 import { type Properties } from "./wire";
 
 export const userId = "00000000-0000-4000-8000-000000000001";
 
-/** Each kind of secret, and a fleet. */
-export const everySecretProgram = (version: number, saving: object, more = ""): string => `
-const rekey = require("pulumi-rekey");
-const all = { version: ${version}, ...${JSON.stringify(saving)} };
-const made = {
-  single: new rekey.PasswordRotation("single", { databaseId: "db-single", ...all }),
-  vector: new rekey.VectorTokenRotation("vector", { indexId: "idx-vectors", ...all }),
-  search: new rekey.SearchTokenRotation("search", { indexId: "idx-search", ...all }),
-  queue: new rekey.QueueTokenRotation("queue", { queueUserId: "${userId}", ...all }),
-  keys: new rekey.SigningKeyRotation("keys", { minInterval: "0s", ...all }),
-};
-const fleet = new rekey.PasswordRotationFleet("fleet", { databases: { a: "db-a", b: "db-b" }, ...all });
-${more}
-for (const [name, one] of Object.entries(made)) exports[name] = one.encryptedCredentials;
-exports.fleet = fleet.encryptedCredentials;
-exports.outcomes = [...Object.values(made).map(({ outcome }) => outcome), fleet.databases.apply((all) => all.a.outcome)];`;
+interface Arguments {
+  readonly version: number;
+  readonly saveCredentials?: boolean;
+  readonly encryptFor: string[];
+}
+
+/** Declares each kind of secret, and a fleet. Its outputs are what is encrypted of them. */
+export function declareEverySecret(
+  rekey: Rekey,
+  all: Arguments,
+  options: (name: "single" | "vector" | "search" | "queue" | "keys") => object = () => ({}),
+) {
+  const made = {
+    single: new rekey.PasswordRotation("single", { databaseId: "db-single", ...all }, options("single")),
+    vector: new rekey.VectorTokenRotation("vector", { indexId: "idx-vectors", ...all }, options("vector")),
+    search: new rekey.SearchTokenRotation("search", { indexId: "idx-search", ...all }, options("search")),
+    queue: new rekey.QueueTokenRotation("queue", { queueUserId: userId, ...all }, options("queue")),
+    keys: new rekey.SigningKeyRotation("keys", { minInterval: "0s", ...all }, options("keys")),
+  };
+  const databases = { a: "db-a", b: "db-b" };
+  const fleet = new rekey.PasswordRotationFleet("fleet", { databases, includeRecords: true, ...all });
+  const files = Object.entries(made).map(([name, { encryptedCredentials }]) => [name, encryptedCredentials] as const);
+  return { made, fleet, outputs: { ...Object.fromEntries(files), fleet: fleet.encryptedCredentials } };
+}
 
 export const databases = ["db-single", "db-a", "db-b"];
 
@@ -128,20 +134,9 @@ export const everySecret: readonly {
   },
 ];
 
-/** A stack of that program, at a platform that can be read. */
-export async function everySecretFixture(
-  engine: Engine,
-  project: Project,
-  options: PlatformOptions = {},
-  environment: Readonly<Record<string, string>> = {},
-): Promise<Fixture> {
-  const all = { databases, credentials: "always", databasePath, ...options } as const;
-  const made = await fixture(engine, project, all, environment);
-  await made.stack.setConfig("rekey:databasePath", databasePath);
-  await made.stack.removeConfig("rekey:queueToken");
-  await made.stack.setConfig("rekey:queueUserId", userId);
-  return made;
-}
+/** A platform that can be read, and the settings for it. The queue's token is read, because it is rotated. */
+export const everySecretPlatform = { databases, credentials: "always", databasePath } as const;
+export const everySecretConfig = { "rekey:databasePath": databasePath, "rekey:queueUserId": userId };
 
 /** Asserts that the files in the outputs have the platform's credentials, and that it accepts them. */
 export async function assertEncrypted(result: Pick<Result, "outputs">, team: Team, platform: Platform): Promise<void> {

@@ -2,11 +2,11 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { projectRoot } from "./host";
 
-/** The names and texts of all files below a folder, the installed packages aside. */
+/** The names and texts of all files below a folder, without what links lead to: the installed packages, and engines. */
 export function textsBelow(directory: string): string[] {
   return readdirSync(directory, { withFileTypes: true }).flatMap((entry) => {
     const path = join(directory, entry.name);
-    if (entry.name === "node_modules") return [];
+    if (entry.name === "node_modules" || entry.isSymbolicLink()) return [];
     return entry.isDirectory() ? textsBelow(path) : [path, readFileSync(path, "utf8")];
   });
 }

@@ -1,5 +1,6 @@
 import { cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { type Platform } from "../../local/platform/index";
 import { Folder } from "./folder";
 
 const root = resolve(__dirname, "../..");
@@ -93,6 +94,23 @@ export function environmentOf(platform: {
     REKEY_PASSWORD: platform.password,
     REKEY_QUEUE_TOKEN: platform.queueToken,
   };
+}
+
+/** The configuration of a stack. */
+export type Settings = Readonly<Record<string, string | { readonly secret: string }>>;
+
+/** The configuration of a stack that uses a platform. */
+export function settingsOf({
+  url,
+  username,
+  password,
+  queueToken,
+}: Pick<Platform, "url" | "username" | "password" | "queueToken">): Record<
+  string,
+  string | { readonly secret: string }
+> {
+  const account = { "rekey:username": username, "rekey:password": { secret: password } };
+  return { "rekey:baseUrl": url, ...account, "rekey:queueUrl": url, "rekey:queueToken": { secret: queueToken } };
 }
 
 /** The selected stack is in the variable SELECTED_STACK. */

@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
+import { createDecipheriv, pbkdf2Sync } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { type Platform } from "../../local/index";
-import { Crypter } from "../../local/engine/secrets";
+import { type Platform } from "../../local/platform/index";
 import { leaksOf } from "./canaries";
-import { passphrase } from "./engineProcess";
 import { textsBelow } from "./files";
-import { type Project } from "./project";
+import { type EngineStack, passphrase } from "./engineStack";
 
 /** All credentials that a program can have from a platform. */
 export function credentialsOf({
@@ -26,7 +25,7 @@ export class Watch {
   readonly canaries: Record<string, string> = {};
   readonly #lines = new Set<string>();
 
-  constructor(readonly project: Project) {}
+  constructor(readonly stack: EngineStack) {}
 
   /** Adds the current credentials of a platform. */
   note(platform: Platform): void {
@@ -38,20 +37,28 @@ export class Watch {
     for (const text of texts) for (const line of text.split("\n")) this.#lines.add(line);
   }
 
-  /** Asserts that no credential is in what was seen, in the files of the project, and in what they have encrypted. */
-  async assertNoLeak(): Promise<void> {
-    const files = textsBelow(this.project.directory);
+  /** Asserts that no credential is in what was seen, in the files of the stack, and in what they have encrypted. */
+  assertNoLeak(): void {
+    const files = textsBelow(this.stack.directory);
     this.see(...files);
-    const secrets = await this.#decrypted(files.join("\n"));
+    const secrets = this.#decrypted(files.join("\n"));
     assert.ok(secrets.length > 0 && Object.keys(this.canaries).length > 0);
     assert.deepEqual(leaksOf([...this.#lines, ...secrets].join("\n"), this.canaries), []);
   }
 
   /** The secrets of the stack in a text, which everyone can read who has its passphrase. */
-  async #decrypted(text: string): Promise<string[]> {
-    const settings = readFileSync(this.project.path("Pulumi.dev.yaml"), "utf8");
-    const crypter = await Crypter.open(passphrase, /encryptionsalt: (\S+)/.exec(settings)?.[1] ?? "");
-    const sealed = new Set(text.match(/v1:[\w+/]{16}:[\w+/]+=*/g));
-    return [...sealed].map((one) => crypter.decrypt(one));
+  #decrypted(text: string): string[] {
+    const settings = readFileSync(this.stack.path(`Pulumi.${this.stack.name}.yaml`), "utf8");
+    const [, salt = ""] = /encryptionsalt: v1:(\S+?):/.exec(settings) ?? [];
+    const key = pbkdf2Sync(passphrase, Buffer.from(salt, "base64"), 1_000_000, 32, "sha256");
+    const sealed = [...text.matchAll(/v1:([\w+/]{16}):([\w+/]+=*)/g)];
+    return sealed.map(([, nonce = "", cipher = ""]) => {
+      const bytes = Buffer.from(cipher, "base64");
+      const decipher = createDecipheriv("aes-256-gcm", key, Buffer.from(nonce, "base64"));
+      return (
+        decipher.setAuthTag(bytes.subarray(-16)).update(bytes.subarray(0, -16), undefined, "utf8") +
+        decipher.final("utf8")
+      );
+    });
   }
 }
