@@ -1,0 +1,171 @@
+import assert from "node:assert/strict";
+import * as pulumi from "@pulumi/pulumi";
+import { EngineStack, fails, onEngine, onEngineByAdapter, type Rekey, succeeds } from "../support/engineStack";
+import { guideProgram } from "../support/guide";
+import { until } from "../support/results";
+
+const databases = ["db-1", "db-2", "db-3"];
+const isReset = /reset-password/;
+
+/** Declares a fleet of all databases. */
+const declareFleet = (
+  { PasswordRotationFleet }: Rekey,
+  version: number,
+  options?: pulumi.ComponentResourceOptions,
+  name = "caches",
+) =>
+  void new PasswordRotationFleet(
+    name,
+    { databases: Object.fromEntries(databases.map((id) => [id, id])), version },
+    options,
+  );
+
+onEngineByAdapter("Options of a fleet", (adapter) => {
+  const start = (program: (rekey: Rekey) => void) => EngineStack.start(program, { adapter, platform: { databases } });
+
+  it("ignore changes of inputs until they are removed, and keep passwords with a new name", async () => {
+    let declare = (rekey: Rekey): void => declareFleet(rekey, 1);
+    const stack = await start((rekey) => declare(rekey));
+    const { changes } = await succeeds(stack.up());
+    declare = (rekey) =>
+      declareFleet(rekey, 2, { ignoreChanges: ["version"], aliases: [{ name: "caches" }] }, "renamed");
+    for (const operation of [() => stack.preview(), () => stack.up()]) {
+      assert.deepEqual((await succeeds(operation())).changes, { same: changes["create"] });
+    }
+    assert.equal(stack.platform.resetCount, databases.length);
+    declare = (rekey) => declareFleet(rekey, 2, {}, "renamed");
+    await succeeds(stack.up());
+    assert.equal(stack.platform.resetCount, 2 * databases.length);
+  });
+
+  it("run hooks for each resource of the fleet", async () => {
+    const ran = new Set<string>();
+    const hook = (name: string) => new pulumi.ResourceHook(name, (args) => void ran.add(`${name} ${args.name}`));
+    let version = 1;
+    const stack = await start((rekey) => {
+      const hooks = { beforeCreate: [hook("before")], afterUpdate: [hook("after")] };
+      declareFleet(rekey, version, { hooks });
+    });
+    const ofShards = (name: string) => ["08", "10", "11"].map((shard) => `${name} caches-${shard}`);
+    await succeeds(stack.up());
+    assert.deepEqual([...ran].sort(), ofShards("before"));
+    ran.clear();
+    version = 2;
+    await succeeds(stack.up());
+    assert.deepEqual([...ran].sort(), ofShards("after"));
+  });
+});
+
+// What docs/guide.md states about resets by Pulumi's own options and commands.
+onEngineByAdapter("Pulumi's options and commands", (adapter) => {
+  const start = (program: (rekey: Rekey) => Record<string, unknown> | void, ...ids: string[]) =>
+    EngineStack.start(program, { adapter, platform: { databases: ids, credentials: "always" } });
+  const declare = ({ PasswordRotation }: Rekey, args: object, options?: pulumi.CustomResourceOptions) => {
+    const { password } = new PasswordRotation("sessions", { databaseId: "sessions", ...args }, options);
+    return { password };
+  };
+  const urnIn = async (stack: EngineStack): Promise<string> =>
+    (await stack.saved()).resources.find(({ urn }) => urn.endsWith("::sessions"))?.urn ?? assert.fail();
+
+  it("reset with a replacement: replacementTrigger, replaceWith and deletedWith do, dependsOn does not", async () => {
+    const ids = ["t", "replaceWith", "deletedWith", "dependsOn"];
+    let replacementTrigger = "1";
+    const stack = await start(
+      ({ PasswordRotation }) => {
+        const rotation = (name: string, options: pulumi.CustomResourceOptions) =>
+          new PasswordRotation(name, { databaseId: name, version: 1 }, options);
+        const t = rotation("t", { replacementTrigger });
+        rotation("replaceWith", { replaceWith: [t] });
+        rotation("deletedWith", { deletedWith: t });
+        rotation("dependsOn", { dependsOn: t });
+      },
+      ...ids,
+    );
+    await succeeds(stack.up());
+    replacementTrigger = "2";
+    await succeeds(stack.up());
+    const resets = ids.map((id) => stack.platform.database(id).resets);
+    assert.deepEqual(resets, [2, 2, 2, 1]);
+  });
+
+  it("reset with a replacement: state taint and --replace do, and untaint takes it back", async () => {
+    const stack = await start((rekey) => declare(rekey, { version: 1 }), "sessions");
+    await succeeds(stack.up());
+    const urn = await urnIn(stack);
+    const resetsAfter = async (options?: { replace: string[] }) => {
+      await succeeds(stack.up(options));
+      return stack.platform.resetCount;
+    };
+    await stack.run("state", "taint", urn, "--yes");
+    await stack.run("state", "untaint", urn, "--yes");
+    assert.equal(await resetsAfter(), 1);
+    await stack.run("state", "taint", urn, "--yes");
+    assert.equal(await resetsAfter(), 2);
+    assert.equal(await resetsAfter({ replace: [urn] }), 3);
+  });
+
+  it("do not reset by replaceOnChanges, except after an unconfirmed reset", async () => {
+    let args: object = { version: 1, host: "localhost", rotateEvery: "30d" };
+    const stack = await start((rekey) => declare(rekey, args, { replaceOnChanges: ["*"] }), "sessions");
+    await succeeds(stack.up());
+    args = { host: "127.0.0.1", rotateEvery: "40d" };
+    await succeeds(stack.up());
+    assert.equal(stack.platform.resetCount, 1);
+    args = { version: 2 };
+    // Without the option, the fifth run would send nothing.
+    stack.platform.failNext({ path: isReset, dropConnection: "after-apply", times: 4 });
+    for (let run = 0; run < 4; run++) await fails(stack.up(), /REKEY_UNCONFIRMED/);
+    await succeeds(stack.up());
+    assert.equal(stack.platform.resetCount, 6);
+  });
+
+  it("repeat no reset with the error hook of the guide, which stops at REKEY_UNCONFIRMED", async () => {
+    const stack = await start((rekey) => guideProgram("ErrorHook", rekey), "sessions");
+    const { platform } = stack;
+    platform.failNext({ path: isReset, status: 422, times: 2 });
+    await succeeds(stack.up());
+    assert.equal(platform.resetCount, 1);
+    platform.failNext({ path: isReset, dropConnection: "after-apply" });
+    await stack.destroy();
+    await fails(stack.up(), /REKEY_UNCONFIRMED/);
+    assert.equal(platform.resetCount, 2);
+    await succeeds(stack.up());
+    assert.equal(platform.resetCount, 3);
+  });
+
+  it("recover by cancel and state delete after an error hook without a bound", async () => {
+    let isHooked = true;
+    const stack = await start((rekey) => {
+      const always = new pulumi.ErrorHook("always", () => true);
+      return declare(rekey, { version: 2 }, isHooked ? { hooks: { onError: [always] } } : {});
+    }, "sessions");
+    const { platform } = stack;
+    platform.failNext({ path: isReset, dropConnection: "after-apply" });
+    await fails(stack.up(), /maximum number of error hook retries/);
+    await fails(stack.up());
+    const { printed } = await fails(stack.up({ refresh: true }));
+    assert.doesNotMatch(printed, /was imported/);
+    assert.equal(platform.resetCount, 1, "it is not repeated");
+    await stack.run("cancel", "--yes");
+    await stack.run("state", "delete", await urnIn(stack), "--yes");
+    isHooked = false;
+    const { outputs } = await succeeds(stack.up());
+    assert.equal(platform.resetCount, 2);
+    assert.equal(outputs["password"]?.value, platform.database("sessions").password);
+  });
+});
+
+onEngine("Two operations on one stack", () => {
+  it("do not run at once: the second sends nothing", async () => {
+    const stack = await EngineStack.start(
+      ({ PasswordRotation }) => void new PasswordRotation("sessions", { databaseId: "sessions", version: 1 }),
+      { platform: { databases: ["sessions"] } },
+    );
+    stack.platform.failNext({ path: isReset, delayMs: 10_000 });
+    const first = stack.up();
+    await until(() => stack.platform.requests.length === 1);
+    await fails(stack.up(), /the stack is currently locked/);
+    await succeeds(first);
+    assert.equal(stack.platform.requests.length, 1);
+  });
+});
