@@ -13,8 +13,9 @@ const { findPulumi, whyNoPulumi } = require("../../scripts/engine.cjs") as {
   whyNoPulumi: string;
 };
 
-/** The real engine; undefined if there is none. */
 const pulumi = findPulumi();
+/** The path of the real engine; empty if there is none. */
+export const pulumiPath = pulumi ?? "";
 
 export const passphrase = "test";
 
@@ -80,7 +81,7 @@ export class EngineStack extends Folder {
     public program: Program,
     readonly platform: Platform,
     readonly adapter: Adapter,
-    readonly environment: Readonly<Record<string, string>>,
+    private environment: Readonly<Record<string, string>>,
     readonly name: string,
   ) {
     super();
@@ -96,6 +97,12 @@ export class EngineStack extends Folder {
     await stack.#create();
     await stack.configure({ ...settingsOf(platform), ...config });
     return stack;
+  }
+
+  /** Changes variables of the commands that follow. */
+  setEnvironment(variables: Readonly<Record<string, string>>): void {
+    this.environment = { ...this.environment, ...variables };
+    this.#automated.workspace.envVars = this.#environment;
   }
 
   /** Sets values of the stack's configuration. */
@@ -139,8 +146,8 @@ export class EngineStack extends Folder {
 
   /** Runs a command of `pulumi` that needs no program. */
   run(...args: readonly string[]): Promise<{ code: number | null; output: string }> {
-    const all = [...args, "--stack", this.name, "--non-interactive", "--color", "never"];
-    return runAsync(pulumi ?? "", all, { cwd: this.directory, env: this.#environment });
+    const all = [...args, ...(args[0] === "do" ? [] : ["--stack", this.name]), "--non-interactive", "--color", "never"];
+    return runAsync(pulumiPath, all, { cwd: this.directory, env: this.#environment });
   }
 
   /** The saved resources. @param showSecrets default: false, which leaves them encrypted */
@@ -216,11 +223,13 @@ export class EngineStack extends Folder {
   async #create(): Promise<void> {
     for (const name of ["backend", "home/bin"]) mkdirSync(this.path(name), { recursive: true });
     symlinkSync(join(projectRoot, "node_modules"), this.path("node_modules"), "junction");
-    symlinkSync(pulumi ?? "", this.path("home", "bin", "pulumi"));
+    symlinkSync(pulumiPath, this.path("home", "bin", "pulumi"));
     this.#stack = await automation.LocalWorkspace.createStack(
       { stackName: this.name, projectName: "program", program: async () => this.program(rekeyOf(this.adapter)) },
       {
         workDir: this.directory,
+        // Without `main`, which would be this process's folder: processes run in that of the stack.
+        projectSettings: { name: "program", runtime: "nodejs" },
         envVars: this.#environment,
         pulumiCommand: await automation.PulumiCommand.get({ root: this.path("home") }),
       },
@@ -291,14 +300,14 @@ function holdListeners(): () => void {
 /** The result of an operation that must succeed. */
 export async function succeeds(operation: Promise<Result>): Promise<Result> {
   const result = await operation;
-  assert.equal(result.succeeded, true, result.printed);
+  assert.ok(result.succeeded, result.printed);
   return result;
 }
 
 /** The result of an operation that must fail. @param patterns must all match its output */
 export async function fails(operation: Promise<Result>, ...patterns: readonly RegExp[]): Promise<Result> {
   const result = await operation;
-  assert.equal(result.succeeded, false, result.printed);
+  assert.ok(!result.succeeded, result.printed);
   for (const pattern of patterns) assert.match(result.printed, pattern);
   return result;
 }

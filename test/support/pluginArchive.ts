@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename, delimiter, dirname, join } from "node:path";
 import { pulumiCli } from "./engine";
 import { Folder } from "./folder";
 import { projectRoot } from "./host";
@@ -89,12 +89,14 @@ export class HomeWithPlugin extends Folder {
     PULUMI_SKIP_UPDATE_CHECK: "true",
   };
 
-  static async make(): Promise<HomeWithPlugin> {
+  /** @param pulumi the path of the CLI */
+  static async make(pulumi: string): Promise<HomeWithPlugin> {
     const home = new HomeWithPlugin();
     await writePluginArchives(home.directory);
     const page = readFileSync(join(examples, "languages", "README.md"), "utf8");
     const command = /^ *(pulumi plugin install .*)$/m.exec(page)?.[1] ?? assert.fail("the page has no command");
-    const options = { cwd: home.directory, env: home.environment };
+    const path = `${dirname(pulumi)}${delimiter}${process.env["PATH"]}`;
+    const options = { cwd: home.directory, env: { ...home.environment, PATH: path } };
     const { code, output } = await runAsync("sh", ["-e", "-c", command], options);
     assert.equal(code, 0, output);
     return home;
