@@ -80,7 +80,7 @@ export class EngineStack extends Folder {
   private constructor(
     public program: Program,
     readonly platform: Platform,
-    readonly adapter: Adapter,
+    public adapter: Adapter,
     private environment: Readonly<Record<string, string>>,
     readonly name: string,
   ) {

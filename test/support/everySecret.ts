@@ -14,7 +14,7 @@ export const userId = "00000000-0000-4000-8000-000000000001";
 interface Arguments {
   readonly version: number;
   readonly saveCredentials?: boolean;
-  readonly encryptFor: string[];
+  readonly encryptFor?: string[];
 }
 
 /** Declares each kind of secret, and a fleet. Its outputs are what is encrypted of them. */

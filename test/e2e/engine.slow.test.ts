@@ -1,0 +1,171 @@
+import assert from "node:assert/strict";
+import { copyFileSync, rmSync, truncateSync } from "node:fs";
+import { join } from "node:path";
+import * as pulumi from "@pulumi/pulumi";
+import {
+  EngineStack,
+  fails,
+  onEngine,
+  onEngineByAdapter,
+  pulumiPath,
+  type Rekey,
+  succeeds,
+  valuesOf,
+} from "../support/engineStack";
+import {
+  declareEverySecret,
+  everySecret,
+  everySecretConfig,
+  everySecretPlatform,
+  keepToken,
+} from "../support/everySecret";
+import { projectRoot } from "../support/host";
+import { runAsync } from "../support/processes";
+
+onEngineByAdapter("Each resource", (adapter) => {
+  it("changes once for a version, and never in a preview, a refresh or destroy", async () => {
+    let version = 1;
+    const stack = await EngineStack.start(
+      (rekey) => {
+        const { made, fleet } = declareEverySecret(rekey, { version });
+        const { urn } = made.single;
+        new rekey.FlowControlReset("orders", { flowControlKey: "orders", version });
+        new rekey.FlowControlLimits("orders", { flowControlKey: "orders", rate: 5, period: version });
+        const proof = new rekey.PasswordVerification("proof", { rotation: made.single });
+        new rekey.PasswordVerification("fleet", { fleet });
+        const { password } = made.single;
+        return { urn, password, verified: proof.verified, credentials: fleet.credentials };
+      },
+      { adapter, platform: { ...everySecretPlatform, flowControlKeys: ["orders"] }, config: everySecretConfig },
+    );
+    await stack.unset("rekey:queueToken");
+    const { platform } = stack;
+    const posts = () => platform.requests.filter(({ method }) => method === "POST").length;
+    for (const { version: next, sent } of [
+      { version: 1, sent: everySecret.length + 2 },
+      { version: 2, sent: 2 * (everySecret.length + 2) },
+    ]) {
+      const before = posts();
+      version = next;
+      await succeeds(stack.preview());
+      await succeeds(stack.refresh());
+      assert.equal(posts(), before);
+      platform.failNext(keepToken);
+      const { outputs } = await succeeds(stack.up());
+      const { password } = platform.database("db-single");
+      assert.deepEqual(outputs["password"], { value: password, secret: true });
+      assert.equal(outputs["verified"]?.value, true);
+      assert.equal(outputs["credentials"]?.secret, true);
+      assert.deepEqual(Object.keys((await succeeds(stack.up())).changes), ["same"]);
+      assert.equal(posts(), sent);
+    }
+    const before = platform.resetCount;
+    await succeeds(stack.destroy());
+    assert.equal(platform.resetCount, before);
+  });
+});
+
+const rotating =
+  (version: () => number) =>
+  ({ PasswordRotation }: Rekey) => {
+    const { password, rotationCount } = new PasswordRotation("sessions", {
+      databaseId: "sessions",
+      version: version(),
+    });
+    return { password, rotationCount };
+  };
+const platform = { databases: ["sessions"], credentials: "always" } as const;
+
+/** What docs/guide.md recommends after a `kill -9` of the engine while it wrote its state. */
+onEngine("A state in files that cannot be loaded", () => {
+  const fileOf = (stack: EngineStack) => stack.path("backend/.pulumi/stacks/program", `${stack.name}.json`);
+
+  it("loads again without the empty .attrs file, and nothing is reset", async () => {
+    const stack = await EngineStack.start(
+      rotating(() => 1),
+      { platform },
+    );
+    await succeeds(stack.up());
+    truncateSync(`${fileOf(stack)}.attrs`);
+    await fails(stack.preview(), /failed to load checkpoint: EOF/);
+    rmSync(`${fileOf(stack)}.attrs`);
+    assert.deepEqual((await succeeds(stack.up())).changes, { same: 2 });
+    assert.equal(stack.platform.resetCount, 1);
+  });
+
+  it("is restored from its backup, and a new version saves the platform's password", async () => {
+    let version = 0;
+    const stack = await EngineStack.start(
+      rotating(() => version),
+      { platform },
+    );
+    for (version of [1, 2]) await succeeds(stack.up());
+    const file = fileOf(stack);
+    truncateSync(file);
+    await fails(stack.preview(), /failed to load checkpoint: .*unexpected end of JSON input/);
+    copyFileSync(`${file}.bak`, file);
+    rmSync(`${file}.attrs`);
+    version = 3;
+    const outputs = valuesOf(await succeeds(stack.up()));
+    assert.equal(stack.platform.resetCount, 3);
+    assert.deepEqual(outputs, { password: stack.platform.database("sessions").password, rotationCount: 3 });
+  });
+});
+
+onEngine("A program that fails", () => {
+  it("shows the errors of Rekey without stack traces", async () => {
+    const stack = await EngineStack.start(
+      async ({ FlowControlReset, getFlowControlKey, getFlowControlKeyOutput, getGlobalParallelismOutput }) => {
+        const version = getFlowControlKeyOutput({ flowControlKey: "is-input" }).waitListSize;
+        const { id } = new FlowControlReset("a", { flowControlKey: "a", version });
+        const isApply = pulumi.output(1).apply(() => getFlowControlKey({ flowControlKey: "is-apply" }));
+        const isCaught = await getFlowControlKey({ flowControlKey: "is-caught" }).catch(() => "caught");
+        return { isExport: getGlobalParallelismOutput(), id, isApply, isCaught };
+      },
+      { platform: { flowControlKeys: ["a"] } },
+    );
+    await stack.configure({ "rekey:queueToken": { secret: "wrong" } });
+    const { printed } = await fails(stack.up());
+    assert.doesNotMatch(printed, /unhandled exception|^ +at /im);
+    const [, diagnostics = ""] = printed.split("Diagnostics:");
+    for (const purpose of ['"is-input"', '"is-apply"', "read the global parallelism"]) {
+      assert.ok(diagnostics.includes(`${purpose}: the platform responded with 401`), printed);
+    }
+  });
+});
+
+onEngine("The schema", () => {
+  it("passes the CLI's check", async () => {
+    const command = ["schema", "check", join(projectRoot, "schema.json")];
+    const { code, output } = await runAsync(pulumiPath, command, { cwd: projectRoot });
+    assert.equal(code, 0, output);
+  });
+});
+
+onEngine("A stack moves from the package for Node to the plugin and back", () => {
+  it("without a reset", async () => {
+    const alias = (type: string) => ({ aliases: [{ type: `rekey:index:${type}` }] });
+    const databases = ["sessions", "carts", "users"];
+    const stack = await EngineStack.start(
+      ({ FlowControlReset, PasswordRotation, PasswordRotationFleet }) => {
+        const options = (type: string) => (stack.adapter === "dynamic" ? alias(type) : {});
+        const args = { databaseId: "sessions", version: 1 };
+        const { password } = new PasswordRotation("sessions", args, options("PasswordRotation"));
+        new FlowControlReset("orders", { flowControlKey: "orders", version: 1 }, options("FlowControlReset"));
+        const fleet = new PasswordRotationFleet("fleet", { databases: { carts: "carts", users: "users" }, version: 1 });
+        return { password, credentials: fleet.credentials };
+      },
+      { platform: { databases, credentials: "always" } },
+    );
+    const { outputs } = await succeeds(stack.up());
+    const { length } = stack.platform.requests;
+    for (stack.adapter of ["plugin", "dynamic"] as const) {
+      const moved = await succeeds(stack.up());
+      assert.deepEqual(moved.outputs, outputs, stack.adapter);
+      await succeeds(stack.refresh());
+      assert.equal(stack.platform.requests.length, length);
+    }
+    await succeeds(stack.destroy());
+    assert.equal(stack.platform.requests.length, length);
+  });
+});
