@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import { RefusedError, type RequestFacts } from "./platform/errors";
+import { RefusedError, type RequestFacts, SettingsError } from "./platform/errors";
 import { type ListedRecord } from "./platform/accountList";
 import { type FlowControl } from "./platform/flowControl";
 import { type Permission } from "./platform/http";
@@ -60,6 +60,8 @@ export interface RunOptions {
   readonly queueUrl: () => string;
   /** The token of the settings with which Rekey sends requests to the queue; undefined if it has none, or reads one. */
   readonly queueToken: () => string | undefined;
+  /** Why requests to a service would fail before they are sent; undefined if their settings can be used. */
+  readonly settingsProblem: (service: SecretKind["service"]) => string | undefined;
   /** The mark of the account at a service; undefined if its settings are missing or cannot be used. */
   readonly account: (service: SecretKind["service"]) => string | undefined;
   readonly clock: Clock;
@@ -120,6 +122,14 @@ export class Run {
     const { shared } = this.memory;
     if (!shared.has(key)) shared.set(key, make());
     return shared.get(key) as T;
+  }
+
+  /** A warning, once in a run, that the requests to a service that are planned will fail because of its settings. */
+  settingsWarning(service: SecretKind["service"]): { readonly text: string; readonly isWarning: true }[] {
+    const problem = this.shared(`settings of ${service}`, () => ({ text: this.options.settingsProblem(service) }));
+    const { text } = problem;
+    problem.text = undefined;
+    return text === undefined ? [] : [{ text: `\`up\` will fail: ${text}.`, isWarning: true }];
   }
 
   /**
@@ -217,6 +227,14 @@ export function startRun({
     queueToken: () => {
       const all = getSettings();
       return all.find("queueUserId") ? undefined : all.find("queueToken")?.value;
+    },
+    settingsProblem: (service) => {
+      try {
+        getSettings().requireFor(service);
+        return undefined;
+      } catch (error) {
+        return error instanceof SettingsError ? error.problem : undefined;
+      }
     },
     account: (service) => {
       try {

@@ -14,7 +14,15 @@ const rotation = new PasswordRotation("sessions", {
 const verification = new PasswordVerification("sessions", { rotation });
 
 // What consumers need, as a secret: ../hand-over/pulumi-esc and ../hand-over/second-team read it from this stack.
-export const url = rotation.connectionUrl;
+export const url = pulumi.all([rotation.connectionUrl, rotation.outcome]).apply(([known, outcome]) => {
+  if (known !== undefined) return known;
+  // Without this, scripts get `null` as the address.
+  throw new pulumi.RunError(
+    outcome === "adopted"
+      ? "The database was adopted, and its password is not known before its first reset. Set a version to reset it now."
+      : "The password was reset, but the platform neither sent nor showed the new one. Look for it in the console of the platform.",
+  );
+});
 export const rotatedAt = rotation.rotatedAt;
 export const verifiedAt = verification.verifiedAt;
 export const nextRotationAt = rotation.nextRotationAt;

@@ -24,7 +24,11 @@ const orders = getFlowControlKeyOutput({ flowControlKey: reset.flowControlKey },
 export const endpoint = rotation.endpoint;
 export const rotatedAt = rotation.rotatedAt;
 export const rotationCount = rotation.rotationCount;
-export const password = rotation.password;
+// A secret. The program stops, so that no script gets `null`.
+export const redisUrl = rotation.connectionUrl.apply((url) => {
+  if (url === undefined) throw new pulumi.RunError("The password is not known yet.");
+  return url;
+});
 export const verifiedAt = verification.verifiedAt;
 
 // The key before its reset, and its current state. `dispatched` counts messages of the current rate period.

@@ -75,6 +75,7 @@ export const flowControlLimits: Resource<FlowControlLimitsInputs, FlowControlLim
   claims: ({ flowControlKey, otherOwners }, unknown) =>
     unknown.has("flowControlKey") ? [] : [claimOf(flowControlKey, otherOwners)],
   diff,
+  noticesOfNew: (_inputs, _unknown, run) => run.settingsWarning("queue"),
   apply,
   refresh,
   remove,
@@ -140,7 +141,7 @@ function diff(saved: FlowControlLimitsOutputs, inputs: FlowControlLimitsInputs, 
   const lines = operations.length > 0 ? [describe(operations, saved)] : [];
   if (staysPaused(saved, former, declared)) lines.push("stays paused, because paused is no longer declared");
   const notice = `${nameOf(saved)}: ${lines.join(", ")}.${counterNotice(operations)}`;
-  return { changes: true, notices: lines.length > 0 ? [{ text: notice }] : [] };
+  return { changes: true, notices: [...(lines.length > 0 ? [{ text: notice }] : []), ...run.settingsWarning("queue")] };
 }
 
 /**

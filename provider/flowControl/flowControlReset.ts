@@ -44,14 +44,16 @@ export const flowControlReset: Resource<FlowControlResetInputs, FlowControlReset
   }),
   check: ({ flowControlKey }, unknown, run) => checkKey(flowControlKey, unknown, run),
   diff,
+  noticesOfNew: (_inputs, _unknown, run) => run.settingsWarning("queue"),
   apply,
 };
 
-function diff(saved: FlowControlResetOutputs, inputs: FlowControlResetInputs): Difference {
+function diff(saved: FlowControlResetOutputs, inputs: FlowControlResetInputs, run: Run): Difference {
   if (saved.flowControlKey !== inputs.flowControlKey) {
     return { changes: true, replaces: ["flowControlKey"], notices: [] };
   }
-  return { changes: needsReset(saved, inputs), notices: [] };
+  const changes = needsReset(saved, inputs);
+  return { changes, notices: changes ? run.settingsWarning("queue") : [] };
 }
 
 /**

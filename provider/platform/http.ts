@@ -155,7 +155,7 @@ export class HttpRequester implements Requester {
     if (!isPermitted(request, this.options.permission)) {
       throw new NotSentError(facts, {
         happened: "it was asked for in a call of the engine that may not change it",
-        advice: "This is a bug in pulumi-rekey: please report it.",
+        advice: "This is a bug of Rekey. Please report it.",
         code: "REKEY_INTERNAL",
       });
     }

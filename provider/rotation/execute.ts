@@ -21,6 +21,7 @@ import {
   settledNotice,
   unknownFailure,
   unknownNotice,
+  unreadKinds,
 } from "./notices";
 import { type DesiredRotation, type RotationPlan, type RotationReason } from "./planRotation";
 import { isReadFirst, planFor, type SecretInputs } from "./planFor";
@@ -56,9 +57,6 @@ import {
 } from "./saving";
 import { type Run } from "../run";
 import { appliedMark, canonicalTrigger, isSameTrigger, markTrigger } from "./trigger";
-
-/** Notices of reads that may succeed later. */
-const unreadKinds: readonly SecretNotice["kind"][] = ["failed", "stale", "unread"];
 
 /** Executes the plan for one secret, made from the same outputs and inputs. */
 export async function execute(
@@ -126,6 +124,8 @@ async function rotate(
   let undoCount = isAdopted || mayBeSettled(kind, saved, run) ? undefined : reserve();
   let settled: SecretResult | undefined;
   try {
+    // An adoption that sends nothing fails as well if a setting is missing: the reset, some nights later, would.
+    run.platform.operations(kind);
     if (saved) run.platform.secrets.add(secretsIn(saved));
     const before = run.options.canRead(kind)
       ? await readFirst(subject, isAdopted ? "adopted" : "reset", run)

@@ -15,6 +15,9 @@ export interface SecretNotice extends Notice {
   readonly kind: NoticeKind;
 }
 
+/** Notices of reads that may succeed later. */
+export const unreadKinds: readonly NoticeKind[] = ["failed", "stale", "unread"];
+
 /** What was done for one secret. */
 export interface SecretResult extends Result<RotationOutputs> {
   readonly notices: readonly SecretNotice[];
@@ -107,6 +110,13 @@ export function unknownFailure(
 export function adoptionNotice(subject: Subject): SecretNotice {
   const text = `${capitalized(ownerOf(subject))} was adopted without credentials: the platform does not show them. They are known after its next reset, if the platform returns them with it.`;
   return warningOf("adopted", text);
+}
+
+/** The notice for a database that is adopted at a platform that cannot be read. */
+export function notContactedNotice(subject: Subject): SecretNotice {
+  const empty = "Its outputs for credentials, URLs and the record stay empty until its first reset";
+  const text = `${capitalized(ownerOf(subject))} was adopted, and nothing was contacted: rekey:databasePath is not set, so this platform cannot be read. ${empty}.`;
+  return warningOf("not contacted", text);
 }
 
 /** The notice for a read that shows a credential that a reset has replaced. */
@@ -221,6 +231,10 @@ const summaries = {
     "Look for them in the platform's console.",
   ],
   adopted: ["adopted without credentials: the platform does not show them", "They are known after the next reset."],
+  "not contacted": [
+    "adopted, and nothing was contacted: rekey:databasePath is not set, so this platform cannot be read",
+    "Their outputs for credentials, URLs and records stay empty until the first reset.",
+  ],
   unseen: [
     "read, but the platform does not show all of their credentials",
     "The saved ones stay, and a change outside of Rekey cannot be seen.",

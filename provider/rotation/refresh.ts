@@ -9,6 +9,7 @@ import {
   driftNotice,
   failedNotice,
   missingNotice,
+  notContactedNotice,
   otherAccountNotice,
   otherRollNotice,
   readNotice,
@@ -168,8 +169,8 @@ export function adopted(
     appliedTrigger: markTrigger(inputs),
     ...accountOf(kind, run),
   };
-  const isHidden = response !== undefined && firstOf(response.credentials) === undefined;
-  return { outputs, notices: isHidden ? [adoptionNotice(subject)] : [] };
+  if (response === undefined) return { outputs, notices: [notContactedNotice(subject)] };
+  return { outputs, notices: firstOf(response.credentials) === undefined ? [adoptionNotice(subject)] : [] };
 }
 
 /** The outputs after a read that shows a roll by someone else. Undefined if it shows none. */

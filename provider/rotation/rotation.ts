@@ -170,6 +170,7 @@ function differenceOf(
   const notice = noticeOf(subject, plan, inputs, now, isRead);
   const notices: Notice[] = notice === undefined ? [] : [{ text: notice }];
   if (plan.kind !== "keep") {
+    if (plan.kind !== "refuse") notices.push(...run.settingsWarning(kind.service));
     if (saved !== undefined && plan.kind === "reset") announcedIn(run).add(secretOf(subject));
     return { changes: true, ...(plan.kind === "reset" && { resets: true }), notices };
   }
@@ -201,9 +202,10 @@ function noticesOfNew(
   const announced = announcedIn(run);
   if (announced.has(secret)) return [];
   const text = newText(secret, inputs, unknown, planFor(subject, undefined, inputs, run));
-  if (text === undefined) return [];
+  const warning = run.settingsWarning(subject.kind.service);
+  if (text === undefined) return warning;
   if (!unknown.has(subject.kind.idInput)) announced.add(secret);
-  return [{ text }];
+  return [{ text }, ...warning];
 }
 
 function newText(

@@ -85,16 +85,14 @@ export function noticesOfNew(
   unknown: ReadonlySet<string>,
   run: Run,
 ): readonly Notice[] {
+  const warning = run.settingsWarning(databasePassword.service);
   if (unknown.has("initialRotation")) {
     const text = `${fleetLabel(inputs.fleet)} may reset new databases: ${notKnownYet(["initialRotation"])}.`;
-    return [{ text }];
+    return [{ text }, ...warning];
   }
   const planned = planShard(new Map(), inputs, run);
-  return announced(
-    planned.filter(({ plan }) => plan.kind !== "adopt" || plan.mayReset),
-    inputs,
-    run,
-  );
+  const resets = planned.filter(({ plan }) => plan.kind !== "adopt" || plan.mayReset);
+  return [...announced(resets, inputs, run), ...warning];
 }
 
 /**
@@ -131,9 +129,11 @@ export function warnings(
 ): Notice[] {
   const now = run.options.clock.now();
   const kept = planned.filter(({ plan }) => plan.kind === "keep");
+  const isSent = planned.some(({ plan }) => plan.kind === "reset" || plan.kind === "adopt");
   const warn = (found: readonly PlannedDatabase[], what: string, advice: string): Notice[] =>
     found.length === 0 ? [] : [{ text: `${counted(fleet, found, what)}. ${advice}`, isWarning: true }];
   return [
+    ...(isSent ? run.settingsWarning(databasePassword.service) : []),
     ...warn(
       kept.filter(({ saved }) => isElsewhere(databasePassword, saved, run)),
       ": {n} last reset or adopted with another baseUrl or username, and not reset now",

@@ -54,6 +54,19 @@ export class Settings {
     return value;
   }
 
+  /**
+   * Requires all settings with which requests to a service are sent.
+   *
+   * @throws SettingsError
+   */
+  requireFor(service: "management" | "queue"): void {
+    if (service === "queue") {
+      this.require("queueUrl");
+      if (this.get("queueUserId") === undefined) return void this.require("queueToken");
+    }
+    for (const name of ["baseUrl", "username", "password"] as const) this.require(name);
+  }
+
   /** The error for settings that are required and not set. */
   missing(...names: SettingName[]): SettingsError {
     const why = [...new Set(names.flatMap((name) => this.#whyWithheld(name) ?? []))];

@@ -7,6 +7,7 @@ import { fails, localEngine, pulumiCli, type Stack, succeeds, valuesOf } from ".
 import { engineEnvironment } from "../support/engineProcess";
 import { onEngine, onEngines } from "../support/onEngines";
 import { environmentOf, Project, transpileOnly } from "../support/project";
+import { databasePath } from "../support/resources";
 import { runAsync } from "../support/processes";
 
 interface Run {
@@ -47,8 +48,8 @@ const inLanguage: Expectation = {
 const examples: Readonly<Record<string, Expectation>> = {
   "nightly-rotation": {
     what: "keeps the password, then resets and verifies it when its interval has passed",
-    platform: { credentials: "always" },
-    config,
+    platform: { credentials: "always", databasePath },
+    config: { ...config, "rekey:databasePath": databasePath },
     async then({ platform, stack, first }) {
       const days = (Date.parse(String(first["nextRotationAt"])) - Date.now()) / 864e5;
       assert.ok(days > 29.9 && days <= 30, String(days));

@@ -11,7 +11,7 @@ describe("npm run quickstart", () => {
     const { code, output } = await runAsync(process.execPath, [script], { cwd: projectRoot });
     assert.equal(code, 0, output);
     assert.match(output, /the platform counted 2 password resets/);
-    assert.match(output, /password *:? +\[secret\]/);
+    assert.match(output, /redisUrl *:? +\[secret\]/);
     assert.match(output, /the consumer has received 10 of the 12 messages/);
     const [, outputs = ""] = output.split("The stack's outputs");
     assert.match(outputs, /\bverifiedAt *:? +"?\d{4}-/);

@@ -37,7 +37,8 @@ export class Fixture {
   server!: HttpServer;
   host!: Host;
   deadlineSeconds = 60;
-  #flowControl!: FlowControl;
+  #settings!: Settings;
+  #flowControl: FlowControl | undefined;
   readonly #open: { close(): unknown }[] = [];
 
   constructor(readonly adapter: Adapter) {}
@@ -59,7 +60,7 @@ export class Fixture {
     this.host = await this.startHost({ config: configuration(settings), preload, timeoutMs: 120_000 });
     if (options.lookup && this.adapter === "dynamic") this.closes({ close: patchLookup(options.lookup) });
     const lookup = (name: string) => (settings[name] === undefined ? undefined : String(settings[name]));
-    this.#flowControl = new PlatformClient(new Settings(lookup)).flowControl;
+    this.#settings = new Settings(lookup);
     return this;
   }
 
@@ -73,6 +74,7 @@ export class Fixture {
   /** Reads a flow-control key: the dynamic adapter has no functions, so a program reads in its own process. */
   read(key: string): Promise<Result> {
     if (this.adapter === "plugin") return this.host.invoke("getFlowControlKey", { flowControlKey: key });
+    this.#flowControl ??= new PlatformClient(this.#settings).flowControl;
     return this.#flowControl.get(key).then(
       (read): Result => ({ kind: "done", id: "", outs: { ...read } }),
       (error: Error): Result => ({ kind: "failed", message: error.message }),

@@ -150,7 +150,7 @@ describe("the permission to send what changes something", () => {
     const settings = revealed(settingsOf(platform)) as Readonly<Record<string, string | undefined>>;
     return startRun({ configuration: (key) => settings[key], environment: {}, log: () => undefined });
   };
-  const refused = /a call of the engine that may not change it.*bug in pulumi-rekey.*REKEY_INTERNAL/;
+  const refused = /a call of the engine that may not change it.*bug of Rekey.*REKEY_INTERNAL/;
 
   for (const { type, inputs, change } of kinds) {
     const resource: AnyResource = resources[type];

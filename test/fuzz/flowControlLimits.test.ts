@@ -118,6 +118,7 @@ function runOf(
   const options = {
     platform: () => ({ flowControl }),
     log: () => undefined,
+    settingsProblem: () => undefined,
     deadlineMs: () => 1_000,
     clock: { elapsedMs: Date.now, sleep: unused },
     end: new AbortController().signal,

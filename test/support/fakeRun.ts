@@ -139,6 +139,7 @@ export class FakeRun {
       databaseHost: () => undefined,
       queueUrl: () => "https://queue.example.com",
       queueToken: () => this.queueToken,
+      settingsProblem: () => undefined,
       account: () => this.account,
       clock: {
         now: () => this.time,

@@ -40,6 +40,7 @@ export function inProcessProvider(
     databaseHost: () => undefined,
     queueUrl: unused,
     queueToken: () => undefined,
+    settingsProblem: () => undefined,
     account: () => undefined,
     clock: { now: () => new Date(), elapsedMs: Date.now, sleep: unused },
     end: new AbortController().signal,

@@ -175,7 +175,7 @@ describe("plugin service: PasswordVerification", () => {
   it("verifies none of the credentials of an unconfirmed or adopted database", async () => {
     const adopted = { ...single, inputs: { databaseId: "db-2", initialRotation: false } };
     assert.deepEqual((await up(adopted)).outputs, { verified: false });
-    assert.deepEqual(said, ['proof: warning: Not verified, because no current credential is known: "db-2".']);
+    assert.deepEqual(said.slice(1), ['proof: warning: Not verified, because no current credential is known: "db-2".']);
   });
 
   it("finds no URL of a database whose name every object inherits", async () => {

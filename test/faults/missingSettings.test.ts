@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { type Host, providerTexts } from "../support/host";
+import { databasePath } from "../support/resources";
+import { expectKind, until } from "../support/results";
+import { type Properties } from "../support/wire";
+import { testRow } from "./describeFaults";
+
+const wholeFleet = (databaseId: string) => ({ shard: "00", fleet: `urn::${databaseId}`, databases: [databaseId] });
+const userId = "00000000-0000-4000-8000-000000000001";
+
+/** A resource of each type, of which nothing has to be sent; of the second one, only the preview is seen. */
+const kinds: Readonly<Record<string, { missing?: string; one: Properties; other?: Properties }>> = {
+  passwordRotation: { one: { databaseId: "db" }, other: { databaseId: "db-2" } },
+  passwordRotationShard: { one: wholeFleet("db"), other: wholeFleet("db-2") },
+  vectorTokenRotation: { one: { indexId: "a" }, other: { indexId: "b" } },
+  searchTokenRotation: { one: { indexId: "a" }, other: { indexId: "b" } },
+  queueTokenRotation: { one: { queueUserId: userId }, other: { queueUserId: userId.replace("1", "2") } },
+  signingKeyRotation: { missing: "queueToken", one: {} },
+};
+
+const seen = ({ stderr, engine }: Host): string => stderr + engine.received;
+
+describe("faults: missing settings", () => {
+  for (const [provider, { missing = "password", one, other }] of Object.entries(kinds)) {
+    const inputsOf = (inputs: Properties) => {
+      return { ...inputs, initialRotation: false, __provider: providerTexts[provider as keyof typeof providerTexts] };
+    };
+    // Others have an operation that reads them at every platform.
+    for (const isReadable of provider.startsWith("password") ? [true, false] : [true]) {
+      const fault = `rekey:${missing} is not set (${provider}${isReadable ? "" : ", cannot be read"})`;
+      const settings = () => ({ [missing]: undefined, ...(isReadable && { databasePath }) });
+
+      testRow([54, fault, "adoption", "fails, nothing is saved; 0 sent"], async (fixture) => {
+        const { host, server } = await fixture.start({ settings });
+        const result = await host.create(inputsOf(one));
+        const isFleet = provider === "passwordRotationShard";
+        const message = isFleet
+          ? JSON.stringify(expectKind("done", result).outs["rotations"])
+          : expectKind("failed", result).message;
+        assert.match(message, new RegExp(`rekey:${missing} is not set.*REKEY_SETTING_MISSING`));
+        if (isFleet) assert.match(message, /"outcome":"pending"/);
+        assert.equal(server.requests.length, 0);
+      });
+
+      testRow([54, fault, "preview", "passes, with one warning for the run; 0 sent"], async (fixture) => {
+        const { host, server } = await fixture.start({ settings });
+        for (const inputs of [one, other ?? one]) {
+          assert.deepEqual((await host.check(inputsOf(inputs))).failures, []);
+          if (fixture.adapter === "plugin") expectKind("done", await host.create(inputsOf(inputs), true));
+        }
+        const warnings = [...seen(host).matchAll(/`up` will fail: (rekey:\w+) is not set/g)].map(([, name]) => name);
+        assert.deepEqual(warnings, [`rekey:${missing}`]);
+        assert.equal(server.requests.length, 0);
+      });
+    }
+  }
+
+  testRow([54, "the platform cannot be read", "adoption", "says that nothing was contacted"], async (fixture) => {
+    const { host, server } = await fixture.start();
+    expectKind("done", await host.create(inputsOfDatabase()));
+    await until(() => /"db" was adopted, and nothing was contacted.*stay empty until its first reset/.test(seen(host)));
+    assert.equal(server.requests.length, 0);
+  });
+});
+
+function inputsOfDatabase(): Properties {
+  return { databaseId: "db", initialRotation: false, __provider: providerTexts.passwordRotation };
+}
