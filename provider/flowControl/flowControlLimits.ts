@@ -13,6 +13,7 @@ import {
 } from "../resource";
 import { isSet } from "../records/fields";
 import { checkKey } from "./keyNames";
+import { savedKeyAdvice } from "../rotation/notices";
 import { readInterval } from "../rotation/schedule";
 import {
   after,
@@ -261,7 +262,8 @@ async function refresh(saved: FlowControlLimitsOutputs, run: Run): Promise<Resul
   } catch (error) {
     const why =
       error instanceof RekeyError ? error.text : `Could not read flow-control key ${JSON.stringify(flowControlKey)}.`;
-    return { outputs: saved, notices: [{ text: `${why} The saved state stays.`, isWarning: true }] };
+    const text = `${why}${savedKeyAdvice("queue", error)} The saved state stays.`;
+    return { outputs: saved, notices: [{ text, isWarning: true }] };
   }
 }
 

@@ -1,6 +1,6 @@
 import { type Notice, type Result } from "../resource";
 import { type CredentialName } from "../records/credentials";
-import { outputsAreFormer, type RekeyError, UnknownOutcomeError } from "../platform/errors";
+import { outputsAreFormer, RejectedError, type RekeyError, UnknownOutcomeError } from "../platform/errors";
 import { ownerOf, type SecretKind, secretOf, type Subject } from "../platform/secretKind";
 import { type Verdict } from "./marks";
 import { type RotationPlan, type WaitingReset } from "./planRotation";
@@ -154,6 +154,14 @@ export function missingNotice(subject: Subject, names: readonly CredentialName[]
 
 export function failedNotice(subject: Subject, why: string): SecretNotice {
   return warningOf("failed", `${why || `Could not read ${ownerOf(subject)}.`} The saved state stays.`);
+}
+
+/** What a refresh says of a key that is rejected, with a space before it: its configuration is a saved one. */
+export function savedKeyAdvice(service: SecretKind["service"], error: unknown): string {
+  if (!(error instanceof RejectedError) || (error.status !== 401 && error.status !== 403)) return "";
+  const [setting, variable] =
+    service === "management" ? ["rekey:password", "REKEY_PASSWORD"] : ["rekey:queueToken", "REKEY_QUEUE_TOKEN"];
+  return ` A refresh uses the configuration that the last \`up\` saved: if ${setting} was changed since then, run \`pulumi up --refresh\` once more, or set ${variable}.`;
 }
 
 export function otherAccountNotice(subject: Subject): SecretNotice {

@@ -13,6 +13,7 @@ import {
   otherAccountNotice,
   otherRollNotice,
   readNotice,
+  savedKeyAdvice,
   type SecretNotice,
   type SecretResult,
   settledNotice,
@@ -50,17 +51,23 @@ import { appliedMark, markTrigger } from "./trigger";
  */
 export async function refreshSecret(subject: Subject, saved: RotationOutputs, run: Run): Promise<SecretResult> {
   const saving = saved.saving ?? {};
-  const result = await toSave(subject, saved, await readSecret(subject, saved, saving, run), saving, run);
+  const read = await readSecret(subject, saved, saving, run, (error) => savedKeyAdvice(subject.kind.service, error));
+  const result = await toSave(subject, saved, read, saving, run);
   const { failure } = result;
   return failure ? { outputs: saved, notices: [failedNotice(subject, failure.text)] } : result;
 }
 
-/** As `refreshSecret`, with the credentials that were read, however they are to be saved. */
+/**
+ * As `refreshSecret`, with the credentials that were read, however they are to be saved.
+ *
+ * @param adviceOn returns what the notice of a failed read says in addition, with a space before it
+ */
 export async function readSecret(
   subject: Subject,
   saved: RotationOutputs,
   saving: Saving,
   run: Run,
+  adviceOn: (error: unknown) => string = () => "",
 ): Promise<SecretResult> {
   const { kind, id } = subject;
   try {
@@ -78,7 +85,8 @@ export async function readSecret(
     return settled ?? { outputs: saved, notices: staleNotices(subject, saved, read) };
   } catch (error) {
     // Only the text of Rekey's own errors is free of secrets.
-    return { outputs: saved, notices: [failedNotice(subject, error instanceof RekeyError ? error.text : "")] };
+    const why = error instanceof RekeyError ? `${error.text}${adviceOn(error)}` : "";
+    return { outputs: saved, notices: [failedNotice(subject, why)] };
   }
 }
 

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { type Host, providerTexts } from "../support/host";
 import { databasePath } from "../support/resources";
+import { failing } from "../support/httpServer";
 import { expectKind, until } from "../support/results";
 import { type Properties } from "../support/wire";
 import { testRow } from "./describeFaults";
+import { formerOutputs } from "./phases";
 
 const wholeFleet = (databaseId: string) => ({ shard: "00", fleet: `urn::${databaseId}`, databases: [databaseId] });
 const userId = "00000000-0000-4000-8000-000000000001";
@@ -20,7 +22,7 @@ const kinds: Readonly<Record<string, { missing?: string; one: Properties; other?
 
 const seen = ({ stderr, engine }: Host): string => stderr + engine.received;
 
-describe("faults: missing settings", () => {
+describe("faults: missing or saved settings", () => {
   for (const [provider, { missing = "password", one, other }] of Object.entries(kinds)) {
     const inputsOf = (inputs: Properties) => {
       return { ...inputs, initialRotation: false, __provider: providerTexts[provider as keyof typeof providerTexts] };
@@ -60,6 +62,35 @@ describe("faults: missing settings", () => {
     expectKind("done", await host.create(inputsOfDatabase()));
     await until(() => /"db" was adopted, and nothing was contacted.*stay empty until its first reset/.test(seen(host)));
     assert.equal(server.requests.length, 0);
+  });
+
+  testRow([92, "read: 401", "refresh", "says that the key may be a saved one; 0 resets sent"], async (fixture) => {
+    const { host, server } = await fixture.start({ settings: () => ({ databasePath }) });
+    server.behave("GET", "db", failing(401));
+    server.behave("GET", "orders", failing(401));
+    const { __provider } = inputsOfDatabase();
+    const database = { ...formerOutputs("db", fixture.adapter), __provider };
+    const limits = {
+      flowControlKey: "orders",
+      paused: false,
+      declared: {},
+      __provider: providerTexts.flowControlLimits,
+    };
+    const assertSaid = async (setting: string, variable: string) => {
+      const advice = `if ${setting} was changed since then, run \`pulumi up --refresh\` once more, or set ${variable}`;
+      await until(() => seen(host).includes(advice));
+    };
+    await host.read("db", database);
+    await assertSaid("rekey:password", "REKEY_PASSWORD");
+    await host.read("orders", limits);
+    await assertSaid("rekey:queueToken", "REKEY_QUEUE_TOKEN");
+    // An `up` has the current configuration.
+    const { message } = expectKind(
+      "failed",
+      await host.update("db", database, { databaseId: "db", version: "2", __provider }),
+    );
+    assert.doesNotMatch(message, /--refresh/);
+    assert.equal(server.count("POST", "db"), 0);
   });
 });
 
