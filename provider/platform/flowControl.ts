@@ -154,7 +154,7 @@ export class FlowControl {
       responses.proof = undefined;
       if (!(failed instanceof RequestError)) throw failed;
       const happened = `${error.happened}. It has responded to no request of this run with 2xx, and may be the queue of another region (${failed.happened})`;
-      const advice = "Check that rekey:queueUrl is the address of the region that the token is for.";
+      const advice = `${error.advice} The address and the token must be those of the same region.`;
       throw explained(error, { purpose, consequences: nothingChanged }, { happened, advice });
     }
   }

@@ -79,7 +79,7 @@ describe("platform: flow control, one key", () => {
   const rejecting = (status: number, inJson: boolean, others = false) => {
     const consequences = { "not sent": "", rejected: "", "maybe applied": "" };
     const facts = { purpose: "p", method: "GET", url: "u", consequences };
-    const error = new RejectedError(facts, { happened: "h", advice: "a", status, inJson });
+    const error = new RejectedError(facts, { happened: "h", advice: "Check rekey:queueUrl.", status, inJson });
     const requester = new FakeRequester(({ path, method }) =>
       others && (method === "POST" || !path.startsWith("/v2/flowControl")) ? {} : error,
     );
@@ -110,7 +110,7 @@ describe("platform: flow control, one key", () => {
     for (let nth = 0; nth < 2; nth++) {
       await assert.rejects(flowControl.get("gone"), (error) => {
         assert.ok(error instanceof RejectedError);
-        assert.match(error.message, /"gone".* another region .*Nothing was changed.* rekey:queueUrl .* region/s);
+        assert.match(error.message, /"gone".* another region .*Nothing was changed.* rekey:queueUrl\..* same region/s);
         return true;
       });
     }
