@@ -61,12 +61,15 @@ function unknownFor({ databaseId, record }: LocatedDatabase): string {
   return `is unknown for database ${JSON.stringify(databaseId)}: ${why}`;
 }
 
+/** The user whose password a reset replaces. */
+export const defaultUser = "default";
+
 /**
  * The URL with which a client of Redis connects and authenticates. Secret. Without a user name, `redis-cli` and others
  * are refused, so it has that of the default user.
  */
 export function connectionUrl(endpoint: ClientEndpoint, username: string | undefined, password: string): string {
-  const credentials = [username ?? "default", password].map(encodeURIComponent).join(":");
+  const credentials = [username ?? defaultUser, password].map(encodeURIComponent).join(":");
   return addressOf(endpoint).replace("://", () => `://${credentials}@`);
 }
 

@@ -26,6 +26,7 @@ import {
   verifiedArgument,
 } from "../../verification/targets";
 import { type Connection, withoutConnection } from "../../rotation/connection";
+import { defaultUser } from "../../rotation/endpoint";
 import { inputProblems } from "../../resource";
 import { kinds } from "../../rotation/kinds/kinds";
 import { type Run } from "../../run";
@@ -122,6 +123,7 @@ function connectionFrom(url: string | undefined, { host }: Connection): Connecti
     host: hostname,
     port: Number(port),
     ...(host === undefined && { tls: protocol === "rediss:" }),
-    ...(username !== "" && { username: decodeURIComponent(username) }),
+    // The password alone authenticates the default user, too.
+    ...(!["", defaultUser].includes(username) && { username: decodeURIComponent(username) }),
   };
 }
