@@ -11,13 +11,10 @@ const [maxSearchedChars, maxShownChars] = [1_000, 300];
 const maxComparedChars = 32;
 /** A shorter secret would hide ordinary words of our own texts. */
 const minRedactedChars = 4;
-/** Layers of base64 that are opened. */
-const maxLayers = 2;
 
-/** Also a name of a field: `database_id`, `readOnly`. Capitals in other places may be those of base64. */
-const plainWord = /^(?=.{1,20}$)(?:[\p{Lo}\p{Lu}]*\p{Ll}*(?:\p{Lu}\p{Ll}+){0,3}(?:['’_-](?=.)|$))+$/u;
-const smallNumber = /^\d{1,5}(?:\.\d{1,3})?(?:%|m?s)?$/;
-const time = /^(?:\d{4}-\d\d-\d\d(?:T|$))?(?:\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?Z?)?$/;
+/** Letters, also a name of a field: `database_id`, `readOnly`. Capitals in other places may be those of base64. */
+const word = /^(?=.{1,20}$)(?:[\p{Lo}\p{Lu}]*\p{Ll}*(?:\p{Lu}\p{Ll}+){0,3}(?:['’_-](?=.)|$))+$/u;
+const numberOrTime = /^(?:\d{1,5}(?:\.\d{1,3})?(?:%|m?s)?|(?:\d{4}-\d\d-\d\dT?)?(?:\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?)?)$/;
 /** What the next word may be the value of. */
 const label = new RegExp(`\\b(?:basic|bearer|(?:\\w*_)?(?:key|secret|${wireNamesOfCredentials})["']?\\s*[:=])$`, "i");
 /** The name of a credential in a JSON text. */
@@ -86,8 +83,8 @@ export class KnownSecrets {
     if (escape.test(searched) || this.#mayContain(searched)) return leftOut;
     // Cut between words: half of a secret could not be recognized.
     const begin = text.length > maxShownChars ? text.slice(0, maxShownChars).replace(/\S*$/, hidden) : text;
-    const shown = begin.replace(/\S+/g, (word, at: number) =>
-      isPlain(word) && !label.test(begin.slice(0, at).trimEnd()) ? word : hidden,
+    const shown = begin.replace(/\S+/g, (one, at: number) =>
+      isPlain(one) && !label.test(begin.slice(0, at).trimEnd()) ? one : hidden,
     );
     return shown
       .trim()
@@ -95,7 +92,7 @@ export class KnownSecrets {
       .replace(/…(?: …)+/g, hidden);
   }
 
-  #mayContain(text: string, layers = maxLayers): boolean {
+  #mayContain(text: string, layers = 2): boolean {
     const compacted = compact(text);
     for (let at = 0; at < compacted.length; at++) if (this.#secretAt(compacted, at) > 0) return true;
     if (credentialName.test(text)) return true;
@@ -114,8 +111,8 @@ export class KnownSecrets {
 
 /** Whether it is a word of letters, a small number or a time, perhaps in quotes. */
 function isPlain(text: string): boolean {
-  const word = text.replace(/^[("']+|[)"'.,;:!?]+$/g, "");
-  return word !== "" && [plainWord, smallNumber, time].some((form) => form.test(word));
+  const plain = text.replace(/^[("']+|[)"'.,;:!?]+$/g, "");
+  return plain !== "" && (word.test(plain) || numberOrTime.test(plain));
 }
 
 /** The decoded base64 in a text, wherever it begins. Other characters, such as line breaks, are ignored. */
