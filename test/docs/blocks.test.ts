@@ -23,7 +23,6 @@ describe("The code blocks of README and docs/", () => {
   });
 
   it("in TypeScript have no type errors", function () {
-    this.timeout(240_000);
     const blocks = written.flatMap((page) => page.blocks).filter(({ language }) => language === "ts");
     assert.ok(blocks.length > 3, String(blocks.length));
     assert.deepEqual(typeErrors(blocks), []);

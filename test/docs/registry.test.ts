@@ -18,8 +18,6 @@ interface Described {
 const resources = Object.entries(schema.resources as Readonly<Record<string, Described>>);
 
 describe("The pages for Pulumi's registry", function () {
-  this.timeout(60_000);
-
   it("are generated from the schema and the examples; if this fails, run `npm run schema`", () => {
     const folder = new Folder();
     try {

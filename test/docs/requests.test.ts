@@ -48,7 +48,6 @@ const resources: Readonly<
 };
 
 describe("The table of requests in docs/configuration.md", function () {
-  this.timeout(60_000);
   const cells = new Map(
     [...readPage("docs/configuration.md").text.matchAll(/^\| (`.*?) +\|(.*)\|$/gm)].map(([, name = "", rest = ""]) => [
       name,

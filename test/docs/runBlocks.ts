@@ -8,7 +8,6 @@ const isOutput = (block: Block): boolean => block.language === "text";
 export function describeBlocks(pages: readonly Page[]): void {
   for (const { path, blocks } of pages.filter((page) => page.blocks.some((block) => !block.notRun))) {
     describe(path, function () {
-      this.timeout(300_000);
       let session: Session;
       let printed: string | undefined;
       before(async () => void (session = await Session.start()));

@@ -224,7 +224,7 @@ it("The example automation-api prints its usage", async () => {
   project.remove();
   assert.equal(code, 2);
   assert.match(output, /^usage: rotate\.ts <stack> <databaseId> /);
-}).timeout(300_000);
+});
 
 onEngine(pulumiCli, "The example automation-api", () => {
   const args = ["production", "db-sessions", "leak"];

@@ -274,7 +274,6 @@ describe("The examples that hand the password over", () => {
 });
 
 describe("The first `up` of an example, if every secret is in use", function () {
-  this.timeout(60_000);
   const programs = readdirSync(examples, { recursive: true, encoding: "utf8" })
     .filter((name) => /(^|\/)index\.[jt]s$/.test(name))
     .map((name) => ({ example: dirname(name), code: readFileSync(join(examples, name), "utf8") }))

@@ -58,8 +58,6 @@ async function rotate({ stack, platform, up }: Run): Promise<Record<string, unkn
 const printed = (variable: string) => [process.execPath, "-p", `process.env.${variable}`];
 
 describe("Without a password in any state, the example", function () {
-  this.timeout(120_000);
-
   for (const name of ["age-deploy-job", "sops-kubernetes"]) {
     it(`${name} encrypts the password that it adopts, and the one that it resets, for the deploy job alone`, () =>
       withExample(name, async (run) => {

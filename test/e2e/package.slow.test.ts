@@ -84,7 +84,6 @@ const onlyLocal = ["hono", "ioredis", "commander", "croner", "yaml"];
 const mostAdded = 40;
 
 describe("The packed packages", function () {
-  this.timeout(300_000);
   const folders: Folder[] = [];
   /** The platform of the stack's configuration. */
   let platform: Platform;

@@ -133,7 +133,6 @@ const sent = ({ requests }: Platform): string[] =>
   requests.filter(({ method }) => method === "POST").map(({ method, path }) => `${method} ${path}`);
 
 describe("The pipeline of", function () {
-  this.timeout(600_000);
   const withPulumi = pulumiCli.unavailable === undefined;
 
   for (const [name, run] of Object.entries(pipelines)) {

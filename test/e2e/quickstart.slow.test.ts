@@ -6,7 +6,6 @@ import { runAsync } from "../support/processes";
 
 describe("npm run quickstart", () => {
   it("makes exactly two resets, releases waiting messages, shows the outputs, and prints what comes next", async function () {
-    this.timeout(600_000);
     const script = join(projectRoot, "scripts/quickstart.mjs");
     const { code, output } = await runAsync(process.execPath, [script], { cwd: projectRoot });
     assert.equal(code, 0, output);

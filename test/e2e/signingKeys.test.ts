@@ -42,7 +42,7 @@ class SignedReceiver {
 
   /** Waits until messages were verified that were published after the call. */
   async messagesFromNow(count = 5): Promise<Verified> {
-    const verifies = (total: number) => until(() => this.accepted + this.rejected >= total, 60_000);
+    const verifies = (total: number) => until(() => this.accepted + this.rejected >= total);
     // One may be on its way.
     await verifies(this.accepted + this.rejected + 1);
     const { accepted, rejected } = this;

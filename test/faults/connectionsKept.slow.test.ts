@@ -19,7 +19,6 @@ const secure = { tls: certificate("good") };
 const idIn = (outs: Properties) => (revealed(outs)["record"] as { readonly databaseId: string }).databaseId;
 
 describe("faults: connections that are kept", function () {
-  this.timeout(180_000);
   const start = (fixture: Fixture, server: ServerOptions, more: Record<string, string | number> = {}) =>
     fixture.start({ server, settings: () => ({ maxConcurrency, ...(server.tls && { caFile }), ...more }) });
 

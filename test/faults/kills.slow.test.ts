@@ -35,7 +35,6 @@ const kills = [
 ] as const;
 
 describe("faults: kills", function () {
-  this.timeout(600_000);
   let fixture: Fixture;
   afterEach(() => fixture.end());
 

@@ -20,7 +20,6 @@ function limiter(): () => boolean {
 }
 
 describe("faults: many resources", function () {
-  this.timeout(300_000);
   for (const { count, paced } of [
     { count: 1_000, paced: true },
     { count: 100, paced: false },

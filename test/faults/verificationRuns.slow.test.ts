@@ -31,7 +31,7 @@ async function strike(
   });
   try {
     const run = new EngineProcess(engine, up, project.directory);
-    await until(() => database.commands.length > 0, 120_000);
+    await until(() => database.commands.length > 0);
     const accept = () => void (database.reply = accepting(platform.database("db-quickstart").password));
     await act(run, database, accept);
     const first = await run.ended;

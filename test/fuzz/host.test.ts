@@ -48,7 +48,7 @@ describe("fuzz: the real host, over a socket", () => {
       fuzz(100),
     );
     assert.ok(!host.stderr.includes("canary"));
-  }).timeout(600_000);
+  });
 
   function assertHandled(sent: Answer, result: Awaited<ReturnType<typeof create>>): void {
     // Text that UTF-8 cannot encode was altered in transit.
@@ -75,7 +75,7 @@ describe("fuzz: the real host, over a socket", () => {
       }),
       fuzz(30),
     );
-  }).timeout(600_000);
+  });
 
   it("shows an error however long its text is: a trailer that is too large would get no response", async () => {
     reply = responding(400, "{}");
@@ -90,5 +90,5 @@ describe("fuzz: the real host, over a socket", () => {
     reply = responding(500, "{}");
     const result = await host.create(rotation("é".repeat(1_500)));
     assert.match(expectKind("init error", result).message, /may have been changed/);
-  }).timeout(120_000);
+  });
 });

@@ -49,7 +49,6 @@ async function killAndRepeat(subject: Subject, kill: Kill): Promise<void> {
 for (const subject of subjects) {
   const { engine, title } = subject;
   describe(`kill -9 during \`up\` of ${title} (REKEY_SEED=${seed})`, function () {
-    this.timeout(600_000);
     if (engine.unavailable !== undefined) return void it.skip(`skipped: ${engine.unavailable}`);
     if (process.platform === "win32") return void it.skip("skipped: Windows has other signals and lists of processes");
 

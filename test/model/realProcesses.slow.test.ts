@@ -4,7 +4,6 @@ import { Runner } from "./real/runner";
 import { sequence } from "./real/steps";
 
 describe(`rotation under kill and repeat, with real processes (REKEY_SEED=${seed})`, function () {
-  this.timeout(600_000);
   if (process.platform === "win32") return void it.skip("skipped: Windows has other signals and lists of processes");
 
   const numRuns = Number(process.env["REKEY_MODEL_REAL_RUNS"] ?? 5);

@@ -227,7 +227,7 @@ describe("npm run test:live", () => {
       await start("read");
       const { child, ended, printed } = begin("--piped");
       child.stdin.write(`${database}\n\n\n`);
-      await until(() => /again to reset it: $/.test(printed()), 60_000);
+      await until(() => /again to reset it: $/.test(printed()));
       child.kill("SIGINT");
       assert.equal(await ended, 130, printed());
       assert.match(printed(), /interrupted\. Nothing was reset\.\n$/);
@@ -239,7 +239,7 @@ describe("npm run test:live", () => {
       platform.failNext({ path: /reset-password/, applyAfterMs: "never" });
       const { child, ended, printed } = begin("--piped");
       child.stdin.write(`${database}\n${index}\n\n${database}\n`);
-      await until(() => resets() === 1 && platform.requests.at(-1)?.method === "GET", 60_000);
+      await until(() => resets() === 1 && platform.requests.at(-1)?.method === "GET");
       child.kill("SIGINT");
       assert.equal(await ended, 130, printed());
       assert.match(printed(), /the test was stopped[^]*A reset was sent for: database\./);

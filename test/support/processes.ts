@@ -27,7 +27,7 @@ export function descendantsOf(pid: number | undefined, among = running()): Proce
 export async function ended(processes: readonly Process[]): Promise<void> {
   const pids = new Set(processes.map(({ pid }) => pid));
   for (const began = Date.now(); running().some(({ pid }) => pids.has(pid)); await wait(50)) {
-    if (Date.now() - began > 60_000) throw new Error(`of ${[...pids].join(", ")} some still run after a minute`);
+    if (Date.now() - began > 300_000) throw new Error(`of ${[...pids].join(", ")} some still run after five minutes`);
   }
 }
 

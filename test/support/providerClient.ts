@@ -13,7 +13,7 @@ export class ProviderClient {
   /** @param timeoutMs milliseconds until a call without a response fails */
   constructor(
     port: number,
-    private readonly timeoutMs = 60_000,
+    private readonly timeoutMs = 300_000,
   ) {
     this.#client = new Client(`127.0.0.1:${port}`, credentials.createInsecure(), {
       "grpc.max_receive_message_length": -1,

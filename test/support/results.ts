@@ -11,7 +11,7 @@ export function expectKind<K extends Kind>(kind: K, result: Result): Extract<Res
 }
 
 /** Waits until a condition holds. @param timeoutMs less than a test may take */
-export async function until(isSo: () => boolean, timeoutMs = 45_000): Promise<void> {
+export async function until(isSo: () => boolean, timeoutMs = 300_000): Promise<void> {
   for (const end = Date.now() + timeoutMs; !isSo();) {
     if (Date.now() > end) throw new Error(`timed out waiting for ${isSo.toString()}`);
     await wait(5);

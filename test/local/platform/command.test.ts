@@ -26,7 +26,6 @@ interface Started extends Pick<Platform, "url" | "username" | "password" | "queu
 
 describe("rekey-local platform", function () {
   // Several processes each; a busy machine takes its time.
-  this.timeout(180_000);
 
   const runs: Run[] = [];
   const rekey = (args: readonly string[], env?: Record<string, string>): Run => {

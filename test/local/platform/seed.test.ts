@@ -116,7 +116,6 @@ const databasesOf = ({ databases }: Platform) =>
 describe("local platform: its state, saved and loaded", () => {
   for (const name of ["state.json", "state.yaml"]) {
     it(`gives the same platform again through ${name}`, async function () {
-      this.timeout(120_000);
       await fc.assert(
         fc.asyncProperty(seed, count, async (given, chosen) => {
           const first = await startPlatform(given);

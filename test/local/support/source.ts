@@ -20,7 +20,7 @@ export class Run {
   /** Waits until the output matches. */
   async printed(pattern: RegExp): Promise<RegExpExecArray> {
     const { child } = this;
-    await until(() => pattern.test(this.output) || child.exitCode !== null || child.signalCode !== null, 120_000);
+    await until(() => pattern.test(this.output) || child.exitCode !== null || child.signalCode !== null);
     const match = pattern.exec(this.output);
     assert.ok(match, `it ended before it printed ${pattern}: ${this.output}${this.errors}`);
     return match;

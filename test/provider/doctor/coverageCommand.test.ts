@@ -63,7 +63,6 @@ interface Report {
 }
 
 describe("pulumi-rekey doctor --coverage", function () {
-  this.timeout(120_000);
   if (process.platform === "win32") {
     return void it.skip("skipped: there is no POSIX shell for the stand-in of the pulumi CLI");
   }

@@ -53,7 +53,6 @@ const proxyUnreachable = {
 };
 
 describe("pulumi-rekey doctor", function () {
-  this.timeout(120_000);
   if (process.platform === "win32") {
     return void it.skip("skipped: there is no POSIX shell for the stand-in of the pulumi CLI");
   }

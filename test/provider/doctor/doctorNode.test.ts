@@ -20,7 +20,6 @@ describe("pulumi-rekey doctor: Node", () => {
   }
 
   it("finds an old Node that runs it", async function () {
-    this.timeout(120_000);
     if (`${process.platform}-${process.arch}` !== "linux-x64") {
       console.log("      skipped: that Node comes from a package for linux-x64 alone");
       this.skip();

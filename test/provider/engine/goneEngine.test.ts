@@ -10,7 +10,6 @@ import { type Exchange, HttpServer } from "../../support/httpServer";
 const longEnoughMs = 500;
 
 describe("the process of a provider", function () {
-  this.timeout(90_000);
   let server: HttpServer;
   let held: Exchange | undefined;
   beforeEach(async () => {

@@ -108,7 +108,6 @@ describe("flow control: reads that share their requests", () => {
   });
 
   it("have the results of single reads, for any keys and any response to the list", async function () {
-    this.timeout(120_000);
     const strange = ["a/b", "ü%", "a b", "?x=1#y", "%2F", "emoji 🙂", "__proto__", "constructor"];
     const key = fc.oneof(
       { weight: 3, arbitrary: fc.constantFrom(...strange) },

@@ -7,7 +7,10 @@ describe("platform: versions", () => {
   it("of Pulumi are compared by their numbers", () => {
     const older = ["3.138.9", "3.9.0", "2.999.0", "3.138.10"];
     const supported = [oldestPulumi, "3.139.1", "3.248.0", "3.1000.0", "10.0.0"];
-    assert.deepEqual([...older, ...supported].filter((version) => isOlder(version, oldestPulumi)), older);
+    assert.deepEqual(
+      [...older, ...supported].filter((version) => isOlder(version, oldestPulumi)),
+      older,
+    );
   });
 
   it("of the package are found in the nearest folder that has it, from the program's folder upwards", () => {

@@ -10,7 +10,6 @@ import { Destination } from "../queue/destination";
 const screenshots = resolve(__dirname, "../../../../reports/console");
 
 withChromium("local platform: the console in Chromium", function () {
-  this.timeout(180_000);
   let browser: Browser;
   let platform: Platform;
   /** It receives messages and never responds. */
