@@ -1,4 +1,5 @@
-// npm run build
-import { build } from "./lib.mjs";
+// npm run build. With `fresh`, as a package is built: without what earlier builds left.
+import { build, buildFresh } from "./lib.mjs";
 
-build();
+if (process.argv[2] === "fresh") buildFresh();
+else build();

@@ -1,6 +1,17 @@
 // Shared by the scripts. Only Node's own modules: a fresh clone has nothing else yet.
 import { spawn, spawnSync } from "node:child_process";
-import { cpSync, existsSync, statSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -50,18 +61,54 @@ export function ensureInstalled() {
   exitUnlessZero(runNpm(["ci", "--no-audit", "--no-fund"]), "npm ci");
 }
 
-/**
- * Builds both packages. A file whose source has not changed is not written again, because a test may be loading it. The
- * console's page and the OpenAPI description are served unchanged, and so are copied.
- */
+/** The configuration of each package's compiler, by the folder that it writes. */
+const projects = { dist: "tsconfig.build.json", "local/dist": "local/tsconfig.build.json" };
+
+/** Builds both packages. A file whose source has not changed is not written again, because a test may be loading it. */
 export function build() {
-  for (const project of ["tsconfig.build.json", "local/tsconfig.build.json"]) {
-    exitUnlessZero(run(process.execPath, [bin("typescript/bin/tsc"), "-p", project]), "the build");
+  for (const project of Object.values(projects)) compile(project);
+  copyServed(root);
+}
+
+/** Builds both packages elsewhere, and then replaces what differs, because a test may be loading the rest. */
+export function buildFresh() {
+  const folder = mkdtempSync(join(tmpdir(), "build-"));
+  for (const [dist, project] of Object.entries(projects)) {
+    compile(project, "--outDir", join(folder, dist), "--incremental", "false");
   }
-  const local = join(root, "local");
+  copyServed(folder);
+  for (const dist of Object.keys(projects)) replaceFiles(join(folder, dist), join(root, dist));
+  rmSync(folder, { recursive: true });
+}
+
+function compile(project, ...options) {
+  exitUnlessZero(run(process.execPath, [bin("typescript/bin/tsc"), "-p", project, ...options]), "the build");
+}
+
+/** The console's page and the OpenAPI description are served unchanged, and so are copied. */
+function copyServed(folder) {
   for (const served of ["platform/console/page", "platform/openapi.yaml"]) {
-    cpSync(join(local, served), join(local, "dist", served), { recursive: true });
+    cpSync(join(root, "local", served), join(folder, "local/dist", served), { recursive: true });
   }
+}
+
+/** Gives a folder the same files as another one. No file is ever missing or half written. */
+function replaceFiles(from, to) {
+  for (const path of filesIn(from)) {
+    const [source, target] = [join(from, path), join(to, path)];
+    if (existsSync(target) && readFileSync(target).equals(readFileSync(source))) continue;
+    mkdirSync(dirname(target), { recursive: true });
+    cpSync(source, `${target}.new`);
+    renameSync(`${target}.new`, target);
+  }
+  for (const path of filesIn(to)) {
+    if (!existsSync(join(from, path)) && !path.endsWith(".tsbuildinfo")) rmSync(join(to, path));
+  }
+}
+
+function filesIn(folder) {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { recursive: true }).filter((path) => statSync(join(folder, path)).isFile());
 }
 
 function exitUnlessZero(code, what) {
