@@ -65,6 +65,11 @@ export class MemoryStack {
     private readonly names = { project: "test", stack: "dev" },
   ) {}
 
+  /** The saved resources, dependents last, with secrets in plain text. */
+  get resources(): readonly { readonly urn: string; readonly id: string; readonly outputs: Record<string, unknown> }[] {
+    return [...this.#resources].map(([urn, { id, outputs }]) => ({ urn, id, outputs: plain(outputs) }));
+  }
+
   /** Shows what `up` would do: calls `check` and `diff` of the providers. @throws MemoryStackError */
   preview(): Promise<MemoryResult> {
     return this.#inTurn((operation) => operation.run(this.program), true);
@@ -167,8 +172,8 @@ class Operation {
       await runtime.disconnect();
     };
     const end = sdk.withLocalStorage(run).finally(() => (ended = true));
-    // After a failure, the program may wait permanently for outputs of the failed resource.
-    for (let idle = 0; !ended && idle < 5; idle = this.#stopped && this.#running === 0 ? idle + 1 : 0) {
+    // After an error, the program may wait permanently: give up once nothing was registered for a second.
+    for (let idle = 0; !ended && idle < 50; idle = this.errors.size > 0 && this.#running === 0 ? idle + 1 : 0) {
       await Promise.race([end, sleep(20)]);
     }
     await sleep(1);

@@ -223,6 +223,11 @@ describe("MemoryStack with a dynamic provider", () => {
     };
     size = 2;
     assert.deepEqual((await failureOf(stack.up())).errors, ["pulumi-nodejs:dynamic/test:Thing (a): slow"]);
+    assert.deepEqual(stack.resources.at(-1), {
+      urn: "urn:pulumi:dev::test::pulumi-nodejs:dynamic/test:Thing::a",
+      id: "id-1",
+      outputs: { size: 2, made: 7, __provider: text },
+    });
     provider.update = update!;
     calls = [];
     const { changes } = await stack.up();
@@ -319,6 +324,13 @@ describe("MemoryStack with a dynamic provider", () => {
     assert.deepEqual([...errors].sort(), ["in apply", "logged", "rejected", "thrown"]);
     assert.deepEqual(result.changes, { create: 2 });
     await sleep(50);
+  });
+
+  it("ends a run whose program waits for a resource that cannot be registered", async () => {
+    const program = () => ({ id: new Thing("a", Promise.reject(new Error("late"))).id });
+    const { errors, changes } = await failureOf(new MemoryStack(program).up());
+    assert.match(errors.join("\n"), /late/);
+    assert.deepEqual(changes, { create: 1 });
   });
 
   it("gives a program its settings, names, components and the inputs of other providers", async () => {
