@@ -1,6 +1,6 @@
 import { type Folder } from "../../support/folder";
 
-/** Prints what a test has put beside it: `config-<stack>.json`, and `state.json`. */
+/** Prints what a test has put into its folder: `config-<stack>.json`, and `state.json`. */
 const standIn = `#!/bin/sh
 here=$(dirname "$0")
 for stack; do :; done
