@@ -1,18 +1,19 @@
 import assert from "node:assert/strict";
 import { renameSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { Fixture, type Strike } from "../model/real/fixture";
-import { programOf } from "../model/real/steps";
-import { localEngine } from "../support/engine";
-import { fixture, onEngine, rotating } from "../support/onEngines";
+import { setTimeout as wait } from "node:timers/promises";
+import { freshnessMs } from "../../provider/engine/liveness";
+import { InterruptedStack, type Strike } from "../kills/interruptedStack";
+import { endAll, EngineStack, fails, onEngine, type Rekey, succeeds } from "../support/engineStack";
+import { type Process } from "../support/processes";
 import { until } from "../support/results";
 import { titled } from "./describeFaults";
 import { Proxy } from "./network";
 
 const ids = ["a", "b", "c"] as const;
-const program = programOf({ a: { databaseId: "a" }, b: { databaseId: "b" }, c: { databaseId: "c" } });
+const program = ({ PasswordRotation }: Rekey): void =>
+  ids.forEach((databaseId) => void new PasswordRotation(databaseId, { databaseId }));
 /** With one request at a time, two resets wait behind the first one. */
-const concurrency = 1;
+const config = { "rekey:maxConcurrency": "1" };
 
 const again = "1 more sent; state equals the platform";
 const applied = { at: 1, point: "applied" } as const;
@@ -29,33 +30,33 @@ const kills = [
     row: 38,
     fault: "the provider host is killed at that point",
     result: again,
-    strike: { victim: "host", ...applied },
+    strike: { victim: "provider", ...applied },
     sent: 1,
   },
 ] as const;
 
-describe("faults: kills", function () {
-  let fixture: Fixture;
-  afterEach(() => fixture.end());
+onEngine("faults: kills", () => {
+  let interrupted: InterruptedStack;
+  afterEach(() => interrupted.end());
 
-  const resets = (): number[] => ids.map((id) => fixture.platform.database(id).resets);
+  const resets = (): number[] => ids.map((id) => interrupted.stack.platform.database(id).resets);
 
   /** Runs `up`, and resolves to the number of resets. */
   async function strike(strike: Strike): Promise<number> {
-    fixture = await Fixture.start(ids, { program });
-    await fixture.run("up", { strike, concurrency });
+    interrupted = await InterruptedStack.start(ids, program, { config });
+    await interrupted.up(strike);
     assert.ok(Math.max(...resets()) <= 1, "no database is reset twice");
-    return fixture.platform.resetCount;
+    return interrupted.stack.platform.resetCount;
   }
 
   /** Runs `up` undisturbed and compares the state with the platform. @returns how often it reset each database */
   async function nextUp(): Promise<number[]> {
     const before = resets();
-    const { code, printed } = await fixture.run("up", { concurrency });
-    assert.equal(code, 0, printed);
-    const { resources } = await fixture.see();
+    const { succeeded, printed } = await interrupted.up();
+    assert.ok(succeeded, printed);
+    const { resources } = await interrupted.see();
     for (const id of ids) {
-      const { password } = fixture.platform.database(id);
+      const { password } = interrupted.stack.platform.database(id);
       assert.equal(resources[id]?.outputs["password"], password, "state equals the platform");
     }
     return resets().map((count, index) => count - (before[index] ?? 0));
@@ -81,13 +82,19 @@ describe("faults: kills", function () {
   it(titled(55, "the engine is killed while a proxy connects", "up, next up", "0 sent; then 1 sent"), async () => {
     let atFirst = async (): Promise<void> => undefined;
     const proxy = await Proxy.start({ beforeOpening: () => atFirst() });
-    const environment = { REKEY_PROXY: `http://127.0.0.1:${proxy.port}` };
-    fixture = await Fixture.start(ids, { program, environment });
-    atFirst = () => fixture.killEngine();
-    await fixture.run("up");
+    const more = { "rekey:proxy": `http://127.0.0.1:${proxy.port}` };
+    interrupted = await InterruptedStack.start(ids, program, { config: { ...config, ...more } });
+    let left: readonly Process[] = [];
+    atFirst = async () => {
+      left = interrupted.stack.kill("engine") ?? left;
+      await wait(freshnessMs + 5);
+    };
+    await interrupted.up();
     await until(() => proxy.heads.length > 0 && proxy.open === 0);
     assert.deepEqual(resets(), [0, 0, 0]);
     atFirst = async () => undefined;
+    await endAll(left);
+    await interrupted.repair();
     assert.deepEqual(await nextUp(), [1, 1, 1]);
     await proxy.close();
   });
@@ -96,51 +103,48 @@ describe("faults: kills", function () {
     const all = Array.from({ length: 80 }, (_, nth) => `db-${nth}`);
     /** Resets that get a response before the kill. */
     const responded = 40;
-    const program = `
-      const { PasswordRotationFleet } = require("pulumi-rekey");
-      const fleet = new PasswordRotationFleet("caches", { databases: ${JSON.stringify(all)}, version: 1 });
-      exports.passwords = fleet.credentials.apply((all) => Object.entries(all).map(([id, one]) => [id, one.password]));`;
-    fixture = await Fixture.start(all, { program });
+    const declare = ({ PasswordRotationFleet }: Rekey) => {
+      const { credentials } = new PasswordRotationFleet("caches", { databases: all, version: 1 });
+      const passwords = credentials.apply((all) => Object.entries(all).map(([id, one]) => [id, one.password]));
+      return { passwords };
+    };
+    interrupted = await InterruptedStack.start(all, declare, { config: { "rekey:maxConcurrency": "4" } });
     // While as many requests are held as the host may have under way, it can send no other: however long the kill
     // takes, there is work left.
     const sent = responded + 4;
-    const strike = { victim: "engine", at: sent } as const;
-    await fixture.run("up", { strike, holdFrom: responded + 1, concurrency: 4 });
-    assert.equal(fixture.gate.arrivals.length, sent, "only those that were under way were sent");
+    await interrupted.up({ victim: "engine", at: sent }, responded + 1);
+    assert.equal(interrupted.gate.arrivals, sent, "only those that were under way were sent");
 
-    const { code, printed } = await fixture.run("up");
-    assert.equal(code, 0, printed);
-    const { outputs } = (await fixture.see()).resources["program-dev"] ?? {};
-    const passwords = new Map(outputs?.["passwords"] as [string, string][]);
+    const { outputs } = await succeeds(interrupted.stack.up());
+    const passwords = new Map(outputs["passwords"]?.value as [string, string][]);
     for (const id of all) {
-      const { password, resets } = fixture.platform.database(id);
+      const { password, resets } = interrupted.stack.platform.database(id);
       assert.equal(passwords.get(id), password, "state equals the platform");
       assert.ok(resets === 1 || resets === 2, `${id}: ${resets}`);
     }
   });
 });
 
-onEngine(localEngine, "faults: a state that cannot be written", (engine) => {
+onEngine("faults: a state that cannot be written", () => {
   it(titled(40, "state cannot be written", "next up", "1 more sent; state equals the platform"), async () => {
     let atRequest = (): void => undefined;
-    const { platform, project, stack } = await fixture(engine, rotating(), {
-      credentials: "always",
-      onRequest: () => atRequest(),
-    });
-    const folder = project.path(".rekey");
+    const stack = await EngineStack.start(
+      ({ PasswordRotation }) => ({ password: new PasswordRotation("one", { databaseId: "one" }).password }),
+      { platform: { databases: ["one"], credentials: "always", onRequest: () => atRequest() } },
+    );
+    const folder = stack.path("backend/.pulumi/stacks");
     atRequest = () => {
       renameSync(folder, `${folder}-away`);
       writeFileSync(folder, "");
     };
-    await assert.rejects(stack.up(), /state|ENOTDIR|EEXIST/);
-    assert.equal(platform.resetCount, 1);
+    await fails(stack.up(), /failed to save|not a directory/);
+    assert.equal(stack.platform.resetCount, 1);
     atRequest = () => undefined;
-    renameSync(folder, `${folder}-file`);
+    rmSync(folder);
     renameSync(`${folder}-away`, folder);
-    // The lock went away with the folder, and so could not be released.
-    rmSync(join(folder, "stacks", "program", "dev.lock"));
-    const { outputs, printed } = await stack.up();
-    assert.equal(platform.resetCount, 2, printed);
-    assert.equal(outputs["password"]?.value, platform.database("db-quickstart").password);
+    await stack.run("cancel", "--yes");
+    const { outputs } = await succeeds(stack.up());
+    assert.equal(stack.platform.resetCount, 2);
+    assert.equal(outputs["password"]?.value, stack.platform.database("one").password);
   });
 });

@@ -1,8 +1,8 @@
 import fc from "fast-check";
-import { type Strike } from "../model/real/fixture";
-import { type Point } from "../model/real/gate";
-import { type Engine, localEngine, pluginOnCli } from "../support/engine";
-import { type Victim } from "../support/engineProcess";
+import { type Rekey, type Victim } from "../support/engineStack";
+import { type Adapter } from "../support/host";
+import { type Point } from "./gate";
+import { type Strike } from "./interruptedStack";
 import { shardOf } from "../../provider/rotation/fleet";
 
 /** What a state contains of a database. */
@@ -13,18 +13,15 @@ interface SavedDatabase {
   readonly password?: string;
 }
 
-/** What is interrupted: an engine that runs a program, and how the state contains its databases. */
+/** What is interrupted: a program, and how the state contains its databases. */
 export interface Subject {
   readonly title: string;
-  readonly engine: Engine;
+  readonly adapter: Adapter;
   readonly ids: readonly string[];
-  /** Whether credentials have to be read. Default: false. */
-  readonly reads?: boolean;
-  readonly victims: readonly Victim[];
-  /** How many kills, unless REKEY_KILLS is set. */
-  readonly usualRuns: number;
-  /** Statements that declare the resources of `ids` with a `version`, and call `receive(id, password)`. */
-  readonly program: string;
+  /** Whether credentials have to be read. */
+  readonly reads: boolean;
+  /** Declares the resources of `ids`, and calls `receive` with the passwords that the program gets. */
+  readonly declare: (rekey: Rekey, version: number, receive: (id: string, password?: string) => void) => void;
   /** The name of the resource that contains a database. */
   readonly resourceOf: (id: string) => string;
   /** The databases in the outputs of such a resource, secrets in plain. */
@@ -33,21 +30,28 @@ export interface Subject {
 
 const idsOf = (count: number): string[] => Array.from({ length: count }, (_, index) => `db-${index}`);
 
+const single = idsOf(50);
 const rotations = {
-  ids: idsOf(50),
-  program: `
-    for (const databaseId of ids)
-      new PasswordRotation(databaseId, { databaseId, version }).password.apply((password) => receive(databaseId, password));`,
+  ids: single,
+  declare({ PasswordRotation }, version, receive) {
+    for (const databaseId of single) {
+      const { password } = new PasswordRotation(databaseId, { databaseId, version });
+      password.apply((known) => receive(databaseId, known));
+    }
+  },
   resourceOf: (id) => id,
   databasesIn: (outputs) => [outputs as unknown as SavedDatabase],
 } satisfies Partial<Subject>;
 
+const members = idsOf(200);
 const fleet = {
-  ids: idsOf(200),
-  program: `
-    const databases = Object.fromEntries(ids.map((databaseId) => [databaseId, { databaseId }]));
+  ids: members,
+  declare({ PasswordRotationFleet }, version, receive) {
+    const databases = Object.fromEntries(members.map((databaseId) => [databaseId, { databaseId }]));
     new PasswordRotationFleet("caches", { databases, version }).credentials.apply((all) =>
-      Object.entries(all ?? {}).forEach(([id, { password }]) => receive(id, password)));`,
+      Object.entries(all ?? {}).forEach(([id, { password }]) => receive(id, password)),
+    );
+  },
   resourceOf: (id) => `caches-${shardOf(id)}`,
   databasesIn({ rotations = [], secrets = "[]" }) {
     const secretsOf = new Map((JSON.parse(secrets as string) as SavedDatabase[]).map((one) => [one.databaseId, one]));
@@ -55,21 +59,14 @@ const fleet = {
   },
 } satisfies Partial<Subject>;
 
-const onCli = { engine: pluginOnCli, victims: ["engine", "host"], usualRuns: 20 } as const;
-
-const onLocal = {
-  engine: localEngine,
-  victims: ["engine", "engine", "everyone", "host", "program"],
-  usualRuns: 6,
-} as const;
-
 export const subjects: readonly Subject[] = [
-  { title: "50 resources", ...onLocal, ...rotations },
-  { title: "50 resources whose passwords are read", ...onLocal, ...rotations, reads: true },
-  { title: "50 native resources", ...onCli, ...rotations },
-  { title: "50 native resources whose passwords are read", ...onCli, ...rotations, reads: true },
-  { title: "a native fleet of 200", ...onCli, ...fleet },
+  { title: "50 resources", adapter: "dynamic", reads: false, ...rotations },
+  { title: "50 resources of the plugin whose passwords are read", adapter: "plugin", reads: true, ...rotations },
+  { title: "a fleet of 200 of the plugin", adapter: "plugin", reads: false, ...fleet },
 ];
+
+/** How many kills of each subject, unless REKEY_KILLS is set. */
+export const usualRuns = 6;
 
 /** A `kill -9` in the middle of an `up`; in plain data. */
 export interface Kill {
@@ -78,8 +75,8 @@ export interface Kill {
   readonly strike: Strike;
 }
 
-export function killsOf({ ids, victims }: Subject): fc.Arbitrary<Kill> {
-  const victim = fc.constantFrom(...victims);
+export function killsOf({ ids }: Subject): fc.Arbitrary<Kill> {
+  const victim = fc.constantFrom<Victim>("engine", "engine", "provider", "both");
   const at = fc.integer({ min: 1, max: ids.length });
   const point = fc.constantFrom<Point>("arrived", "applied", "responded");
   const strike: fc.Arbitrary<Strike> = fc.oneof(

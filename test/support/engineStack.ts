@@ -30,7 +30,7 @@ export function onEngine(title: string, specs: () => void): void {
   if (pulumi === undefined) return void it.skip(`${title} (skipped: ${whyNoPulumi})`);
   describe(`${title}, on the real engine`, function () {
     this.timeout(300_000);
-    afterEach(async () => {
+    after(async () => {
       for (const stack of open) await stack.end();
     });
     specs();
@@ -162,11 +162,7 @@ export class EngineStack extends Folder {
   async outputsOf(name: string): Promise<Record<string, unknown> & { readonly initErrors: readonly string[] }> {
     const found = (await this.saved(true)).resources.find(({ urn }) => urn.endsWith(`::${name}`));
     assert.ok(found, `${name} is saved`);
-    const entries = Object.entries(found.outputs ?? {}).map(([key, value]) => {
-      const text = (value as { plaintext?: string } | null)?.plaintext;
-      return [key, text === undefined ? value : (JSON.parse(text) as unknown)] as const;
-    });
-    return { ...Object.fromEntries(entries), initErrors: found.initErrors ?? [] };
+    return { ...plainOutputs(found), initErrors: found.initErrors ?? [] };
   }
 
   /** The processes of the operation that runs: the engine, and those that it started. None if none runs. */
@@ -181,21 +177,21 @@ export class EngineStack extends Folder {
     if (engine) process.kill(engine.pid, "SIGINT");
   }
 
-  /** Kills processes of the operation that runs. @returns those that a killed engine leaves behind */
-  kill(victim: Victim): readonly Process[] {
+  /** Kills processes of the operation that runs. @returns those that are left behind; undefined if the victim did not run */
+  kill(victim: Victim): readonly Process[] | undefined {
     const [engine] = this.processes;
-    if (!engine) return [];
+    if (!engine) return undefined;
     // It must start nothing meanwhile.
     process.kill(engine.pid, "SIGSTOP");
     const children = descendantsOf(engine.pid);
-    const isProvider = ({ args }: Process): boolean => /dynamic-provider|plugin\/main\.js/.test(args);
-    if (victim !== "provider") process.kill(engine.pid, "SIGKILL");
-    if (victim !== "engine") endEach(children.filter(isProvider));
-    if (victim === "provider") process.kill(engine.pid, "SIGCONT");
+    const providers = children.filter(({ args }) => /dynamic-provider|plugin\/main\.js/.test(args));
+    if (victim !== "engine") endEach(providers);
+    process.kill(engine.pid, victim === "provider" ? "SIGCONT" : "SIGKILL");
+    if (victim === "provider" && providers.length === 0) return undefined;
     return victim === "engine" ? children : [];
   }
 
-  /** Closes the platform and removes the folder. `onEngine` ends those that are open after each test. */
+  /** Closes the platform and removes the folder. `onEngine` ends those that are left when its specs are done. */
   async end(): Promise<void> {
     open.delete(this);
     await this.platform.close();
@@ -261,6 +257,16 @@ interface Pending {
 interface Deployment {
   readonly resources?: readonly SavedResource[];
   readonly pending_operations?: readonly Pending[];
+}
+
+/** A resource's outputs in a state that shows secrets, which it does as JSON texts. */
+export function plainOutputs({ outputs = {} }: SavedResource): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(outputs).map(([name, value]) => {
+      const text = (value as { plaintext?: string } | null)?.plaintext;
+      return [name, text === undefined ? value : (JSON.parse(text) as unknown)];
+    }),
+  );
 }
 
 /** The values of a stack's outputs. */

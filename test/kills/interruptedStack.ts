@@ -1,0 +1,148 @@
+import assert from "node:assert/strict";
+import { mkdirSync, readdirSync, rmSync, statSync, watch } from "node:fs";
+import { setTimeout as wait } from "node:timers/promises";
+import { freshnessMs } from "../../provider/engine/liveness";
+import {
+  EngineStack,
+  endAll,
+  plainOutputs,
+  type Program,
+  type StackOptions,
+  type Victim,
+} from "../support/engineStack";
+import { type Process } from "../support/processes";
+import { databasePath } from "../support/resources";
+import { Gate, type Point } from "./gate";
+
+/**
+ * What is killed, or gets a ^C, and when; one of three: at a point of the nth reset, at the nth change in the folder of
+ * the state, or some milliseconds after the start.
+ */
+export interface Strike {
+  readonly victim: Victim | "interrupt";
+  readonly at?: number;
+  readonly point?: Point;
+  readonly change?: number;
+  readonly afterMs?: number;
+}
+
+/** What an `up` did until it ended. */
+export interface Done {
+  readonly succeeded: boolean;
+  readonly printed: string;
+  /** Whether a process was struck. */
+  readonly struck: boolean;
+  /** How many resets had arrived when the victim was gone. */
+  readonly arrivedByThen: number;
+}
+
+/** A resource in the state, secrets in plain. */
+export interface Seen {
+  readonly initError: boolean;
+  readonly outputs: Readonly<Record<string, unknown>>;
+}
+
+/** A stack whose resets pass a gate, at which its processes can be killed. */
+export class InterruptedStack {
+  private constructor(
+    readonly stack: EngineStack,
+    readonly gate: Gate,
+  ) {}
+
+  /** @param reads whether credentials are in the responses to reads, instead of those to resets */
+  static async start(
+    databases: readonly string[],
+    program: Program,
+    { adapter = "dynamic", reads = false, config = {} }: StackOptions & { readonly reads?: boolean } = {},
+  ): Promise<InterruptedStack> {
+    const delivery = reads ? ({ credentials: "read", databasePath } as const) : ({ credentials: "always" } as const);
+    const stack = await EngineStack.start(program, { adapter, platform: { databases: [...databases], ...delivery } });
+    const gate = await Gate.start(stack.platform.url);
+    await stack.configure({
+      "rekey:baseUrl": gate.url,
+      "rekey:queueUrl": gate.url,
+      "rekey:deadlineSeconds": "30",
+      ...(reads && { "rekey:databasePath": databasePath }),
+      ...config,
+    });
+    return new InterruptedStack(stack, gate);
+  }
+
+  async end(): Promise<void> {
+    await this.gate.close();
+    await this.stack.end();
+  }
+
+  /** @param holdFrom holds the responses from that of the nth reset on, until the strike is done */
+  async up(strike?: Strike, holdFrom?: number): Promise<Done> {
+    const { gate, stack } = this;
+    const { victim = "engine", at, point = "arrived", change, afterMs } = strike ?? {};
+    const done = { struck: false, arrivedByThen: 0 };
+    let left: readonly Process[] = [];
+    /** @returns whether the response to a request that is under way can still arrive and be saved */
+    const act = async (): Promise<boolean> => {
+      if (victim === "interrupt") stack.interrupt();
+      else {
+        const killed = stack.kill(victim);
+        done.struck = killed !== undefined;
+        left = killed ?? [];
+        // The provider no longer relies on its last check of the engine. A timer may end a millisecond early.
+        if (victim === "engine") await wait(freshnessMs + 5);
+      }
+      done.arrivedByThen = gate.arrivals;
+      return victim === "interrupt" || !done.struck;
+    };
+    let striking: Promise<boolean> | undefined;
+    const actOnce = () => (striking ??= act());
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    gate.begin({
+      strike: at === undefined ? undefined : { at, point, act: () => actOnce().finally(release) },
+      hold: holdFrom === undefined ? undefined : { from: holdFrom, until: released },
+    });
+    let changes = 0;
+    mkdirSync(this.#stateFolder, { recursive: true });
+    const onChange = () => void (++changes === change && actOnce());
+    const watcher = change === undefined ? undefined : watch(this.#stateFolder, onChange);
+    const timer = afterMs === undefined ? undefined : setTimeout(() => void actOnce(), afterMs);
+    const { succeeded, printed } = await stack.up();
+    watcher?.close();
+    clearTimeout(timer);
+    await striking;
+    await gate.settled();
+    await endAll(left);
+    if (strike) await this.repair();
+    return { succeeded, printed, ...done };
+  }
+
+  /** What the state contains, by the names of resources: those that are saved, and the types of pending operations. */
+  async see(): Promise<{
+    resources: Readonly<Record<string, Seen | undefined>>;
+    pending: Readonly<Record<string, readonly string[] | undefined>>;
+  }> {
+    const { resources, pending } = await this.stack.saved(true);
+    const nameOf = (urn: string) => urn.split("::").at(-1) ?? "";
+    const seen = resources.map((one) => {
+      return [nameOf(one.urn), { initError: (one.initErrors ?? []).length > 0, outputs: plainOutputs(one) }] as const;
+    });
+    const operations: Record<string, string[]> = {};
+    for (const { type, resource } of pending) (operations[nameOf(resource.urn)] ??= []).push(type);
+    return { resources: Object.fromEntries(seen), pending: operations };
+  }
+
+  /**
+   * A killed engine leaves its lock. If it was writing the attributes of a file of the state, it also leaves them
+   * empty, and refuses the state ("failed to load checkpoint: EOF") until a user removes them.
+   */
+  async repair(): Promise<void> {
+    for (const name of readdirSync(this.#stateFolder)) {
+      const file = `${this.#stateFolder}/${name}`;
+      if (name.endsWith(".attrs") && statSync(file).size === 0) rmSync(file);
+    }
+    const { code, output } = await this.stack.run("cancel", "--yes");
+    assert.equal(code, 0, output);
+  }
+  get #stateFolder(): string {
+    return this.stack.path("backend/.pulumi/stacks/program");
+  }
+}
