@@ -76,7 +76,8 @@ export class KnownSecrets {
 
   /**
    * The plain words of a server's text as one short line: anything else may be a secret that is not known. `leftOut` if
-   * the text contains a known secret, also in base64, names a credential as JSON does, or has escapes.
+   * there are none, or if the text contains a known secret, also in base64, names a credential as JSON does, or has
+   * escapes.
    */
   quote(text: string): string {
     const searched = text.slice(0, maxSearchedChars);
@@ -86,10 +87,9 @@ export class KnownSecrets {
     const shown = begin.replace(/\S+/g, (one, at: number) =>
       isPlain(one) && !label.test(begin.slice(0, at).trimEnd()) ? one : hidden,
     );
-    return shown
-      .trim()
-      .replace(/\s+/g, " ")
-      .replace(/…(?: …)+/g, hidden);
+    const line = shown.trim().replace(/\s+/g, " ");
+    const short = line.replace(/…(?: …)+/g, hidden);
+    return short === hidden ? leftOut : short;
   }
 
   #mayContain(text: string, layers = 2): boolean {

@@ -157,7 +157,7 @@ describe("platform: redact", () => {
   it("makes one short line, cut between words: half of a secret could not be recognized later", () => {
     assert.equal(redact(" a \n b ", []), "a b");
     assert.equal(redact(`${"word ".repeat(59)}canary`, []), `${"word ".repeat(59)}…`);
-    assert.equal(redact("x".repeat(301), []), "…");
+    assert.equal(redact("x".repeat(301), []), leftOut);
     assert.equal(redact(`${" ".repeat(280)}in ${password}`, [password]), leftOut);
     assert.equal(redact(`${" ".repeat(280)}${"s".repeat(2_000)}`, ["s".repeat(1_000)]), leftOut);
   });
