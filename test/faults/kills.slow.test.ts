@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
-import { renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { freshnessMs } from "../../provider/engine/liveness";
 import { InterruptedStack, type Strike } from "../kills/interruptedStack";
 import { endAll, EngineStack, fails, onEngine, type Rekey, succeeds } from "../support/engineStack";
+import { projectRoot } from "../support/host";
 import { type Process } from "../support/processes";
 import { until } from "../support/results";
 import { titled } from "./describeFaults";
@@ -125,7 +127,7 @@ onEngine("faults: kills", () => {
   });
 });
 
-onEngine("faults: a state that cannot be written", () => {
+onEngine("faults: a file that is missing", () => {
   it(titled(40, "state cannot be written", "next up", "1 more sent; state equals the platform"), async () => {
     let atRequest = (): void => undefined;
     const stack = await EngineStack.start(
@@ -146,5 +148,19 @@ onEngine("faults: a state that cannot be written", () => {
     const { outputs } = await succeeds(stack.up());
     assert.equal(stack.platform.resetCount, 2);
     assert.equal(outputs["password"]?.value, stack.platform.database("one").password);
+  });
+
+  it(titled(51, "not installed where the host runs", "destroy", "succeeds"), async () => {
+    const stack = await EngineStack.start(
+      ({ PasswordRotation }) => void new PasswordRotation("one", { databaseId: "one" }),
+      { platform: { databases: ["one"] } },
+    );
+    await succeeds(stack.up());
+    rmSync(stack.path("node_modules"));
+    mkdirSync(stack.path("node_modules", "@pulumi"), { recursive: true });
+    const installed = join(projectRoot, "node_modules/@pulumi/pulumi");
+    symlinkSync(installed, stack.path("node_modules/@pulumi/pulumi"), "junction");
+    await succeeds(stack.destroy());
+    assert.equal(stack.platform.resetCount, 1);
   });
 });

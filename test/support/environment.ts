@@ -1,5 +1,3 @@
-import { join } from "node:path";
-
 /**
  * Loaded by mocha before any test: settings of the shell that runs the tests must not decide what they find. Only the
  * suite's own switches stay, and where the pulumi CLI keeps its files.
@@ -8,9 +6,4 @@ const kept = /^(REKEY_(SEED|RECORD|KILLS|MODEL_RUNS|MODEL_REAL_RUNS|FUZZ_SCALE|T
 
 for (const name of Object.keys(process.env)) {
   if (/^(REKEY|PULUMI|UPSTASH|QSTASH)_/.test(name) && !kept.test(name)) delete process.env[name];
-}
-
-const preload = `--require ${JSON.stringify(join(__dirname, "lateModules.cjs"))}`;
-if (!process.env.NODE_OPTIONS?.includes(preload)) {
-  process.env.NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ""} ${preload}`;
 }

@@ -1,4 +1,3 @@
-import assert from "node:assert/strict";
 import { adapters, configuration, Host, type HostOptions } from "../../support/host";
 import { rotation } from "../../support/resources";
 import { until } from "../../support/results";
