@@ -158,7 +158,7 @@ export function failedNotice(subject: Subject, why: string): SecretNotice {
 
 /** What a refresh says of a key that is rejected, with a space before it: its configuration is a saved one. */
 export function savedKeyAdvice(service: SecretKind["service"], error: unknown): string {
-  if (!(error instanceof RejectedError) || (error.status !== 401 && error.status !== 403)) return "";
+  if (!(error instanceof RejectedError) || error.status !== 401) return "";
   const [setting, variable] =
     service === "management" ? ["rekey:password", "REKEY_PASSWORD"] : ["rekey:queueToken", "REKEY_QUEUE_TOKEN"];
   return ` A refresh uses the configuration that the last \`up\` saved: if ${setting} was changed since then, run \`pulumi up --refresh\` once more, or set ${variable}.`;
