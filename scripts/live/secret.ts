@@ -135,7 +135,7 @@ function triedOfDatabase(observer: Observer, before: Before): Tried[] {
 }
 
 function triedOfIndex(observer: Observer, { shown }: Before): Tried[] {
-  const url = vectorToken.restUrl?.(shown.record);
+  const url = vectorToken.restUrl?.(shown.record, observer.settings.preset?.indexHost);
   const attempt = async (token: string): Promise<ProbeResult> => {
     if (url === undefined) return { kind: "unknown", why: "the record has no endpoint" };
     const requester = observer.requesterTo(tokenService("database", url, token));

@@ -64,7 +64,10 @@ const useCredentials = {
     assert.equal(reply, "+OK\r\n+PONG\r\n");
     // A fleet does not save records: its URL is not known if it is encrypted later.
     if (connectionUrl === undefined && databaseId !== "db-single") return;
-    assert.equal(connectionUrl, `redis://default:${String(password)}@${String(record.endpoint)}:${String(record["port"])}`);
+    assert.equal(
+      connectionUrl,
+      `redis://default:${String(password)}@${String(record.endpoint)}:${String(record["port"])}`,
+    );
   },
   index: async (_platform: Platform, { restUrl, token }: Properties): Promise<void> => {
     await accepts(`${String(restUrl)}/info`, token);
