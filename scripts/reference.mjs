@@ -32,15 +32,21 @@ function argumentsTable(properties, required = []) {
 
 /** Rows with the name, the type and the meaning of each property. */
 const rowsOf = (properties) =>
-  Object.entries(properties).map(
-    ([name, property]) => `| \`${name}\` | ${typeOf(property)} | ${cell(property.description ?? "")} |`,
-  );
+  Object.entries(properties).map(([name, property]) => {
+    // The compiler gives private members names that no program can write.
+    if (!/^[a-z]\w*$/i.test(name)) throw new Error(`${name} is not an identifier, so it cannot be documented.`);
+    return `| \`${name}\` | ${typeOf(property)} | ${cell(property.description ?? "")} |`;
+  });
 
 function outputsTable(properties, only = {}) {
-  const more = Object.entries(only).map(
-    ([name, { schema, description }]) => `| \`${name}\` | ${typeOf(schema)} | ${cell(description)} SDK only. |`,
-  );
-  return ["| output | type | meaning |", "| --- | --- | --- |", ...rowsOf(properties), ...more];
+  const more = Object.entries(only).map(([name, { schema, description }]) => {
+    return [name, { ...schema, description: `${description} SDK only.` }];
+  });
+  return [
+    "| output | type | meaning |",
+    "| --- | --- | --- |",
+    ...rowsOf({ ...properties, ...Object.fromEntries(more) }),
+  ];
 }
 
 const shortName = (token) => token.split(":").at(-1);

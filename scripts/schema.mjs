@@ -286,7 +286,10 @@ function docsOf(name) {
   const outputs = schema.resources[`rekey:index:${name}`]?.properties;
   const found = [...(outputs ? symbol.members : [])].flatMap(([output, member]) => {
     const { valueDeclaration: declaration } = member;
-    const isOutput = declaration && (ts.isPropertyDeclaration(declaration) || ts.isGetAccessor(declaration));
+    const isOutput =
+      declaration &&
+      (ts.isPropertyDeclaration(declaration) || ts.isGetAccessor(declaration)) &&
+      !ts.isPrivateIdentifier(declaration.name);
     const type = isOutput ? declaration.type : undefined;
     if (type?.getText().startsWith("pulumi.Output<") !== true || outputs[output]) return [];
     return [[output, { schema: schemaOf(innerType(type), output), description: docOf(member) }]];
