@@ -37,6 +37,27 @@ describe("The pipelines", function () {
     for (const used of uses) assert.match(used, /^[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
   });
 
+  it("limit what the token of a job may do", () => {
+    for (const file of workflows) {
+      const { permissions, jobs } = parse(read(file)) as { permissions?: object; jobs: Record<string, object> };
+      const without = Object.values(jobs).filter((job) => !("permissions" in job));
+      assert.ok(permissions !== undefined || without.length === 0, file);
+    }
+  });
+
+  it("run no install script in a job that can publish or write", () => {
+    const release = read(".github/workflows/release.yml");
+    const { jobs } = parse(release) as {
+      jobs: Record<string, { permissions: Record<string, string>; steps: { run?: string }[] }>;
+    };
+    const powerful = Object.values(jobs).filter(({ permissions }) => Object.values(permissions).includes("write"));
+    assert.equal(powerful.length, 2);
+    for (const { steps } of powerful) {
+      const installs = steps.flatMap(({ run = "" }) => run.match(/npm (ci|i|install)\b.*/g) ?? []);
+      assert.deepEqual(installs, ["npm ci --ignore-scripts"]);
+    }
+  });
+
   it("of CI run the tests on each supported Node and system, and every check once", () => {
     interface Job {
       readonly "runs-on": string;

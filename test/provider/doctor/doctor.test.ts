@@ -285,9 +285,7 @@ describe("pulumi-rekey doctor", function () {
     project.write("Pulumi.yaml", "name: caches\nruntime: nodejs\nmain: index.js\n");
     configure({ ...healthy(), "rekey:password": password, "rekey:databasePath": databasePath }, "production");
     const { output } = await doctor({}, ["--stack", "production", "--database", "db-sessions"]);
-    const asOnThePage = output
-      .replaceAll(platform.url, "https://api.example.com")
-      .replaceAll(projectRoot, "/home/you/caches/node_modules/pulumi-rekey");
+    const asOnThePage = output.replaceAll(platform.url, "https://api.example.com");
     const version = /\d+\.\d+\.\d+/g;
     const { blocks } = readPage("docs/doctor.md");
     const shown = blocks.find(({ language }) => language === "text")?.code ?? "";
