@@ -256,14 +256,11 @@ export class NotReadError extends RekeyError {
     intent: "reset" | "adopted",
     { happened, method, url, advice }: RequestError,
   ) {
-    const { purpose, consequence } = {
-      reset: { purpose: "before its reset", consequence: `No reset was sent, and the ${word} was not changed.` },
-      adopted: { purpose: "to adopt it", consequence: "It was not adopted, and nothing was changed." },
+    const { purpose, effect } = {
+      reset: { purpose: "before its reset", effect: `No reset was sent, and the ${word} was not changed.` },
+      adopted: { purpose: "to adopt it", effect: "It was not adopted, and nothing was changed." },
     }[intent];
-    super(
-      "REKEY_NOT_READ",
-      `Could not read ${owner} ${purpose}: ${happened} (${method} ${url}). ${consequence} ${advice}`,
-    );
+    super("REKEY_NOT_READ", `Could not read ${owner} ${purpose}: ${happened} (${method} ${url}). ${effect} ${advice}`);
   }
 }
 

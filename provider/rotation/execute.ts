@@ -44,6 +44,7 @@ import {
   savedKnowledge,
   type SavedRecord,
   secretsIn,
+  together,
   withResponse,
 } from "./saved";
 import {
@@ -221,9 +222,7 @@ async function reset(
   const isReadAgain = failed ? before.unconfirmed.pending !== undefined : isToBeShown;
   const shown = isReadAgain ? await readUntilCurrent(subject, verdictOf, run) : undefined;
   const current = shown?.kind === "current" ? shown.response : undefined;
-  if (failed && !current) {
-    return unconfirmed(subject, saved, inputs, failed, before, attempt, rotationReason, run);
-  }
+  if (failed && !current) return unconfirmed(subject, saved, inputs, failed, before, attempt, rotationReason, run);
   const credentials = together(returned, current?.credentials ?? {});
   const missing = missingOf(credentials);
   const usable = [isRepeated ? undefined : response, current].filter((one) => one !== undefined);
@@ -286,12 +285,6 @@ function returnedBy({ credentials }: SecretResponse, verdict: Verdict, before: B
   const shown = markAll(before.confirmed, credentials);
   const isNew = (name: CredentialName) => ![before.saved[name], before.shown[name]].includes(shown[name]);
   return picked(credentials, credentialNames.filter(isNew));
-}
-
-/** Credentials of a response and of a later read, whose credentials count alone if one of them differs. */
-function together(returned: Credentials, read: Credentials): Credentials {
-  const isSame = (name: CredentialName) => (returned[name] ?? read[name]) === (read[name] ?? returned[name]);
-  return credentialNames.every(isSame) ? { ...returned, ...read } : read;
 }
 
 /** It is unknown whether the reset was applied: the former outputs are kept, with `outcome: "unknown"`. */

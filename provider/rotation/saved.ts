@@ -48,6 +48,12 @@ export function shownIn(subject: Subject, run: Run): Credentials[] {
   return run.shared(`shown ${keyOf(subject)}`, (): Credentials[] => []);
 }
 
+/** Credentials of a response and of a later read, whose credentials count alone if one of them differs. */
+export function together(returned: Credentials, read: Credentials): Credentials {
+  const isSame = (name: CredentialName) => (returned[name] ?? read[name]) === (read[name] ?? returned[name]);
+  return credentialNames.every(isSame) ? { ...returned, ...read } : read;
+}
+
 /** The outputs without the credentials and their marks. */
 export function withoutCredentials(saved: Saved): Saved {
   const names: readonly string[] = [...credentialNames, "currentMarks"];

@@ -51,6 +51,7 @@ export class Session {
       "rekey:username": platform.username,
       "rekey:password": { secret: platform.password },
       "rekey:queueToken": { secret: platform.queueToken },
+      "rekey:databasePath": fixture.databasePath,
       "rekey:databaseListPath": "/v2/redis/databases",
     });
   }

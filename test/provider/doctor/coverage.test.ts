@@ -1,6 +1,4 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { type Account } from "../../../provider/doctor/account";
 import { coverageOf } from "../../../provider/doctor/coverage";
 import { reportOf, reportText } from "../../../provider/doctor/coverageReport";
@@ -11,7 +9,6 @@ import { signingKeys } from "../../../provider/rotation/kinds/signingKeys";
 import { Settings } from "../../../provider/settings/settings";
 import { readPage } from "../../docs/page";
 import { normalized, shows } from "../../docs/session";
-import { projectRoot } from "../../support/host";
 import { type SettingName } from "../../../provider/settings/table";
 
 const stack = "urn:pulumi:dev::app";
@@ -272,15 +269,5 @@ describe("pulumi-rekey doctor --coverage: the report", () => {
     const all = cover([{ ...database("db"), name: "canary" }, database("canary-2")], state);
     const text = JSON.stringify(reportOf(all, { problems: [] }, (one) => one.replaceAll("canary", "[left out]")));
     assert.ok(!text.includes("canary") && text.includes("[left out]"), text);
-  });
-
-  it("knows what the state has of each database, as the real pulumi CLI exports it", () => {
-    const file = join(projectRoot, "test", "fixtures", "commit-95e65e9", "dynamic", "stack.json");
-    const { rotated } = rotatedIn(JSON.parse(readFileSync(file, "utf8")));
-    const seen = Object.fromEntries(rotated.map(({ id, resource, inState }) => [id, `${resource}: ${inState}`]));
-    assert.equal(rotated.length, 11);
-    assert.equal(seen["single"], 'PasswordRotation "single": saved');
-    assert.equal(seen["fleet-a"], 'PasswordRotationFleet "fleet": may be saved');
-    assert.equal(seen["adopted"], 'PasswordRotation "adopted": none');
   });
 });

@@ -275,7 +275,7 @@ describe("pulumi-rekey doctor", function () {
     const named = await doctor(environment, ["--stack", "dev"]);
     assert.match(
       named.output,
-      /WRONG {2}rekey:queueurl in the stack's configuration.*\n.*`pulumi config rm rekey:queueurl`/,
+      /WRONG {2}In the stack's configuration, rekey:queueurl .*did you mean rekey:queueUrl.*\n.*`pulumi config rm rekey:queueurl`/,
     );
     assert.equal(named.code, 1);
     assert.deepEqual(readdirSync(project.directory), before);
