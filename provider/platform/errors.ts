@@ -43,9 +43,8 @@ export function withCode(message: string, code: ErrorCode): string {
 }
 
 /**
- * The base class of all errors that Rekey throws. The message says what happened, whether the password may have
- * changed, and what to do, and ends with the code. It never contains a request, a response or their headers, which
- * carry secrets.
+ * The base class of Rekey's errors. The message says what happened, whether the password may have changed, and what to
+ * do, and ends with the code. It never contains a request, a response or a header.
  *
  * @example
  * ```ts
