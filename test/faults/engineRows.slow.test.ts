@@ -92,8 +92,7 @@ describe("faults: rows of an engine", () => {
     await proxy.close();
   });
 
-  const tooLarge = "lost response, former outputs too large for an init error";
-  it(titled(58, tooLarge, "up", "fails, consumers are held back; 1 sent"), async () => {
+  it(titled(58, "lost response, large former outputs", "up", "fails, consumers are held back; 1 sent"), async () => {
     const essay = "x".repeat(40_000);
     const config = await start({ databases: [{ database_id: "db-quickstart", essay }], credentials: "always" });
     let version = 1;

@@ -83,7 +83,7 @@ describe("fuzz: the real host, over a socket", () => {
       const result = await host.create(rotation(id));
       assert.match(expectKind("failed", result).message, /^Could not reset the password of database "/);
     }
-    // The server refuses a path that is too long, or cuts the connection; its outputs are too large for an init error.
+    // The server refuses a path that is too long, or cuts the connection.
     const tooLong = await host.create(rotation("x".repeat(100_000)));
     if (tooLong.kind === "done") assert.equal(tooLong.outs["outcome"], "unknown");
     else assert.match(tooLong.message, /^Could not reset the password of database "/);
