@@ -1,16 +1,25 @@
 import assert from "node:assert/strict";
 import { Receiver } from "@upstash/qstash";
-import { type Platform } from "../../local/index";
+import { SigningKeyRotation, type SigningKeyRotationArgs } from "pulumi-rekey";
+import { type Platform } from "../../local/platform/index";
 import { queue } from "../local/platform/client";
 import { Destination } from "../local/platform/queue/destination";
-import { fails, resourceNamed, type Result, succeeds, valuesOf } from "../support/engine";
-import { fixture, onEveryEngine } from "../support/onEngines";
+import { fails, type Result, succeeds, valuesOf } from "../support/engineStack";
+import { closePlatforms, TestStack } from "../support/memory";
 import { until } from "../support/results";
 
-const program = (version: number, more = "") => `
-const { SigningKeyRotation } = require("pulumi-rekey");
-const keys = new SigningKeyRotation("keys", { version: ${version}, ${more} });
-for (const name of ["currentKey", "nextKey", "currentKeySince", "nextKeySince", "outcome"]) exports[name] = keys[name];`;
+/** The program of a stack, whose arguments a test may change. */
+async function start(first: SigningKeyRotationArgs) {
+  let args = first;
+  const stack = await TestStack.start(
+    () => {
+      const { currentKey, nextKey, currentKeySince, nextKeySince } = new SigningKeyRotation("keys", args);
+      return { currentKey, nextKey, currentKeySince, nextKeySince };
+    },
+    { credentials: "always" },
+  );
+  return { stack, platform: stack.platform, change: (next: SigningKeyRotationArgs) => void (args = next) };
+}
 
 /** How many messages a receiver verified. */
 interface Verified {
@@ -71,7 +80,7 @@ class SignedReceiver {
   }
 }
 
-onEveryEngine("Signing keys", (engine) => {
+describe("A program with a SigningKeyRotation", () => {
   const receivers: SignedReceiver[] = [];
   /** A receiver with the keys of an adoption, and messages to it. */
   const receiverOf = async (platform: Platform, adoption: Result) => {
@@ -82,22 +91,22 @@ onEveryEngine("Signing keys", (engine) => {
     receiver.startMessages(platform);
     return receiver;
   };
-  const start = (text: string) => fixture(engine, text, { credentials: "always" });
-  const adopting = program(1, "initialRotation: false");
+  const adopting = { version: 1, initialRotation: false };
   const assertAllAccepted = ({ accepted, rejected }: Verified) => {
     assert.ok(accepted > 0);
     assert.equal(rejected, 0);
   };
   afterEach(async () => {
     for (const receiver of receivers.splice(0)) await receiver.end();
+    await closePlatforms();
   });
 
   it("roll without an outage; a second roll at once is refused, and would be one", async () => {
-    const { platform, project, stack } = await start(adopting);
+    const { stack, platform, change } = await start(adopting);
     const adoption = await succeeds(stack.up());
     const updated = await receiverOf(platform, adoption);
     const late = await receiverOf(platform, adoption);
-    project.rewrite(program(2));
+    change({ version: 2 });
     const rolled = await succeeds(stack.up());
     assert.equal(platform.signingKeys.rolls, 1);
     // Both have the keys of the adoption.
@@ -106,13 +115,13 @@ onEveryEngine("Signing keys", (engine) => {
     updated.deploy(rolled);
     assertAllAccepted(await updated.messagesFromNow());
 
-    project.rewrite(program(3));
+    change({ version: 3 });
     assert.match((await stack.preview()).printed, /Does not reset .*: it was rolled, or may have been, at/);
     await fails(stack.up(), /REKEY_ROLLED_RECENTLY/);
     assert.equal(platform.signingKeys.rolls, 1);
     assertAllAccepted(late);
 
-    project.rewrite(program(3, `minInterval: "0s"`));
+    change({ version: 3, minInterval: "0s" });
     await succeeds(stack.up());
     assert.equal(platform.signingKeys.rolls, 2);
     assert.equal((await late.messagesFromNow()).accepted, 0, "the receiver does not know the keys of the first roll");
@@ -121,11 +130,11 @@ onEveryEngine("Signing keys", (engine) => {
   });
 
   it("are both replaced by two rolls, with the receiver updated between them", async () => {
-    const { platform, project, stack } = await start(adopting);
+    const { stack, platform, change } = await start(adopting);
     const leaked = platform.signingKeys;
     const receiver = await receiverOf(platform, await succeeds(stack.up()));
     for (const version of [2, 3]) {
-      project.rewrite(program(version, `minInterval: "0s"`));
+      change({ version, minInterval: "0s" });
       const rolled = await succeeds(stack.up());
       assertAllAccepted(await receiver.messagesFromNow());
       receiver.deploy(rolled);
@@ -141,7 +150,7 @@ onEveryEngine("Signing keys", (engine) => {
   });
 
   it("are settled if the response to a roll is lost: one roll in all, and both keys stay secret", async () => {
-    const { platform, stack } = await start(program(1));
+    const { stack, platform } = await start({ version: 1 });
     platform.failNext({ path: /keys\/rotate/, dropConnection: "after-apply" });
     const { outputs } = await succeeds(stack.up());
     const { current, next, rolls } = platform.signingKeys;
@@ -149,7 +158,6 @@ onEveryEngine("Signing keys", (engine) => {
     assert.deepEqual(outputs["currentKey"], { value: current, secret: true });
     assert.deepEqual(outputs["nextKey"], { value: next, secret: true });
     assert.deepEqual((await stack.up()).changes, { same: 2 });
-    assert.equal(resourceNamed(await stack.exportState(), "keys")?.id, "signing-keys");
     await succeeds(stack.destroy());
     assert.equal(platform.signingKeys.rolls, 1);
   });
