@@ -69,12 +69,12 @@ try {
   say("4. A new version requests one more reset. The database then accepts the new password only.");
   const former = platform.database(databaseId).password;
   await stack.setVersion("2");
-  const { password } = await stack.up();
+  const { redisUrl } = await stack.up();
   expectResets(2);
   console.log("   The database replies to the former password, and to the one in the stack's outputs:");
   for (const [tried, expected] of [
     [former, "-WRONGPASS"],
-    [password.value, "+OK"],
+    [new URL(redisUrl.value).password, "+OK"],
   ]) {
     const reply = await replyTo(tried);
     console.log(`   ${reply}`);

@@ -38,7 +38,8 @@ describe("fuzz: the real host, over a socket", () => {
     await fc.assert(
       fc.asyncProperty(answer, status, async (sent, code) => {
         const before = server.requests.length;
-        reply = responding(code, code === 204 || code === 304 ? "" : sent.text);
+        // On a kept connection, a record without an id is not used.
+        reply = responding(code, code === 204 || code === 304 ? "" : sent.text, { connection: "close" });
         const result = await create();
         assert.equal(server.requests.length - before, 1);
         if (code === 200 || code === 201) assertHandled(sent, result);
