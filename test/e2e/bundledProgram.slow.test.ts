@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
+import { symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { Team } from "../support/age";
 import { bundle } from "../support/bundle";
-import { succeeds, valuesOf } from "../support/engine";
-import { fixture, onEngines } from "../support/onEngines";
-import { Project } from "../support/project";
+import { succeeds, valuesOf } from "../support/engineStack";
+import { Folder } from "../support/folder";
+import { projectRoot } from "../support/host";
+import { closePlatforms, TestStack } from "../support/memory";
 
 /** Uses each part of the package that is loaded late: schedules, settings, HTTP, shared reads, encryption. */
 const program = (recipient: string) => `
@@ -19,23 +23,32 @@ export const running = getFlowControlKeyOutput({ flowControlKey: "orders" }, { d
 export const keys = getFlowControlKeys({ search: "orders" }).then(({ keys }) => keys.length);
 `;
 
-onEngines("A program that a bundler has packed into one file", (engine) => {
+describe("A program that a bundler has packed into one file", () => {
+  afterEach(closePlatforms);
+
   for (const [format, main] of [
     ["cjs", "index.js"],
     ["esm", "index.mjs"],
   ] as const) {
     it(`runs as an unpacked one does: ${format}`, async () => {
       const { recipient } = await Team.create();
-      const project = new Project(await bundle(program(recipient), format), { main });
+      const folder = new Folder();
+      symlinkSync(join(projectRoot, "node_modules"), folder.path("node_modules"), "junction");
+      const file = folder.write(main, await bundle(program(recipient), format));
       const options = { databases: ["db-cache", "db-sessions"], flowControlKeys: ["orders"] };
-      const { platform, stack } = await fixture(engine, project, options);
-      const { endpoint, nextRotationAt, ...reads } = valuesOf(await succeeds(stack.up()));
-      assert.equal(endpoint, platform.database("db-cache").record["endpoint"]);
+      let run = 0;
+      const stack = await TestStack.start(
+        async () => ({ ...(await import(`${pathToFileURL(file)}?${++run}`)) }),
+        options,
+      );
+      const { endpoint, nextRotationAt, running, keys } = valuesOf(await succeeds(stack.up()));
+      assert.equal(endpoint, stack.platform.database("db-cache").record["endpoint"]);
       assert.ok(Date.parse(String(nextRotationAt)) > Date.now());
-      assert.deepEqual(reads, { running: 0, keys: 1 });
+      assert.deepEqual({ running, keys }, { running: 0, keys: 1 });
       const { changes } = await succeeds(stack.up());
       assert.deepEqual([changes["create"], changes["update"]], [undefined, undefined]);
-      assert.equal(platform.resetCount, 2);
+      assert.equal(stack.platform.resetCount, 2);
+      folder.remove();
     });
   }
 });

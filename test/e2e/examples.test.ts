@@ -1,16 +1,15 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
-import Module from "node:module";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as pulumi from "@pulumi/pulumi";
 import schema from "../../schema.json";
-import { createProvider } from "../../provider/engine/dynamic";
-import { startRun } from "../../provider/run";
-import { type Platform, startPlatform } from "../../local/index";
 import { blocksOf, pages, readPage, registryPages } from "../docs/page";
-import { environmentOf, examples } from "../support/project";
+import { fails, succeeds, valuesOf } from "../support/engineStack";
+import { loadExample } from "../support/examples";
+import { closePlatforms, TestStack } from "../support/memory";
+import { examples } from "../support/project";
 import { databasePath } from "../support/resources";
 import { errorsOf, type Registration, startMocks } from "../support/pulumiMocks";
 import { assertFields } from "../support/results";
@@ -52,7 +51,10 @@ describe("Programs that users copy", () => {
       blocksOf("schema.json", description),
     );
     const generated = registryPages.flatMap((path) => readPage(path).blocks);
-    const all = [...programs, ...comments, ...described, ...generated].filter(({ code }) => rotates.test(code));
+    // A test of a program has a platform of its own.
+    const all = [...programs, ...comments, ...described, ...generated].filter(
+      ({ code }) => rotates.test(code) && !code.includes('"rekey-local"'),
+    );
     assert.ok(all.length > 60, String(all.length));
     const unannounced = all
       .filter(({ code }) => !keepsSecrets.test(code) && !isAnnounced(code))
@@ -101,10 +103,6 @@ function classes(module: string, ...names: string[]): object {
   return Object.fromEntries(names.map((name) => [name, classOf(`${module}:${name}`)]));
 }
 
-interface Loader {
-  _load: (request: string, ...others: unknown[]) => unknown;
-}
-
 /** Runs an example against a mocked engine, which returns these outputs of the rotation. */
 async function startExample(
   example: string,
@@ -119,7 +117,7 @@ async function startExample(
     },
   });
   pulumi.runtime.setAllConfig(settings);
-  return { registered, run: () => load(join("hand-over", example)) };
+  return { registered, run: () => void loadExample(`hand-over/${example}`, standIns) };
 }
 
 const queueUserId = "7b1ad1c2-0e7e-4e0c-9d3f-0c2c1c1f5a11";
@@ -139,22 +137,6 @@ const settings = {
   "project:recipient": "age185xe49rm7897l8vdvvpe87gu57njufr2l4lrelvjduffesjjxpuq7cdjt5",
   "project:rotation": '{ "databaseId": "db-sessions", "version": 1 }',
 };
-
-/** Loads the program of an example. */
-function load(example: string): void {
-  const loader = Module as unknown as Loader;
-  const original = loader._load;
-  loader._load = function (request, ...others) {
-    return standIns[request] ?? original.call(this, request, ...others);
-  };
-  const file = require.resolve(join(examples, example));
-  try {
-    require(file);
-  } finally {
-    loader._load = original;
-    delete require.cache[file];
-  }
-}
 
 /** @returns the resource of this type that an example registers after a reset */
 async function registeredBy(example: string, type: string, outputs: object = sent): Promise<Registration> {
@@ -273,74 +255,150 @@ describe("The examples that hand the password over", () => {
   }
 });
 
-describe("The first `up` of an example, if every secret is in use", function () {
+const orders = { flowControlKey: "orders", waitListSize: 7, parallelismMax: 3, parallelismCount: 3 };
+const emails = { flowControlKey: "emails", waitListSize: 2, rateMax: 10, rateCount: 4, ratePeriod: 60 };
+const idsIn = (file: string, pattern: RegExp) =>
+  [...readFileSync(join(examples, file), "utf8").matchAll(pattern)].map(([, id = ""]) => id);
+const ofFleet = idsIn("fleet-from-file/fleet.json", /"(db-[\w-]+)"/g);
+const ofStacks = idsIn("fleet-over-stacks/databases.txt", /^(\S+)$/gm);
+
+/** A platform on which every secret of the examples is in use. */
+const account = {
+  databases: [...new Set(["db-sessions", ...ofFleet, ...ofStacks])],
+  vectorIndexes: ["idx-vectors"],
+  searchIndexes: ["idx-search"],
+  flowControlKeys: [orders, emails],
+  databasePath,
+  credentials: "always",
+} as const;
+
+/** How many requests of the first `up` change something, and how many outputs then have a value. */
+const firstUps: Readonly<Record<string, readonly [changes: number, outputs: number]>> = {
+  "after-a-leak": [0, 6],
+  "fleet-from-file": [3, 4],
+  "fleet-over-stacks": [20, 2],
+  "flow-control-dashboard": [0, 4],
+  "flow-control-incident": [0, 0],
+  "flow-control-limits": [0, 1],
+  "hand-over/age-deploy-job": [0, 1],
+  "hand-over/aws-secrets-manager": [0, 0],
+  "hand-over/github-secret": [0, 0],
+  "hand-over/kubernetes": [0, 1],
+  "hand-over/pulumi-esc": [0, 1],
+  "hand-over/read-platform": [0, 0],
+  "hand-over/sops-kubernetes": [0, 1],
+  "hand-over/vercel": [0, 0],
+  "languages/javascript-commonjs": [1, 2],
+  "languages/javascript-esm": [1, 2],
+  "languages/typescript-commonjs": [1, 2],
+  "nightly-rotation": [0, 3],
+  quickstart: [2, 9],
+  "redis-consumer": [1, 1],
+  "rotation-on-demand": [1, 3],
+};
+
+describe("The first `up` of an example, if every secret is in use", () => {
+  afterEach(closePlatforms);
   const programs = readdirSync(examples, { recursive: true, encoding: "utf8" })
     .filter((name) => /(^|\/)index\.[jt]s$/.test(name))
     .map((name) => ({ example: dirname(name), code: readFileSync(join(examples, name), "utf8") }))
-    // examples.slow.test.ts runs those that are ES modules, and languages.slow.test.ts those with the plugin.
-    .filter(({ example, code }) => code.includes('"pulumi-rekey"') && !/-esm$/.test(example));
-  const environment = { ...process.env };
-  const directory = process.cwd();
-  let platform: Platform;
+    // languages.slow.test.ts runs those with the plugin. Mocha does not load TypeScript that is an ES module.
+    .filter(({ example, code }) => code.includes('"pulumi-rekey"') && example !== "languages/typescript-esm");
 
-  beforeEach(async () => {
-    const fleet = JSON.parse(readFileSync(join(examples, "fleet-from-file/fleet.json"), "utf8")) as {
-      databases: Record<string, string | { databaseId: string }>;
-    };
-    const ofFleet = Object.values(fleet.databases).map((one) => (typeof one === "string" ? one : one.databaseId));
-    const ofStacks = readFileSync(join(examples, "fleet-over-stacks/databases.txt"), "utf8")
-      .split("\n")
-      .filter(Boolean);
-    platform = await startPlatform({
-      databases: [...new Set(["db-sessions", ...ofFleet, ...ofStacks])],
-      vectorIndexes: ["idx-vectors"],
-      searchIndexes: ["idx-search"],
-      queueUsers: [queueUserId, "00000000-0000-4000-8000-000000000001"],
-      flowControlKeys: ["orders", "emails"],
-      databasePath,
-      credentials: "always",
-    });
-    Object.assign(process.env, environmentOf(platform), {
-      REKEY_DATABASE_PATH: databasePath,
-      REKEY_DATABASE_LIST_PATH: "/v2/redis/databases",
-    });
-  });
-  afterEach(async () => {
-    process.chdir(directory);
-    process.env = { ...environment };
-    await platform.close();
+  it("is tested for each of them", () => {
+    assert.deepEqual(Object.keys(firstUps).sort(), programs.map(({ example }) => example).sort());
   });
 
   for (const { example, code } of programs) {
-    const announced = isAnnounced(code);
-    it(`${example} ${announced ? "resets, as its first lines announce" : "resets no secret"}`, async () => {
-      const provider = createProvider(() => startRun({ configuration: () => undefined, log: () => undefined }));
-      void provider.passwordRotation.configure({ config: { get: () => undefined } as never });
-      const adopted: string[] = [];
-      await startMocks({
-        stack: "part-0-of-1",
-        async outputs(type, inputs) {
-          const [, name] = /^pulumi-nodejs:dynamic\/rekey:(\w+(?:Rotation|RotationShard))$/.exec(type) ?? [];
-          if (name === undefined) return {};
-          const adapter = provider[(name[0]?.toLowerCase() + name.slice(1)) as keyof typeof provider];
-          const { failures = [] } = await adapter.check({}, inputs);
-          assert.deepEqual(failures, []);
-          adopted.push(type);
-          return (await adapter.create(inputs)).outs ?? {};
-        },
-      });
-      pulumi.runtime.setAllConfig(settings);
-      process.chdir(join(examples, example));
-      const errors = await errorsOf(() => load(example));
-      await pulumi.runtime.disconnect();
-      assert.deepEqual(errors, []);
-      const sent = platform.requests.filter(
-        ({ method, path }) => method !== "GET" && !path.startsWith("/v2/flowControl"),
-      );
-      assert.equal(sent.length > 0, announced, sent.map(({ path }) => path).join());
-      assert.ok(adopted.length > 0 || !rotates.test(code), "its rotations were created");
+    const [changes, count] = firstUps[example] ?? [];
+    it(`${example} ${isAnnounced(code) ? "resets, as its first lines announce" : "resets no secret"}`, async () => {
+      const stack = await startExampleStack(example);
+      await succeeds(stack.preview());
+      assert.deepEqual(stack.posts, []);
+      const { outputs } = await succeeds(stack.up());
+      assert.deepEqual([stack.posts.length, Object.keys(outputs).length], [changes, count], stack.posts.join());
+      assert.equal(stack.platform.resetCount > 0, isAnnounced(code));
+      await succeeds(stack.up());
+      assert.equal(stack.posts.length, changes, "the second one sends nothing");
+      // A trigger that is removed asks for nothing.
+      Object.assign(stack.config, { version: "2", incident: "INC-4711" });
+      await succeeds(stack.up());
+      const { length } = stack.posts;
+      delete stack.config["version"];
+      delete stack.config["incident"];
+      await succeeds(stack.up());
+      assert.equal(stack.posts.length, length);
     });
   }
+});
+
+/** A stack of an example that is configured for that account. */
+function startExampleStack(example: string, config: Record<string, string> = {}, stack = "part-0-of-1") {
+  const own = Object.entries(settings).map(([name, value]) => [name.replace("project:", ""), value]);
+  const preset = { "rekey:databasePath": databasePath, "rekey:databaseListPath": "/v2/redis/databases" };
+  return TestStack.start(() => loadExample(example, standIns), {
+    ...account,
+    ...(example === "hand-over/vercel" && { queueUsers: [queueUserId] }),
+    stack,
+    config: { ...(Object.fromEntries(own) as Record<string, string>), ...preset, ...config },
+  });
+}
+
+describe("The example", () => {
+  afterEach(closePlatforms);
+  const upOf = async (stack: TestStack) => valuesOf(await succeeds(stack.up()));
+
+  it("nightly-rotation resets and verifies the password when its interval has passed", async () => {
+    const stack = await startExampleStack("nightly-rotation");
+    const days = (Date.parse(String((await upOf(stack))["nextRotationAt"])) - Date.now()) / 864e5;
+    assert.ok(days > 29.9 && days <= 30, String(days));
+    stack.config["rotateEvery"] = "PT0.001S";
+    const { reason, verifiedAt, url } = await upOf(stack);
+    assert.equal(reason, "schedule");
+    assert.ok(Date.parse(String(verifiedAt)) > 0);
+    assert.equal(new URL(String(url)).password, stack.platform.database("db-sessions").password);
+  });
+
+  it("flow-control-incident resets for an incident, and never without one", async () => {
+    const stack = await startExampleStack("flow-control-incident", { flowControlKey: "emails" });
+    await upOf(stack);
+    assert.deepEqual(stack.posts, []);
+    stack.config["incident"] = "INC-4711";
+    assertFields(await upOf(stack), { waitingBefore: 2, dispatchedBefore: 4, dispatchedAfter: 0 });
+    assert.equal(stack.posts.length, 1);
+  });
+
+  it("flow-control-dashboard shows what waits, what runs and what is stuck", async () => {
+    const { keys, waiting, stuck, everything } = await upOf(await startExampleStack("flow-control-dashboard"));
+    assert.deepEqual(keys, {
+      orders: { waiting: 7, running: 3, parallelismMax: 3, rateCount: 0, reached: ["parallelism"] },
+      emails: { waiting: 2, running: 0, rateMax: 10, rateCount: 4, reached: [] },
+    });
+    assert.deepEqual({ waiting, stuck }, { waiting: 9, stuck: ["orders"] });
+    assert.equal((everything as Record<string, number>)["parallelismMax"], 100);
+  });
+
+  it("flow-control-limits pins what is configured, pauses, and drains slowly", async () => {
+    const stack = await startExampleStack("flow-control-limits", { parallelism: "10", rate: "100" });
+    const first = await upOf(stack);
+    assert.deepEqual(first, { parallelism: 10, rate: 100, period: 60, paused: false });
+    stack.config["paused"] = "true";
+    assert.deepEqual(await upOf(stack), { ...first, paused: true });
+    Object.assign(stack.config, { parallelism: "2", paused: "false" });
+    assert.deepEqual(await upOf(stack), { ...first, parallelism: 2 });
+    const sent = stack.posts.map((path) => path.split("/").at(-1));
+    assert.deepEqual(sent, ["pin?parallelism=10&rate=100&period=60", "pause", "pin?parallelism=2", "resume"]);
+  });
+
+  it("fleet-over-stacks resets each database once, in one of the stacks, and requires a stack's name to say which part it is", async () => {
+    const first = await startExampleStack("fleet-over-stacks", {}, "part-0-of-2");
+    const { platform } = first;
+    const second = await TestStack.start(() => loadExample("fleet-over-stacks"), { platform, stack: "part-1-of-2" });
+    const counts = [Number((await upOf(first))["count"]), Number((await upOf(second))["count"])];
+    assert.ok(counts.every((count) => count > 0) && counts.reduce((sum, count) => sum + count) === ofStacks.length);
+    assert.ok(ofStacks.every((id) => platform.database(id).resets === 1));
+    await fails((await startExampleStack("fleet-over-stacks", {}, "part-2-of-2")).up(), /part-0-of-4/);
+  });
 });
 
 describe("The example of Pulumi Deployments", () => {

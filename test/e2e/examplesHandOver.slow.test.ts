@@ -1,54 +1,57 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { type Platform, startPlatform } from "../../local/index";
+import { join } from "node:path";
+import { type Platform } from "../../local/platform/index";
 import { Team, whyNoAge } from "../support/age";
 import { leaksOf } from "../support/canaries";
-import { localEngine, type Stack, succeeds } from "../support/engine";
+import { succeeds } from "../support/engineStack";
+import { loadExample } from "../support/examples";
+import { Folder } from "../support/folder";
+import { closePlatforms, TestStack } from "../support/memory";
 import { runAsync } from "../support/processes";
-import { environmentOf, Project, transpileOnly } from "../support/project";
+import { environmentOf, examples } from "../support/project";
 import { databasePath } from "../support/resources";
 
 const id = "db-sessions";
 
 /** A stack of an example, after an `up` that adopted the database. */
 interface Run {
-  readonly project: Project;
+  readonly stack: TestStack;
   readonly platform: Platform;
-  readonly stack: Stack;
-  readonly environment: Record<string, string>;
   /** Of the job that deploys, which has the identity. */
   readonly team: Team;
+  /** The example's folder, and one for what is written. */
+  readonly directory: string;
+  readonly folder: Folder;
   /** The outputs of an `up`, whose state and print have no credential. */
   readonly up: () => Promise<Record<string, unknown>>;
 }
 
 async function withExample(name: string, use: (run: Run) => Promise<void>): Promise<void> {
-  const platform = await startPlatform({ databases: [id], databasePath, credentials: "always" });
-  const project = new Project({ example: `hand-over/${name}` });
+  const team = await Team.create();
+  const config = { databaseId: id, recipient: team.recipient, "rekey:databasePath": databasePath };
+  const program = () => loadExample(`hand-over/${name}`);
+  const stack = await TestStack.start(program, { databases: [id], databasePath, credentials: "always", config });
+  const { platform } = stack;
+  const folder = new Folder();
+  const up = async () => {
+    const { outputs, printed } = await succeeds(stack.up());
+    const { password, restToken } = platform.database(id);
+    assert.deepEqual(leaksOf(stack.state + printed, { password, restToken }), []);
+    return Object.fromEntries(Object.entries(outputs).map(([name, { value, secret }]) => [name, secret || value]));
+  };
   try {
-    const environment = { ...environmentOf(platform), REKEY_DATABASE_PATH: databasePath };
-    const stack = await localEngine.open(project.directory, { ...environment, ...transpileOnly });
-    const team = await Team.create();
-    await stack.setConfig("databaseId", id);
-    await stack.setConfig("recipient", team.recipient);
-    const up = async () => {
-      const { outputs, printed } = await succeeds(stack.up());
-      const state = JSON.stringify(await stack.exportState(true));
-      const { password, restToken } = platform.database(id);
-      assert.deepEqual(leaksOf(state + printed, { password, restToken }), []);
-      return Object.fromEntries(Object.entries(outputs).map(([name, { value, secret }]) => [name, secret || value]));
-    };
-    await use({ project, platform, stack, environment, team, up });
+    await use({ stack, platform, team, directory: join(examples, "hand-over", name), folder, up });
   } finally {
-    await platform.close();
-    project.remove();
+    folder.remove();
+    await closePlatforms();
   }
 }
 
 /** The new password after an `up` with another version. */
 async function rotate({ stack, platform, up }: Run): Promise<Record<string, unknown>> {
   const before = platform.database(id).password;
-  await stack.setConfig("version", "leak");
+  stack.config["version"] = "leak";
   const outputs = await up();
   assert.equal(platform.resetCount, 1);
   assert.notEqual(platform.database(id).password, before);
@@ -78,13 +81,13 @@ describe("Without a password in any state, the example", function () {
   else {
     it(jobTitle, () =>
       withExample("age-deploy-job", async (run) => {
-        const { project, platform, team } = run;
+        const { directory, folder, platform, team } = run;
         await run.up();
         const { credentials } = await rotate(run);
-        const file = project.write("credentials.age", String(credentials));
+        const file = folder.write("credentials.age", String(credentials));
         const deploy = async (AGE_IDENTITY: string, command = printed("REDIS_URL")) =>
-          runAsync(project.path("deploy.sh"), [file, ...command], {
-            cwd: project.directory,
+          runAsync(join(directory, "deploy.sh"), [file, ...command], {
+            cwd: directory,
             env: { AGE_IDENTITY },
           });
         const { code, output } = await deploy(team.identity);
@@ -105,20 +108,20 @@ describe("Without a password in any state, the example", function () {
   else {
     it(sopsTitle, () =>
       withExample("sops-kubernetes", async (run) => {
-        const { project, platform, team } = run;
+        const { directory, folder, platform, team } = run;
         await run.up();
         const { credentials } = await rotate(run);
         const { password } = platform.database(id);
         const operator = await Team.create();
-        const file = project.write("credentials.age", String(credentials));
+        const file = folder.write("credentials.age", String(credentials));
         const env = { AGE_IDENTITY: team.identity, OPERATOR_RECIPIENT: operator.recipient };
-        const { code, output } = await runAsync(project.path("secret.sh"), [file], { cwd: project.directory, env });
+        const { code, output } = await runAsync(join(directory, "secret.sh"), [file], { cwd: directory, env });
         assert.equal(code, 0, output);
         assert.deepEqual(leaksOf(output, { password }), []);
-        const secret = project.write("secret.yaml", output);
+        const secret = folder.write("secret.yaml", output);
         const decrypt = (SOPS_AGE_KEY: string) =>
           runAsync("sops", ["decrypt", "--output-type", "json", secret], {
-            cwd: project.directory,
+            cwd: directory,
             env: { SOPS_AGE_KEY },
           });
         const { kind, metadata, stringData } = JSON.parse((await decrypt(operator.identity)).output) as {
@@ -135,15 +138,15 @@ describe("Without a password in any state, the example", function () {
 
   it("read-platform deploys with what the platform shows, and not if it shows no password", () =>
     withExample("read-platform", async (run) => {
-      const { project, platform, environment } = run;
+      const { directory, platform } = run;
       await run.up();
       assert.equal(platform.resetCount, 0);
       const { rotatedAt } = await rotate(run);
       assert.ok(Date.parse(String(rotatedAt)) > 0);
       const deploy = (variable: string) =>
-        runAsync(process.execPath, [project.path("deploy.mjs"), id, ...printed(variable)], {
-          cwd: project.directory,
-          env: environment,
+        runAsync(process.execPath, [join(directory, "deploy.mjs"), id, ...printed(variable)], {
+          cwd: directory,
+          env: { ...environmentOf(platform), REKEY_DATABASE_PATH: databasePath },
         });
       assert.equal((await deploy("REDIS_PASSWORD")).output.trim(), platform.database(id).password);
       assert.equal((await deploy("REKEY_PASSWORD")).output.trim(), "undefined", "the command does not get the key");

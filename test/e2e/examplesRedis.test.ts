@@ -2,29 +2,37 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { startPlatform } from "../../local/index";
+import { loadExample } from "../support/examples";
+import { Folder } from "../support/folder";
+import { closePlatforms, TestStack } from "../support/memory";
 import { withRedis } from "../support/redis";
-import { onEngines } from "../support/onEngines";
-import { environmentOf, Project, transpileOnly } from "../support/project";
+import { examples } from "../support/project";
 
 withRedis("with a redis-server", () => {
-  onEngines("The example redis-consumer", (engine) => {
+  describe("The example redis-consumer", () => {
+    afterEach(closePlatforms);
+
     it("is cut off with the old password, and goes on with the new one", async () => {
-      const platform = await startPlatform({ databases: ["cache"], redis: true, credentials: "always" });
-      const project = new Project({ example: "redis-consumer" }, { packages: ["ioredis"] });
-      const stack = await engine.open(project.directory, { ...environmentOf(platform), ...transpileOnly });
-      const settings = { databaseId: "cache", user: "rekey-cache" };
-      for (const [key, value] of Object.entries(settings)) await stack.setConfig(key, value);
+      const config = { databaseId: "cache", user: "rekey-cache" };
+      const program = () => loadExample("redis-consumer");
+      const stack = await TestStack.start(program, {
+        databases: ["cache"],
+        redis: true,
+        credentials: "always",
+        config,
+      });
       const up = async (): Promise<string> => {
         const { outputs, printed } = await stack.up();
         assert.equal(outputs["url"]?.secret, true, printed);
         return String(outputs["url"].value);
       };
-      const file = project.path("url");
+      const folder = new Folder();
+      const file = folder.path("url");
       writeFileSync(file, await up());
 
-      const consumer = spawn(process.execPath, [project.path("consumer.mjs"), file], {
+      const consumer = spawn(process.execPath, [join(examples, "redis-consumer", "consumer.mjs"), file], {
         stdio: ["ignore", "pipe", "inherit"],
       });
       const ended = once(consumer, "close");
@@ -40,7 +48,7 @@ withRedis("with a redis-server", () => {
       };
       try {
         await said(/^counted 1$/);
-        await stack.setConfig("version", "2");
+        stack.config["version"] = "2";
         const url = await up();
         const cut = await said(/^disconnected$/);
         const refused = await said(/^refused: WRONGPASS/, cut);
@@ -55,8 +63,7 @@ withRedis("with a redis-server", () => {
       } finally {
         consumer.kill();
         await ended;
-        await platform.close();
-        project.remove();
+        folder.remove();
       }
     });
   });
