@@ -167,9 +167,8 @@ class Operation {
       await runtime.setMocks(mocks, this.names.project, this.names.stack, this.dryRun, "organization");
       const { settings } = sdk.getStore();
       settings.engine = this.#engine;
-      // Data sources send real requests, unlike in a unit test with mocks, which they recognize by `mocks`.
-      delete settings.monitor.mocks;
-      Object.assign(settings.monitor, this.#monitor);
+      // Inherits `mocks`: as an own property, data sources would ask it instead of sending real requests.
+      settings.monitor = Object.assign(Object.create(settings.monitor) as object, this.#monitor);
       await runtime.runInPulumiStack(async () => program()).catch(this.fail);
       await runtime.disconnect();
     };
@@ -320,7 +319,7 @@ const stackType = "pulumi:pulumi:Stack";
 /** What the types of Pulumi's SDK do not declare: the store of one run, as inline programs have it. */
 interface SdkState {
   withLocalStorage<T>(this: void, run: () => Promise<T>): Promise<T>;
-  getStore(this: void): { readonly settings: { readonly monitor: { mocks?: unknown }; engine: unknown } };
+  getStore(this: void): { readonly settings: { monitor: object; engine: unknown } };
 }
 type MockArgs = Omit<MockResourceArgs, "inputs"> & { readonly inputs: Properties };
 type InitError = Error & { readonly id?: string; readonly properties?: Properties; readonly reasons?: string[] };

@@ -35,5 +35,5 @@ export function isConfigSecret(key: string): boolean {
 /** Whether the engine is that of `pulumi.runtime.setMocks`, also of another copy of @pulumi/pulumi. */
 export function isMocked(): boolean {
   const monitor: object | undefined = pulumi.runtime.getMonitor();
-  return monitor !== undefined && "mocks" in monitor;
+  return monitor !== undefined && Object.hasOwn(monitor, "mocks");
 }

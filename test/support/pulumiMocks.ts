@@ -58,8 +58,9 @@ export async function startMocks({ preview = false, stack = "stack", outputs }: 
   );
   const monitor = pulumi.runtime.getMonitor() as unknown as Monitor;
   const mocked = Object.assign(Object.create(Object.getPrototypeOf(monitor) as object) as Monitor, monitor);
-  // By this property, data sources recognize the mocks of a unit test.
+  // As an own property, data sources would ask it instead of sending real requests.
   delete monitor.mocks;
+  Object.setPrototypeOf(monitor, mocked);
   monitor.registerResource = (request, callback) => {
     registered.push({
       type: request.getType(),
