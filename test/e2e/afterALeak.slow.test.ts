@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
-import { copyFileSync, readFileSync } from "node:fs";
+import { cpSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
-import { type Platform, startPlatform } from "../../local/index";
+import { type Platform, type PlatformOptions, startPlatform } from "../../local/platform/index";
 import { readSeed } from "../../local/platform/seed";
 import { packageVersion } from "../../provider/platform/version";
-import { type Engine, localEngine, plainOutputs, pulumiCli, type Stack, succeeds } from "../support/engine";
-import { engineEnvironment } from "../support/engineProcess";
+import { EngineStack, onEngine, passphrase, pulumiPath, succeeds } from "../support/engineStack";
+import { loadExample } from "../support/examples";
+import { Folder } from "../support/folder";
 import { projectRoot } from "../support/host";
-import { onEngine, onEngines } from "../support/onEngines";
 import { HomeWithPlugin, unreachable, whyNoPrograms } from "../support/pluginArchive";
-import { environmentOf, examples, Project, transpileOnly, writePulumiStandIn } from "../support/project";
+import { environmentOf, examples } from "../support/project";
 import { runAsync } from "../support/processes";
 import { databasePath } from "../support/resources";
 
@@ -28,171 +28,124 @@ const fleetOf20 = Array.from({ length: 20 }, (_, index) => `db-${String(index + 
 const resetOf = (id: string): string => `/v2/keyvalue/reset-password/${id}`;
 const older = [...["db-adopted", ...fleetOf20].map(resetOf), ...others].sort();
 
-interface Story {
-  readonly platform: Platform;
-  readonly project: Project;
-  readonly stack: Stack;
-  readonly environment: Readonly<Record<string, string>>;
-}
-
-/** The account of the example: 23 databases, of which one is created now. */
-async function startStory(
-  engine: Engine,
-  project: Project,
-  more: Readonly<Record<string, string>> = {},
-): Promise<Story> {
+/** A platform with the account of the example: 23 databases, of which one is created now. */
+function startAccount(): PlatformOptions {
   const seed = readSeed(join(examples, "after-a-leak", "platform.yaml"));
   const databases = (seed.databases ?? []).map((one) => {
     const { database_id } = one as { database_id: string };
     return database_id === "db-new" ? { database_id, creation_time: Math.floor(Date.now() / 1000) } : one;
   });
-  const platform = await startPlatform({ ...seed, databases, databasePath, credentials: "always" });
-  const { REKEY_QUEUE_TOKEN: _, ...settings } = environmentOf(platform);
-  const environment = {
-    ...settings,
-    ...transpileOnly,
-    ...more,
-    REKEY_QUEUE_USER_ID: queueUserId,
-    REKEY_DATABASE_PATH: databasePath,
-    REKEY_DATABASE_LIST_PATH: "/v2/redis/databases",
-  };
-  return { platform, project, stack: await engine.open(project.directory, environment), environment };
+  return { ...seed, databases, databasePath, credentials: "always" };
 }
 
-/** The resets that an `up` sends, as the request log of the platform has them. */
-async function resetsOf({ platform, stack }: Story): Promise<string[]> {
-  const before = platform.requests.length;
-  await succeeds(stack.up());
-  const sent = platform.requests.slice(before).filter(({ method }) => method !== "GET");
+const settings = {
+  "rekey:queueUserId": queueUserId,
+  "rekey:databasePath": databasePath,
+  "rekey:databaseListPath": "/v2/redis/databases",
+};
+
+/** The resets that a run sends. */
+async function resetsOf({ requests }: Platform, run: () => Promise<unknown>): Promise<string[]> {
+  const before = requests.length;
+  await run();
+  const sent = requests.slice(before).filter(({ method }) => method !== "GET");
   assert.ok(sent.every(({ status }) => status === 200));
   return sent.map(({ path }) => path).sort();
 }
 
-/** The verification of each kind has succeeded, and contacted what it verified. */
-async function assertProven({ platform, stack }: Story): Promise<void> {
-  const { resources = [] } = (await stack.exportState(true)).deployment;
-  const proofs = resources.filter(({ urn }) => urn.includes(":PasswordVerification::")).map(plainOutputs);
-  assert.deepEqual(
-    proofs.map(({ verified }) => verified),
-    [true, true, true, true],
-  );
+/** Each kind of token was tried: the new one was accepted, and the former one refused. */
+function assertProven({ requests }: Platform): void {
   for (const path of ["/indexes/vector/idx-vectors/info", "/indexes/search/idx-search/info", "/v2/globalParallelism"]) {
-    const statuses = platform.requests.filter((request) => request.path === path).map(({ status }) => status);
+    const statuses = requests.filter((request) => request.path === path).map(({ status }) => status);
     assert.ok(statuses.includes(200) && statuses.includes(401), `${path}: ${statuses.join()}`);
   }
 }
 
-onEngines("The program for the time after a leak", (engine) => {
-  /** The exit code of the count, and what it prints. */
-  async function coverage({ project, environment }: Story) {
-    const bin = project.path("bin");
-    if (engine === localEngine) writePulumiStandIn(bin);
-    const env = {
-      ...engineEnvironment(project.directory),
-      ...environment,
-      SELECTED_STACK: "dev",
-      PATH: `${bin}${delimiter}${process.env["PATH"]}`,
-    };
-    const args = [doctor, "doctor", "--coverage", "--stack", "dev", "--since", leakedAt];
-    const { code, output } = await runAsync(process.execPath, args, { cwd: project.directory, env });
-    return { code, last: output.trim().split("\n").at(-1) };
-  }
-
+onEngine("The program for the time after a leak", () => {
   it("resets what is older, once; after the import of an older state once more; then the count finds nothing", async () => {
-    const project = new Project({ example: "after-a-leak" });
-    const story = await startStory(engine, project);
-    const { platform, stack } = story;
-    const state = join(project.path(dirname(engine.stateFolder)), "after-a-leak", "dev.json");
-    try {
-      assert.deepEqual(await resetsOf(story), []);
-      assert.deepEqual(await coverage(story), {
-        code: 1,
-        last: `27 secrets: 24 older than ${leakedAt}, 1 of unknown age.`,
-      });
-      copyFileSync(state, project.path("before.json"));
+    const program = () => loadExample("after-a-leak") as Record<string, unknown>;
+    const stack = await EngineStack.start(program, { platform: startAccount(), config: settings });
+    await stack.unset("rekey:queueToken");
+    const { platform } = stack;
+    const up = () => resetsOf(platform, () => succeeds(stack.up()));
+    /** The exit code of the count, and what it prints. */
+    const coverage = async () => {
+      const args = [doctor, "doctor", "--coverage", "--stack", stack.name, "--since", leakedAt];
+      const env = { ...stack.variables, PATH: `${dirname(pulumiPath)}${delimiter}${process.env["PATH"]}` };
+      const { code, output } = await runAsync(process.execPath, args, { cwd: stack.directory, env });
+      return { code, last: output.trim().split("\n").at(-1) };
+    };
+    const older23 = `27 secrets: 24 older than ${leakedAt}, 1 of unknown age.`;
+    assert.deepEqual(await up(), []);
+    assert.deepEqual(await coverage(), { code: 1, last: older23 });
+    const file = stack.path("before.json");
+    await stack.run("stack", "export", "--file", file);
 
-      await stack.setConfig("leakedAt", leakedAt);
-      assert.deepEqual(await resetsOf(story), older);
-      assert.deepEqual(await resetsOf(story), []);
-      assert.equal((await coverage(story)).code, 1, "one signing key is older");
-      await assertProven(story);
+    await stack.configure({ leakedAt });
+    assert.deepEqual(await up(), older);
+    assert.deepEqual(await up(), []);
+    assert.equal((await coverage()).code, 1, "one signing key is older");
+    assertProven(platform);
 
-      copyFileSync(project.path("before.json"), state);
-      await stack.setConfig("minInterval", "0s");
-      assert.deepEqual(await resetsOf(story), older);
-      assert.deepEqual(await resetsOf(story), ["/v2/keys/rotate"]);
-      assert.deepEqual(await resetsOf(story), []);
-      assert.deepEqual(await coverage(story), {
-        code: 0,
-        last: `27 secrets, all rotated or created since ${leakedAt}.`,
-      });
-    } finally {
-      await platform.close();
-      project.remove();
-    }
+    await stack.run("stack", "import", "--file", file);
+    await stack.configure({ minInterval: "0s" });
+    assert.deepEqual(await up(), older);
+    assert.deepEqual(await up(), ["/v2/keys/rotate"]);
+    assert.deepEqual(await up(), []);
+    assert.deepEqual(await coverage(), { code: 0, last: `27 secrets, all rotated or created since ${leakedAt}.` });
   });
 });
 
-/** Programs for the plugin: what they need on PATH, the databases that they reset, and how they find the plugin. */
-const withPlugin: Readonly<Record<string, PluginProgram>> = {
-  yaml: {
-    needs: ["pulumi-language-yaml"],
-    resets: ["db-adopted", "db-01", "db-02"],
-    prepare: (project) => {
-      const main = join(projectRoot, "dist", "provider", "engine", "plugin", "main.js");
-      project.write("plugin/pulumi-resource-rekey", `#!/bin/sh\nexec "${process.execPath}" "${main}" "$@"\n`, 0o755);
-      const [program] = readFileSync(project.path("Pulumi.yaml"), "utf8").split("# As `pulumi package add`");
-      project.write("Pulumi.yaml", `${program}plugins: { providers: [{ name: rekey, path: ./plugin }] }\n`);
-      return Promise.resolve(undefined);
-    },
-  },
-  python: {
-    needs: ["pulumi-language-python", "python3"],
-    resets: ["db-adopted", ...fleetOf20],
-    prepare: async (project, test) => {
-      const home = await HomeWithPlugin.make();
-      const env = { ...engineEnvironment(project.directory), ...home.environment };
-      const add = ["package", "add", `rekey@${packageVersion()}`];
-      const { code, output } = await runAsync("pulumi", add, { cwd: project.directory, env });
-      if (code !== 0 && unreachable.test(output)) {
-        console.log("      skipped: the package registry cannot be reached from here");
-        test.skip();
-      }
-      assert.equal(code, 0, output);
-      return home;
-    },
-  },
+/** Programs for the plugin: what they need on PATH, and the databases that they reset. */
+const withPlugin = {
+  yaml: { needs: ["pulumi-language-yaml"], resets: ["db-adopted", "db-01", "db-02"] },
+  python: { needs: ["pulumi-language-python", "python3"], resets: ["db-adopted", ...fleetOf20] },
 };
 
-interface PluginProgram {
-  readonly needs: readonly string[];
-  readonly resets: readonly string[];
-  /** @returns the home in which the plugin is installed, if the project does not name it */
-  readonly prepare: (project: Project, test: Mocha.Context) => Promise<HomeWithPlugin | undefined>;
-}
-
-for (const [language, { needs, resets, prepare }] of Object.entries(withPlugin)) {
+for (const [language, { needs, resets }] of Object.entries(withPlugin)) {
+  const title = `The program in ${language} for the time after a leak, with the plugin, resets what is older, once`;
   const why = whyNoPrograms(...needs);
-  const engine = why === undefined ? pulumiCli : { ...pulumiCli, unavailable: why };
-  onEngine(engine, `The program in ${language} for the time after a leak, with the plugin`, () => {
-    it("resets what is older, once, and rolls the signing keys twice", async function () {
-      const project = new Project({ example: `after-a-leak/${language}` });
-      const home = await prepare(project, this);
-      const story = await startStory(engine, project, home?.environment);
-      const { platform, stack } = story;
-      try {
-        await stack.setConfig("leakedAt", leakedAt);
-        assert.deepEqual(await resetsOf(story), [...resets.map(resetOf), ...others].sort());
-        assert.deepEqual(await resetsOf(story), []);
-        await assertProven(story);
-        await stack.setConfig("minInterval", "0s");
-        assert.deepEqual(await resetsOf(story), ["/v2/keys/rotate"]);
-        assert.deepEqual(await resetsOf(story), []);
-      } finally {
-        await platform.close();
-        project.remove();
-        home?.remove();
+  if (why !== undefined) {
+    it.skip(`${title} (skipped: ${why})`);
+    continue;
+  }
+  it(title, async function () {
+    const platform = await startPlatform(startAccount());
+    const home = await HomeWithPlugin.make();
+    const folder = new Folder();
+    cpSync(join(examples, "after-a-leak", language), folder.directory, { recursive: true });
+    const { REKEY_QUEUE_TOKEN: _, ...account } = environmentOf(platform);
+    const run = async (command: string) => {
+      const env = {
+        ...home.environment,
+        ...account,
+        PULUMI_BACKEND_URL: `file://${folder.directory}`,
+        PULUMI_CONFIG_PASSPHRASE: passphrase,
+        PULUMI_SKIP_CONFIRMATIONS: "true",
+      };
+      const { code, output } = await runAsync("sh", ["-e", "-c", command], { cwd: folder.directory, env });
+      if (unreachable.test(output)) {
+        console.log("      skipped: the package registry cannot be reached from here");
+        this.skip();
       }
-    });
-  });
+      assert.equal(code, 0, output);
+    };
+    const up = () => resetsOf(platform, () => run("pulumi up"));
+    try {
+      await run(
+        `pulumi package add rekey@${packageVersion()}; pulumi stack init dev; pulumi config set leakedAt ${leakedAt}`,
+      );
+      for (const [name, value] of Object.entries(settings)) await run(`pulumi config set ${name} '${value}'`);
+      assert.deepEqual(await up(), [...resets.map(resetOf), ...others].sort());
+      assert.deepEqual(await up(), []);
+      assertProven(platform);
+      await run("pulumi config set minInterval 0s");
+      assert.deepEqual(await up(), ["/v2/keys/rotate"]);
+      assert.deepEqual(await up(), []);
+    } finally {
+      await platform.close();
+      folder.remove();
+      home.remove();
+    }
+  }).timeout(900_000);
 }

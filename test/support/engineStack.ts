@@ -102,7 +102,7 @@ export class EngineStack extends Folder {
   /** Changes variables of the commands that follow. */
   setEnvironment(variables: Readonly<Record<string, string>>): void {
     this.environment = { ...this.environment, ...variables };
-    this.#automated.workspace.envVars = this.#environment;
+    this.#automated.workspace.envVars = this.variables;
   }
 
   /** Sets values of the stack's configuration. */
@@ -147,7 +147,7 @@ export class EngineStack extends Folder {
   /** Runs a command of `pulumi` that needs no program. */
   run(...args: readonly string[]): Promise<{ code: number | null; output: string }> {
     const all = [...args, ...(args[0] === "do" ? [] : ["--stack", this.name]), "--non-interactive", "--color", "never"];
-    return runAsync(pulumiPath, all, { cwd: this.directory, env: this.#environment });
+    return runAsync(pulumiPath, all, { cwd: this.directory, env: this.variables });
   }
 
   /** The saved resources. @param showSecrets default: false, which leaves them encrypted */
@@ -203,7 +203,8 @@ export class EngineStack extends Folder {
     return this.#stack;
   }
 
-  get #environment(): Record<string, string> {
+  /** The environment of the commands. */
+  get variables(): Record<string, string> {
     const path = [join(projectRoot, "test/engine/bin"), dirname(process.execPath), process.env["PATH"]];
     return {
       PATH: path.join(delimiter),
@@ -226,7 +227,7 @@ export class EngineStack extends Folder {
         workDir: this.directory,
         // Without `main`, which would be this process's folder: processes run in that of the stack.
         projectSettings: { name: "program", runtime: "nodejs" },
-        envVars: this.#environment,
+        envVars: this.variables,
         pulumiCommand: await automation.PulumiCommand.get({ root: this.path("home") }),
       },
     );

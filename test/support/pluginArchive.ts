@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, delimiter, dirname, join } from "node:path";
-import { pulumiCli } from "./engine";
 import { Folder } from "./folder";
 import { projectRoot } from "./host";
 import { type HttpServer, startServer } from "./httpServer";
@@ -12,8 +11,10 @@ import recorded from "../fixtures/plugin-download.json";
 
 /** Why programs in a language cannot run here; undefined if they can. @param programs what they need on PATH */
 export function whyNoPrograms(...programs: readonly string[]): string | undefined {
-  const missing = programs.find((program) => findOnPath(program) === undefined);
-  return pulumiCli.unavailable ?? (missing && `no \`${missing}\` on PATH`);
+  const missing = ["pulumi", ...programs].find((program) => findOnPath(program) === undefined);
+  return (
+    missing && `no \`${missing}\` on PATH; the CLI that https://www.pulumi.com/docs/install installs has its hosts`
+  );
 }
 
 /** What pip, Go and npm print without a package registry. */
@@ -89,8 +90,8 @@ export class HomeWithPlugin extends Folder {
     PULUMI_SKIP_UPDATE_CHECK: "true",
   };
 
-  /** @param pulumi the path of the CLI */
-  static async make(pulumi: string): Promise<HomeWithPlugin> {
+  /** @param pulumi the path of the CLI. Default: the one on PATH */
+  static async make(pulumi = findOnPath("pulumi") ?? ""): Promise<HomeWithPlugin> {
     const home = new HomeWithPlugin();
     await writePluginArchives(home.directory);
     const page = readFileSync(join(examples, "languages", "README.md"), "utf8");
