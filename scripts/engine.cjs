@@ -18,7 +18,7 @@ const built = join(
   "pulumi",
 );
 
-/** The path of the `pulumi` that tests run: the one on PATH, else the one that was built. Undefined if there is none. */
+/** The path of the `pulumi` that tests run: that on PATH, else the one that was built. Undefined if there is none. */
 function findPulumi() {
   if (process.platform === "win32") return undefined;
   const onPath = (process.env.PATH ?? "").split(delimiter).map((one) => join(one, "pulumi"));

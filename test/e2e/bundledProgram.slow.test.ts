@@ -38,7 +38,7 @@ describe("A program that a bundler has packed into one file", () => {
       const options = { databases: ["db-cache", "db-sessions"], flowControlKeys: ["orders"] };
       let run = 0;
       const stack = await TestStack.start(
-        async () => ({ ...(await import(`${pathToFileURL(file)}?${++run}`)) }),
+        async () => ({ ...(await import(`${pathToFileURL(file).href}?${++run}`)) }),
         options,
       );
       const { endpoint, nextRotationAt, running, keys } = valuesOf(await succeeds(stack.up()));

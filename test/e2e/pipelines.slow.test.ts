@@ -4,19 +4,20 @@ import { delimiter, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parse } from "yaml";
 import { type Platform, startPlatform } from "../../local/index";
-import { pulumiCli } from "../support/engine";
-import { engineEnvironment } from "../support/engineProcess";
+import { passphrase } from "../support/engineStack";
 import { Folder } from "../support/folder";
 import { runAsync } from "../support/processes";
-import { environmentOf, examples, installPackages, transpileOnly, writePulumiStandIn } from "../support/project";
+import { whyNoPrograms } from "../support/pluginArchive";
+import { environmentOf, examples, installPackages } from "../support/project";
 import { databasePath } from "../support/resources";
 
 /** A repository of a user who has pipelines: the two projects that they name, with their packages installed. */
 class Repository extends Folder {
   readonly #bin = this.path("bin");
+  /** Variables of the backend. */
+  readonly backend = { PULUMI_BACKEND_URL: `file://${this.path("backend")}`, PULUMI_CONFIG_PASSPHRASE: passphrase };
 
-  /** @param hasPulumi whether scripts find the real `pulumi` on PATH; otherwise the local engine replaces it */
-  constructor(hasPulumi: boolean) {
+  constructor() {
     super();
     for (const [project, example] of [
       ["rotation", "nightly-rotation"],
@@ -33,7 +34,6 @@ class Repository extends Folder {
     mkdirSync(this.path("backend"));
     // The packages are installed already.
     this.write("bin/npm", "#!/bin/sh\n", 0o755);
-    if (!hasPulumi) writePulumiStandIn(this.#bin);
   }
 
   /**
@@ -43,7 +43,8 @@ class Repository extends Folder {
   async run(script: string, environment: Record<string, string>, folder = "."): Promise<string> {
     const env = {
       PULUMI_SKIP_UPDATE_CHECK: "true",
-      ...transpileOnly,
+      // `tsc` has checked the types already.
+      PULUMI_NODEJS_TRANSPILE_ONLY: "true",
       ...environment,
       PATH: `${this.#bin}${delimiter}${process.env["PATH"]}`,
     };
@@ -133,15 +134,15 @@ const sent = ({ requests }: Platform): string[] =>
   requests.filter(({ method }) => method === "POST").map(({ method, path }) => `${method} ${path}`);
 
 describe("The pipeline of", function () {
-  const withPulumi = pulumiCli.unavailable === undefined;
+  const why = process.platform === "win32" ? "there is no POSIX shell" : whyNoPrograms("pulumi-language-nodejs");
 
   for (const [name, run] of Object.entries(pipelines)) {
-    if (process.platform === "win32") it.skip(`${name} (skipped: there is no POSIX shell)`);
+    if (why !== undefined) it.skip(`${name} (skipped: ${why})`);
     else {
       it(`${name} previews without credentials, rotates, and resets a flow-control key by hand`, async () => {
         const platform = await startPlatform({ flowControlKeys: [key], credentials: "always", databasePath });
-        const repository = new Repository(withPulumi);
-        const stored = engineEnvironment(repository.directory);
+        const repository = new Repository();
+        const stored = repository.backend;
         const settings = { ...stored, ...environmentOf(platform) };
         try {
           await repository.run("pulumi stack init production", stored, "rotation");
@@ -178,12 +179,12 @@ describe("The pipeline of", function () {
     }
   }
 
-  if (process.platform !== "win32") {
+  if (why === undefined) {
     it("a shell script shows the outputs of a run that failed, and fails", async () => {
       const platform = await startPlatform({ flowControlKeys: [key] });
-      const repository = new Repository(withPulumi);
+      const repository = new Repository();
       const { REKEY_QUEUE_URL = "", REKEY_QUEUE_TOKEN = "" } = environmentOf(platform);
-      const store = { ...engineEnvironment(repository.directory), REKEY_QUEUE_URL, REKEY_QUEUE_TOKEN };
+      const store = { ...repository.backend, REKEY_QUEUE_URL, REKEY_QUEUE_TOKEN };
       const reset = (incident: string) =>
         pipelines["a shell script"]?.(repository, "reset-flow-control", store, { flowControlKey: "orders", incident });
       try {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import * as pulumi from "@pulumi/pulumi";
+import type * as pulumi from "@pulumi/pulumi";
 import { type Platform, startPlatform } from "../../local/platform/index";
 import { packageVersion } from "../../provider/platform/version";
 import { readPage } from "../docs/page";
@@ -181,7 +181,7 @@ onEngine("The native plugin, installed", () => {
     const stack = await start(({ FlowControlReset, PasswordRotation, PasswordRotationFleet }) => {
       new PasswordRotation("cache", { databaseId: "db-1", version: 1 }, { version });
       new FlowControlReset("orders", { flowControlKey: "orders", version: 1 }, { version });
-      new PasswordRotationFleet("fleet", { databases: { two: "db-2" } }, { version } as object);
+      new PasswordRotationFleet("fleet", { databases: { two: "db-2" } }, { version });
     }, home.environment);
     const { changes } = await succeeds(stack.up());
     const { length } = stack.platform.requests;

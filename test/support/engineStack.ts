@@ -177,7 +177,7 @@ export class EngineStack extends Folder {
     if (engine) process.kill(engine.pid, "SIGINT");
   }
 
-  /** Kills processes of the operation that runs. @returns those that are left behind; undefined if the victim did not run */
+  /** Kills processes of the operation that runs. @returns those left behind; undefined if the victim did not run */
   kill(victim: Victim): readonly Process[] | undefined {
     const [engine] = this.processes;
     if (!engine) return undefined;

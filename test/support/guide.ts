@@ -12,5 +12,6 @@ export function guideProgram(text: string, rekey: Rekey): void {
   assert.notEqual(code, block.code);
   const { outputText } = ts.transpileModule(code, { compilerOptions: { module: ts.ModuleKind.CommonJS } });
   const load = (name: string): unknown => (name === "pulumi-rekey" ? rekey : require(name));
-  compileFunction(outputText, ["require", "exports"])(load, {});
+  const run = compileFunction(outputText, ["require", "exports"]) as (require: typeof load, exports: object) => void;
+  run(load, {});
 }

@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, rmSync, symlinkSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { type Platform } from "../../local/platform/index";
 import { Folder } from "./folder";
@@ -77,9 +77,6 @@ export function installPackages(directory: string, ...others: readonly string[])
   }
 }
 
-/** For programs whose types `tsc` has already checked. */
-export const transpileOnly = { PULUMI_NODEJS_TRANSPILE_ONLY: "true" };
-
 /** The settings of a platform, as environment variables. */
 export function environmentOf(platform: {
   readonly url: string;
@@ -111,25 +108,4 @@ export function settingsOf({
 > {
   const account = { "rekey:username": username, "rekey:password": { secret: password } };
   return { "rekey:baseUrl": url, ...account, "rekey:queueUrl": url, "rekey:queueToken": { secret: queueToken } };
-}
-
-/** The selected stack is in the variable SELECTED_STACK. */
-const selected = `[ -n "$SELECTED_STACK" ] || exit 255; echo "$SELECTED_STACK"; exit 0`;
-
-/** What differs between the CLI and `rekey-local`, in what pipelines and the doctor call. */
-const standIn = `#!/bin/sh
-case "$1 $2" in
-  "version ") echo v3.248.0; exit 0 ;;
-  "stack output") shift 2; set -- output "$@" ;;
-  "stack export") shift 2; set -- export "$@" ;;
-  "stack --show-name") ${selected} ;;
-  "stack init" | "stack select") exit 0 ;;
-esac
-exec "${process.execPath}" "${join(root, "local/dist/cli/main.js")}" "$@"
-`;
-
-/** Puts a `pulumi` into a folder for PATH. @param script what it does instead of running `rekey-local` */
-export function writePulumiStandIn(folder: string, script = standIn): void {
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, "pulumi"), script, { mode: 0o755 });
 }

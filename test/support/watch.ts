@@ -7,7 +7,7 @@ import { textsBelow } from "./files";
 import { type EngineStack, passphrase } from "./engineStack";
 
 /** All credentials that a program can have from a platform. */
-export function credentialsOf({
+function credentialsOf({
   databases,
   vectorIndexes,
   searchIndexes,
