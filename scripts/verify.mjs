@@ -15,7 +15,6 @@ const checks = {
   unused: [bin("knip/bin/knip.js")],
   reference: [bin("typedoc/bin/typedoc"), "--emit", "none"],
   package: [join(root, "scripts", "check-package.mjs")],
-  prose: [join(root, "scripts", "prose.mjs")],
 };
 // Two at a time: each needs one processor.
 const waiting = Object.entries(checks);
