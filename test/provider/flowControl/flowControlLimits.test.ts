@@ -47,7 +47,7 @@ describe("FlowControlLimits", () => {
     const settings: Record<string, string> = {
       "rekey:queueUrl": url,
       "rekey:queueToken": queueToken,
-      "rekey:deadlineSeconds": "1",
+      "rekey:deadlineSeconds": "3",
     };
     logged = [];
     const log = (line: string) => void logged.push({ line, changes: changes().length });
