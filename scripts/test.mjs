@@ -16,16 +16,16 @@ const suites = {
   slow: { options: parallel, files: [slow] },
   all: { options: parallel, files: all },
   docs: { files: ["test/docs/*.test.ts"] },
-  /** On a `pulumi` on PATH. */
+  /** On the real engine, and in memory. */
   e2e: { files: ["test/e2e/**/*.test.ts"] },
   /** Many more random values than the other suites use. */
   fuzz: { files: ["test/fuzz/**/*.test.ts"], env: { ...randomSeed, REKEY_FUZZ_SCALE: "34" } },
-  /** 200 random kills of each kind of `up` that can run here. */
-  kills: { files: ["test/kills/*.test.ts"], env: { ...randomSeed, REKEY_KILLS: "200" } },
+  /** 100 random kills of each kind of `up`. */
+  kills: { files: ["test/kills/*.test.ts"], env: { ...randomSeed, REKEY_KILLS: "100" } },
   /** The model-based tests at full size. */
   model: {
     files: ["test/model/**/*.test.ts"],
-    env: { ...randomSeed, REKEY_MODEL_RUNS: "1000", REKEY_MODEL_REAL_RUNS: "30" },
+    env: { ...randomSeed, REKEY_MODEL_RUNS: "1000" },
   },
 };
 

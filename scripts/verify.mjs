@@ -1,5 +1,4 @@
 // npm run verify: everything that CI checks; at the end what failed, and one line with the counts.
-import { findPulumi, whyNoPulumi } from "./engine.cjs";
 import { bin, build, ensureInstalled, root, run, runAndRead } from "./lib.mjs";
 import { join } from "node:path";
 
@@ -27,14 +26,6 @@ const runWaiting = async () => {
   }
 };
 await Promise.all([runWaiting(), runWaiting()]);
-
-const pulumi = findPulumi();
-if (pulumi === undefined) {
-  console.log(`skipped schema: ${whyNoPulumi}`);
-  skipped++;
-} else {
-  report("schema", run(pulumi, ["schema", "check", join(root, "schema.json")]) === 0);
-}
 
 // The same command as `npm test`, then the slow files.
 for (const selected of ["fast", "slow"]) {

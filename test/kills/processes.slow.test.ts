@@ -88,8 +88,8 @@ onEngineByAdapter("Limits of a flow-control key", (adapter) => {
       const sent = () =>
         interrupted.stack.platform.requests.filter(({ method }) => method === "POST").map(({ path }) => path);
       const prefix = "/v2/flowControl/orders/";
-      await interrupted.up({ victim, at: 1, point: "applied" });
-      assert.deepEqual(sent(), [`${prefix}pause`]);
+      const killed = await interrupted.up({ victim, at: 1, point: "applied" });
+      assert.deepEqual(sent(), [`${prefix}pause`], killed.printed);
       const { succeeded, printed } = await interrupted.up();
       assert.ok(succeeded, printed);
       assert.deepEqual(sent(), [`${prefix}pause`, `${prefix}pin?parallelism=10&rate=100&period=60`]);

@@ -177,7 +177,7 @@ export class EngineStack extends Folder {
     if (engine) process.kill(engine.pid, "SIGINT");
   }
 
-  /** Kills processes of the operation that runs. @returns those left behind; undefined if the victim did not run */
+  /** Kills processes of the operation that runs. @returns those that it leaves behind; undefined if none was killed */
   kill(victim: Victim): readonly Process[] | undefined {
     const [engine] = this.processes;
     if (!engine) return undefined;
@@ -233,9 +233,14 @@ export class EngineStack extends Folder {
     );
   }
 
-  async #operate(
-    act: (options: Pick<automation.UpOptions, "onOutput" | "onError">) => Promise<Partial<Result>>,
-  ): Promise<Result> {
+  /** An operation whose program could not connect to the engine is repeated: it has done nothing. */
+  async #operate(act: Operation): Promise<Result> {
+    const result = await this.#attempt(act);
+    // Seen on a busy machine, with no other reason than that: grpc-js gives up at once.
+    return result.printed.includes("No connection established. Last error: null") ? this.#attempt(act) : result;
+  }
+
+  async #attempt(act: Operation): Promise<Result> {
     let printed = "";
     const print = (text: string) => void (printed += text);
     const release = holdListeners();
@@ -249,6 +254,8 @@ export class EngineStack extends Folder {
     }
   }
 }
+
+type Operation = (options: Pick<automation.UpOptions, "onOutput" | "onError">) => Promise<Partial<Result>>;
 
 interface Pending {
   readonly type: string;
