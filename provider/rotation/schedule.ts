@@ -3,21 +3,32 @@ import type * as luxon from "luxon";
 /** Loaded on first use: most resources do not rotate by time. */
 const calendar = (): typeof luxon => require("luxon") as typeof luxon;
 
-const short = /^(\d{1,9})([smhdw])$/;
 const units = { s: "seconds", m: "minutes", h: "hours", d: "days", w: "weeks" } as const;
 
+/** How an interval may be written. */
+interface IntervalForm {
+  /** Whether it may be of length zero. Default: false. */
+  readonly orZero?: boolean;
+  /** The short units. Default: hours, days and weeks; `m` could be meant as months. */
+  readonly units?: string;
+}
+
 /**
- * Reads a time between rotations: an ISO 8601 duration (`P30D`, `PT12H`, `P1M`) or a number with `s`, `m`, `h`, `d` or
- * `w` (`30d`, `12h`). Months and years are the calendar's, in UTC.
+ * Reads a time between rotations: an ISO 8601 duration (`P30D`, `PT12H`, `P1M`), or a number with a short unit (`30d`,
+ * `12h`). Months and years are the calendar's, in UTC.
  *
  * @throws Error that names the expected form if it is not a duration, without the text, which may be secret
  */
-export function readInterval(written: string, { orZero = false } = {}): luxon.Duration {
+export function readInterval(written: string, { orZero = false, units: short = "hdw" }: IntervalForm = {}) {
   const { DateTime, Duration } = calendar();
-  const [, count, unit] = short.exec(written) ?? [];
-  const duration = unit
-    ? Duration.fromObject({ [units[unit as keyof typeof units]]: Number(count) })
-    : Duration.fromISO(written);
+  const [, count, unit] = /^(\d{1,9})([a-z])$/.exec(written) ?? [];
+  if (unit === "m" && !short.includes(unit)) {
+    throw new Error("must say what m means: write months as P6M, and minutes as PT6M (ISO 8601)");
+  }
+  const duration =
+    unit && short.includes(unit)
+      ? Duration.fromObject({ [units[unit as keyof typeof units]]: Number(count) })
+      : Duration.fromISO(/\d-|[A-Z]-/.test(written) ? "" : written);
   if (!duration.isValid) {
     throw new Error("must be a duration: ISO 8601 (P30D, PT12H), or 30d, 12h");
   }
@@ -61,6 +72,21 @@ const unitsOfTime = [
   ["hour", 3_600_000],
   ["minute", 60_000],
 ] as const;
+
+/** A schedule counts as due so long before its time, so that a nightly run that begins somewhat earlier skips no night. */
+const longestLeadMs = 3_600_000;
+
+/** Whether the next rotation of a schedule is due: an hour before its time, or a twentieth of a shorter interval. */
+export function isDue(last: string, written: string, now: Date): boolean {
+  const due = dueAt(last, written).getTime();
+  return now.getTime() >= due - Math.min(longestLeadMs, (due - Date.parse(last)) / 20);
+}
+
+/** Whether a time is complete. A truncated one could be read as an earlier time, and so cause a reset. */
+export function isWholeTime(written: unknown): written is string {
+  const time = new Date(typeof written === "string" ? written : NaN);
+  return !Number.isNaN(time.getTime()) && time.toISOString() === written;
+}
 
 /** The time that is `written` after the last rotation. */
 export function dueAt(last: string, written: string): Date {
