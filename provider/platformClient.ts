@@ -28,7 +28,7 @@ export class PlatformClient {
   constructor(
     private readonly settings: Settings,
     private readonly beforeSend?: RequesterOptions["beforeSend"],
-    private readonly limitMs = Infinity,
+    private readonly change?: { readonly limitMs: number },
     private readonly shared: Shared = { secrets: new KnownSecrets(settings.secrets), queueToken: {} },
   ) {}
 
@@ -37,9 +37,13 @@ export class PlatformClient {
     return this.shared.secrets;
   }
 
-  /** The same platform, whose requests fail after a time, if that is earlier than their deadline. */
-  within(limitMs: number): PlatformClient {
-    return new PlatformClient(this.settings, this.beforeSend, limitMs, this.shared);
+  /**
+   * The same platform, which may also be changed.
+   *
+   * @param limitMs after which its requests fail, if that is earlier than their deadline
+   */
+  changing(limitMs = Infinity): PlatformClient {
+    return new PlatformClient(this.settings, this.beforeSend, { limitMs }, this.shared);
   }
 
   /** The operations on secrets of one kind. @throws SettingsError if a setting is missing or cannot be used. */
@@ -142,7 +146,8 @@ export class PlatformClient {
       connections: new Connections({ proxy, extraCertificates: settings.get("caFile") }),
     };
     return new HttpRequester(service, this.shared.transport.connections, this.shared.transport.queue, {
-      deadlineMs: Math.min(settings.getOrDefault("deadlineSeconds") * 1000, this.limitMs),
+      deadlineMs: Math.min(settings.getOrDefault("deadlineSeconds") * 1000, this.change?.limitMs ?? Infinity),
+      mayChange: this.change !== undefined,
       deadlineName,
       advise,
       secrets: this.secrets,

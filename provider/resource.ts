@@ -136,6 +136,11 @@ export function checkResource(resource: AnyResource, inputs: Properties, run: Ru
   });
 }
 
+/** The names of the outputs that are always secret. */
+export function secretOutputsOf({ outputs }: AnyResource): string[] {
+  return Object.keys(outputs).filter((name) => outputs[name] === "secret");
+}
+
 /** The id of a resource with these inputs. */
 export function idOf({ onlyId, idInput }: AnyResource, inputs: Properties): string {
   return onlyId ?? String(inputs[idInput]);

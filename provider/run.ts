@@ -31,8 +31,20 @@ export interface Platform {
   probe(request: ProbeRequest): Promise<ProbeResult>;
   /** A queue of no more requests at the same time than `rekey:maxConcurrency`. */
   queueWithin(concurrency?: number): RequestQueue;
-  /** The same platform, whose requests fail after a time, if that is earlier than their deadline. */
-  within(limitMs: number): Platform;
+  /**
+   * The same platform, which may also be changed: only a Create, an Update or a Delete that is no preview gets it.
+   *
+   * @param limitMs after which its requests fail, if that is earlier than their deadline
+   */
+  changing(limitMs: number): Platform;
+}
+
+/** Where a secret is. Another account may have another one with the same id. */
+export interface Place {
+  /** A hash of the address and the account. */
+  readonly account: string;
+  /** The address itself, for a secret without an id: messages name it. */
+  readonly address?: string | undefined;
 }
 
 /** What a run is given. */
@@ -51,8 +63,10 @@ export interface RunOptions {
   readonly queueUrl: () => string;
   /** The token of the settings with which Rekey sends requests to the queue; undefined if it has none, or reads one. */
   readonly queueToken: () => string | undefined;
-  /** The mark of the account at a service; undefined if its settings are missing or cannot be used. */
-  readonly account: (service: SecretKind["service"]) => string | undefined;
+  /** Whether the run makes resets that only a schedule asks for. @throws SettingsError for a wrong setting */
+  readonly isScheduleOn: () => boolean;
+  /** The place of secrets of one kind; undefined if its settings are missing or cannot be used. */
+  readonly place: (kind: SecretKind) => Place | undefined;
   readonly clock: Clock;
   /** Aborted once the run ends: nothing waits any longer. */
   readonly end: AbortSignal;
@@ -68,19 +82,20 @@ interface Clock {
 }
 
 /** What is remembered for as long as the host process lives. */
-interface Memory {
-  readonly shared: Map<unknown, unknown>;
+interface Shared {
+  readonly values: Map<unknown, unknown>;
   readonly owners: Map<string, string>;
+  readonly announced: Set<string>;
   resets: number;
 }
 
-/** One run of the engine: what its resources share. */
+/** One run of the engine: what its resources share. It may read; only `changing` may change the platform. */
 export class Run {
   #platform: Platform | undefined;
 
   constructor(
     readonly options: RunOptions,
-    private readonly memory: Memory = { shared: new Map(), owners: new Map(), resets: 0 },
+    private readonly memory: Shared = { values: new Map(), owners: new Map(), announced: new Set(), resets: 0 },
   ) {}
 
   /** It is made when it is first needed. */
@@ -88,32 +103,45 @@ export class Run {
     return (this.#platform ??= this.options.platform());
   }
 
-  /** The same run for one call of the engine that may take less time. */
-  within(limitMs: number): Run {
-    return new Run({ ...this.options, platform: () => this.platform.within(limitMs) }, this.memory);
+  /**
+   * The same run for one Create, Update or Delete of the engine that is no preview: the only one that may change the
+   * platform.
+   *
+   * @param limitMs that the call may take
+   */
+  changing(limitMs = Infinity): Run {
+    return new Run({ ...this.options, platform: () => this.platform.changing(limitMs) }, this.memory);
   }
 
   /** Returns what was made with the same key in this run, or makes it. */
   shared<T>(key: unknown, make: () => T): T {
-    const { shared } = this.memory;
-    if (!shared.has(key)) shared.set(key, make());
-    return shared.get(key) as T;
+    const { values } = this.memory;
+    if (!values.has(key)) values.set(key, make());
+    return values.get(key) as T;
   }
 
   /**
    * Claims a secret or a key for a resource.
    *
    * @param owner the resource's URN
-   * @param otherOwners URNs of other resources of the program for the same one, as far as the program knew them
    * @returns the URN of the resource that has it; undefined if this one has it now
    */
-  claim(subject: string, owner: string, otherOwners: readonly string[] | undefined): string | undefined {
+  claim(subject: string, owner: string): string | undefined {
     const { owners } = this.memory;
-    const other = otherOwners?.[0];
-    const first = typeof other === "string" ? other : (owners.get(subject) ?? owner);
-    if (first !== owner) return first;
-    owners.set(subject, owner);
-    return undefined;
+    const first = owners.get(subject) ?? owner;
+    owners.set(subject, first);
+    return first === owner ? undefined : first;
+  }
+
+  /**
+   * Counts announced resets, each secret once.
+   *
+   * @returns how many this run has announced with it, and how many it may send; no limit if undefined
+   */
+  announce(secrets: readonly string[]): { readonly count: number; readonly limit: number | undefined } {
+    const { announced } = this.memory;
+    for (const secret of secrets) announced.add(secret);
+    return { count: announced.size, limit: this.options.maxResets() };
   }
 
   /**
@@ -192,12 +220,14 @@ export function startRun({
       const all = getSettings();
       return all.find("queueUserId") ? undefined : all.find("queueToken")?.value;
     },
-    account: (service) => {
+    isScheduleOn: () => getSettings().getOrDefault("scheduledResets") === "on",
+    place: ({ service, onlyId }) => {
       try {
         const all = getSettings();
-        // The queue's keys belong to its region.
-        if (service === "queue") return markAccount(all.require("queueUrl"), "");
-        return markAccount(all.require("baseUrl"), all.require("username"));
+        const isQueue = service === "queue";
+        const address = all.require(isQueue ? "queueUrl" : "baseUrl");
+        const account = hashOf(address, isQueue ? (all.get("queueUserId") ?? "") : all.require("username"));
+        return onlyId === undefined ? { account } : { account, address };
       } catch {
         return undefined;
       }
@@ -208,11 +238,7 @@ export function startRun({
   });
 }
 
-/**
- * The mark that is saved for an account: `1:` and 48 bits of a hash, because a fleet saves one for each database.
- * Frozen by a test vector: another form would warn of another account after an upgrade.
- */
-export function markAccount(baseUrl: string, username: string): string {
-  const hash = createHash("sha256").update(JSON.stringify([baseUrl, username]));
-  return `1:${hash.digest("base64url").slice(0, 8)}`;
+/** 48 bits of a hash: a fleet saves one for each database. */
+function hashOf(address: string, user: string): string {
+  return createHash("sha256").update(JSON.stringify([address, user])).digest("base64url").slice(0, 8);
 }

@@ -81,6 +81,8 @@ export interface RequesterOptions extends Wording {
    * throws a NotSentError if the request must not be sent.
    */
   readonly beforeSend?: (facts: RequestFacts) => Promise<void>;
+  /** Whether requests may change the platform. Default: they may only read. */
+  readonly mayChange?: boolean;
 }
 
 /** An attempt with a 2xx response. */
@@ -124,6 +126,10 @@ export class HttpRequester implements Requester {
       url: url.replace(/[?#].*/s, ""),
       consequences: request.consequences,
     };
+    if (request.method !== "GET" && !this.options.mayChange) {
+      const happened = "only a create, an update or a removal that is no preview may send it";
+      throw new NotSentError(facts, { happened, advice: "This is a bug of pulumi-rekey: please report it." });
+    }
     const deadlineMs = Math.min(this.options.deadlineMs, request.deadlineMs ?? Infinity);
     let endsAtMs: number | undefined;
     for (let attempt = 1; ; attempt++) {

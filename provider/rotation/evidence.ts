@@ -18,8 +18,8 @@ import {
   type ResetReason,
   unknownMarks,
 } from "./memory";
-import { type Context, declaredIn, type Desired, isElsewhere, isFuture, maySettle } from "./plan";
-import { readDate } from "./schedule";
+import { type Context, declaredIn, type Desired, isElsewhere, maySettle } from "./plan";
+import { isFuture, readDate } from "./schedule";
 import { credentialsIn, picked, type State, withoutValues, withRecord } from "./state";
 
 /**

@@ -1,6 +1,7 @@
 import { StateError } from "../platform/errors";
 import { type CredentialName, credentialNames, type Credentials } from "../records/credentials";
 import { isObject } from "../records/fields";
+import { type Place } from "../run";
 import { type Connection } from "./endpoint";
 import { newSalt, saltedMark } from "./mark";
 import { isWholeTime } from "./schedule";
@@ -66,14 +67,6 @@ export interface Made {
   readonly at?: string | undefined;
   /** The `rotatedSince` that was applied by generating it. */
   readonly since?: string | undefined;
-}
-
-/** Where a secret is. Another account may have another one with the same id. */
-export interface Place {
-  /** A hash of the address and the account. */
-  readonly account: string;
-  /** The address itself, for a secret without an id: messages name it. */
-  readonly address?: string | undefined;
 }
 
 /** What the program says about the outputs. A refresh has no inputs, so it is remembered. */

@@ -3,10 +3,11 @@ import { type ErrorCode } from "../platform/errors";
 import { type SecretKind } from "../platform/secretKind";
 import { isSet } from "../records/fields";
 import { isUnknown } from "../records/properties";
+import { type Place } from "../run";
 import { type Connection, connectionNames } from "./endpoint";
 import { saltedMark } from "./mark";
-import { type Declared, knownIn, type Memory, missingIn, type Place, type ResetReason } from "./memory";
-import { dueAt, isDue, readDate } from "./schedule";
+import { type Declared, knownIn, type Memory, missingIn, type ResetReason } from "./memory";
+import { dueAt, isDue, isFuture, readDate } from "./schedule";
 import { credentialsIn, type State } from "./state";
 import { type Trigger, triggerMark } from "./trigger";
 
@@ -76,9 +77,6 @@ const decidingInputs = ["version", "triggers", "rotateEvery", "rotatedSince", "m
 
 /** Unconfirmed resets in a row after which no further one is sent. */
 const unconfirmedLimit = 3;
-
-/** Milliseconds by which the clocks of two machines may differ. */
-export const clockToleranceMs = 5 * 60_000;
 
 /** Decides what to do. Preview, update and the reads before and after a reset ask it the same question. */
 export function planRotation(saved: State | undefined, desired: Desired, context: Context): Plan {
@@ -220,11 +218,6 @@ function refuseElsewhere(memory: Memory, { kind, place }: Context): Plan {
 /** The settings that say which account a secret is in, for messages. */
 export function accountSettings({ service }: SecretKind): string {
   return service === "queue" ? "rekey:queueUrl or rekey:queueUserId" : "rekey:baseUrl or rekey:username";
-}
-
-/** Whether a time is that of a clock that was ahead. */
-export function isFuture(time: string, now: Date): boolean {
-  return Date.parse(time) > now.getTime() + clockToleranceMs;
 }
 
 /**

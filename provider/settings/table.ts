@@ -132,6 +132,13 @@ const settingTable = {
     kind: "number",
     schema: () => number(z().int("must be a whole number").min(0, "must not be negative")),
   },
+  scheduledResets: {
+    description:
+      "Whether resets that only `rotateEvery` asks for are made: `on`, or `off`, with which they wait for another run.",
+    kind: "text",
+    schema: () => z().enum(["on", "off"], "must be on or off"),
+    default: "on",
+  },
   proxy: {
     description:
       "URL of an HTTP proxy, on a loopback address if the platform uses http; use `--secret` if it contains a password.",
