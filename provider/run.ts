@@ -85,7 +85,7 @@ interface Clock {
 interface Shared {
   readonly values: Map<unknown, unknown>;
   readonly owners: Map<string, string>;
-  readonly announced: Set<string>;
+  readonly announced: Set<string | symbol>;
   resets: number;
 }
 
@@ -136,12 +136,15 @@ export class Run {
   /**
    * Counts announced resets, each secret once.
    *
-   * @returns how many this run has announced with it, and how many it may send; no limit if undefined
+   * @returns how many this run has announced with these, and how many it may send; undefined if all were announced before
    */
-  announce(secrets: readonly string[]): { readonly count: number; readonly limit: number | undefined } {
+  announce(
+    secrets: readonly (string | symbol)[],
+  ): { readonly count: number; readonly limit: number | undefined } | undefined {
     const { announced } = this.memory;
+    const before = announced.size;
     for (const secret of secrets) announced.add(secret);
-    return { count: announced.size, limit: this.options.maxResets() };
+    return announced.size === before ? undefined : { count: announced.size, limit: this.options.maxResets() };
   }
 
   /**
@@ -240,5 +243,8 @@ export function startRun({
 
 /** 48 bits of a hash: a fleet saves one for each database. */
 function hashOf(address: string, user: string): string {
-  return createHash("sha256").update(JSON.stringify([address, user])).digest("base64url").slice(0, 8);
+  return createHash("sha256")
+    .update(JSON.stringify([address, user]))
+    .digest("base64url")
+    .slice(0, 8);
 }

@@ -93,9 +93,7 @@ async function apply(
   const after = await readIfPossible();
   const noEffect = action === "resetRate" && before && after ? whyNoEffect(before, after) : "";
   return {
-    notices: [
-      { text: `${nameOf(flowControlKey)} was reset by ${describeAction(action)}.${noEffect}` },
-    ],
+    notices: [{ text: `${nameOf(flowControlKey)} was reset by ${describeAction(action)}.${noEffect}` }],
     outputs: {
       flowControlKey,
       ...(before && { before }),

@@ -28,8 +28,7 @@ export interface Access {
 
 /** A credential; one whose value is not saved is recognized by its mark when it is read. */
 export type AccessCredential = { readonly name: CredentialName } & (
-  | { readonly value: string }
-  | { readonly mark: string; readonly salt: string }
+  { readonly value: string } | { readonly mark: string; readonly salt: string }
 );
 
 /** Credentials that can be tried, the best first. */

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { type CredentialName, credentialNames } from "../records/credentials";
 import { type SecretResponse } from "../records/response";
-import { triggerMark } from "./trigger";
+import { type Finding } from "./findings";
+import { judge, type Verdict } from "./judge";
 import {
   bestMark,
   bestOf,
@@ -19,99 +20,15 @@ import {
   unknownMarks,
 } from "./memory";
 import { type Context, declaredIn, type Desired, isElsewhere, maySettle } from "./plan";
+import { skipped } from "./rolls";
 import { isFuture, readDate } from "./schedule";
 import { credentialsIn, picked, type State, withoutValues, withRecord } from "./state";
-
-/**
- * What a record proves, as a whole, because a reset replaces all credentials:
- * - `hidden`: nothing, because it does not show the best credential that is known;
- * - `stale`: nothing, because it is older than a confirmed reset;
- * - `same`: it shows what is current, or was before the pending reset, which is not seen yet;
- * - `new`: other credentials. The pending reset was applied; without one, someone else has changed them;
- * - `foreign`: keys of neither before nor after the pending roll: someone else rolled, and it was not applied;
- * - `elsewhere`: it is from another place, and shows nothing that is known: it may be another secret.
- */
-export type Verdict = "hidden" | "stale" | "same" | "new" | "foreign" | "elsewhere";
-
-/** What a read or a response has shown, and is worth a line. */
-export interface Finding {
-  readonly kind:
-    /** A read shows that the pending reset was applied; that a roll since the last `up` counts as that of the version. */
-    | "settled"
-    | "claimed"
-    /** Someone else has rolled, and the pending roll was not applied. */
-    | "overtaken"
-    /** Someone else has changed something. */
-    | "drift"
-    /** What was not known was read. */
-    | "read"
-    /** After a reset: a read shows former credentials or failed; hides the new ones; the response has left them out. */
-    | "unread"
-    | "hidden"
-    | "left out"
-    /** Of new credentials, some are not shown. */
-    | "missing"
-    /** A read does not show what is saved; shows former credentials; shows others, but not the best one. */
-    | "unseen"
-    | "stale"
-    | "differs"
-    /** Adopted without credentials, because a read hides them, or because there is no read. */
-    | "adopted"
-    | "not contacted"
-    /** Parts of the response could not be read. */
-    | "problems"
-    /** Still older than `rotatedSince`. */
-    | "older"
-    /** Values were removed; stay, because they are nowhere else; are not known, so that their form changes later. */
-    | "removed"
-    | "kept"
-    | "later"
-    /** It was not compared, because it may be another secret. */
-    | "elsewhere"
-    /** It could not be read. */
-    | "failed";
-  /** Credentials, fields or problems. */
-  readonly names?: readonly string[];
-  /** Why, if it depends on the case. */
-  readonly why?: string | undefined;
-}
+import { triggerMark } from "./trigger";
 
 /** A state after a read or a response, and what is worth telling. */
 export interface Learned {
   readonly state: State;
   readonly findings: readonly Finding[];
-}
-
-/** A key that is still shown so long after the roll that replaced it is current, whatever the memory says. */
-const latestReadMs = 24 * 3_600_000;
-
-export function judge(memory: Memory, shown: Marks, context: Context): Verdict {
-  const { best, current, former, replaced, pending } = memory;
-  const { before } = pending ?? {};
-  const isShown = (marks: readonly string[]) => marks.some((mark) => mark !== "" && isIn(mark, shown));
-  const known = [...former, ...replaced, ...Object.values(current), ...Object.values(before ?? {})];
-  if (isElsewhere(memory, context) && !isShown(known)) return "elsewhere";
-  const by = better(better(best, bestOf(current)), bestOf(before ?? {})) ?? bestOf(shown);
-  const isStale = (marks: readonly string[]) => marks.some((mark) => former.includes(mark)) && isRecent(memory, context);
-  if (by === undefined) return "hidden";
-  const mark = shown[by];
-  // The record is as old as its best credential, although another one may repeat a former one.
-  if (mark === undefined) return isStale(Object.values(shown)) ? "stale" : "hidden";
-  if (isStale([mark])) return "stale";
-  if (mark === current[by]) return "same";
-  if (pending === undefined) return "new";
-  if (before?.[by] === undefined) return "hidden";
-  if (mark === before[by] || replaced.includes(mark)) return "same";
-  return before.nextKey === undefined || before.nextKey === shown.currentKey ? "new" : "foreign";
-}
-
-function isIn(mark: string, marks: Marks): boolean {
-  return Object.values(marks).includes(mark);
-}
-
-/** Whether a read may still show what the last reset has replaced. */
-function isRecent({ rotatedAt }: Memory, { kind, now }: Context): boolean {
-  return kind.minInterval === undefined || Math.abs(now.getTime() - Date.parse(rotatedAt)) < latestReadMs;
 }
 
 /**
@@ -135,8 +52,9 @@ export function begin(
   const trigger = triggerMark(memory, desired);
   const isAgain = last !== undefined && (trigger === "" || trigger === last.trigger);
   const shown = read ? marksOf(memory, read.credentials) : {};
-  const verdict = read ? judge(memory, shown, context) : "hidden";
-  const isShown = ["new", "same", "foreign"].includes(verdict);
+  // Whatever a pending reset has done: unless it is stale or hidden, a read shows what is current now.
+  const verdict = read ? judge({ ...memory, pending: undefined }, shown, context) : "hidden";
+  const isShown = verdict === "new" || verdict === "same";
   const before = read && currentBefore(memory, shown, verdict);
   // Of several in a row, the first one may be the one that was applied. Clocks may have been set back.
   const at = now.toISOString();
@@ -156,8 +74,8 @@ export function begin(
         before: before && bestOf(before) ? before : undefined,
       },
       current: { ...unknownMarks(Object.keys(shown)), ...current },
-      // What is shown of a record whose best credential is hidden is replaced as well.
-      replaced: isShown ? memory.replaced : latest([...memory.replaced, ...bestMark(shown)]),
+      // What was current before an earlier one is replaced, and so is what a record shows whose best credential is hidden.
+      replaced: latest([...memory.replaced, ...bestMark(last?.before), ...(isShown ? [] : bestMark(shown))]),
       best: better(best, bestOf(isShown ? shown : { ...before, ...shown })),
       ...(kind.minInterval !== undefined && { rolledAt: at }),
       place: place ?? memory.place,
@@ -168,11 +86,11 @@ export function begin(
 
 /** What is current before a reset, by a read. Undefined if that is not known: no read can then settle the reset. */
 function currentBefore({ pending, current }: Memory, shown: Marks, verdict: Verdict): Marks | undefined {
-  if (verdict === "new" || verdict === "same" || verdict === "foreign") return shown;
+  if (verdict === "new" || verdict === "same") return shown;
   const known = knownIn(current).filter((name) => shown[name] !== undefined);
   const isConsistent = known.length > 0 && known.every((name) => shown[name] === current[name]);
-  // A stale record shows that the last confirmed reset has replaced it.
-  return pending?.before ?? (verdict === "stale" || isConsistent ? onlyKnown(current) : undefined);
+  // A stale record shows that the last confirmed reset has replaced it; what a pending one has done, it does not show.
+  return isConsistent || (verdict === "stale" && !pending) ? onlyKnown(current) : undefined;
 }
 
 /** When a reset that is about to be sent generates the secret, and the date that it applies. */
@@ -201,7 +119,12 @@ interface Shown {
  * @param pending the state before it
  * @param made when the secret was generated
  */
-export function confirm(pending: State, { response, read }: Shown, made: Made & { at: string }, context: Context): State {
+export function confirm(
+  pending: State,
+  { response, read }: Shown,
+  made: Made & { at: string },
+  context: Context,
+): State {
   const { memory } = pending;
   const { trigger = "", reason, before = {} } = memory.pending ?? {};
   const everything: Marks = { ...memory.current, ...before };
@@ -303,7 +226,10 @@ export function learn(saved: State, read: SecretResponse, context: Context): Lea
   const now = context.now.toISOString();
   const state = confirm(here, { read }, { at: at < now ? at : now, since }, context);
   const open = missingIn(state.memory);
-  return { state, findings: [{ kind: "settled" }, ...(open.length > 0 ? [{ kind: "missing", names: open } as const] : [])] };
+  return {
+    state,
+    findings: [{ kind: "settled" }, ...(open.length > 0 ? [{ kind: "missing", names: open } as const] : [])],
+  };
 }
 
 /** Someone else has rolled the keys: the doubt ends, and the pending roll was not applied. */
@@ -342,13 +268,13 @@ function changed(saved: State, read: SecretResponse, shown: Marks, verdict: Verd
       ...(isHidden ? { otherFields: saved.otherFields } : { ...read.credentials, otherFields: read.otherFields }),
       memory: {
         ...memory,
-        current: isHidden ? onlyKnown(current) : { ...(isOther ? unknownMarks(lost) : onlyKnown(current)), ...shown },
+        current: isHidden ? current : { ...(isOther ? unknownMarks(lost) : onlyKnown(current)), ...shown },
         seen: isHidden ? memory.seen : seenAfter(memory, shown, isOther),
         best: former.length > 0 ? better(best, by) : best,
+        // It may return: what is current again is not a former one.
         replaced: latest([...replaced, ...former, ...(isRolled ? skipped(current, shown) : [])]).filter(
-          (mark) => !isIn(mark, isHidden ? {} : shown),
+          (mark) => isHidden || !Object.values(shown).includes(mark),
         ),
-        // It may return: a key that is current again is not a former one.
         ...(isRolled && {
           rolledAt: context.now.toISOString(),
           made: [shown.currentKey === current.nextKey ? (memory.made[1] ?? {}) : {}, {}],
@@ -375,37 +301,6 @@ function changed(saved: State, read: SecretResponse, shown: Marks, verdict: Verd
 function seenAfter({ seen, current }: Memory, shown: Marks, isOther: boolean): readonly CredentialName[] {
   const still = isOther ? [] : seen.filter((name) => shown[name] === undefined || shown[name] === current[name]);
   return credentialNames.filter((name) => still.includes(name) || shown[name] !== undefined);
-}
-
-/**
- * Whether exactly one roll was made since the memory: by a run that was killed before it could save it, or by someone
- * else.
- */
-export function isRolledOnce(before: Memory, after: Memory): boolean {
-  const { nextKey } = before.current;
-  return nextKey !== undefined && nextKey !== "" && before.current.currentKey !== nextKey
-    && after.current.currentKey === nextKey;
-}
-
-/** The state in which a roll that was noticed counts as that of the program's trigger. */
-export function claimRoll(noticed: State, desired: Desired): Learned {
-  const { memory } = noticed;
-  const rotatedAt = memory.rolledAt ?? memory.rotatedAt;
-  const state: State = {
-    ...noticed,
-    outcome: "reset",
-    adoptedAt: undefined,
-    rotatedAt,
-    rotationCount: noticed.rotationCount + 1,
-    rotationReason: "trigger",
-    memory: { ...memory, applied: triggerMark(memory, desired), rotatedAt },
-  };
-  return { state, findings: [{ kind: "claimed" }] };
-}
-
-/** The next key, if it did not become the current one. */
-function skipped(before: Marks, { currentKey }: Marks): string[] {
-  return currentKey && before.nextKey && before.nextKey !== currentKey ? [before.nextKey] : [];
 }
 
 /** The newest marks, each once. */

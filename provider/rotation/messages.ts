@@ -2,7 +2,7 @@ import { RequestError, type RekeyError, UnknownOutcomeError } from "../platform/
 import { pluralOf, type SecretKind, secretOf, type Subject } from "../platform/secretKind";
 import { unknownValue } from "../records/properties";
 import { type Notice } from "../resource";
-import { type Finding } from "./evidence";
+import { type Finding } from "./findings";
 import { type Memory } from "./memory";
 import { accountSettings, type Context, type Desired, isElsewhere, type Plan } from "./plan";
 import { isFuture, overdue } from "./schedule";
@@ -16,8 +16,7 @@ export interface Said {
 /** A notice about one secret: `Password of database "a": was reset.` */
 export function noticeAbout(subject: Subject, { text, isWarning }: Said): Notice {
   const { noun, word, onlyId } = subject.kind;
-  const secret =
-    subject.id === unknownValue && onlyId === undefined ? `${word} of the ${noun}` : secretOf(subject);
+  const secret = subject.id === unknownValue && onlyId === undefined ? `${word} of the ${noun}` : secretOf(subject);
   return { text: `${secret.slice(0, 1).toUpperCase()}${secret.slice(1)}: ${text}`, isWarning };
 }
 
@@ -139,9 +138,7 @@ const newVersion = "If it lasts, set a new version, which resets it once more";
 const console = "look in the platform's console";
 
 /** What is said of each finding. `names` lists its names, and `why` is its reason; both may be empty. */
-const findings: Readonly<
-  Record<Finding["kind"], (of: { kind: SecretKind; names: string; why: string }) => string>
-> = {
+const findings: Readonly<Record<Finding["kind"], (of: { kind: SecretKind; names: string; why: string }) => string>> = {
   settled: ({ why }) =>
     `was ${"reset"}: the last reset was not confirmed${why && ` (${why})`}, but a read shows other credentials than before it, so it was applied. What was read is saved.`,
   claimed: () =>
@@ -167,15 +164,15 @@ const findings: Readonly<
     "was adopted without credentials: the platform does not show them. Their outputs stay empty until the next reset, if the platform returns them then.",
   "not contacted": () =>
     "was adopted without contacting the platform, because it has no operation that reads it. Credentials and record stay empty until the first reset.",
-  problems: ({ names }) => `was reset, but parts of the platform's response could not be read (output problems): ${names}.`,
+  problems: ({ names }) =>
+    `was reset, but parts of the platform's response could not be read (output problems): ${names}.`,
   older: ({ kind, why }) =>
     `is still older than rotatedSince, or of unknown age${kind.minInterval === undefined ? "" : " (its current key)"}${why ? `: ${why}` : ". The next `up` resets it once more"}.`,
   removed: () =>
     "was removed from the state. Older states and backups still have it: set a new version, which resets it.",
   kept: ({ names }) =>
     `stays in the state, as a secret, although saveCredentials is false (${names}): no read has shown it and no age file has it, so it would be lost. Set encryptFor, or saveCredentials to true.`,
-  later: () =>
-    "is not known by its value: saveCredentials and encryptFor apply to the credentials of the next reset.",
+  later: () => "is not known by its value: saveCredentials and encryptFor apply to the credentials of the next reset.",
   elsewhere: ({ kind }) =>
     `was read with another ${accountSettings(kind)}, where it may be another one: it was not compared, and the saved state stays.`,
   failed: ({ why }) => `was not read: ${why || "pulumi-rekey failed."} The saved state stays.`,

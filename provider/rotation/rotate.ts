@@ -1,50 +1,19 @@
-import {
-  InternalError,
-  NotReadError,
-  RefusedError,
-  RejectedError,
-  RekeyError,
-  RequestError,
-  UnconfirmedError,
-} from "../platform/errors";
-import { keyOf, ownerOf, secretOf, type Subject } from "../platform/secretKind";
+import { InternalError, RefusedError, RekeyError, UnconfirmedError } from "../platform/errors";
+import { keyOf, secretOf, type Subject } from "../platform/secretKind";
 import { type Credentials, valuesOf } from "../records/credentials";
 import { type SecretResponse } from "../records/response";
-import { poll, untilEnd } from "../poll";
 import { type Run } from "../run";
 import { urlsOf } from "./access";
-import {
-  adopt,
-  adoptTrigger,
-  begin,
-  claimRoll,
-  confirm,
-  type Finding,
-  isRolledOnce,
-  judge,
-  learn,
-  type Learned,
-  madeNow,
-} from "./evidence";
-import { bestOf, type Declared, knownIn, marksOf, missingIn } from "./memory";
+import { adopt, adoptTrigger, begin, confirm, learn, type Learned, madeNow } from "./evidence";
+import { type Finding } from "./findings";
+import { bestOf, type Declared, knownIn, missingIn } from "./memory";
 import { unknownFailure } from "./messages";
-import { type Context, declaredIn, type Desired, isReadable, isReadFirst, maySettle, type Plan, planRotation } from "./plan";
+import { declaredIn, type Desired, isReadFirst, maySettle, type Plan, planRotation } from "./plan";
+import { contextOf, look, readBefore, readUntilShown } from "./reads";
+import { claimRoll, isRolledOnce } from "./rolls";
 import { isElsewhere, type Rotated, save, tryRecipients } from "./save";
 import { credentialsIn, type State } from "./state";
 import { canonicalTrigger } from "./trigger";
-
-/** What plans and evidence depend on, besides the state and the inputs. */
-export function contextOf({ kind }: Subject, { options }: Run): Context {
-  const ownToken = kind.authorizesQueue && options.queueToken();
-  return {
-    kind,
-    now: options.clock.now(),
-    place: options.place(kind),
-    canRead: options.canRead(kind),
-    isScheduleOn: options.isScheduleOn(),
-    ...(ownToken && { ownToken }),
-  };
-}
 
 /** What would be done for one secret. */
 export function planFor(subject: Subject, saved: State | undefined, desired: Desired, run: Run): Plan {
@@ -78,7 +47,11 @@ export async function rotate(subject: Subject, saved: State | undefined, desired
     const isUnread = findings.some(({ kind }) => kind === "failed" || kind === "stale" || kind === "unread");
     const { saveCredentials: _save, encryptFor: _for, ...others } = declared;
     const { saveCredentials, encryptFor } = saved.memory.declared;
-    const former = { ...others, ...(saveCredentials === false && { saveCredentials }), ...(encryptFor && { encryptFor }) };
+    const former = {
+      ...others,
+      ...(saveCredentials === false && { saveCredentials }),
+      ...(encryptFor && { encryptFor }),
+    };
     return toSave({ state: next, findings }, isUnread ? former : declared);
   }
   if (saved && (plan.kind === "keep" || plan.kind === "save")) {
@@ -147,7 +120,9 @@ async function reset(
     replacedIn(subject, run).push(credentialsIn(saved), read?.credentials ?? {});
     const after = await settle(subject, { pending, sent, made, declared, isRead: read !== undefined }, run);
     const older = olderAfter(after.state, desired, subject, run);
-    return { ...after, findings: [...(isAdopted ? [] : (noticed?.findings ?? [])), ...after.findings, ...older] };
+    // What someone else has changed before is replaced by a confirmed reset.
+    const earlier = isAdopted || (!noticed && !after.failure) ? [] : (learned?.findings ?? []);
+    return { ...after, findings: [...earlier, ...after.findings, ...older] };
   } catch (error) {
     // What the read has shown is saved, although nothing was reset.
     if (noticed && error instanceof RekeyError) return { ...noticed, failure: error };
@@ -172,7 +147,12 @@ function isUnsaved({ saveCredentials, encryptFor }: Declared): boolean {
 }
 
 /** @throws RefusedError if the platform hides the best credential: the response would be the only place that has it */
-function requireShown(subject: Subject, from: State | undefined, read: SecretResponse | undefined, { platform }: Run): void {
+function requireShown(
+  subject: Subject,
+  from: State | undefined,
+  read: SecretResponse | undefined,
+  { platform }: Run,
+): void {
   const { credentials = {} } = read ?? {};
   platform.secrets.add(valuesOf(credentials));
   const best = bestOf({ ...from?.memory.current, ...credentials });
@@ -206,7 +186,9 @@ async function settle(subject: Subject, { pending, sent, made, declared, isRead 
   if (last?.read && failed) {
     // The platform's text may contain the new credentials, which only this read has shown.
     run.platform.secrets.add(valuesOf(last.read.credentials));
-    const why = run.platform.secrets.redact(failed instanceof UnconfirmedError ? failed.happened : "its result was lost");
+    const why = run.platform.secrets.redact(
+      failed instanceof UnconfirmedError ? failed.happened : "its result was lost",
+    );
     const learned = learn(pending, last.read, contextOf(subject, run));
     state = learned.state;
     findings.push(...learned.findings.map((one) => (one.kind === "missing" ? one : { ...one, why })));
@@ -256,53 +238,6 @@ function refusal(subject: Subject, { code, why }: Extract<Plan, { kind: "refuse"
   return new RefusedError(code, { secret: secretOf(subject), why });
 }
 
-/** @throws NotReadError, for which nothing was changed */
-async function readBefore(subject: Subject, intent: "reset" | "adopted", { platform }: Run): Promise<SecretResponse> {
-  try {
-    return await platform.operations(subject.kind).read(subject.id);
-  } catch (error) {
-    if (!(error instanceof RequestError)) throw error;
-    throw new NotReadError({ owner: ownerOf(subject), word: subject.kind.word }, intent, error);
-  }
-}
-
-/** The last of several reads. */
-interface Last {
-  /** What it has shown, if that is current. */
-  readonly read?: SecretResponse;
-  /** Whether it has shown what was current before, or could not be made. */
-  readonly isOld?: boolean;
-  readonly why?: string;
-  readonly isFinal: boolean;
-}
-
-/**
- * Reads until the new credentials are shown, because a platform may apply a reset later than it responds, and a read may
- * show an older record. What is hidden is not waited for.
- */
-async function readUntilShown(subject: Subject, { memory }: State, run: Run): Promise<Last> {
-  const { clock, end, deadlineMs } = run.options;
-  const endsAtMs = clock.elapsedMs() + deadlineMs();
-  const operations = run.platform.operations(subject.kind);
-  const ended: Last = { isOld: true, why: "the run was ended", isFinal: true };
-  const act = async (): Promise<Last> => {
-    if (end.aborted) return ended;
-    const remainingMs = Math.max(1, endsAtMs - clock.elapsedMs());
-    try {
-      const read = await untilEnd(end, operations.read(subject.id, { deadlineMs: remainingMs }));
-      if (read === undefined) return ended;
-      const verdict = judge(memory, marksOf(memory, read.credentials), contextOf(subject, run));
-      if (verdict === "hidden") return { isFinal: true };
-      const isOld = verdict === "stale" || (verdict === "same" && memory.pending !== undefined);
-      return isOld ? { isOld, isFinal: false } : { read, isFinal: true };
-    } catch (error) {
-      const why = error instanceof RequestError ? error.happened : "pulumi-rekey failed";
-      return { isOld: true, why, isFinal: error instanceof RejectedError && error.status !== 429 };
-    }
-  };
-  return poll(run, { act, isDone: ({ isFinal }) => isFinal, firstWaitMs: 250, endsAtMs });
-}
-
 /** Reads what may have been changed elsewhere, and what is not known. It resets nothing and never fails. */
 export async function refresh(subject: Subject, saved: State, run: Run): Promise<Rotated> {
   const { declared } = saved.memory;
@@ -322,20 +257,4 @@ export async function adoptSecret(subject: Subject, run: Run): Promise<Rotated> 
   const read = context.canRead ? await readBefore(subject, "adopted", run) : undefined;
   const adopted = adopt(undefined, read, context);
   return save(subject, undefined, adopted, adopted.state.memory.declared, () => ({}));
-}
-
-async function look(subject: Subject, saved: State, run: Run): Promise<Learned> {
-  const context = contextOf(subject, run);
-  const { pending } = saved.memory;
-  try {
-    if (!context.canRead) return { state: saved, findings: [] };
-    if (pending && isReadable(saved.memory, context) && !maySettle(saved.memory, context)) {
-      return { state: saved, findings: [] };
-    }
-    run.platform.secrets.add(valuesOf(credentialsIn(saved)));
-    return learn(saved, await run.platform.operations(subject.kind).read(subject.id), context);
-  } catch (error) {
-    // Only the text of Rekey's own errors is free of secrets.
-    return { state: saved, findings: [{ kind: "failed", why: error instanceof RekeyError ? error.text : "" }] };
-  }
 }

@@ -20,7 +20,8 @@ import { databasePassword } from "./kinds/databasePassword";
 import { type Declared } from "./memory";
 import { announced, concerns, noticeAbout, type Said, told, withCount } from "./messages";
 import { declaredIn, type Desired, isReadFirst, type Plan } from "./plan";
-import { adoptSecret, contextOf, planFor, refresh, rotate } from "./rotate";
+import { contextOf } from "./reads";
+import { adoptSecret, planFor, refresh, rotate } from "./rotate";
 import { dueAt, isFuture, readDate, readInterval } from "./schedule";
 import { type Rotated } from "./save";
 import { savedOutputs, type State, stateIn } from "./state";
@@ -103,7 +104,14 @@ export function rotationOf(kind: SecretKind): Resource<Desired, RotationOutputs>
 }
 
 /** All outputs of a rotation, and which of them are secret. */
-function outputTable({ idInput, table, restUrl, minInterval, probe, ...kind }: SecretKind): Resource<never, never>["outputs"] {
+function outputTable({
+  idInput,
+  table,
+  restUrl,
+  minInterval,
+  probe,
+  ...kind
+}: SecretKind): Resource<never, never>["outputs"] {
   const isDatabase = kind.duplicateCode === databasePassword.duplicateCode;
   const secrets = [
     ...Object.values(table.credentials),
@@ -146,7 +154,12 @@ export function outputsOf(subject: Subject, state: State, run: Run): RotationOut
 }
 
 /** The outputs that a plan may change; undefined for all. */
-function changingOutputs(all: readonly string[], plan: Plan, { memory }: State, desired: Desired): string[] | undefined {
+function changingOutputs(
+  all: readonly string[],
+  plan: Plan,
+  { memory }: State,
+  desired: Desired,
+): string[] | undefined {
   if (plan.kind === "read") return all.filter((name) => !outputsOfReset.includes(name));
   if (plan.kind !== "save") return undefined;
   const after = declaredIn(desired, memory.declared);
@@ -177,11 +190,12 @@ export function noticesOf(
     return [...said.map((one) => noticeAbout(subject, one)), ...settingsNotice(subject, plan, run)];
   }
   const [first, ...others] = said;
-  const secret = subject.id === unknownValue ? `${subject.kind.noun} ${run.announce([]).count}` : secretOf(subject);
-  const counted = first && withCount(first, run.announce([secret]));
-  const isKnown = saved === undefined && stateOf(run).has(secret);
+  // Each secret whose id is not known yet is another one.
+  const counted = run.announce([subject.id === unknownValue ? Symbol() : secretOf(subject)]);
   const renamed: Said = { text: "is in the state already. Renamed? Then use the option `aliases`.", isWarning: true };
-  return [...(counted ? [counted] : []), ...others, ...(isKnown ? [renamed] : [])]
+  // A replacement is announced once, by its diff.
+  const announcement = first && counted ? [withCount(first, counted)] : [];
+  return [...announcement, ...others, ...(saved === undefined && stateOf(run).has(secretOf(subject)) ? [renamed] : [])]
     .map((one) => noticeAbout(subject, one))
     .concat(settingsNotice(subject, plan, run));
 }
@@ -192,13 +206,7 @@ function stateOf(run: Run): Set<string> {
 }
 
 /** As `noticesOf`, without the subject, the count and the settings: a fleet says it of several at once. */
-export function saidOf(
-  subject: Subject,
-  plan: Plan,
-  saved: State | undefined,
-  desired: Desired,
-  run: Run,
-): Said[] {
+export function saidOf(subject: Subject, plan: Plan, saved: State | undefined, desired: Desired, run: Run): Said[] {
   const context = contextOf(subject, run);
   const isFirst = saved !== undefined && isReadFirst(saved, plan, context);
   const one = announced(plan, subject.kind, desired, { now: context.now, isReadFirst: isFirst });

@@ -4,7 +4,7 @@ import { secretOf, type Subject } from "../platform/secretKind";
 import { type CredentialName, credentialNames } from "../records/credentials";
 import { type Run } from "../run";
 import { encrypt } from "./encryption";
-import { type Finding } from "./evidence";
+import { type Finding } from "./findings";
 import { type Declared, type EncryptedFile, knownIn, marksOf, type Memory } from "./memory";
 import { credentialsIn, type State, withoutValues } from "./state";
 
@@ -66,13 +66,14 @@ async function withFile(
   const has = marksOf(memory, values);
   const isNeeded = (one: EncryptedFile | undefined) => !isDeepStrictEqual(one, encryptFor && { for: encryptFor, has });
   const isComplete = knownIn(current).every((name) => has[name] !== undefined);
-  if (file && isDeepStrictEqual(file.for, encryptFor) && isDeepStrictEqual(file.has, current) && !isComplete) return state;
+  if (file && isDeepStrictEqual(file.for, encryptFor) && isDeepStrictEqual(file.has, current) && !isComplete)
+    return state;
   if (!isNeeded(file)) return state;
   const isElsewhere = (name: CredentialName) =>
-    seen.includes(name) || (encryptFor ? has[name] !== undefined : saveCredentials !== false && has[name] !== undefined);
-  const isOnlyCopy = file !== undefined && knownIn(file.has).some(
-    (name) => file.has[name] === current[name] && !isElsewhere(name),
-  );
+    seen.includes(name) ||
+    (encryptFor ? has[name] !== undefined : saveCredentials !== false && has[name] !== undefined);
+  const isOnlyCopy =
+    file !== undefined && knownIn(file.has).some((name) => file.has[name] === current[name] && !isElsewhere(name));
   if (isOnlyCopy) return state;
   const { encryptedCredentials: _former, ...rest } = state;
   if (encryptFor === undefined || Object.keys(values).length === 0) {
@@ -112,7 +113,8 @@ function formFindings(before: State | undefined, next: State, found: State, isCh
     findings.push({ kind: "kept", names: kept });
   }
   const lacking = knownIn(current).filter((name) => found[name] === undefined && has[name] === undefined);
-  const isWanted = declared.saveCredentials !== false || (declared.encryptFor !== undefined && !isFileOf(file, declared));
+  const isWanted =
+    declared.saveCredentials !== false || (declared.encryptFor !== undefined && !isFileOf(file, declared));
   if (isChanged && isWanted && before !== undefined && lacking.length > 0) findings.push({ kind: "later" });
   return findings;
 }

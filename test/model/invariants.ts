@@ -67,7 +67,7 @@ function seen(engine: InProcessEngine, name: Name): Record<string, unknown> | un
     password,
     restToken: rest["restToken"],
     readOnlyRestToken: rest["readOnlyRestToken"],
-    missing: pending && !pending.before ? [] : missingIn(memory),
+    missing: missingIn(memory),
     since: rotatedAt ?? adoptedAt,
     firstAttempt: pending?.at,
     initError: saved.initErrors.length > 0,

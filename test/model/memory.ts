@@ -131,7 +131,9 @@ export function refreshed(memory: Memory, shown: Shown, now: number): Memory {
   const { password, restToken, readOnlyRestToken, ...rest } = memory;
   const before = savedIn(memory);
   const first = firstNameIn(credentials) ?? "password";
-  const isSame = credentialNames.every((name) => !before[name] || !credentials[name] || before[name] === credentials[name]);
+  const isSame = credentialNames.every(
+    (name) => !before[name] || !credentials[name] || before[name] === credentials[name],
+  );
   if (before[first] === credentials[first] || (before[first] === undefined && isSame)) {
     return { ...memory, missing: [], ...credentials, generation };
   }
@@ -187,7 +189,7 @@ export function unconfirmed(memory: Memory | undefined, desired: DesiredInputs, 
     unconfirmed: again ? attempts + 1 : 1,
     attempted: again ? before.attempted : trigger,
     initError: true,
-    missing: known.pending === undefined ? [] : missingOf(names, savedIn(memory)),
+    missing: missingOf(names, savedIn(memory)),
   };
 }
 
@@ -197,11 +199,10 @@ export function pendingAfter(memory: Memory | undefined, read: Credentials): Kno
   const verdict = judge(knownIn(memory), read);
   const isShown = verdict === "current" || verdict === "pending";
   const saved = savedIn(memory);
-  if (!isShown && known.pending !== undefined) return known;
   // A stale record shows that the last reset replaced it, and others of a record that they belong together.
   const shown = credentialNames.filter((name) => read[name] !== undefined && saved[name] !== undefined);
   const isConsistent = shown.length > 0 && shown.every((name) => read[name] === saved[name]);
-  const isStale = judge(knownIn(memory), read) === "stale";
+  const isStale = judge(knownIn(memory), read) === "stale" && memory?.outcome !== "unknown";
   const was = isShown ? read : isStale || isConsistent ? saved : {};
   return { ...known, rank: Math.min(known.rank, rankOf(firstNameIn(was))), pending: firstIn(was) };
 }

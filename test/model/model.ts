@@ -91,7 +91,7 @@ export class Model {
       const isRead = this.canRead && (outcome !== "unknown" || pending !== undefined);
       const shown = isRead && this.#read(databaseId, reads[databaseId]?.before);
       const read = typeof shown === "object" ? refreshed(memory, shown, now) : memory;
-      this.memories[name] = { ...read, initError: false };
+      this.memories[name] = { ...read, every: memory.every, initError: false };
     }
   }
 
@@ -224,7 +224,11 @@ export class Model {
             const isKnown = memory && memory.outcome !== "unknown" && shownBefore;
             const saved = isKnown ? refreshed(memory, shownBefore, now) : memory;
             const ofRead = memory ? {} : { generation: shownBefore?.generation };
-            return { result: "init error", memory: { ...unconfirmed(saved, desired, now, unsure), ...ofRead }, ...ends };
+            return {
+              result: "init error",
+              memory: { ...unconfirmed(saved, desired, now, unsure), ...ofRead },
+              ...ends,
+            };
           }
           this.reached.add("confirmed by a read");
           const missing = missingOf(sure.names, shown.credentials);

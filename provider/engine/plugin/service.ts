@@ -144,7 +144,8 @@ export class PluginService {
     refuseUnknown(`the arguments of ${name}`, args, packageSchema().functions[token]?.inputs?.properties ?? {});
     const { platform } = this.#started;
     const queue = () => {
-      const { SharedReads } = require("../../flowControl/sharedReads") as typeof import("../../flowControl/sharedReads");
+      const { SharedReads } =
+        require("../../flowControl/sharedReads") as typeof import("../../flowControl/sharedReads");
       return (this.#queueReads ??= new SharedReads(platform.flowControl));
     };
     return wrap((await call({ platform, queue }, plain(args))) as Properties, []);
@@ -181,11 +182,7 @@ export class PluginService {
     throw new NotSentError(facts, { happened: "the run was cancelled", advice: "Run again." });
   }
 
-  async #apply(
-    { urn, inputs, timeoutSeconds }: Change,
-    saved: Saved | undefined,
-    desired: Properties,
-  ): Promise<Saved> {
+  async #apply({ urn, inputs, timeoutSeconds }: Change, saved: Saved | undefined, desired: Properties): Promise<Saved> {
     const resource = resourceOf(urn);
     const run = this.#started.changing(timeoutSeconds > 0 ? timeoutSeconds * 1000 : Infinity);
     const { outputs: applied, failure, notices } = await applyResource(resource, saved, desired, run);
