@@ -41,8 +41,12 @@ const defaultUser = "default";
 /** The host if nothing else is set. */
 const defaultHost = "{endpoint}";
 
-/** What is wrong with a connection, as far as that is known without the database. */
-export function connectionProblem(given: unknown): string | undefined {
+/**
+ * What is wrong with a connection, as far as that is known without the database.
+ *
+ * @param setting that counts if the connection has no host
+ */
+export function connectionProblem(given: unknown, setting?: HostSetting): string | undefined {
   if (!isObject(given)) return `must be an object, not ${kindOf(given)}`;
   const unknown = Object.keys(given).find((name) => !connectionNames.some((known) => known === name));
   if (unknown !== undefined) return `has no ${JSON.stringify(unknown)} (known: ${connectionNames.join(", ")})`;
@@ -50,14 +54,20 @@ export function connectionProblem(given: unknown): string | undefined {
   const problems = {
     host: isSet(host) ? hostTemplateProblem(host as string) : undefined,
     port: isSet(port) ? portProblem(port as number) : undefined,
-    tls: isSet(tls) && typeof tls !== "boolean" ? "must be true or false" : tlsProblem(host, tls),
+    tls:
+      isSet(tls) && typeof tls !== "boolean" ? "must be true or false" : tlsProblem(host ?? templateIn(setting), tls),
     username: isSet(username) && typeof username !== "string" ? "must be a string" : undefined,
   };
   const [wrong] = Object.entries(problems).filter(([, problem]) => problem !== undefined);
   return wrong && `has a ${wrong[0]} that ${wrong[1]}`;
 }
 
-/** Without a host, that of the setting or of the record may be this machine. */
+/** The host that a setting makes of any endpoint. A preset completes a short slug only. */
+function templateIn(setting: HostSetting): string | undefined {
+  return setting?.source === "preset" ? undefined : setting?.value;
+}
+
+/** Without a host, that of the record may be this machine. */
 function tlsProblem(host: unknown, tls: unknown): string | undefined {
   if (tls !== false || typeof host !== "string" || canBeLoopback(host)) return undefined;
   return "must not be false unless host is this machine: the password would be sent in plain text";

@@ -3,7 +3,7 @@ import { pluralOf, type SecretKind, secretOf, type Subject } from "../platform/s
 import { unknownValue } from "../records/properties";
 import { type Notice } from "../resource";
 import { type Finding } from "./findings";
-import { type Memory } from "./memory";
+import { type Memory, type ResetReason } from "./memory";
 import { accountSettings, type Context, type Desired, isElsewhere, type Plan } from "./plan";
 import { isFuture, overdue } from "./schedule";
 
@@ -25,6 +25,14 @@ function done({ minInterval }: SecretKind): string {
   return minInterval === undefined ? "reset" : "rolled";
 }
 
+/** The input that asks for a reset. */
+const inputOf: Readonly<Record<ResetReason, string>> = {
+  created: "the resource",
+  trigger: "version or triggers",
+  schedule: "rotateEvery",
+  rotatedSince: "rotatedSince",
+};
+
 /** What is announced of a plan, before it is carried out. Undefined if there is nothing to announce. */
 export function announced(
   plan: Plan,
@@ -39,7 +47,9 @@ export function announced(
   switch (plan.kind) {
     case "keep": {
       const { waits } = plan;
-      return waits && { text: `is due by ${waits.reason}, and waits: ${waits.why}.`, isWarning: true };
+      if (waits === undefined) return undefined;
+      const since = waits.since === undefined ? "" : ` since ${waits.since}`;
+      return { text: `is due by ${inputOf[waits.reason]}${since}, and waits: ${waits.why}.`, isWarning: true };
     }
     case "save":
       return undefined;

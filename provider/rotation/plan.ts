@@ -64,6 +64,8 @@ interface Reset {
 /** A reset that is due, and why it is not made yet. */
 interface Waits {
   readonly reason: ResetReason;
+  /** Since when it is due, if it is due by time. */
+  readonly since?: string | undefined;
   readonly why: string;
 }
 
@@ -125,9 +127,12 @@ function gated(memory: Memory | undefined, plan: Plan, desired: Desired, context
   if (plan.kind !== "reset") return plan;
   const { kind, now, ownToken, isRead, isScheduleOn } = context;
   const { reason } = plan;
+  const { rotateEvery } = desired;
+  const since =
+    reason === "schedule" && memory && rotateEvery ? dueAt(memory.rotatedAt, rotateEvery).toISOString() : undefined;
   if (memory && kind.onlyId !== undefined && isElsewhere(memory, context)) return refuseElsewhere(memory, context);
   if (reason === "schedule" && !isScheduleOn) {
-    return { kind: "keep", waits: { reason, why: "rekey:scheduledResets is off" } };
+    return { kind: "keep", waits: { reason, since, why: "rekey:scheduledResets is off" } };
   }
   const rolledAt = memory?.rolledAt;
   // A time in the future is that of a clock that was ahead: it locks nothing.
@@ -135,7 +140,7 @@ function gated(memory: Memory | undefined, plan: Plan, desired: Desired, context
     const allowed = dueAt(rolledAt, desired.minInterval ?? kind.minInterval);
     if (allowed.getTime() > Math.max(now.getTime(), Date.parse(rolledAt))) {
       const why = `it was rolled, or may have been, at ${rolledAt}, and receivers that do not have its new keys yet would reject each message after a second roll. The first \`up\` after ${allowed.toISOString()} may roll it (minInterval)`;
-      if (reason === "schedule" || reason === "rotatedSince") return { kind: "keep", waits: { reason, why } };
+      if (reason === "schedule" || reason === "rotatedSince") return { kind: "keep", waits: { reason, since, why } };
       return { kind: "refuse", code: "REKEY_ROLLED_RECENTLY", why };
     }
   }

@@ -1,6 +1,6 @@
 import { InputError, RekeyError, SettingsError } from "../platform/errors";
 import { ownerOf, type SecretKind, secretOf, type Subject } from "../platform/secretKind";
-import { idProblem } from "../records/fields";
+import { idProblem, isSet } from "../records/fields";
 import { isUnknown, unknownValue } from "../records/properties";
 import {
   type Adopted,
@@ -58,9 +58,10 @@ export function rotationOf(kind: SecretKind): Resource<Desired, RotationOutputs>
       },
     }),
     check(inputs, run) {
-      // A wrong setting is reported before anything is sent.
-      if (kind === databasePassword) run.options.databaseHost();
-      return rotationProblems(inputs, kind, run);
+      return [
+        ...rotationProblems(inputs, kind, run),
+        ...(kind === databasePassword ? connectionProblems(inputs, run) : []),
+      ];
     },
     claims: (inputs) => {
       const { id } = subjectOf(inputs);
@@ -243,12 +244,19 @@ export function rotationInputs(schemas: Schemas) {
 
 /** The input of databases that says where clients connect. */
 export function connectionInput({ z, refuse }: Schemas) {
-  return { connection: z.unknown().superRefine(refuse(connectionProblem)) };
+  return { connection: z.unknown().superRefine(refuse((given) => connectionProblem(given))) };
 }
 
 function intervalOf({ z, attempt, expected }: Schemas, orZero: boolean) {
   const written = z.string(expected("a duration written as a string"));
   return written.superRefine(attempt((interval: string) => readInterval(interval, { orZero })));
+}
+
+/** A wrong setting of the host is reported before anything is sent. */
+export function connectionProblems({ connection }: Desired, run: Run): InputProblem[] {
+  const setting = run.options.databaseHost();
+  const problem = isSet(connection) && !isUnknown(connection) ? connectionProblem(connection, setting) : undefined;
+  return problem === undefined ? [] : [{ property: "connection", problem }];
 }
 
 /** What is wrong with the inputs of a rotation that the schema accepts. */

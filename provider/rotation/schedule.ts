@@ -19,8 +19,10 @@ interface IntervalForm {
  *
  * @throws Error that names the expected form if it is not a duration, without the text, which may be secret
  */
-export function readInterval(written: string, { orZero = false, units: short = "hdw" }: IntervalForm = {}) {
+export function readInterval(written: string, { orZero = false, units: known = "hdw" }: IntervalForm = {}) {
   const { DateTime, Duration } = calendar();
+  // Of length zero, the unit says nothing.
+  const short = orZero && /^0+[smhdw]$/.test(written) ? "smhdw" : known;
   const [, count, unit] = /^(\d{1,9})([a-z])$/.exec(written) ?? [];
   if (unit === "m" && !short.includes(unit)) {
     throw new Error("must say what m means: write months as P6M, and minutes as PT6M (ISO 8601)");

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { Settings } from "luxon";
-import { dueAt, overdue, readDate, readInterval } from "../../../provider/rotation/schedule";
-import { nextRotation } from "../../../provider/rotation/planRotation";
+import { dueAt, isDue, overdue, readDate, readInterval } from "../../../provider/rotation/schedule";
 
 const newYear = "2026-01-01T00:00:00.000Z";
 const due: readonly { readonly last: string; readonly every: string; readonly expected: string }[] = [
@@ -9,8 +8,7 @@ const due: readonly { readonly last: string; readonly every: string; readonly ex
   { last: newYear, every: "P30D", expected: "2026-01-31T00:00:00.000Z" },
   { last: newYear, every: "12h", expected: "2026-01-01T12:00:00.000Z" },
   { last: newYear, every: "PT12H", expected: "2026-01-01T12:00:00.000Z" },
-  { last: newYear, every: "90m", expected: "2026-01-01T01:30:00.000Z" },
-  { last: newYear, every: "1s", expected: "2026-01-01T00:00:01.000Z" },
+  { last: newYear, every: "PT90M", expected: "2026-01-01T01:30:00.000Z" },
   { last: newYear, every: "2w", expected: "2026-01-15T00:00:00.000Z" },
   { last: newYear, every: "P1DT6H", expected: "2026-01-02T06:00:00.000Z" },
   // Months and years follow the calendar; a missing day of a month is its last day.
@@ -41,10 +39,27 @@ describe("rotation: interval", () => {
 
   it("may be zero, but not negative or endless, if that is allowed", () => {
     assert.equal(readInterval("0s", { orZero: true }).toMillis(), 0);
-    for (const written of ["-P1D", "P1DT-25H", "P8000Y", "P999999999Y"]) {
+    for (const written of ["-P1D", "P8000Y", "P999999999Y"]) {
       const message = "must be a duration of zero or more that ends before the year 10000";
       assert.throws(() => readInterval(written, { orZero: true }), { message });
     }
+  });
+
+  it("refuses signs inside, and minutes that could be months, with both forms", () => {
+    const sign = /^must be a duration: ISO 8601/;
+    for (const written of ["P1M-30D", "P1DT-25H", "P-1D"]) {
+      assert.throws(
+        () => readInterval(written, { orZero: true }),
+        ({ message }: Error) => sign.test(message),
+      );
+    }
+    assert.throws(() => readInterval("6m"), { message: /P6M.*PT6M/ });
+    assert.equal(readInterval("6m", { units: "smhdw" }).as("seconds"), 360);
+    assert.equal(readInterval("30s", { units: "smhdw" }).as("seconds"), 30);
+    assert.throws(
+      () => readInterval("30s"),
+      ({ message }: Error) => sign.test(message),
+    );
   });
 
   it("may last until the year 9999", () => assert.equal(readInterval("P7999Y").years, 7999));
@@ -67,7 +82,7 @@ describe("rotation: interval", () => {
     { every: "10d", now: "2026-01-12T12:00:00.000Z", expected: "1 day" },
     { every: "1d", now: "2026-01-02T05:59:00.000Z", expected: "5 hours" },
     { every: "1h", now: "2026-01-01T01:59:59.000Z", expected: "59 minutes" },
-    { every: "5s", now: "2026-01-01T00:00:06.000Z", expected: "1 second" },
+    { every: "PT5S", now: "2026-01-01T00:00:06.000Z", expected: "1 second" },
     { every: "P1M", now: "2026-02-04T02:24:00.001Z", expected: "3 days" },
     { every: "5d", now: "2026-01-07T00:00:00.000Z", expected: "1 day" },
   ];
@@ -77,15 +92,13 @@ describe("rotation: interval", () => {
     });
   }
 
-  it("gives the time of the next rotation, if there is one", () => {
-    assert.equal(nextRotation(newYear, "30d"), "2026-01-31T00:00:00.000Z");
-    for (const [last, every] of [
-      [undefined, "30d"],
-      [newYear, undefined],
-      [newYear, ""],
-    ]) {
-      assert.equal(nextRotation(last, every), undefined);
-    }
+  it("is due an hour before its time, or a twentieth of a shorter one", () => {
+    const leadMs = (every: string, until: Date) => {
+      const at = (ms: number) => isDue(newYear, every, new Date(until.getTime() - ms));
+      return [3_600_000, 3_600_001, 60_000, 60_001].map(at);
+    };
+    assert.deepEqual(leadMs("30d", new Date("2026-01-31T00:00:00Z")), [true, false, true, true]);
+    assert.deepEqual(leadMs("PT20M", new Date("2026-01-01T00:20:00Z")), [false, false, true, false]);
   });
 
   it("refuses an invalid last time", () => {
