@@ -2,10 +2,17 @@ import { advise, deadlineName } from "./settings/advice";
 import { type Settings } from "./settings/settings";
 import { Connections } from "./platform/agents";
 import { CredentialProbe, type ProbeRequest, type ProbeResult } from "./platform/probe";
-import { FlowControl, type ResetAction } from "./platform/flowControl";
+import { FlowControl, type QueueAnswers, type ResetAction } from "./platform/flowControl";
 import { KnownSecrets } from "./platform/redact";
 import { RequestQueue } from "./platform/requestQueue";
-import { HttpRequester, managementService, type Requester, type RequesterOptions, tokenService } from "./platform/http";
+import {
+  HttpRequester,
+  managementService,
+  type Permission,
+  type Requester,
+  type RequesterOptions,
+  tokenService,
+} from "./platform/http";
 import { queueToken } from "./platform/queueToken";
 import { listAccount, type ListedRecord } from "./platform/accountList";
 import { type SecretKind } from "./platform/secretKind";
@@ -17,6 +24,7 @@ import { type ReadToken, ReadTokenRequester } from "./readTokenRequester";
 interface Shared {
   readonly secrets: KnownSecrets;
   readonly queueToken: ReadToken;
+  readonly queueAnswers: QueueAnswers;
   transport?: { readonly queue: RequestQueue; readonly connections: Connections };
   probe?: CredentialProbe;
   resetAction?: ResetAction;
@@ -28,8 +36,9 @@ export class PlatformClient {
   constructor(
     private readonly settings: Settings,
     private readonly beforeSend?: RequesterOptions["beforeSend"],
-    private readonly change?: { readonly limitMs: number },
-    private readonly shared: Shared = { secrets: new KnownSecrets(settings.secrets), queueToken: {} },
+    private readonly limitMs = Infinity,
+    private readonly shared: Shared = { secrets: new KnownSecrets(settings.secrets), queueToken: {}, queueAnswers: {} },
+    private readonly permission: Permission = "nothing",
   ) {}
 
   /** What no message of this run shows: the secret settings, and the credentials that were read since. */
@@ -37,13 +46,14 @@ export class PlatformClient {
     return this.shared.secrets;
   }
 
-  /**
-   * The same platform, which may also be changed.
-   *
-   * @param limitMs after which its requests fail, if that is earlier than their deadline
-   */
-  changing(limitMs = Infinity): PlatformClient {
-    return new PlatformClient(this.settings, this.beforeSend, { limitMs }, this.shared);
+  /** The same platform, whose requests fail after a time, if that is earlier than their deadline. */
+  within(limitMs: number): PlatformClient {
+    return new PlatformClient(this.settings, this.beforeSend, limitMs, this.shared, this.permission);
+  }
+
+  /** The same platform, which may be changed. By default, it may only be read. */
+  permitting(permission: Permission): PlatformClient {
+    return new PlatformClient(this.settings, this.beforeSend, this.limitMs, this.shared, permission);
   }
 
   /** The operations on secrets of one kind. @throws SettingsError if a setting is missing or cannot be used. */
@@ -72,7 +82,7 @@ export class PlatformClient {
 
   /** @throws SettingsError if a setting is missing or cannot be used. */
   get flowControl(): FlowControl {
-    return new FlowControl(this.#toQueue, this.#resetAction);
+    return new FlowControl(this.#toQueue, this.#resetAction, this.shared.queueAnswers);
   }
 
   /** Only with the preset does another action take the place of `reset`: a value that is set is used as it is. */
@@ -146,11 +156,11 @@ export class PlatformClient {
       connections: new Connections({ proxy, extraCertificates: settings.get("caFile") }),
     };
     return new HttpRequester(service, this.shared.transport.connections, this.shared.transport.queue, {
-      deadlineMs: Math.min(settings.getOrDefault("deadlineSeconds") * 1000, this.change?.limitMs ?? Infinity),
-      mayChange: this.change !== undefined,
+      deadlineMs: Math.min(settings.getOrDefault("deadlineSeconds") * 1000, this.limitMs),
       deadlineName,
       advise,
       secrets: this.secrets,
+      permission: this.permission,
       ...(this.beforeSend && { beforeSend: this.beforeSend }),
     });
   }

@@ -4,11 +4,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { RefusedError, type RequestFacts } from "./platform/errors";
 import { type ListedRecord } from "./platform/accountList";
 import { type FlowControl } from "./platform/flowControl";
+import { type Permission } from "./platform/http";
 import { type ProbeRequest, type ProbeResult } from "./platform/probe";
 import { type KnownSecrets } from "./platform/redact";
 import { type RequestQueue } from "./platform/requestQueue";
 import { type SecretKind } from "./platform/secretKind";
 import { type SecretOperations } from "./platform/secretOperations";
+import { type Preset } from "./settings/presets";
 import { type FoundSetting, type Settings } from "./settings/settings";
 
 /** The platform, as a run uses it. */
@@ -31,12 +33,10 @@ export interface Platform {
   probe(request: ProbeRequest): Promise<ProbeResult>;
   /** A queue of no more requests at the same time than `rekey:maxConcurrency`. */
   queueWithin(concurrency?: number): RequestQueue;
-  /**
-   * The same platform, which may also be changed: only a Create, an Update or a Delete that is no preview gets it.
-   *
-   * @param limitMs after which its requests fail, if that is earlier than their deadline
-   */
-  changing(limitMs: number): Platform;
+  /** The same platform, whose requests fail after a time, if that is earlier than their deadline. */
+  within(limitMs: number): Platform;
+  /** The same platform, which may be changed. By default, it may only be read. */
+  permitting(permission: Permission): Platform;
 }
 
 /** Where a secret is. Another account may have another one with the same id. */
@@ -63,8 +63,10 @@ export interface RunOptions {
   readonly queueUrl: () => string;
   /** The token of the settings with which Rekey sends requests to the queue; undefined if it has none, or reads one. */
   readonly queueToken: () => string | undefined;
-  /** Whether the run makes resets that only a schedule asks for. @throws SettingsError for a wrong setting */
-  readonly isScheduleOn: () => boolean;
+  /** Whether resets are made that only `rotateEvery` asks for. @throws SettingsError for a wrong setting */
+  readonly scheduledResets: () => "on" | "off";
+  /** What is known of the platform of `rekey:platform`. */
+  readonly preset: () => Preset | undefined;
   /** The place of secrets of one kind; undefined if its settings are missing or cannot be used. */
   readonly place: (kind: SecretKind) => Place | undefined;
   readonly clock: Clock;
@@ -89,7 +91,7 @@ interface Shared {
   resets: number;
 }
 
-/** One run of the engine: what its resources share. It may read; only `changing` may change the platform. */
+/** One run of the engine: what its resources share. */
 export class Run {
   #platform: Platform | undefined;
 
@@ -103,14 +105,17 @@ export class Run {
     return (this.#platform ??= this.options.platform());
   }
 
+  /** The same run for one call of the engine that may take less time. */
+  within(limitMs: number): Run {
+    return new Run({ ...this.options, platform: () => this.platform.within(limitMs) }, this.memory);
+  }
+
   /**
-   * The same run for one Create, Update or Delete of the engine that is no preview: the only one that may change the
-   * platform.
-   *
-   * @param limitMs that the call may take
+   * The same run for one call of the engine that may change something: `resets` for a create or an update that is not a
+   * preview, `limits` for a delete. All other calls may only read.
    */
-  changing(limitMs = Infinity): Run {
-    return new Run({ ...this.options, platform: () => this.platform.changing(limitMs) }, this.memory);
+  permitting(permission: Permission): Run {
+    return new Run({ ...this.options, platform: () => this.platform.permitting(permission) }, this.memory);
   }
 
   /** Returns what was made with the same key in this run, or makes it. */
@@ -180,7 +185,7 @@ export interface RunSources {
   readonly environment?: NodeJS.ProcessEnv;
   /** The name of the explicit provider whose arguments are the configuration, for advice. Default: none. */
   readonly provider?: string | undefined;
-  /** Shows the user a line during the run. Default: prints it to standard error. */
+  /** Shows the user a line during the run. Default: prints it to standard error until the run ends. */
   readonly log?: RunOptions["log"];
   /** Aborted once the run ends. Default: never. */
   readonly end?: AbortSignal;
@@ -195,8 +200,10 @@ export function startRun({
   requireEngine,
   environment = process.env,
   provider,
-  log = (line) => console.error(line),
   end = new AbortController().signal,
+  log = (line) => {
+    if (!end.aborted) console.error(line);
+  },
 }: RunSources): Run {
   // Each database that is read waits for it.
   setMaxListeners(0, end);
@@ -223,7 +230,8 @@ export function startRun({
       const all = getSettings();
       return all.find("queueUserId") ? undefined : all.find("queueToken")?.value;
     },
-    isScheduleOn: () => getSettings().getOrDefault("scheduledResets") === "on",
+    scheduledResets: () => getSettings().getOrDefault("scheduledResets"),
+    preset: () => getSettings().preset,
     place: ({ service, onlyId }) => {
       try {
         const all = getSettings();

@@ -67,6 +67,9 @@ const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 
 /** Whether a number may have lost digits, so that another one counts as the same. */
 const isInexact = (value: unknown): boolean => typeof value === "number" && Math.abs(value) > Number.MAX_SAFE_INTEGER;
+/** A trigger may have one: unlike a version, it usually is a value from elsewhere. */
+const isFraction = (value: unknown): boolean => typeof value === "number" && !Number.isInteger(value);
+const fraction = "must not be a fraction, which loses its last zeros (2026.10 is 2026.1): write it as text";
 const tooLarge = "a number beyond 2^53, which loses digits";
 const writeAsText = "write it as text, which counts as a new version once";
 
@@ -74,7 +77,8 @@ const writeAsText = "write it as text, which counts as a new version once";
 export const trigger = {
   version: z
     .union([z.string(), z.number()], expected("a string or a number"))
-    .superRefine(refuse((value) => (isInexact(value) ? `must not be ${tooLarge}: ${writeAsText}` : undefined))),
+    .superRefine(refuse((value) => (isInexact(value) ? `must not be ${tooLarge}: ${writeAsText}` : undefined)))
+    .superRefine(refuse((value) => (isFraction(value) ? fraction : undefined))),
   triggers: z.custom<object>(isObject, expected("a map of names to values")).superRefine(
     refuse((map) => {
       const entries = Object.entries(map);

@@ -5,7 +5,7 @@
  * @see docs/interface.md#the-flow-control-record
  */
 export interface FlowControlRecord {
-  /** Name of the key: any text that is not empty. */
+  /** Name of the key: letters, digits, `-`, `_` and `.`. */
   readonly flowControlKey: string;
   /** Messages waiting for parallelism or rate capacity. */
   readonly waitListSize?: number | undefined;
@@ -37,6 +37,12 @@ export interface GlobalParallelism {
   readonly parallelismMax: number;
   readonly parallelismCount: number;
 }
+
+/** The names that a key may have, as at the public platform. */
+export const keyPattern = /^[A-Za-z0-9_.-]+$/;
+
+/** Why others are refused. */
+export const keyProblem = "must contain letters, digits, hyphens, underscores and dots only";
 
 /** Maximum length of a rate period in seconds: a week. @see docs/interface.md#limits */
 export const longestPeriodSeconds = 604_800;

@@ -1,6 +1,6 @@
 import { type Context, type Hono } from "hono";
 import { allowOnly, type Env, json, pathParameter, refusal } from "./responses";
-import { type GlobalParallelism } from "./flowControl";
+import { type GlobalParallelism, keyPattern, keyProblem } from "./flowControl";
 import { type MessageQueue } from "./queue/messageQueue";
 import { period, whole } from "./queue/values";
 import { Refused } from "./refused";
@@ -22,14 +22,14 @@ export function addFlowControlRoutes(app: Hono<Env>, queue: MessageQueue, shapes
   });
 
   app.get(keyPath, (c) => {
-    const key = pathParameter(c, "flowControlKey");
+    const key = keyIn(c);
     const record = queue.flowControlKey(key);
     return record === undefined ? unknownKey(key) : json(record);
   });
 
   for (const [action, change] of Object.entries(actions(queue))) {
     app.post(`${keyPath}/${action}`, (c) => {
-      const key = pathParameter(c, "flowControlKey");
+      const key = keyIn(c);
       // The interface does not specify the response body; clients must at least accept an empty object.
       return change(key, c) === false ? unknownKey(key) : json({});
     });
@@ -86,6 +86,12 @@ function actions(queue: MessageQueue): Record<string, (key: string, c: Context<E
 /** The public platform omits zeros here, and only here. Clients must read a missing count as 0. */
 function withoutZeros(counts: GlobalParallelism): Partial<GlobalParallelism> {
   return Object.fromEntries(Object.entries(counts).filter(([, count]) => count !== 0));
+}
+
+function keyIn(c: Context<Env>): string {
+  const key = pathParameter(c, "flowControlKey");
+  if (!keyPattern.test(key)) throw new Refused("flowControlKey", keyProblem);
+  return key;
 }
 
 function unknownKey(key: string): Response {

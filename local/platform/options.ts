@@ -4,7 +4,7 @@ import { database, databaseId } from "./databaseOptions";
 import { type DatabaseRecord } from "./databaseRecord";
 import { type SavedDatabase } from "./databases";
 import { fault, type Fault } from "./fault";
-import { type FlowControlRecord, longestPeriodSeconds } from "./flowControl";
+import { type FlowControlRecord, keyPattern, keyProblem, longestPeriodSeconds } from "./flowControl";
 import { count, text, visible } from "./optionTypes";
 import { type PlatformRequest } from "./requests";
 import { type SavedSigningKeys } from "./signingKeys";
@@ -124,8 +124,10 @@ export class PlatformOptionError extends Error {
   }
 }
 
+const keyName = text.regex(keyPattern, keyProblem);
+
 const flowControlKey = z.strictObject({
-  flowControlKey: text,
+  flowControlKey: keyName,
   waitListSize: count.optional(),
   parallelismMax: count.optional(),
   parallelismCount: count.optional(),
@@ -166,7 +168,7 @@ const options = z.strictObject({
     .optional(),
   redis: z.union([z.boolean(), z.string().regex(/^rediss?:\/\/[^/]/, redisForms)], redisForms).optional(),
   flowControlKeys: z
-    .array(z.union([text, flowControlKey], "must be a name, or an object with a flowControlKey"))
+    .array(z.union([keyName, flowControlKey], "must be a name, or an object with a flowControlKey"))
     .superRefine(unique((given) => (typeof given === "string" ? given : given.flowControlKey)))
     .optional(),
   globalParallelism: z

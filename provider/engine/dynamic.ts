@@ -14,8 +14,8 @@ import {
   secretOutputsOf,
 } from "../resource";
 import { type Run, startRun } from "../run";
-import { InitError, withEngineErrors } from "./engineErrors";
-import { endWhenIdle, engineAddress, EngineWatch } from "./liveness";
+import { changeError, withEngineErrors } from "./engineErrors";
+import { endWhenIdle, engineAddress, EngineWatch, ignoreUnreadOutput } from "./liveness";
 import { type ResourceType, resources } from "./resources";
 
 type Provider = Required<dynamic.ResourceProvider<Properties, Properties>>;
@@ -51,13 +51,13 @@ export function createProviders(start: (configuration: Configuration) => Run): R
         resource,
         saved,
         inputs,
-        started().changing(),
+        started().permitting("resets"),
       );
       const id = idOf(resource, inputs);
       const outs = wrap({ ...outputs, __provider }, secrets);
       show(notices);
       // Of a partial failure, the program fails: its outputs are for those that use the other parts.
-      if (failure && !isPartial) throw new InitError(failure.message, id, outs);
+      if (failure && !isPartial) throw changeError(failure, id, outs);
       return { id, outs };
     }
 
@@ -91,7 +91,7 @@ export function createProviders(start: (configuration: Configuration) => Run): R
         }),
       delete: (_id, outputs) =>
         withEngineErrors(async () =>
-          show((await resource.remove?.(withoutProvider(outputs), started().changing())) ?? []),
+          show((await resource.remove?.(withoutProvider(outputs), started().permitting("limits"))) ?? []),
         ),
     };
   }
@@ -113,6 +113,7 @@ export const {
   flowControlReset,
   flowControlLimits,
 } = createProviders((configuration) => {
+  ignoreUnreadOutput();
   const address = engineAddress();
   const runEnd = new AbortController();
   const onGone = () => {

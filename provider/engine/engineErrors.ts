@@ -18,6 +18,22 @@ export class InitError extends ReportedError {
   }
 }
 
+/**
+ * Bytes of properties in an init error, as JSON: half of what was seen to pass. With more than 12 MiB the engine closes
+ * its connection to the provider, and so loses the responses to all changes in flight. A record has at most 1 MiB.
+ */
+const maxInitErrorBytes = 6 * 1024 * 1024;
+
+/** Whether outputs can be saved by an error. */
+export function fitsInError(outputs: Properties): boolean {
+  return Buffer.byteLength(JSON.stringify(outputs)) <= maxInitErrorBytes;
+}
+
+/** The error of a failed change whose outputs are saved, unless they are too large: then nothing is saved. */
+export function changeError(failure: RekeyError, id: string, outputs: Properties): Error {
+  return fitsInError(outputs) ? new InitError(failure.message, id, outputs) : failure;
+}
+
 /** Runs a call so that any failure reaches the engine as an error that it can show. */
 export async function withEngineErrors<T>(call: () => T | Promise<T>): Promise<T> {
   try {

@@ -117,6 +117,14 @@ export function endWhenIdle(): void {
   for (const handle of getHandles?.() ?? []) if (handle instanceof Server) handle.unref();
 }
 
+/**
+ * Ignores errors of what this process prints. Nobody reads it once the engine is gone, and Pulumi's dynamic provider
+ * host prints each uncaught error, so that one would cause the next, without an end.
+ */
+export function ignoreUnreadOutput(): void {
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
+}
+
 /** The engine's address, the last argument of the host process, after switches for logs; undefined outside a host. */
 export function engineAddress(): string | undefined {
   return process.argv.slice(-1).find((argument) => /^(\[[0-9a-fA-F:]+\]|[\w.-]+):\d+$/.test(argument));

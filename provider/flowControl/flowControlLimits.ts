@@ -15,6 +15,7 @@ import {
 import { isSet } from "../records/fields";
 import { isUnknown } from "../records/properties";
 import { readInterval } from "../rotation/schedule";
+import { keyProblems } from "./keyNames";
 import {
   after,
   consequencesOf,
@@ -89,8 +90,11 @@ function periodInput({ z, expected, attempt }: Schemas) {
     .superRefine(attempt(requireUsable));
 }
 
-function check({ parallelism, rate, period, paused }: FlowControlLimitsInputs): InputProblem[] {
-  const problems: InputProblem[] = [];
+function check(
+  { flowControlKey, parallelism, rate, period, paused }: FlowControlLimitsInputs,
+  run: Run,
+): InputProblem[] {
+  const problems = keyProblems(flowControlKey, run);
   if (isSet(period) && !isSet(rate)) problems.push({ property: "period", problem: "needs a rate" });
   if (!isSet(parallelism) && !isSet(rate) && !isSet(paused)) {
     problems.push({ property: "parallelism", problem: "or rate or paused must be set" });
@@ -218,7 +222,7 @@ function declaredIn({ parallelism, rate, period, paused }: FlowControlLimitsInpu
 
 /** @param period seconds, or a duration that was checked */
 function secondsOf(period: number | string): number {
-  return typeof period === "number" ? period : readInterval(period, { units: "smhdw" }).as("seconds");
+  return typeof period === "number" ? period : readInterval(period, { orShort: true }).as("seconds");
 }
 
 function nameOf({ flowControlKey }: Pick<FlowControlLimitsInputs, "flowControlKey">): string {

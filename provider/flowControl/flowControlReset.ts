@@ -4,6 +4,7 @@ import { isNoTrigger, type Trigger, triggerMark } from "../rotation/trigger";
 import { type Notice, type Planned, type Resource, type Result } from "../resource";
 import { isUnknown } from "../records/properties";
 import { type Run } from "../run";
+import { keyProblems } from "./keyNames";
 
 /** What a FlowControlReset saves. */
 export interface FlowControlResetOutputs {
@@ -36,6 +37,7 @@ export const flowControlReset: Resource<FlowControlResetInputs, FlowControlReset
     required: ["flowControlKey"],
     schemas: { flowControlKey: pathPart, ...trigger, initialReset: flag },
   }),
+  check: ({ flowControlKey }, run) => keyProblems(flowControlKey, run),
   plan,
   apply,
 };

@@ -39,11 +39,13 @@ export async function listAccount(
     return new UnreadableError(response.facts, { happened, advice, status: response.status });
   };
   if (response.status !== 200) throw unusable(`has status ${response.status}, and not 200`);
-  if (!Array.isArray(json?.value)) throw unusable(`is not a list, as JSON, of ${pluralOf(kind)}`);
-  const twice = json.duplicates.map(camelCase).find((name) => Object.hasOwn(listed, name));
+  // Servers in Go send null for an empty list.
+  const entries = json?.value === null ? [] : json?.value;
+  if (!Array.isArray(entries)) throw unusable(`is not a list, as JSON, of ${pluralOf(kind)}`);
+  const twice = json?.duplicates.map(camelCase).find((name) => Object.hasOwn(listed, name));
   if (twice !== undefined) throw unusable(`contains an entry with ${twice} sent twice`);
   const positions = new Map<unknown, number>();
-  return json.value.map((sent: unknown, index) => {
+  return entries.map((sent: unknown, index) => {
     const entry = `contains an unreadable entry (number ${index + 1}):`;
     if (!isObject(sent)) throw unusable(`${entry} it is not an object`);
     const { record, problems, exactIntegers } = readRecord(listed, withoutNulls(sent));

@@ -6,7 +6,7 @@ import {
   type GlobalParallelism,
   globalParallelismFields,
 } from "../records/flowControl";
-import { RejectedError, type RequestFacts, UnreadableError } from "./errors";
+import { RejectedError, RequestError, type RequestFacts, UnreadableError } from "./errors";
 import { explained, isNotFound } from "./failures";
 import { type ApiRequest, type ApiResponse, type Requester, fillPath } from "./http";
 import { tryReadJson } from "../records/response";
@@ -15,6 +15,15 @@ const nothingChanged = {
   "not sent": "Nothing was changed.",
   rejected: "Nothing was changed.",
   "maybe applied": "Nothing was changed: it was only read.",
+};
+
+/** A small request that every queue answers. */
+const readGlobalParallelism: ApiRequest = {
+  method: "GET",
+  path: "/v2/globalParallelism",
+  idempotent: true,
+  purpose: "read the global parallelism",
+  consequences: nothingChanged,
 };
 
 const maxListBytes = 16 * 1024 * 1024;
@@ -45,12 +54,23 @@ export interface ResetAction {
   readonly otherwise?: string | undefined;
 }
 
+/** Whether the queue has answered a request of this run, with the same token at the same address, with 2xx. */
+export interface QueueAnswers {
+  hasAnswered?: boolean;
+  /** A request that is under way to find out. */
+  proof?: Promise<unknown> | undefined;
+}
+
 /** The message queue's flow-control operations. */
 export class FlowControl {
-  /** @param resetAction changed once the platform does not have it */
+  /**
+   * @param resetAction changed once the platform does not have it
+   * @param answers shared by all requests of a run
+   */
   constructor(
     private readonly requester: Requester,
     private readonly resetAction: ResetAction,
+    private readonly answers: QueueAnswers = {},
   ) {}
 
   /**
@@ -64,11 +84,13 @@ export class FlowControl {
       maxBytes: maxListBytes,
     });
     const value = jsonOf(response);
-    const list = isObject(value) ? value["flowControls"] : value;
+    // Servers in Go send null for an empty list.
+    const sent = isObject(value) ? value["flowControls"] : value;
+    const list = sent === null ? [] : sent;
     if (!Array.isArray(list)) throw unreadable(response, "is not a list of flow-control keys");
     let unreadableCount = 0;
-    return list.map((sent: unknown) => {
-      const entry = entryOf(response, sent);
+    return list.map((one: unknown) => {
+      const entry = entryOf(response, one);
       if (entry instanceof UnreadableError && ++unreadableCount === maxUnreadable) throw entry;
       return entry;
     });
@@ -77,16 +99,20 @@ export class FlowControl {
   /**
    * The state of one key. A key that is unknown to the platform has `exists: false`.
    *
+   * @throws RejectedError for 404 if the queue answers nothing else either
+   *
    * @see docs/interface.md#read-a-flow-control-key
    */
   async get(flowControlKey: string): Promise<FlowControlKey> {
     const path = fillPath("/v2/flowControl/{flowControlKey}", { flowControlKey });
+    const purpose = `read the flow-control key ${JSON.stringify(flowControlKey)}`;
     let response: ApiResponse;
     try {
-      response = await this.#read(path, `read the flow-control key ${JSON.stringify(flowControlKey)}`);
+      response = await this.#read(path, purpose);
     } catch (error) {
       // A 404 from the platform means that the key has no state; one from a proxy or a wrong address does not.
       if (error instanceof RejectedError && error.status === 404 && error.inJson) {
+        await this.#requireAnswer(error, purpose);
         return flowControlKeyFrom(flowControlKey, undefined);
       }
       throw error;
@@ -117,8 +143,29 @@ export class FlowControl {
     }
   }
 
+  /** @throws RejectedError if the queue answers nothing: one of another region responds with 404 to all requests */
+  async #requireAnswer(error: RejectedError, purpose: string): Promise<void> {
+    const { answers } = this;
+    if (answers.hasAnswered) return;
+    try {
+      await (answers.proof ??= this.#send(readGlobalParallelism));
+    } catch (failed) {
+      answers.proof = undefined;
+      if (!(failed instanceof RequestError)) throw failed;
+      const happened = `${error.happened}. It has answered no request of this run, and may be the queue of another region (${failed.happened})`;
+      const advice = "Check that rekey:queueUrl is the address of the region that the token is for.";
+      throw explained(error, { purpose, consequences: nothingChanged }, { happened, advice });
+    }
+  }
+
+  async #send(request: ApiRequest): Promise<ApiResponse> {
+    const response = await this.requester.send(request);
+    this.answers.hasAnswered = true;
+    return response;
+  }
+
   async #reset(flowControlKey: string, action: string): Promise<void> {
-    await this.requester.send({
+    await this.#send({
       method: "POST",
       path: fillPath("/v2/flowControl/{flowControlKey}/{action}", { flowControlKey, action }),
       idempotent: true,
@@ -145,7 +192,7 @@ export class FlowControl {
     const purpose = `${action} the flow-control key ${JSON.stringify(flowControlKey)}`;
     const path = fillPath("/v2/flowControl/{flowControlKey}/{action}", { flowControlKey, action });
     try {
-      await this.requester.send({ method: "POST", path, query, idempotent: true, purpose, consequences });
+      await this.#send({ method: "POST", path, query, idempotent: true, purpose, consequences });
     } catch (error) {
       if (!isNotFound(error)) throw error;
       const happened = `${error.happened}; it does not have the operation \`${action}\`, or does not know the key before its first message`;
@@ -160,7 +207,8 @@ export class FlowControl {
    * @see docs/interface.md#read-the-global-parallelism
    */
   async globalParallelism(): Promise<GlobalParallelism> {
-    const response = await this.#read("/v2/globalParallelism", "read the global parallelism");
+    const { path, purpose } = readGlobalParallelism;
+    const response = await this.#read(path, purpose);
     const sent = jsonOf(response);
     const record = recordOf(response, globalParallelismFields, sent);
     if (record.waitListSize !== undefined) return record;
@@ -170,7 +218,7 @@ export class FlowControl {
   }
 
   async #read(path: string, purpose: string, more: Pick<ApiRequest, "query" | "maxBytes"> = {}): Promise<ApiResponse> {
-    const response = await this.requester.send({
+    const response = await this.#send({
       method: "GET",
       path,
       query: {},

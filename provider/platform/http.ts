@@ -65,6 +65,12 @@ export interface ApiResponse {
   readonly advise: () => string;
 }
 
+/**
+ * What a call of the engine may send beside reads: `nothing`; `limits`, which includes all that may be repeated; or
+ * `resets`, which includes resets of secrets.
+ */
+export type Permission = "nothing" | "limits" | "resets";
+
 /** Sends requests to one service of the platform. */
 export interface Requester {
   /** What its errors never show. */
@@ -74,6 +80,12 @@ export interface Requester {
 }
 
 export interface RequesterOptions extends Wording {
+  /**
+   * What it may send.
+   *
+   * @default "nothing"
+   */
+  readonly permission?: Permission;
   /** Milliseconds until a request fails, retries included, from its first attempt. */
   readonly deadlineMs: number;
   /**
@@ -81,8 +93,6 @@ export interface RequesterOptions extends Wording {
    * throws a NotSentError if the request must not be sent.
    */
   readonly beforeSend?: (facts: RequestFacts) => Promise<void>;
-  /** Whether requests may change the platform. Default: they may only read. */
-  readonly mayChange?: boolean;
 }
 
 /** An attempt with a 2xx response. */
@@ -126,9 +136,12 @@ export class HttpRequester implements Requester {
       url: url.replace(/[?#].*/s, ""),
       consequences: request.consequences,
     };
-    if (request.method !== "GET" && !this.options.mayChange) {
-      const happened = "only a create, an update or a removal that is no preview may send it";
-      throw new NotSentError(facts, { happened, advice: "This is a bug of pulumi-rekey: please report it." });
+    if (!isPermitted(request, this.options.permission)) {
+      throw new NotSentError(facts, {
+        happened: "it was asked for in a call of the engine that may not change it",
+        advice: "This is a bug in pulumi-rekey: please report it.",
+        code: "REKEY_INTERNAL",
+      });
     }
     const deadlineMs = Math.min(this.options.deadlineMs, request.deadlineMs ?? Infinity);
     let endsAtMs: number | undefined;
@@ -210,6 +223,12 @@ export class HttpRequester implements Requester {
       clearTimeout(timer);
     }
   }
+}
+
+/** Each reset needs the permission, and none is given by default: a preview or a read that asks for one is a bug. */
+function isPermitted({ method, idempotent }: ApiRequest, permission: Permission = "nothing"): boolean {
+  if (method === "GET" || permission === "resets") return true;
+  return permission === "limits" && idempotent === true;
 }
 
 const tooLarge: FailedAttempt = { delivery: "maybe applied", code: "too large" };

@@ -30,8 +30,13 @@ export interface SecretKind {
   readonly minInterval?: string;
   /** Whether it authorizes requests to the queue, and so may be the token that Rekey uses. Default: it does not. */
   readonly authorizesQueue?: true;
-  /** The URL with which it is used, from its record; undefined if the record has none. Default: no such output. */
-  readonly restUrl?: ((record: Readonly<Record<string, unknown>>) => string | undefined) | undefined;
+  /**
+   * The URL with which it is used, from its record; undefined if the record has none that can be used. Default: no such
+   * output.
+   *
+   * @param host of the platform, with `{endpoint}` for an endpoint that is a slug
+   */
+  readonly restUrl?: (record: Readonly<Record<string, unknown>>, host?: string) => string | undefined;
   /**
    * How its token is tried: by a GET of a path, for `index` below `restUrl`, for `queue` below the queue's address.
    * Default: it is that of a database, or cannot be tried.

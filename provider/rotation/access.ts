@@ -55,13 +55,15 @@ export function accessOf({ kind, id }: Subject, state: State, run: Run): Access 
     return { ...access, current, endpoint, username };
   }
   const { service, path } = kind.probe ?? { service: "index" as const, path: "" };
-  const baseUrl = service === "queue" ? known(() => run.options.queueUrl()) : kind.restUrl?.(record);
+  const baseUrl =
+    service === "queue" ? known(() => run.options.queueUrl()) : kind.restUrl?.(record, run.options.preset()?.indexHost);
   return { ...access, current, endpoint: baseUrl === undefined ? undefined : { baseUrl, service, path } };
 }
 
 /** The URLs with which the credentials of a state are used, as far as they are known. */
 export function urlsOf({ kind, id }: Subject, { record = {}, password, restToken, memory }: State, run: Run) {
-  if (kind !== databasePassword) return { connectionUrl: undefined, restUrl: kind.restUrl?.(record) };
+  if (kind !== databasePassword)
+    return { connectionUrl: undefined, restUrl: kind.restUrl?.(record, run.options.preset()?.indexHost) };
   const { connection = {} } = memory.declared;
   const database = { databaseId: id, record: record as DatabaseRecord };
   const setting = hostSetting(run);

@@ -7,7 +7,7 @@ import { type Place } from "../run";
 import { type Connection, connectionNames } from "./endpoint";
 import { saltedMark } from "./mark";
 import { type Declared, knownIn, type Memory, missingIn, type ResetReason } from "./memory";
-import { dueAt, isDue, isFuture, readDate } from "./schedule";
+import { dueAt, dueFrom, isFuture, readDate } from "./schedule";
 import { credentialsIn, type State } from "./state";
 import { type Trigger, triggerMark } from "./trigger";
 
@@ -113,7 +113,7 @@ function decide(memory: Memory | undefined, desired: Desired, context: Context):
   if (applied === undefined) return { kind: "adopt", isImported: true, mayReset: false };
   if (trigger !== "" && trigger !== applied) return reset("trigger");
   if (isOlder(memory, rotatedSince, context.now)) return reset("rotatedSince", memory.made[0]?.at);
-  return rotateEvery && isDue(memory.rotatedAt, rotateEvery, context.now)
+  return rotateEvery && dueFrom(memory.rotatedAt, rotateEvery) <= context.now
     ? reset("schedule", memory.rotatedAt)
     : { kind: "keep" };
 }

@@ -18,7 +18,7 @@ export function contextOf({ kind }: Subject, { options }: Run): Context {
     now: options.clock.now(),
     place: options.place(kind),
     canRead: options.canRead(kind),
-    isScheduleOn: options.isScheduleOn(),
+    isScheduleOn: options.scheduledResets() === "on",
     ...(ownToken && { ownToken }),
   };
 }

@@ -3,46 +3,39 @@ import type * as luxon from "luxon";
 /** Loaded on first use: most resources do not rotate by time. */
 const calendar = (): typeof luxon => require("luxon") as typeof luxon;
 
+const short = /^(\d{1,9})([smhdw])$/;
 const units = { s: "seconds", m: "minutes", h: "hours", d: "days", w: "weeks" } as const;
 
-/** How an interval may be written. */
-interface IntervalForm {
-  /** Whether it may be of length zero. Default: false. */
-  readonly orZero?: boolean;
-  /** The short units. Default: hours, days and weeks; `m` could be meant as months. */
-  readonly units?: string;
-}
-
 /**
- * Reads a time between rotations: an ISO 8601 duration (`P30D`, `PT12H`, `P1M`), or a number with a short unit (`30d`,
+ * Reads a time between rotations: an ISO 8601 duration (`P30D`, `PT12H`, `P1M`) or a number with `h`, `d` or `w` (`30d`,
  * `12h`). Months and years are the calendar's, in UTC.
  *
+ * @param orShort also `s` and `m`, for durations that no one takes for months
  * @throws Error that names the expected form if it is not a duration, without the text, which may be secret
  */
-export function readInterval(written: string, { orZero = false, units: known = "hdw" }: IntervalForm = {}) {
+export function readInterval(written: string, { orZero = false, orShort = false } = {}): luxon.Duration {
   const { DateTime, Duration } = calendar();
-  // Of length zero, the unit says nothing.
-  const short = orZero && /^0+[smhdw]$/.test(written) ? "smhdw" : known;
-  const [, count, unit] = /^(\d{1,9})([a-z])$/.exec(written) ?? [];
-  if (unit === "m" && !short.includes(unit)) {
-    throw new Error("must say what m means: write months as P6M, and minutes as PT6M (ISO 8601)");
-  }
-  const duration =
-    unit && short.includes(unit)
-      ? Duration.fromObject({ [units[unit as keyof typeof units]]: Number(count) })
-      : Duration.fromISO(/\d-|[A-Z]-/.test(written) ? "" : written);
+  const [, count, unit] = short.exec(written) ?? [];
+  const isAllowed = unit && (orShort || "hdw".includes(unit) || (orZero && Number(count) === 0));
+  const duration = isAllowed
+    ? Duration.fromObject({ [units[unit as keyof typeof units]]: Number(count) })
+    : Duration.fromISO(written);
   if (!duration.isValid) {
-    throw new Error("must be a duration: ISO 8601 (P30D, PT12H), or 30d, 12h");
+    const which = unit === "m" ? `. Write P${count}M for months, or PT${count}M for minutes` : "";
+    throw new Error(`must be a duration: ISO 8601 (P30D, PT12H), or 30d, 12h${which}`);
   }
   const start = DateTime.utc(2000);
   const end = start.plus(duration);
-  if (!end.isValid || end < start || (end <= start && !orZero) || end.year > 9999) {
+  const hasSign = /[+-]/.test(written);
+  if (hasSign || !end.isValid || end < start || (end <= start && !orZero) || end.year > 9999) {
     throw new Error(`must be a duration ${orZero ? "of zero or more" : "above zero"} that ends before the year 10000`);
   }
   return duration;
 }
 
-const date = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d([.,]\d+)?)?(Z|[+-]\d\d(:?\d\d)?))?$/;
+/** No zone of the world is further than 14 hours from UTC. */
+const zone = /Z|[+-]((0\d|1[0-3])(:?[0-5]\d)?|14(:?00)?)/;
+const date = new RegExp(`^\\d{4}-\\d\\d-\\d\\d(T\\d\\d:\\d\\d(:\\d\\d([.,]\\d+)?)?(${zone.source}))?$`);
 
 /**
  * Reads a date, which means its midnight in UTC, or a date and time with a zone.
@@ -75,13 +68,16 @@ const unitsOfTime = [
   ["minute", 60_000],
 ] as const;
 
-/** A schedule counts as due so long before its time, so that a nightly run that begins somewhat earlier skips no night. */
-const longestLeadMs = 3_600_000;
+/** The most by which a schedule is early. */
+const slackMs = 3_600_000;
 
-/** Whether the next rotation of a schedule is due: an hour before its time, or a twentieth of a shorter interval. */
-export function isDue(last: string, written: string, now: Date): boolean {
+/**
+ * The time from which a schedule counts as due: an hour before its time, or a twentieth of the interval, if that is
+ * less. Without it, a nightly run that begins some seconds earlier than the last one would skip a night.
+ */
+export function dueFrom(last: string, written: string): Date {
   const due = dueAt(last, written).getTime();
-  return now.getTime() >= due - Math.min(longestLeadMs, (due - Date.parse(last)) / 20);
+  return new Date(due - Math.min(slackMs, (due - Date.parse(last)) / 20));
 }
 
 /** Milliseconds by which the clocks of two machines may differ. */

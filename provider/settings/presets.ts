@@ -4,9 +4,21 @@ import { type presetNames, type SettingName } from "./table";
 export interface Preset {
   /** The values of settings that are not set otherwise. */
   readonly values: Readonly<Record<"baseUrl" | "queueUrl", string> & Partial<Record<SettingName, string>>>;
+  /** The host of an index whose endpoint is a slug, with `{endpoint}`. */
+  readonly indexHost: string;
+  /** The flow-control keys that it accepts. */
+  readonly flowControlKey: { readonly pattern: RegExp; readonly of: string };
   /** The platform's usual environment variables, which are read after Rekey's own. */
-  readonly variables: Readonly<Partial<Record<SettingName, string>>>;
+  readonly variables: Variables;
+  /** The variables of its regions, which one more variable chooses, as for the platform's own client. */
+  readonly regions: {
+    readonly variable: string;
+    readonly names: readonly string[];
+    readonly of: readonly SettingName[];
+  };
 }
+
+type Variables = Readonly<Partial<Record<SettingName, string>>>;
 
 export const presets: Readonly<Record<(typeof presetNames)[number], Preset>> = {
   upstash: {
@@ -21,11 +33,40 @@ export const presets: Readonly<Record<(typeof presetNames)[number], Preset>> = {
       // For an endpoint that is a slug; a full host name is used unchanged.
       databaseHost: "{endpoint}.upstash.io",
     },
+    indexHost: "{endpoint}.upstash.io",
+    flowControlKey: { pattern: /^[A-Za-z0-9_.-]+$/, of: "letters, digits, hyphens, underscores and dots" },
     variables: {
       username: "UPSTASH_EMAIL",
       password: "UPSTASH_API_KEY",
       queueToken: "QSTASH_TOKEN",
       queueUrl: "QSTASH_URL",
     },
+    regions: { variable: "QSTASH_REGION", names: ["EU_CENTRAL_1", "US_EAST_1"], of: ["queueUrl", "queueToken"] },
   },
 };
+
+/** The variables of one region: `US_EAST_1_QSTASH_TOKEN`. */
+function ofRegion({ variables, regions }: Preset, region: string): Variables {
+  return Object.fromEntries(regions.of.map((name) => [name, `${region}_${variables[name]}`]));
+}
+
+/** The region that an environment chooses, with its variables; undefined if it chooses none that exists. */
+export function chosenRegion(preset: Preset, environment: NodeJS.ProcessEnv): Variables | undefined {
+  const { variable, names } = preset.regions;
+  const chosen = environment[variable]?.replaceAll("-", "_").toUpperCase();
+  const region = names.find((name) => name === chosen);
+  return region === undefined ? undefined : ofRegion(preset, region);
+}
+
+/** The usual variables that count: those of the chosen region, if all of them are set. */
+export function usualVariables(preset: Preset, environment: NodeJS.ProcessEnv): Variables {
+  const chosen = chosenRegion(preset, environment);
+  const isComplete = chosen !== undefined && Object.values(chosen).every((variable) => environment[variable]);
+  return isComplete ? { ...preset.variables, ...chosen } : preset.variables;
+}
+
+/** All variables that a setting may come from. */
+export function allVariables(preset: Preset, name: SettingName): string[] {
+  const all = [preset.variables, ...preset.regions.names.map((region) => ofRegion(preset, region))];
+  return all.flatMap((variables) => variables[name] ?? []);
+}

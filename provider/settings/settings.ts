@@ -1,5 +1,5 @@
 import { SettingsError } from "../platform/errors";
-import { type Preset, presets } from "./presets";
+import { allVariables, type Preset, presets, usualVariables } from "./presets";
 import {
   environmentName,
   nameOf,
@@ -40,7 +40,11 @@ export class Settings {
     private readonly provider?: string,
   ) {
     const secretNames = settingNames.filter((name) => settingOf(name).secret);
-    const found = secretNames.flatMap((name) => [this.#findOwn(name), this.#findUsual(name)]);
+    const preset = this.preset;
+    const found = secretNames.flatMap((name) => {
+      const usual = preset === undefined ? [] : allVariables(preset, name);
+      return [this.#findOwn(name), ...usual.map((variable) => this.#findVariable(variable))];
+    });
     this.secrets = [...found.flatMap((one) => one?.value ?? []), ...passwordIn(this.find("proxy")?.value ?? "")];
   }
 
@@ -108,7 +112,7 @@ export class Settings {
   /** A setting as it is written, usable or not, and where it comes from. */
   find(name: SettingName): FoundSetting | undefined {
     const usual = this.#whyWithheld(name) === undefined ? this.#findUsual(name) : undefined;
-    const preset = this.#preset?.values[name];
+    const preset = this.preset?.values[name];
     return this.#findOwn(name) ?? usual ?? (preset === undefined ? undefined : { value: preset, source: "preset" });
   }
 
@@ -133,17 +137,18 @@ export class Settings {
   #whyWithheld(name: SettingName): string | undefined {
     const { sentTo } = settingOf(name);
     const credential = this.#findUsual(name)?.variable;
-    const preset = this.#preset;
+    const preset = this.preset;
     if (sentTo === undefined || credential === undefined || preset === undefined) return undefined;
     const address = this.find(sentTo);
-    const variable = preset.variables[sentTo];
+    const variable = usualVariables(preset, this.environment)[sentTo];
     if (originOf(address?.value) === preset.values[sentTo]) return undefined;
     if (variable !== undefined && address?.variable === variable) return undefined;
     const orFrom = variable === undefined ? "" : ` or comes from ${variable}`;
     return `${credential} is used only if ${nameOf(sentTo)} is ${preset.values[sentTo]}${orFrom}`;
   }
 
-  get #preset(): Preset | undefined {
+  /** The preset of `rekey:platform`; undefined if it is not set, or if there is no such platform. */
+  get preset(): Preset | undefined {
     const name = this.#findOwn("platform")?.value ?? "";
     return Object.hasOwn(presets, name) ? presets[name as keyof typeof presets] : undefined;
   }
@@ -154,7 +159,12 @@ export class Settings {
   }
 
   #findUsual(name: SettingName): FoundSetting | undefined {
-    return this.#findVariable(this.#preset?.variables[name]);
+    return this.#findVariable(this.#usualVariable(name));
+  }
+
+  #usualVariable(name: SettingName): string | undefined {
+    const preset = this.preset;
+    return preset && usualVariables(preset, this.environment)[name];
   }
 
   #findVariable(variable: string | undefined): FoundSetting | undefined {
@@ -163,7 +173,7 @@ export class Settings {
   }
 
   #howToSet(name: SettingName): string {
-    const usual = this.#whyWithheld(name) === undefined ? this.#preset?.variables[name] : undefined;
+    const usual = this.#whyWithheld(name) === undefined ? this.#usualVariable(name) : undefined;
     return howToSet(name, this.find(name)?.variable ?? usual ?? environmentName(name), this.provider);
   }
 }
@@ -185,10 +195,10 @@ export function environmentOfProvider(args: Lookup, environment: NodeJS.ProcessE
   const isSet = (name: SettingName) => args(name) !== undefined;
   const own = accounts.flatMap(({ settings }) => (isSet("platform") || settings.some(isSet) ? settings : []));
   if (own.length === 0) return environment;
-  const usual = Object.values(presets).map(({ variables }) => variables);
-  const withheld = new Set(
-    own.flatMap((name) => [environmentName(name), ...usual.map((variables) => variables[name])]),
-  ).add(environmentName("platform"));
+  const usual = (name: SettingName) => Object.values(presets).flatMap((preset) => allVariables(preset, name));
+  const withheld = new Set(own.flatMap((name) => [environmentName(name), ...usual(name)])).add(
+    environmentName("platform"),
+  );
   return Object.fromEntries(Object.entries(environment).filter(([variable]) => !withheld.has(variable)));
 }
 

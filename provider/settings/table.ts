@@ -133,10 +133,9 @@ const settingTable = {
     schema: () => number(z().int("must be a whole number").min(0, "must not be negative")),
   },
   scheduledResets: {
-    description:
-      "Whether resets that only `rotateEvery` asks for are made: `on`, or `off`, with which they wait for another run.",
+    description: "`on`, or `off` for a run that makes no reset that only `rotateEvery` asks for.",
     kind: "text",
-    schema: () => z().enum(["on", "off"], "must be on or off"),
+    schema: () => z().enum(["on", "off"], 'must be "on" or "off"'),
     default: "on",
   },
   proxy: {

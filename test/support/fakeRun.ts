@@ -43,7 +43,7 @@ export class FakeRun {
   /** Where secrets are; undefined if the settings are not known. */
   place: Place | undefined;
   /** Whether resets are made that only a schedule asks for. */
-  isScheduleOn = true;
+  scheduledResets: "on" | "off" = "on";
   /** The token with which Rekey sends requests to the queue. */
   queueToken: string | undefined;
   /** The new tokens of queue users that this run uses from now on. */
@@ -126,7 +126,8 @@ export class FakeRun {
         this.probes.push(request);
         return this.probe(request);
       },
-      changing: () => platform,
+      within: () => platform,
+      permitting: () => platform,
     };
     return new Run({
       platform: () => platform,
@@ -136,7 +137,8 @@ export class FakeRun {
       databaseHost: () => undefined,
       queueUrl: () => "https://queue.example.com",
       queueToken: () => this.queueToken,
-      isScheduleOn: () => this.isScheduleOn,
+      scheduledResets: () => this.scheduledResets,
+      preset: () => undefined,
       place: () => this.place,
       clock: {
         now: () => this.time,

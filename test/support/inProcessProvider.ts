@@ -27,7 +27,8 @@ export function inProcessProvider(
     useQueueToken: unused,
     queueWithin: unused,
     probe: unused,
-    changing: () => platform,
+    within: () => platform,
+    permitting: () => platform,
   };
   const run = new Run({
     platform: () => platform,
@@ -37,7 +38,8 @@ export function inProcessProvider(
     databaseHost: () => undefined,
     queueUrl: unused,
     queueToken: () => undefined,
-    isScheduleOn: () => true,
+    scheduledResets: () => "on",
+    preset: () => undefined,
     place: () => undefined,
     clock: { now: () => new Date(), elapsedMs: Date.now, sleep: unused },
     end: new AbortController().signal,

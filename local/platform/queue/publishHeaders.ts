@@ -1,4 +1,5 @@
 import { validateHeaderName, validateHeaderValue } from "node:http";
+import { keyPattern, keyProblem } from "../flowControl";
 import { Refused } from "../refused";
 import { type Limits } from "./flowControlKey";
 import { destination, type Destinations, limits, seconds, whole } from "./values";
@@ -100,6 +101,7 @@ function flowControl(headers: SentHeaders, prefix: string): PublishSettings["flo
   if (!key) {
     throw new Refused(keyField, key === undefined ? "is missing; limits require a key" : "must not be empty");
   }
+  if (!keyPattern.test(key)) throw new Refused(keyField, keyProblem);
   if (value === undefined) {
     throw new Refused(valueField, 'is missing; set the limits, such as "parallelism=10, rate=5, period=1m"');
   }

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { endWhenIdle, engineAddress } from "../liveness";
+import { endWhenIdle, engineAddress, ignoreUnreadOutput } from "../liveness";
 import { servePlugin } from "./wire";
 
 const address = engineAddress();
@@ -7,6 +7,7 @@ if (address === undefined) {
   console.error("pulumi-resource-rekey is a plugin: the pulumi CLI starts it, with its own address as the argument.");
   process.exitCode = 1;
 } else {
+  ignoreUnreadOutput();
   // The engine reads the port from the first line.
   void servePlugin(address, endWhenIdle).then(({ port }) => console.log(port));
 }

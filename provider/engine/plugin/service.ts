@@ -17,7 +17,7 @@ import {
 import { type Run, startRun } from "../../run";
 import { plainCredentials, plainWarning } from "../../settings/plainCredentials";
 import { environmentOfProvider } from "../../settings/settings";
-import { InitError, ReportedError } from "../engineErrors";
+import { changeError, fitsInError, ReportedError } from "../engineErrors";
 import { functionNamed } from "../resources";
 import { packageSchema } from "./schema";
 import { isDefaultProvider, nameIn, resourceOf } from "./urn";
@@ -40,9 +40,6 @@ interface Change {
   readonly timeoutSeconds: number;
   readonly preview: boolean;
 }
-
-/** Bytes of an error's outputs: larger errors were seen to fail other calls, too. The failure is then shown only. */
-const maxErrorBytes = 2 * 1024 * 1024;
 
 /**
  * The provider that Pulumi's engine calls as a plugin, on plain objects. One process serves one provider instance of a
@@ -133,7 +130,7 @@ export class PluginService {
 
   /** Removes what the resource has set at the platform. */
   async delete(urn: string, saved: Properties): Promise<void> {
-    const notices = await resourceOf(urn).remove?.(plain(saved), this.#started.changing());
+    const notices = await resourceOf(urn).remove?.(plain(saved), this.#started.permitting("limits"));
     await this.#show(notices ?? [], urn);
   }
 
@@ -182,15 +179,21 @@ export class PluginService {
     throw new NotSentError(facts, { happened: "the run was cancelled", advice: "Run again." });
   }
 
-  async #apply({ urn, inputs, timeoutSeconds }: Change, saved: Saved | undefined, desired: Properties): Promise<Saved> {
+  async #apply(
+    { urn, inputs, timeoutSeconds, preview }: Change,
+    saved: Saved | undefined,
+    desired: Properties,
+  ): Promise<Saved> {
     const resource = resourceOf(urn);
-    const run = this.#started.changing(timeoutSeconds > 0 ? timeoutSeconds * 1000 : Infinity);
-    const { outputs: applied, failure, notices } = await applyResource(resource, saved, desired, run);
+    const started = this.#started.permitting(preview ? "nothing" : "resets");
+    const run = timeoutSeconds > 0 ? started.within(timeoutSeconds * 1000) : started;
+    const { outputs: applied, failure, isPartial, notices } = await applyResource(resource, saved, desired, run);
     void this.#show(notices, urn);
     const outputs = marked(resource, applied, inputs);
     const id = idOf(resource, desired);
     if (!failure) return { id, outputs };
-    if (JSON.stringify(outputs).length <= maxErrorBytes) throw new InitError(failure.message, id, outputs);
+    // Those that were reset must be saved, although the run then does not fail.
+    if (!isPartial || fitsInError(outputs)) throw changeError(failure, id, outputs);
     await this.engine.showError(failure.message, urn);
     return { id, outputs };
   }

@@ -29,12 +29,15 @@ export async function servePlugin(
   engineAddress: string,
   onGone: () => void,
 ): Promise<{ port: number; close: () => void }> {
+  let isGone = false;
   const watch = new EngineWatch(engineAddress, () => {
+    isGone = true;
     service.cancel();
     onGone();
   });
   const engine = new EngineClient(engineAddress, grpc.credentials.createInsecure());
   const show = (severity: LogSeverity, line: string, urn = ""): Promise<void> => {
+    if (isGone) return Promise.resolve();
     const request = new LogRequest().setSeverity(severity).setMessage(line).setUrn(urn);
     return new Promise((resolve) => {
       // The line is only information: a failure changes nothing.

@@ -133,7 +133,7 @@ describe("rotation: what a preview says", () => {
     );
     assert.match(warnings[0] ?? "", /^`up` will fail: rekey:password is not set\. Run/);
     assert.equal(warnings[1], undefined);
-    await assert.rejects(apply(undefined, desired, run.changing()), /rekey:password is not set/);
+    await assert.rejects(apply(undefined, desired, run.permitting("resets")), /rekey:password is not set/);
   });
 
   it("which outputs may change, and no others", async () => {
@@ -154,7 +154,7 @@ describe("rotation: what a preview says", () => {
     const fake = new FakeRun();
     const { outputs } = await apply(undefined, { ...id, rotateEvery: "1d" }, fake.start());
     fake.time = new Date("2026-11-25T12:00:00Z");
-    fake.isScheduleOn = false;
+    fake.scheduledResets = "off";
     const planned = plan(outputs, { ...id, rotateEvery: "1d" }, fake.start());
     assert.equal(planned.changes, false);
     assert.match(planned.warning ?? "", /waits: rekey:scheduledResets is off/);

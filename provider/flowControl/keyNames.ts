@@ -1,0 +1,11 @@
+import { isUnknown } from "../records/properties";
+import { type InputProblem } from "../resource";
+import { type Run } from "../run";
+
+/** Refuses a key that the platform does not accept, so that a preview shows it. */
+export function keyProblems(flowControlKey: string, run: Run): InputProblem[] {
+  const accepted = run.options.preset()?.flowControlKey;
+  if (accepted === undefined || isUnknown(flowControlKey) || accepted.pattern.test(flowControlKey)) return [];
+  const problem = `must contain ${accepted.of} only: the platform accepts no others`;
+  return [{ property: "flowControlKey", problem }];
+}
