@@ -55,14 +55,15 @@ export function announced(
       return undefined;
     case "read":
       return { text: "will be read, because some credentials are not known, or are to be saved in another form." };
-    case "adopt": {
-      const { isImported, mayReset } = plan;
-      if (isImported) {
-        const text =
-          "was imported: its version and triggers are adopted. What is due by rotateEvery or rotatedSince waits for the next `up`.";
-        return { text };
-      }
-      return mayReset ? { text: `may be ${did}: its age, which rotatedSince compares, is not known yet.` } : undefined;
+    case "adopt":
+      return plan.mayReset
+        ? { text: `may be ${did}: its age, which rotatedSince compares, is not known yet.` }
+        : undefined;
+    case "adopt trigger": {
+      const { next } = plan;
+      const then =
+        next.kind === "reset" ? ` The next \`up\` resets it, because ${reasonOf(next, kind, desired, now)}` : "";
+      return { text: `was imported in this run: its version and triggers are adopted, and nothing is reset.${then}` };
     }
     case "maybe": {
       const are = plan.names.length > 1 ? "are" : "is";

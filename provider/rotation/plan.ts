@@ -46,7 +46,9 @@ export type Plan =
   /** Reads, because some credentials are not known, or are to be removed. */
   | { readonly kind: "read" }
   /** @param mayReset whether it is reset if a read shows that it is older than `rotatedSince` */
-  | { readonly kind: "adopt"; readonly isImported?: true; readonly mayReset: boolean }
+  | { readonly kind: "adopt"; readonly mayReset: boolean }
+  /** Adopts the program's trigger after an import. @param next what the next run does */
+  | { readonly kind: "adopt trigger"; readonly next: Plan }
   | Reset
   /** Depends on inputs that are not known yet. */
   | { readonly kind: "maybe"; readonly names: readonly string[] }
@@ -110,7 +112,9 @@ function decide(memory: Memory | undefined, desired: Desired, context: Context):
     const why = `the platform did not confirm the last ${pending.count} resets. Check the status of the platform, then set a new version to try again`;
     return { kind: "refuse", code: "REKEY_REPEATEDLY_UNCONFIRMED", why };
   }
-  if (applied === undefined) return { kind: "adopt", isImported: true, mayReset: false };
+  if (applied === undefined) {
+    return { kind: "adopt trigger", next: decide({ ...memory, applied: trigger }, desired, context) };
+  }
   if (trigger !== "" && trigger !== applied) return reset("trigger");
   if (isOlder(memory, rotatedSince, context.now)) return reset("rotatedSince", memory.made[0]?.at);
   return rotateEvery && dueFrom(memory.rotatedAt, rotateEvery) <= context.now

@@ -39,10 +39,10 @@ export async function rotate(subject: Subject, saved: State | undefined, desired
   const declared = declaredIn(desired, saved?.memory.declared);
   const toSave = (rotated: Rotated, form: Declared = declared) =>
     save(subject, saved, rotated, form, (state) => urlsOf(subject, state, run));
-  if (saved && (plan.kind === "read" || plan.kind === "adopt")) {
+  if (saved && (plan.kind === "read" || plan.kind === "adopt trigger")) {
     run.platform.operations(subject.kind);
     const { state, findings } = await look(subject, saved, run);
-    const next = plan.kind === "adopt" ? adoptTrigger(state, desired) : state;
+    const next = plan.kind === "adopt trigger" ? adoptTrigger(state, desired) : state;
     // Without the values, the next run tries again.
     const isUnread = findings.some(({ kind }) => kind === "failed" || kind === "stale" || kind === "unread");
     const { saveCredentials: _save, encryptFor: _for, ...others } = declared;

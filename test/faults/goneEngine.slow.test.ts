@@ -1,11 +1,16 @@
 import assert from "node:assert/strict";
+import { setTimeout as wait } from "node:timers/promises";
 import { EngineListener } from "../support/engineListener";
+import { configuration } from "../support/host";
+import { type Exchange, HttpServer } from "../support/httpServer";
+import { KillableEngine } from "../support/killableEngine";
+import { databaseText } from "../support/platformBodies";
 import { rotation } from "../support/resources";
 import { expectKind, until } from "../support/results";
 import { caFile, certificate } from "./certificates";
 import { testRow } from "./describeFaults";
 import { Proxy } from "./network";
-import { type FixtureOptions } from "./fixture";
+import { type Fixture, type FixtureOptions } from "./fixture";
 
 const count = 50;
 const secure: FixtureOptions = { server: { tls: certificate("good") }, settings: () => ({ caFile }) };
@@ -43,4 +48,25 @@ describe("faults: the engine is gone when a connection is ready", () => {
       });
     }
   }
+
+  testRow([53, "the engine is killed, and notices follow", "create", "the process ends; 0 more sent"], assertEnds);
 });
+
+/** Nobody reads what the process prints any longer: neither before it has seen that its engine is gone, nor after. */
+async function assertEnds(fixture: Fixture): Promise<void> {
+  const held: Exchange[] = [];
+  const server = fixture.closes(await HttpServer.start({ behaviour: (exchange) => void held.push(exchange) }));
+  const config = configuration({ baseUrl: server.url, username: "u", password: "p" });
+  const ids = ["a", "b", "c", "d", "e"];
+  const engine = await KillableEngine.start({ adapter: fixture.adapter, config }, ...ids.map((id) => rotation(id)));
+  fixture.closes({ close: () => engine.stop() });
+  await until(() => held.length === ids.length);
+  await engine.kill();
+  for (const [nth, { answer, path }] of held.entries()) {
+    if (nth === 2) await wait(1_000);
+    // A notice says that the port could not be read.
+    answer(200, {}, databaseText({ database_id: path.split("/").at(-1), port: "many", password: `new-${nth}` }));
+  }
+  await engine.providerEnded();
+  assert.equal(server.requests.length, ids.length);
+}

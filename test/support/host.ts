@@ -14,8 +14,10 @@ export const projectRoot = resolve(__dirname, "../..");
 /** What resources of this package name as their provider. */
 export const providerTexts = {
   passwordRotation: 'exports.handler=()=>require("pulumi-rekey/provider").passwordRotation',
-  passwordRotationShard: 'exports.handler=()=>require("pulumi-rekey/provider").passwordRotationShard',
-  passwordVerification: 'exports.handler=()=>require("pulumi-rekey/provider").passwordVerification',
+  vectorTokenRotation: 'exports.handler=()=>require("pulumi-rekey/provider").vectorTokenRotation',
+  searchTokenRotation: 'exports.handler=()=>require("pulumi-rekey/provider").searchTokenRotation',
+  queueTokenRotation: 'exports.handler=()=>require("pulumi-rekey/provider").queueTokenRotation',
+  signingKeyRotation: 'exports.handler=()=>require("pulumi-rekey/provider").signingKeyRotation',
   flowControlReset: 'exports.handler=()=>require("pulumi-rekey/provider").flowControlReset',
   flowControlLimits: 'exports.handler=()=>require("pulumi-rekey/provider").flowControlLimits',
 };
@@ -147,17 +149,21 @@ export class Host {
     };
   }
 
-  create(inputs: Properties): Promise<Result> {
+  /** @param preview as an engine calls the plugin, and never Pulumi's dynamic provider host */
+  create(inputs: Properties, preview = false): Promise<Result> {
     const { urn, news } = this.#address(inputs);
-    const request = new messages.CreateRequest().setUrn(urn).setProperties(news);
+    const request = new messages.CreateRequest().setUrn(urn).setProperties(news).setPreview(preview);
     return resultOf(this.client.call(ResourceProviderService.create, request), (response) => response.getId());
   }
 
-  /** @param olds the saved outputs, secrets in plain */
-  update(id: string, olds: Properties, inputs: Properties): Promise<Result> {
+  /**
+   * @param olds the saved outputs, secrets in plain
+   * @param preview as for `create`
+   */
+  update(id: string, olds: Properties, inputs: Properties, preview = false): Promise<Result> {
     const { urn, news } = this.#address(inputs);
     const request = new messages.UpdateRequest().setUrn(urn).setId(id).setOlds(toStruct(olds)).setNews(news);
-    return resultOf(this.client.call(ResourceProviderService.update, request), () => id);
+    return resultOf(this.client.call(ResourceProviderService.update, request.setPreview(preview)), () => id);
   }
 
   /** Calls a function of the plugin. */
@@ -225,6 +231,10 @@ const dynamicUrn = "urn:pulumi:test::test::pulumi-nodejs:dynamic/rekey:Any::any"
 
 const nativeTypes: Readonly<Record<string, string>> = {
   [providerTexts.passwordRotation]: "PasswordRotation",
+  [providerTexts.vectorTokenRotation]: "VectorTokenRotation",
+  [providerTexts.searchTokenRotation]: "SearchTokenRotation",
+  [providerTexts.queueTokenRotation]: "QueueTokenRotation",
+  [providerTexts.signingKeyRotation]: "SigningKeyRotation",
   [providerTexts.passwordRotationShard]: "PasswordRotationShard",
   [providerTexts.passwordVerification]: "PasswordVerificationTargets",
   [providerTexts.flowControlReset]: "FlowControlReset",

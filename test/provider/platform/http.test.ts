@@ -36,6 +36,7 @@ function requester(
     deadlineName: "the deadline",
     advise: ({ service: name, kind }) => `Advice on ${name}: ${kind}.`,
     secrets: new KnownSecrets(secrets),
+    permission: "resets",
     ...options,
   });
 }

@@ -34,7 +34,8 @@ export function clientOf(
   beforeSend?: RequesterOptions["beforeSend"],
 ): PlatformClient {
   const values = { baseUrl: url, queueUrl: url, username: "ops", password: "pw", queueToken: "token", ...settings };
-  return new PlatformClient(new Settings((name) => (values as typeof settings)[name]), beforeSend);
+  const client = new PlatformClient(new Settings((name) => (values as typeof settings)[name]), beforeSend);
+  return client.permitting("resets");
 }
 
 /** Resolves when this process has seen what was sent on a connection, or that it was cut. */

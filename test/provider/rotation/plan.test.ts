@@ -61,7 +61,7 @@ const rows: Readonly<Record<string, Row>> = {
     state: adopt(undefined, undefined, context(0)).state,
     desired: { version: 7, rotatedSince: "2026-01-01", rotateEvery: "1h" },
     context: context(1000),
-    plan: "adopt",
+    plan: "adopt trigger",
   },
   "older than rotatedSince": {
     state: saved(),

@@ -220,7 +220,10 @@ describe("rotation: an import", () => {
     const desired = { ...id, version: 7, rotatedSince: "2026-11-01", rotateEvery: "1h" };
     const saved = imported?.outputs ?? assert.fail();
     assert.equal(saved.password, undefined);
-    assert.match(plan(saved, desired, run).notice ?? "", /was imported: .* waits for the next `up`/);
+    assert.match(
+      plan(saved, desired, run).notice ?? "",
+      /was imported in this run: .* nothing is reset\. The next `up` resets it, because rotatedSince/,
+    );
     const { outputs } = await apply(saved, desired, run);
     assert.deepEqual(fake.resets, []);
     assert.equal(outputs.password, "password-0");

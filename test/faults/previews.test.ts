@@ -1,0 +1,161 @@
+import assert from "node:assert/strict";
+import { type Platform, startPlatform } from "../../local/platform/index";
+import { resources } from "../../provider/engine/resources";
+import { type Properties } from "../../provider/records/properties";
+import { type AnyResource } from "../../provider/resource";
+import { startRun } from "../../provider/run";
+import { type Adapter, adapters, Host, providerTexts } from "../support/host";
+import { configurationFor, databasePath } from "../support/resources";
+import { expectKind } from "../support/results";
+import { itInPairs } from "../support/suite";
+import { revealed } from "../support/wire";
+import { titled } from "./describeFaults";
+
+/** A resource, and how the plugin imports it. */
+interface Kind {
+  readonly type: keyof typeof resources;
+  readonly provider: keyof typeof providerTexts;
+  readonly id: string;
+  readonly inputs: Properties;
+  /** `adopted`: its trigger is adopted, and nothing is reset in the run that imports. */
+  readonly imported?: "adopted" | "compared";
+  /** What its program changes in each run. */
+  readonly change: (version: number) => Properties;
+}
+
+const userId = "00000000-0000-4000-8000-000000000001";
+/** Each is due by a date, and for a new version. */
+const rotating = (version: number): Properties => ({ version, rotatedSince: "2026-01-01" });
+const rotation = (type: Kind["type"], provider: Kind["provider"], id: string, inputs: Properties): Kind => {
+  return { type, provider, id, inputs, imported: "adopted", change: rotating };
+};
+
+/** Every type that sends POSTs. A verification sends credentials only. */
+const kinds: readonly Kind[] = [
+  rotation("PasswordRotation", "passwordRotation", "db", { databaseId: "db" }),
+  rotation("VectorTokenRotation", "vectorTokenRotation", "idx-vectors", { indexId: "idx-vectors" }),
+  rotation("SearchTokenRotation", "searchTokenRotation", "idx-search", { indexId: "idx-search" }),
+  rotation("QueueTokenRotation", "queueTokenRotation", userId, { queueUserId: userId }),
+  rotation("SigningKeyRotation", "signingKeyRotation", "signing-keys", { minInterval: "0s" }),
+  {
+    type: "FlowControlReset",
+    provider: "flowControlReset",
+    id: "orders",
+    inputs: { flowControlKey: "orders" },
+    change: (version) => ({ version }),
+  },
+  {
+    type: "FlowControlLimits",
+    provider: "flowControlLimits",
+    id: "orders",
+    inputs: { flowControlKey: "orders" },
+    imported: "compared",
+    change: (version) => ({ parallelism: version }),
+  },
+];
+
+const start = (): Promise<Platform> =>
+  startPlatform({
+    databases: ["db"],
+    credentials: "always",
+    databasePath,
+    flowControlKeys: ["orders"],
+  });
+
+/** A token that is not reset here: Rekey does not reset its own. */
+const settingsOf = (platform: Platform) =>
+  configurationFor(platform, { databasePath, queueUserId: userId, queueToken: undefined });
+
+const posts = ({ requests }: Platform): string[] =>
+  requests.filter(({ method }) => method !== "GET").map(({ method, path }) => `${method} ${path}`);
+
+describe("faults: previews", () => {
+  itInPairs(
+    adapters.flatMap((adapter) => kinds.map((kind) => ({ adapter, kind }))),
+    ({ adapter, kind }) =>
+      titled(108, "a preview after an import, a read and an `up`", kind.type, "nothing is sent but reads", adapter),
+    async ({ adapter, kind }) => {
+      const platform = await start();
+      const host = await Host.start({ adapter, config: settingsOf(platform) });
+      try {
+        await assertPreviewsOnlyRead(platform, host, adapter, kind);
+      } finally {
+        await host.stop();
+        await platform.close();
+      }
+    },
+  );
+});
+
+async function assertPreviewsOnlyRead(platform: Platform, host: Host, adapter: Adapter, kind: Kind): Promise<void> {
+  const { id, change, imported } = kind;
+  const inputsOf = (version: number): Properties => {
+    return { ...kind.inputs, ...change(version), __provider: providerTexts[kind.provider] };
+  };
+  /** The calls of a preview, of a resource that is saved or new, again and again. */
+  const preview = async (saved: Properties | undefined, version: number): Promise<void> => {
+    const before = posts(platform);
+    const inputs = inputsOf(version);
+    for (let nth = 1; nth <= 3; nth++) {
+      assert.deepEqual((await host.check(inputs, saved ? inputs : {})).failures, []);
+      if (saved) await host.diff(id, saved, inputs);
+      // Pulumi's dynamic provider host has no previews: the engine calls neither in one.
+      if (adapter === "plugin") {
+        expectKind("done", await (saved ? host.update(id, saved, inputs, true) : host.create(inputs, true)));
+      }
+      if (saved) await host.read(id, saved, inputs);
+    }
+    assert.deepEqual(posts(platform), before);
+  };
+
+  await preview(undefined, 1);
+  let saved: Properties;
+  if (adapter === "plugin" && imported) {
+    ({ outs: saved } = await host.read(id, {}, inputsOf(1)));
+    await preview(revealed(saved), 1);
+    ({ outs: saved } = expectKind("done", await host.update(id, revealed(saved), inputsOf(1))));
+    if (imported === "adopted") {
+      assert.deepEqual(posts(platform), [], "the run that imports resets nothing");
+      assert.equal(revealed(saved)["outcome"], "adopted");
+      assert.match(host.engine.received, /imported in this run.*nothing is reset.*The next `up` resets it/);
+    }
+    // It was imported in this process.
+    await preview(revealed(saved), 2);
+    await host.stop();
+    host = await Host.start({ adapter, config: settingsOf(platform) });
+  } else ({ outs: saved } = expectKind("done", await host.create(inputsOf(1))));
+  await preview(revealed(saved), 2);
+  const before = posts(platform).length;
+  ({ outs: saved } = expectKind("done", await host.update(id, revealed(saved), inputsOf(2))));
+  assert.ok(posts(platform).length > before, "an `up` sends it");
+  await preview(revealed(saved), 2);
+  await preview(revealed(saved), 3);
+  await preview(undefined, 3);
+  await host.stop();
+}
+
+describe("the permission to send what changes something", () => {
+  let platform: Platform;
+  before(async () => (platform = await start()));
+  after(() => platform.close());
+
+  const run = () => {
+    const settings = revealed(settingsOf(platform)) as Readonly<Record<string, string | undefined>>;
+    return startRun({ configuration: (key) => settings[key], environment: {}, log: () => undefined });
+  };
+  const refused = /a call of the engine that may not change it.*bug in pulumi-rekey.*REKEY_INTERNAL/;
+
+  for (const { type, inputs, change } of kinds) {
+    const resource: AnyResource = resources[type];
+    it(`is not given by default (${type})`, async () => {
+      const removing = change === rotating ? [run().permitting("limits")] : [];
+      for (const each of [run(), run().within(60_000), ...removing]) {
+        const applied = resource.apply(undefined, { ...inputs, ...change(1) }, each);
+        const [outcome] = await Promise.allSettled([applied]);
+        const shown = outcome.status === "rejected" ? String(outcome.reason) : JSON.stringify(outcome.value);
+        assert.match(shown, refused);
+      }
+      assert.deepEqual(posts(platform), []);
+    });
+  }
+});
