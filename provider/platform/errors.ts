@@ -135,7 +135,6 @@ export class RefusedError extends RekeyError {
       | "REKEY_STATE_UNREADABLE"
       | "REKEY_RESET_LIMIT"
       | "REKEY_NOT_ENCRYPTED"
-      | "REKEY_NOT_READ"
     >,
     { secret, why }: Readonly<Record<"secret" | "why", string>>,
   ) {

@@ -182,7 +182,7 @@ const findings: Readonly<Record<Finding["kind"], (of: { kind: SecretKind; names:
   removed: () =>
     "was removed from the state. Older states and backups still have it: set a new version, which resets it.",
   kept: ({ names }) =>
-    `stays in the state, as a secret, although saveCredentials is false (${names}): no read has shown it and no age file has it, so it would be lost. Set encryptFor, or saveCredentials to true.`,
+    `stays in the state, as a secret, although saveCredentials is false (${names || "in encryptedCredentials"}): no read shows them, so they would be lost. The next \`up\` reads them again, and removes what it shows. To encrypt them instead, set encryptFor.`,
   later: () => "is not known by its value: saveCredentials and encryptFor apply to the credentials of the next reset.",
   elsewhere: ({ kind }) =>
     `was read with another ${accountSettings(kind)}, where it may be another one: it was not compared, and the saved state stays.`,

@@ -89,7 +89,8 @@ export function planRotation(saved: State | undefined, desired: Desired, context
   const { memory } = saved;
   const declared = declaredIn(desired, memory.declared);
   const isOther = !isDeepStrictEqual(declared, memory.declared) || isUnknown(desired.connection);
-  const isToBeRead = missingIn(memory).length > 0 || (isOther && needsRead(saved, declared));
+  const isToBeRead =
+    missingIn(memory).length > 0 || ((isOther || isKept(saved, declared)) && needsRead(saved, declared));
   if (isToBeRead && isReadable(memory, context)) return { kind: "read" };
   return isOther ? { kind: "save" } : plan;
 }
@@ -175,6 +176,12 @@ export function declaredIn(desired: Desired, before: Declared = {}): Declared {
     ...(Object.keys(given).length > 0 && { connection: given }),
     ...(isSet(every) && { rotateEvery: every }),
   };
+}
+
+/** Whether the state has values that the program keeps out of it, because they were nowhere else. */
+function isKept(saved: State, { saveCredentials, encryptFor }: Declared): boolean {
+  if (saveCredentials !== false) return false;
+  return Object.keys(credentialsIn(saved)).length > 0 || (encryptFor === undefined && saved.memory.file !== undefined);
 }
 
 /** Whether a change of the form needs values that are not saved, or removes some that no read has shown. */

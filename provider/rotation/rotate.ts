@@ -157,8 +157,9 @@ function requireShown(
   platform.secrets.add(valuesOf(credentials));
   const best = bestOf({ ...from?.memory.current, ...credentials });
   if (best !== undefined && credentials[best] !== undefined) return;
-  const why = `saveCredentials is false without encryptFor, and the platform does not show the ${best ?? subject.kind.word} when it is read: the new one would be lost. Set encryptFor, or saveCredentials to true`;
-  throw new RefusedError("REKEY_NOT_READ", { secret: secretOf(subject), why });
+  const why =
+    "the platform does not show it, so the new one would be lost with saveCredentials: false. Set encryptFor, or remove saveCredentials";
+  throw new RefusedError("REKEY_NOT_ENCRYPTED", { secret: secretOf(subject), why });
 }
 
 /** A reset that was sent. */

@@ -107,16 +107,18 @@ function formFindings(before: State | undefined, next: State, found: State, isCh
     (name) => was[name] !== undefined && has[name] === undefined && before?.memory.current[name] === current[name],
   );
   if (isLeft) findings.push({ kind: "removed" });
-  const kept = declared.saveCredentials === false ? Object.keys(has) : [];
-  const isNew = !isDeepStrictEqual(kept, before?.memory.declared.saveCredentials === false ? Object.keys(was) : []);
-  if (kept.length > 0 && (isChanged || isNew || !isDeepStrictEqual(current, before?.memory.current))) {
-    findings.push({ kind: "kept", names: kept });
-  }
+  const isKept = declared.saveCredentials === false && (Object.keys(has).length > 0 || isFileKept(next));
+  if (isKept) findings.push({ kind: "kept", names: Object.keys(has) });
   const lacking = knownIn(current).filter((name) => found[name] === undefined && has[name] === undefined);
   const isWanted =
     declared.saveCredentials !== false || (declared.encryptFor !== undefined && !isFileOf(file, declared));
   if (isChanged && isWanted && before !== undefined && lacking.length > 0) findings.push({ kind: "later" });
   return findings;
+}
+
+/** Whether the age file stays although the program asks for none, because it is the only place that has something. */
+function isFileKept({ memory }: State): boolean {
+  return memory.declared.encryptFor === undefined && memory.file !== undefined;
 }
 
 function isFileOf(file: EncryptedFile | undefined, { encryptFor }: Declared): boolean {

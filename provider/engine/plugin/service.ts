@@ -188,7 +188,7 @@ export class PluginService {
     const started = this.#started.permitting(preview ? "nothing" : "resets");
     const run = timeoutSeconds > 0 ? started.within(timeoutSeconds * 1000) : started;
     const { outputs: applied, failure, isPartial, notices } = await applyResource(resource, saved, desired, run);
-    void this.#show(notices, urn);
+    for (const notice of notices) void this.engine.show(notice, urn);
     const outputs = marked(resource, applied, inputs);
     const id = idOf(resource, desired);
     if (!failure) return { id, outputs };
