@@ -28,7 +28,9 @@ export interface Resource<Inputs, Outputs> {
    * @param run that of a Create or an Update that is not a preview: no other one may send a change
    */
   apply(saved: Outputs | undefined, inputs: Inputs, run: Run): Promise<Result<Outputs>>;
-  /** Reads what may have been changed elsewhere. It changes nothing and never fails. Default: there is nothing to read. */
+  /**
+   * Reads what may have been changed elsewhere. It changes nothing and never fails. Default: there is nothing to read.
+   */
   refresh?(saved: Outputs, run: Run): Promise<Result<Outputs>>;
   /** Removes what it has set at the platform. Default: it leaves everything unchanged. */
   remove?(saved: Outputs, run: Run): Promise<readonly Notice[]>;
@@ -61,7 +63,9 @@ export interface Result<Outputs> {
   readonly outputs: Outputs;
   /** Why not all of it was done. `delivery` is `maybe applied` if it is unknown whether the platform did it. */
   readonly failure?: RekeyError | undefined;
-  /** Whether the failure is that of a part only: the SDK then returns the outputs, for those that use the other parts. */
+  /**
+   * Whether the failure is that of a part only: the SDK then returns the outputs, for those that use the other parts.
+   */
   readonly isPartial?: boolean;
   readonly notices: readonly Notice[];
 }

@@ -141,7 +141,8 @@ export class Run {
   /**
    * Counts announced resets, each secret once.
    *
-   * @returns how many this run has announced with these, and how many it may send; undefined if all were announced before
+   * @returns how many this run has announced with these, and how many it may send; undefined if all were announced
+   * before
    */
   announce(
     secrets: readonly (string | symbol)[],

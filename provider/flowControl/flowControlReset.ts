@@ -63,7 +63,9 @@ function plan(saved: FlowControlResetOutputs | undefined, inputs: FlowControlRes
   return { changes: true, notices: say("its counters will be reset, because version or triggers have changed.") };
 }
 
-/** Whether the trigger of a saved resource has changed. A damaged mark counts as changed: one more reset does no harm. */
+/**
+ * Whether the trigger of a saved resource has changed. A damaged mark counts as changed: one more reset does no harm.
+ */
 function needsReset({ appliedTrigger }: Pick<FlowControlResetOutputs, "appliedTrigger">, desired: Trigger): boolean {
   const [salt = ""] = String(appliedTrigger).split(".");
   return !isNoTrigger(desired) && appliedTrigger !== appliedOf(desired, salt);

@@ -9,8 +9,8 @@ import { knownIn } from "./memory";
 import { type State } from "./state";
 
 /**
- * How the current credential of one secret is tried: the output `access` of its rotation, as JSON text, and the input of
- * a verification.
+ * How the current credential of one secret is tried: the output `access` of its rotation, as JSON text, and the input
+ * of a verification.
  */
 export interface Access {
   readonly id: string;
@@ -62,8 +62,9 @@ export function accessOf({ kind, id }: Subject, state: State, run: Run): Access 
 
 /** The URLs with which the credentials of a state are used, as far as they are known. */
 export function urlsOf({ kind, id }: Subject, { record = {}, password, restToken, memory }: State, run: Run) {
-  if (kind !== databasePassword)
+  if (kind !== databasePassword) {
     return { connectionUrl: undefined, restUrl: kind.restUrl?.(record, run.options.preset()?.indexHost) };
+  }
   const { connection = {} } = memory.declared;
   const database = { databaseId: id, record: record as DatabaseRecord };
   const setting = hostSetting(run);

@@ -74,7 +74,8 @@ export function begin(
         before: before && bestOf(before) ? before : undefined,
       },
       current: { ...unknownMarks(Object.keys(shown)), ...current },
-      // What was current before an earlier one is replaced, and so is what a record shows whose best credential is hidden.
+      // What was current before an earlier one is replaced, and so is what a record shows whose best credential is
+      // hidden.
       replaced: latest([...memory.replaced, ...bestMark(last?.before), ...(isShown ? [] : bestMark(shown))]),
       best: better(best, bestOf(isShown ? shown : { ...before, ...shown })),
       ...(kind.minInterval !== undefined && { rolledAt: at }),

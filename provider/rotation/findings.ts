@@ -1,7 +1,9 @@
 /** What a read or a response has shown, and is worth a line. */
 export interface Finding {
   readonly kind:
-    /** A read shows that the pending reset was applied; that a roll since the last `up` counts as that of the version. */
+    /**
+     * A read shows that the pending reset was applied; that a roll since the last `up` counts as that of the version.
+     */
     | "settled"
     | "claimed"
     /** Someone else has rolled, and the pending roll was not applied. */

@@ -30,7 +30,9 @@ export interface Memory {
   readonly best?: CredentialName | undefined;
   /** The last confirmed reset or the adoption, from which `rotateEvery` counts (ISO 8601, UTC). */
   readonly rotatedAt: string;
-  /** For a secret that is rolled: the last roll, also one that is not confirmed, or the read that noticed another one. */
+  /**
+   * For a secret that is rolled: the last roll, also one that is not confirmed, or the read that noticed another one.
+   */
   readonly rolledAt?: string | undefined;
   /** When the secret was generated; for a pair of keys two entries, that of the next one last. */
   readonly made: readonly Made[];

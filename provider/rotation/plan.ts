@@ -237,8 +237,8 @@ export function accountSettings({ service }: SecretKind): string {
 }
 
 /**
- * Whether a secret is older than a date, or of unknown age. Once a reset has applied a date, neither the clock nor what a
- * read shows makes it, or an earlier one, due again.
+ * Whether a secret is older than a date, or of unknown age. Once a reset has applied a date, neither the clock nor what
+ * a read shows makes it, or an earlier one, due again.
  */
 export function isOlder({ made: [oldest] }: Memory, rotatedSince: Desired["rotatedSince"], now: Date): boolean {
   if (!isSet(rotatedSince)) return false;

@@ -52,8 +52,8 @@ interface Last {
 }
 
 /**
- * Reads until the new credentials are shown, because a platform may apply a reset later than it responds, and a read may
- * show an older record. What is hidden is not waited for.
+ * Reads until the new credentials are shown, because a platform may apply a reset later than it responds, and a read
+ * may show an older record. What is hidden is not waited for.
  */
 export async function readUntilShown(subject: Subject, { memory }: State, run: Run): Promise<Last> {
   const { clock, end, deadlineMs } = run.options;

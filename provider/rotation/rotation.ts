@@ -214,7 +214,9 @@ export function saidOf(subject: Subject, plan: Plan, saved: State | undefined, d
   return [...(one ? [one] : []), ...(saved ? concerns(saved.memory, plan, desired, context) : [])];
 }
 
-/** Says once in a run that an `up` will fail, if it needs a setting that is missing: previews pass without credentials. */
+/**
+ * Says once in a run that an `up` will fail, if it needs a setting that is missing: previews pass without credentials.
+ */
 export function settingsNotice({ kind }: Subject, plan: Plan, run: Run): Notice[] {
   if (plan.kind !== "reset" && plan.kind !== "adopt" && plan.kind !== "maybe") return [];
   try {

@@ -66,8 +66,9 @@ async function withFile(
   const has = marksOf(memory, values);
   const isNeeded = (one: EncryptedFile | undefined) => !isDeepStrictEqual(one, encryptFor && { for: encryptFor, has });
   const isComplete = knownIn(current).every((name) => has[name] !== undefined);
-  if (file && isDeepStrictEqual(file.for, encryptFor) && isDeepStrictEqual(file.has, current) && !isComplete)
+  if (file && isDeepStrictEqual(file.for, encryptFor) && isDeepStrictEqual(file.has, current) && !isComplete) {
     return state;
+  }
   if (!isNeeded(file)) return state;
   const isElsewhere = (name: CredentialName) =>
     seen.includes(name) ||

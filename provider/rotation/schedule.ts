@@ -7,8 +7,8 @@ const short = /^(\d{1,9})([smhdw])$/;
 const units = { s: "seconds", m: "minutes", h: "hours", d: "days", w: "weeks" } as const;
 
 /**
- * Reads a time between rotations: an ISO 8601 duration (`P30D`, `PT12H`, `P1M`) or a number with `h`, `d` or `w` (`30d`,
- * `12h`). Months and years are the calendar's, in UTC.
+ * Reads a time between rotations: an ISO 8601 duration (`P30D`, `PT12H`, `P1M`) or a number with `h`, `d` or `w`
+ * (`30d`, `12h`). Months and years are the calendar's, in UTC.
  *
  * @param orShort also `s` and `m`, for durations that no one takes for months
  * @throws Error that names the expected form if it is not a duration, without the text, which may be secret

@@ -5,7 +5,9 @@ import { type Memory, readMemory, type ResetReason, writeMemory } from "./memory
 /** The outcome of the last reset; `unknown` if it was not confirmed. */
 export type Outcome = "reset" | "adopted" | "unknown";
 
-/** A secret as a rotation saves it: what a program can use, and what Rekey remembers. No decision reads anything else. */
+/**
+ * A secret as a rotation saves it: what a program can use, and what Rekey remembers. No decision reads anything else.
+ */
 export interface State extends Credentials {
   readonly outcome: Outcome;
   /** Time of the last confirmed reset (ISO 8601, UTC). */
