@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import { type CredentialName, credentialNames } from "../records/credentials";
 import { type SecretResponse } from "../records/response";
 import { type Finding } from "./findings";
@@ -22,7 +21,7 @@ import {
 import { type Context, declaredIn, type Desired, isElsewhere, maySettle } from "./plan";
 import { skipped } from "./rolls";
 import { isFuture, readDate } from "./schedule";
-import { credentialsIn, picked, type State, withoutValues, withRecord } from "./state";
+import { credentialsIn, isSame, picked, type State, withoutValues, withRecord } from "./state";
 import { triggerMark } from "./trigger";
 
 /** A state after a read or a response, and what is worth telling. */
@@ -317,10 +316,4 @@ function withCreation(state: State, { kind, now }: Context): State {
   const at = new Date(seconds * 1000);
   if (Number.isNaN(at.getTime()) || isFuture(at.toISOString(), now)) return state;
   return { ...state, memory: { ...memory, made: [{ ...memory.made[0], at: at.toISOString() }] } };
-}
-
-/** Compares two values as a saved state has them. */
-export function isSame(saved: unknown, read: unknown): boolean {
-  const inState = (value: unknown): unknown => JSON.parse(JSON.stringify({ value }));
-  return isDeepStrictEqual(inState(saved), inState(read));
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { type CredentialName, credentialNames, type Credentials } from "../records/credentials";
 import { type SecretResponse } from "../records/response";
 import { type Memory, readMemory, type ResetReason, writeMemory } from "./memory";
@@ -80,4 +81,10 @@ export function stateIn(outputs: Readonly<Record<string, unknown>>): State {
 export function savedOutputs({ memory, ...state }: State): Readonly<Record<string, unknown>> {
   const known = Object.entries(state).filter(([, value]) => value !== undefined);
   return { ...Object.fromEntries(known), memory: writeMemory(memory) };
+}
+
+/** Compares two values as a saved state has them. */
+export function isSame(saved: unknown, read: unknown): boolean {
+  const inState = (value: unknown): unknown => JSON.parse(JSON.stringify({ value }));
+  return isDeepStrictEqual(inState(saved), inState(read));
 }
