@@ -40,6 +40,14 @@ export interface Platform {
   permitting(permission: Permission): Platform;
 }
 
+/** Where a secret is. Another account may have another one with the same id. */
+export interface Place {
+  /** A hash of the address and the account. */
+  readonly account: string;
+  /** The address itself, for a secret without an id: messages name it. */
+  readonly address?: string | undefined;
+}
+
 /** What a run is given. */
 export interface RunOptions {
   /** Called when the platform is first needed. */
@@ -50,10 +58,6 @@ export interface RunOptions {
   readonly deadlineMs: () => number;
   /** Resets that one run may send; no limit if undefined. */
   readonly maxResets: () => number | undefined;
-  /** Whether resets are made that only `rotateEvery` asks for. @throws SettingsError for a wrong setting */
-  readonly scheduledResets: () => "on" | "off";
-  /** What is known of the platform of `rekey:platform`. */
-  readonly preset: () => Preset | undefined;
   /** @throws SettingsError if rekey:databaseHost cannot be used */
   readonly databaseHost: () => FoundSetting | undefined;
   /** @throws SettingsError if rekey:queueUrl is missing or cannot be used */
@@ -62,8 +66,12 @@ export interface RunOptions {
   readonly queueToken: () => string | undefined;
   /** Why requests to a service would fail before they are sent; undefined if their settings can be used. */
   readonly settingsProblem: (service: SecretKind["service"]) => string | undefined;
-  /** The mark of the account at a service; undefined if its settings are missing or cannot be used. */
-  readonly account: (service: SecretKind["service"]) => string | undefined;
+  /** Whether resets are made that only `rotateEvery` asks for. @throws SettingsError for a wrong setting */
+  readonly scheduledResets: () => "on" | "off";
+  /** What is known of the platform of `rekey:platform`. */
+  readonly preset: () => Preset | undefined;
+  /** The place of secrets of one kind; undefined if its settings are missing or cannot be used. */
+  readonly place: (kind: SecretKind) => Place | undefined;
   readonly clock: Clock;
   /** Aborted once the run ends: nothing waits any longer. */
   readonly end: AbortSignal;
@@ -79,9 +87,10 @@ interface Clock {
 }
 
 /** What is remembered for as long as the host process lives. */
-interface Memory {
-  readonly shared: Map<unknown, unknown>;
+interface Shared {
+  readonly values: Map<unknown, unknown>;
   readonly owners: Map<string, string>;
+  readonly announced: Set<string | symbol>;
   resets: number;
 }
 
@@ -91,7 +100,7 @@ export class Run {
 
   constructor(
     readonly options: RunOptions,
-    private readonly memory: Memory = { shared: new Map(), owners: new Map(), resets: 0 },
+    private readonly memory: Shared = { values: new Map(), owners: new Map(), announced: new Set(), resets: 0 },
   ) {}
 
   /** It is made when it is first needed. */
@@ -119,9 +128,9 @@ export class Run {
 
   /** Returns what was made with the same key in this run, or makes it. */
   shared<T>(key: unknown, make: () => T): T {
-    const { shared } = this.memory;
-    if (!shared.has(key)) shared.set(key, make());
-    return shared.get(key) as T;
+    const { values } = this.memory;
+    if (!values.has(key)) values.set(key, make());
+    return values.get(key) as T;
   }
 
   /** A warning, once in a run, that the requests to a service that are planned will fail because of its settings. */
@@ -136,16 +145,28 @@ export class Run {
    * Claims a secret or a key for a resource.
    *
    * @param owner the resource's URN
-   * @param otherOwners URNs of other resources of the program for the same one, as far as the program knew them
    * @returns the URN of the resource that has it; undefined if this one has it now
    */
-  claim(subject: string, owner: string, otherOwners: readonly string[] | undefined): string | undefined {
+  claim(subject: string, owner: string): string | undefined {
     const { owners } = this.memory;
-    const other = otherOwners?.[0];
-    const first = typeof other === "string" ? other : (owners.get(subject) ?? owner);
-    if (first !== owner) return first;
-    owners.set(subject, owner);
-    return undefined;
+    const first = owners.get(subject) ?? owner;
+    owners.set(subject, first);
+    return first === owner ? undefined : first;
+  }
+
+  /**
+   * Counts announced resets, each secret once.
+   *
+   * @returns how many this run has announced with these, and how many it may send; undefined if all were announced
+   * before
+   */
+  announce(
+    secrets: readonly (string | symbol)[],
+  ): { readonly count: number; readonly limit: number | undefined } | undefined {
+    const { announced } = this.memory;
+    const before = announced.size;
+    for (const secret of secrets) announced.add(secret);
+    return announced.size === before ? undefined : { count: announced.size, limit: this.options.maxResets() };
   }
 
   /**
@@ -217,8 +238,6 @@ export function startRun({
     canRead: ({ paths }) => paths !== undefined || getSettings().getOrDefault("databasePath") !== "none",
     deadlineMs: () => getSettings().getOrDefault("deadlineSeconds") * 1000,
     maxResets: () => getSettings().get("maxResetsPerRun"),
-    scheduledResets: () => getSettings().getOrDefault("scheduledResets"),
-    preset: () => getSettings().preset,
     databaseHost: () => {
       const all = getSettings();
       return all.get("databaseHost") === undefined ? undefined : all.find("databaseHost");
@@ -236,12 +255,15 @@ export function startRun({
         return error instanceof SettingsError ? error.problem : undefined;
       }
     },
-    account: (service) => {
+    scheduledResets: () => getSettings().getOrDefault("scheduledResets"),
+    preset: () => getSettings().preset,
+    place: ({ service, onlyId }) => {
       try {
         const all = getSettings();
-        // The queue's keys belong to its region.
-        if (service === "queue") return markAccount(all.require("queueUrl"), "");
-        return markAccount(all.require("baseUrl"), all.require("username"));
+        const isQueue = service === "queue";
+        const address = all.require(isQueue ? "queueUrl" : "baseUrl");
+        const account = hashOf(address, isQueue ? (all.get("queueUserId") ?? "") : all.require("username"));
+        return onlyId === undefined ? { account } : { account, address };
       } catch {
         return undefined;
       }
@@ -253,11 +275,10 @@ export function startRun({
   return run;
 }
 
-/**
- * The mark that is saved for an account: `1:` and 48 bits of a hash, because a fleet saves one for each database.
- * Frozen by a test vector: another form would warn of another account after an upgrade.
- */
-export function markAccount(baseUrl: string, username: string): string {
-  const hash = createHash("sha256").update(JSON.stringify([baseUrl, username]));
-  return `1:${hash.digest("base64url").slice(0, 8)}`;
+/** 48 bits of a hash: a fleet saves one for each database. */
+function hashOf(address: string, user: string): string {
+  return createHash("sha256")
+    .update(JSON.stringify([address, user]))
+    .digest("base64url")
+    .slice(0, 8);
 }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { didYouMean, idProblem, isObject, isSet, kindOf, pathPartProblem } from "./records/fields";
+import { isUnknown } from "./records/properties";
 
 export { z };
 
@@ -11,17 +12,14 @@ export interface InputTable {
 
 /**
  * Checks inputs before anything is sent. Null counts as not set. What is not known yet (in a preview) is let pass.
- *
- * @param unknown names of the inputs that are not known yet, or hold something that is not.
  */
 export function checkTable(
   { required, schemas }: InputTable,
   inputs: Readonly<Record<string, unknown>>,
-  unknown: ReadonlySet<string>,
 ): { property: string; problem: string }[] {
   const missing = required.filter((property) => !isSet(inputs[property]));
   const wrong = Object.entries(inputs).flatMap(([property, value]) => {
-    if (!isSet(value) || unknown.has(property)) return [];
+    if (!isSet(value) || isUnknown(value)) return [];
     if (!Object.hasOwn(schemas, property)) return [{ property, problem: notAnInput(property, schemas) }];
     const issue = schemas[property]?.safeParse(value).error?.issues[0];
     return issue ? [{ property, problem: issue.message }] : [];
@@ -30,10 +28,7 @@ export function checkTable(
 }
 
 function notAnInput(property: string, schemas: InputTable["schemas"]): string {
-  const question = didYouMean(
-    property,
-    Object.keys(schemas).filter((name) => schemas[name] !== internal),
-  );
+  const question = didYouMean(property, Object.keys(schemas));
   return `is not an input of this resource${question && ` (${question})`}`;
 }
 
@@ -67,8 +62,6 @@ export const pathPart = z.string(expected("a string")).superRefine(refuse(pathPa
 export const id = z.string(expected("a string")).superRefine(refuse(idProblem));
 export const flag = z.boolean(expected("true or false"));
 export const count = z.int("must be a whole number, at least 1").min(1, "must be a whole number, at least 1");
-/** An input that only the package itself sets. */
-export const internal = z.unknown();
 
 const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 

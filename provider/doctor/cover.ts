@@ -1,6 +1,5 @@
 import { PlatformClient } from "../platformClient";
-import { clockToleranceMs } from "../rotation/planRotation";
-import { readDate } from "../rotation/schedule";
+import { clockToleranceMs, readDate } from "../rotation/schedule";
 import { listSecrets } from "./account";
 import { coverageOf } from "./coverage";
 import { reportOf, reportText } from "./coverageReport";

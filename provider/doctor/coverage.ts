@@ -1,5 +1,5 @@
 import { keyOf, type SecretKind } from "../platform/secretKind";
-import { clockToleranceMs, isWholeTime } from "../rotation/planRotation";
+import { clockToleranceMs, isWholeTime } from "../rotation/schedule";
 import { Settings } from "../settings/settings";
 import { usable } from "./settings";
 import { type Account, type ListedSecret, type Unlisted } from "./account";

@@ -1,57 +1,63 @@
 import type * as dynamic from "@pulumi/pulumi/dynamic";
 import { SettingsError } from "../platform/errors";
-import { endWhenIdle, engineAddress, EngineWatch, ignoreUnreadOutput } from "./liveness";
-import { type Run, startRun } from "../run";
+import { oldestPulumi } from "../platform/version";
+import { type Properties, withoutProvider, wrap } from "../records/properties";
 import {
   type AnyResource,
   applyResource,
-  changeError,
-  checkFailures,
-  diffResource,
+  checkResource,
   idOf,
-  messagesOf,
   type Notice,
+  planResource,
   refreshResource,
-  type Result,
-  withEngineErrors,
+  type Saved,
+  secretOutputsOf,
 } from "../resource";
-import { resources } from "./resources";
-import { type Properties, unknownNames, withoutProvider, wrap } from "../records/properties";
-import { oldestPulumi } from "../platform/version";
+import { type Run, startRun } from "../run";
+import { changeError, withEngineErrors } from "./engineErrors";
+import { endWhenIdle, engineAddress, EngineWatch, ignoreUnreadOutput } from "./liveness";
+import { type ResourceType, resources } from "./resources";
 
 type Provider = Required<dynamic.ResourceProvider<Properties, Properties>>;
 type Configuration = (key: string) => string | undefined;
+/** `passwordRotation` for the type PasswordRotation. */
+type ProviderName = Uncapitalize<ResourceType>;
 
-/**
- * The providers of all dynamic resources. They share one run, which the first call of `configure` starts.
- */
-export function createProvider(start: (configuration: Configuration) => Run) {
+/** The providers of all dynamic resources, by type. They share one run, which the first call of `configure` starts. */
+export function createProviders(start: (configuration: Configuration) => Run): Record<ProviderName, Provider> {
   let run: Run | undefined;
 
   /** @throws SettingsError if the host did not call `configure` */
-  function requireRun(): Run {
-    if (run === undefined) throw notConfigured();
-    return run;
-  }
-
-  /** For creates and updates. The engine makes neither in a preview, because Pulumi's host does not support it. */
-  function runOfChange(): Run {
-    return requireRun().permitting("resets");
+  function started(): Run {
+    if (run) return run;
+    // A host that never calls `configure` must not fall back to the environment, which may name another platform.
+    throw new SettingsError("REKEY_PULUMI_TOO_OLD", {
+      problem:
+        "Pulumi's provider host does not pass on the stack's configuration, because its @pulumi/pulumi is too old",
+      advice: `Update @pulumi/pulumi to ${oldestPulumi} or later in the package.json of the program, then run again.`,
+    });
   }
 
   function show(notices: readonly Notice[]): void {
-    for (const { text, isWarning } of notices) requireRun().options.log(isWarning ? `warning: ${text}` : text);
+    for (const { text, isWarning } of notices) started().options.log(isWarning ? `warning: ${text}` : text);
   }
 
-  /** Adapts a resource to the shape that Pulumi's dynamic provider host calls. */
-  function adapter(resource: AnyResource): Provider {
-    const { secretOutputs } = resource;
+  function providerOf(resource: AnyResource): Provider {
+    const secrets = secretOutputsOf(resource);
 
-    function saved({ outputs, failure, notices }: Result<Properties>, inputs: Properties) {
+    /** The host creates and updates in no preview. */
+    async function change(saved: Saved | undefined, { __provider, ...inputs }: Properties) {
+      const { outputs, failure, isPartial, notices } = await applyResource(
+        resource,
+        saved,
+        inputs,
+        started().permitting("resets"),
+      );
       const id = idOf(resource, inputs);
-      const outs = wrap({ ...outputs, __provider: inputs["__provider"] }, secretOutputs);
+      const outs = wrap({ ...outputs, __provider }, secrets);
       show(notices);
-      if (failure) throw changeError(failure, id, outs);
+      // Of a partial failure, the program fails: its outputs are for those that use the other parts.
+      if (failure && !isPartial) throw changeError(failure, id, outs);
       return { id, outs };
     }
 
@@ -60,93 +66,53 @@ export function createProvider(start: (configuration: Configuration) => Run) {
       configure: ({ config }) => withEngineErrors(() => void (run ??= start((key) => config.get(key)))),
       check: (olds, news) =>
         withEngineErrors(() => {
-          const [inputs, unknown] = [withoutProvider(news), unknownNames(news)];
-          const reasons = run ? messagesOf(checkFailures(resource, inputs, unknown, run)) : [notConfigured().message];
+          const inputs = withoutProvider(news);
+          const reasons = checkResource(resource, inputs, started());
           // Previews do not call `create`. Saved inputs always have the provider's text.
           const isNew = Object.keys(olds).length === 0 && reasons.length === 0;
-          if (isNew) show(resource.noticesOfNew?.(inputs, unknown, requireRun()) ?? []);
+          if (isNew) show(planResource(resource, undefined, inputs, started()).notices);
           // The engine prints the value of a property that is named here, even of a secret one.
           return { inputs: news, failures: reasons.map((reason) => ({ property: "", reason })) };
         }),
-      diff: (id, olds, news) =>
+      diff: (id, outputs, news) =>
         withEngineErrors(() => {
-          const state = { id, outputs: olds };
-          const found = diffResource(resource, state, withoutProvider(news), unknownNames(news), requireRun());
+          const saved = { id, outputs };
+          const { changes, replaces, notices } = planResource(resource, saved, withoutProvider(news), started());
+          show(notices);
+          return { changes, replaces };
+        }),
+      create: (inputs) => withEngineErrors(() => change(undefined, inputs)),
+      update: (id, outputs, news) => withEngineErrors(() => change({ id, outputs }, news)),
+      read: (id, outputs = {}) =>
+        withEngineErrors(async () => {
+          const found = run ? await refreshResource(resource, { id, outputs }, run) : { outputs, notices: [] };
           show(found.notices);
-          return { changes: found.changes || isOfPlugin(olds), replaces: [...(found.replaces ?? [])] };
+          return { id, props: wrap(found.outputs, secrets) };
         }),
-      create: (inputs) =>
+      delete: (_id, outputs) =>
         withEngineErrors(async () =>
-          saved(await applyResource(resource, undefined, withoutProvider(inputs), runOfChange()), inputs),
+          show((await resource.remove?.(withoutProvider(outputs), started().permitting("limits"))) ?? []),
         ),
-      update: (id, olds, news) =>
-        withEngineErrors(async () => {
-          const state = { id, outputs: withoutDerived(resource, olds) };
-          const inputs = withoutProvider(news);
-          if (isOfPlugin(olds) && !diffResource(resource, state, inputs, new Set(), requireRun()).changes) {
-            return saved({ outputs: state.outputs, notices: [] }, news);
-          }
-          return saved(await applyResource(resource, state, inputs, runOfChange()), news);
-        }),
-      read: (id, props = {}) =>
-        withEngineErrors(async () => {
-          const refreshed = run && (await refreshResource(resource, { id, outputs: props }, run));
-          if (refreshed) show(refreshed.notices);
-          return { id, props: wrap(refreshed?.outputs ?? props, secretOutputs) };
-        }),
-      delete: (_id, { __provider, ...outputs }) =>
-        withEngineErrors(async () => {
-          show((await resource.remove?.(outputs, requireRun().permitting("limits"))) ?? []);
-        }),
     };
   }
 
-  return {
-    passwordRotation: adapter(resources.PasswordRotation),
-    vectorTokenRotation: adapter(resources.VectorTokenRotation),
-    searchTokenRotation: adapter(resources.SearchTokenRotation),
-    queueTokenRotation: adapter(resources.QueueTokenRotation),
-    signingKeyRotation: adapter(resources.SigningKeyRotation),
-    passwordRotationShard: adapter(resources.PasswordRotationShard),
-    passwordVerification: adapter(resources.PasswordVerificationTargets),
-    flowControlReset: adapter(resources.FlowControlReset),
-    flowControlLimits: adapter(resources.FlowControlLimits),
-  };
-}
-
-/** Whether the plugin saved the outputs. Pulumi's host cannot read or delete them: it needs the provider's text. */
-function isOfPlugin(outputs: Properties): boolean {
-  return outputs["__provider"] === undefined;
-}
-
-/** The outputs without those that only the plugin saves: the SDK derives them in the program. */
-function withoutDerived(
-  resource: AnyResource,
-  { connectionUrl, restUrl, nextRotationAt, ...outputs }: Properties,
-): Properties {
-  return resource.outputs.includes("restUrl") ? { ...outputs, restUrl } : outputs;
-}
-
-/** A host that never calls `configure` must not fall back to the environment, which may name another platform. */
-function notConfigured(): SettingsError {
-  return new SettingsError("REKEY_PULUMI_TOO_OLD", {
-    problem: "Pulumi's provider host does not pass on the stack's configuration, because its @pulumi/pulumi is too old",
-    advice: `Update @pulumi/pulumi to ${oldestPulumi} or later in the package.json of the program, then run again.`,
+  // The provider's text in each state names them: `passwordRotation`.
+  const named = Object.entries(resources).map(([type, resource]) => {
+    return [`${type.slice(0, 1).toLowerCase()}${type.slice(1)}`, providerOf(resource)] as const;
   });
+  return Object.fromEntries(named) as Record<ProviderName, Provider>;
 }
 
-/** The instance that Pulumi's dynamic provider host loads, once for each process. */
+/** The instances that Pulumi's dynamic provider host loads, once for each process. */
 export const {
   passwordRotation,
   vectorTokenRotation,
   searchTokenRotation,
   queueTokenRotation,
   signingKeyRotation,
-  passwordRotationShard,
-  passwordVerification,
   flowControlReset,
   flowControlLimits,
-} = createProvider((configuration) => {
+} = createProviders((configuration) => {
   ignoreUnreadOutput();
   const address = engineAddress();
   const runEnd = new AbortController();

@@ -6,24 +6,22 @@ import { type AnyResource } from "../resource";
 import { type Platform } from "../run";
 import { optionalText, requiredText } from "../rotation/arguments";
 import { databasePassword } from "../rotation/kinds/databasePassword";
-import { type RotationType, kinds } from "../rotation/kinds/kinds";
+import { kinds, type RotationType } from "../rotation/kinds/kinds";
 import { rotationOf } from "../rotation/rotation";
-import { passwordRotationShard } from "../rotation/passwordRotationShard";
-import { passwordVerification } from "../verification/passwordVerification";
 
 const rotations = Object.fromEntries(Object.entries(kinds).map(([type, kind]) => [type, rotationOf(kind)])) as Readonly<
-  Record<RotationType, ReturnType<typeof rotationOf>>
+  Record<RotationType, AnyResource>
 >;
 
 /** Every resource, by the name of its type. */
 export const resources = {
   ...rotations,
-  PasswordRotationShard: passwordRotationShard,
-  /** The dynamic type is PasswordVerification. In the plugin, that is a component with this child. */
-  PasswordVerificationTargets: passwordVerification,
   FlowControlReset: flowControlReset,
   FlowControlLimits: flowControlLimits,
 } satisfies Readonly<Record<string, AnyResource>>;
+
+/** The name of a type. */
+export type ResourceType = keyof typeof resources;
 
 /** What functions read from. */
 export interface Reads {

@@ -3,18 +3,20 @@ import { type KeyOperation } from "../platform/flowControl";
 import { poll } from "../poll";
 import { type Run } from "../run";
 import {
-  type CheckFailure,
+  type Adopted,
   type Claim,
-  type Difference,
+  type InputProblem,
   type Notice,
+  type Planned,
   type Resource,
   type Result,
   type Schemas,
 } from "../resource";
 import { isSet } from "../records/fields";
-import { checkKey } from "./keyNames";
-import { savedKeyAdvice } from "../rotation/notices";
+import { isUnknown } from "../records/properties";
+import { savedKeyAdvice } from "../rotation/messages";
 import { readInterval } from "../rotation/schedule";
+import { keyProblems } from "./keyNames";
 import {
   after,
   consequencesOf,
@@ -34,16 +36,6 @@ export interface FlowControlLimitsOutputs extends Shown {
   readonly declared: Limits;
 }
 
-/** The names of all outputs. None is a counter: it would make each refresh a change. */
-export const flowControlLimitsOutputs = [
-  "flowControlKey",
-  "parallelism",
-  "rate",
-  "period",
-  "paused",
-  "declared",
-] as const satisfies readonly (keyof FlowControlLimitsOutputs)[];
-
 export interface FlowControlLimitsInputs {
   readonly flowControlKey: string;
   readonly parallelism?: number | null | undefined;
@@ -51,17 +43,21 @@ export interface FlowControlLimitsInputs {
   /** Seconds, or a duration. */
   readonly period?: number | string | null | undefined;
   readonly paused?: boolean | null;
-  /** The resource's full name. */
-  readonly owner?: string;
-  /** Full names of other resources of the program for the same key. */
-  readonly otherOwners?: readonly string[];
 }
+
+const decidingInputs = ["flowControlKey", "parallelism", "rate", "period", "paused"] as const;
 
 export const flowControlLimits: Resource<FlowControlLimitsInputs, FlowControlLimitsOutputs> = {
   idInput: "flowControlKey",
-  outputs: flowControlLimitsOutputs,
-  secretOutputs: [],
-  decidingInputs: ["flowControlKey", "parallelism", "rate", "period", "paused"],
+  // None is a counter: it would make each refresh a change.
+  outputs: {
+    flowControlKey: "plain",
+    parallelism: "plain",
+    rate: "plain",
+    period: "plain",
+    paused: "plain",
+    declared: "plain",
+  },
   inputs: (schemas) => ({
     required: ["flowControlKey"],
     schemas: {
@@ -73,15 +69,12 @@ export const flowControlLimits: Resource<FlowControlLimitsInputs, FlowControlLim
     },
   }),
   check,
-  claims: ({ flowControlKey, otherOwners }, unknown) =>
-    unknown.has("flowControlKey") ? [] : [claimOf(flowControlKey, otherOwners)],
-  diff,
-  noticesOfNew: (_inputs, _unknown, run) => run.settingsWarning("queue"),
+  claims: ({ flowControlKey }) => (isUnknown(flowControlKey) ? [] : [claimOf(flowControlKey)]),
+  plan,
   apply,
   refresh,
   remove,
-  importedInputs,
-  importedOutputs,
+  adopt,
 };
 
 const longestPeriodSeconds = 604_800;
@@ -100,26 +93,19 @@ function periodInput({ z, expected, attempt }: Schemas) {
 
 function check(
   { flowControlKey, parallelism, rate, period, paused }: FlowControlLimitsInputs,
-  unknown: ReadonlySet<string>,
   run: Run,
-): CheckFailure[] {
-  const isGiven = (name: string, value: unknown) => unknown.has(name) || isSet(value);
-  const failures = checkKey(flowControlKey, unknown, run);
-  if (isGiven("period", period) && !isGiven("rate", rate)) {
-    failures.push({ property: "period", reason: "period needs a rate" });
+): InputProblem[] {
+  const problems = keyProblems(flowControlKey, run);
+  if (isSet(period) && !isSet(rate)) problems.push({ property: "period", problem: "needs a rate" });
+  if (!isSet(parallelism) && !isSet(rate) && !isSet(paused)) {
+    problems.push({ property: "parallelism", problem: "or rate or paused must be set" });
   }
-  if (!isGiven("parallelism", parallelism) && !isGiven("rate", rate) && !isGiven("paused", paused)) {
-    failures.push({ property: "parallelism", reason: "parallelism, rate or paused must be set" });
-  }
-  return failures;
+  return problems;
 }
 
-function claimOf(flowControlKey: string, otherOwners: Claim["otherOwners"]): Claim {
-  const refusedFor = (other: string): CheckFailure => {
-    const reason = `flow-control key ${JSON.stringify(flowControlKey)} is already declared by ${other}: each \`up\` would replace the limits of the other. Remove one of them`;
-    return { property: "flowControlKey", reason, code: "REKEY_DUPLICATE_KEY" };
-  };
-  return { subject: `flow-control key ${flowControlKey}`, otherOwners, refusedFor };
+function claimOf(flowControlKey: string): Claim {
+  const why = "each `up` would replace the limits of the other. Remove one of them.";
+  return { subject: `flow-control key ${JSON.stringify(flowControlKey)}`, code: "REKEY_DUPLICATE_KEY", why };
 }
 
 /**
@@ -130,12 +116,11 @@ function declaredLimits(run: Run): Map<string, Limits> {
   return run.shared(declaredLimits, () => new Map<string, Limits>());
 }
 
-function diff(saved: FlowControlLimitsOutputs, inputs: FlowControlLimitsInputs, run: Run): Difference {
+function plan(saved: FlowControlLimitsOutputs | undefined, inputs: FlowControlLimitsInputs, run: Run): Planned {
+  if (decidingInputs.some((name) => isUnknown(inputs[name]))) return { changes: true, notices: [] };
   const declared = declaredIn(inputs);
   declaredLimits(run).set(inputs.flowControlKey, declared);
-  if (saved.flowControlKey !== inputs.flowControlKey) {
-    return { changes: true, replaces: ["flowControlKey"], notices: [] };
-  }
+  if (saved === undefined) return { changes: true, notices: run.settingsWarning("queue") };
   const { declared: former } = saved;
   const operations = operationsFor(saved, former, declared);
   if (operations.length === 0 && isSame(former, declared)) return { changes: false, notices: [] };
@@ -262,21 +247,22 @@ async function refresh(saved: FlowControlLimitsOutputs, run: Run): Promise<Resul
   } catch (error) {
     const why =
       error instanceof RekeyError ? error.text : `Could not read flow-control key ${JSON.stringify(flowControlKey)}.`;
-    const text = `${why}${savedKeyAdvice("queue", error)} The saved state stays.`;
-    return { outputs: saved, notices: [{ text, isWarning: true }] };
+    return {
+      outputs: saved,
+      notices: [{ text: `${why}${savedKeyAdvice("queue", error)} The saved state stays.`, isWarning: true }],
+    };
   }
 }
 
-/** The current limits of a key as inputs, for an import. */
-async function importedInputs(flowControlKey: string, run: Run): Promise<FlowControlLimitsInputs> {
-  return { flowControlKey, ...shownBy(await run.platform.flowControl.get(flowControlKey)) };
-}
-
-/** Another read could differ, and the difference must not be sent. */
-function importedOutputs(inputs: FlowControlLimitsInputs): FlowControlLimitsOutputs {
-  const { flowControlKey, paused } = inputs;
+/** The current limits of a key, for an import. Another read could differ, and the difference must not be sent. */
+async function adopt(
+  flowControlKey: string,
+  run: Run,
+): Promise<Adopted<FlowControlLimitsInputs, FlowControlLimitsOutputs>> {
+  const shown = shownBy(await run.platform.flowControl.get(flowControlKey));
+  const inputs = { flowControlKey, ...shown };
   const declared = declaredIn(inputs);
-  return { flowControlKey, ...declared, paused: paused === true, declared };
+  return { inputs, outputs: { flowControlKey, ...declared, paused: shown.paused, declared }, notices: [] };
 }
 
 /** Unpins what is declared. A paused key stays paused: a destroy during an outage must not open it. */

@@ -1,67 +1,87 @@
 import { type FlowControlKey } from "../records/flowControl";
-import { compareTrigger, isNoTrigger, markTrigger, type Trigger } from "../rotation/trigger";
-import { type Difference, type Resource, type Result } from "../resource";
+import { newSalt } from "../rotation/mark";
+import { isNoTrigger, type Trigger, triggerMark } from "../rotation/trigger";
+import { type Notice, type Planned, type Resource, type Result } from "../resource";
+import { isUnknown } from "../records/properties";
 import { type Run } from "../run";
-import { checkKey } from "./keyNames";
+import { keyProblems } from "./keyNames";
 
 /** What a FlowControlReset saves. */
 export interface FlowControlResetOutputs {
   readonly flowControlKey: string;
   readonly before?: FlowControlKey;
   readonly after?: FlowControlKey;
-  readonly resetAt: string;
+  /** Time of the last reset (ISO 8601, UTC); undefined if there was none. */
+  readonly resetAt?: string;
   readonly resetCount: number;
+  /** Salt and mark of the trigger of the last reset. */
   readonly appliedTrigger: string;
 }
 
-/** Outputs that are always secret. */
-export const secretFlowControlResetOutputs = [
-  "appliedTrigger",
-] as const satisfies readonly (keyof FlowControlResetOutputs)[];
-
-/** The names of all outputs. */
-export const flowControlResetOutputs = [
-  "flowControlKey",
-  "before",
-  "after",
-  "resetAt",
-  "resetCount",
-  ...secretFlowControlResetOutputs,
-] as const satisfies readonly (keyof FlowControlResetOutputs)[];
-
 export interface FlowControlResetInputs extends Trigger {
   readonly flowControlKey: string;
+  readonly initialReset?: boolean | null | undefined;
 }
 
 export const flowControlReset: Resource<FlowControlResetInputs, FlowControlResetOutputs> = {
   idInput: "flowControlKey",
-  outputs: flowControlResetOutputs,
-  secretOutputs: secretFlowControlResetOutputs,
-  decidingInputs: ["flowControlKey", "version", "triggers"],
-  inputs: ({ pathPart, trigger }) => ({
+  outputs: {
+    flowControlKey: "plain",
+    before: "plain",
+    after: "plain",
+    resetAt: "plain",
+    resetCount: "plain",
+    appliedTrigger: "secret",
+  },
+  inputs: ({ pathPart, trigger, flag }) => ({
     required: ["flowControlKey"],
-    schemas: { flowControlKey: pathPart, ...trigger },
+    schemas: { flowControlKey: pathPart, ...trigger, initialReset: flag },
   }),
-  check: ({ flowControlKey }, unknown, run) => checkKey(flowControlKey, unknown, run),
-  diff,
-  noticesOfNew: (_inputs, _unknown, run) => run.settingsWarning("queue"),
+  check: ({ flowControlKey }, run) => keyProblems(flowControlKey, run),
+  plan,
   apply,
 };
 
-function diff(saved: FlowControlResetOutputs, inputs: FlowControlResetInputs, run: Run): Difference {
-  if (saved.flowControlKey !== inputs.flowControlKey) {
-    return { changes: true, replaces: ["flowControlKey"], notices: [] };
+function plan(saved: FlowControlResetOutputs | undefined, inputs: FlowControlResetInputs, run: Run): Planned {
+  const planned = announced(saved, inputs);
+  return planned.changes ? { ...planned, notices: [...planned.notices, ...run.settingsWarning("queue")] } : planned;
+}
+
+function announced(saved: FlowControlResetOutputs | undefined, inputs: FlowControlResetInputs): Planned {
+  const { flowControlKey, version, triggers, initialReset } = inputs;
+  const key = isUnknown(flowControlKey) ? "A flow-control key" : nameOf(flowControlKey);
+  const names = Object.entries({ flowControlKey, version, triggers, ...(saved ? {} : { initialReset }) })
+    .filter(([, value]) => isUnknown(value))
+    .map(([name]) => name);
+  const say = (text: string): readonly Notice[] => [{ text: `${key}: ${text}` }];
+  if (saved === undefined && initialReset === false) return { changes: true, notices: [] };
+  if (names.length > 0 && (saved !== undefined || isUnknown(initialReset))) {
+    const are = names.length > 1 ? "are" : "is";
+    return { changes: true, notices: say(`its counters may be reset: ${names.join(" and ")} ${are} not known yet.`) };
   }
-  const changes = needsReset(saved, inputs);
-  return { changes, notices: changes ? run.settingsWarning("queue") : [] };
+  if (saved === undefined) {
+    const text =
+      "its counters will be reset, because the resource is new. To keep them, set `initialReset: false`. If it was only renamed, use the option `aliases`.";
+    return { changes: true, notices: say(text) };
+  }
+  if (!needsReset(saved, inputs)) return { changes: false, notices: [] };
+  return { changes: true, notices: say("its counters will be reset, because version or triggers have changed.") };
 }
 
 /**
- * Whether the trigger of a saved resource has changed. An unreadable mark counts as changed, because resetting counters
- * once more does no harm.
+ * Whether the trigger of a saved resource has changed. A damaged mark counts as changed: one more reset does no harm.
  */
-export function needsReset(saved: Pick<FlowControlResetOutputs, "appliedTrigger">, desired: Trigger): boolean {
-  return !isNoTrigger(desired) && compareTrigger(saved.appliedTrigger, desired) !== "same";
+function needsReset({ appliedTrigger }: Pick<FlowControlResetOutputs, "appliedTrigger">, desired: Trigger): boolean {
+  const [salt = ""] = String(appliedTrigger).split(".");
+  return !isNoTrigger(desired) && appliedTrigger !== appliedOf(desired, salt);
+}
+
+function appliedOf(desired: Trigger, salt: string): string {
+  return `${salt}.${triggerMark({ salt }, desired)}`;
+}
+
+function nameOf(flowControlKey: string): string {
+  return `Flow-control key ${JSON.stringify(flowControlKey)}`;
 }
 
 async function apply(
@@ -70,24 +90,26 @@ async function apply(
   run: Run,
 ): Promise<Result<FlowControlResetOutputs>> {
   if (saved && !needsReset(saved, inputs)) return { outputs: saved, notices: [] };
-  const { flowControlKey } = inputs;
+  const { flowControlKey, initialReset } = inputs;
   const { flowControl } = run.platform;
+  const appliedTrigger = appliedOf(inputs, newSalt());
+  if (!saved && initialReset === false) {
+    return { outputs: { flowControlKey, resetCount: 0, appliedTrigger }, notices: [] };
+  }
   const before = await readIfPossible();
   const action = await flowControl.reset(flowControlKey, before?.exists === true);
   const resetAt = run.options.clock.now().toISOString();
   const after = await readIfPossible();
   const noEffect = action === "resetRate" && before && after ? whyNoEffect(before, after) : "";
   return {
-    notices: [
-      { text: `Flow-control key ${JSON.stringify(flowControlKey)} was reset by ${describeAction(action)}.${noEffect}` },
-    ],
+    notices: [{ text: `${nameOf(flowControlKey)} was reset by ${describeAction(action)}.${noEffect}` }],
     outputs: {
       flowControlKey,
       ...(before && { before }),
       ...(after && { after }),
       resetAt,
       resetCount: (saved?.resetCount ?? 0) + 1,
-      appliedTrigger: markTrigger(inputs),
+      appliedTrigger,
     },
   };
 

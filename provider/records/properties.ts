@@ -82,11 +82,9 @@ export function withoutProvider({ __provider, ...inputs }: Properties): Properti
   return inputs;
 }
 
-/** The inputs that are unknown, or contain an unknown value. */
-export function unknownNames(inputs: Properties): Set<string> {
-  return new Set(
-    Object.keys(inputs).filter((name) => JSON.stringify(inputs[name] ?? null).includes(`"${unknownValue}"`)),
-  );
+/** Whether a value is unknown, or contains something that is. */
+export function isUnknown(value: unknown): boolean {
+  return value !== undefined && JSON.stringify(value).includes(`"${unknownValue}"`);
 }
 
 /** Characters of a message, as gRPC encodes it in a trailer. A call with a larger one never returns. */

@@ -1,9 +1,33 @@
-import { type Connection, connectionIn, defaultDatabaseHost, refuse, requireTls, templateIn } from "./connection";
 import { addressOf, type ClientEndpoint } from "../platform/address";
 import { InputError } from "../platform/errors";
 import { type DatabaseRecord } from "../records/database";
-import { hostInUrl, hostProblem, hostWithoutBrackets, isLoopback, portProblem } from "../records/fields";
+import {
+  hostInUrl,
+  hostProblem,
+  hostTemplateProblem,
+  hostWithoutBrackets,
+  isLoopback,
+  isObject,
+  isSet,
+  kindOf,
+  portProblem,
+} from "../records/fields";
 import { type FoundSetting } from "../settings/foundSetting";
+
+/** Where, and as which user, clients connect to a database, as a program sets it. */
+export interface Connection {
+  /** May contain `{endpoint}` and `{id}`. */
+  readonly host?: string | undefined;
+  readonly port?: number | undefined;
+  readonly tls?: boolean | undefined;
+  /** May contain `{id}`. Default: `default`. */
+  readonly username?: string | undefined;
+}
+
+export const connectionNames = ["host", "port", "tls", "username"] as const satisfies readonly (keyof Connection)[];
+
+/** The setting `rekey:databaseHost`, if it is set. */
+export type HostSetting = FoundSetting | undefined;
 
 /** What is known of a database. */
 export interface LocatedDatabase {
@@ -11,41 +35,70 @@ export interface LocatedDatabase {
   readonly record?: Pick<DatabaseRecord, "endpoint" | "port" | "tls"> | undefined;
 }
 
-/** What must be set to find a database whose record is not saved; undefined if nothing is missing. */
-export function missingWithoutRecord(
-  { host, port }: Connection,
-  setting: FoundSetting | undefined,
-): "host" | "port" | undefined {
-  if ((host ?? templateIn(setting)).includes("{endpoint}")) return "host";
-  return port === undefined ? "port" : undefined;
+/** The user that the platform creates. */
+const defaultUser = "default";
+
+/** The host if nothing else is set. */
+const defaultHost = "{endpoint}";
+
+/**
+ * What is wrong with a connection, as far as that is known without the database.
+ *
+ * @param setting that counts if the connection has no host
+ */
+export function connectionProblem(given: unknown, setting?: HostSetting): string | undefined {
+  if (!isObject(given)) return `must be an object, not ${kindOf(given)}`;
+  const unknown = Object.keys(given).find((name) => !connectionNames.some((known) => known === name));
+  if (unknown !== undefined) return `has no ${JSON.stringify(unknown)} (known: ${connectionNames.join(", ")})`;
+  const { host, port, tls, username } = given;
+  const problems = {
+    host: isSet(host) ? hostTemplateProblem(host as string) : undefined,
+    port: isSet(port) ? portProblem(port as number) : undefined,
+    tls:
+      isSet(tls) && typeof tls !== "boolean" ? "must be true or false" : tlsProblem(host ?? templateIn(setting), tls),
+    username: isSet(username) && typeof username !== "string" ? "must be a string" : undefined,
+  };
+  const [wrong] = Object.entries(problems).filter(([, problem]) => problem !== undefined);
+  return wrong && `has a ${wrong[0]} that ${wrong[1]}`;
+}
+
+/** The host that a setting makes of any endpoint. A preset completes a short slug only. */
+function templateIn(setting: HostSetting): string | undefined {
+  return setting?.source === "preset" ? undefined : setting?.value;
+}
+
+/** Without a host, that of the record may be this machine. */
+function tlsProblem(host: unknown, tls: unknown): string | undefined {
+  if (tls !== false || typeof host !== "string" || canBeLoopback(host)) return undefined;
+  return "must not be false unless host is this machine: the password would be sent in plain text";
+}
+
+/** Whether a host with `{endpoint}` or `{id}` in it can be this machine. */
+function canBeLoopback(template: string): boolean {
+  return ["localhost", "1"].some((value) => isLoopback(template.replace(/\{(endpoint|id)\}/g, value)));
 }
 
 /**
  * The endpoint of a database: what the program sets, else the setting `rekey:databaseHost` and the database's record.
  * Only a loopback host is ever used without TLS.
  *
- * @param setting `rekey:databaseHost`
  * @throws InputError if it is unknown or cannot be used
  */
-export function endpointOf(
-  database: LocatedDatabase,
-  given: Connection,
-  setting: FoundSetting | undefined,
-): ClientEndpoint {
+export function endpointOf(database: LocatedDatabase, given: Connection, setting: HostSetting): ClientEndpoint {
   const { record } = database;
   const host = hostOf(database, given.host, setting);
   refuse("host", hostProblem(host));
   const port = given.port ?? record?.port;
   if (port === undefined) throw new InputError("port", `${unknownFor(database)} Set port`);
   refuse("port", portProblem(port));
-  requireTls(host, given.tls);
+  refuse("tls", isLoopback(host) ? undefined : tlsProblem(host, given.tls));
   const tls = given.tls ?? (isLoopback(host) ? (record?.tls ?? false) : true);
   return { host: hostWithoutBrackets(host), port, tls };
 }
 
-function hostOf(database: LocatedDatabase, given: string | undefined, setting: FoundSetting | undefined): string {
+function hostOf(database: LocatedDatabase, given: string | undefined, setting: HostSetting): string {
   const { databaseId, record: { endpoint } = {} } = database;
-  const template = given ?? setting?.value ?? defaultDatabaseHost;
+  const template = given ?? setting?.value ?? defaultHost;
   if (template.includes("{endpoint}") && !endpoint) {
     refuse("host", `${unknownFor(database)} Set host or rekey:databaseHost without {endpoint}`);
   }
@@ -61,70 +114,56 @@ function unknownFor({ databaseId, record }: LocatedDatabase): string {
   return `is unknown for database ${JSON.stringify(databaseId)}: ${why}`;
 }
 
-/** The user whose password a reset replaces. */
-export const defaultUser = "default";
+function refuse(property: string, problem: string | undefined): void {
+  if (problem !== undefined) throw new InputError(property, problem);
+}
 
-/**
- * The URL with which a client of Redis connects and authenticates. Secret. Without a user name, `redis-cli` and others
- * are refused, so it has that of the default user.
- */
-export function connectionUrl(endpoint: ClientEndpoint, username: string | undefined, password: string): string {
-  const credentials = [username ?? defaultUser, password].map(encodeURIComponent).join(":");
+/** The name of the user at a database. */
+export function usernameFor({ databaseId }: LocatedDatabase, { username }: Connection): string {
+  return username?.replaceAll("{id}", () => databaseId) ?? defaultUser;
+}
+
+/** The URL with which a client of Redis connects and authenticates. Secret. */
+export function connectionUrl(endpoint: ClientEndpoint, username: string, password: string): string {
+  const credentials = [username, password].map(encodeURIComponent).join(":");
   return addressOf(endpoint).replace("://", () => `://${credentials}@`);
 }
 
 /**
- * The URL with which clients connect; undefined if the password is.
- *
- * @param hostSetting `rekey:databaseHost`
- * @throws InputError if the endpoint is unknown or cannot be used
+ * The URL with which clients connect to a database; undefined if the password or the endpoint is not known. It never
+ * throws: a reset must not be lost because of its URL.
  */
-export function urlFor(
+export function connectionUrlOf(
   database: LocatedDatabase,
   connection: Connection,
   password: string | undefined,
-  hostSetting: FoundSetting | undefined,
+  setting: HostSetting,
 ): string | undefined {
   if (password === undefined) return undefined;
-  return connectionUrl(endpointOf(database, connection, hostSetting), usernameFor(database, connection), password);
+  const endpoint = known(() => endpointOf(database, connection, setting));
+  return endpoint && connectionUrl(endpoint, usernameFor(database, connection), password);
 }
 
 /**
- * The URL of the REST interface, which has the port of HTTPS; undefined if no token for it is known.
- *
- * @param hostSetting `rekey:databaseHost`
- * @throws InputError if the host is unknown or cannot be used
+ * The URL of a database's REST interface, which has the port of HTTPS; undefined if the token for it or the host is not
+ * known. It never throws.
  */
-export function restUrlFor(
+export function restUrlOf(
   database: LocatedDatabase,
-  { host: given }: Connection,
+  { host }: Connection,
   restToken: string | undefined,
-  hostSetting: FoundSetting | undefined,
+  setting: HostSetting,
 ): string | undefined {
   if (restToken === undefined) return undefined;
-  const { host } = endpointOf(database, { host: given, port: 443, tls: true }, hostSetting);
-  return `https://${hostInUrl(host)}`;
+  const endpoint = known(() => endpointOf(database, { host, port: 443, tls: true }, setting));
+  return endpoint && `https://${hostInUrl(endpoint.host)}`;
 }
 
-/**
- * A URL of a database; undefined if its credential or its endpoint is not known. It never throws: a reset must not be
- * lost because of its URL.
- */
-export function knownUrl(
-  urlOf: typeof urlFor,
-  database: LocatedDatabase,
-  inputs: Readonly<Record<string, unknown>>,
-  credential: string | undefined,
-  hostSetting: () => FoundSetting | undefined,
-): string | undefined {
+/** What a function returns; undefined if it throws. */
+export function known<T>(find: () => T): T | undefined {
   try {
-    return urlOf(database, connectionIn(inputs), credential, hostSetting());
+    return find();
   } catch {
     return undefined;
   }
-}
-
-/** The name of the user at a database, if there is one. */
-export function usernameFor({ databaseId }: LocatedDatabase, { username }: Connection): string | undefined {
-  return username?.replaceAll("{id}", () => databaseId);
 }

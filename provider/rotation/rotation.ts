@@ -1,305 +1,278 @@
-import { clockToleranceMs, type DesiredRotation, futureTime, overdueNotice, type RotationPlan } from "./planRotation";
-import { execute } from "./execute";
-import { isReadFirst, planFor } from "./planFor";
-import { refreshSecret } from "./refresh";
+import { InputError, RekeyError } from "../platform/errors";
+import { ownerOf, type SecretKind, secretOf, type Subject } from "../platform/secretKind";
+import { idProblem, isSet } from "../records/fields";
+import { isUnknown, unknownValue } from "../records/properties";
 import {
-  checkSaving,
-  rememberUnreadable,
-  savingChange,
-  savingChanges,
-  savingInputs,
-  type SavingInputs,
-} from "./saving";
-import {
-  type CheckFailure,
+  type Adopted,
   type Claim,
-  type Difference,
+  type InputProblem,
   type Notice,
+  type Planned,
   type Resource,
   type Result,
   type Schemas,
 } from "../resource";
 import { type Run } from "../run";
-import { outputsOf, type RotationOutputs, secretOutputsOf } from "./outputs";
-import { InputError } from "../platform/errors";
-import { idProblem } from "../records/fields";
-import { ownerOf, type SecretKind, secretOf, type Subject } from "../platform/secretKind";
-import { accountSettings, isElsewhere } from "./saved";
-import { capitalized, olderNotices, type SecretResult, waitingNotices } from "./notices";
-import { readDate, readInterval } from "./schedule";
+import { accessOf, urlsOf } from "./access";
+import { recipientsProblem } from "./encryption";
+import { connectionProblem } from "./endpoint";
+import { databasePassword } from "./kinds/databasePassword";
+import { type Declared } from "./memory";
+import { announced, concerns, noticeAbout, type Said, told, withCount } from "./messages";
+import { declaredIn, type Desired, isReadFirst, type Plan } from "./plan";
+import { contextOf } from "./reads";
+import { adoptSecret, planFor, refresh, rotate } from "./rotate";
+import { dueAt, isFuture, readDate, readInterval } from "./schedule";
+import { type Rotated } from "./save";
+import { savedOutputs, type State, stateIn } from "./state";
 
-/** The inputs of a rotation, in addition to the id. */
-export interface RotationInputs extends DesiredRotation, SavingInputs {
-  /** The resource's full name. */
-  readonly owner?: string;
-  /** Full names of other resources of the program for the same secret. */
-  readonly otherOwners?: readonly string[];
-}
+/** The saved outputs of a rotation. */
+export type RotationOutputs = Readonly<Record<string, unknown>>;
 
-/** Inputs whose change can cause a reset, in addition to the id. */
-export const decidingInputs = ["version", "triggers", "rotateEvery", "rotatedSince"] as const;
+/** Outputs that belong to a confirmed reset or an adoption: a read alone does not change them. */
+const outputsOfReset = ["outcome", "rotatedAt", "adoptedAt", "rotationCount", "rotationReason", "nextRotationAt"];
 
-/** The resource that rotates secrets of one kind. */
-export function rotationOf(kind: SecretKind): Resource<RotationInputs, RotationOutputs> {
+/** The resource that rotates the secrets of one kind. */
+export function rotationOf(kind: SecretKind): Resource<Desired, RotationOutputs> {
   const { idInput, onlyId, minInterval } = kind;
-  const subjectOf = (values: object): Subject => ({
-    kind,
-    id: onlyId ?? (values as Readonly<Record<string, string>>)[idInput] ?? "",
-  });
-  const namedBy = onlyId === undefined ? [idInput] : [];
-  const deciding = [...decidingInputs, ...(minInterval === undefined ? [] : (["minInterval"] as const))];
-  /** What to save: the outputs with the id, and with what is derived from the record. */
-  const complete = (values: object, { outputs, ...result }: SecretResult, run: Run): Result<RotationOutputs> => {
-    const { restUrl: _former, ...others } = outputs;
-    const restUrl = kind.restUrl?.(outputs.record ?? {}, run.options.preset()?.indexHost);
-    return { ...result, outputs: { [idInput]: subjectOf(values).id, ...others, ...(restUrl && { restUrl }) } };
+  const subjectOf = (values: object): Subject => {
+    return { kind, id: onlyId ?? (values as Readonly<Record<string, string>>)[idInput] ?? "" };
   };
+  const done = (subject: Subject, { state, failure, findings }: Rotated, run: Run): Result<RotationOutputs> => ({
+    outputs: outputsOf(subject, state, run),
+    failure,
+    notices: findings.map((finding) => noticeAbout(subject, told(finding, kind))),
+  });
+  const outputs = outputTable(kind);
   return {
     idInput,
     ...(onlyId !== undefined && { onlyId }),
-    outputs: outputsOf(kind),
-    secretOutputs: secretOutputsOf(kind),
-    decidingInputs: [...namedBy, ...deciding],
+    outputs,
     inputs: (schemas) => ({
-      required: namedBy,
+      required: onlyId === undefined ? [idInput] : [],
       schemas: {
         ...(onlyId === undefined && { [idInput]: schemas.id }),
         ...rotationInputs(schemas),
-        ...(minInterval !== undefined && { minInterval: intervalOf(schemas, { orZero: true }) }),
+        ...(kind === databasePassword && connectionInput(schemas)),
+        ...(minInterval !== undefined && { minInterval: intervalOf(schemas, true) }),
       },
     }),
-    check(inputs, unknown, run) {
-      rememberUnreadable(inputs[idInput as keyof RotationInputs], inputs, kind, run);
-      return [...checkSince(inputs, unknown, run), ...checkSaving(inputs, unknown, kind, run)];
+    check(inputs, run) {
+      return [
+        ...rotationProblems(inputs, kind, run),
+        ...(kind === databasePassword ? connectionProblems(inputs, run) : []),
+      ];
     },
-    claims(inputs, unknown) {
-      if (unknown.has(idInput)) return [];
-      return [claimOf(kind, idInput, subjectOf(inputs).id, { otherOwners: inputs.otherOwners })];
+    claims: (inputs) => {
+      const { id } = subjectOf(inputs);
+      return isUnknown(id) ? [] : [claimOf({ kind, id })];
     },
-    diff(saved, inputs, run) {
+    plan(saved, inputs, run): Planned {
       const subject = subjectOf(inputs);
-      const isReplaced = subjectOf(saved).id !== subject.id;
-      const found = differenceOf(subject, isReplaced ? undefined : saved, inputs, run);
-      return { ...found, ...(isReplaced && { replaces: [idInput] }) };
+      const isUnknownId = isUnknown(subject.id);
+      const state = saved && stateIn(saved);
+      const plan: Plan =
+        state && isUnknownId ? { kind: "maybe", names: [idInput] } : planFor(subject, state, inputs, run);
+      return {
+        changes: plan.kind !== "keep",
+        changing: state && changingOutputs(Object.keys(outputs), plan, state, inputs),
+        notices: noticesOf(subject, plan, state, inputs, run),
+      };
     },
-    noticesOfUnknown(saved, inputs, unknown, run) {
-      const subject = subjectOf(inputs);
-      const before = subjectOf(saved).id === subject.id ? saved : undefined;
-      return noticesOfUnknown(subject, before, inputs, unknown, run);
-    },
-    noticesOfNew: (inputs, unknown, run) => noticesOfNew(subjectOf(inputs), inputs, unknown, run),
     async apply(saved, inputs, run) {
       const subject = subjectOf(inputs);
-      return complete(inputs, await execute(subject, planFor(subject, saved, inputs, run), saved, inputs, run), run);
+      return done(subject, await rotate(subject, saved && stateIn(saved), inputs, run), run);
     },
     async refresh(saved, run) {
-      const result = await refreshSecret(subjectOf(saved), saved, run);
-      return result.outputs === saved ? result : complete(saved, result, run);
-    },
-    importedInputs(id) {
-      if (onlyId === undefined) {
-        const wrong = idProblem(id);
-        if (wrong !== undefined) throw new InputError("id", wrong);
-        return { [idInput]: id, initialRotation: false };
+      const subject = subjectOf(saved);
+      stateOf(run).add(secretOf(subject));
+      try {
+        return done(subject, await refresh(subject, stateIn(saved), run), run);
+      } catch (error) {
+        if (!(error instanceof RekeyError)) throw error;
+        return { outputs: saved, notices: [{ text: error.text, isWarning: true }] };
       }
-      if (id !== onlyId) throw new InputError("id", `must be ${onlyId}`);
-      return { initialRotation: false };
+    },
+    async adopt(id, run): Promise<Adopted<Desired, RotationOutputs>> {
+      const wrong = onlyId === undefined ? idProblem(id) : id === onlyId ? undefined : `must be ${onlyId}`;
+      if (wrong !== undefined) throw new InputError("id", wrong);
+      const subject: Subject = { kind, id };
+      const { notices, outputs: adopted } = done(subject, await adoptSecret(subject, run), run);
+      const inputs = { [idInput]: id, initialRotation: false };
+      return { inputs, outputs: adopted, notices: notices.filter(({ isWarning }) => isWarning) };
     },
   };
+}
+
+/** All outputs of a rotation, and which of them are secret. */
+function outputTable({
+  idInput,
+  table,
+  restUrl,
+  minInterval,
+  probe,
+  ...kind
+}: SecretKind): Resource<never, never>["outputs"] {
+  const isDatabase = kind.duplicateCode === databasePassword.duplicateCode;
+  const secrets = [
+    ...Object.values(table.credentials),
+    "otherFields",
+    ...(isDatabase ? ["connectionUrl"] : []),
+    ...(isDatabase || restUrl ? ["restUrl"] : []),
+    ...(isDatabase || probe ? ["access"] : []),
+    "memory",
+  ];
+  const plain = [
+    idInput,
+    ...(Object.keys(table.fields).length > 0 ? ["record", "exactIntegers"] : []),
+    "problems",
+    ...outputsOfReset,
+    ...(minInterval === undefined ? [] : ["currentKeySince"]),
+    "encryptedCredentials",
+  ];
+  return Object.fromEntries([
+    ...plain.map((name) => [name, "plain"] as const),
+    ...secrets.map((name) => [name, "secret"] as const),
+  ]);
+}
+
+/** The outputs of a state: with the id, and with what programs use that follows from it. */
+export function outputsOf(subject: Subject, state: State, run: Run): RotationOutputs {
+  const { kind, id } = subject;
+  const { memory } = state;
+  const { rotateEvery } = memory.declared;
+  const access = accessOf(subject, state, run);
+  const derived = {
+    ...urlsOf(subject, state, run),
+    nextRotationAt: rotateEvery && dueAt(memory.rotatedAt, rotateEvery).toISOString(),
+    currentKeySince: kind.minInterval === undefined ? undefined : memory.made[0]?.at,
+    access: access && JSON.stringify(access),
+  };
+  const known = Object.entries(derived).filter(([, value]) => value !== undefined && value !== "");
+  const { record, exactIntegers, ...others } = savedOutputs(state);
+  const hasRecord = Object.keys(kind.table.fields).length > 0;
+  return { [kind.idInput]: id, ...others, ...(hasRecord && { record, exactIntegers }), ...Object.fromEntries(known) };
+}
+
+/** The outputs that a plan may change; undefined for all. */
+function changingOutputs(
+  all: readonly string[],
+  plan: Plan,
+  { memory }: State,
+  desired: Desired,
+): string[] | undefined {
+  if (plan.kind === "read") return all.filter((name) => !outputsOfReset.includes(name));
+  if (plan.kind !== "save") return undefined;
+  const after = declaredIn(desired, memory.declared);
+  const isOther = (name: keyof Declared) =>
+    isUnknown(desired[name]) || JSON.stringify(after[name]) !== JSON.stringify(memory.declared[name]);
+  const form = ["otherFields", "connectionUrl", "restUrl", "access", "encryptedCredentials"];
+  const isForm = isOther("saveCredentials") || isOther("encryptFor");
+  const credentials = all.filter((name) => Object.hasOwn(memory.current, name));
+  const changing = [
+    "memory",
+    ...(isForm ? [...form, ...credentials] : []),
+    ...(isOther("connection") ? ["connectionUrl", "restUrl", "access"] : []),
+    ...(isOther("rotateEvery") ? ["nextRotationAt"] : []),
+  ];
+  return all.filter((name) => changing.includes(name));
+}
+
+/** What is said of a plan, before it is carried out, with warnings about the saved state and the settings. */
+export function noticesOf(
+  subject: Subject,
+  plan: Plan,
+  saved: State | undefined,
+  desired: Desired,
+  run: Run,
+): Notice[] {
+  const said = saidOf(subject, plan, saved, desired, run);
+  if (plan.kind !== "reset") {
+    return [...said.map((one) => noticeAbout(subject, one)), ...settingsNotice(subject, plan, run)];
+  }
+  const [first, ...others] = said;
+  // Each secret whose id is not known yet is another one.
+  const counted = run.announce([subject.id === unknownValue ? Symbol() : secretOf(subject)]);
+  const renamed: Said = { text: "is in the state already. Renamed? Then use the option `aliases`.", isWarning: true };
+  // A replacement is announced once, by its diff.
+  const announcement = first && counted ? [withCount(first, counted)] : [];
+  return [...announcement, ...others, ...(saved === undefined && stateOf(run).has(secretOf(subject)) ? [renamed] : [])]
+    .map((one) => noticeAbout(subject, one))
+    .concat(settingsNotice(subject, plan, run));
+}
+
+/** The secrets that this run has refreshed: a new resource for one of them is likely renamed. */
+function stateOf(run: Run): Set<string> {
+  return run.shared(stateOf, () => new Set<string>());
+}
+
+/** As `noticesOf`, without the subject, the count and the settings: a fleet says it of several at once. */
+export function saidOf(subject: Subject, plan: Plan, saved: State | undefined, desired: Desired, run: Run): Said[] {
+  const context = contextOf(subject, run);
+  const isFirst = saved !== undefined && isReadFirst(saved, plan, context);
+  const one = announced(plan, subject.kind, desired, { now: context.now, isReadFirst: isFirst });
+  return [...(one ? [one] : []), ...(saved ? concerns(saved.memory, plan, desired, context) : [])];
+}
+
+/** Says once in a run that an `up` will fail, if it needs a setting that is missing: previews pass without credentials. */
+export function settingsNotice({ kind }: Subject, plan: Plan, run: Run): Notice[] {
+  const sends = plan.kind !== "keep" && plan.kind !== "save" && plan.kind !== "refuse";
+  return sends ? run.settingsWarning(kind.service) : [];
 }
 
 /** The inputs of each rotation. */
 export function rotationInputs(schemas: Schemas) {
-  const { z, attempt, expected, trigger, flag } = schemas;
-  const rotatedSince = z.string(expected("a date written as a string")).superRefine(attempt(readDate));
+  const { z, attempt, expected, trigger, flag, refuse } = schemas;
   return {
     ...trigger,
-    rotateEvery: intervalOf(schemas),
-    rotatedSince,
+    rotateEvery: intervalOf(schemas, false),
+    rotatedSince: z.string(expected("a date written as a string")).superRefine(attempt(readDate)),
     initialRotation: flag,
-    ...savingInputs(schemas),
+    saveCredentials: flag,
+    encryptFor: z.array(z.unknown(), expected("a list of age recipients")).superRefine(refuse(recipientsProblem)),
   };
 }
 
-/** A date in the future is refused: what is reset now would be older. */
-export function checkSince({ rotatedSince }: DesiredRotation, unknown: ReadonlySet<string>, run: Run): CheckFailure[] {
-  const now = run.options.clock.now();
-  if (!rotatedSince || unknown.has("rotatedSince")) return [];
-  if (readDate(rotatedSince).getTime() <= now.getTime() + clockToleranceMs) return [];
-  const clock = `by the clock of this machine, it is ${now.toISOString()}`;
-  const reason = `rotatedSince must not be more than five minutes in the future: ${clock}`;
-  return [{ property: "rotatedSince", reason }];
+/** The input of databases that says where clients connect. */
+export function connectionInput({ z, refuse }: Schemas) {
+  return { connection: z.unknown().superRefine(refuse((given) => connectionProblem(given))) };
 }
 
-function intervalOf({ z, attempt, expected }: Schemas, options: { readonly orZero?: boolean } = {}) {
+function intervalOf({ z, attempt, expected }: Schemas, orZero: boolean) {
   const written = z.string(expected("a duration written as a string"));
-  return written.superRefine(attempt((interval: string) => readInterval(interval, options)));
+  return written.superRefine(attempt((interval: string) => readInterval(interval, { orZero })));
 }
 
-/**
- * The claim of a resource for a secret.
- *
- * @param property the input that names it
- */
-export function claimOf(
+/** A wrong setting of the host is reported before anything is sent. */
+export function connectionProblems({ connection }: Desired, run: Run): InputProblem[] {
+  const setting = run.options.databaseHost();
+  const problem = isSet(connection) && !isUnknown(connection) ? connectionProblem(connection, setting) : undefined;
+  return problem === undefined ? [] : [{ property: "connection", problem }];
+}
+
+/** What is wrong with the inputs of a rotation that the schema accepts. */
+export function rotationProblems(
+  { rotatedSince, saveCredentials, encryptFor }: Desired,
   kind: SecretKind,
-  property: string,
-  id: string,
-  owners: Pick<Claim, "owner" | "otherOwners">,
-): Claim {
-  const owner = ownerOf({ kind, id });
-  const refusedFor = (other: string): CheckFailure => {
-    const advice = `Remove one of them. If both have reset it, the saved ${kind.word} of one is stale: set a new version on the one that stays`;
-    const reason = `${owner} is already rotated by ${other}: each reset by one invalidates the ${kind.word} of the other. ${advice}`;
-    return { property, reason, code: kind.duplicateCode };
-  };
-  return { subject: owner, ...owners, refusedFor };
-}
-
-/** @param saved undefined if the resource is to be replaced */
-function differenceOf(
-  subject: Subject,
-  saved: RotationOutputs | undefined,
-  inputs: RotationInputs,
   run: Run,
-): Difference {
-  const { kind } = subject;
-  const plan = planFor(subject, saved, inputs, run);
-  const isRead = isReadFirst(subject, plan, saved, inputs, run);
+): InputProblem[] {
+  const problems: InputProblem[] = [];
   const now = run.options.clock.now();
-  const notice = noticeOf(subject, plan, inputs, now, isRead);
-  const notices: Notice[] = notice === undefined ? [] : [{ text: notice }];
-  if (plan.kind !== "keep") {
-    if (plan.kind !== "refuse") notices.push(...run.settingsWarning(kind.service));
-    if (saved !== undefined && plan.kind === "reset") announcedIn(run).add(secretOf(subject));
-    return { changes: true, ...(plan.kind === "reset" && { resets: true }), notices };
+  if (rotatedSince && !isUnknown(rotatedSince) && isFuture(readDate(rotatedSince).toISOString(), now)) {
+    const problem = `must not be more than five minutes in the future: by the clock of this machine, it is ${now.toISOString()}`;
+    problems.push({ property: "rotatedSince", problem });
   }
-  const change = savingChange(kind, saved, inputs, run);
-  if (change !== undefined && change !== "read") {
-    notices.push({ text: `${capitalized(savingChanges[change](ownerOf(subject)))}. Nothing is reset.` });
+  if (saveCredentials === false && !encryptFor && !run.options.canRead(kind)) {
+    const problem =
+      "must not be false without encryptFor, because this platform cannot be read (rekey:databasePath): new credentials would be lost";
+    problems.push({ property: "saveCredentials", problem });
   }
-  if (plan.waits !== undefined) notices.push(...waitingNotices(subject, plan.waits));
-  notices.push(...olderNotices(subject, plan));
-  if (isElsewhere(kind, saved, run)) notices.push({ text: otherAccountWarning(subject), isWarning: true });
-  const future = futureTime(saved, inputs, now);
-  if (future !== undefined) notices.push({ text: futureWarning(subject, future), isWarning: true });
-  return { changes: isRead || change !== undefined, notices };
+  return problems;
 }
 
-/** The secrets whose reset was announced in a run, so that a replacement announces it once. */
-function announcedIn(run: Run): Set<string> {
-  return run.shared(announcedIn, () => new Set<string>());
-}
-
-/** Announces the reset of a new resource, whose inputs may be unknown. */
-function noticesOfNew(
-  subject: Subject,
-  inputs: RotationInputs,
-  unknown: ReadonlySet<string>,
-  run: Run,
-): readonly Notice[] {
-  const secret = secretIn(subject, unknown);
-  const announced = announcedIn(run);
-  if (announced.has(secret)) return [];
-  const text = newText(secret, inputs, unknown, planFor(subject, undefined, inputs, run));
-  const warning = run.settingsWarning(subject.kind.service);
-  if (text === undefined) return warning;
-  if (!unknown.has(subject.kind.idInput)) announced.add(secret);
-  return [{ text }, ...warning];
-}
-
-function newText(
-  secret: string,
-  { rotatedSince }: RotationInputs,
-  unknown: ReadonlySet<string>,
-  plan: RotationPlan,
-): string | undefined {
-  if (unknown.has("initialRotation")) {
-    return `May reset the ${secret}: the resource is new, and ${notKnownYet(["initialRotation"])}.`;
-  }
-  if (plan.kind === "adopt" && plan.mayReset) {
-    return `May reset the ${secret}: the time of its creation, which rotatedSince compares, is not known yet.`;
-  }
-  if (plan.kind !== "reset") return undefined;
-  return `Resets the ${secret}: the resource is new.${rotatedSince ? "" : " `initialRotation: false` keeps it."}`;
-}
-
-/** The secret in messages, even if its id is unknown. */
-function secretIn(subject: Subject, unknown: ReadonlySet<string>): string {
-  const { idInput, word, noun } = subject.kind;
-  return unknown.has(idInput) ? `${word} of the ${noun}` : secretOf(subject);
-}
-
-/** Announces a reset, and why. A replacement is announced as a new resource. */
-function noticeOf(
-  subject: Subject,
-  plan: RotationPlan,
-  { rotateEvery }: RotationInputs,
-  now: Date,
-  isRead: boolean,
-): string | undefined {
-  const secret = secretOf(subject);
-  if (isRead && plan.kind === "keep") {
-    if (plan.waits?.reason === "unconfirmed") return `Reads ${ownerOf(subject)}: the last reset was not confirmed.`;
-    return `Reads ${ownerOf(subject)}: some of its credentials are not known yet.`;
-  }
-  const before = isRead ? " It is read first: if that shows that the last reset was applied, it is saved instead." : "";
-  if (plan.kind === "refuse") return `Does not reset the ${secret}: ${plan.why}.${before}`;
-  if (plan.kind !== "reset") return undefined;
-  switch (plan.reason) {
-    case "created":
-      return undefined;
-    case "trigger":
-      return `Resets the ${secret}: version or triggers have changed.`;
-    case "schedule": {
-      const late = overdueNotice([plan], String(rotateEvery), now);
-      return `Resets the ${secret}: it is due by rotateEvery, and was last reset at ${plan.since}.${late}`;
-    }
-    case "rotatedSince":
-      return `Resets the ${secret}: ${olderThan(plan)}.`;
-    case "unconfirmed":
-      return `Resets the ${secret} once more: the last reset was not confirmed, so its credentials are unknown.${before}`;
-  }
-}
-
-/** `it was generated at …, which is before rotatedSince` */
-function olderThan({ generatedAt }: Extract<RotationPlan, { kind: "reset" }>): string {
-  return generatedAt === undefined
-    ? "rotatedSince is set, and the time of the last reset is not known"
-    : `it is older than rotatedSince (from ${generatedAt})`;
-}
-
-/** The address and the user name are not shown: a setting may hold a secret, by mistake. */
-function otherAccountWarning(subject: Subject): string {
-  const { kind } = subject;
-  return `${capitalized(ownerOf(subject))} was last reset or adopted with another ${accountSettings(kind)}, and is not reset now. If they belong to another account, the saved credentials are not those of this ${kind.noun}: set a new version, which resets the ${kind.word}.`;
-}
-
-function futureWarning(subject: Subject, last: string): string {
-  return `By the saved state, ${ownerOf(subject)} was last reset or adopted at ${last}, which is in the future: rotateEvery counts from then. Check the clocks; a new version resets the ${subject.kind.word} now.`;
-}
-
-/** Announces that a reset depends on unknown inputs, if a value of them can cause one. */
-function noticesOfUnknown(
-  subject: Subject,
-  saved: RotationOutputs | undefined,
-  inputs: RotationInputs,
-  unknown: ReadonlySet<string>,
-  run: Run,
-): Notice[] {
-  const plan = planFor(subject, saved, withEarliestSchedule(inputs, unknown), run);
-  if (plan.kind !== "reset") return [];
-  const names = [subject.kind.idInput, ...decidingInputs, "minInterval"].filter((name) => unknown.has(name));
-  return [{ text: `May reset the ${secretIn(subject, unknown)}: ${notKnownYet(names)}.` }];
-}
-
-/** With them, a reset is planned if one is possible: the marker of an unknown trigger differs from the saved one. */
-export function withEarliestSchedule<T extends DesiredRotation>(desired: T, unknown: ReadonlySet<string>): T {
-  const earliest = { rotateEvery: "PT1S", minInterval: "PT1S", rotatedSince: "9999-12-31" };
-  return { ...desired, ...Object.fromEntries(Object.entries(earliest).filter(([name]) => unknown.has(name))) };
-}
-
-/** `version is not known yet`, or `version and triggers are not known yet` */
-export function notKnownYet(names: readonly string[]): string {
-  return `${names.join(" and ")} ${names.length > 1 ? "are" : "is"} not known yet`;
+/** The claim of a resource for a secret. */
+export function claimOf(subject: Subject): Claim {
+  const { word, duplicateCode } = subject.kind;
+  const why = `each reset by one invalidates the ${word} of the other. Remove one of them. If both have reset it, the saved ${word} of one is stale: set a new version on the one that stays.`;
+  return { subject: ownerOf(subject), code: duplicateCode, why };
 }

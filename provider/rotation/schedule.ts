@@ -80,6 +80,20 @@ export function dueFrom(last: string, written: string): Date {
   return new Date(due - Math.min(slackMs, (due - Date.parse(last)) / 20));
 }
 
+/** Milliseconds by which the clocks of two machines may differ. */
+export const clockToleranceMs = 5 * 60_000;
+
+/** Whether a time is that of a clock that was ahead. */
+export function isFuture(time: string, now: Date): boolean {
+  return Date.parse(time) > now.getTime() + clockToleranceMs;
+}
+
+/** Whether a time is complete. A truncated one could be read as an earlier time, and so cause a reset. */
+export function isWholeTime(written: unknown): written is string {
+  const time = new Date(typeof written === "string" ? written : NaN);
+  return !Number.isNaN(time.getTime()) && time.toISOString() === written;
+}
+
 /** The time that is `written` after the last rotation. */
 export function dueAt(last: string, written: string): Date {
   const from = calendar().DateTime.fromISO(last, { zone: "utc" });

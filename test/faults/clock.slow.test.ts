@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readMemory, writeMemory } from "../../provider/rotation/memory";
 import { rotation } from "../support/resources";
 import { limitedByDate, once, silent } from "../support/httpServer";
 import { describeFaults } from "./describeFaults";
@@ -36,7 +37,9 @@ for (const hours of [24, -24]) {
           const changes = async (days: number, more = {}) => {
             const rotatedAt = new Date(Date.now() - days * 86_400_000).toISOString();
             const inputs = rotation("db", { version: "1", ...more });
-            return (await host.diff("db", { ...formerOutputs("db", host.adapter), rotatedAt }, inputs)).changes;
+            const former = formerOutputs("db", host.adapter);
+            const memory = writeMemory({ ...readMemory(former["memory"]), rotatedAt, declared: more });
+            return (await host.diff("db", { ...former, memory }, inputs)).changes;
           };
           assert.equal(await changes(100), "none");
           assert.equal(await changes(29.5, { rotateEvery: "30d" }), hours > 0 ? "some" : "none");

@@ -26,10 +26,7 @@ class Stack {
   reading: Reading = "shows all";
   generation = 0;
 
-  constructor(
-    readonly fixture: Fixture,
-    private readonly isFleet: boolean,
-  ) {}
+  constructor(readonly fixture: Fixture) {}
 
   async start(): Promise<this> {
     const bodyOf = (method: string) => {
@@ -47,9 +44,7 @@ class Stack {
   }
 
   #inputs(version: number, more: Properties): Properties {
-    if (!this.isFleet) return { databaseId: id, version, ...more, ...text };
-    const fleet = { shard: "00", fleet: "urn::all", databases: [id], version, ...more };
-    return { ...fleet, __provider: providerTexts.passwordRotationShard };
+    return { databaseId: id, version, ...more, ...text };
   }
 
   /** Creates or updates as a program with these inputs does. @returns the failure; empty if there is none */
@@ -58,18 +53,10 @@ class Stack {
     const inputs = this.#inputs(version, more);
     const isSaved = Object.keys(this.saved).length > 0;
     const { __provider } = inputs;
-    const own = this.isFleet ? "00" : id;
-    const result = await (isSaved ? host.update(own, { ...this.saved, __provider }, inputs) : host.create(inputs));
+    const result = await (isSaved ? host.update(id, { ...this.saved, __provider }, inputs) : host.create(inputs));
     if (result.kind === "failed") return result.message;
     this.saved = revealed(result.outs);
-    return this.isFleet ? ((this.one["problem"] ?? "") as string) : "";
-  }
-
-  /** The outputs of the database. */
-  get one(): Properties {
-    if (!this.isFleet) return this.saved;
-    const { rotations, secrets } = this.saved as { rotations: Properties[]; secrets: string };
-    return { ...rotations[0], ...(JSON.parse(secrets) as Properties[])[0] };
+    return "";
   }
 
   assertSent(resets: number): void {
@@ -81,97 +68,96 @@ class Stack {
     return stderr + engine.received;
   }
 
-  /** The state has the platform's credentials. */
+  /** The state has the platform's credentials that reads hide. */
   assertSaved(): void {
-    const { password, restToken } = this.one;
-    assert.deepEqual({ password, restToken }, this.current);
+    const { password, restToken } = this.saved;
+    const { restToken: token } = this.current;
+    const expected = { "hides the token": { restToken: token }, "hides the password": this.current };
+    const hidden: Properties =
+      this.reading in expected ? expected[this.reading as keyof typeof expected] : this.current;
+    assert.deepEqual({ password, restToken }, { password: undefined, restToken: undefined, ...hidden });
     assert.match(this.said, /no read shows them/);
   }
 
   /** The state has no credential, because the platform shows each of them. */
   assertRemoved(): void {
     for (const value of Object.values(this.current)) assert.ok(!JSON.stringify(this.saved).includes(String(value)));
-    assert.equal(this.one["encryptedCredentials"], undefined);
+    assert.equal(this.saved["encryptedCredentials"], undefined);
   }
 }
 
 describe("faults: credentials that are not saved, at a platform that can be read", () => {
-  for (const isFleet of [false, true]) {
-    const what = isFleet ? "a database of a fleet" : "a database";
-    const row = (
-      nth: number,
-      fault: string,
-      phase: string,
-      result: string,
-      test: (stack: Stack) => Promise<void>,
-    ): void => {
-      testRow([nth, `${what}: ${fault}`, phase, result], async (fixture) =>
-        test(await new Stack(fixture, isFleet).start()),
-      );
-    };
+  const row = (
+    nth: number,
+    fault: string,
+    phase: string,
+    result: string,
+    test: (stack: Stack) => Promise<void>,
+  ): void => {
+    testRow([nth, fault, phase, result], async (fixture) => test(await new Stack(fixture).start()));
+  };
 
-    for (const reading of ["hides all", "masks them", "hides the password"] as const) {
-      row(105, `the read before the reset ${reading}`, "update", "fails, state kept; 0 sent", async (stack) => {
-        await stack.up(1, nowhere);
-        stack.assertRemoved();
-        stack.reading = reading;
-        assert.match(await stack.up(2, nowhere), /the platform does not show it.*Set encryptFor.*REKEY_NOT_ENCRYPTED/s);
-        stack.assertSent(1);
-      });
-    }
-
-    row(105, "the read before the reset hides all", "create", "fails, nothing is saved; 0 sent", async (stack) => {
-      stack.reading = "hides all";
-      assert.match(await stack.up(1, nowhere), /the platform does not show it.*REKEY_NOT_ENCRYPTED/s);
-      stack.assertSent(0);
+  for (const reading of ["hides all", "masks them", "hides the password"] as const) {
+    row(105, `the read before the reset ${reading}`, "update", "fails, state kept; 0 sent", async (stack) => {
+      await stack.up(1, nowhere);
+      stack.assertRemoved();
+      stack.reading = reading;
+      assert.match(await stack.up(2, nowhere), /the platform does not show it.*Set encryptFor.*REKEY_NOT_ENCRYPTED/s);
+      stack.assertSent(1);
     });
+  }
 
-    for (const reading of ["hides all", "masks them", "hides the password", "hides the token"] as const) {
-      const saved = "passes, saved as secrets with a warning, and removed once it is shown; 1 sent";
-      row(106, `a read after the reset ${reading}`, "create, update, next up", saved, async (stack) => {
-        const { server } = stack.fixture;
-        for (const version of [1, 2]) {
-          stack.reading = "shows all";
-          // From the reset on, the platform protects the credentials.
-          server.behave("POST", id, ({ answer, body }) => {
-            stack.reading = reading;
-            answer(200, {}, body);
-          });
-          assert.equal(await stack.up(version, nowhere), "");
-          stack.assertSaved();
-          await stack.up(version, nowhere);
-          stack.assertSaved();
-          stack.reading = "shows all";
-          await stack.up(version, nowhere);
-          stack.assertRemoved();
-          stack.assertSent(version);
-        }
-      });
+  row(105, "the read before the reset hides all", "create", "fails, nothing is saved; 0 sent", async (stack) => {
+    stack.reading = "hides all";
+    assert.match(await stack.up(1, nowhere), /the platform does not show it.*REKEY_NOT_ENCRYPTED/s);
+    stack.assertSent(0);
+  });
 
-      const kept = "warns, kept until a read shows them; 0 sent";
-      row(107, `saveCredentials is switched off, and a read ${reading}`, "next up", kept, async (stack) => {
-        await stack.up(1);
-        stack.reading = reading;
-        await stack.up(1, nowhere);
+  for (const reading of ["hides all", "masks them", "hides the password", "hides the token"] as const) {
+    const saved = "passes, saved as secrets with a warning, and removed once it is shown; 1 sent";
+    row(106, `a read after the reset ${reading}`, "create, update, next up", saved, async (stack) => {
+      const { server } = stack.fixture;
+      for (const version of [1, 2]) {
+        stack.reading = "shows all";
+        // From the reset on, the platform protects the credentials.
+        server.behave("POST", id, ({ answer, body }) => {
+          stack.reading = reading;
+          answer(200, {}, body);
+        });
+        assert.equal(await stack.up(version, nowhere), "");
+        stack.assertSaved();
+        await stack.up(version, nowhere);
         stack.assertSaved();
         stack.reading = "shows all";
-        await stack.up(1, nowhere);
+        await stack.up(version, nowhere);
         stack.assertRemoved();
-        stack.assertSent(1);
-      });
+        stack.assertSent(version);
+      }
+    });
 
-      row(107, `encryptFor is removed, and a read ${reading}`, "next up", kept, async (stack) => {
-        const team = await Team.create();
-        await stack.up(1, { ...nowhere, encryptFor: [team.recipient] });
-        stack.reading = reading;
-        await stack.up(1, nowhere);
-        const { password, restToken } = await team.decrypt(stack.one["encryptedCredentials"]);
-        assert.deepEqual({ password, restToken }, stack.current);
-        stack.reading = "shows all";
-        await stack.up(1, nowhere);
-        stack.assertRemoved();
-        stack.assertSent(1);
-      });
-    }
+    const kept = "warns, kept until a read shows them; 0 sent";
+    row(107, `saveCredentials is switched off, and a read ${reading}`, "next up", kept, async (stack) => {
+      await stack.up(1);
+      stack.reading = reading;
+      await stack.up(1, nowhere);
+      stack.assertSaved();
+      stack.reading = "shows all";
+      await stack.up(1, nowhere);
+      stack.assertRemoved();
+      stack.assertSent(1);
+    });
+
+    row(107, `encryptFor is removed, and a read ${reading}`, "next up", kept, async (stack) => {
+      const team = await Team.create();
+      await stack.up(1, { ...nowhere, encryptFor: [team.recipient] });
+      stack.reading = reading;
+      await stack.up(1, nowhere);
+      const { password, restToken } = await team.decrypt(stack.saved["encryptedCredentials"]);
+      assert.deepEqual({ password, restToken }, stack.current);
+      stack.reading = "shows all";
+      await stack.up(1, nowhere);
+      stack.assertRemoved();
+      stack.assertSent(1);
+    });
   }
 });

@@ -1,6 +1,6 @@
-import { markTrigger } from "../../provider/rotation/trigger";
 import { type Adapter, providerTexts, type Result } from "../support/host";
 import { counterReset, rotation } from "../support/resources";
+import { rotatedOutputs } from "../support/savedRotation";
 import { type Properties } from "../support/wire";
 import { type Behaviour } from "../support/httpServer";
 import { type Fixture } from "./fixture";
@@ -16,24 +16,10 @@ export interface Observation {
   readonly milliseconds: number;
 }
 
-const formerMark = markTrigger({ version: "1" });
-
 /** What the adapter left in the state of an earlier reset by version "1", secrets in plain. */
 export function formerOutputs(databaseId: string, adapter: Adapter): Properties {
-  return {
-    databaseId,
-    record: { databaseId, databaseName: "former" },
-    password: "former-password",
-    restToken: "former-token",
-    exactIntegers: {},
-    problems: [],
-    outcome: "reset",
-    rotatedAt: "2026-01-01T00:00:00.000Z",
-    rotationCount: 3,
-    rotationReason: "trigger",
-    appliedTrigger: formerMark,
-    ...savedText(adapter),
-  };
+  const credentials = { password: "former-password", restToken: "former-token" };
+  return { ...rotatedOutputs(databaseId, "1", credentials), ...savedText(adapter) };
 }
 
 /** The provider's text, which only the dynamic adapter saves. */

@@ -38,13 +38,6 @@ const kinds: readonly Kind[] = [
   rotation("QueueTokenRotation", "queueTokenRotation", userId, { queueUserId: userId }),
   rotation("SigningKeyRotation", "signingKeyRotation", "signing-keys", { minInterval: "0s" }),
   {
-    type: "PasswordRotationShard",
-    provider: "passwordRotationShard",
-    id: "00",
-    inputs: { shard: "00", fleet: "urn::all", databases: ["db-a", "db-b"] },
-    change: rotating,
-  },
-  {
     type: "FlowControlReset",
     provider: "flowControlReset",
     id: "orders",
@@ -63,7 +56,7 @@ const kinds: readonly Kind[] = [
 
 const start = (): Promise<Platform> =>
   startPlatform({
-    databases: ["db", "db-a", "db-b"],
+    databases: ["db"],
     credentials: "always",
     databasePath,
     flowControlKeys: ["orders"],

@@ -49,7 +49,7 @@ export class InProcessEngine {
     for (const name of names) {
       const desired = desiredProgram[name];
       if (!desired) continue;
-      const inputs = { ...this.#inputs(name, desired), ...(!versionIsKnown && { version: unknown }) };
+      const inputs = { ...this.#inputs(desired), ...(!versionIsKnown && { version: unknown }) };
       const [news, diff] = await this.#decide(provider, name, inputs);
       found[name] = news !== undefined && (diff?.changes ?? true);
     }
@@ -99,7 +99,7 @@ export class InProcessEngine {
     { repeats, forced }: UpOptions,
   ): Promise<Result> {
     const saved = this.state[name];
-    const [news, diff] = await this.#decide(provider, name, this.#inputs(name, desired));
+    const [news, diff] = await this.#decide(provider, name, this.#inputs(desired));
     if (!news) return "failed";
     const replaces = (diff?.replaces ?? []).length > 0;
     const create = !saved || replaces;
@@ -144,9 +144,8 @@ export class InProcessEngine {
     delete this.state[name];
   }
 
-  #inputs(name: Name, desired: DesiredInputs): Properties {
-    const owner = `urn:pulumi:dev::program::pulumi-nodejs:dynamic/rekey:PasswordRotation::${name}`;
-    return JSON.parse(JSON.stringify({ ...desired, owner, __provider: this.providerText })) as Properties;
+  #inputs(desired: DesiredInputs): Properties {
+    return JSON.parse(JSON.stringify({ ...desired, __provider: this.providerText })) as Properties;
   }
 
   #host(limit?: number): Provider {

@@ -4,6 +4,7 @@ import { type FakePlatform, passwordOf } from "./fakePlatform";
 import { type Memory } from "./memory";
 import { type Model } from "./model";
 import { isSecret, revealed } from "../support/wire";
+import { missingIn, readMemory } from "../../provider/rotation/memory";
 import { type Name, names } from "./desiredInputs";
 
 /** Invariants that hold for every run. */
@@ -15,8 +16,7 @@ export function assertInvariants(platform: FakePlatform, engine: InProcessEngine
     assert.equal(typeof saved.outputs["__provider"], "string", "needed to read or delete the resource");
     const onTheWire = JSON.parse(JSON.stringify(saved.outputs)) as unknown;
     assert.deepEqual(saved.outputs, onTheWire, "the host cannot send what is undefined or no plain value");
-    const { appliedTrigger, attemptedTrigger } = saved.outputs;
-    for (const mark of [appliedTrigger, attemptedTrigger]) assert.ok(mark === undefined || isSecret(mark));
+    assert.ok(isSecret(saved.outputs["memory"]), "a mark of a version that is a short secret could be guessed");
   }
 }
 
@@ -34,8 +34,8 @@ export function assertAsExpected(model: Model, platform: FakePlatform, engine: I
  * @param isRead whether all reads of the run succeeded and could show the password
  */
 export function assertKnown(platform: FakePlatform, engine: InProcessEngine, name: Name, isRead: boolean): void {
-  const { databaseId, password, outcome, missingCredentials } = revealed(engine.state[name]?.outputs ?? {});
-  const isOpen = outcome === "unknown" || missingCredentials !== undefined;
+  const { databaseId, password, outcome, memory } = revealed(engine.state[name]?.outputs ?? {});
+  const isOpen = outcome === "unknown" || missingIn(readMemory(memory)).length > 0;
   if (isOpen || (password === undefined && !isRead)) return;
   assert.ok(platform.passwordsOf(String(databaseId)).includes(String(password)), `the password of ${name} is stale`);
 }
@@ -56,18 +56,20 @@ function seen(engine: InProcessEngine, name: Name): Record<string, unknown> | un
   const saved = engine.state[name];
   if (!saved) return undefined;
   const { databaseId, outcome, password, record, rotatedAt, adoptedAt, ...rest } = revealed(saved.outputs);
+  const memory = readMemory(rest["memory"]);
+  const { pending } = memory;
   return {
     databaseId,
     outcome,
     confirmed: rest["rotationCount"],
-    unconfirmed: rest["unconfirmedResets"] ?? 0,
+    unconfirmed: pending?.count ?? 0,
     generation: (record as { port?: number } | undefined)?.port,
     password,
     restToken: rest["restToken"],
     readOnlyRestToken: rest["readOnlyRestToken"],
-    missing: rest["missingCredentials"] ?? [],
+    missing: missingIn(memory),
     since: rotatedAt ?? adoptedAt,
-    firstAttempt: rest["attemptedAt"],
+    firstAttempt: pending?.at,
     initError: saved.initErrors.length > 0,
   };
 }
@@ -75,7 +77,7 @@ function seen(engine: InProcessEngine, name: Name): Record<string, unknown> | un
 function expected(memory: Memory | undefined): Record<string, unknown> | undefined {
   if (!memory) return undefined;
   const { applied, attempted, restToken, readOnlyRestToken, generation, password, ...all } = memory;
-  const { formers, rank, pending, ...rest } = all;
+  const { formers, rank, pending, every, ...rest } = all;
   const timeOf = (time: number | undefined) => (time === undefined ? undefined : new Date(time).toISOString());
   const [since, firstAttempt] = [timeOf(memory.since), timeOf(memory.firstAttempt)];
   return { ...rest, generation, password, restToken, readOnlyRestToken, since, firstAttempt };

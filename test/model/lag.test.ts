@@ -2,13 +2,18 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { type Credentials } from "../../provider/records/credentials";
 import { type SecretResponse } from "../../provider/records/response";
-import { passwordRotationShard as shard } from "../../provider/rotation/passwordRotationShard";
-import { type PasswordRotationOutputs } from "../../provider/rotation/outputs";
-import { decodeShard, type PasswordRotationShardOutputs } from "../../provider/rotation/shardState";
-import { asShown, FakeRun, notSent, rejected, unconfirmed, passwordRotation } from "../support/fakeRun";
+import {
+  asShown,
+  FakeRun,
+  notSent,
+  passwordRotation,
+  rejected,
+  type SavedRotation,
+  unconfirmed,
+} from "../support/fakeRun";
 import { seed } from "../support/suite";
 
-const { apply, diff, refresh } = asShown(passwordRotation);
+const { apply, plan, refresh } = asShown(passwordRotation);
 
 /** How a record shows its credentials. */
 const masks = {
@@ -136,28 +141,15 @@ interface Subject<State> {
   up(saved: State | undefined, version: number, fake: FakeRun): Promise<State>;
   refresh(saved: State, fake: FakeRun): Promise<State>;
   isDue(saved: State, version: number, fake: FakeRun): boolean;
-  databases(saved: State): readonly PasswordRotationOutputs[];
+  databases(saved: State): readonly SavedRotation[];
 }
 
-const single: Subject<PasswordRotationOutputs> = {
+const single: Subject<SavedRotation> = {
   ids: ["db"],
   up: async (saved, version, fake) => (await apply(saved, { databaseId: "db", version }, fake.start())).outputs,
   refresh: async (saved, fake) => (await refresh(saved, fake.start())).outputs,
-  isDue: (saved, version, fake) => diff(saved, { databaseId: "db", version }, fake.start()).changes,
+  isDue: (saved, version, fake) => plan(saved, { databaseId: "db", version }, fake.start()).changes,
   databases: (saved) => [saved],
-};
-
-const ids = ["a", "b", "c"];
-const inputsOf = (version: number) => ({ shard: "00", fleet: "urn::fleet", databases: ids, version });
-const fleet: Subject<PasswordRotationShardOutputs> = {
-  ids,
-  up: async (saved, version, fake) => (await shard.apply(saved, inputsOf(version), fake.start())).outputs,
-  refresh: async (saved, fake) => {
-    const refreshed = await shard.refresh?.(saved, fake.start());
-    return refreshed?.outputs ?? assert.fail();
-  },
-  isDue: (saved, version, fake) => shard.diff(saved, inputsOf(version), fake.start()).changes,
-  databases: (saved) => [...decodeShard(saved).values()] as readonly PasswordRotationOutputs[],
 };
 
 async function run<State>(subject: Subject<State>, steps: readonly Step[]): Promise<void> {
@@ -236,7 +228,4 @@ describe("rotation on an honest platform that is late", function () {
 
   it(`saves no secret that a reset has replaced in ${numRuns} sequences (PasswordRotation, REKEY_SEED=${seed})`, () =>
     check((steps) => run(single, steps)));
-
-  it(`saves no secret that a reset has replaced in ${numRuns} sequences (fleet, REKEY_SEED=${seed})`, () =>
-    check((steps) => run(fleet, steps)));
 });

@@ -26,6 +26,8 @@ export interface Memory extends Credentials {
   readonly firstAttempt?: number | undefined;
   /** Milliseconds: the last confirmed reset, or the adoption. */
   readonly since?: number | undefined;
+  /** The `rotateEvery` of the last create or update. */
+  readonly every?: DesiredInputs["rotateEvery"];
   /** Whether the last create or update ended in an init error. */
   readonly initError: boolean;
 }
@@ -49,8 +51,9 @@ export function dutyOf(memory: Memory | undefined, desired: DesiredInputs, now: 
     return isNew || memory.unconfirmed < 3 ? "reset" : "stop";
   }
   if (trigger !== undefined && trigger !== memory.applied) return "reset";
-  const isDue = desired.rotateEvery !== undefined && (memory.since ?? 0) + hoursOf[desired.rotateEvery] * hour <= now;
-  return isDue ? "reset" : "keep";
+  if (desired.rotateEvery === undefined) return "keep";
+  const interval = hoursOf[desired.rotateEvery] * hour;
+  return (memory.since ?? 0) + interval - Math.min(hour, interval / 20) <= now ? "reset" : "keep";
 }
 
 const firstNameIn = (credentials: Credentials) => credentialNames.find((one) => credentials[one] !== undefined);
@@ -128,7 +131,12 @@ export function refreshed(memory: Memory, shown: Shown, now: number): Memory {
   const { password, restToken, readOnlyRestToken, ...rest } = memory;
   const before = savedIn(memory);
   const first = firstNameIn(credentials) ?? "password";
-  if (before[first] === credentials[first]) return { ...memory, missing: [], ...credentials, generation };
+  const isSame = credentialNames.every(
+    (name) => !before[name] || !credentials[name] || before[name] === credentials[name],
+  );
+  if (before[first] === credentials[first] || (before[first] === undefined && isSame)) {
+    return { ...memory, missing: [], ...credentials, generation };
+  }
   const missing = missingOf(
     credentialNames.filter((name) => before[name] !== undefined),
     credentials,
@@ -181,7 +189,7 @@ export function unconfirmed(memory: Memory | undefined, desired: DesiredInputs, 
     unconfirmed: again ? attempts + 1 : 1,
     attempted: again ? before.attempted : trigger,
     initError: true,
-    missing: known.pending === undefined ? [] : missingOf(names, savedIn(memory)),
+    missing: missingOf(names, savedIn(memory)),
   };
 }
 
@@ -191,7 +199,10 @@ export function pendingAfter(memory: Memory | undefined, read: Credentials): Kno
   const verdict = judge(knownIn(memory), read);
   const isShown = verdict === "current" || verdict === "pending";
   const saved = savedIn(memory);
-  const was = isShown ? read : saved;
-  if (!isShown && known.pending !== undefined) return known;
+  // A stale record shows that the last reset replaced it, and others of a record that they belong together.
+  const shown = credentialNames.filter((name) => read[name] !== undefined && saved[name] !== undefined);
+  const isConsistent = shown.length > 0 && shown.every((name) => read[name] === saved[name]);
+  const isStale = judge(knownIn(memory), read) === "stale" && memory?.outcome !== "unknown";
+  const was = isShown ? read : isStale || isConsistent ? saved : {};
   return { ...known, rank: Math.min(known.rank, rankOf(firstNameIn(was))), pending: firstIn(was) };
 }

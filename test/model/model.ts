@@ -91,7 +91,7 @@ export class Model {
       const isRead = this.canRead && (outcome !== "unknown" || pending !== undefined);
       const shown = isRead && this.#read(databaseId, reads[databaseId]?.before);
       const read = typeof shown === "object" ? refreshed(memory, shown, now) : memory;
-      this.memories[name] = { ...read, initError: false };
+      this.memories[name] = { ...read, every: memory.every, initError: false };
     }
   }
 
@@ -112,7 +112,8 @@ export class Model {
       const memory = saved?.databaseId === desired.databaseId ? saved : undefined;
       const duty = dutyOf(memory, desired, now);
       this.reached.add(duty);
-      if (memory && duty === "keep" && !memory.initError && !options.forced && !this.isToBeRead(memory)) {
+      const isSaved = memory?.outcome === "unknown" || memory?.every === desired.rotateEvery;
+      if (memory && duty === "keep" && !memory.initError && !options.forced && !this.isToBeRead(memory) && isSaved) {
         results[name] = "same";
         continue;
       }
@@ -146,7 +147,7 @@ export class Model {
             ? { ...ended, result: "init error", memory: { ...known, initError: true }, isOpen: true }
             : ended;
         if (stillDue === "stop" || isLimited()) return failed({ result: "failed" });
-        const ended = this.#reset(known, desired, now, queue, arrived, shown?.credentials, after);
+        const ended = this.#reset(known, desired, now, queue, arrived, shown, after);
         if (ended.result !== "failed") resets++;
         return ended.result === "failed" ? failed(ended) : ended;
       };
@@ -160,7 +161,7 @@ export class Model {
       }
       results[name] = engineEnds === "now" || engineEnds === "unsaved" ? "killed" : ended.result;
       if (results[name] === "killed") return { results, arrived };
-      if (ended.result !== "failed") this.memories[name] = ended.memory;
+      if (ended.result !== "failed") this.memories[name] = { ...ended.memory, every: desired.rotateEvery };
       if (engineEnds === "saved") return { results, arrived };
       if (ended.result === "done") continue;
       someFailed = true;
@@ -177,10 +178,11 @@ export class Model {
     now: number,
     queue: OutcomeName[],
     arrived: string[],
-    before: Credentials | undefined,
+    shownBefore: Shown | undefined,
     after: ReadName,
   ): Ended {
     const { databaseId } = desired;
+    const before = shownBefore?.credentials;
     const unsure = before ? pendingAfter(memory, before) : { ...knownIn(memory), pending: undefined };
     const sure = replaced(knownIn(memory, before), savedIn(memory), before ?? {});
     for (let attempt = 1; attempt <= attempts; attempt++) {
@@ -218,7 +220,15 @@ export class Model {
           const shown = unsure.pending === undefined ? undefined : read();
           if (shown === "killed") return killed;
           if (!isCurrent(shown)) {
-            return { result: "init error", memory: unconfirmed(memory, desired, now, unsure), ...ends };
+            // What the read before it has shown is saved.
+            const isKnown = memory && memory.outcome !== "unknown" && shownBefore;
+            const saved = isKnown ? refreshed(memory, shownBefore, now) : memory;
+            const ofRead = memory ? {} : { generation: shownBefore?.generation };
+            return {
+              result: "init error",
+              memory: { ...unconfirmed(saved, desired, now, unsure), ...ofRead },
+              ...ends,
+            };
           }
           this.reached.add("confirmed by a read");
           const missing = missingOf(sure.names, shown.credentials);

@@ -109,7 +109,7 @@ export class Runner {
     assert.deepEqual(results, expected.results);
     assert.deepEqual(this.#platform.arrived, expected.arrived);
     names.forEach((name, index) => {
-      const isKept = results[name] === "same" || duties[index] === "keep";
+      const isKept = results[name] === "same" || duties[index] === "keep" || duties[index] === "save";
       if (isKept || !this.#engine.canRead) this.#assertNotRead(name);
       // Without a former reset, or a read that shows it, an old record cannot be distinguished from a new one.
       const { shows }: ReadOutcome = readOutcomes[reads[name].before];
@@ -137,12 +137,15 @@ export class Runner {
   }
 
   /** What is to be done for a resource, a read included. */
-  #dutyOf(name: Name): Duty | "read" {
+  #dutyOf(name: Name): Duty | "read" | "save" {
     const { desired, memories } = this.#model;
     const inputs = desired[name];
     if (!inputs) return "keep";
-    const duty = dutyOf(memories[name], inputs, this.#engine.now);
-    return duty === "keep" && this.#model.isToBeRead(memories[name]) ? "read" : duty;
+    const memory = memories[name];
+    const duty = dutyOf(memory, inputs, this.#engine.now);
+    if (duty !== "keep" || memory === undefined) return duty;
+    if (this.#model.isToBeRead(memory)) return "read";
+    return memory.outcome !== "unknown" && memory.every !== inputs.rotateEvery ? "save" : "keep";
   }
 
   /** What must never reset anything. */

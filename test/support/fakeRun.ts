@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { checkFailures, type Notice, type Resource, type Result } from "../../provider/resource";
+import { type AnyResource, checkResource, type Notice, type Resource, type Result } from "../../provider/resource";
 import { type Properties } from "../../provider/records/properties";
-import { type Platform, Run } from "../../provider/run";
+import { type Place, type Platform, Run } from "../../provider/run";
 import { secretOf } from "../../provider/platform/credential";
 import { type ProbeRequest, type ProbeResult } from "../../provider/platform/probe";
 import { NotSentError, RejectedError, UnconfirmedError } from "../../provider/platform/errors";
@@ -11,9 +11,9 @@ import { RequestQueue } from "../../provider/platform/requestQueue";
 import { type FlowControlKey } from "../../provider/records/flowControl";
 import { type SecretResponse } from "../../provider/records/response";
 import { databasePassword } from "../../provider/rotation/kinds/databasePassword";
-import { type PasswordRotationOutputs } from "../../provider/rotation/outputs";
-import { type Preset } from "../../provider/settings/presets";
-import { type RotationInputs, rotationOf } from "../../provider/rotation/rotation";
+import { type Desired } from "../../provider/rotation/plan";
+import { rotationOf } from "../../provider/rotation/rotation";
+import { type State } from "../../provider/rotation/state";
 
 const facts = {
   purpose: "do it",
@@ -40,10 +40,10 @@ export class FakeRun {
   readonly said: string[] = [];
   time = new Date("2026-11-21T12:00:00.000Z");
   maxResets: number | undefined;
+  /** Where secrets are; undefined if the settings are not known. */
+  place: Place | undefined;
+  /** Whether resets are made that only a schedule asks for. */
   scheduledResets: "on" | "off" = "on";
-  preset: Preset | undefined;
-  /** The mark of the account; undefined if the settings are not known. */
-  account: string | undefined;
   /** The token with which Rekey sends requests to the queue. */
   queueToken: string | undefined;
   /** The new tokens of queue users that this run uses from now on. */
@@ -134,13 +134,13 @@ export class FakeRun {
       canRead: () => this.canRead,
       deadlineMs: () => this.deadlineMs,
       maxResets: () => this.maxResets,
-      scheduledResets: () => this.scheduledResets,
-      preset: () => this.preset,
       databaseHost: () => undefined,
+      settingsProblem: () => undefined,
       queueUrl: () => "https://queue.example.com",
       queueToken: () => this.queueToken,
-      settingsProblem: () => undefined,
-      account: () => this.account,
+      scheduledResets: () => this.scheduledResets,
+      preset: () => undefined,
+      place: () => this.place,
       clock: {
         now: () => this.time,
         elapsedMs: () => this.elapsedMs,
@@ -180,13 +180,9 @@ function shown<R extends Partial<Pick<Result<object>, "failure">> & { readonly n
 /** The functions of a resource, whose results have the texts of their notices. */
 export function asShown<I extends object, O extends object>(resource: Resource<I, O>) {
   return {
-    check: (inputs: I, unknown: ReadonlySet<string>, run = new FakeRun().start()) =>
-      checkFailures(resource, inputs as Properties, unknown, run),
-    diff: (saved: O, inputs: I, run = new FakeRun().start()) => shown(resource.diff(saved, inputs, run)),
-    noticeOfUnknown: (saved: O, inputs: I, unknown: ReadonlySet<string>, run: Run) =>
-      shown({ notices: resource.noticesOfUnknown?.(saved, inputs, unknown, run) ?? [] }).notice,
-    noticeOfNew: (inputs: I, unknown: ReadonlySet<string> = new Set(), run = new FakeRun().start()) =>
-      shown({ notices: resource.noticesOfNew?.(inputs, unknown, run) ?? [] }).notice,
+    check: (inputs: I, run = new FakeRun().start()) =>
+      checkResource(resource as unknown as AnyResource, inputs as Properties, run),
+    plan: (saved: O | undefined, inputs: I, run = new FakeRun().start()) => shown(resource.plan(saved, inputs, run)),
     apply: async (saved: O | undefined, inputs: I, run: Run) => shown(await resource.apply(saved, inputs, run)),
     refresh: async (saved: O, run: Run) => {
       if (!resource.refresh) throw new Error("it has no refresh");
@@ -196,10 +192,11 @@ export function asShown<I extends object, O extends object>(resource: Resource<I
   };
 }
 
-type PasswordRotationInputs = RotationInputs & { readonly databaseId: string };
+/** The outputs of a rotation, with the memory as it is saved. */
+export type SavedRotation = Omit<State, "memory"> & { readonly databaseId: string; readonly memory: string };
 
 /** The resource for passwords of databases, with the types of its own inputs and outputs. */
 export const passwordRotation = rotationOf(databasePassword) as unknown as Resource<
-  PasswordRotationInputs,
-  PasswordRotationOutputs
+  Desired & { readonly databaseId: string },
+  SavedRotation
 >;

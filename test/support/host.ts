@@ -18,8 +18,8 @@ export const providerTexts = {
   searchTokenRotation: 'exports.handler=()=>require("pulumi-rekey/provider").searchTokenRotation',
   queueTokenRotation: 'exports.handler=()=>require("pulumi-rekey/provider").queueTokenRotation',
   signingKeyRotation: 'exports.handler=()=>require("pulumi-rekey/provider").signingKeyRotation',
-  passwordRotationShard: 'exports.handler=()=>require("pulumi-rekey/provider").passwordRotationShard',
-  passwordVerification: 'exports.handler=()=>require("pulumi-rekey/provider").passwordVerification',
+  passwordRotationFleet: 'exports.handler=()=>require("pulumi-rekey/provider").passwordRotationFleet',
+  credentialVerification: 'exports.handler=()=>require("pulumi-rekey/provider").credentialVerification',
   flowControlReset: 'exports.handler=()=>require("pulumi-rekey/provider").flowControlReset',
   flowControlLimits: 'exports.handler=()=>require("pulumi-rekey/provider").flowControlLimits',
 };
@@ -237,8 +237,8 @@ const nativeTypes: Readonly<Record<string, string>> = {
   [providerTexts.searchTokenRotation]: "SearchTokenRotation",
   [providerTexts.queueTokenRotation]: "QueueTokenRotation",
   [providerTexts.signingKeyRotation]: "SigningKeyRotation",
-  [providerTexts.passwordRotationShard]: "PasswordRotationShard",
-  [providerTexts.passwordVerification]: "PasswordVerificationTargets",
+  [providerTexts.passwordRotationFleet]: "PasswordRotationFleet",
+  [providerTexts.credentialVerification]: "CredentialVerification",
   [providerTexts.flowControlReset]: "FlowControlReset",
   [providerTexts.flowControlLimits]: "FlowControlLimits",
 };

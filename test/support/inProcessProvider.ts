@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createProvider } from "../../provider/engine/dynamic";
+import { createProviders } from "../../provider/engine/dynamic";
 import { SecretOperations } from "../../provider/platform/secretOperations";
 import { FlowControl } from "../../provider/platform/flowControl";
 import { type Requester } from "../../provider/platform/http";
@@ -17,7 +17,7 @@ export function inProcessProvider(
   requester: Requester,
   log: (line: string) => void,
   options: Partial<Pick<RunOptions, "maxResets" | "canRead" | "clock" | "deadlineMs">> = {},
-): ReturnType<typeof createProvider> {
+): ReturnType<typeof createProviders> {
   const unused = (): never => assert.fail("there are no fleets or verifications here");
   const platform: Platform = {
     operations: (kind) => new SecretOperations(requester, kind, kind.paths ?? databasePaths),
@@ -27,7 +27,7 @@ export function inProcessProvider(
     useQueueToken: unused,
     queueWithin: unused,
     probe: unused,
-    within: unused,
+    within: () => platform,
     permitting: () => platform,
   };
   const run = new Run({
@@ -35,19 +35,19 @@ export function inProcessProvider(
     canRead: () => false,
     deadlineMs: () => 60_000,
     maxResets: () => undefined,
-    scheduledResets: () => "on",
-    preset: () => undefined,
     databaseHost: () => undefined,
+    settingsProblem: () => undefined,
     queueUrl: unused,
     queueToken: () => undefined,
-    settingsProblem: () => undefined,
-    account: () => undefined,
+    scheduledResets: () => "on",
+    preset: () => undefined,
+    place: () => undefined,
     clock: { now: () => new Date(), elapsedMs: Date.now, sleep: unused },
     end: new AbortController().signal,
     log,
     ...options,
   });
-  const provider = createProvider(() => run);
+  const provider = createProviders(() => run);
   void provider.passwordRotation.configure({ config: { get: () => undefined } as never });
   return provider;
 }

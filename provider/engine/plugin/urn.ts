@@ -3,7 +3,7 @@ import { type AnyResource } from "../../resource";
 import { resources } from "../resources";
 
 /** The start of the types of the package. */
-export const typePrefix = "rekey:index:";
+const typePrefix = "rekey:index:";
 
 /** The name in a URN: `urn:pulumi:stack::project::parent$type::name`. */
 export function nameIn(urn: string): string {
@@ -29,10 +29,6 @@ export function resourceOf(urn: string): AnyResource {
   const all: Readonly<Record<string, AnyResource>> = resources;
   const name = type.startsWith(typePrefix) ? type.slice(typePrefix.length) : "";
   const resource = Object.hasOwn(all, name) ? all[name] : undefined;
-  if (resource === undefined) throw unknownType(type);
+  if (resource === undefined) throw new InputError(type, "is not a resource of this version of pulumi-rekey");
   return resource;
-}
-
-export function unknownType(type: string): InputError {
-  return new InputError(type, "is not a resource of this version of pulumi-rekey");
 }

@@ -7,9 +7,7 @@ import { ResourceProviderService } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { Status } from "@pulumi/pulumi/proto/status_pb";
 import { EngineWatch } from "../liveness";
-import { InitError, withEngineErrors } from "../../resource";
-import { type ComponentRequest, type Constructed } from "./component";
-import { monitorFor, optionsOf } from "./monitor";
+import { InitError, withEngineErrors } from "../engineErrors";
 import { Any, Empty, grpc, properties, struct, unlimited } from "./proto";
 import { checkConfig, diffConfig } from "./config";
 import { schemaText } from "./schema";
@@ -48,8 +46,8 @@ export async function servePlugin(
   };
   const service = new PluginService({
     requireEngine: (facts) => watch.requireEngine(facts),
-    log: (line, urn) => show(LogSeverity.INFO, line, urn),
-    warn: (line, urn) => show(LogSeverity.WARNING, line, urn),
+    show: ({ text, isWarning }, urn) => show(isWarning ? LogSeverity.WARNING : LogSeverity.INFO, text, urn),
+    showError: (text, urn) => show(LogSeverity.ERROR, text, urn),
   });
   const server = new grpc.Server(unlimited);
   server.addService(ResourceProviderService, new PluginCalls(service));
@@ -69,16 +67,12 @@ export async function servePlugin(
 class PluginCalls implements UntypedServiceImplementation {
   [name: string]: UntypedHandleCall;
   readonly #service: PluginService;
-  /** Reference to the provider resource that this process serves, for children of components. */
-  #provider = "";
 
   constructor(service: PluginService) {
     this.#service = service;
   }
 
-  readonly handshake = unary(() =>
-    new messages.ProviderHandshakeResponse().setAcceptSecrets(true).setAcceptResources(true),
-  );
+  readonly handshake = unary(() => new messages.ProviderHandshakeResponse().setAcceptSecrets(true));
   readonly getPluginInfo = unary(() => new PluginInfo().setVersion(packageVersion()));
   readonly getSchema = unary(() => new messages.GetSchemaResponse().setSchema(schemaText()));
 
@@ -93,23 +87,20 @@ class PluginCalls implements UntypedServiceImplementation {
   });
 
   readonly configure = unary((request: messages.ConfigureRequest) => {
-    // The oldest SDKs do not know these fields.
-    const [urn = "", id = ""] = "getUrn" in request ? [request.getUrn(), request.getId()] : [];
-    if (urn !== "" && id !== "") this.#provider = `${urn}::${id}`;
+    // The oldest SDKs do not know this field.
+    const [urn = ""] = "getUrn" in request ? [request.getUrn()] : [];
     this.#service.configure(urn, properties(request.getArgs()));
-    return new messages.ConfigureResponse().setAcceptsecrets(true).setAcceptresources(true).setSupportspreview(true);
+    return new messages.ConfigureResponse().setAcceptsecrets(true).setSupportspreview(true);
   });
 
-  readonly check = unary(async (request: messages.CheckRequest) => {
-    const news = properties(request.getNews());
-    return checked(news, await this.#service.check(request.getUrn(), news));
+  readonly check = unary((request: messages.CheckRequest) => {
+    const { inputs, problems } = this.#service.check(request.getUrn(), properties(request.getNews()));
+    return checked(inputs, problems);
   });
 
   readonly diff = unary(async (request: messages.DiffRequest) => {
     const [olds, news] = [properties(request.getOlds()), properties(request.getNews())];
-    // The oldest SDKs do not know this field.
-    const savedInputs = "getOldInputs" in request ? properties(request.getOldInputs()) : {};
-    const { changes, replaces } = await this.#service.diff(request.getUrn(), request.getId(), olds, news, savedInputs);
+    const { changes, replaces } = await this.#service.diff(request.getUrn(), request.getId(), olds, news);
     return difference(changes).setReplacesList(replaces);
   });
 
@@ -140,21 +131,8 @@ class PluginCalls implements UntypedServiceImplementation {
     return new messages.InvokeResponse().setReturn(struct(result));
   });
 
-  readonly construct = unary(async (request: messages.ConstructRequest) => {
-    // Without the engine's reference, it is that of an explicit provider, or none for the default provider.
-    const provider = this.#provider || (request.getProvidersMap().get("rekey") ?? "");
-    const monitor = monitorFor(request, provider);
-    try {
-      return constructed(await this.#service.construct(componentIn(request), monitor));
-    } finally {
-      monitor.close();
-    }
-  });
-
-  readonly cancel = unary(async () => {
+  readonly cancel = unary(() => {
     this.#service.cancel();
-    // The engine closes the connection after this response, so those of constructions must be sent before it.
-    await new Promise((resolve) => setImmediate(resolve));
     return new Empty();
   });
 }
@@ -189,27 +167,6 @@ function initErrorTrailer({ id, properties: outputs, reasons, message }: InitErr
 function changeIn(request: messages.CreateRequest | messages.UpdateRequest, inputs: Struct | undefined) {
   const [urn, timeoutSeconds, preview] = [request.getUrn(), request.getTimeout(), request.getPreview()];
   return { urn, timeoutSeconds, preview, inputs: properties(inputs) };
-}
-
-function componentIn(request: messages.ConstructRequest): ComponentRequest {
-  return {
-    type: request.getType(),
-    name: request.getName(),
-    parent: request.getParent(),
-    inputs: properties(request.getInputs()),
-    options: optionsOf(request),
-    secretOutputs: request.getAdditionalsecretoutputsList(),
-    preview: request.getDryrun(),
-  };
-}
-
-function constructed({ urn, outputs, children }: Constructed): messages.ConstructResponse {
-  const response = new messages.ConstructResponse().setUrn(urn).setState(struct(outputs));
-  for (const name of Object.keys(outputs)) {
-    const dependencies = new messages.ConstructResponse.PropertyDependencies().setUrnsList([...children]);
-    response.getStatedependenciesMap().set(name, dependencies);
-  }
-  return response;
 }
 
 function checked(inputs: Properties, reasons: readonly string[]): messages.CheckResponse {

@@ -3,13 +3,13 @@ import fc from "fast-check";
 import { InputError } from "../../../provider/platform/errors";
 import { type ClientEndpoint, restAddressOf } from "../../../provider/platform/address";
 import { type FoundSetting } from "../../../provider/settings/foundSetting";
-import { type Connection } from "../../../provider/rotation/connection";
 import {
+  type Connection,
+  connectionProblem,
   connectionUrl,
+  connectionUrlOf,
   endpointOf,
-  missingWithoutRecord,
-  restUrlFor,
-  urlFor,
+  restUrlOf,
   usernameFor,
 } from "../../../provider/rotation/endpoint";
 
@@ -93,12 +93,14 @@ describe("rotation: the endpoint of a database", () => {
     });
   }
 
-  it("needs a host without {endpoint} and a port if there is no record", () => {
-    assert.equal(missingWithoutRecord({}, undefined), "host");
-    assert.equal(missingWithoutRecord({ host: "a.{endpoint}", port: 1 }, set("b")), "host");
-    assert.equal(missingWithoutRecord({ port: 1 }, preset), "host");
-    assert.equal(missingWithoutRecord({}, set("{id}.example.com")), "port");
-    assert.equal(missingWithoutRecord({ host: "a", port: 1 }, undefined), undefined);
+  it("is checked before the database is known, as far as it can be", () => {
+    const wrong = [{ hots: "a" }, { host: "a:1" }, { port: 0 }, { tls: "yes" }, { username: 1 }, "host", [1]];
+    for (const given of wrong) assert.notEqual(connectionProblem(given), undefined, JSON.stringify(given));
+    const right = [{}, { host: null }, { host: "{id}.{endpoint}", port: 1, tls: true, username: "u" }, { tls: false }];
+    for (const given of right) assert.equal(connectionProblem(given), undefined, JSON.stringify(given));
+    assert.match(connectionProblem({ tls: false, host: "db.example.com" }) ?? "", /plain text/);
+    assert.match(connectionProblem({ tls: false }, set("db.example.com")) ?? "", /plain text/);
+    assert.equal(connectionProblem({ tls: false }, preset), undefined);
   });
 
   it("is never without TLS on another machine", () => {
@@ -120,21 +122,21 @@ describe("rotation: the endpoint of a database", () => {
 
   it("has a REST interface over HTTPS, at the port of HTTPS unless another is given", () => {
     const at = (endpoint: object, host?: string, setting?: FoundSetting) =>
-      restUrlFor({ databaseId: "db-1", record: endpoint }, { host, port: 6380 }, "t", setting);
+      restUrlOf({ databaseId: "db-1", record: endpoint }, { host, port: 6380 }, "t", setting);
     assert.equal(at({ endpoint: "db.example.com" }), "https://db.example.com");
     assert.equal(at({ endpoint: "merry-cat-1" }, undefined, preset), "https://merry-cat-1.upstash.io");
     assert.equal(at({ endpoint: "db.example.com" }, "x-{id}"), "https://x-db-1");
-    assert.equal(restUrlFor({ databaseId: "db-1", record }, {}, undefined, undefined), undefined);
-    assert.equal(urlFor({ databaseId: "db-1", record }, {}, undefined, undefined), undefined);
+    assert.equal(restUrlOf({ databaseId: "db-1", record }, {}, undefined, undefined), undefined);
+    assert.equal(connectionUrlOf({ databaseId: "db-1", record }, {}, undefined, undefined), undefined);
     assert.equal(restAddressOf({ host: "::1", port: 8079, tls: false }), "http://[::1]:8079");
     assert.equal(restAddressOf({ ...ofRecord, port: 443 }), "https://cache.example.com:443");
   });
 
   it("gives a URL from which a client reads the same credentials", () => {
     const endpoint = { host: "db.example.com", port: 6380, tls: true };
-    assert.equal(connectionUrl(endpoint, undefined, "p"), "rediss://default:p@db.example.com:6380");
+    assert.equal(usernameFor({ databaseId: "db" }, {}), "default");
     assert.equal(connectionUrl({ ...endpoint, tls: false }, "u", "p"), "redis://u:p@db.example.com:6380");
-    assert.equal(connectionUrl({ ...endpoint, host: "::1" }, undefined, "p"), "rediss://default:p@[::1]:6380");
+    assert.equal(connectionUrl({ ...endpoint, host: "::1" }, "u", "p"), "rediss://u:p@[::1]:6380");
     const words = fc.string({ unit: "binary", minLength: 1 });
     fc.assert(
       fc.property(words, words, (username, password) => {

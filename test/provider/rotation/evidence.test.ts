@@ -1,298 +1,265 @@
 import assert from "node:assert/strict";
-import { RejectedError } from "../../../provider/platform/errors";
+import { type Credentials } from "../../../provider/records/credentials";
 import { type SecretResponse } from "../../../provider/records/response";
-import { type PasswordRotationOutputs } from "../../../provider/rotation/outputs";
-import { passwordRotationShard } from "../../../provider/rotation/passwordRotationShard";
-import { type PasswordRotationShardOutputs } from "../../../provider/rotation/shardState";
-import { type Run } from "../../../provider/run";
-import { asShown, FakeRun, rejected, unconfirmed, passwordRotation } from "../../support/fakeRun";
+import { adopt, begin, confirm, learn, type Learned } from "../../../provider/rotation/evidence";
+import { signingKeys } from "../../../provider/rotation/kinds/signingKeys";
+import { judge, type Verdict } from "../../../provider/rotation/judge";
+import { bestOf, marksOf, missingIn } from "../../../provider/rotation/memory";
+import { type Context } from "../../../provider/rotation/plan";
+import { credentialsIn, type State } from "../../../provider/rotation/state";
+import { contextAt, stateAfterReset } from "../../support/savedRotation";
 
-const { apply, diff, refresh } = asShown(passwordRotation);
-const shard = asShown(passwordRotationShard);
-
-const record = { databaseId: "db", port: 1, endpoint: "e" };
-const all = (generation: string) => ({ password: `p${generation}`, restToken: `r${generation}` });
-const showing = (credentials: SecretResponse["credentials"]): Partial<SecretResponse> => ({ record, credentials });
-const version = (number: number) => ({ databaseId: "db", version: number });
-
-const tooManyRequests = (): RejectedError => {
-  const { method, url } = rejected();
-  const consequences = { "not sent": "", rejected: "", "maybe applied": "" };
-  return new RejectedError(
-    { purpose: "read", method, url, consequences },
-    { happened: "429", advice: "", status: 429, inJson: true },
-  );
+const at = (hours: number) => new Date(Date.UTC(2026, 0, 1) + hours * 3_600_000);
+const here = { account: "a", address: "https://a" };
+const context = (hours = 0, more: Partial<Context> = {}) => contextAt(at(hours), { place: here, ...more });
+const shows = (credentials: Credentials, record = {}): SecretResponse => {
+  return { record, credentials, exactIntegers: {}, problems: [] };
 };
+const kinds = (found: Learned) => found.findings.map(({ kind }) => kind);
 
-/** The same rule for a single rotation and a database of a fleet. */
-const subjects = [
-  {
-    what: "PasswordRotation",
-    up: async (number: number, saved: PasswordRotationOutputs | undefined, run: Run) =>
-      apply(saved, version(number), run),
-    refresh: async (saved: PasswordRotationOutputs, run: Run) => refresh(saved, run),
-  },
-  {
-    what: "database of a fleet",
-    up: async (number: number, saved: PasswordRotationOutputs | undefined, run: Run) => {
-      const inputs = { shard: "00", fleet: "urn::fleet", databases: [version(number)], includeRecords: true };
-      return single(await shard.apply(saved && encoded(saved), inputs, run));
-    },
-    refresh: async (saved: PasswordRotationOutputs, run: Run) => single(await shard.refresh(encoded(saved), run)),
-  },
-];
+/** A record of generation n of a database. */
+const all = (n: number): Credentials => ({ password: `p${n}`, restToken: `r${n}` });
+const keys = (n: number): Credentials => ({ currentKey: `k${n}`, nextKey: `k${n + 1}` });
 
-function encoded(saved: PasswordRotationOutputs) {
-  const { password, restToken, appliedTrigger, attemptedTrigger, formerMarks, account, ...rotation } = saved;
-  const secrets = { databaseId: "db", password, restToken, appliedTrigger, attemptedTrigger, formerMarks, account };
-  return { shard: "00", fleet: "urn::fleet", rotations: [rotation], secrets: JSON.stringify([secrets]) };
-}
+/** After a confirmed reset to generation 2, for version 1. */
+const confirmed = (): State => {
+  const first = adopt({}, shows(all(1)), context()).state;
+  const pending = begin(first, { version: 1 }, "trigger", shows(all(1)), context());
+  return confirm(pending, { response: shows(all(2)) }, { at: at(0).toISOString() }, context());
+};
+/** After one more reset, for version 2, of which nothing came back. */
+const lost = (read: Credentials | undefined, from = confirmed()): State =>
+  begin(from, { version: 2 }, "trigger", read && shows(read), context(1));
 
-function single<R extends { outputs: PasswordRotationShardOutputs }>({ outputs, ...rest }: R) {
-  const [rotation] = outputs.rotations;
-  const [secrets] = JSON.parse(outputs.secrets) as object[];
-  return { ...rest, outputs: { ...rotation, ...secrets } as PasswordRotationOutputs };
-}
+describe("evidence: what a record proves", () => {
+  const verdictOf = ({ memory }: State, credentials: Credentials, when = context(2)): Verdict =>
+    judge(memory, marksOf(memory, credentials), when);
+  const rows: readonly [what: string, state: State, shown: Credentials, verdict: Verdict][] = [
+    ["what is current", confirmed(), all(2), "same"],
+    ["what a reset has replaced", confirmed(), all(1), "stale"],
+    ["a former password with the current token", confirmed(), { ...all(2), ...{ password: "p1" } }, "stale"],
+    ["a new password with a former token", confirmed(), { password: "p3", restToken: "r1" }, "new"],
+    ["other credentials", confirmed(), all(3), "new"],
+    ["a token without the password", confirmed(), { restToken: "r2" }, "hidden"],
+    ["a former password alone", confirmed(), { password: "p1" }, "stale"],
+    ["nothing", confirmed(), {}, "hidden"],
+    ["what was current before a lost reset", lost(all(2)), all(2), "same"],
+    ["others after a lost reset", lost(all(2)), all(3), "new"],
+    ["others after a lost reset before which nothing was shown", lost({}), all(3), "hidden"],
+    ["others, before which only others were shown", lost({ restToken: "r3" }), all(3), "hidden"],
+    ["others, before which a consistent part was shown", lost({ restToken: "r2" }), all(3), "new"],
+  ];
+  for (const [what, state, shown, verdict] of rows) {
+    it(`${what}: ${verdict}`, () => assert.equal(verdictOf(state, shown), verdict));
+  }
 
-for (const subject of subjects) {
-  describe(`rotation: a read is evidence with an age (${subject.what})`, () => {
-    let fake: FakeRun;
-    let saved: PasswordRotationOutputs;
-    const known = ({ password, restToken, outcome }: PasswordRotationOutputs) => ({ password, restToken, outcome });
-    const up = (number: number) => subject.up(number, saved, fake.start());
-    const refreshed = () => subject.refresh(saved, fake.start());
-    const isReset = (generation: string) => ({ ...all(generation), outcome: "reset" });
+  it("another place: elsewhere, unless it shows something that is known", () => {
+    const there = context(2, { place: { account: "b" } });
+    assert.equal(verdictOf(confirmed(), all(9), there), "elsewhere");
+    assert.equal(verdictOf(confirmed(), {}, there), "elsewhere");
+    assert.equal(verdictOf(confirmed(), all(2), there), "same");
+    assert.equal(verdictOf(confirmed(), all(1), there), "stale");
+  });
+});
 
-    beforeEach(async () => {
-      fake = new FakeRun();
-      fake.canRead = true;
-      fake.readDatabase = () => showing(all("0"));
-      fake.answer = () => showing(all("1"));
-      ({ outputs: saved } = await subject.up(1, undefined, fake.start()));
-      fake.readDatabase = () => showing(all("1"));
-      fake.answer = () => showing(all("2"));
-    });
+describe("evidence: a reset whose response is lost", () => {
+  it("is applied if a read shows other credentials than before it", () => {
+    const found = learn(lost(all(2)), shows(all(3)), context(2));
+    assert.deepEqual(kinds(found), ["settled"]);
+    const { outcome, rotationCount, rotatedAt, memory, ...rest } = found.state;
+    assert.deepEqual(
+      { outcome, rotationCount, rotatedAt },
+      { outcome: "reset", rotationCount: 2, rotatedAt: at(1).toISOString() },
+    );
+    assert.deepEqual(credentialsIn(rest), all(3));
+    assert.equal(memory.pending, undefined);
+    assert.notEqual(memory.applied, confirmed().memory.applied);
+  });
 
-    it("a refresh that shows a former record saves nothing of it, with a warning", async () => {
-      ({ outputs: saved } = await up(2));
-      for (const generation of ["0", "1"]) {
-        fake.readDatabase = () => ({ record: { ...record, port: 9 }, credentials: all(generation) });
-        const { outputs, notice, warning } = await refreshed();
-        assert.deepEqual(known(outputs), isReset("2"));
-        assert.equal(outputs.record?.port, 1);
-        assert.equal(notice, undefined);
-        assert.match(warning ?? "", /still shows former credentials.*If it lasts, set a new version/s);
-      }
-    });
-
-    it("a refresh that shows a former record warns while a later reset is unconfirmed, one before that does not", async () => {
-      fake.answer = unconfirmed;
-      ({ outputs: saved } = await up(2));
-      for (const { shown, isStale } of [
-        { shown: "0", isStale: true },
-        { shown: "1", isStale: false },
-      ]) {
-        fake.readDatabase = () => showing(all(shown));
-        const { outputs, warning } = await refreshed();
-        assert.deepEqual(outputs, saved);
-        assert.equal(/still shows former credentials/.test(warning ?? ""), isStale);
-      }
-    });
-
-    it("a read that settles a lost reset names the credentials that it does not show, and only those", async () => {
-      fake.answer = unconfirmed;
-      ({ outputs: saved } = await up(2));
-      for (const { shown, restToken, missing } of [
-        { shown: { password: "p2" }, restToken: undefined, missing: ["restToken"] },
-        { shown: all("2"), restToken: "r2", missing: undefined },
-      ]) {
-        fake.readDatabase = () => showing(shown);
-        const { outputs, warning } = await refreshed();
-        assert.deepEqual(known(outputs), { password: "p2", restToken, outcome: "reset" });
-        assert.deepEqual(outputs.missingCredentials, missing);
-        assert.equal(warning !== undefined, missing !== undefined);
-      }
-    });
-
-    it("a password that someone changed and then changed back is not a former one", async () => {
-      for (const generation of ["x", "1"]) {
-        fake.readDatabase = () => showing(all(generation));
-        ({ outputs: saved } = await refreshed());
-        assert.deepEqual(known(saved), isReset(generation));
-      }
-    });
-
-    it("a response that repeats a former record is read until it differs", async () => {
-      fake.answer = () => showing(all("1"));
-      fake.readDatabase = () => showing(all(fake.databaseReads.length < 5 ? "1" : "2"));
-      assert.deepEqual(known((await up(2)).outputs), isReset("2"));
-      assert.equal(fake.resets.length, 2);
-    });
-
-    it("a response that repeats a former record is not saved on a platform that cannot be read", async () => {
-      fake.canRead = false;
-      fake.answer = () => showing(all("1"));
-      const { outputs, warning } = await up(2);
-      assert.deepEqual(known(outputs), { password: undefined, restToken: undefined, outcome: "reset" });
-      assert.match(warning ?? "", /repeats the former credentials|did not show all/);
-    });
-
-    it("a late read that shows a password that was masked before a lost reset does not settle it", async () => {
-      const { password, restToken } = all("1");
-      fake.answer = unconfirmed;
-      for (const shown of [{ password, restToken }, { password }]) {
-        fake.readDatabase = () => showing(fake.databaseReads.length % 2 === 1 ? { restToken } : shown);
-        const { outputs } = await subject.up(2, undefined, fake.start());
-        assert.equal(outputs.outcome, "unknown");
-        fake.databaseReads.length = 0;
-      }
-    });
-
-    it("a late read before a reset neither replaces the saved record nor settles a lost reset", async () => {
-      ({ outputs: saved } = await up(2));
-      fake.answer = unconfirmed;
-      // Replicas disagree; the reset is never applied.
-      fake.readDatabase = () => showing(all(String(fake.databaseReads.length % 3)));
-      const { outputs } = await up(3);
-      assert.deepEqual(known(outputs), { ...all("2"), outcome: "unknown" });
-      ({ outputs: saved } = await subject.refresh(outputs, fake.start()));
-      assert.equal(saved.outcome, "unknown");
-      fake.readDatabase = () => showing(all("3"));
-      assert.deepEqual(known((await refreshed()).outputs), isReset("3"));
-    });
-
-    it("what was current before a lost reset becomes former when it is settled", async () => {
-      fake.answer = unconfirmed;
-      // Someone changed the password before.
-      fake.readDatabase = () => showing(all("x"));
-      ({ outputs: saved } = await up(2));
-      assert.equal(saved.outcome, "unknown");
-      fake.readDatabase = () => showing(all("2"));
-      ({ outputs: saved } = await refreshed());
-      for (const generation of ["1", "x"]) {
-        fake.readDatabase = () => showing(all(generation));
-        assert.deepEqual(known((await refreshed()).outputs), isReset("2"));
-      }
-    });
-
-    it("a new REST token with a former password proves nothing, also of a lost reset", async () => {
-      ({ outputs: saved } = await up(2));
-      fake.readDatabase = () => showing({ password: "p1", restToken: "new" });
-      assert.deepEqual(known((await refreshed()).outputs), isReset("2"));
-      fake.readDatabase = () => showing(all("2"));
-      fake.answer = unconfirmed;
-      ({ outputs: saved } = await up(3));
-      fake.readDatabase = () => showing({ password: "p2", restToken: "new" });
-      assert.equal((await refreshed()).outputs.outcome, "unknown");
-    });
-
-    for (const { what, credentials, read, expected } of [
-      { what: "only the password", credentials: { password: "p2" }, read: all("2"), expected: all("2") },
-      { what: "only the REST token", credentials: { restToken: "r2" }, read: all("2"), expected: all("2") },
-      { what: "only the former REST token", credentials: { restToken: "r1" }, read: all("2"), expected: all("2") },
-    ]) {
-      it(`a response with ${what} is completed by a read`, async () => {
-        fake.answer = () => showing(credentials);
-        fake.readDatabase = () => showing(fake.resets.length === 2 ? read : all("1"));
-        const { outputs, warning } = await up(2);
-        assert.deepEqual(known(outputs), { ...expected, outcome: "reset" });
-        assert.equal(warning, undefined);
-      });
+  it("is not settled by what someone else had changed before it, however much of that was hidden", () => {
+    for (const read of [{}, { restToken: "r3" }]) {
+      const state = lost(read);
+      const found = learn(state, shows(all(3)), context(2));
+      assert.equal(found.state, state);
+      assert.equal(found.state.memory.pending?.before, undefined);
     }
+  });
 
-    it("a credential that is still missing is named in a warning, and read once more", async () => {
-      fake.answer = () => showing({ password: "p2" });
-      fake.readDatabase = () => showing(fake.resets.length === 2 ? { password: "p2" } : all("1"));
-      const { outputs, warning } = await up(2);
-      assert.match(warning ?? "", /its new restToken is not known|without credentials that are known/);
-      assert.deepEqual(outputs.missingCredentials, ["restToken"]);
-      saved = outputs;
-      fake.databaseReads.length = 0;
-      ({ outputs: saved } = await up(2));
-      assert.equal(fake.databaseReads.length, 1);
-      assert.equal(saved.missingCredentials, undefined);
-      ({ outputs: saved } = await up(2));
-      assert.equal(fake.databaseReads.length, 1);
-      assert.equal(fake.resets.length, 2);
-    });
-
-    it("a missing credential is only a warning on a platform that cannot be read", async () => {
-      fake.canRead = false;
-      fake.answer = () => showing({ password: "p2" });
-      const { outputs, warning } = await up(2);
-      assert.deepEqual(known(outputs), { password: "p2", restToken: undefined, outcome: "reset" });
-      assert.match(warning ?? "", /its new restToken is not known: the platform's response|did not show all/);
-      assert.equal(outputs.missingCredentials, undefined);
-    });
-
-    it("an error with the database's id and status 200 takes nothing from the saved record", async () => {
-      fake.readDatabase = () => ({ record: { databaseId: "db" }, otherFields: '{"error":"maintenance"}' });
-      const { outputs, warning } = await refreshed();
-      assert.deepEqual(outputs.record, record);
-      assert.deepEqual(known(outputs), isReset("1"));
-      assert.match(warning ?? "", /does not show/);
-    });
-
-    it("status 429 does not end the reads after a reset", async () => {
-      fake.answer = () => ({ record });
-      fake.readDatabase = () => {
-        if (fake.resets.length < 2) return showing(all("1"));
-        return fake.databaseReads.length < 6 ? tooManyRequests() : showing(all("2"));
-      };
-      assert.deepEqual(known((await up(2)).outputs), isReset("2"));
-    });
-
-    it("the end of the run ends the reads, also one that is under way", async () => {
-      fake.answer = () => ({ record });
-      fake.readDatabase = () => {
-        if (fake.resets.length === 2) fake.runEnd.abort();
-        return showing(all("1"));
-      };
-      const { outputs, warning } = await up(2);
-      assert.deepEqual(known(outputs), { password: undefined, restToken: undefined, outcome: "reset" });
-      assert.match(warning ?? "", /still shows the former|could not be read/);
-      assert.equal(fake.waits.length, 0);
-    });
-
-    for (const { what, error } of [
-      { what: "refused", error: undefined },
-      { what: "rejected", error: rejected() },
+  it("is not settled by a read at another place, by nothing, or by what was current before", () => {
+    const state = lost(all(2));
+    const there = context(2, { place: { account: "b" } });
+    for (const found of [
+      learn(state, shows(all(9)), there),
+      learn(state, shows({}), context(2)),
+      learn(state, shows(all(2)), context(2)),
+      learn(state, shows(all(1)), context(2)),
     ]) {
-      it(`what a read has settled is saved if the reset that follows is ${what}`, async () => {
-        fake.answer = unconfirmed;
-        ({ outputs: saved } = await up(2));
-        fake.readDatabase = () => showing(all("2"));
-        if (error) fake.answer = () => error;
-        else fake.maxResets = 0;
-        const applied = await up(3);
-        assert.deepEqual(known(applied.outputs), isReset("2"));
-        ({ outputs: saved } = applied);
-        fake.maxResets = undefined;
-        fake.answer = () => showing(all("3"));
-        assert.deepEqual(known((await up(3)).outputs), isReset("3"));
-      });
+      assert.deepEqual(found.state.memory.pending, state.memory.pending);
+      assert.deepEqual(credentialsIn(found.state), all(2));
     }
+  });
 
-    it("a state without marks knows no former credential", async () => {
-      const { formerMarks, ...earlier } = saved;
-      saved = earlier;
-      fake.readDatabase = () => showing(all("0"));
-      assert.deepEqual(known((await refreshed()).outputs), isReset("0"));
+  it("counts from the first of several in a row, and keeps its reason and trigger", () => {
+    const once = lost(all(2)).memory.pending ?? assert.fail();
+    const state = { ...lost(all(2)) };
+    const again = begin(
+      { ...state, memory: { ...state.memory, pending: once } },
+      {},
+      "schedule",
+      shows(all(2)),
+      context(5),
+    );
+    const { count, at: first, reason, trigger } = again.memory.pending ?? assert.fail();
+    assert.deepEqual({ count, first, reason }, { count: 2, first: at(1).toISOString(), reason: "trigger" });
+    assert.equal(trigger, once.trigger);
+  });
+});
+
+describe("evidence: what is saved of a response", () => {
+  const after = (response: Credentials, read?: Credentials, before: Credentials | undefined = all(2)) => {
+    const state = confirm(
+      lost(before),
+      { response: shows(response), read: read && shows(read) },
+      { at: at(1).toISOString() },
+      context(1),
+    );
+    return { saved: credentialsIn(state), missing: missingIn(state.memory), seen: state.memory.seen };
+  };
+  const rows = {
+    "all of it": [after(all(3)), { saved: all(3), missing: [], seen: [] }],
+    "a new password, although the token is repeated": [
+      after({ password: "p3", restToken: "r2" }),
+      { saved: { password: "p3", restToken: "r2" }, missing: [], seen: [] },
+    ],
+    "nothing of a record from before": [after(all(2)), { saved: {}, missing: ["password", "restToken"], seen: [] }],
+    "a token that differs, without the password": [
+      after({ restToken: "r3" }),
+      { saved: { restToken: "r3" }, missing: ["password"], seen: [] },
+    ],
+    "no token that does not differ, without the password": [
+      after({ restToken: "r2" }),
+      { saved: {}, missing: ["password", "restToken"], seen: [] },
+    ],
+    "what a read has shown": [
+      after({ password: "p3" }, all(3)),
+      { saved: all(3), missing: [], seen: ["password", "restToken"] },
+    ],
+  } as const;
+  for (const [what, [seen, expected]] of Object.entries(rows)) it(what, () => assert.deepEqual(seen, expected));
+});
+
+describe("evidence: what a read shows, if no reset is pending", () => {
+  it("what someone else has changed is saved", () => {
+    const found = learn(confirmed(), shows(all(3)), context(2));
+    assert.deepEqual(credentialsIn(found.state), all(3));
+    assert.deepEqual(found.findings, [{ kind: "drift", names: ["password", "restToken"] }]);
+  });
+
+  it("what they have replaced may return", () => {
+    const changed = learn(confirmed(), shows(all(3)), context(2)).state;
+    assert.deepEqual(credentialsIn(learn(changed, shows(all(2)), context(3)).state), all(2));
+  });
+
+  it("another token without the password is named, and nothing is saved of it", () => {
+    const found = learn(confirmed(), shows({ restToken: "r3" }), context(2));
+    assert.deepEqual(credentialsIn(found.state), all(2));
+    assert.deepEqual(found.findings, [
+      { kind: "differs", names: ["restToken"] },
+      { kind: "unseen", names: ["password"] },
+    ]);
+  });
+
+  it("a delivered token stays if a read shows only the password that was missing", () => {
+    const state = confirm(
+      lost(all(2)),
+      { response: shows({ restToken: "r3" }) },
+      { at: at(1).toISOString() },
+      context(1),
+    );
+    const found = learn(state, shows({ password: "p3" }), context(2));
+    assert.deepEqual(credentialsIn(found.state), all(3));
+  });
+
+  it("a read at another address that shows what is known makes that the place", () => {
+    const there = context(2, { place: { account: "b", address: "https://b" } });
+    assert.deepEqual(learn(confirmed(), shows(all(2)), there).state.memory.place, there.place);
+    const other = learn(confirmed(), shows(all(9)), there);
+    assert.deepEqual(kinds(other), ["elsewhere"]);
+    assert.deepEqual(other.state.memory.place, here);
+  });
+
+  it("at another place, a reset begins a new memory", () => {
+    const there = context(2, { place: { account: "b" } });
+    const state = begin(confirmed(), { version: 2 }, "trigger", shows(all(9)), there);
+    assert.deepEqual(state.memory.former, []);
+    assert.notEqual(state.memory.salt, confirmed().memory.salt);
+    assert.equal(bestOf(state), undefined);
+  });
+});
+
+describe("evidence: signing keys", () => {
+  const ofKeys = (hours: number, more: Partial<Context> = {}) => context(hours, { kind: signingKeys, ...more });
+  const adopted = (): State => adopt({ version: 1 }, shows(keys(1)), ofKeys(0)).state;
+  const rolled = (): State =>
+    confirm(
+      begin(adopted(), { version: 2 }, "trigger", shows(keys(1)), ofKeys(1)),
+      { response: shows(keys(2)) },
+      { at: at(1).toISOString() },
+      ofKeys(1),
+    );
+  const pending = (): State => begin(rolled(), { version: 3 }, "trigger", shows(keys(2)), ofKeys(5));
+
+  it("a lost roll was applied if the current key is the next one of before it", () => {
+    const found = learn(pending(), shows(keys(3)), ofKeys(6));
+    assert.deepEqual(kinds(found), ["settled"]);
+    assert.deepEqual(credentialsIn(found.state), keys(3));
+  });
+
+  it("keys of neither before nor after it end the doubt, are saved, and no roll is due from it", () => {
+    const before = pending();
+    const found = learn(before, shows(keys(8)), ofKeys(6));
+    assert.deepEqual(kinds(found), ["overtaken"]);
+    assert.deepEqual(credentialsIn(found.state), keys(8));
+    const { memory, outcome } = found.state;
+    assert.equal(outcome, "reset");
+    assert.equal(memory.pending, undefined);
+    assert.equal(memory.applied, before.memory.applied);
+    assert.equal(memory.rolledAt, at(6).toISOString());
+  });
+
+  it("a former key is stale for a day, and current if it is still shown then", () => {
+    assert.deepEqual(kinds(learn(rolled(), shows(keys(1)), ofKeys(2))), ["stale"]);
+    const later = learn(rolled(), shows(keys(1)), ofKeys(26));
+    assert.deepEqual(credentialsIn(later.state), keys(1));
+  });
+
+  it("a new current key without a next one is not saved: receivers need both", () => {
+    const found = learn(rolled(), shows({ currentKey: "k9" }), ofKeys(6));
+    assert.deepEqual(credentialsIn(found.state), keys(2));
+    assert.ok(kinds(found).includes("differs"));
+  });
+
+  it("elsewhere, nothing is compared or saved, and back here, everything is as before", () => {
+    const there = ofKeys(2, { place: { account: "b", address: "https://b" } });
+    const state = rolled();
+    const found = learn(state, shows(keys(20)), there);
+    assert.deepEqual(kinds(found), ["elsewhere"]);
+    assert.equal(found.state, state);
+    assert.deepEqual(learn(state, shows(keys(2)), ofKeys(3)).state.memory, {
+      ...state.memory,
+      seen: ["currentKey", "nextKey"],
     });
   });
-}
+});
 
-describe("rotation: announcements", () => {
-  it("warn of a last reset in the future, from which rotateEvery counts", async () => {
-    const fake = new FakeRun();
-    const { outputs } = await apply(undefined, version(1), fake.start());
-    fake.time = new Date(fake.time.getTime() - 3_600_000);
-    const every = { ...version(1), rotateEvery: "1d" };
-    assert.match(diff(outputs, every, fake.start()).warning ?? "", /which is in the future: rotateEvery counts/);
-    assert.equal(diff(outputs, version(1), fake.start()).warning, undefined);
-    const inputs = { shard: "00", fleet: "urn::caches", databases: ["db"], version: 1, rotateEvery: "1d" };
-    const { outputs: saved } = await shard.apply(undefined, inputs, fake.start());
-    fake.time = new Date(fake.time.getTime() - 3_600_000);
-    assert.match(shard.diff(saved, inputs, fake.start()).warning ?? "", /1 last reset .* in the future/);
+describe("evidence: a state after any sequence", () => {
+  it("has marks, and no value of a credential, in its memory", () => {
+    const memory = JSON.stringify(learn(lost(all(2)), shows(all(3)), context(2)).state.memory);
+    assert.doesNotMatch(memory, /"[pr]\d"/);
+  });
+
+  it("is new for a resource without a former one", () => {
+    const state = stateAfterReset({ version: 1 }, all(1), context());
+    assert.deepEqual([state.outcome, state.rotationCount, state.rotationReason], ["reset", 1, "created"]);
   });
 });

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { Settings } from "luxon";
 import { dueAt, overdue, readDate, readInterval } from "../../../provider/rotation/schedule";
-import { nextRotation } from "../../../provider/rotation/planRotation";
 
 const newYear = "2026-01-01T00:00:00.000Z";
 const due: readonly { readonly last: string; readonly every: string; readonly expected: string }[] = [
@@ -109,17 +108,6 @@ describe("rotation: interval", () => {
       assert.equal(overdue(newYear, every, new Date(now)), expected);
     });
   }
-
-  it("gives the time of the next rotation, if there is one", () => {
-    assert.equal(nextRotation(newYear, "30d"), "2026-01-31T00:00:00.000Z");
-    for (const [last, every] of [
-      [undefined, "30d"],
-      [newYear, undefined],
-      [newYear, ""],
-    ]) {
-      assert.equal(nextRotation(last, every), undefined);
-    }
-  });
 
   it("refuses an invalid last time", () => {
     for (const last of ["", "yesterday", "2026-13-01"]) assert.throws(() => dueAt(last, "30d"), /ISO 8601/);

@@ -1,0 +1,114 @@
+import { NotReadError, RejectedError, RekeyError, RequestError } from "../platform/errors";
+import { ownerOf, type Subject } from "../platform/secretKind";
+import { poll, untilEnd } from "../poll";
+import { valuesOf } from "../records/credentials";
+import { type SecretResponse } from "../records/response";
+import { type Run } from "../run";
+import { learn, type Learned } from "./evidence";
+import { judge } from "./judge";
+import { marksOf, onlyKnown } from "./memory";
+import { type Context, isReadable, maySettle } from "./plan";
+import { credentialsIn, type State } from "./state";
+
+/** What plans and evidence depend on, besides the state and the inputs. */
+export function contextOf({ kind }: Subject, { options }: Run): Context {
+  const ownToken = kind.authorizesQueue && options.queueToken();
+  return {
+    kind,
+    now: options.clock.now(),
+    place: options.place(kind),
+    canRead: options.canRead(kind),
+    isScheduleOn: options.scheduledResets() === "on",
+    ...(ownToken && { ownToken }),
+  };
+}
+
+/**
+ * Reads a secret before it is reset or adopted.
+ *
+ * @throws NotReadError, for which nothing was changed
+ */
+export async function readBefore(
+  subject: Subject,
+  intent: "reset" | "adopted",
+  { platform }: Run,
+): Promise<SecretResponse> {
+  try {
+    return await platform.operations(subject.kind).read(subject.id);
+  } catch (error) {
+    if (!(error instanceof RequestError)) throw error;
+    throw new NotReadError({ owner: ownerOf(subject), word: subject.kind.word }, intent, error);
+  }
+}
+
+/** The last of several reads. */
+interface Last {
+  /** What it has shown, if that is current. */
+  readonly read?: SecretResponse;
+  /** Whether it has shown what was current before, or could not be made. */
+  readonly isOld?: boolean;
+  readonly why?: string;
+  readonly isFinal: boolean;
+}
+
+/**
+ * Reads until the new credentials are shown, because a platform may apply a reset later than it responds, and a read
+ * may show an older record. What is hidden is not waited for.
+ */
+export async function readUntilShown(subject: Subject, { memory }: State, run: Run): Promise<Last> {
+  const { clock, end, deadlineMs } = run.options;
+  const endsAtMs = clock.elapsedMs() + deadlineMs();
+  const operations = run.platform.operations(subject.kind);
+  const ended: Last = { isOld: true, why: "the run was ended", isFinal: true };
+  const act = async (): Promise<Last> => {
+    if (end.aborted) return ended;
+    const remainingMs = Math.max(1, endsAtMs - clock.elapsedMs());
+    try {
+      const read = await untilEnd(end, operations.read(subject.id, { deadlineMs: remainingMs }));
+      if (read === undefined) return ended;
+      const verdict = judge(memory, marksOf(memory, read.credentials), contextOf(subject, run));
+      if (verdict === "hidden") return { isFinal: true };
+      const isOld = verdict === "stale" || (verdict === "same" && memory.pending !== undefined);
+      return isOld ? { isOld, isFinal: false } : { read, isFinal: true };
+    } catch (error) {
+      const why = error instanceof RequestError ? error.happened : "pulumi-rekey failed";
+      return { isOld: true, why, isFinal: error instanceof RejectedError && error.status !== 429 };
+    }
+  };
+  return poll(run, { act, isDone: ({ isFinal }) => isFinal, firstWaitMs: 250, endsAtMs });
+}
+
+/**
+ * Reads what may have been changed elsewhere, and what is not known. It never fails: if the read does, the saved state
+ * stays.
+ *
+ * @param adviceOn returns what is said of a failed read in addition, with a space before it
+ */
+export async function look(
+  subject: Subject,
+  saved: State,
+  run: Run,
+  adviceOn: (error: unknown) => string = () => "",
+): Promise<Learned> {
+  const context = contextOf(subject, run);
+  const { pending } = saved.memory;
+  try {
+    if (!context.canRead) return { state: saved, findings: [] };
+    if (pending && isReadable(saved.memory, context) && !maySettle(saved.memory, context)) {
+      return { state: saved, findings: [] };
+    }
+    run.platform.secrets.add(valuesOf(credentialsIn(saved)));
+    return waitingForNoHidden(learn(saved, await run.platform.operations(subject.kind).read(subject.id), context));
+  } catch (error) {
+    // Only the text of Rekey's own errors is free of secrets.
+    const why = error instanceof RekeyError ? `${error.text}${adviceOn(error)}` : "";
+    return { state: saved, findings: [{ kind: "failed", why }] };
+  }
+}
+
+/** What a read hides is not waited for any longer: the next one may show it by chance. */
+function waitingForNoHidden({ state, findings }: Learned): Learned {
+  const { memory } = state;
+  if (!findings.some(({ kind }) => kind === "hidden")) return { state, findings };
+  return { state: { ...state, memory: { ...memory, current: onlyKnown(memory.current) } }, findings };
+}

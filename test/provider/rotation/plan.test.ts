@@ -1,0 +1,220 @@
+import assert from "node:assert/strict";
+import { unknownValue } from "../../../provider/records/properties";
+import { adopt, begin } from "../../../provider/rotation/evidence";
+import { databasePassword } from "../../../provider/rotation/kinds/databasePassword";
+import { signingKeys } from "../../../provider/rotation/kinds/signingKeys";
+import { type Memory } from "../../../provider/rotation/memory";
+import { type Context, type Desired, planRotation } from "../../../provider/rotation/plan";
+import { type State } from "../../../provider/rotation/state";
+import { queueToken } from "../../../provider/platform/queueToken";
+import { contextAt, stateAfterReset } from "../../support/savedRotation";
+
+const hour = 3_600_000;
+const start = Date.UTC(2026, 0, 1);
+const here = { account: "a", address: "https://a" };
+const context = (hours = 1, more: Partial<Context> = {}) => {
+  return contextAt(new Date(start + hours * hour), { place: here, ...more });
+};
+const password = { password: "p1" };
+const saved = (desired: Desired = { version: 1 }, more: Partial<Context> = {}): State =>
+  stateAfterReset(desired, password, context(0, more));
+const remembering = (memory: Partial<Memory>, state = saved()): State => ({
+  ...state,
+  memory: { ...state.memory, ...memory },
+});
+const lost = (desired: Desired, reason: "trigger" | "schedule" = "trigger", state = saved()): State =>
+  begin(state, desired, reason, undefined, context(1));
+
+interface Row {
+  readonly state: State | undefined;
+  readonly desired: Desired;
+  readonly context?: Context;
+  readonly plan: string;
+}
+
+/** `reset: trigger`, `keep, waits: schedule`, `refuse: REKEY_…` */
+function planOf({ state, desired, context: given = context() }: Omit<Row, "plan">): string {
+  const plan = planRotation(state, desired, given);
+  if (plan.kind === "reset") return `reset${plan.isAgain ? " again" : ""}: ${plan.reason}`;
+  if (plan.kind === "keep") return plan.waits ? `keep, waits: ${plan.waits.reason}` : "keep";
+  if (plan.kind === "refuse") return `refuse: ${plan.code}`;
+  if (plan.kind === "maybe") return `maybe: ${plan.names.join()}`;
+  return plan.kind;
+}
+
+const inState = saved({ version: 1, rotateEvery: "7d" });
+const elsewhere = context(1, { place: { account: "b" } });
+
+const rows: Readonly<Record<string, Row>> = {
+  "a new resource": { state: undefined, desired: {}, plan: "reset: created" },
+  "a new one that is adopted": { state: undefined, desired: { initialRotation: false }, plan: "adopt" },
+  "a new one, if that is not known": {
+    state: undefined,
+    desired: { initialRotation: unknownValue as never },
+    plan: "maybe: initialRotation",
+  },
+  "the same version, written as text": { state: saved(), desired: { version: "1" }, plan: "keep" },
+  "no version any more": { state: saved(), desired: {}, plan: "keep" },
+  "another version": { state: saved(), desired: { version: 2 }, plan: "reset: trigger" },
+  "a version that is not known yet": { state: saved(), desired: { version: unknownValue }, plan: "maybe: version" },
+  "after an import": {
+    state: adopt(undefined, undefined, context(0)).state,
+    desired: { version: 7, rotatedSince: "2026-01-01", rotateEvery: "1h" },
+    context: context(1000),
+    plan: "adopt trigger",
+  },
+  "older than rotatedSince": {
+    state: saved(),
+    desired: { version: 1, rotatedSince: "2026-01-02" },
+    context: context(48),
+    plan: "reset: rotatedSince",
+  },
+  "of unknown age": {
+    state: remembering({ made: [{}] }),
+    desired: { version: 1, rotatedSince: "2020-01-01" },
+    plan: "reset: rotatedSince",
+  },
+  "rotatedSince that was applied, whatever the clock": {
+    state: remembering({
+      made: [{ at: new Date(start + 999 * hour).toISOString(), since: "2026-01-02T00:00:00.000Z" }],
+    }),
+    desired: { version: 1, rotatedSince: "2026-01-02" },
+    plan: "keep",
+  },
+  "a week, 61 minutes before its time": {
+    state: inState,
+    desired: { rotateEvery: "7d" },
+    context: context(167 - 1 / 60),
+    plan: "keep",
+  },
+  "a week, an hour before its time": {
+    state: inState,
+    desired: { rotateEvery: "7d" },
+    context: context(167),
+    plan: "reset: schedule",
+  },
+  "a schedule while schedules are off": {
+    state: inState,
+    desired: { rotateEvery: "7d" },
+    context: context(999, { isScheduleOn: false }),
+    plan: "keep, waits: schedule",
+  },
+  "a version while schedules are off": {
+    state: inState,
+    desired: { rotateEvery: "7d", version: 2 },
+    context: context(999, { isScheduleOn: false }),
+    plan: "reset: trigger",
+  },
+  "a changed rotateEvery that is not due": { state: inState, desired: { rotateEvery: "30d" }, plan: "save" },
+  "a changed connection": {
+    state: saved(),
+    desired: { version: 1, connection: { port: 7000 } },
+    plan: "save",
+  },
+  "values that a read must show before they leave": {
+    state: saved(),
+    desired: { version: 1, saveCredentials: false },
+    plan: "read",
+  },
+  "values that leave unread, because the platform cannot be read": {
+    state: saved(),
+    desired: { version: 1, saveCredentials: false },
+    context: context(1, { canRead: false }),
+    plan: "save",
+  },
+  "a credential that is not known": {
+    state: remembering({ current: { password: "" } }),
+    desired: { version: 1 },
+    plan: "read",
+  },
+  "a lost reset": { state: lost({ version: 2 }), desired: { version: 2 }, plan: "reset again: trigger" },
+  "a lost reset whose version was removed": { state: lost({ version: 2 }), desired: {}, plan: "reset again: trigger" },
+  "a lost reset, then another version": {
+    state: lost({ version: 2 }),
+    desired: { version: 3 },
+    plan: "reset: trigger",
+  },
+  "three lost resets": {
+    state: lost({ version: 2 }, "trigger", lost({ version: 2 }, "trigger", lost({ version: 2 }))),
+    desired: { version: 2 },
+    plan: "refuse: REKEY_REPEATEDLY_UNCONFIRMED",
+  },
+  "a lost reset at another place": {
+    state: lost({ version: 2 }),
+    desired: { version: 2 },
+    context: elsewhere,
+    plan: "refuse: REKEY_OTHER_ACCOUNT",
+  },
+  "a lost scheduled reset while schedules are off": {
+    state: lost({ version: 1 }, "schedule"),
+    desired: { version: 1 },
+    context: context(2, { isScheduleOn: false }),
+    plan: "keep, waits: schedule",
+  },
+  "a new version at another place": {
+    state: saved(),
+    desired: { version: 2 },
+    context: elsewhere,
+    plan: "reset: trigger",
+  },
+};
+
+describe("plan: what is due", () => {
+  for (const [what, { plan, ...row }] of Object.entries(rows)) {
+    it(`${what}: ${plan}`, () => assert.equal(planOf(row), plan));
+  }
+
+  it("no change of an unknown input can be missed, and none is decided by its marker", () => {
+    for (const name of ["version", "triggers", "rotateEvery", "rotatedSince", "minInterval"]) {
+      assert.equal(planOf({ state: saved(), desired: { [name]: unknownValue } }), `maybe: ${name}`);
+    }
+  });
+});
+
+describe("plan: signing keys", () => {
+  const ofKeys = (hours: number, more: Partial<Context> = {}) => context(hours, { kind: signingKeys, ...more });
+  const rolled = (desired: Desired = { version: 1 }): State =>
+    stateAfterReset(desired, { currentKey: "k1", nextKey: "k2" }, ofKeys(0));
+  const plan = (desired: Desired, given: Context, state = rolled(desired)) =>
+    planOf({ state, desired, context: given });
+  const version2 = (given: Context, more: Desired = {}) =>
+    planOf({ state: rolled(), desired: { version: 2, ...more }, context: given });
+
+  it("are not rolled twice within minInterval", () => {
+    assert.equal(version2(ofKeys(0.9)), "refuse: REKEY_ROLLED_RECENTLY");
+    assert.equal(version2(ofKeys(1)), "reset: trigger");
+    assert.equal(version2(ofKeys(0.9), { minInterval: "PT10M" }), "reset: trigger");
+    assert.equal(plan({ version: 1, rotateEvery: "PT30M" }, ofKeys(0.9)), "keep, waits: schedule");
+  });
+
+  it("minInterval 0s compares nothing, and a clock that was ahead locks nothing", () => {
+    assert.equal(version2(ofKeys(0), { minInterval: "0s" }), "reset: trigger");
+    assert.equal(version2(ofKeys(-0.05), { minInterval: "PT0S" }), "reset: trigger");
+    assert.equal(version2(ofKeys(-24)), "reset: trigger");
+    assert.equal(version2(ofKeys(-0.05)), "refuse: REKEY_ROLLED_RECENTLY");
+  });
+
+  it("at another address or account nothing is rolled, whatever asks for it, and nothing is due by itself", () => {
+    const there = { place: { account: "b", address: "https://b" } };
+    assert.equal(version2(ofKeys(50, there)), "refuse: REKEY_OTHER_ACCOUNT");
+    assert.equal(plan({ version: 1, rotateEvery: "12h" }, ofKeys(50, there)), "refuse: REKEY_OTHER_ACCOUNT");
+    assert.equal(plan({ version: 1, rotatedSince: "2026-01-02" }, ofKeys(50, there)), "refuse: REKEY_OTHER_ACCOUNT");
+    assert.equal(plan({ version: 1 }, ofKeys(50, there)), "keep");
+    const refused = planRotation(rolled(), { version: 2 }, ofKeys(50, there));
+    assert.match(refused.kind === "refuse" ? refused.why : "", /https:\/\/a.*https:\/\/b/);
+  });
+});
+
+describe("plan: the queue's own token", () => {
+  const ofToken = (more: Partial<Context> = {}) => context(1, { kind: queueToken, ownToken: "own", ...more });
+  const saves = (token: string) => stateAfterReset({ version: 1 }, { token }, ofToken());
+  const desired = { version: 2 };
+  const plan = (state: State | undefined, given: Context) => planOf({ state, desired, context: given });
+
+  it("is not reset while it is a setting of this run, nor if it is not known which one it is", () => {
+    assert.equal(plan(saves("own"), ofToken()), "refuse: REKEY_QUEUE_TOKEN_IN_USE");
+    assert.equal(plan(saves("other"), ofToken({ isRead: true })), "reset: trigger");
+    assert.equal(plan(undefined, ofToken({ isRead: true })), "refuse: REKEY_QUEUE_TOKEN_IN_USE");
+    assert.equal(plan(saves("own"), contextAt(new Date(start), { kind: databasePassword })), "reset: trigger");
+  });
+});

@@ -1,0 +1,356 @@
+import assert from "node:assert/strict";
+import { queueToken } from "../../../provider/platform/queueToken";
+import { type Credentials } from "../../../provider/records/credentials";
+import { type SecretResponse } from "../../../provider/records/response";
+import { type Resource } from "../../../provider/resource";
+import { startRun } from "../../../provider/run";
+import { signingKeys } from "../../../provider/rotation/kinds/signingKeys";
+import { readMemory } from "../../../provider/rotation/memory";
+import { type Desired } from "../../../provider/rotation/plan";
+import { rotationOf } from "../../../provider/rotation/rotation";
+import { asShown, FakeRun, passwordRotation, rejected, type SavedRotation, unconfirmed } from "../../support/fakeRun";
+
+const { plan, apply, refresh } = asShown(passwordRotation);
+const id = { databaseId: "db" };
+const shows = (credentials: Credentials): Partial<SecretResponse> => ({ record: { databaseId: "db" }, credentials });
+
+describe("rotation: one reset", () => {
+  it("reads, sends one POST, and saves what it returns, with what follows from it", async () => {
+    const fake = new FakeRun();
+    fake.answer = () => ({
+      record: { databaseId: "db", endpoint: "db.example.com", port: 6379, tls: true },
+      credentials: { password: "p:1", restToken: "r1" },
+    });
+    const { outputs } = await apply(undefined, { ...id, version: 1, rotateEvery: "30d" }, fake.start());
+    const { memory: _memory, access, ...rest } = outputs as SavedRotation & { access: string };
+    assert.deepEqual(fake.resets, ["db"]);
+    assert.deepEqual(rest, {
+      databaseId: "db",
+      password: "p:1",
+      restToken: "r1",
+      outcome: "reset",
+      rotatedAt: "2026-11-21T12:00:00.000Z",
+      rotationCount: 1,
+      rotationReason: "created",
+      nextRotationAt: "2026-12-21T12:00:00.000Z",
+      record: { databaseId: "db", endpoint: "db.example.com", port: 6379, tls: true },
+      exactIntegers: {},
+      problems: [],
+      connectionUrl: "rediss://default:p%3A1@db.example.com:6379",
+      restUrl: "https://db.example.com",
+    });
+    assert.deepEqual(JSON.parse(access), {
+      id: "db",
+      of: "database",
+      count: 1,
+      current: { name: "password", value: "p:1" },
+      endpoint: { host: "db.example.com", port: 6379, tls: true },
+      username: "default",
+    });
+  });
+
+  it("is sent once in a run, although the engine repeats the call", async () => {
+    const fake = new FakeRun();
+    const run = fake.start();
+    const results = await Promise.all([1, 2].map(() => apply(undefined, { ...id, version: 1 }, run)));
+    assert.equal(fake.resets.length, 1);
+    assert.deepEqual(results[0]?.outputs, results[1]?.outputs);
+  });
+
+  it("that is rejected may be tried again", async () => {
+    const fake = new FakeRun();
+    fake.answer = () => (fake.resets.length === 1 ? rejected() : shows({ password: "new" }));
+    const run = fake.start();
+    await assert.rejects(apply(undefined, { ...id, version: 1 }, run));
+    assert.equal((await apply(undefined, { ...id, version: 1 }, run)).outputs.password, "new");
+  });
+
+  it("whose response is lost fails with one advice, and is settled by a read, with what someone else changed before", async () => {
+    const fake = new FakeRun();
+    const first = await apply(undefined, { ...id, version: 1 }, fake.start());
+    fake.canRead = true;
+    fake.readDatabase = () => shows({ password: "changed" });
+    fake.answer = () => unconfirmed();
+    const lost = await apply(first.outputs, { ...id, version: 2 }, fake.start());
+    assert.match(lost.message ?? "", /Run `up` again at once: it reads the database first/);
+    assert.doesNotMatch(lost.message ?? "", /Fix it\./);
+    assert.match(lost.warning ?? lost.notice ?? "", /was changed outside of Rekey \(password\)/);
+    assert.deepEqual([lost.outputs.outcome, lost.outputs.password], ["unknown", "changed"]);
+    fake.readDatabase = () => shows({ password: "new" });
+    const settled = await refresh(lost.outputs, fake.start());
+    assert.deepEqual([settled.outputs.outcome, settled.outputs.password], ["reset", "new"]);
+    assert.equal(plan(settled.outputs, { ...id, version: 2 }, fake.start()).changes, false);
+  });
+
+  it("refuses a damaged memory, before anything is sent, and a refresh keeps it", async () => {
+    const fake = new FakeRun();
+    const { outputs } = await apply(undefined, { ...id, version: 1 }, fake.start());
+    const rotatedAt = outputs.memory.replace(/("rotatedAt":"2026-11-21)[^"]*/, "$1");
+    const damaged = { ...outputs, memory: rotatedAt };
+    const desired = { ...id, version: 1, rotatedSince: "2026-01-01" };
+    assert.throws(() => plan(damaged, desired, fake.start()), /memory cannot be read/);
+    await assert.rejects(apply(damaged, desired, fake.start()), /memory cannot be read/);
+    const kept = await refresh(damaged, fake.start());
+    assert.deepEqual(kept.outputs, damaged);
+    assert.match(kept.warning ?? "", /memory cannot be read/);
+    assert.equal(fake.resets.length, 1);
+  });
+});
+
+describe("rotation: what a preview says", () => {
+  it("counts aloud, and warns above the limit of the run, 0 included", () => {
+    const fake = new FakeRun();
+    const run = fake.start();
+    const say = (databaseId: string) => plan(undefined, { databaseId, version: 1 }, run);
+    assert.match(
+      say("a").notice ?? "",
+      /^Password of database "a": will be reset, because the resource is new\..* So far 1 in this run\.$/,
+    );
+    fake.maxResets = 2;
+    assert.match(say("b").notice ?? "", /So far 2 of 2 in this run\.$/);
+    assert.match(say("c").warning ?? "", /So far 3 of 2 in this run: .* it will be refused\.$/);
+    assert.deepEqual(say("c"), { changes: true, changing: undefined }, "one reset is announced once");
+    const none = new FakeRun();
+    none.maxResets = 0;
+    assert.match(plan(undefined, id, none.start()).warning ?? "", /So far 1 of 0/);
+  });
+
+  it("a new resource mentions aliases, and asks about them if the run has seen the secret in the state", async () => {
+    const fake = new FakeRun();
+    const { outputs } = await apply(undefined, id, fake.start());
+    const run = fake.start();
+    assert.match(plan(undefined, { databaseId: "other" }, run).notice ?? "", /`aliases`/);
+    await refresh(outputs, run);
+    assert.match(plan(undefined, id, run).warning ?? "", /Renamed\?/);
+  });
+
+  it("once in a run, that an `up` will fail for a missing setting; an `up` that adopts fails as well", async () => {
+    const settings: Record<string, string> = { "rekey:baseUrl": "https://a.example", "rekey:username": "u" };
+    const run = startRun({ configuration: (name) => settings[name], environment: {} });
+    const desired = { ...id, initialRotation: false };
+    const warnings = [plan(undefined, desired, run), plan(undefined, { databaseId: "b" }, run)].map(
+      (one) => one.warning,
+    );
+    assert.match(warnings[0] ?? "", /^`up` will fail: rekey:password is not set\. Run/);
+    assert.equal(warnings[1], undefined);
+    await assert.rejects(apply(undefined, desired, run.permitting("resets")), /rekey:password is not set/);
+  });
+
+  it("which outputs may change, and no others", async () => {
+    const fake = new FakeRun();
+    const { outputs } = await apply(undefined, { ...id, version: 1 }, fake.start());
+    const changing = (desired: Desired) => plan(outputs, { ...id, version: 1, ...desired }, fake.start()).changing;
+    assert.deepEqual(changing({ connection: { port: 1 } })?.toSorted(), [
+      "access",
+      "connectionUrl",
+      "memory",
+      "restUrl",
+    ]);
+    assert.deepEqual(changing({ rotateEvery: "30d" })?.toSorted(), ["memory", "nextRotationAt"]);
+    assert.equal(changing({ version: 2 }), undefined);
+  });
+
+  it("that a schedule waits while schedules are off, and since when", async () => {
+    const fake = new FakeRun();
+    const { outputs } = await apply(undefined, { ...id, rotateEvery: "1d" }, fake.start());
+    fake.time = new Date("2026-11-25T12:00:00Z");
+    fake.scheduledResets = "off";
+    const planned = plan(outputs, { ...id, rotateEvery: "1d" }, fake.start());
+    assert.equal(planned.changes, false);
+    assert.match(planned.warning ?? "", /waits: rekey:scheduledResets is off/);
+    assert.match(planned.warning ?? "", /2026-11-22T12:00:00/);
+  });
+});
+
+describe("rotation: credentials that are not saved", () => {
+  const hidden = { ...id, version: 1, saveCredentials: false };
+
+  it("are refused, and nothing is sent, if the platform hides the best one", async () => {
+    for (const shown of [{}, { restToken: "r" }] as Credentials[]) {
+      const fake = new FakeRun();
+      fake.canRead = true;
+      const before = Object.keys(shown).length === 0 ? undefined : (await apply(undefined, id, fake.start())).outputs;
+      fake.resets.length = 0;
+      fake.readDatabase = () => shows(shown);
+      await assert.rejects(
+        apply(before, { ...hidden, version: 2 }, fake.start()),
+        /does not show it.*REKEY_NOT_ENCRYPTED/s,
+      );
+      assert.deepEqual(fake.resets, []);
+    }
+  });
+
+  it("leave the state once a read has shown them", async () => {
+    const fake = new FakeRun();
+    fake.canRead = true;
+    const { outputs, warning } = await apply(undefined, hidden, fake.start());
+    assert.deepEqual([outputs.password, warning, outputs.outcome], [undefined, undefined, "reset"]);
+    assert.doesNotMatch(JSON.stringify(outputs), /password-1/);
+  });
+
+  it("stay, with a warning, if no read shows them after the reset, until one does", async () => {
+    const fake = new FakeRun();
+    fake.canRead = true;
+    fake.readDatabase = (_, resets) => (resets === 0 ? shows({ password: "former" }) : shows({}));
+    const { outputs, warning } = await apply(undefined, hidden, fake.start());
+    assert.equal(outputs.password, "password-1");
+    assert.match(warning ?? "", /stays in the state, as a secret/);
+    assert.equal(plan(outputs, hidden, fake.start()).changes, true);
+    assert.match((await apply(outputs, hidden, fake.start())).warning ?? "", /stays in the state, as a secret/);
+    fake.readDatabase = () => shows({ password: "password-1" });
+    for (const { outputs: shown } of [
+      await refresh(outputs, fake.start()),
+      await apply(outputs, hidden, fake.start()),
+    ]) {
+      assert.equal(shown.password, undefined);
+      assert.equal(plan(shown, hidden, fake.start()).changes, false);
+    }
+    assert.equal(fake.resets.length, 1);
+  });
+
+  it("after somebody else's reset, a refresh saves no value: it has outputs only", async () => {
+    const fake = new FakeRun();
+    fake.canRead = true;
+    const { outputs } = await apply(undefined, hidden, fake.start());
+    fake.readDatabase = () => shows({ password: "of someone else" });
+    const { outputs: refreshed, notice } = await refresh(outputs, fake.start());
+    assert.match(notice ?? "", /was changed outside of Rekey/);
+    assert.doesNotMatch(JSON.stringify(refreshed), /of someone else/);
+  });
+});
+
+describe("rotation: an import", () => {
+  it("adopts, resets nothing in its run, and announces what is due", async () => {
+    const fake = new FakeRun();
+    fake.canRead = true;
+    const run = fake.start();
+    const imported = await passwordRotation.adopt?.("db", run);
+    const desired = { ...id, version: 7, rotatedSince: "2026-11-01", rotateEvery: "1h" };
+    const saved = imported?.outputs ?? assert.fail();
+    assert.equal(saved.password, undefined);
+    assert.match(
+      plan(saved, desired, run).notice ?? "",
+      /was imported in this run: .* nothing is reset\. The next `up` resets it, because rotatedSince/,
+    );
+    const { outputs } = await apply(saved, desired, run);
+    assert.deepEqual(fake.resets, []);
+    assert.equal(outputs.password, "password-0");
+    assert.match(plan(outputs, desired, fake.start()).notice ?? "", /will be reset, because rotatedSince is set/);
+    assert.equal(plan(outputs, { ...id, version: 7 }, fake.start()).notice, undefined);
+  });
+});
+
+describe("rotation: signing keys", () => {
+  const resource = asShown(rotationOf(signingKeys) as Resource<Desired, Record<string, unknown>>);
+  const keys = (n: number): Partial<SecretResponse> => ({ credentials: { currentKey: `k${n}`, nextKey: `k${n + 1}` } });
+
+  /** A platform with a pair of keys. */
+  const platform = () => {
+    const fake = new FakeRun();
+    fake.place = { account: "a", address: "https://a" };
+    fake.canRead = true;
+    const state = { n: 1, isLost: false };
+    fake.readDatabase = () => keys(state.n);
+    fake.answer = () => {
+      state.n++;
+      return state.isLost ? unconfirmed() : keys(state.n);
+    };
+    const up = (saved: Record<string, unknown> | undefined, desired: Desired) =>
+      resource.apply(saved, desired, fake.start());
+    const wait = (hours: number) => (fake.time = new Date(fake.time.getTime() + hours * 3_600_000));
+    return { fake, state, up, wait };
+  };
+
+  it("of a new resource: the notice says that a second roll is an outage, and how to keep them", () => {
+    const { notice = "" } = resource.plan(undefined, { version: 1 }, platform().fake.start());
+    assert.match(
+      notice,
+      /^Pair of signing keys: will be rolled.* a second roll within 1h is an outage.*initialRotation: false/,
+    );
+  });
+
+  it("of a run that was killed: the next `up` recognizes its version, and sends no second roll", async () => {
+    const { fake, state, up, wait } = platform();
+    const first = await up(undefined, { version: 1 });
+    wait(5);
+    await up(first.outputs, { version: 2 });
+    const next = await up(first.outputs, { version: 2 });
+    assert.equal(fake.resets.length, 2);
+    assert.match(next.warning ?? "", /was rolled once since the last `up`/);
+    assert.equal(next.outputs["currentKey"], `k${state.n}`);
+    assert.equal(resource.plan(next.outputs, { version: 2 }, fake.start()).changes, false);
+  });
+
+  it("that someone else rolled meanwhile are saved in the same run, and handed over with the applied version or none", async () => {
+    const { fake, state, up, wait } = platform();
+    const first = await up(undefined, { version: 1 });
+    wait(5);
+    fake.answer = () => {
+      state.n = 20;
+      return unconfirmed();
+    };
+    const overtaken = await up(first.outputs, { version: 2 });
+    assert.equal(overtaken.failure, undefined);
+    assert.match(overtaken.warning ?? "", /was not rolled: .* someone else rolled/);
+    for (const desired of [{ version: 1 }, {}]) {
+      assert.equal(resource.plan(overtaken.outputs, desired, fake.start()).changes, false);
+      const { outputs, failure } = await up(overtaken.outputs, desired);
+      assert.deepEqual([outputs["currentKey"], outputs["nextKey"], failure], ["k20", "k21", undefined]);
+    }
+    assert.equal(fake.resets.length, 2);
+  });
+
+  it("at another address: nothing is rolled or saved, and back, everything is as before", async () => {
+    const { fake, state, up, wait } = platform();
+    const first = await up(undefined, { version: 1 });
+    fake.place = { account: "b", address: "https://b" };
+    const home = state.n;
+    state.n = 40;
+    await assert.rejects(
+      up(first.outputs, { version: 2 }),
+      /belongs to https:\/\/a.*https:\/\/b.*REKEY_OTHER_ACCOUNT/s,
+    );
+    const unchanged = resource.plan(first.outputs, { version: 1 }, fake.start());
+    assert.equal(unchanged.changes, false);
+    assert.match(unchanged.warning ?? "", /belongs to https:\/\/a, but the settings are for https:\/\/b/);
+    const refreshed = await resource.refresh(first.outputs, fake.start());
+    assert.deepEqual(refreshed.outputs, first.outputs);
+    assert.equal(fake.resets.length, 1);
+    fake.place = { account: "a", address: "https://a" };
+    state.n = home;
+    await assert.rejects(up(refreshed.outputs, { version: 2 }), /REKEY_ROLLED_RECENTLY/);
+    wait(2);
+    assert.equal((await up(refreshed.outputs, { version: 2 })).outputs["currentKey"], `k${home + 1}`);
+  });
+
+  it("at another address of the same account: a read shows it, and the memory takes it", async () => {
+    const { fake, up, wait } = platform();
+    const first = await up(undefined, { version: 1 });
+    fake.place = { account: "b", address: "https://b" };
+    wait(2);
+    const { outputs } = await up(first.outputs, { version: 2 });
+    assert.equal(fake.resets.length, 2);
+    assert.deepEqual(readMemory(outputs["memory"]).place, fake.place);
+  });
+
+  it("after a lost roll, wait for minInterval, with that as the only advice", async () => {
+    const { fake, state, up } = platform();
+    fake.deadlineMs = 0;
+    fake.answer = () => unconfirmed();
+    const lost = await up(undefined, { version: 1 });
+    assert.match(lost.message ?? "", /once minInterval has passed/);
+    assert.equal(lost.message?.match(/`up`/g)?.length, 1);
+    await assert.rejects(up(lost.outputs, { version: 1 }), /REKEY_ROLLED_RECENTLY/);
+    assert.deepEqual([fake.resets.length, state.n], [1, 1]);
+  });
+});
+
+describe("rotation: the token of a queue user", () => {
+  it("is that of the run from its reset on", async () => {
+    const fake = new FakeRun();
+    fake.answer = () => ({ credentials: { token: "new" } });
+    const resource = asShown(rotationOf(queueToken) as Resource<Desired, Record<string, unknown>>);
+    await resource.apply(undefined, { queueUserId: "u" } as Desired, fake.start());
+    assert.deepEqual(fake.queueTokens, [["u", "new"]]);
+  });
+});

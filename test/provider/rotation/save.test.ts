@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { type Credentials } from "../../../provider/records/credentials";
+import { learn } from "../../../provider/rotation/evidence";
+import { databasePassword } from "../../../provider/rotation/kinds/databasePassword";
+import { type Declared } from "../../../provider/rotation/memory";
+import { save } from "../../../provider/rotation/save";
+import { credentialsIn, type State } from "../../../provider/rotation/state";
+import { contextAt, stateAfterReset } from "../../support/savedRotation";
+import { Team } from "../../support/age";
+
+const subject = { kind: databasePassword, id: "db" };
+const context = contextAt(new Date("2026-01-01T00:00:00.000Z"));
+const all: Credentials = { password: "p1", restToken: "r1" };
+const fresh = (): State => stateAfterReset({ version: 1 }, all, context);
+const read = (state: State, credentials = all): State =>
+  learn(state, { record: {}, credentials, exactIntegers: {}, problems: [] }, context).state;
+
+describe("save: where values leave a state", () => {
+  let team: Team;
+  let other: Team;
+  before(async () => void ([team, other] = [await Team.create(), await Team.create()]));
+
+  const saved = async (state: State, declared: Declared, from?: State) => {
+    const { state: next, findings, failure } = await save(subject, from, { state, findings: [] }, declared, () => ({}));
+    return { next, values: credentialsIn(next), kinds: findings.map(({ kind }) => kind), failure };
+  };
+
+  it("all are saved by default", async () => {
+    assert.deepEqual((await saved(fresh(), {})).values, all);
+  });
+
+  it("none leaves that no read has shown and no file has: it stays, with a warning", async () => {
+    const { values, kinds } = await saved(fresh(), { saveCredentials: false });
+    assert.deepEqual(values, all);
+    assert.deepEqual(kinds, ["kept"]);
+  });
+
+  it("those that a read has shown leave", async () => {
+    const { values, kinds } = await saved(read(fresh(), { password: "p1" }), { saveCredentials: false });
+    assert.deepEqual(values, { restToken: "r1" });
+    assert.deepEqual(kinds, ["kept"]);
+    assert.deepEqual((await saved(read(fresh()), { saveCredentials: false })).values, {});
+  });
+
+  it("those that are in the age file leave", async () => {
+    const { next, values } = await saved(fresh(), { saveCredentials: false, encryptFor: [team.recipient] });
+    assert.deepEqual(values, {});
+    assert.deepEqual(await team.decrypt(next.encryptedCredentials), {
+      databaseId: "db",
+      rotatedAt: next.rotatedAt,
+      ...all,
+    });
+  });
+
+  it("a file stays that is the only place that has them", async () => {
+    const encryptFor = [team.recipient];
+    const { next: before } = await saved(fresh(), { saveCredentials: false, encryptFor });
+    const { next } = await saved(before, { saveCredentials: false }, before);
+    assert.equal(next.encryptedCredentials, before.encryptedCredentials);
+    const { next: forOthers } = await saved(before, { saveCredentials: false, encryptFor: [other.recipient] }, before);
+    assert.equal(forOthers.encryptedCredentials, before.encryptedCredentials);
+    const { next: shown } = await saved(read(before), { saveCredentials: false }, before);
+    assert.deepEqual([shown.encryptedCredentials, shown.memory.file], [undefined, undefined]);
+    const { next: plain } = await saved(read(before), {}, before);
+    assert.deepEqual([plain.encryptedCredentials, credentialsIn(plain)], [undefined, all]);
+  });
+
+  it("what cannot be encrypted is saved, and what was declared before is tried again", async () => {
+    const { next, values, failure } = await saved(fresh(), { saveCredentials: false, encryptFor: ["age1damaged"] });
+    assert.equal(failure?.code, "REKEY_NOT_ENCRYPTED");
+    assert.deepEqual(values, all);
+    assert.deepEqual(next.memory.declared, {});
+  });
+
+  it("removing values from the state says so once", async () => {
+    const from = (await saved(fresh(), {})).next;
+    const { next, kinds } = await saved(read(from), { saveCredentials: false }, from);
+    assert.deepEqual(kinds, ["removed"]);
+    assert.deepEqual((await saved(next, { saveCredentials: false }, next)).kinds, []);
+  });
+});
