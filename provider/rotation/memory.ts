@@ -1,7 +1,7 @@
 import { StateError } from "../platform/errors";
+import { type Place } from "../platform/secretKind";
 import { type CredentialName, credentialNames, type Credentials } from "../records/credentials";
 import { isObject } from "../records/fields";
-import { type Place } from "../run";
 import { type Connection } from "./endpoint";
 import { newSalt, saltedMark } from "./mark";
 import { isWholeTime } from "./schedule";
