@@ -74,8 +74,8 @@ export const passwordRotationFleet: Resource<FleetInputs, FleetOutputs> = {
     ...connectionProblems(inputs, run),
   ],
   claims: (inputs) => {
-    const known = membersOf(inputs).filter(({ databaseId }) => !isUnknown(databaseId));
-    return known.map((one) => claimOf(subjectOf(one)));
+    const ids = new Set(membersOf(inputs).map(({ databaseId }) => databaseId));
+    return [...ids].flatMap((databaseId) => (isUnknown(databaseId) ? [] : claimOf(subjectOf({ databaseId }))));
   },
   plan(saved, inputs, run) {
     const before = saved && readFleet(saved);
@@ -145,8 +145,9 @@ async function rotateAll(
 
 /** Whether a reset may be sent, which the fleet's limits apply to. A read may end a refusal, and make a reset due. */
 function mayReset({ plan, before, subject }: PlannedMember, run: Run): boolean {
-  if (plan.kind === "refuse")
+  if (plan.kind === "refuse") {
     return before?.state !== undefined && isReadFirst(before.state, plan, contextOf(subject, run));
+  }
   return plan.kind === "reset" || (plan.kind === "adopt" && plan.mayReset);
 }
 

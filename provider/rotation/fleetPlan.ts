@@ -26,9 +26,13 @@ export interface FleetInputs extends Desired {
 export function membersOf({ databases }: FleetInputs): { name: string; databaseId: string; own: Trigger }[] {
   if (!isObject(databases)) return [];
   return Object.entries(databases).map(([name, given]) => {
-    const { databaseId, ...own } = typeof given === "string" ? { databaseId: given } : given;
+    const { databaseId, ...own } = asMember(given);
     return { name, databaseId, own };
   });
+}
+
+function asMember(given: FleetMember): Exclude<FleetMember, string> {
+  return isObject(given) ? (given as Exclude<FleetMember, string>) : { databaseId: given as string };
 }
 
 /** What is wrong with the databases, as far as they are known. */

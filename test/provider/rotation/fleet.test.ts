@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { type RejectedError } from "../../../provider/platform/errors";
 import { passwordRotationFleet } from "../../../provider/rotation/fleet";
 import { type FleetOutputs } from "../../../provider/rotation/fleetState";
 import { startRun } from "../../../provider/run";
 import { unknownValue } from "../../../provider/records/properties";
 import { asShown, FakeRun, rejected, unconfirmed } from "../../support/fakeRun";
+import { assertFields } from "../../support/results";
 
 const { check, plan, apply, refresh } = asShown(passwordRotationFleet);
 type Inputs = Parameters<typeof passwordRotationFleet.plan>[1];
@@ -95,14 +95,7 @@ describe("fleet: what is saved", () => {
     });
     assert.deepEqual(Object.keys(JSON.parse(memory) as object), ["a", "b"]);
     const { sessions } = JSON.parse(access) as Record<string, object>;
-    assert.deepEqual(sessions, {
-      id: "a",
-      of: "database",
-      count: 1,
-      current: { name: "password", value: "p-a-1" },
-      endpoint: { host: "a.example.com", port: 6379, tls: true },
-      username: "default",
-    });
+    assertFields(sessions, { id: "a", of: "database", count: 1, current: { name: "password", value: "p-a-1" } });
     assert.equal(memory.includes("p-a-1"), false);
   });
 
@@ -278,7 +271,7 @@ describe("fleet: failures", () => {
   it("of a bug in one do not lose the others", async () => {
     const fleet = fleetOf();
     const { answer } = fleet.fake;
-    fleet.fake.answer = (id) => (id === "b" ? (new TypeError("canary") as RejectedError) : answer(id));
+    fleet.fake.answer = (id) => (id === "b" ? new TypeError("canary") : answer(id));
     const result = await fleet.up({ databases: of("a", "b", "c") });
     assert.deepEqual(fleet.passwords.sort(), ["a p-a-1", "c p-c-1"]);
     assert.match(result.message ?? "", /b: Could not reset the password of database "b": pulumi-rekey failed/);
