@@ -39,12 +39,14 @@ export function databasesByName(of: string, given: pulumi.Input<FleetDatabases>)
 
 /** @throws InputError if an id is not a text, or is in the list twice */
 function named(ids: readonly unknown[]): Record<string, string> {
+  const seen = new Set<string>();
   const entries = ids.map((id, index) => {
     // It may be an address with a password in it, which no message shows.
     if (typeof id !== "string") throw new InputError(`databases[${index}]`, "must be the id of a database");
-    if (ids.indexOf(id) < index) {
+    if (seen.has(id)) {
       throw new InputError(`databases[${index}]`, "is in the list twice: remove one of them");
     }
+    seen.add(id);
     return [id, id] as const;
   });
   return Object.fromEntries(entries);
