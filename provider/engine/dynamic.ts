@@ -110,6 +110,7 @@ export const {
   searchTokenRotation,
   queueTokenRotation,
   signingKeyRotation,
+  credentialVerification,
   flowControlReset,
   flowControlLimits,
 } = createProviders((configuration) => {

@@ -8,6 +8,7 @@ import { optionalText, requiredText } from "../rotation/arguments";
 import { databasePassword } from "../rotation/kinds/databasePassword";
 import { kinds, type RotationType } from "../rotation/kinds/kinds";
 import { rotationOf } from "../rotation/rotation";
+import { credentialVerification } from "../verification/credentialVerification";
 
 const rotations = Object.fromEntries(Object.entries(kinds).map(([type, kind]) => [type, rotationOf(kind)])) as Readonly<
   Record<RotationType, AnyResource>
@@ -16,6 +17,7 @@ const rotations = Object.fromEntries(Object.entries(kinds).map(([type, kind]) =>
 /** Every resource, by the name of its type. */
 export const resources = {
   ...rotations,
+  CredentialVerification: credentialVerification,
   FlowControlReset: flowControlReset,
   FlowControlLimits: flowControlLimits,
 } satisfies Readonly<Record<string, AnyResource>>;
