@@ -352,7 +352,7 @@ describe("verification: CredentialVerification", () => {
         failed.message,
         /is not saved, and this platform cannot be read.*Set rekey:databasePath, or remove/s,
       );
-      assert.deepEqual([failed.tried, fake.databaseReads], ["", []]);
+      assert.deepEqual([failed.tried, fake.databaseReads, fake.waits], ["", [], []]);
     });
 
     it("waits for a read that shows the new one, and reports why there is none", async () => {
@@ -360,6 +360,10 @@ describe("verification: CredentialVerification", () => {
       shows = (reads) => (reads < 3 ? 1 : 2);
       assert.equal((await verifyUnsaved(unsaved(2))).tried, "2 wrong");
       assert.equal(fake.databaseReads.length, 3);
+      shows = () => 2;
+      fake.probe = () => refused;
+      await verifyUnsaved(unsaved(2));
+      assert.equal(fake.databaseReads.length, 1, "what was read is tried again");
       shows = () => 1;
       assert.match((await verifyUnsaved(unsaved(2))).message, /is not saved, and the platform shows another one/);
       fake.readDatabase = () => ({ credentials: { restToken: "other" } });
@@ -391,11 +395,13 @@ describe("verification: CredentialVerification", () => {
       const renamed = await verify({ ...others, renamed: eighth }, failed.outputs);
       assert.deepEqual(ownersTried(), [`database "db-7"`]);
       assertFields(renamed.outputs, { verified: true, formerRefused: true });
+      assert.equal(plan(renamed.outputs, inputs(others)).changes, true, "one that left the fleet is forgotten");
     });
 
     it("keeps what it knows of one without a credential, and is not verified as a whole", async () => {
       const { outputs } = await verify(fleet(1));
       fake.probes.length = 0;
+      fake.time = new Date("2026-11-22T12:00:00.000Z");
       const unconfirmed = await verify(fleet(1, { "db-7": { current: undefined } }), outputs);
       assert.match(unconfirmed.warning, /^Not verified, because no current credential is known: "name of db-7"\.$/);
       assertFields(unconfirmed.outputs, { verified: false, verifiedAt: outputs.verifiedAt });
