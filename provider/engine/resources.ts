@@ -9,6 +9,7 @@ import { passwordRotationFleet } from "../rotation/fleet";
 import { databasePassword } from "../rotation/kinds/databasePassword";
 import { kinds, type RotationType } from "../rotation/kinds/kinds";
 import { rotationOf } from "../rotation/rotation";
+import { credentialVerification } from "../verification/credentialVerification";
 
 const rotations = Object.fromEntries(Object.entries(kinds).map(([type, kind]) => [type, rotationOf(kind)])) as Readonly<
   Record<RotationType, AnyResource>
@@ -18,6 +19,7 @@ const rotations = Object.fromEntries(Object.entries(kinds).map(([type, kind]) =>
 export const resources = {
   ...rotations,
   PasswordRotationFleet: passwordRotationFleet,
+  CredentialVerification: credentialVerification,
   FlowControlReset: flowControlReset,
   FlowControlLimits: flowControlLimits,
 } satisfies Readonly<Record<string, AnyResource>>;
