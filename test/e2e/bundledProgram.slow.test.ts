@@ -12,10 +12,10 @@ import { closePlatforms, TestStack } from "../support/memory";
 /** Uses each part of the package that is loaded late: schedules, settings, HTTP, shared reads, encryption. */
 const program = (recipient: string) => `
 import { FlowControlLimits, FlowControlReset, getFlowControlKeyOutput, getFlowControlKeys, PasswordRotation,
-  PasswordRotationFleet, PasswordVerification } from "pulumi-rekey";
+  PasswordRotationFleet, CredentialVerification } from "pulumi-rekey";
 const rotation = new PasswordRotation("cache", { databaseId: "db-cache", rotateEvery: "P1M", encryptFor: ["${recipient}"] });
 new PasswordRotationFleet("fleet", { databases: { sessions: "db-sessions" } });
-new PasswordVerification("cache", { rotation });
+new CredentialVerification("cache", { access: rotation.access });
 new FlowControlLimits("invoices", { flowControlKey: "invoices", parallelism: 2 });
 const reset = new FlowControlReset("orders", { flowControlKey: "orders" });
 export const { endpoint, nextRotationAt } = rotation;

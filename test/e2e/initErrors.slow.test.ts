@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import * as pulumi from "@pulumi/pulumi";
-import { maxInitErrorBytes } from "../../provider/resource";
+import { maxInitErrorBytes } from "../../provider/engine/engineErrors";
 import { EngineStack, fails, onEngine, onEngineByAdapter, succeeds } from "../support/engineStack";
 
 /** A resource of any type. */

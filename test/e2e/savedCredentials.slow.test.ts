@@ -34,7 +34,7 @@ onEngineByAdapter("Credentials that are not saved", (adapter) => {
     const stack = await EngineStack.start(
       (rekey) => {
         const { made, outputs } = declareEverySecret(rekey, { version, ...all });
-        new rekey.PasswordVerification("verified", { rotation: made.single });
+        new rekey.CredentialVerification("verified", { access: made.single.access });
         return outputs;
       },
       {
@@ -118,9 +118,9 @@ onEngineByAdapter("Credentials that are not saved", (adapter) => {
           vector: made.vector,
           search: made.search,
         })) {
-          new rekey.PasswordVerification(name, { rotation });
+          new rekey.CredentialVerification(name, { access: rotation.access });
         }
-        new rekey.PasswordVerification("fleet", { fleet });
+        new rekey.CredentialVerification("fleet", { access: fleet.access });
         return outputs;
       },
       { adapter, platform: everySecretPlatform, config: everySecretConfig },
