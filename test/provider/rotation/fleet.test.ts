@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import { passwordRotationFleet } from "../../../provider/rotation/fleet";
 import { type FleetOutputs } from "../../../provider/rotation/fleetState";
+import { type Memory } from "../../../provider/rotation/memory";
+import { type Desired } from "../../../provider/rotation/plan";
 import { startRun } from "../../../provider/run";
-import { unknownValue } from "../../../provider/records/properties";
-import { asShown, FakeRun, rejected, unconfirmed } from "../../support/fakeRun";
+import { type Properties, unknownValue } from "../../../provider/records/properties";
+import { Team } from "../../support/age";
+import { asShown, FakeRun, passwordRotation, rejected, type SavedRotation, unconfirmed } from "../../support/fakeRun";
 import { assertFields } from "../../support/results";
 
 const { check, plan, apply, refresh } = asShown(passwordRotationFleet);
@@ -97,6 +100,8 @@ describe("fleet: what is saved", () => {
     const { sessions } = JSON.parse(access) as Record<string, object>;
     assertFields(sessions, { id: "a", of: "database", count: 1, current: { name: "password", value: "p-a-1" } });
     assert.equal(memory.includes("p-a-1"), false);
+    // The engine sorts names; the texts stay the same.
+    assert.deepEqual((await fleet.refresh()).outputs, { memory, access, ...outputs });
   });
 
   it("has whole records only if the program asks for them, from the next reset on", async () => {
@@ -134,6 +139,107 @@ function state(databaseId: string) {
     rotationReason: "created",
   };
 }
+
+describe("fleet: a fleet of one", () => {
+  /** The platform's responses to a reset and a read. */
+  type Responses = Pick<FakeRun, "answer" | "readDatabase">;
+  const record = { databaseId: "a", endpoint: "a.example.com", port: 1, tls: true };
+  const shows = (password: string) => () => ({
+    record,
+    credentials: { password, restToken: `token-${password}` },
+    exactIntegers: { port: "1" },
+    otherFields: `{"of":"${password}"}`,
+    problems: [`${password} is odd`],
+  });
+  const lost = () => unconfirmed();
+  const hides = () => ({ record, credentials: {} });
+
+  it("saves and says in each run what a single rotation does", async () => {
+    const { recipient } = await Team.create();
+    const [encryptFor, rotateEvery] = [[recipient], "1d"];
+    const steps: readonly (Responses & { readonly desired?: Desired; readonly days?: number })[] = [
+      { desired: { initialRotation: false }, answer: lost, readDatabase: shows("p0") },
+      { desired: { version: 1 }, answer: shows("p1"), readDatabase: hides },
+      { answer: lost, readDatabase: shows("p1") },
+      { desired: { version: 2 }, answer: lost, readDatabase: shows("p1") },
+      { answer: lost, readDatabase: shows("p2") },
+      { desired: { version: 2, encryptFor }, answer: lost, readDatabase: lost },
+      { desired: { version: 2, encryptFor, saveCredentials: false }, answer: lost, readDatabase: lost },
+      { answer: lost, readDatabase: shows("p3") },
+      { desired: { version: 2, saveCredentials: false }, answer: lost, readDatabase: hides },
+      { desired: { version: 2 }, answer: lost, readDatabase: shows("p3") },
+      { desired: { version: 2, rotateEvery }, answer: lost, readDatabase: lost },
+      { desired: { version: 2, rotateEvery }, days: 3, answer: shows("p4"), readDatabase: shows("p3") },
+      { desired: { version: 2, rotateEvery, connection: { host: "b" } }, answer: lost, readDatabase: lost },
+      { desired: { version: 3, rotateEvery }, answer: () => rejected(), readDatabase: shows("p5") },
+      { desired: {}, answer: lost, readDatabase: shows("p4") },
+    ];
+    const single = asShown(passwordRotation);
+    const [fake, fleet] = [new FakeRun(), new Fleet()];
+    let saved: SavedRotation | undefined;
+    for (const [index, { desired, days = 0, ...responses }] of steps.entries()) {
+      for (const each of [fake, fleet.fake]) {
+        Object.assign(each, responses, { canRead: true, time: new Date(Date.UTC(2026, 10, 21 + days)) });
+      }
+      const [inputs, all] = [
+        { databaseId: "a", ...desired },
+        { databases: of("a"), includeRecords: true, ...desired },
+      ];
+      if (desired) {
+        const { changes, notice, warning } = single.plan(saved, inputs, fake.start());
+        const planned = fleet.plan(all);
+        assert.deepEqual([planned.changes, planned.notice, planned.warning], [changes, notice, warning]);
+      }
+      const change = desired
+        ? single.apply(saved, inputs, fake.start())
+        : single.refresh(saved ?? assert.fail(), fake.start());
+      const one = await change.catch(({ message }: Error) => ({ outputs: saved, message }));
+      saved = one.outputs;
+      const { notice, warning } = await (desired ? fleet.up(all) : fleet.refresh());
+      const expected = { ...viewOf(saved as unknown as Properties), error: one.message };
+      assert.deepEqual(viewOf(inFleet(fleet.saved ?? assert.fail())), JSON.parse(JSON.stringify(expected)), `${index}`);
+      const { notice: said, warning: warned } = one as { notice?: string; warning?: string };
+      assert.deepEqual([notice, warning], [said, warned], `${index}`);
+    }
+    assert.deepEqual(fleet.fake.resets, fake.resets);
+  });
+
+  /** The outputs of the database, as a single rotation has them. */
+  function inFleet({ states, credentials, records, connectionUrls, encryptedCredentials, ...fleet }: FleetOutputs) {
+    const memories = JSON.parse(fleet.memory) as Properties;
+    return {
+      ...states["a"],
+      ...credentials["a"],
+      ...records["a"],
+      connectionUrl: connectionUrls["a"],
+      encryptedCredentials: encryptedCredentials["a"],
+      nextRotationAt: fleet.nextRotationAt,
+      access: JSON.stringify((JSON.parse(fleet.access) as Properties)["a"]),
+      memory: JSON.stringify(memories["a"]),
+    };
+  }
+
+  /** What is compared of outputs: neither random values, nor what a fleet does not have. */
+  function viewOf({ restUrl: _none, encryptedCredentials, problems, memory, access, ...outputs }: Properties): object {
+    const problem = Array.isArray(problems) && problems.length > 0 ? problems : undefined;
+    const isEncrypted = encryptedCredentials !== undefined;
+    const { current } = JSON.parse(String(access)) as { current?: object | undefined };
+    const at = current && { ...current, mark: undefined, salt: undefined };
+    const view = { ...outputs, problem, isEncrypted, at, memory: labelled(JSON.parse(String(memory)) as Memory) };
+    return JSON.parse(JSON.stringify(view)) as object;
+  }
+
+  /** A memory without its random salt: each mark is the number of its first appearance. */
+  function labelled(memory: Memory): unknown {
+    const marks: string[] = [];
+    const { salt: _random, ...rest } = memory;
+    return JSON.parse(JSON.stringify(rest), (_, value: unknown) => {
+      if (typeof value !== "string" || !/^[\w-]{16}$/.test(value)) return value;
+      if (!marks.includes(value)) marks.push(value);
+      return marks.indexOf(value);
+    });
+  }
+});
 
 describe("fleet: what is sent", () => {
   const of3 = of("a", "b", "c");
@@ -336,6 +442,8 @@ describe("fleet: what is said", () => {
       await fleet.up({ databases: of(..."abc".slice(0, index + 1)), rotateEvery: "30d" });
       assert.equal(fleet.fake.resets.at(-1), id);
     }
+    assert.equal(fleet.saved?.nextRotationAt, "2026-12-01T12:00:00.000Z");
+    assert.equal(fleet.saved?.lastRotated, "2026-11-03T12:00:00.000Z");
     fleet.fake.time = new Date("2027-01-01T12:00:00.000Z");
     const databases = { ...of("c", "b", "a"), d: "d" };
     const { notice = "" } = fleet.plan({ databases, rotateEvery: "30d" });
