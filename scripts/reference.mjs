@@ -38,16 +38,7 @@ const rowsOf = (properties) =>
     return `| \`${name}\` | ${typeOf(property)} | ${cell(property.description ?? "")} |`;
   });
 
-function outputsTable(properties, only = {}) {
-  const more = Object.entries(only).map(([name, { schema, description }]) => {
-    return [name, { ...schema, description: `${description} SDK only.` }];
-  });
-  return [
-    "| output | type | meaning |",
-    "| --- | --- | --- |",
-    ...rowsOf({ ...properties, ...Object.fromEntries(more) }),
-  ];
-}
+const outputsTable = (properties) => ["| output | type | meaning |", "| --- | --- | --- |", ...rowsOf(properties)];
 
 const shortName = (token) => token.split(":").at(-1);
 
@@ -71,22 +62,21 @@ const sections = {
  * The page, not formatted.
  *
  * @param schema the schema of the plugin
- * @param docs by the names of resources and functions: the whole description, and the outputs that only the SDK has
+ * @param descriptions the whole ones of resources and functions, by their names
  * @param settings rows with the name, the environment variable, the description and the default
  */
-export function referencePage(schema, docs, settings) {
+export function referencePage(schema, descriptions, settings) {
   const about = (name) => {
-    const { description } = docs[name];
     const section = sections[name];
     const operation = section ? ["", `Operation of the platform: [interface](interface.md#${section}).`] : [];
-    return ["", `## ${name}`, "", description, ...operation];
+    return ["", `## ${name}`, "", descriptions[name], ...operation];
   };
   const resources = Object.entries(schema.resources).flatMap(([token, resource]) => [
     ...about(shortName(token)),
     "",
     ...argumentsTable(resource.inputProperties, resource.requiredInputs),
     "",
-    ...outputsTable(resource.properties, docs[shortName(token)].only),
+    ...outputsTable(resource.properties),
   ]);
   const functions = Object.entries(schema.functions).flatMap(([token, { inputs, outputs }]) => [
     ...about(shortName(token)),
