@@ -61,28 +61,21 @@ const examples = [
     resets: "resets all passwords",
     output: "failed",
   },
-  {
-    type: "CredentialVerification",
-    name: "verified",
-    args: { access: { from: sessions, output: "access" } },
-    output: "verifiedAt",
-  },
+  { type: "PasswordVerification", name: "verified", args: { rotation: sessions }, output: "verifiedAt" },
 ];
 
 const comment = ({ resets }, key, mark) =>
   key === "initialRotation" ? ` ${mark} without this line, the first \`pulumi up\` ${resets}` : "";
 const capital = (name) => name[0].toUpperCase() + name.slice(1);
 const snake = (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-const isOutput = (value) => value.from !== undefined;
+const isResource = (value) => value.type !== undefined;
 const lines = (args, line) => Object.entries(args).map(([key, value]) => line(key, value));
 
 const languages = {
   typescript(resources) {
     const valueOf = (value) => {
       if (typeof value !== "object") return JSON.stringify(value);
-      return isOutput(value)
-        ? `${value.from.name}.${value.output}`
-        : `{ ${lines(value, (key, one) => `${key}: ${valueOf(one)}`).join(", ")} }`;
+      return isResource(value) ? value.name : `{ ${lines(value, (key, one) => `${key}: ${valueOf(one)}`).join(", ")} }`;
     };
     return [
       'import * as rekey from "@rekey/rekey";',
@@ -98,8 +91,8 @@ const languages = {
   python(resources) {
     const valueOf = (value) => {
       if (typeof value !== "object") return value === false ? "False" : JSON.stringify(value);
-      return isOutput(value)
-        ? `${value.from.name}.${snake(value.output)}`
+      return isResource(value)
+        ? value.name
         : `{${lines(value, (key, one) => `"${snake(key)}": ${valueOf(one)}`).join(", ")}}`;
     };
     return [
@@ -119,7 +112,7 @@ const languages = {
     const types = { string: "String", number: "Float64", boolean: "Bool" };
     const valueOf = (value) => {
       if (typeof value !== "object") return `pulumi.${types[typeof value]}(${JSON.stringify(value)})`;
-      if (isOutput(value)) return `${value.from.name}.${capital(value.output)}`;
+      if (isResource(value)) return value.name;
       const members = lines(
         value,
         (key, one) => `"${key}": &rekey.FleetMemberArgs{DatabaseId: ${valueOf(one.databaseId)}}`,
@@ -158,8 +151,8 @@ const languages = {
   yaml(resources) {
     const valueOf = (value) => {
       if (typeof value !== "object") return typeof value === "string" ? value : JSON.stringify(value);
-      return isOutput(value)
-        ? `\${${value.from.name}.${value.output}}`
+      return isResource(value)
+        ? `\${${value.name}}`
         : `{ ${lines(value, (key, one) => `${key}: ${valueOf(one)}`).join(", ")} }`;
     };
     return [
@@ -192,8 +185,7 @@ export function tabs(programs) {
 /** The example of a resource, by language. @param importPath that of the SDK for Go */
 export function programsOf(type, importPath) {
   const resource = examples.find((one) => one.type === type);
-  const used = Object.values(resource.args).filter(isOutput);
-  const resources = [...used.map(({ from }) => from), resource];
+  const resources = [...Object.values(resource.args).filter(isResource), resource];
   return Object.fromEntries(
     Object.entries(languages).map(([language, program]) => [language, program(resources, importPath).join("\n")]),
   );

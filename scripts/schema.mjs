@@ -1,18 +1,17 @@
-// npm run schema: writes schema.json, the schema of the native plugin, docs/reference.md and the pages for Pulumi's
-// registry. With a folder, it writes only the first two, and there. What there is comes from the provider's table of
-// resources; types and descriptions come from the SDK's classes and their doc comments. It needs the built package.
+// npm run schema: writes schema.json, the schema of the native plugin, and docs/reference.md, or both in the folder
+// that is named. What there is comes from the provider's table of resources; types and descriptions come from the SDK's
+// classes and their doc comments. It needs the built package.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { format, resolveConfig } from "prettier";
 import { referencePage } from "./reference.mjs";
 import ts from "typescript";
-import { exampleOf } from "./registryExamples.mjs";
-import { repositoryOf, root, run } from "./lib.mjs";
+import { repositoryOf, root } from "./lib.mjs";
 
 const require = createRequire(import.meta.url);
 const { functions, resources } = require("../dist/provider/engine/resources.js");
-const { environmentName, nameOf, settingNames, settingOf } = require("../dist/provider/settings/table.js");
+const { settingNames, settingOf } = require("../dist/provider/settings/table.js");
 const about = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 
 // Absent as long as the project has no public repository: then nothing can be downloaded from one.
@@ -131,7 +130,7 @@ function resource([name, { outputs }]) {
   return [
     `rekey:index:${name}`,
     {
-      description: `${firstParagraph(name)}\n\n${exampleOf(name, goImportPath)}`,
+      description: firstParagraph(name),
       properties: Object.fromEntries(found.map(({ output, schema }) => [output, schema])),
       required: found.filter(({ type }) => isRequired(type)).map(({ output }) => output),
       inputProperties: inputs.properties,
@@ -154,9 +153,9 @@ function functionOf(name) {
   ];
 }
 
-const settings = settingNames.map((name) => [name, settingOf(name)]);
 const variables = Object.fromEntries(
-  settings.map(([name, { kind, description, default: value, secret }]) => {
+  settingNames.map((name) => {
+    const { kind, description, default: value, secret } = settingOf(name);
     const byDefault = value === undefined ? "" : ` Default: \`${value}\`.`;
     const type = kind === "number" ? "number" : "string";
     // The URL of a proxy may contain a password.
@@ -195,21 +194,12 @@ const schema = {
   },
 };
 
-const documented = [...Object.keys(resources), ...Object.keys(functions)].map((name) => [name, docOf(sdk.get(name))]);
-const settingRows = settings.map(([name, { description, default: value }]) => {
-  const cells = [nameOf(name), environmentName(name)].map((one) => `\`${one}\``);
-  return [...cells, description, value === undefined ? "none" : `\`${value}\``];
-});
-const page = referencePage(schema, Object.fromEntries(documented), settingRows);
-
 const target = process.argv[2] ?? root;
 await writeFormatted("schema.json", JSON.stringify(schema), "json");
-await writeFormatted("docs/reference.md", page, "markdown");
+await writeFormatted("docs/reference.md", referencePage(schema), "markdown");
 
 async function writeFormatted(path, text, parser) {
   const file = join(target, path);
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, await format(text, { ...(await resolveConfig(join(root, path))), parser }));
 }
-
-if (target === root && run(process.execPath, [join(root, "scripts/registry.mjs")]) !== 0) process.exitCode = 1;
