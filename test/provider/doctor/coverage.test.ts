@@ -260,7 +260,7 @@ describe("pulumi-rekey doctor --coverage: the report", () => {
     );
     const carts = { ...database("db-carts", "2025-07-14"), name: "carts" };
     const all = cover([carts, { kind: signingKeys, id: "signing-keys" }], state, [], since);
-    const shown = readPage("docs/configuration.md").blocks.findLast(({ language }) => language === "text")?.code ?? "";
+    const shown = readPage("docs/doctor.md").blocks.findLast(({ language }) => language === "text")?.code ?? "";
     assert.match(normalized(reportText(report(all, "2026-04-19"))), shows(shown));
   });
 

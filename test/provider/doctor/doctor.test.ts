@@ -287,7 +287,7 @@ describe("pulumi-rekey doctor", function () {
     const { output } = await doctor({}, ["--stack", "production", "--database", "db-sessions"]);
     const asOnThePage = output.replaceAll(platform.url, "https://api.example.com");
     const version = /\d+\.\d+\.\d+/g;
-    const { blocks } = readPage("docs/configuration.md");
+    const { blocks } = readPage("docs/doctor.md");
     const shown = blocks.find(({ language }) => language === "text")?.code ?? "";
     assert.match(asOnThePage.trim().replace(version, "…"), shows(shown.replace(version, "…")));
   });
