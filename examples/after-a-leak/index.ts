@@ -13,6 +13,8 @@ import {
 const vectorIndexId = "idx-vectors";
 const searchIndexId = "idx-search";
 const queueUserId = "00000000-0000-4000-8000-000000000001";
+// Databases that other stacks rotate. This program would reset them, and the passwords in those stacks would be wrong.
+const rotatedElsewhere: readonly string[] = [];
 
 const config = new pulumi.Config();
 const when = {
@@ -20,9 +22,11 @@ const when = {
   rotatedSince: config.get("leakedAt"),
 };
 
-// All databases of the account.
+// All other databases of the account.
 const databases = new PasswordRotationFleet("databases", {
-  databases: getDatabasesOutput().databases.apply((all) => all.map(({ databaseId }) => databaseId)),
+  databases: getDatabasesOutput().databases.apply((all) =>
+    all.map(({ databaseId }) => databaseId).filter((id) => !rotatedElsewhere.includes(id)),
+  ),
   includeRecords: true,
   ...when,
 });

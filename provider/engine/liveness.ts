@@ -118,8 +118,8 @@ export function endWhenIdle(): void {
 }
 
 /**
- * Ignores errors of what this process prints. Nobody reads it once the engine is gone, and Pulumi's dynamic provider
- * host prints each uncaught error, so that one would cause the next, without an end.
+ * Ignores errors of what this process prints. Once the engine is gone, the pipe has no reader, and Pulumi's dynamic
+ * provider host prints each uncaught error, so that one would cause the next, without an end.
  */
 export function ignoreUnreadOutput(): void {
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);

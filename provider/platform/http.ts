@@ -76,8 +76,8 @@ export interface ApiResponse {
 }
 
 /**
- * What a call of the engine may send beside reads: `nothing`; `limits`, which includes all that may be repeated; or
- * `resets`, which includes resets of secrets.
+ * What a call of the engine may send in addition to reads: `nothing`; `limits`, which includes all that may be
+ * repeated; or `resets`, which includes resets of secrets.
  */
 export type Permission = "nothing" | "limits" | "resets";
 

@@ -7,12 +7,16 @@ when = {
     "rotated_since": config.get("leakedAt"),
 }
 
+# Databases that other stacks rotate. This program would reset them, and the passwords in those stacks would be wrong.
+rotated_elsewhere: list[str] = []
+
 
 def members(listed: rekey.GetDatabasesResult) -> dict[str, rekey.FleetMemberArgs]:
-    return {one.database_id: rekey.FleetMemberArgs(database_id=one.database_id) for one in listed.databases}
+    ids = [one.database_id for one in listed.databases if one.database_id not in rotated_elsewhere]
+    return {database_id: rekey.FleetMemberArgs(database_id=database_id) for database_id in ids}
 
 
-# All databases of the account.
+# All other databases of the account.
 databases = rekey.PasswordRotationFleet(
     "databases",
     databases=rekey.get_databases_output().apply(members),
