@@ -55,7 +55,7 @@ describe("a run from settings", () => {
     end.abort();
     run.options.log("another");
     assert.deepEqual(
-      printed.mock.calls.map(({ arguments: [line] }) => line),
+      printed.mock.calls.map(({ arguments: [line] }) => String(line)),
       ["a …, … and … \ufffd"],
     );
   });

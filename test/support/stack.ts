@@ -18,7 +18,7 @@ export interface Saved {
   readonly inputs?: Properties;
 }
 
-/** What an engine asks of an adapter about one resource. A change that fails throws; an `InitError` has what is saved. */
+/** What an engine asks of an adapter about one resource. A failed change throws; an `InitError` has what is saved. */
 export interface EngineCalls {
   /** Whether a preview also asks for the change. */
   readonly previews: boolean;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type Platform, startPlatform } from "../../../local/platform/index";
 import { type ResourceType, resources } from "../../../provider/engine/resources";
 import { secretOutputsOf } from "../../../provider/resource";
-import { type Adapter, Host, providerTexts } from "../../support/host";
+import { type Adapter, Host, type providerTexts } from "../../support/host";
 import { configurationFor, databasePath } from "../../support/resources";
 import { hostCalls, Stack } from "../../support/stack";
 import { type Properties, secretNames } from "../../support/wire";
@@ -23,7 +23,10 @@ const programs: Readonly<Partial<Record<ResourceType, readonly [first: Propertie
   QueueTokenRotation: [{ queueUserId }, { queueUserId, version: 2 }],
   SigningKeyRotation: [{ minInterval: "0s" }, { minInterval: "0s", version: 2 }],
   FlowControlReset: [{ flowControlKey: "orders" }, { flowControlKey: "orders", version: 2 }],
-  FlowControlLimits: [{ flowControlKey: "orders", parallelism: 3 }, { flowControlKey: "orders", parallelism: 4 }],
+  FlowControlLimits: [
+    { flowControlKey: "orders", parallelism: 3 },
+    { flowControlKey: "orders", parallelism: 4 },
+  ],
 };
 
 /** What a run of each version, with a refresh after it, saves; credentials and times differ from run to run. */
