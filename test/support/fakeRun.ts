@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type AnyResource, checkResource, type Notice, type Resource, type Result } from "../../provider/resource";
+import { checkResource, type Notice, type Resource, type Result } from "../../provider/resource";
 import { type Properties } from "../../provider/records/properties";
 import { type Place, type Platform, Run, type RunOptions } from "../../provider/run";
 import { secretOf } from "../../provider/platform/credential";

@@ -80,17 +80,4 @@ describe("both adapters", () => {
     const [dynamic, plugin] = [await walk("dynamic", platform), await walk("plugin", platform)];
     assert.deepEqual(dynamic, plugin);
   });
-
-  it("save no output that shares a name with an input of another shape", () => {
-    for (const [type, resource] of Object.entries(resources)) {
-      const { schemas } = resource.inputs(require("../../../provider/schema") as never);
-      const shared = Object.keys(resource.outputs).filter((name) => name in schemas);
-      const expected = resource === resources.FlowControlLimits ? Object.keys(schemas) : [];
-      assert.deepEqual(
-        shared.filter((name) => name !== resource.idInput && !expected.includes(name)),
-        [],
-        type,
-      );
-    }
-  });
 });
