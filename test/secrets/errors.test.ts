@@ -45,7 +45,7 @@ describe("secrets: errors", () => {
   afterEach(() => server?.close());
   const tested = new Set<string>();
 
-  /** The error holds nothing but words and numbers, so no request, response or header; and no secret is in its words. */
+  /** The error holds nothing but words and numbers: no request, response or header; and no secret is in its words. */
   async function assertOnlyWords(name: string, call: () => unknown): Promise<void> {
     tested.add(name);
     await assert.rejects(
