@@ -44,9 +44,9 @@ describe("A program with a PasswordRotation", () => {
     assert.equal(platform.requests.length, 0);
     const first = await succeeds(stack.up());
     const { password, record } = platform.database("cache");
-    assertFields(valuesOf(first), { outcome: "reset", rotationCount: 1, port: record.port });
+    assertFields(valuesOf(first), { outcome: "reset", rotationCount: 1, port: record["port"] });
     assert.deepEqual(first.outputs["password"], { value: password, secret: true });
-    const url = `redis://default:${password}@127.0.0.1:${record.port}`;
+    const url = `redis://default:${password}@127.0.0.1:${String(record["port"])}`;
     assert.deepEqual(first.outputs["connectionUrl"], { value: url, secret: true });
     for (const same of [{ version: 1 }, { version: "1", triggers: {} }, {}]) {
       change(same);

@@ -8,10 +8,10 @@ describe("rekey:scheduledResets", () => {
   afterEach(closePlatforms);
 
   it("off postpones what only rotateEvery asks for, reports it, and nothing else", async () => {
-    let version: number | undefined;
+    let version = 1;
     const stack = await TestStack.start(
       () => {
-        const every = { rotateEvery: "PT1S", ...(version !== undefined && { version }) };
+        const every = { rotateEvery: "PT1S", version };
         const one = new PasswordRotation("one", { databaseId: "a", initialRotation: false, ...every });
         const fleet = new PasswordRotationFleet("fleet", { databases: { b: "b" }, ...every });
         return { outcomes: [one.outcome, fleet.states.apply((all) => all["b"]?.outcome)], next: one.nextRotationAt };
