@@ -66,16 +66,6 @@ export type Result =
   /** Nothing saved: the former state stays. */
   | { readonly kind: "failed"; readonly message: string };
 
-export interface DiffResult {
-  readonly changes: "none" | "some" | "unknown";
-  readonly replaces: string[];
-}
-
-export interface CheckResult {
-  readonly inputs: Properties;
-  readonly failures: { property: string; reason: string }[];
-}
-
 const running = new Set<ChildProcess>();
 process.once("exit", () => running.forEach((child) => child.kill("SIGKILL")));
 
@@ -136,7 +126,11 @@ export class Host {
   }
 
   /** @param name of the resource, in its URN */
-  async check(inputs: Properties, olds: Properties = {}, name?: string): Promise<CheckResult> {
+  async check(
+    inputs: Properties,
+    olds: Properties = {},
+    name?: string,
+  ): Promise<{ inputs: Properties; failures: { property: string; reason: string }[] }> {
     const { urn, news } = this.#address(inputs, name);
     const request = new messages.CheckRequest().setUrn(urn).setOlds(toStruct(olds)).setNews(news);
     const response = await this.client.call(ResourceProviderService.check, request);
@@ -146,7 +140,11 @@ export class Host {
     };
   }
 
-  async diff(id: string, olds: Properties, inputs: Properties): Promise<DiffResult> {
+  async diff(
+    id: string,
+    olds: Properties,
+    inputs: Properties,
+  ): Promise<{ changes: "none" | "some" | "unknown"; replaces: string[] }> {
     const { urn, news } = this.#address(inputs);
     const request = new messages.DiffRequest().setUrn(urn).setId(id).setOlds(toStruct(olds)).setNews(news);
     const response = await this.client.call(ResourceProviderService.diff, request);
@@ -209,6 +207,13 @@ export class Host {
   /** Closes the connection on which the engine calls the provider. */
   disconnect(): void {
     this.client.close();
+  }
+
+  /** Leaves the process behind as a killed engine does: nothing calls it, and no one reads what it prints. */
+  async abandon(): Promise<void> {
+    this.disconnect();
+    for (const stream of [this.child.stdout, this.child.stderr]) stream?.destroy();
+    await this.engine.kill();
   }
 
   async stop(): Promise<void> {

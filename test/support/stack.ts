@@ -1,13 +1,4 @@
-import { changeError, InitError } from "../../provider/engine/engineErrors";
-import {
-  type AnyResource,
-  applyResource,
-  checkResource,
-  idOf,
-  planResource,
-  refreshResource,
-} from "../../provider/resource";
-import { type Run } from "../../provider/run";
+import { InitError } from "../../provider/engine/engineErrors";
 import { type Host, providerTexts, type Result } from "./host";
 import { type Properties, revealed } from "./wire";
 
@@ -99,34 +90,6 @@ export class Stack {
       throw error;
     }
   }
-}
-
-/** A resource in this process, without an adapter. @param run returns the run of a call; `said` gets its notices */
-export function resourceCalls(resource: unknown, run: () => Run, said: string[] = []): EngineCalls {
-  const one = resource as AnyResource;
-  const show = <
-    R extends { readonly notices: readonly { readonly text: string; readonly isWarning?: boolean | undefined }[] },
-  >(
-    result: R,
-  ): R => {
-    said.push(...result.notices.map(({ text, isWarning }) => (isWarning ? `warning: ${text}` : text)));
-    return result;
-  };
-  const change = async (saved: Saved | undefined, inputs: Properties): Promise<Saved> => {
-    const { outputs, failure } = show(await applyResource(one, saved, inputs, run()));
-    const id = idOf(one, inputs);
-    if (failure) throw changeError(failure, id, outputs);
-    return { id, outputs };
-  };
-  return {
-    previews: false,
-    check: async (inputs) => ({ inputs, problems: checkResource(one, inputs, run()) }),
-    diff: async (id, outputs, inputs) => show(planResource(one, { id, outputs }, inputs, run())),
-    create: (inputs) => change(undefined, inputs),
-    update: (id, outputs, inputs) => change({ id, outputs }, inputs),
-    read: async (id, outputs) => ({ id, outputs: show(await refreshResource(one, { id, outputs }, run())).outputs }),
-    delete: async (_id, outputs) => void show({ notices: (await one.remove?.(outputs, run())) ?? [] }),
-  };
 }
 
 /** The process of an adapter, for a resource that names this provider. */

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { freePort, startRedisServer } from "../../../local/platform/redisServer";
 import { type Credential } from "../../../provider/platform/credential";
 import {
   CredentialProbe,
@@ -13,7 +14,7 @@ import { caFile, certificate } from "../../faults/certificates";
 import { FakeRedis, type RedisReply } from "../../support/fakeRedis";
 import { leaksOf } from "../../support/canaries";
 import { responding, silent } from "../../support/httpServer";
-import { session, startRedis, withRedis } from "../../support/redis";
+import { session, withRedis } from "../../support/redis";
 import { withRealSockets } from "./realSockets";
 
 const password = "canary-password-3f1a";
@@ -116,6 +117,11 @@ describe("verification: the probe of a database", () => {
     assert.deepEqual(await probe(local(server.port)), { kind: "accepted" });
   });
 
+  it("reports a refused connection and an unknown host", async () => {
+    assert.match(why(await probe(local(await freePort()))), /refused \(ECONNREFUSED\)/);
+    assert.match(why(await probe({ host: "db.invalid", port: 6379, tls: true })), /host was not found/);
+  });
+
   describe("with TLS", () => {
     it("never sends a password to another machine in plain text, even if the endpoint has no TLS", async () => {
       const server = await fake(pong);
@@ -214,7 +220,7 @@ describe("verification: the probe of a database", () => {
 
   withRedis("with a real Redis", () => {
     it("accepts the current password of a user, and refuses the former one", async () => {
-      const redis = closes(await startRedis());
+      const redis = closes(await startRedisServer());
       const { port, password: admin } = new URL(redis.url);
       assert.deepEqual(await probe(local(Number(port)), { password: admin }), { kind: "accepted" });
       assert.equal((await probe(local(Number(port)), { password: "former" })).kind, "refused");
