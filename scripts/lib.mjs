@@ -85,11 +85,10 @@ function compile(project, ...options) {
   exitUnlessZero(run(process.execPath, [bin("typescript/bin/tsc"), "-p", project, ...options]), "the build");
 }
 
-/** The console's page and the OpenAPI description are served unchanged, and so are copied. */
+/** The OpenAPI description is served unchanged, and so is copied. */
 function copyServed(folder) {
-  for (const served of ["platform/console/page", "platform/openapi.yaml"]) {
-    cpSync(join(root, "local", served), join(folder, "local/dist", served), { recursive: true });
-  }
+  const description = "platform/openapi.yaml";
+  cpSync(join(root, "local", description), join(folder, "local/dist", description));
 }
 
 /** Gives a folder the same files as another one. No file is ever missing or half written. */

@@ -2,17 +2,9 @@ import { type Platform, type PlatformRequest } from "../platform/index";
 
 export const asJson = {
   start(platform: Platform): void {
-    const { url, consoleUrl, username, password, queueToken, redisUrl } = platform;
-    line({
-      url,
-      consoleUrl,
-      username,
-      password,
-      queueToken,
-      redisUrl,
-      ...dataOf(platform),
-      environment: environment(platform),
-    });
+    const { url, username, password, queueToken, redisUrl } = platform;
+    const printed = { url, username, password, queueToken, redisUrl, ...dataOf(platform) };
+    line({ ...printed, environment: environment(platform) });
   },
   request(request: PlatformRequest): void {
     line({ ...request, status: request.status ?? null });
@@ -37,9 +29,6 @@ export const asText = {
         `  user name          ${platform.username}`,
         `  password           ${platform.password}`,
         `  queue token        ${platform.queueToken}`,
-        "",
-        "Open the console in a browser. The link contains the credentials:",
-        `  ${platform.consoleUrl}`,
         "",
         "Settings for a stack:",
         ...configuration(platform).map((setting) => `  pulumi config set ${setting}`),

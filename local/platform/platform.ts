@@ -11,11 +11,9 @@ import { type TokenResource } from "./tokenResources";
 export interface Platform extends Credentials {
   /** URL of both interfaces: `http://127.0.0.1:49152`. */
   readonly url: string;
-  /** URL of the console for a browser. It contains the credentials, so keep it secret. */
-  readonly consoleUrl: string;
   /**
-   * The requests since the start or the last `reset()`, in the order of their arrival, without malformed ones and the
-   * reads of the console. At least the newest 10,000 are kept.
+   * The requests since the start or the last `reset()`, in the order of their arrival, without malformed ones. At least
+   * the newest 10,000 are kept.
    */
   readonly requests: readonly PlatformRequest[];
   /** The databases, by id. */

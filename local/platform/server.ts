@@ -3,8 +3,6 @@ import { type AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { json, refusal, router } from "./responses";
 import { authenticate, type ManagementCredentials, schemes, type TokenSources } from "./authentication";
-import { refuseOtherOrigins } from "./console/otherPages";
-import { addConsoleRoutes, consoleUrl } from "./console/routes";
 import { type Database, Databases, type DatabaseServer } from "./databases";
 import { addDatabaseRoutes } from "./databaseRoutes";
 import { addDescriptionRoutes } from "./descriptionRoutes";
@@ -116,9 +114,6 @@ export async function startPlatform(given: PlatformOptions = {}): Promise<Platfo
     get queueToken() {
       return queueUsers.queueToken;
     },
-    get consoleUrl() {
-      return consoleUrl(url, { ...management, queueToken: queueUsers.queueToken });
-    },
     requests: state.requests.all,
     databases: databases.all,
     get vectorIndexes() {
@@ -185,10 +180,7 @@ export function application(
   current: () => PlatformSeed,
 ) {
   const schemeOf = schemes(management, state, options.databasePath);
-  const authenticated = authenticate(schemeOf);
   const app = router();
-
-  addConsoleRoutes(app, state, authenticated);
 
   app.use(async (c, next) => {
     const { method = "", url: path = "/" } = c.env.incoming;
@@ -201,10 +193,9 @@ export function application(
     options.onRequest?.(entry);
   });
 
-  app.use(refuseOtherOrigins);
   app.use(state.faults.middleware);
 
-  app.use(authenticated);
+  app.use(authenticate(schemeOf));
   if (options.requestsPerSecond !== undefined) {
     app.use(rateLimit(options.requestsPerSecond));
   }

@@ -38,8 +38,8 @@ const packages = {
   "rekey-local": {
     folder: "local",
     expected:
-      /^(dist\/((cli|platform)\/.*|dynamicProviders|index|memoryStack|unreadable)\.(js|d\.ts)|dist\/platform\/(console\/page\/[a-z]+\.(html|css|js)|openapi\.yaml)|bin\/rekey-local\.js|package\.json|README\.md|LICENSE)$/,
-    needed: ["README.md", "LICENSE", "dist/platform/console/page/index.html", "dist/platform/openapi.yaml"],
+      /^(dist\/((cli|platform)\/.*|dynamicProviders|index|memoryStack|unreadable)\.(js|d\.ts)|dist\/platform\/openapi\.yaml|bin\/rekey-local\.js|package\.json|README\.md|LICENSE)$/,
+    needed: ["README.md", "LICENSE", "dist/platform/openapi.yaml"],
   },
 } as const;
 type Name = keyof typeof packages;

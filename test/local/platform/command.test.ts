@@ -91,7 +91,6 @@ describe("rekey-local platform", function () {
     const given = { url, username: "ops", password: "it's", queueToken: "t0ken" };
     assert.deepEqual(platform, {
       ...given,
-      consoleUrl: `${url}/#username=ops&password=it%27s&queueToken=t0ken`,
       databases: ["one", "two", "three"],
       vectorIndexes: ["v1", "v2"],
       searchIndexes: ["s1"],
