@@ -67,7 +67,6 @@ const projects = { dist: "tsconfig.build.json", "local/dist": "local/tsconfig.bu
 /** Builds both packages. A file whose source has not changed is not written again, because a test may be loading it. */
 export function build() {
   for (const project of Object.values(projects)) compile(project);
-  copyServed(root);
 }
 
 /** Builds both packages elsewhere, and then replaces what differs, because a test may be loading the rest. */
@@ -76,19 +75,12 @@ export function buildFresh() {
   for (const [dist, project] of Object.entries(projects)) {
     compile(project, "--outDir", join(folder, dist), "--incremental", "false");
   }
-  copyServed(folder);
   for (const dist of Object.keys(projects)) replaceFiles(join(folder, dist), join(root, dist));
   rmSync(folder, { recursive: true });
 }
 
 function compile(project, ...options) {
   exitUnlessZero(run(process.execPath, [bin("typescript/bin/tsc"), "-p", project, ...options]), "the build");
-}
-
-/** The OpenAPI description is served unchanged, and so is copied. */
-function copyServed(folder) {
-  const description = "platform/openapi.yaml";
-  cpSync(join(root, "local", description), join(folder, "local/dist", description));
 }
 
 /** Gives a folder the same files as another one. No file is ever missing or half written. */

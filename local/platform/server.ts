@@ -5,7 +5,6 @@ import { json, refusal, router } from "./responses";
 import { authenticate, type ManagementCredentials, schemes, type TokenSources } from "./authentication";
 import { type Database, Databases, type DatabaseServer } from "./databases";
 import { addDatabaseRoutes } from "./databaseRoutes";
-import { addDescriptionRoutes } from "./descriptionRoutes";
 import { addFaultRoutes } from "./faultRoutes";
 import { Faults } from "./faults";
 import { addFlowControlRoutes } from "./flowControlRoutes";
@@ -206,7 +205,6 @@ export function application(
   addSigningKeyRoutes(app, state.signingKeys, delivery);
   addInspectionRoutes(app, state.databases, current);
   addFaultRoutes(app, state.faults);
-  addDescriptionRoutes(app);
   addFlowControlRoutes(app, state.queue, {
     list: options.flowControlListShape ?? "array",
     global: options.globalParallelismShape ?? "new",
