@@ -66,17 +66,24 @@ const projects = { dist: "tsconfig.build.json", "local/dist": "local/tsconfig.bu
 
 /** Builds both packages. A file whose source has not changed is not written again, because a test may be loading it. */
 export function build() {
+  copyLicense();
   for (const project of Object.values(projects)) compile(project);
 }
 
 /** Builds both packages elsewhere, and then replaces what differs, because a test may be loading the rest. */
 export function buildFresh() {
+  copyLicense();
   const folder = mkdtempSync(join(tmpdir(), "build-"));
   for (const [dist, project] of Object.entries(projects)) {
     compile(project, "--outDir", join(folder, dist), "--incremental", "false");
   }
   for (const dist of Object.keys(projects)) replaceFiles(join(folder, dist), join(root, dist));
   rmSync(folder, { recursive: true });
+}
+
+/** rekey-local has the licence of the root: npm packs no file from outside of a package, and no link. */
+function copyLicense() {
+  cpSync(join(root, "LICENSE"), join(root, "local/LICENSE"));
 }
 
 function compile(project, ...options) {
