@@ -7,7 +7,6 @@ const { version } = require("rekey-local/package.json") as { version: string };
 const more = `
 Examples:
   rekey-local platform --database sessions          run a platform with one database
-  rekey-local platform save platform.yaml           save its state, including passwords
 
 Exit codes:
   0  success; for \`platform\` also after Ctrl+C
