@@ -97,7 +97,7 @@ const compilerOptions = [
 ];
 
 /** What only development needs; no production installation may bring it. */
-const onlyLocal = ["hono", "ioredis", "commander", "croner", "yaml"];
+const onlyLocal = ["hono", "ioredis", "commander", "yaml"];
 const mostAdded = 40;
 
 describe("The packed packages", function () {
