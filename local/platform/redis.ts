@@ -6,7 +6,7 @@ import { type DatabaseServer } from "./stores";
  * The ACL user of a database. The id is encoded because a user name cannot contain spaces; the prefix avoids a conflict
  * with Redis's `default` user.
  */
-export function redisUser(databaseId: string): string {
+function redisUser(databaseId: string): string {
   return `rekey-${encodeURIComponent(databaseId)}`;
 }
 

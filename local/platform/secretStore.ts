@@ -15,7 +15,7 @@ export type Secret<R, C extends Credentials> = C & {
 export type ResetFault = Pick<Fault, "applyAfterMs" | "keepFormerPassword">;
 
 /** What a store starts with. */
-export interface Initial<R, C> {
+interface Initial<R, C> {
   readonly id: string;
   readonly record: R;
   /** Credentials that are not random. */

@@ -4,7 +4,7 @@ import { type Secret, SecretStore } from "./secretStore";
 import { newSecret } from "./secrets";
 
 /** The credentials of a database. */
-export type DatabaseCredentials = {
+type DatabaseCredentials = {
   readonly password: string;
   /** Token of the REST interface. */
   readonly restToken: string;

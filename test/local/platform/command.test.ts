@@ -1,22 +1,12 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { join } from "node:path";
-import { Command } from "commander";
-import { addPlatformCommand } from "../../../local/cli/platform";
+import { createProgram } from "../../../local/cli/program";
 import { Folder } from "../../support/folder";
 import { projectRoot } from "../../support/host";
 import { refused } from "../../support/redis";
 import { Run, runSource } from "../support/source";
 import { basic, bearer, databasePath, resetPath, send } from "./client";
-
-// As small as a command line can be: the one of `rekey-local` needs a build.
-const main = `
-  const { Command } = require("commander");
-  const { addPlatformCommand } = require("./local/cli/platform");
-  const program = new Command("rekey-local");
-  addPlatformCommand(program);
-  void program.parseAsync(process.argv.slice(1), { from: "user" });
-`;
 
 /** What is printed up to the requests, and the values that a shell is given. */
 async function startOf(run: Run): Promise<{ text: string; value: (name: string) => string }> {
@@ -27,7 +17,7 @@ async function startOf(run: Run): Promise<{ text: string; value: (name: string) 
 describe("rekey-local platform", () => {
   const runs: Run[] = [];
   const start = (...args: string[]): Run => {
-    const run = new Run(runSource(main, ["platform", ...args]));
+    const run = new Run(runSource(`require("./local/cli/main")`, ["platform", ...args]));
     runs.push(run);
     return run;
   };
@@ -112,8 +102,8 @@ describe("rekey-local platform", () => {
     it(`refuses ${args} and names it`, async () => {
       let printed = "";
       const writeErr = (text: string): void => void (printed += text);
-      const program = new Command("rekey-local").exitOverride().configureOutput({ writeErr });
-      addPlatformCommand(program);
+      const program = createProgram();
+      for (const command of [program, ...program.commands]) command.exitOverride().configureOutput({ writeErr });
       await assert.rejects(program.parseAsync(["platform", ...args.split(" ")], { from: "user" }), { exitCode: 1 });
       assert.match(printed, error);
     });
