@@ -6,4 +6,5 @@ export { type Platform, type SigningKeys } from "./platform";
 export { type PlatformRequest } from "./requests";
 export { readSeed } from "./seed";
 export { startPlatform } from "./server";
-export { type Database, type TokenResource, type TokenResourceRecord } from "./stores";
+export { type Database, type TokenResource } from "./stores";
+export { type TokenResourceRecord } from "./tokenRecord";

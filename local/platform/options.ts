@@ -3,7 +3,7 @@ import { type DatabaseRecord } from "./databaseRecord";
 import { fault, type Fault } from "./fault";
 import { type FlowControlRecord, keyPattern, keyProblem, longestPeriodSeconds } from "./flowControl";
 import { type PlatformRequest } from "./requests";
-import { type TokenResourceRecord } from "./stores";
+import { type TokenResourceRecord } from "./tokenRecord";
 
 /** Which responses contain credentials: to a reset (`once`), to a read (`read`), to both (`always`) or to neither. */
 export type CredentialDelivery = "always" | "read" | "once" | "never";
