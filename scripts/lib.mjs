@@ -66,30 +66,28 @@ const projects = { dist: "tsconfig.build.json", "local/dist": "local/tsconfig.bu
 
 /** Builds both packages. A file whose source has not changed is not written again, because a test may be loading it. */
 export function build() {
+  copyLicense();
   for (const project of Object.values(projects)) compile(project);
-  copyServed(root);
 }
 
 /** Builds both packages elsewhere, and then replaces what differs, because a test may be loading the rest. */
 export function buildFresh() {
+  copyLicense();
   const folder = mkdtempSync(join(tmpdir(), "build-"));
   for (const [dist, project] of Object.entries(projects)) {
     compile(project, "--outDir", join(folder, dist), "--incremental", "false");
   }
-  copyServed(folder);
   for (const dist of Object.keys(projects)) replaceFiles(join(folder, dist), join(root, dist));
   rmSync(folder, { recursive: true });
 }
 
-function compile(project, ...options) {
-  exitUnlessZero(run(process.execPath, [bin("typescript/bin/tsc"), "-p", project, ...options]), "the build");
+/** rekey-local has the licence of the root: npm packs no file from outside of a package, and no link. */
+function copyLicense() {
+  cpSync(join(root, "LICENSE"), join(root, "local/LICENSE"));
 }
 
-/** The console's page and the OpenAPI description are served unchanged, and so are copied. */
-function copyServed(folder) {
-  for (const served of ["platform/console/page", "platform/openapi.yaml"]) {
-    cpSync(join(root, "local", served), join(folder, "local/dist", served), { recursive: true });
-  }
+function compile(project, ...options) {
+  exitUnlessZero(run(process.execPath, [bin("typescript/bin/tsc"), "-p", project, ...options]), "the build");
 }
 
 /** Gives a folder the same files as another one. No file is ever missing or half written. */

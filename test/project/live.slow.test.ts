@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { join } from "node:path";
-import { type CredentialDelivery } from "../../local/platform/credentialDelivery";
+import { type CredentialDelivery } from "../../local/platform/options";
 import { type Platform, type PlatformOptions, startPlatform } from "../../local/platform/index";
 import { Settings } from "../../provider/settings/settings";
 import { runLive } from "../../scripts/live/live";
