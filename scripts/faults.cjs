@@ -1,5 +1,5 @@
-// The report of `npm test faults`: that of every suite, and the table of the rows in test/faults/faults.md. The title of
-// a row is `row · fault · phase · result`, then `plugin` if that adapter is tested.
+// The report of `npm test faults`: that of every suite, and the table in test/faults/faults.md. The title of a row is
+// `row · fault · phase · result`, then `plugin` if that adapter is tested.
 const { writeFileSync } = require("node:fs");
 const { join } = require("node:path");
 const { Runner } = require("mocha");

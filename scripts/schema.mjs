@@ -1,15 +1,13 @@
-// npm run schema: writes schema.json, the schema of the native plugin, docs/reference.md and the pages for Pulumi's
-// registry. With a folder, it writes only the first two, and there. Names, types and descriptions come from the
-// TypeScript types of the SDK and their doc comments, and from the tables of records and settings. It needs the built
-// package.
+// npm run schema: writes schema.json, the schema of the native plugin, and docs/reference.md, or both in the folder
+// that is named. Names, types and descriptions come from the TypeScript types of the SDK and their doc comments, and
+// from the tables of records and settings. It needs the built package.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { format, resolveConfig } from "prettier";
 import { referencePage } from "./reference.mjs";
 import ts from "typescript";
-import { exampleOf } from "./registryExamples.mjs";
-import { repositoryOf, root, run } from "./lib.mjs";
+import { repositoryOf, root } from "./lib.mjs";
 
 const require = createRequire(import.meta.url);
 const { resources } = require("../dist/provider/engine/resources.js");
@@ -17,7 +15,7 @@ const plugin = require("../dist/provider/engine/plugin/outputs.js");
 const { kinds } = require("../dist/provider/rotation/kinds/kinds.js");
 const { shownVerificationOutputs } = require("../dist/provider/verification/passwordVerification.js");
 const { fleetOutputs, secretFleetOutputs } = require("../dist/provider/rotation/fleetOutputs.js");
-const { environmentName, nameOf, settingNames, settingOf } = require("../dist/provider/settings/table.js");
+const { settingNames, settingOf } = require("../dist/provider/settings/table.js");
 const about = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 
 // Absent as long as the project has no public repository: then nothing can be downloaded from one.
@@ -50,8 +48,6 @@ function docOf(symbol) {
 }
 
 const firstParagraph = (symbol) => docOf(symbol).split("\n\n")[0];
-
-const describedWithExample = (name) => `${firstParagraph(sdk.get(name))}\n\n${exampleOf(name, goImportPath)}`;
 
 function described(symbol, description = docOf(symbol)) {
   return description === "" ? {} : { description };
@@ -175,7 +171,7 @@ function saved(made) {
 function resource(name, more, { outputs, secretOutputs, hasUrls } = saved(resources[name])) {
   const inputs = inputsOf(`${name}Args`, ...(hasUrls ? ["ConnectionArgs"] : []));
   return {
-    description: describedWithExample(name),
+    description: firstParagraph(sdk.get(name)),
     ...outputsOf(name, outputs, secretOutputs),
     inputProperties: inputs.properties,
     requiredInputs: inputs.required,
@@ -196,7 +192,7 @@ function verification() {
   const reference = (name) => ({ $ref: `#/resources/rekey:index:${name}` });
   const rotations = Object.keys(kinds).filter((name) => name !== "SigningKeyRotation");
   return {
-    description: describedWithExample("PasswordVerification"),
+    description: firstParagraph(sdk.get("PasswordVerification")),
     isComponent: true,
     ...outputsOf("PasswordVerification", shownVerificationOutputs, []),
     inputProperties: {
@@ -280,40 +276,12 @@ const schema = {
   },
 };
 
-/** What the reference shows in addition to the schema. */
-function docsOf(name) {
-  const symbol = sdk.get(name);
-  const outputs = schema.resources[`rekey:index:${name}`]?.properties;
-  const found = [...(outputs ? symbol.members : [])].flatMap(([output, member]) => {
-    const { valueDeclaration: declaration } = member;
-    const isOutput =
-      declaration &&
-      (ts.isPropertyDeclaration(declaration) || ts.isGetAccessor(declaration)) &&
-      !ts.isPrivateIdentifier(declaration.name);
-    const type = isOutput ? declaration.type : undefined;
-    if (type?.getText().startsWith("pulumi.Output<") !== true || outputs[output]) return [];
-    return [[output, { schema: schemaOf(innerType(type), output), description: docOf(member) }]];
-  });
-  return [name, { description: docOf(symbol), only: Object.fromEntries(found) }];
-}
-
-const documented = [...Object.keys(schema.resources), ...Object.keys(schema.functions)].map((token) =>
-  docsOf(token.split(":").at(-1)),
-);
-const settingRows = settings.map(([name, { description, default: value }]) => {
-  const cells = [nameOf(name), environmentName(name)].map((one) => `\`${one}\``);
-  return [...cells, description, value === undefined ? "none" : `\`${value}\``];
-});
-const page = referencePage(schema, Object.fromEntries(documented), settingRows);
-
 const target = process.argv[2] ?? root;
 await writeFormatted("schema.json", JSON.stringify(schema), "json");
-await writeFormatted("docs/reference.md", page, "markdown");
+await writeFormatted("docs/reference.md", referencePage(schema), "markdown");
 
 async function writeFormatted(path, text, parser) {
   const file = join(target, path);
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, await format(text, { ...(await resolveConfig(join(root, path))), parser }));
 }
-
-if (target === root && run(process.execPath, [join(root, "scripts/registry.mjs")]) !== 0) process.exitCode = 1;

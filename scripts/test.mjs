@@ -1,5 +1,5 @@
-// npm test [suite | file …]: installs what is needed, then runs a suite: one of these, or a folder of test/. Mocha builds
-// first (build.mjs).
+// npm test [suite | file …]: installs what is needed, then runs a suite: one of these, or a folder of test/. Mocha
+// builds first (build.mjs).
 import { randomInt } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
