@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { databaseFields, databaseTable } from "../../../../provider/records/database";
 import { flowControlFields, globalParallelismFields } from "../../../../provider/records/flowControl";
 import { type Fields } from "../../../../provider/records/fields";
@@ -70,18 +69,6 @@ describe("schema.json", () => {
       assert.equal(readFileSync(folder.path(path), "utf8"), readFileSync(join(projectRoot, path), "utf8"), path);
     }
     folder.remove();
-  });
-
-  it("is refused by the generator of the reference if an output is not an identifier", async () => {
-    const script = pathToFileURL(join(projectRoot, "scripts/reference.mjs")).href;
-    const { referencePage } = (await import(script)) as { referencePage: (...args: unknown[]) => string };
-    const page = (output: string) => {
-      const only = { [output]: { schema: { type: "string" }, description: "A." } };
-      const resources = { "rekey:index:A": { inputProperties: {}, properties: {} } };
-      return referencePage({ resources, functions: {}, types: {} }, { A: { description: "A.", only } }, []);
-    };
-    assert.match(page("restUrl"), /^\| `restUrl` \| string \| A\. SDK only\. \|$/m);
-    assert.throws(() => page("__#17@#credentials"), /__#17@#credentials is not an identifier/);
   });
 
   it("has each field of the records", () => {
@@ -177,7 +164,7 @@ describe("schema.json", () => {
       }
     }
     for (const { description } of [...Object.values(schema.resources), ...Object.values(schema.functions)]) {
-      assert.match(description, /^.*\.(\n\n\{\{% examples %\}\}|$)/);
+      assert.match(description, /^.*\.$/);
     }
     assert.ok(!("$schema" in schema));
   });
