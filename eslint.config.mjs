@@ -1,7 +1,7 @@
 import tseslint from "typescript-eslint";
 
 export default tseslint.config(
-  { ignores: ["**/dist/", ".stryker-tmp/", "reports/", "coverage/", "api/", "**/node_modules/", "test/fixtures/"] },
+  { ignores: ["**/dist/", ".stryker-tmp/", "reports/", "coverage/", "**/node_modules/", "test/fixtures/"] },
   {
     files: ["**/*.ts"],
     extends: [...tseslint.configs.recommendedTypeChecked],

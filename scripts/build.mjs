@@ -1,5 +1,10 @@
-// npm run build. With `fresh`, as a package is built: without what earlier builds left.
-import { build, buildFresh } from "./lib.mjs";
+// npm run build: compiles both packages. Mocha loads this file, too: processes that a test starts run `dist`, which is
+// then never older than the sources.
+import { fileURLToPath } from "node:url";
+import { build, buildIfChanged } from "./lib.mjs";
 
-if (process.argv[2] === "fresh") buildFresh();
-else build();
+export function mochaGlobalSetup() {
+  if (!buildIfChanged()) console.error("The build has errors. The tests run what it wrote.");
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url) && !build()) process.exitCode = 1;

@@ -1,18 +1,7 @@
 // Shared by the scripts. Only Node's own modules: a fresh clone has nothing else yet.
 import { spawn, spawnSync } from "node:child_process";
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { cpSync, existsSync, readdirSync, rmSync, statSync, utimesSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -22,27 +11,19 @@ export function repositoryOf({ repository }) {
   return repository?.url.replace(/^git\+|\.git$/g, "");
 }
 
-const npm = process.env.npm_execpath;
-
-/** Runs a command of npm. `npm run` sets the path of npm itself; otherwise npm is on PATH. */
-export function runNpm(args, options = {}) {
-  if (npm) return run(process.execPath, [npm, ...args], options);
-  return run("npm", args, { shell: process.platform === "win32", ...options });
-}
-
 /** Runs a command to its end and returns its exit code. */
 export function run(command, args, options = {}) {
   return spawnSync(command, args, { cwd: root, stdio: "inherit", ...options }).status ?? 1;
 }
 
-/** Runs a command and resolves to its exit code and all that it printed. */
-export function runAndRead(command, args, { onOutput } = {}) {
+/** Runs a command, shows what it prints, and resolves to its exit code and all that it printed. */
+export function runAndRead(command, args, { show = true } = {}) {
   const child = spawn(command, args, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (text) => {
       output += text;
-      onOutput?.(text);
+      if (show) process.stdout.write(text);
     });
   }
   return new Promise((resolve) => child.on("close", (code) => resolve({ code: code ?? 1, output })));
@@ -58,59 +39,54 @@ export function ensureInstalled() {
   const installed = join(root, "node_modules", ".package-lock.json");
   if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(join(root, "package-lock.json")).mtimeMs) return;
   console.log("Installing the packages of the lock file …");
-  exitUnlessZero(runNpm(["ci", "--no-audit", "--no-fund"]), "npm ci");
+  // `npm run` sets the path of npm itself; otherwise npm is on PATH.
+  const npm = process.env.npm_execpath;
+  const args = ["ci", "--no-audit", "--no-fund"];
+  const code = npm ? run(process.execPath, [npm, ...args]) : run("npm", args, { shell: process.platform === "win32" });
+  if (code !== 0) process.exit(code);
 }
 
-/** The configuration of each package's compiler, by the folder that it writes. */
-const projects = { dist: "tsconfig.build.json", "local/dist": "local/tsconfig.build.json" };
+/** Both packages: their folders, and those of their sources. */
+const packages = [
+  { folder: root, sources: ["provider", "sdk"] },
+  { folder: join(root, "local"), sources: ["."] },
+];
 
-/** Builds both packages. A file whose source has not changed is not written again, because a test may be loading it. */
+/** Compiles both packages. @returns whether there is no error; what could be compiled is written in any case */
 export function build() {
-  copyLicense();
-  for (const project of Object.values(projects)) compile(project);
+  // npm packs no file from outside of a package, and no link.
+  cpSync(join(root, "LICENSE"), join(root, "local", "LICENSE"));
+  return packages.map(({ folder }) => compile(folder)).every((code) => code === 0);
 }
 
-/** Builds both packages elsewhere, and then replaces what differs, because a test may be loading the rest. */
-export function buildFresh() {
-  copyLicense();
-  const folder = mkdtempSync(join(tmpdir(), "build-"));
-  for (const [dist, project] of Object.entries(projects)) {
-    compile(project, "--outDir", join(folder, dist), "--incremental", "false");
+/** The same, only if a source has changed since the last build. */
+export function buildIfChanged() {
+  return packages.every(({ folder, sources }) => isBuilt(folder, sources)) || build();
+}
+
+const infoOf = (folder) => join(folder, "dist", "tsconfig.build.tsbuildinfo");
+
+/** The compiler writes only what has changed, because a test may be loading the rest. */
+function compile(folder) {
+  const code = run(process.execPath, [bin("typescript/bin/tsc"), "-p", join(folder, "tsconfig.build.json")]);
+  const built = join(folder, "dist");
+  for (const path of filesIn(built)) {
+    const hasSource = existsSync(join(folder, path.replace(/\.(js|d\.ts)$/, ".ts")));
+    if (!hasSource && !path.endsWith(".tsbuildinfo")) rmSync(join(built, path));
   }
-  for (const dist of Object.keys(projects)) replaceFiles(join(folder, dist), join(root, dist));
-  rmSync(folder, { recursive: true });
+  const now = new Date();
+  if (existsSync(infoOf(folder))) utimesSync(infoOf(folder), now, now);
+  return code;
 }
 
-/** rekey-local has the licence of the root: npm packs no file from outside of a package, and no link. */
-function copyLicense() {
-  cpSync(join(root, "LICENSE"), join(root, "local/LICENSE"));
-}
-
-function compile(project, ...options) {
-  exitUnlessZero(run(process.execPath, [bin("typescript/bin/tsc"), "-p", project, ...options]), "the build");
-}
-
-/** Gives a folder the same files as another one. No file is ever missing or half written. */
-function replaceFiles(from, to) {
-  for (const path of filesIn(from)) {
-    const [source, target] = [join(from, path), join(to, path)];
-    if (existsSync(target) && readFileSync(target).equals(readFileSync(source))) continue;
-    mkdirSync(dirname(target), { recursive: true });
-    cpSync(source, `${target}.new`);
-    renameSync(`${target}.new`, target);
-  }
-  for (const path of filesIn(to)) {
-    if (!existsSync(join(from, path)) && !path.endsWith(".tsbuildinfo")) rmSync(join(to, path));
-  }
+function isBuilt(folder, sources) {
+  if (!existsSync(infoOf(folder))) return false;
+  const { mtimeMs } = statSync(infoOf(folder));
+  const files = sources.flatMap((name) => filesIn(join(folder, name)).map((path) => join(folder, name, path)));
+  return [...files, join(root, "tsconfig.json")].every((path) => statSync(path).mtimeMs <= mtimeMs);
 }
 
 function filesIn(folder) {
-  if (!existsSync(folder)) return [];
-  return readdirSync(folder, { recursive: true }).filter((path) => statSync(join(folder, path)).isFile());
-}
-
-function exitUnlessZero(code, what) {
-  if (code === 0) return;
-  console.error(`${what} failed (exit code ${code}).`);
-  process.exit(code);
+  const paths = readdirSync(folder, { recursive: true, withFileTypes: true });
+  return paths.filter((one) => one.isFile()).map(({ parentPath, name }) => relative(folder, join(parentPath, name)));
 }

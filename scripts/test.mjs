@@ -1,10 +1,10 @@
-// npm test: installs and builds what is needed, then runs a suite. Files to run instead may follow the suite's name.
-import { bin, build, ensureInstalled, run, root } from "./lib.mjs";
+// npm test [suite | file …]: installs what is needed, then runs a suite: one of these, or a folder of test/. Mocha
+// builds first (build.mjs).
 import { randomInt } from "node:crypto";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { bin, ensureInstalled, root, run } from "./lib.mjs";
 
-// Most tests wait for processes of their own: two files at a time take little more than half as long.
-const parallel = ["--parallel", "--jobs", "2"];
 const all = ["test/**/*.test.ts", "examples/**/*.test.ts"];
 const slow = "test/**/*.slow.test.ts";
 
@@ -12,28 +12,28 @@ const slow = "test/**/*.slow.test.ts";
 const randomSeed = { REKEY_SEED: String(randomInt(2 ** 31)) };
 
 const suites = {
-  fast: { options: [...parallel, "--ignore", slow], files: all },
-  slow: { options: parallel, files: [slow] },
-  all: { options: parallel, files: all },
-  docs: { files: ["test/docs/*.test.ts"] },
-  /** On the real engine, and in memory. */
-  e2e: { files: ["test/e2e/**/*.test.ts"] },
+  fast: { args: ["--ignore", slow, ...all] },
+  slow: { args: [slow] },
+  all: { args: all },
+  /** Writes test/faults/faults.md. */
+  faults: { report: "faults.cjs" },
   /** Many more random values than the other suites use. */
-  fuzz: { files: ["test/fuzz/**/*.test.ts"], env: { ...randomSeed, REKEY_FUZZ_SCALE: "34" } },
+  fuzz: { env: { ...randomSeed, REKEY_FUZZ_SCALE: "34" } },
   /** 100 random kills of each kind of `up`. */
-  kills: { files: ["test/kills/*.test.ts"], env: { ...randomSeed, REKEY_KILLS: "100" } },
+  kills: { env: { ...randomSeed, REKEY_KILLS: "100" } },
   /** The model-based tests at full size. */
-  model: {
-    files: ["test/model/**/*.test.ts"],
-    env: { ...randomSeed, REKEY_MODEL_RUNS: "1000" },
-  },
+  model: { env: { ...randomSeed, REKEY_MODEL_RUNS: "1000" } },
 };
 
-const [name = "fast", ...named] = process.argv.slice(2);
-const { options = [], files, env } = suites[name] ?? { options: parallel, files: [name] };
+const [name = "fast", ...files] = process.argv.slice(2);
+const isSuite = name in suites || existsSync(join(root, "test", name));
+const { args = [`test/${name}/**/*.test.ts`], env, report } = suites[name] ?? {};
+// Only the whole suite has the whole table.
+const reporter = join(root, "scripts", files.length === 0 ? (report ?? "reporter.cjs") : "reporter.cjs");
+const spec = isSuite ? (files.length > 0 ? files : args) : [name, ...files];
 ensureInstalled();
-build();
-const reporter = ["--reporter", join(root, "scripts", "reporter.cjs")];
-const spec = named.length > 0 ? [...(suites[name] ? [] : [name]), ...named] : files;
-const args = [bin("mocha/bin/mocha.js"), ...options, ...reporter, ...spec];
-process.exit(run(process.execPath, args, { env: { ...env, ...process.env } }));
+// Most tests wait for processes of their own: two files at a time take little more than half as long.
+const options = ["--parallel", "--jobs", "2", "--reporter", reporter];
+process.exit(
+  run(process.execPath, [bin("mocha/bin/mocha.js"), ...options, ...spec], { env: { ...env, ...process.env } }),
+);

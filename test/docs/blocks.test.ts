@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { parse } from "yaml";
+import schema from "../../schema.json";
 import { typeErrors } from "./types";
-import { type Block, pages } from "./page";
+import { type Block, pages, readPage } from "./page";
 import { describeBlocks } from "./runBlocks";
 import { isProgram, isScript } from "./session";
 
@@ -26,6 +28,23 @@ describe("The code blocks of README and docs/", () => {
     const blocks = written.flatMap((page) => page.blocks).filter(({ language }) => language === "ts");
     assert.ok(blocks.length > 3, String(blocks.length));
     assert.deepEqual(typeErrors(blocks), []);
+  });
+
+  it("of the page for Pulumi's registry have no type errors, and arguments and outputs that exist", () => {
+    const { blocks } = readPage("docs/_index.md");
+    const codeIn = (language: string) => blocks.find((block) => block.language === language) ?? assert.fail(language);
+    const typed = codeIn("typescript");
+    assert.deepEqual(
+      typeErrors([{ ...typed, language: "ts", code: typed.code.replace("@rekey/rekey", "pulumi-rekey") }]),
+      [],
+    );
+    const { resources, outputs } = parse(codeIn("yaml").code) as {
+      resources: { sessions: { properties: object } };
+      outputs: object;
+    };
+    const { inputProperties, properties } = schema.resources["rekey:index:PasswordRotation"];
+    for (const name of Object.keys(resources.sessions.properties)) assert.ok(name in inputProperties, name);
+    for (const name of Object.keys(outputs)) assert.ok(name in properties, name);
   });
 
   // blocks.slow.test.ts runs the blocks of the other pages.

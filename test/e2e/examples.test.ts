@@ -79,8 +79,11 @@ function indexOutputs(restUrl: string, token: string) {
   return { outcome: "reset", record: { endpoint: restUrl }, restUrl, token };
 }
 
-/** Packages that are too large to install for a test: their classes register what they are given. */
+/** Providers of others, which are not installed: their classes register what they are given. */
 const standIns: Readonly<Record<string, object>> = {
+  "@pulumi/github": classes("github:index", "ActionsSecret"),
+  "@pulumi/pulumiservice": classes("pulumiservice:index", "Environment"),
+  "@pulumiverse/vercel": classes("vercel:index", "ProjectEnvironmentVariable", "Deployment"),
   "@pulumi/aws": { secretsmanager: classes("aws:secretsmanager", "Secret", "SecretVersion") },
   "@pulumi/kubernetes": {
     Provider: class extends pulumi.ProviderResource {
@@ -96,8 +99,9 @@ const standIns: Readonly<Record<string, object>> = {
 function classes(module: string, ...names: string[]): object {
   const classOf = (type: string) =>
     class extends pulumi.CustomResource {
-      constructor(name: string, args: pulumi.Inputs, options: pulumi.CustomResourceOptions) {
-        super(type, name, args, options);
+      constructor(name: string, { value, ...args }: pulumi.Inputs, options: pulumi.CustomResourceOptions) {
+        // Those of GitHub and Vercel make it a secret.
+        super(type, name, value === undefined ? args : { ...args, value: pulumi.secret(value) }, options);
       }
     };
   return Object.fromEntries(names.map((name) => [name, classOf(`${module}:${name}`)]));

@@ -1,5 +1,85 @@
-// The little that examples/hand-over uses of two packages that are too large to be installed for it, as in
-// @pulumi/kubernetes 4.34.2 and @pulumi/aws 7.48.0.
+// The little that examples use of the providers of others, as in @pulumi/github 6.15.0, @pulumi/pulumiservice 1.3.0,
+// @pulumiverse/vercel 5.4.1, @pulumi/kubernetes 4.34.2 and @pulumi/aws 7.48.0.
+
+declare module "@pulumi/github" {
+  import type * as pulumi from "@pulumi/pulumi";
+  interface ActionsSecretArgs {
+    repository: pulumi.Input<string>;
+    secretName: pulumi.Input<string>;
+    value?: pulumi.Input<string>;
+  }
+  class ActionsSecret extends pulumi.CustomResource {
+    constructor(name: string, args: ActionsSecretArgs, opts?: pulumi.CustomResourceOptions);
+  }
+}
+
+declare module "@pulumi/pulumiservice" {
+  import type * as pulumi from "@pulumi/pulumi";
+  interface StackArgs {
+    organization: pulumi.Input<string>;
+    project: pulumi.Input<string>;
+    stack: pulumi.Input<string>;
+  }
+  interface EnvironmentArgs {
+    organization: pulumi.Input<string>;
+    project?: pulumi.Input<string>;
+    name: pulumi.Input<string>;
+    yaml: pulumi.Input<pulumi.asset.Asset>;
+  }
+  interface DeploymentSettingsArgs extends StackArgs {
+    sourceContext?: pulumi.Input<{
+      git?: pulumi.Input<{ branch?: pulumi.Input<string>; repoDir?: pulumi.Input<string> }>;
+    }>;
+    vcs?: pulumi.Input<{
+      provider: pulumi.Input<string>;
+      repository?: pulumi.Input<string>;
+      deployCommits?: pulumi.Input<boolean>;
+      previewPullRequests?: pulumi.Input<boolean>;
+      pullRequestTemplate?: pulumi.Input<boolean>;
+    }>;
+    operationContext?: pulumi.Input<{ environmentVariables?: pulumi.Input<Record<string, pulumi.Input<string>>> }>;
+  }
+  interface DeploymentScheduleArgs extends StackArgs {
+    pulumiOperation: pulumi.Input<PulumiOperation>;
+    scheduleCron?: pulumi.Input<string>;
+  }
+  export enum PulumiOperation {
+    Update = "update",
+  }
+  class Environment extends pulumi.CustomResource {
+    constructor(name: string, args: EnvironmentArgs, opts?: pulumi.CustomResourceOptions);
+  }
+  class DeploymentSettings extends pulumi.CustomResource {
+    constructor(name: string, args: DeploymentSettingsArgs, opts?: pulumi.CustomResourceOptions);
+  }
+  class DeploymentSchedule extends pulumi.CustomResource {
+    constructor(name: string, args: DeploymentScheduleArgs, opts?: pulumi.CustomResourceOptions);
+  }
+}
+
+declare module "@pulumiverse/vercel" {
+  import type * as pulumi from "@pulumi/pulumi";
+  interface VariableArgs {
+    projectId: pulumi.Input<string>;
+    key: pulumi.Input<string>;
+    value?: pulumi.Input<string>;
+    targets?: pulumi.Input<pulumi.Input<string>[]>;
+    sensitive?: pulumi.Input<boolean>;
+  }
+  interface DeploymentArgs {
+    projectId: pulumi.Input<string>;
+    ref?: pulumi.Input<string>;
+    production?: pulumi.Input<boolean>;
+    meta?: pulumi.Input<Record<string, pulumi.Input<string>>>;
+  }
+  class ProjectEnvironmentVariable extends pulumi.CustomResource {
+    constructor(name: string, args: VariableArgs, opts?: pulumi.CustomResourceOptions);
+  }
+  class Deployment extends pulumi.CustomResource {
+    constructor(name: string, args: DeploymentArgs, opts?: pulumi.CustomResourceOptions);
+    readonly url: pulumi.Output<string>;
+  }
+}
 
 declare module "@pulumi/kubernetes" {
   import type * as pulumi from "@pulumi/pulumi";
