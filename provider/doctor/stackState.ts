@@ -69,23 +69,26 @@ export function rotatedIn(exported: unknown): RotatedSecret[] {
     // One that is only to be deleted was replaced.
     if (saved["delete"] === true) return [];
     if (type === "PasswordRotationFleet") {
-      // The credentials of all its databases are one secret, so which of them it contains is not seen.
       const files = objectOf(outputs["encryptedCredentials"]);
+      const isHidden = objectOf(saved["inputs"])["saveCredentials"] === false;
       return Object.entries(objectOf(outputs["states"])).map(([name, one]) => {
         const state = objectOf(one);
-        const form = has("credentials") ? "may be saved" : formOf(files[name]);
-        return secretOf(databasePassword, state["databaseId"], state, form);
+        // The credentials of all its databases are one secret, so which of them it contains is not seen.
+        const isOnlyFile = isHidden && files[name] !== undefined && state["error"] === undefined;
+        return secretOf(
+          databasePassword,
+          state["databaseId"],
+          state,
+          isOnlyFile ? "for recipients only" : "may be saved",
+        );
       });
     }
     if (!Object.hasOwn(kinds, type)) return [];
     const kind = kinds[type as keyof typeof kinds];
     const isSaved = [...Object.values(kind.table.credentials), "connectionUrl", "otherFields"].some(has);
-    return [secretOf(kind, saved["id"], outputs, isSaved ? "saved" : formOf(outputs["encryptedCredentials"]))];
+    const form = isSaved ? "saved" : has("encryptedCredentials") ? "for recipients only" : "none";
+    return [secretOf(kind, saved["id"], outputs, form)];
   });
-}
-
-function formOf(file: unknown): RotatedSecret["inState"] {
-  return file === undefined ? "none" : "for recipients only";
 }
 
 /** The settings of a provider. Those of a stack have their full names there. */

@@ -24,8 +24,10 @@ const rotation = (name: string, id: string, outputs: object, type = "PasswordRot
   const token = `pulumi-nodejs:dynamic/rekey:${type}`;
   return { urn: `${stack}::${token}::${name}`, type: token, id, outputs: { ...outputs, memory: encrypted }, ...more };
 };
-const fleet = (states: object, more: object = {}) =>
-  rotation("all", "fleet", { states, ...more }, "PasswordRotationFleet", { type: "rekey:index:PasswordRotationFleet" });
+const fleet = (states: object, outputs: object = {}, inputs: object = {}) => {
+  const more = { type: "rekey:index:PasswordRotationFleet", inputs };
+  return rotation("all", "fleet", { states, credentials: encrypted, ...outputs }, "PasswordRotationFleet", more);
+};
 const exported = (...resources: object[]) => ({ version: 3, deployment: { resources } });
 const database = (id: string, createdAt?: string): ListedSecret => {
   return { kind: databasePassword, id, ...(createdAt !== undefined && { createdAt: new Date(createdAt) }) };
@@ -85,9 +87,14 @@ describe("pulumi-rekey doctor --coverage: the age of a secret", () => {
 describe("pulumi-rekey doctor --coverage: the state", () => {
   it("names the resources, and the most readable form of the credentials", () => {
     const file = { encryptedCredentials: "-----BEGIN AGE ENCRYPTED FILE-----" };
-    const states = { one: { databaseId: "e" }, two: { databaseId: "f" } };
+    const states = {
+      one: { databaseId: "e" },
+      two: { databaseId: "f" },
+      three: { databaseId: "g", error: "It broke." },
+    };
+    const files = Object.fromEntries(Object.keys(states).map((name) => [name, file.encryptedCredentials]));
     const { secrets } = cover(
-      ["a", "b", "c", "d", "e", "f"].map((id) => database(id)),
+      ["a", "b", "c", "d", "e", "f", "g"].map((id) => database(id)),
       [
         rotation("saved", "a", { password: encrypted, ...file }),
         rotation("others", "a", file),
@@ -95,8 +102,8 @@ describe("pulumi-rekey doctor --coverage: the state", () => {
         rotation("replaced", "c", { password: encrypted }, "PasswordRotation", { delete: true }),
         rotation("counters", "c", {}, "FlowControlReset"),
         rotation("unknownFields", "d", { otherFields: encrypted, ...file }),
-        fleet(states, { encryptedCredentials: { one: "-----BEGIN AGE ENCRYPTED FILE-----" } }),
-        fleet({ two: states.two }, { credentials: encrypted }),
+        fleet(states, { encryptedCredentials: files }, { saveCredentials: false }),
+        fleet({ two: states.two }, { encryptedCredentials: files }),
       ],
     );
     assert.deepEqual(
@@ -108,6 +115,7 @@ describe("pulumi-rekey doctor --coverage: the state", () => {
         ["d", 'PasswordRotation "unknownFields"', "saved"],
         ["e", 'PasswordRotationFleet "all"', "for recipients only"],
         ["f", 'PasswordRotationFleet "all",PasswordRotationFleet "all"', "may be saved"],
+        ["g", 'PasswordRotationFleet "all"', "may be saved"],
       ],
     );
   });

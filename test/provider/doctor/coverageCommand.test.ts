@@ -30,10 +30,14 @@ const state = (rotatedAt: string) =>
   stateOf(
     resource("PasswordRotation", "reset", "db-reset", { rotatedAt, password: encrypted }),
     resource("PasswordRotation", "adopted", "db-adopted", { memory: encrypted }),
-    resource("PasswordRotationFleet", "all", "fleet", {
-      states: { a: { databaseId: "db-a", rotatedAt }, b: { databaseId: "db-b", rotatedAt } },
-      encryptedCredentials: { a: "age", b: "age" },
-    }),
+    {
+      ...resource("PasswordRotationFleet", "all", "fleet", {
+        states: { a: { databaseId: "db-a", rotatedAt }, b: { databaseId: "db-b", rotatedAt } },
+        credentials: encrypted,
+        encryptedCredentials: { a: "age", b: "age" },
+      }),
+      inputs: { saveCredentials: false },
+    },
     resource("VectorTokenRotation", "vectors", "idx-vectors", { rotatedAt, token: encrypted }),
     resource("SigningKeyRotation", "keys", "signing-keys", { currentKey: encrypted }),
   );
