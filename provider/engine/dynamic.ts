@@ -110,6 +110,7 @@ export const {
   searchTokenRotation,
   queueTokenRotation,
   signingKeyRotation,
+  passwordRotationFleet,
   credentialVerification,
   flowControlReset,
   flowControlLimits,

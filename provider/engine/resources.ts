@@ -5,6 +5,7 @@ import { type Properties } from "../records/properties";
 import { type AnyResource } from "../resource";
 import { type Platform } from "../run";
 import { optionalText, requiredText } from "../rotation/arguments";
+import { passwordRotationFleet } from "../rotation/fleet";
 import { databasePassword } from "../rotation/kinds/databasePassword";
 import { kinds, type RotationType } from "../rotation/kinds/kinds";
 import { rotationOf } from "../rotation/rotation";
@@ -17,6 +18,7 @@ const rotations = Object.fromEntries(Object.entries(kinds).map(([type, kind]) =>
 /** Every resource, by the name of its type. */
 export const resources = {
   ...rotations,
+  PasswordRotationFleet: passwordRotationFleet,
   CredentialVerification: credentialVerification,
   FlowControlReset: flowControlReset,
   FlowControlLimits: flowControlLimits,
