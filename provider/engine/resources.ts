@@ -37,9 +37,14 @@ export interface Reads {
 /** The functions of the package, by name. Each returns an object. */
 export const functions: Readonly<Record<string, (reads: Reads, args: Properties) => Promise<object>>> = {
   getDatabases: async ({ platform }) => ({ databases: await platform.list(databasePassword) }),
-  getFlowControlKey: async ({ queue }, { flowControlKey }) =>
-    queue().get(requiredText("flowControlKey", flowControlKey)),
-  getFlowControlKeys: async ({ queue }, { search }) => ({ keys: await queue().list(optionalText("search", search)) }),
+  getFlowControlKey: async ({ queue }, { flowControlKey }) => {
+    const key = requiredText("flowControlKey", flowControlKey);
+    return queue().get(key);
+  },
+  getFlowControlKeys: async ({ queue }, { search }) => {
+    const text = optionalText("search", search);
+    return { keys: await queue().list(text) };
+  },
   getGlobalParallelism: async ({ queue }) => queue().globalParallelism(),
 };
 
