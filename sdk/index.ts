@@ -50,8 +50,4 @@ export {
 } from "./indexTokenRotation";
 export { type OutputsOf, PasswordRotation, type PasswordRotationArgs } from "./passwordRotation";
 export { PasswordRotationFleet, type PasswordRotationFleetArgs } from "./passwordRotationFleet";
-export {
-  PasswordVerification,
-  type PasswordVerificationArgs,
-  type PasswordVerificationOptions,
-} from "./passwordVerification";
+export { CredentialVerification, type CredentialVerificationArgs } from "./credentialVerification";
