@@ -3,7 +3,7 @@ import { type Host, providerTexts, type Result } from "./host";
 import { type Properties, revealed } from "./wire";
 
 /** A resource in a state: what it was created with, and its outputs with their marks. */
-export interface Saved {
+interface Saved {
   readonly id: string;
   readonly outputs: Properties;
   readonly inputs?: Properties;
@@ -29,7 +29,7 @@ interface Checked {
 }
 
 /** What an operation did, and the outputs that it saved or planned. */
-export interface Step {
+interface Step {
   readonly did: "create" | "update" | "replace" | "same";
   readonly outputs: Properties;
 }

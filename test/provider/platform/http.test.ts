@@ -144,12 +144,11 @@ describe("platform: the requester, over a real socket", () => {
   });
 
   const mebibyte = 1024 * 1024;
-  const compressed = (text: string): Scripted => responding(200, gzipSync(text), { "content-encoding": "gzip" });
+  const compressed = responding(200, gzipSync(" ".repeat(mebibyte + 1)), { "content-encoding": "gzip" });
   for (const [title, script, expected, maxBytes] of [
     ["1 MiB", { body: " ".repeat(mebibyte) }, mebibyte],
-    ["1 MiB, compressed", compressed(" ".repeat(mebibyte)), mebibyte],
     ["more than 1 MiB", { body: " ".repeat(mebibyte + 1) }, "the response was too large"],
-    ["more than 1 MiB, compressed", compressed(" ".repeat(mebibyte + 1)), "the response was too large"],
+    ["more than 1 MiB, compressed", compressed, "the response was too large"],
     ["a limit of its own", { body: "0123456789" }, 10, 10],
     ["more than a limit of its own", { body: "0123456789" }, "the response was too large", 9],
   ] satisfies readonly (readonly [string, Scripted, number | string, number?])[]) {
@@ -160,18 +159,6 @@ describe("platform: the requester, over a real socket", () => {
       assert.deepEqual({ delivery, happened }, { delivery: "maybe applied", happened: expected });
     });
   }
-
-  it("judges an error of more than 64 KiB by its status, and does not show it", async () => {
-    const body = JSON.stringify({ error: "no", detail: "x".repeat(64 * 1024) });
-    for (const [status, delivery] of [
-      [400, "rejected"],
-      [500, "maybe applied"],
-    ] as const) {
-      const error = await failureOf(requester(await start({ status, body })).send(reset));
-      assert.deepEqual([error.delivery, error.happened], [delivery, `the platform responded with ${status}`]);
-      await server.close();
-    }
-  });
 });
 
 describe("platform: the path of a request", () => {

@@ -57,14 +57,6 @@ describe("verification: the probe of a database", () => {
     assert.equal(server.connections, 2);
   });
 
-  it("sends any password unchanged", async () => {
-    const server = await fake(pong);
-    for (const odd of [" a b ", `'"\\`, "pässwörd-✓-🔑", "a\r\nPING\r\n", "%41+&", "\0"]) {
-      assert.deepEqual(await probe(local(server.port), { password: odd }), { kind: "accepted" });
-      assert.deepEqual(server.commands.splice(0), [["AUTH", odd], ["PING"]]);
-    }
-  });
-
   it("knows a refused password by the words of old and new servers", async () => {
     for (const words of ["WRONGPASS invalid username-password pair or user is disabled.", "ERR invalid password"]) {
       const server = await fake(() => `-${words}`);
