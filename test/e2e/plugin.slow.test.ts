@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type * as pulumi from "@pulumi/pulumi";
 import { type Platform, startPlatform } from "../../local/platform/index";
 import { packageVersion } from "../../provider/platform/version";
