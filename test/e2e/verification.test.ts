@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import {
+  CredentialVerification,
   PasswordRotation,
-  PasswordVerification,
+  PasswordRotationFleet,
   QueueTokenRotation,
   SearchTokenRotation,
   VectorTokenRotation,
@@ -13,7 +14,7 @@ import { type RedisServer, startRedisServer } from "../support/redisServer";
 import { assertFields } from "../support/results";
 
 /** The databases are in a real Redis if there is one. */
-describe(`A program with a PasswordVerification, with ${hasRedis ? "a Redis" : "the listener of the local platform"}`, () => {
+describe(`A program with a CredentialVerification, with ${hasRedis ? "a Redis" : "the listener of the local platform"}`, () => {
   /** Between the database and its clients; it counts connections. */
   let line: RedisLine;
   let stack: TestStack;
@@ -26,10 +27,9 @@ describe(`A program with a PasswordVerification, with ${hasRedis ? "a Redis" : "
     stack = await TestStack.start(
       () => {
         const rotation = new PasswordRotation("cache", { databaseId: "cache", version });
-        const { password } = rotation;
-        const user = hasRedis ? { username: "rekey-{id}" } : {};
-        const args = { rotation, port: line.port, withinSeconds: 1, ...user };
-        const verification = new PasswordVerification("proof", args);
+        const { access, password } = rotation;
+        const connection = { port: line.port, ...(hasRedis && { username: "rekey-{id}" }) };
+        const verification = new CredentialVerification("proof", { access, connection, withinSeconds: 1 });
         new Consumer("early", { password });
         new Consumer("late", { password }, { dependsOn: verification });
         const { verified, formerRefused } = verification;
@@ -99,8 +99,8 @@ describe("A program that verifies tokens", () => {
           search: new SearchTokenRotation("search", { indexId: "idx-search", ...args }),
           queue: new QueueTokenRotation("queue", { queueUserId, ...args }),
         };
-        const verified = Object.entries(rotations).map(([name, rotation]) => {
-          const { verified, formerRefused } = new PasswordVerification(name, { rotation, withinSeconds: 1 });
+        const verified = Object.entries(rotations).map(([name, { access }]) => {
+          const { verified, formerRefused } = new CredentialVerification(name, { access, withinSeconds: 1 });
           return [name, { verified, formerRefused }] as const;
         });
         return Object.fromEntries(verified);
@@ -135,5 +135,33 @@ describe("A program that verifies tokens", () => {
       const tokens = [vectorIndexes, searchIndexes, queueUsers].flatMap((owners) => [...owners.values()]);
       assert.ok(tokens.length === 3 && !tokens.some(({ token }) => stack.state.includes(token)));
     }
+  });
+});
+
+describe("A program that verifies a fleet", () => {
+  afterEach(closePlatforms);
+
+  it("shows it of each database, and names the one whose former password is still accepted", async () => {
+    let version = 1;
+    const stack = await TestStack.start(
+      () => {
+        const fleet = new PasswordRotationFleet("caches", { databases: { one: "a", two: "b" }, version });
+        const { verified, formerRefused } = new CredentialVerification("proof", {
+          access: fleet.access,
+          withinSeconds: 1,
+        });
+        return { verified, formerRefused };
+      },
+      { databases: ["a", "b"], credentials: "always" },
+    );
+    assert.deepEqual(valuesOf(await succeeds(stack.up())), { verified: true });
+    version = 2;
+    stack.platform.failNext({ path: /reset-password\/b/, keepFormerPassword: true });
+    for (let run = 0; run < 2; run++) {
+      await fails(stack.up(), /1 of 2 databases are not verified:\s+"two": a former password is still accepted/);
+      assert.equal(stack.platform.resetCount, 4);
+    }
+    version = 3;
+    assert.deepEqual(valuesOf(await succeeds(stack.up())), { verified: true, formerRefused: true });
   });
 });

@@ -3,6 +3,12 @@ import { resources } from "../../../provider/engine/resources";
 import { type AnyResource, type Schemas } from "../../../provider/resource";
 
 describe("engine: all resources", () => {
+  it("can be imported, but a fleet, a verification and a reset of counters", () => {
+    const others = Object.entries<AnyResource>(resources).filter(([, one]) => one.adopt === undefined);
+    const types = others.map(([type]) => type);
+    assert.deepEqual(types, ["PasswordRotationFleet", "CredentialVerification", "FlowControlReset"]);
+  });
+
   for (const [type, resource] of Object.entries<AnyResource>(resources)) {
     // The limits of a key are outputs as they are set.
     if (type === "FlowControlLimits") continue;
