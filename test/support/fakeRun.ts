@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { checkResource, type Notice, type Resource, type Result } from "../../provider/resource";
 import { type Properties } from "../../provider/records/properties";
-import { type Place, type Platform, Run, type RunOptions } from "../../provider/run";
+import { type Place, type Platform, Run } from "../../provider/run";
 import { secretOf } from "../../provider/platform/credential";
 import { type ProbeRequest, type ProbeResult } from "../../provider/platform/probe";
 import { NotSentError, RejectedError, UnconfirmedError } from "../../provider/platform/errors";
@@ -77,7 +77,7 @@ export class FakeRun {
    *
    * @param parts of a platform and options in place of the recorded ones
    */
-  start(parts: Partial<Platform> = {}, options: Partial<RunOptions> = {}): Run {
+  start(parts: Partial<Platform> = {}, options: Partial<Run["options"]> = {}): Run {
     const shown = (response: Partial<SecretResponse> | Error): SecretResponse => {
       if (response instanceof Error) throw response;
       return { record: {}, credentials: {}, exactIntegers: {}, problems: [], ...response };
