@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { checkResource, type Notice, type Resource, type Result } from "../../provider/resource";
 import { type Properties } from "../../provider/records/properties";
 import { type Place } from "../../provider/platform/secretKind";
-import { type Platform, Run, type RunOptions } from "../../provider/run";
+import { type Platform, Run } from "../../provider/run";
 import { secretOf } from "../../provider/platform/credential";
 import { type ProbeRequest, type ProbeResult } from "../../provider/platform/probe";
 import { NotSentError, RejectedError, UnconfirmedError } from "../../provider/platform/errors";
@@ -37,21 +37,16 @@ export class FakeRun {
   /** Ids and keys whose reset was sent, in order. */
   readonly resets: string[] = [];
   readonly reads: string[] = [];
-  /** Messages shown during the run. */
-  readonly said: string[] = [];
   time = new Date("2026-11-21T12:00:00.000Z");
   maxResets: number | undefined;
   /** Where secrets are; undefined if the settings are not known. */
   place: Place | undefined;
   /** Whether resets are made that only a schedule asks for. */
   scheduledResets: "on" | "off" = "on";
-  /** The token with which Rekey sends requests to the queue. */
-  queueToken: string | undefined;
   /** The new tokens of queue users that this run uses from now on. */
   readonly queueTokens: (readonly [userId: string, token: string | undefined])[] = [];
   /** Credentials that were tried, in order. */
   readonly probes: ProbeRequest[] = [];
-  readonly runEnd = new AbortController();
   /** Milliseconds that were waited, one entry for each wait; nothing really waits. */
   readonly waits: number[] = [];
   elapsedMs = 0;
@@ -68,10 +63,6 @@ export class FakeRun {
   canRead = false;
   /** Ids of databases that were read, in order. */
   readonly databaseReads: string[] = [];
-  /** The secrets that no message shows. */
-  readonly secrets = new KnownSecrets([]);
-  /** The deadline of each read of a database in milliseconds. */
-  readonly readDeadlinesMs: (number | undefined)[] = [];
   /** Returns what a read shows, after so many resets; called after the read is recorded. */
   readDatabase: (id: string, resets: number) => Partial<SecretResponse> | Error = (id, resets) => ({
     record: { databaseId: id, port: resets },
@@ -87,23 +78,19 @@ export class FakeRun {
    *
    * @param parts of a platform and options in place of the recorded ones
    */
-  start(parts: Partial<Platform> = {}, options: Partial<RunOptions> = {}): Run {
+  start(parts: Partial<Platform> = {}, options: Partial<Run["options"]> = {}): Run {
+    const shown = (response: Partial<SecretResponse> | Error): SecretResponse => {
+      if (response instanceof Error) throw response;
+      return { record: {}, credentials: {}, exactIntegers: {}, problems: [], ...response };
+    };
     const operations = {
       reset: async (id: string): Promise<SecretResponse> => {
         this.resets.push(id);
-        const answer = this.answer(id);
-        if (answer instanceof Error) throw answer;
-        return { record: {}, credentials: {}, exactIntegers: {}, problems: [], ...answer };
+        return shown(this.answer(id));
       },
-      read: async (
-        id: string,
-        { deadlineMs }: { readonly deadlineMs?: number | undefined } = {},
-      ): Promise<SecretResponse> => {
+      read: async (id: string): Promise<SecretResponse> => {
         this.databaseReads.push(id);
-        this.readDeadlinesMs.push(deadlineMs);
-        const shown = this.readDatabase(id, this.resets.length);
-        if (shown instanceof Error) throw shown;
-        return { record: {}, credentials: {}, exactIntegers: {}, problems: [], ...shown };
+        return shown(this.readDatabase(id, this.resets.length));
       },
     };
     const flowControl = {
@@ -124,7 +111,7 @@ export class FakeRun {
       operations: () => operations,
       list: () => assert.fail("nothing is listed here"),
       flowControl: flowControl as unknown as FlowControl,
-      secrets: this.secrets,
+      secrets: new KnownSecrets([]),
       useQueueToken: (...token) => void this.queueTokens.push(token),
       queueWithin: (maxConcurrency = 8) => new RequestQueue({ maxConcurrency }),
       probe: async (request) => {
@@ -143,7 +130,7 @@ export class FakeRun {
       databaseHost: () => undefined,
       settingsProblem: () => undefined,
       queueUrl: () => "https://queue.example.com",
-      queueToken: () => this.queueToken,
+      queueToken: () => undefined,
       scheduledResets: () => this.scheduledResets,
       preset: () => undefined,
       place: () => this.place,
@@ -155,8 +142,8 @@ export class FakeRun {
           this.elapsedMs += milliseconds;
         },
       },
-      end: this.runEnd.signal,
-      log: (line) => this.said.push(line),
+      end: new AbortController().signal,
+      log: () => undefined,
       ...options,
     });
   }
