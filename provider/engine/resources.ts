@@ -5,9 +5,11 @@ import { type Properties } from "../records/properties";
 import { type AnyResource } from "../resource";
 import { type Platform } from "../run";
 import { optionalText, requiredText } from "../rotation/arguments";
+import { passwordRotationFleet } from "../rotation/fleet";
 import { databasePassword } from "../rotation/kinds/databasePassword";
 import { kinds, type RotationType } from "../rotation/kinds/kinds";
 import { rotationOf } from "../rotation/rotation";
+import { credentialVerification } from "../verification/credentialVerification";
 
 const rotations = Object.fromEntries(Object.entries(kinds).map(([type, kind]) => [type, rotationOf(kind)])) as Readonly<
   Record<RotationType, AnyResource>
@@ -16,6 +18,8 @@ const rotations = Object.fromEntries(Object.entries(kinds).map(([type, kind]) =>
 /** Every resource, by the name of its type. */
 export const resources = {
   ...rotations,
+  PasswordRotationFleet: passwordRotationFleet,
+  CredentialVerification: credentialVerification,
   FlowControlReset: flowControlReset,
   FlowControlLimits: flowControlLimits,
 } satisfies Readonly<Record<string, AnyResource>>;

@@ -296,6 +296,11 @@ export class UnknownOutcomeError extends RekeyError {
   readonly delivery = "maybe applied";
 }
 
+/** Some databases of a fleet failed. All others are saved. */
+export class FleetError extends RekeyError {
+  readonly delivery = "maybe applied";
+}
+
 /** A bug around a reset. Only its kind and place are shown: the text of what was thrown may contain credentials. */
 export class InternalError extends RekeyError {
   readonly delivery = "maybe applied";
