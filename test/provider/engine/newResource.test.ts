@@ -16,9 +16,8 @@ describe("dynamic provider: a new resource", () => {
   it("is announced when it is checked, which previews do, too", async () => {
     const { passwordRotation } = start();
     await passwordRotation.check({}, inputs);
-    assert.deepEqual(printed, [
-      'Resets the password of database "db": the resource is new. `initialRotation: false` keeps it.',
-    ]);
+    assert.equal(printed.length, 1);
+    assert.match(printed.join(), /^Password of database "db": will be reset, because the resource is new/);
   });
 
   it("is not announced if it is refused, adopted or saved already", async () => {
@@ -38,6 +37,6 @@ describe("dynamic provider: a new resource", () => {
     await passwordRotation.diff("db", saved, other);
     await passwordRotation.check({}, other);
     assert.equal(printed.length, 1);
-    assert.match(printed.join(), /^Resets the password of database "other": the resource is new/);
+    assert.match(printed.join(), /^Password of database "other": will be reset, because the resource is new/);
   });
 });
