@@ -20,8 +20,6 @@ export interface Memory {
   /** The reset that was sent and is not confirmed. */
   readonly pending?: Pending | undefined;
   readonly current: Marks;
-  /** Which of the current ones a read has shown since they were generated. The others are nowhere else. */
-  readonly seen: readonly CredentialName[];
   /** What confirmed resets have replaced, the newest last: marks of the best credential of each record. */
   readonly former: readonly string[];
   /** What someone else has replaced since the last confirmed reset. It may return. */
@@ -94,7 +92,6 @@ export function emptyMemory(keys: number, now: Date): Memory {
   return {
     salt: newSalt(),
     current: {},
-    seen: [],
     former: [],
     replaced: [],
     rotatedAt: now.toISOString(),
@@ -191,11 +188,10 @@ const isFile = (value: unknown): boolean => isObject(value) && isTexts(value["fo
 
 /** How each field is recognized. A time that is cut off could be read as an earlier one, and so cause a reset. */
 const fields: Readonly<Record<keyof Memory, (value: unknown) => boolean>> = {
-  salt: (value) => /^[\w-]{22}$/.test(String(value)),
+  salt: (value) => typeof value === "string" && /^[\w-]{22}$/.test(value),
   applied: optional(isText),
   pending: optional(isPending),
   current: isMarks,
-  seen: isTexts,
   former: isTexts,
   replaced: isTexts,
   best: optional((value) => credentialNames.some((name) => name === value)),

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { type AnyResource, checkResource, type Notice, type Resource, type Result } from "../../provider/resource";
+import { checkResource, type Notice, type Resource, type Result } from "../../provider/resource";
 import { type Properties } from "../../provider/records/properties";
 import { type Place } from "../../provider/platform/secretKind";
-import { type Platform, Run } from "../../provider/run";
+import { type Platform, Run, type RunOptions } from "../../provider/run";
 import { secretOf } from "../../provider/platform/credential";
 import { type ProbeRequest, type ProbeResult } from "../../provider/platform/probe";
 import { NotSentError, RejectedError, UnconfirmedError } from "../../provider/platform/errors";
@@ -82,8 +82,12 @@ export class FakeRun {
   /** Returns the action that reset a key. */
   resetKey: (isKnown: boolean) => string | Error = () => "reset";
 
-  /** A run as a host process has it: it remembers what was done in it. */
-  start(): Run {
+  /**
+   * A run as a host process has it: it remembers what was done in it.
+   *
+   * @param parts of a platform and options in place of the recorded ones
+   */
+  start(parts: Partial<Platform> = {}, options: Partial<RunOptions> = {}): Run {
     const operations = {
       reset: async (id: string): Promise<SecretResponse> => {
         this.resets.push(id);
@@ -129,6 +133,7 @@ export class FakeRun {
       },
       within: () => platform,
       permitting: () => platform,
+      ...parts,
     };
     return new Run({
       platform: () => platform,
@@ -152,6 +157,7 @@ export class FakeRun {
       },
       end: this.runEnd.signal,
       log: (line) => this.said.push(line),
+      ...options,
     });
   }
 }
@@ -181,8 +187,7 @@ function shown<R extends Partial<Pick<Result<object>, "failure">> & { readonly n
 /** The functions of a resource, whose results have the texts of their notices. */
 export function asShown<I extends object, O extends object>(resource: Resource<I, O>) {
   return {
-    check: (inputs: I, run = new FakeRun().start()) =>
-      checkResource(resource as unknown as AnyResource, inputs as Properties, run),
+    check: (inputs: I, run = new FakeRun().start()) => checkResource(resource, inputs as Properties, run),
     plan: (saved: O | undefined, inputs: I, run = new FakeRun().start()) => shown(resource.plan(saved, inputs, run)),
     apply: async (saved: O | undefined, inputs: I, run: Run) => shown(await resource.apply(saved, inputs, run)),
     refresh: async (saved: O, run: Run) => {

@@ -11,18 +11,25 @@ import { defaultProvider, fromStruct, type Properties, secret, toStruct, urnOf }
 
 export const projectRoot = resolve(__dirname, "../..");
 
-/** What resources of this package name as their provider. */
-export const providerTexts = {
-  passwordRotation: 'exports.handler=()=>require("pulumi-rekey/provider").passwordRotation',
-  vectorTokenRotation: 'exports.handler=()=>require("pulumi-rekey/provider").vectorTokenRotation',
-  searchTokenRotation: 'exports.handler=()=>require("pulumi-rekey/provider").searchTokenRotation',
-  queueTokenRotation: 'exports.handler=()=>require("pulumi-rekey/provider").queueTokenRotation',
-  signingKeyRotation: 'exports.handler=()=>require("pulumi-rekey/provider").signingKeyRotation',
-  passwordRotationFleet: 'exports.handler=()=>require("pulumi-rekey/provider").passwordRotationFleet',
-  credentialVerification: 'exports.handler=()=>require("pulumi-rekey/provider").credentialVerification',
-  flowControlReset: 'exports.handler=()=>require("pulumi-rekey/provider").flowControlReset',
-  flowControlLimits: 'exports.handler=()=>require("pulumi-rekey/provider").flowControlLimits',
-};
+const types = [
+  "PasswordRotation",
+  "VectorTokenRotation",
+  "SearchTokenRotation",
+  "QueueTokenRotation",
+  "SigningKeyRotation",
+  "PasswordRotationFleet",
+  "CredentialVerification",
+  "FlowControlReset",
+  "FlowControlLimits",
+] as const;
+const exportOf = (type: string) => `${type.slice(0, 1).toLowerCase()}${type.slice(1)}`;
+const textOf = (type: string) => `exports.handler=()=>require("pulumi-rekey/provider").${exportOf(type)}`;
+
+/** What resources of this package name as their provider, and the types of the plugin that belong to these texts. */
+export const providerTexts = Object.fromEntries(types.map((type) => [exportOf(type), textOf(type)])) as Readonly<
+  Record<Uncapitalize<(typeof types)[number]>, string>
+>;
+const nativeTypes: Readonly<Record<string, string>> = Object.fromEntries(types.map((type) => [textOf(type), type]));
 
 /** How an engine reaches the provider: by Pulumi's dynamic provider host, or by the native plugin. */
 export type Adapter = "dynamic" | "plugin";
@@ -230,18 +237,6 @@ export function configuration(settings: Record<string, string | number | undefin
 }
 
 const dynamicUrn = "urn:pulumi:test::test::pulumi-nodejs:dynamic/rekey:Any::any";
-
-const nativeTypes: Readonly<Record<string, string>> = {
-  [providerTexts.passwordRotation]: "PasswordRotation",
-  [providerTexts.vectorTokenRotation]: "VectorTokenRotation",
-  [providerTexts.searchTokenRotation]: "SearchTokenRotation",
-  [providerTexts.queueTokenRotation]: "QueueTokenRotation",
-  [providerTexts.signingKeyRotation]: "SigningKeyRotation",
-  [providerTexts.passwordRotationFleet]: "PasswordRotationFleet",
-  [providerTexts.credentialVerification]: "CredentialVerification",
-  [providerTexts.flowControlReset]: "FlowControlReset",
-  [providerTexts.flowControlLimits]: "FlowControlLimits",
-};
 
 function shortNames(config: Properties): Properties {
   return Object.fromEntries(Object.entries(config).map(([name, value]) => [name.replace("rekey:", ""), value]));

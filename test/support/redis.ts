@@ -1,5 +1,6 @@
-import { spawnSync } from "node:child_process";
-import { connect, createServer } from "node:net";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { text as textOf } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Redis } from "ioredis";
@@ -11,6 +12,33 @@ export const hasRedis = spawnSync("redis-server", ["--version"]).status === 0;
 export function withRedis(title: string, specs: (this: Mocha.Suite) => void): void {
   if (hasRedis) describe(title, specs);
   else it.skip(`${title} (skipped: there is no redis-server on PATH)`);
+}
+
+/** Starts a Redis server with a password for the administrator. It ends with this process, and saves nothing. */
+export async function startRedis(): Promise<{ readonly url: string; close(): Promise<unknown> }> {
+  const probe = createServer().listen(0, "127.0.0.1");
+  await once(probe, "listening");
+  const { port } = probe.address() as AddressInfo;
+  await once(probe.close(), "close");
+  const password = "redis-admin";
+  const settings = { bind: "127.0.0.1", port, requirepass: password, save: "", appendonly: "no" };
+  const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  const server = spawn("redis-server", args, { stdio: ["ignore", "pipe", "inherit"] });
+  const end = (): unknown => server.kill("SIGKILL");
+  process.once("exit", end);
+  let printed = "";
+  for await (const chunk of server.stdout) {
+    printed += String(chunk);
+    if (printed.includes("Ready to accept connections")) break;
+  }
+  if (server.exitCode !== null) throw new Error(printed);
+  return {
+    url: `redis://:${password}@127.0.0.1:${port}`,
+    close: async () => {
+      end();
+      await once(server, "exit");
+    },
+  };
 }
 
 /** The user that Redis reports to a client with these credentials. */

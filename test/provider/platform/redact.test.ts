@@ -130,23 +130,6 @@ describe("platform: redact", () => {
     assertHidden("ab\\ud800cd", "ab\ud800cd");
   });
 
-  it("recognizes a secret whose end continues as an escape", () => {
-    const endings: Readonly<Record<string, readonly string[]>> = {
-      '\\"': ["\\", "\\\\"],
-      "\\u0041": ["\\u", "\\u004"],
-      "\\u00aB": ["\\u00a"],
-      "%41": ["%"],
-      "%a1": ["%a"],
-      "%B1": ["%B"],
-      "&#65;": ["&", "&#6"],
-      "&#xa1;": ["&#xa"],
-      "&#XA1;": ["&#XA"],
-    };
-    for (const [written, ends] of Object.entries(endings)) {
-      for (const end of ends) assertHidden(`&quot;secret${written}`, `"secret${end}`);
-    }
-  });
-
   it("leaves out words with escapes, and does not count what is not one", () => {
     for (const words of ["it is caf&eacute;s", "it is caf%26s", "it is caf\\u0041s"]) {
       assert.equal(redact(words, [password]), leftOut);
@@ -210,18 +193,6 @@ describe("platform: redact", () => {
     ] as const) {
       assert.equal(known.redactName(name), expected);
     }
-  });
-
-  it("shows 1,000 messages in a run that knows 3,000 secrets in a few seconds", () => {
-    const secrets = Array.from({ length: 3_000 }, (_, nth) => `${nth}-canary-${nth % 7}`);
-    const known = new KnownSecrets(secrets);
-    const before = performance.now();
-    for (let nth = 0; nth < 1_000; nth++) {
-      assert.equal(known.quote(`database ${nth} is locked ${"again ".repeat(40)}`).startsWith("database"), true);
-      known.add(secrets);
-    }
-    assert.ok(performance.now() - before < 10_000, `${performance.now() - before} ms`);
-    assert.equal(known.quote("you sent 2999-canary-3"), leftOut);
   });
 
   it("takes in the secrets of a hostile server, and searches for them, in less than a second", () => {
