@@ -138,7 +138,6 @@ export function confirm(
     made: [...memory.made.slice(1), made],
   };
   let state: State = { ...withoutValues(pending), problems: [] };
-  let seen: readonly CredentialName[] = [];
   for (const one of [response, read]) {
     if (one === undefined) continue;
     const marks = marksOf(memory, one.credentials);
@@ -149,7 +148,6 @@ export function confirm(
       verdict === "new" || ![memory.current[name], before[name]].includes(marks[name]);
     const names = credentialNames.filter((name) => marks[name] !== undefined && isNew(name));
     state = { ...withRecord(state, one), ...picked(one.credentials, names) };
-    if (one === read) seen = names;
   }
   const current = marksOf(memory, credentialsIn(state));
   return {
@@ -162,7 +160,6 @@ export function confirm(
     memory: {
       ...after,
       current: { ...(context.canRead && unknownMarks(Object.keys(everything))), ...current },
-      seen,
       best: better(after.best, bestOf(onlyKnown(memory.current))),
       former: latest([...after.former, ...skipped(everything, current)]),
     },
@@ -187,7 +184,6 @@ export function adopt(desired: Desired | undefined, read: SecretResponse | undef
       ...memory,
       applied: desired && triggerMark(memory, desired),
       current,
-      seen: knownIn(current),
       place: context.place,
       declared: desired ? declaredIn(desired) : { saveCredentials: false },
     },
@@ -269,7 +265,6 @@ function changed(saved: State, read: SecretResponse, shown: Marks, verdict: Verd
       memory: {
         ...memory,
         current: isHidden ? current : { ...(isOther ? unknownMarks(lost) : onlyKnown(current)), ...shown },
-        seen: isHidden ? memory.seen : seenAfter(memory, shown, isOther),
         best: former.length > 0 ? better(best, by) : best,
         // It may return: what is current again is not a former one.
         replaced: latest([...replaced, ...former, ...(isRolled ? skipped(current, shown) : [])]).filter(
@@ -296,11 +291,6 @@ function changed(saved: State, read: SecretResponse, shown: Marks, verdict: Verd
   if (isHidden && missingIn(memory).length > 0) findings.push({ kind: "hidden" });
   else if (lost.length > 0) findings.push({ kind: isOther ? "missing" : "unseen", names: lost });
   return { state: isSame(saved, state) ? saved : state, findings };
-}
-
-function seenAfter({ seen, current }: Memory, shown: Marks, isOther: boolean): readonly CredentialName[] {
-  const still = isOther ? [] : seen.filter((name) => shown[name] === undefined || shown[name] === current[name]);
-  return credentialNames.filter((name) => still.includes(name) || shown[name] !== undefined);
 }
 
 /** The newest marks, each once. */

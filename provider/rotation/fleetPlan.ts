@@ -159,7 +159,7 @@ export function changingIn(members: readonly PlannedMember[]): string[] | undefi
 /** What is said of the plans, before they are carried out. */
 export function announcedIn(members: readonly PlannedMember[], isSaved: boolean, run: Run): Notice[] {
   const since = ({ plan }: PlannedMember): string =>
-    (plan.kind === "reset" ? plan.since : plan.kind === "keep" ? plan.waits?.since : undefined) ?? "";
+    (plan.kind === "reset" ? plan.since : "waits" in plan ? plan.waits?.since : undefined) ?? "";
   // Those that are due for the longest time are named.
   const sorted = members.toSorted((a, b) => (since(a) < since(b) ? -1 : since(a) > since(b) ? 1 : 0));
   const all = sorted.flatMap(({ name, subject, plan, before, desired }): SaidOfOne[] => {

@@ -33,7 +33,9 @@ export function judge(memory: Memory, shown: Marks, context: Context): Verdict {
   if (pending === undefined) return "new";
   if (before?.[by] === undefined) return "hidden";
   if (mark === before[by] || replaced.includes(mark)) return "same";
-  return before.nextKey === undefined || before.nextKey === shown.currentKey ? "new" : "foreign";
+  if (before.nextKey === undefined || before.nextKey === shown.currentKey) return "new";
+  // Keys are saved as a pair: receivers need both.
+  return shown.nextKey === undefined ? "hidden" : "foreign";
 }
 
 function isIn(mark: string, marks: Marks): boolean {

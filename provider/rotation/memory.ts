@@ -20,8 +20,6 @@ export interface Memory {
   /** The reset that was sent and is not confirmed. */
   readonly pending?: Pending | undefined;
   readonly current: Marks;
-  /** Which of the current ones a read has shown since they were generated. The others are nowhere else. */
-  readonly seen: readonly CredentialName[];
   /** What confirmed resets have replaced, the newest last: marks of the best credential of each record. */
   readonly former: readonly string[];
   /** What someone else has replaced since the last confirmed reset. It may return. */
@@ -94,7 +92,6 @@ export function emptyMemory(keys: number, now: Date): Memory {
   return {
     salt: newSalt(),
     current: {},
-    seen: [],
     former: [],
     replaced: [],
     rotatedAt: now.toISOString(),
@@ -195,7 +192,6 @@ const fields: Readonly<Record<keyof Memory, (value: unknown) => boolean>> = {
   applied: optional(isText),
   pending: optional(isPending),
   current: isMarks,
-  seen: isTexts,
   former: isTexts,
   replaced: isTexts,
   best: optional((value) => credentialNames.some((name) => name === value)),

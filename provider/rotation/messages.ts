@@ -10,7 +10,7 @@ import { unknownValue } from "../records/properties";
 import { type Notice } from "../resource";
 import { type Finding } from "./findings";
 import { type Memory, type ResetReason } from "./memory";
-import { accountSettings, type Context, type Desired, isElsewhere, type Plan } from "./plan";
+import { accountSettings, type Context, type Desired, isElsewhere, type Plan, type Waits } from "./plan";
 import { isFuture, overdue } from "./schedule";
 
 /** What is said of one secret, or of all of a fleet of which the same is to be said, after the subject. */
@@ -57,16 +57,15 @@ export function announced(
     ? " It is read first: if that shows that the last one was applied, what was read is saved instead."
     : "";
   switch (plan.kind) {
-    case "keep": {
+    case "keep":
+    case "read": {
       const { waits } = plan;
-      if (waits === undefined) return undefined;
-      const since = waits.since === undefined ? "" : ` since ${waits.since}`;
-      return { text: `is due by ${inputOf[waits.reason]}${since}, and waits: ${waits.why}.`, isWarning: true };
+      if (waits) return { text: `${waiting(waits)}, and waits: ${waits.why}.${first}`, isWarning: true };
+      if (plan.kind === "keep") return undefined;
+      return { text: "will be read, because some credentials are not known, or are to be saved in another form." };
     }
     case "save":
       return undefined;
-    case "read":
-      return { text: "will be read, because some credentials are not known, or are to be saved in another form." };
     case "adopt":
       return plan.mayReset
         ? { text: `may be ${did}: its age, which rotatedSince compares, is not known yet.` }
@@ -75,17 +74,26 @@ export function announced(
       const { next } = plan;
       const then =
         next.kind === "reset" ? ` The next \`up\` resets it, because ${reasonOf(next, kind, desired, { now })}` : "";
-      return { text: `was imported in this run: its version and triggers are adopted, and nothing is reset.${then}` };
+      return { text: `was imported: its version and triggers are adopted, and nothing is reset.${then}` };
     }
     case "maybe": {
       const are = plan.names.length > 1 ? "are" : "is";
       return { text: `may be ${did}: ${plan.names.join(" and ")} ${are} not known yet.` };
     }
     case "refuse":
-      return { text: `will not be ${did}: ${plan.why}.${first}` };
+      return isReadFirst
+        ? {
+            text: `will be read first, and may then be ${did}. If that changes nothing, it will not be ${did}: ${plan.why}.`,
+          }
+        : { text: `will not be ${did}: ${plan.why}.` };
     case "reset":
       return { text: `will be ${did}, because ${reasonOf(plan, kind, desired, { now, isAdded })}${first}` };
   }
+}
+
+function waiting({ reason, isAgain, since }: Waits): string {
+  if (isAgain) return `is not known, because its last reset (${since}) was not confirmed; one more is due`;
+  return `is due by ${inputOf[reason]}${since === undefined ? "" : ` since ${since}`}`;
 }
 
 function reasonOf(
@@ -101,7 +109,7 @@ function reasonOf(
         minInterval === undefined
           ? ""
           : ` When they were last rolled is not known: a second roll within ${minInterval} is an outage, because receivers know the new keys of neither.`;
-      const keep = rotatedSince ? "" : " To keep it, set `initialRotation: false`.";
+      const keep = ` To keep it, set \`initialRotation: false\`${rotatedSince ? ", and remove rotatedSince" : ""}.`;
       if (isAdded) return `it is new in the fleet.${keep}`;
       return `the resource is new.${unknownAge}${keep} If it was only renamed, use the option \`aliases\`.`;
     }
@@ -163,26 +171,26 @@ function elsewhere(kind: SecretKind, memory: Memory, place: Context["place"]): S
   return { text, isWarning: true };
 }
 
-const readAgain = "The next `up` or refresh reads it again, and resets nothing";
+const readAgain = "The next `up` or refresh reads it again";
 const newVersion = "If it lasts, set a new version, which resets it once more";
 const console = "look in the platform's console";
 
 /** What is said of each finding. `names` lists its names, and `why` is its reason; both may be empty. */
 const findings: Readonly<Record<Finding["kind"], (of: { kind: SecretKind; names: string; why: string }) => string>> = {
-  settled: ({ why }) =>
-    `was ${"reset"}: the last reset was not confirmed${why && ` (${why})`}, but a read shows other credentials than before it, so it was applied. What was read is saved.`,
+  settled: ({ kind, why }) =>
+    `was ${done(kind)}: the last reset was not confirmed${why && ` (${why})`}, but a read shows other credentials than before it, so it was applied. What was read is saved.`,
   claimed: () =>
     "was rolled once since the last `up`, by a run that was killed or by someone else: this counts as the roll of the new version, and no other one was sent. If someone else rolled it before the version was set, set another one.",
   overtaken: ({ why }) =>
     `was not rolled: the last roll was not confirmed${why && ` (${why})`}, and a read shows keys of neither before nor after it, so someone else rolled. What was read is saved.`,
   drift: ({ names }) => `was changed outside of Rekey (${names}). What was read is saved.`,
   read: () => "was read, and the credentials are saved.",
-  unread: ({ names, why }) =>
-    `was reset, but ${names || "the new credential"} is not known: ${why ? `it could not be read (${why})` : "the platform still shows the former credentials"}. ${readAgain}. Until then, ${console}. ${newVersion}.`,
-  hidden: ({ names }) =>
-    `was reset, but ${names || "the new credential"} is not known: the platform neither returned it nor shows it when it is read.${names && ` ${readAgain}.`} To know it now, ${console}.`,
-  "left out": ({ names }) =>
-    `was reset, but ${names || "the new credential"} is not known: the platform's response does not have it. To know it, ${console}. ${newVersion}.`,
+  unread: ({ kind, names, why }) =>
+    `was ${done(kind)}, but ${names || "the new credential"} is not known: ${why ? `it could not be read (${why})` : "the platform still shows the former credentials"}. ${readAgain}. Until then, ${console}. ${newVersion}.`,
+  hidden: ({ kind, names }) =>
+    `was ${done(kind)}, but ${names || "the new credential"} is not known: the platform neither returned it nor shows it when it is read.${names && ` ${readAgain}.`} To know it now, ${console}.`,
+  "left out": ({ kind, names }) =>
+    `was ${done(kind)}, but ${names || "the new credential"} is not known: the platform's response does not have it. To know it, ${console}. ${newVersion}.`,
   missing: ({ names }) =>
     `has new credentials, of which the platform does not show ${names}: the former value is not kept. ${readAgain}.`,
   unseen: ({ names }) =>
@@ -193,9 +201,9 @@ const findings: Readonly<Record<Finding["kind"], (of: { kind: SecretKind; names:
   adopted: () =>
     "was adopted without credentials: the platform does not show them. Their outputs stay empty until the next reset, if the platform returns them then.",
   "not contacted": () =>
-    "was adopted without contacting the platform, because it has no operation that reads it. Credentials and record stay empty until the first reset.",
-  problems: ({ names }) =>
-    `was reset, but parts of the platform's response could not be read (output problems): ${names}.`,
+    "was adopted, and nothing was contacted: rekey:databasePath is not set, so this platform cannot be read. Credentials, URLs and record stay empty until the first reset.",
+  problems: ({ kind, names }) =>
+    `was ${done(kind)}, but parts of the platform's response could not be read (output problems): ${names}.`,
   older: ({ kind, why }) =>
     `is still older than rotatedSince, or of unknown age${kind.minInterval === undefined ? "" : " (its current key)"}${why ? `: ${why}` : ". The next `up` resets it once more"}.`,
   removed: () =>
@@ -208,7 +216,7 @@ const findings: Readonly<Record<Finding["kind"], (of: { kind: SecretKind; names:
   failed: ({ why }) => `was not read: ${why || "pulumi-rekey failed."} The saved state stays.`,
 };
 
-const ordinary: readonly Finding["kind"][] = ["settled", "drift", "read", "problems", "later", "not contacted"];
+const ordinary: readonly Finding["kind"][] = ["settled", "drift", "read", "problems", "later"];
 
 /** What is said of a finding. */
 export function told({ kind: finding, names = [], why = "" }: Finding, kind: SecretKind): Said {

@@ -42,8 +42,8 @@ export type Plan =
   | { readonly kind: "keep"; readonly waits?: Waits }
   /** Saves what is known in another form, or for other clients. */
   | { readonly kind: "save" }
-  /** Reads, because some credentials are not known, or are to be removed. */
-  | { readonly kind: "read" }
+  /** Reads, because some credentials are not known, or are to be removed, or because a reset waits that may be applied. */
+  | { readonly kind: "read"; readonly waits?: Waits | undefined }
   /** @param mayReset whether it is reset if a read shows that it is older than `rotatedSince` */
   | { readonly kind: "adopt"; readonly mayReset: boolean }
   /** Adopts the program's trigger after an import. @param next what the next run does */
@@ -63,9 +63,11 @@ interface Reset {
 }
 
 /** A reset that is due, and why it is not made yet. */
-interface Waits {
+export interface Waits {
   readonly reason: ResetReason;
-  /** Since when it is due, if it is due by time. */
+  /** Whether it repeats one that was not confirmed. */
+  readonly isAgain?: true | undefined;
+  /** Since when it is due, if it is due by time; when the one was sent that it repeats. */
   readonly since?: string | undefined;
   readonly why: string;
 }
@@ -78,16 +80,20 @@ type RefusalCode = Extract<
 /** Inputs whose change can cause a reset. */
 const decidingInputs = ["version", "triggers", "rotateEvery", "rotatedSince", "minInterval"] as const;
 
+/** Inputs that say how the outputs are saved, and cause no reset. */
+const formInputs = ["saveCredentials", "encryptFor", "connection"] as const;
+
 /** Unconfirmed resets in a row after which no further one is sent. */
 const unconfirmedLimit = 3;
 
 /** Decides what to do. Preview, update and the reads before and after a reset ask it the same question. */
 export function planRotation(saved: State | undefined, desired: Desired, context: Context): Plan {
   const plan = gated(saved?.memory, decide(saved?.memory, desired, context), desired, context);
-  if (plan.kind !== "keep" || saved === undefined || saved.memory.pending) return plan;
+  if (plan.kind !== "keep" || saved === undefined) return plan;
   const { memory } = saved;
+  if (memory.pending) return maySettle(memory, context) ? { kind: "read", waits: plan.waits } : plan;
   const declared = declaredIn(desired, memory.declared);
-  const isOther = !isDeepStrictEqual(declared, memory.declared) || isUnknown(desired.connection);
+  const isOther = !isDeepStrictEqual(declared, memory.declared) || formInputs.some((name) => isUnknown(desired[name]));
   const isToBeRead =
     missingIn(memory).length > 0 || ((isOther || isKept(saved, declared)) && needsRead(saved, declared));
   if (isToBeRead && isReadable(memory, context)) return { kind: "read" };
@@ -130,21 +136,19 @@ function reset(reason: ResetReason, since?: string): Plan {
 function gated(memory: Memory | undefined, plan: Plan, desired: Desired, context: Context): Plan {
   if (plan.kind !== "reset") return plan;
   const { kind, now, ownToken, isRead, isScheduleOn } = context;
-  const { reason } = plan;
-  const { rotateEvery } = desired;
-  const since =
-    reason === "schedule" && memory && rotateEvery ? dueAt(memory.rotatedAt, rotateEvery).toISOString() : undefined;
+  const { reason, isAgain } = plan;
+  const waits = (why: string): Plan => {
+    return { kind: "keep", waits: { reason, isAgain, since: waitsSince(memory, plan, desired, now), why } };
+  };
   if (memory && kind.onlyId !== undefined && isElsewhere(memory, context)) return refuseElsewhere(memory, context);
-  if (reason === "schedule" && !isScheduleOn) {
-    return { kind: "keep", waits: { reason, since, why: "rekey:scheduledResets is off" } };
-  }
+  if (reason === "schedule" && !isScheduleOn) return waits("rekey:scheduledResets is off");
   const rolledAt = memory?.rolledAt;
   // A time in the future is that of a clock that was ahead: it locks nothing.
   if (kind.minInterval !== undefined && rolledAt !== undefined && !isFuture(rolledAt, now)) {
     const allowed = dueAt(rolledAt, desired.minInterval ?? kind.minInterval);
     if (allowed.getTime() > Math.max(now.getTime(), Date.parse(rolledAt))) {
       const why = `it was rolled, or may have been, at ${rolledAt}, and receivers that do not have its new keys yet would reject each message after a second roll. The first \`up\` after ${allowed.toISOString()} may roll it (minInterval)`;
-      if (reason === "schedule" || reason === "rotatedSince") return { kind: "keep", waits: { reason, since, why } };
+      if (reason === "schedule" || reason === "rotatedSince") return waits(why);
       return { kind: "refuse", code: "REKEY_ROLLED_RECENTLY", why };
     }
   }
@@ -156,6 +160,18 @@ function gated(memory: Memory | undefined, plan: Plan, desired: Desired, context
     ? "it is rekey:queueToken, which other processes of this run use, too. Set rekey:queueUserId instead, so that each of them reads the token when it needs it"
     : "the platform does not show it, so it may be rekey:queueToken, which other processes of this run use, too. If it is another one, rotate it in a stack without rekey:queueToken";
   return { kind: "refuse", code: "REKEY_QUEUE_TOKEN_IN_USE", why };
+}
+
+/** It may count as due before its time, and is due now at the latest. */
+function waitsSince(
+  memory: Memory | undefined,
+  { reason, isAgain }: Reset,
+  { rotateEvery }: Desired,
+  now: Date,
+): string | undefined {
+  if (isAgain) return memory?.pending?.at;
+  if (reason !== "schedule" || !memory || !rotateEvery) return undefined;
+  return new Date(Math.min(dueAt(memory.rotatedAt, rotateEvery).getTime(), now.getTime())).toISOString();
 }
 
 /** What the program says about the outputs. While it is unknown, what was said before stays. */
@@ -183,19 +199,16 @@ function isKept(saved: State, { saveCredentials, encryptFor }: Declared): boolea
   return Object.keys(credentialsIn(saved)).length > 0 || (encryptFor === undefined && saved.memory.file !== undefined);
 }
 
-/** Whether a change of the form needs values that are not saved, or removes some that no read has shown. */
+/** Whether a change of the form needs values that are not saved, or removes some that may be nowhere else. */
 function needsRead(saved: State, { saveCredentials, encryptFor }: Declared): boolean {
-  const { memory } = saved;
-  const { current, file, seen } = memory;
+  const { current, file } = saved.memory;
   const values = credentialsIn(saved);
   const isHidden = saveCredentials === false;
-  const isInFile = (name: keyof typeof current) => file !== undefined && file.has[name] === current[name];
   const isFileKept = encryptFor !== undefined && isDeepStrictEqual(file?.for, encryptFor);
   return knownIn(current).some((name) => {
-    if (values[name] === undefined && (!isHidden || (encryptFor !== undefined && !isFileKept))) return true;
-    const leavesValue = isHidden && values[name] !== undefined && !isInFile(name);
-    const leavesFile = encryptFor === undefined && isHidden && isInFile(name);
-    return (leavesValue || leavesFile) && !seen.includes(name);
+    const isLeaving = values[name] !== undefined || file?.has[name] === current[name];
+    if (isHidden && encryptFor === undefined) return isLeaving;
+    return values[name] === undefined && !(isHidden && isFileKept);
   });
 }
 
@@ -209,7 +222,7 @@ export function maySettle(memory: Memory, context: Context): boolean {
   return memory.pending?.before !== undefined && isReadable(memory, context);
 }
 
-/** Whether a read may be enough, although the plan resets or refuses. */
+/** Whether a read comes first, because it may be enough, or may end a refusal. */
 export function isReadFirst(saved: State, plan: Plan, context: Context): boolean {
   if (plan.kind === "refuse" && plan.code === "REKEY_OTHER_ACCOUNT") {
     return context.canRead && context.kind.onlyId !== undefined;

@@ -1,7 +1,7 @@
 import { NotReadError, RejectedError, RekeyError, RequestError } from "../platform/errors";
-import { ownerOf, type Subject } from "../platform/secretKind";
+import { keyOf, ownerOf, type Subject } from "../platform/secretKind";
 import { poll, untilEnd } from "../poll";
-import { valuesOf } from "../records/credentials";
+import { type Credentials, valuesOf } from "../records/credentials";
 import { type SecretResponse } from "../records/response";
 import { type Run } from "../run";
 import { learn, type Learned } from "./evidence";
@@ -23,18 +23,25 @@ export function contextOf({ kind }: Subject, { options }: Run): Context {
   };
 }
 
+/** The credentials that reads of this run have shown. What the platform shows may leave the state. */
+export function shownIn(subject: Subject, run: Run): Credentials[] {
+  return run.shared(`shown ${keyOf(subject)}`, (): Credentials[] => []);
+}
+
+async function read(subject: Subject, run: Run, options?: { readonly deadlineMs: number }): Promise<SecretResponse> {
+  const response = await run.platform.operations(subject.kind).read(subject.id, options);
+  shownIn(subject, run).push(response.credentials);
+  return response;
+}
+
 /**
  * Reads a secret before it is reset or adopted.
  *
  * @throws NotReadError, for which nothing was changed
  */
-export async function readBefore(
-  subject: Subject,
-  intent: "reset" | "adopted",
-  { platform }: Run,
-): Promise<SecretResponse> {
+export async function readBefore(subject: Subject, intent: "reset" | "adopted", run: Run): Promise<SecretResponse> {
   try {
-    return await platform.operations(subject.kind).read(subject.id);
+    return await read(subject, run);
   } catch (error) {
     if (!(error instanceof RequestError)) throw error;
     throw new NotReadError({ owner: ownerOf(subject), word: subject.kind.word }, intent, error);
@@ -58,18 +65,17 @@ interface Last {
 export async function readUntilShown(subject: Subject, { memory }: State, run: Run): Promise<Last> {
   const { clock, end, deadlineMs } = run.options;
   const endsAtMs = clock.elapsedMs() + deadlineMs();
-  const operations = run.platform.operations(subject.kind);
   const ended: Last = { isOld: true, why: "the run was ended", isFinal: true };
   const act = async (): Promise<Last> => {
     if (end.aborted) return ended;
     const remainingMs = Math.max(1, endsAtMs - clock.elapsedMs());
     try {
-      const read = await untilEnd(end, operations.read(subject.id, { deadlineMs: remainingMs }));
-      if (read === undefined) return ended;
-      const verdict = judge(memory, marksOf(memory, read.credentials), contextOf(subject, run));
+      const last = await untilEnd(end, read(subject, run, { deadlineMs: remainingMs }));
+      if (last === undefined) return ended;
+      const verdict = judge(memory, marksOf(memory, last.credentials), contextOf(subject, run));
       if (verdict === "hidden") return { isFinal: true };
       const isOld = verdict === "stale" || (verdict === "same" && memory.pending !== undefined);
-      return isOld ? { isOld, isFinal: false } : { read, isFinal: true };
+      return isOld ? { isOld, isFinal: false } : { read: last, isFinal: true };
     } catch (error) {
       const why = error instanceof RequestError ? error.happened : "pulumi-rekey failed";
       return { isOld: true, why, isFinal: error instanceof RejectedError && error.status !== 429 };
@@ -98,7 +104,7 @@ export async function look(
       return { state: saved, findings: [] };
     }
     run.platform.secrets.add(valuesOf(credentialsIn(saved)));
-    return waitingForNoHidden(learn(saved, await run.platform.operations(subject.kind).read(subject.id), context));
+    return waitingForNoHidden(learn(saved, await read(subject, run), context));
   } catch (error) {
     // Only the text of Rekey's own errors is free of secrets.
     const why = error instanceof RekeyError ? `${error.text}${adviceOn(error)}` : "";

@@ -8,8 +8,8 @@ import { adopt, adoptTrigger, begin, confirm, learn, type Learned, madeNow } fro
 import { type Finding } from "./findings";
 import { bestOf, type Declared, knownIn, missingIn } from "./memory";
 import { savedKeyAdvice, unknownFailure } from "./messages";
-import { declaredIn, type Desired, isReadFirst, maySettle, type Plan, planRotation } from "./plan";
-import { contextOf, look, readBefore, readUntilShown } from "./reads";
+import { declaredIn, type Desired, isReadFirst, type Plan, planRotation } from "./plan";
+import { contextOf, look, readBefore, readUntilShown, shownIn } from "./reads";
 import { claimRoll, isRolledOnce } from "./rolls";
 import { isElsewhere, type Rotated, save, tryRecipients } from "./save";
 import { credentialsIn, type State } from "./state";
@@ -38,13 +38,13 @@ export async function rotate(subject: Subject, saved: State | undefined, desired
   const plan = planRotation(saved, desired, context);
   const declared = declaredIn(desired, saved?.memory.declared);
   const toSave = (rotated: Rotated, form: Declared = declared) =>
-    save(subject, saved, rotated, form, (state) => urlsOf(subject, state, run));
+    save(subject, saved, rotated, form, howToSave(subject, run));
   if (saved && (plan.kind === "read" || plan.kind === "adopt trigger")) {
     run.platform.operations(subject.kind);
     const { state, findings } = await look(subject, saved, run);
     const next = plan.kind === "adopt trigger" ? adoptTrigger(state, desired) : state;
     // Without the values, the next run tries again.
-    const isUnread = findings.some(({ kind }) => kind === "failed" || kind === "stale" || kind === "unread");
+    const isUnread = findings.some(({ kind }) => unreadKinds.includes(kind));
     const { saveCredentials: _save, encryptFor: _for, ...others } = declared;
     const { saveCredentials, encryptFor } = saved.memory.declared;
     const former = {
@@ -54,13 +54,17 @@ export async function rotate(subject: Subject, saved: State | undefined, desired
     };
     return toSave({ state: next, findings }, isUnread ? former : declared);
   }
-  if (saved && (plan.kind === "keep" || plan.kind === "save")) {
-    const mayEnd = maySettle(saved.memory, context);
-    return toSave(mayEnd ? await look(subject, saved, run) : { state: saved, findings: [] });
-  }
+  if (saved && (plan.kind === "keep" || plan.kind === "save")) return toSave({ state: saved, findings: [] });
   if (plan.kind === "refuse" && !(saved && isReadFirst(saved, plan, context))) throw refusal(subject, plan);
   await tryRecipients(subject, declared, run);
   return toSave(await once(subject, desired, run, () => reset(subject, saved, desired, declared, run)));
+}
+
+/** What is found by a read that has not shown what is current. */
+const unreadKinds: readonly Finding["kind"][] = ["failed", "stale", "unread", "elsewhere"];
+
+function howToSave(subject: Subject, run: Run) {
+  return { urlsOf: (state: State) => urlsOf(subject, state, run), shown: shownIn(subject, run) };
 }
 
 /**
@@ -88,9 +92,10 @@ async function reset(
   run: Run,
 ): Promise<Rotated> {
   const context = contextOf(subject, run);
-  const isAdopted = saved === undefined && desired.initialRotation === false;
+  const first = planRotation(saved, desired, context);
+  const isAdopted = first.kind === "adopt";
   // An adoption, and a read that may be enough, count as no reset.
-  const mayKeep = isAdopted || (saved !== undefined && maySettle(saved.memory, context));
+  const mayKeep = isAdopted || (saved !== undefined && isReadFirst(saved, first, context));
   let undo = mayKeep ? undefined : run.reserveReset(secretOf(subject));
   let noticed: Learned | undefined;
   let isSent = false;
@@ -102,7 +107,6 @@ async function reset(
     const learned = isAdopted ? adopt(desired, read, context) : saved && read && learn(saved, read, context);
     if (learned && (isAdopted || isNews(saved, learned.state))) noticed = learned;
     const from = learned?.state ?? saved;
-    const first = planRotation(saved, desired, context);
     const isDue = first.kind === "reset" && first.reason === "trigger" && first.isAgain !== true;
     if (saved && learned && isDue && isRolledOnce(saved.memory, learned.state.memory)) {
       return claimRoll(learned.state, desired);
@@ -181,7 +185,9 @@ async function settle(subject: Subject, { pending, sent, made, declared, isRead 
   const response = sent instanceof RekeyError ? undefined : sent;
   let state = failed ? pending : confirm(pending, { response }, made, context);
   const canSettle = pending.memory.pending?.before !== undefined;
-  const isOpen = failed ? canSettle : missingIn(state.memory).length > 0 || (isUnsaved(declared) && hasUnseen(state));
+  const isOpen = failed
+    ? canSettle
+    : missingIn(state.memory).length > 0 || (isUnsaved(declared) && hasUnshown(subject, state, run));
   const last = isRead && isOpen ? await readUntilShown(subject, state, run) : undefined;
   const findings: Finding[] = [];
   if (last?.read && failed) {
@@ -206,8 +212,8 @@ async function settle(subject: Subject, { pending, sent, made, declared, isRead 
   return { state, findings };
 }
 
-function hasUnseen({ memory }: State): boolean {
-  return knownIn(memory.current).some((name) => !isElsewhere(memory, name));
+function hasUnshown(subject: Subject, { memory }: State, run: Run): boolean {
+  return knownIn(memory.current).some((name) => !isElsewhere(memory, name, shownIn(subject, run)));
 }
 
 /** The finding for what is due by `rotatedSince` after a reset, too: of keys, the current one is older. */
@@ -243,7 +249,7 @@ function refusal(subject: Subject, { code, why }: Extract<Plan, { kind: "refuse"
 export async function refresh(subject: Subject, saved: State, run: Run): Promise<Rotated> {
   const { declared } = saved.memory;
   const found = await look(subject, saved, run, (error) => savedKeyAdvice(subject.kind.service, error));
-  const { failure, ...next } = await save(subject, saved, found, declared, (state) => urlsOf(subject, state, run));
+  const { failure, ...next } = await save(subject, saved, found, declared, howToSave(subject, run));
   return failure ? { state: saved, findings: [{ kind: "failed", why: failure.text }] } : next;
 }
 
@@ -257,5 +263,5 @@ export async function adoptSecret(subject: Subject, run: Run): Promise<Rotated> 
   run.platform.operations(subject.kind);
   const read = context.canRead ? await readBefore(subject, "adopted", run) : undefined;
   const adopted = adopt(undefined, read, context);
-  return save(subject, undefined, adopted, adopted.state.memory.declared, () => ({}));
+  return save(subject, undefined, adopted, adopted.state.memory.declared, howToSave(subject, run));
 }

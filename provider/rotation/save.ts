@@ -1,12 +1,20 @@
 import { isDeepStrictEqual } from "node:util";
 import { NotEncryptedError, RefusedError, type RekeyError } from "../platform/errors";
 import { secretOf, type Subject } from "../platform/secretKind";
-import { type CredentialName, credentialNames } from "../records/credentials";
+import { type CredentialName, credentialNames, type Credentials } from "../records/credentials";
 import { type Run } from "../run";
 import { encrypt } from "./encryption";
 import { type Finding } from "./findings";
 import { type Declared, type EncryptedFile, knownIn, marksOf, type Memory } from "./memory";
 import { credentialsIn, type State, withoutValues } from "./state";
+
+/** How the values of a state are saved. */
+interface How {
+  /** The URLs with which the credentials of a state are used, for the file. */
+  readonly urlsOf: (state: State) => object;
+  /** The credentials that reads of this run have shown. */
+  readonly shown: readonly Credentials[];
+}
 
 /** What was done for one secret: what to save, and what to tell. */
 export interface Rotated {
@@ -17,18 +25,17 @@ export interface Rotated {
 
 /**
  * What to save, in the form that the program declares: the only place where values leave a state, and are encrypted. A
- * value leaves only if the age file has it, or if a read has shown it since it was generated. New ones that cannot be
- * encrypted are saved instead.
+ * value leaves only if the age file has it, or if a read of this run has shown it. New ones that cannot be encrypted are
+ * saved instead.
  *
  * @param before the saved state
- * @param urlsOf the URLs with which the credentials of a state are used, for the file
  */
 export async function save(
   subject: Subject,
   before: State | undefined,
   { state, failure, findings }: Rotated,
   declared: Declared,
-  urlsOf: (state: State) => object,
+  how: How,
 ): Promise<Rotated> {
   const { memory } = state;
   const isSame = before !== undefined && isDeepStrictEqual(before.memory.current, memory.current);
@@ -37,12 +44,12 @@ export async function save(
     : { ...state, memory: { ...memory, declared } };
   let next: State;
   try {
-    next = inForm(await withFile(subject, asked, declared, urlsOf), declared);
+    next = inForm(await withFile(subject, asked, declared, how), declared, how);
   } catch {
     // What was declared before stays, so that the next `up` tries again.
     const former = (isSame && before?.memory.declared) || {};
     failure ??= new NotEncryptedError({ secret: secretOf(subject), isSame });
-    next = inForm(state, former);
+    next = inForm(state, former, how);
     next = { ...next, memory: { ...next.memory, declared: former } };
   }
   const isChanged = !isDeepStrictEqual(before?.memory.declared ?? {}, next.memory.declared);
@@ -58,10 +65,10 @@ async function withFile(
   { kind, id }: Subject,
   state: State,
   { encryptFor, saveCredentials }: Declared,
-  urlsOf: (state: State) => object,
+  { urlsOf, shown }: How,
 ): Promise<State> {
   const { memory } = state;
-  const { file, current, seen } = memory;
+  const { file, current } = memory;
   const values = credentialsIn(state);
   const has = marksOf(memory, values);
   const isNeeded = (one: EncryptedFile | undefined) => !isDeepStrictEqual(one, encryptFor && { for: encryptFor, has });
@@ -71,7 +78,7 @@ async function withFile(
   }
   if (!isNeeded(file)) return state;
   const isElsewhere = (name: CredentialName) =>
-    seen.includes(name) ||
+    isShown(memory, name, shown) ||
     (encryptFor ? has[name] !== undefined : saveCredentials !== false && has[name] !== undefined);
   const isOnlyCopy =
     file !== undefined && knownIn(file.has).some((name) => file.has[name] === current[name] && !isElsewhere(name));
@@ -88,16 +95,21 @@ async function withFile(
 }
 
 /** The state without the values that are to be kept out of it, and are elsewhere. */
-function inForm(state: State, { saveCredentials }: Declared): State {
+function inForm(state: State, { saveCredentials }: Declared, { shown }: How): State {
   if (saveCredentials !== false) return state;
   const { otherFields: _open, ...rest } = state;
-  const leaving = knownIn(state.memory.current).filter((name) => isElsewhere(state.memory, name));
+  const leaving = knownIn(state.memory.current).filter((name) => isElsewhere(state.memory, name, shown));
   return withoutValues(rest, leaving);
 }
 
-/** Whether a value is known outside of the state: the age file has it, or a read has shown it. */
-export function isElsewhere({ current, seen, file }: Memory, name: CredentialName): boolean {
-  return seen.includes(name) || (file !== undefined && file.has[name] === current[name]);
+/** Whether a value is known outside of the state: the age file has it, or a read of this run has shown it. */
+export function isElsewhere(memory: Memory, name: CredentialName, shown: readonly Credentials[]): boolean {
+  const { current, file } = memory;
+  return (file !== undefined && file.has[name] === current[name]) || isShown(memory, name, shown);
+}
+
+function isShown(memory: Memory, name: CredentialName, shown: readonly Credentials[]): boolean {
+  return shown.some((one) => marksOf(memory, one)[name] === memory.current[name]);
 }
 
 function formFindings(before: State | undefined, next: State, found: State, isChanged: boolean): Finding[] {

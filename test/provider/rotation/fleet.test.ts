@@ -130,6 +130,10 @@ describe("fleet: what is saved", () => {
   });
 });
 
+function textsOf({ notice, warning }: { readonly notice?: string; readonly warning?: string }): string[] {
+  return [notice, warning].filter((text) => text !== undefined);
+}
+
 function state(databaseId: string) {
   return {
     databaseId,
@@ -505,11 +509,8 @@ describe("fleet: what is said", () => {
     );
     assert.match(warning ?? "", /^Password of database "db-3": was not read: Could not do it/);
     assert.equal(fleet.saved?.credentials["db-0"]?.password, "other-db-0");
-    const { memory } = fleet.saved ?? assert.fail();
     fleet.fake.readDatabase = (id) => ({ credentials: { password: id === "db-3" ? "p-db-3-1" : `other-${id}` } });
-    const again = await fleet.refresh();
-    assert.equal(again.notice, undefined);
-    assert.equal(fleet.saved?.memory.length, memory.length + ',"seen":["password"]'.length - ',"seen":[]'.length);
+    assert.deepEqual(textsOf(await fleet.refresh()), []);
   });
 
   it("which outputs may change, and no others", async () => {

@@ -39,7 +39,6 @@ describe("memory: its saved form", () => {
     const needed: readonly (keyof Memory)[] = [
       "salt",
       "current",
-      "seen",
       "former",
       "replaced",
       "rotatedAt",

@@ -16,6 +16,7 @@ const context = (hours = 1, more: Partial<Context> = {}) => {
   return contextAt(new Date(start + hours * hour), { place: here, ...more });
 };
 const password = { password: "p1" };
+const shown = { record: {}, credentials: password, exactIntegers: {}, problems: [] };
 const saved = (desired: Desired = { version: 1 }, more: Partial<Context> = {}): State =>
   stateAfterReset(desired, password, context(0, more));
 const remembering = (memory: Partial<Memory>, state = saved()): State => ({
@@ -36,7 +37,9 @@ interface Row {
 function planOf({ state, desired, context: given = context() }: Omit<Row, "plan">): string {
   const plan = planRotation(state, desired, given);
   if (plan.kind === "reset") return `reset${plan.isAgain ? " again" : ""}: ${plan.reason}`;
-  if (plan.kind === "keep") return plan.waits ? `keep, waits: ${plan.waits.reason}` : "keep";
+  if ((plan.kind === "keep" || plan.kind === "read") && plan.waits) {
+    return `${plan.kind}, waits: ${plan.waits.reason}${plan.waits.isAgain ? " again" : ""}`;
+  }
   if (plan.kind === "refuse") return `refuse: ${plan.code}`;
   if (plan.kind === "maybe") return `maybe: ${plan.names.join()}`;
   return plan.kind;
@@ -111,15 +114,19 @@ const rows: Readonly<Record<string, Row>> = {
     desired: { version: 1, connection: { port: 7000 } },
     plan: "save",
   },
+  "a form that is not known yet": {
+    state: saved(),
+    desired: { version: 1, encryptFor: [unknownValue] },
+    plan: "save",
+  },
   "values that a read must show before they leave": {
     state: saved(),
     desired: { version: 1, saveCredentials: false },
     plan: "read",
   },
-  "values that leave unread, because the platform cannot be read": {
+  "values that leave with an age file": {
     state: saved(),
-    desired: { version: 1, saveCredentials: false },
-    context: context(1, { canRead: false }),
+    desired: { version: 1, saveCredentials: false, encryptFor: ["age1"] },
     plan: "save",
   },
   "a credential that is not known": {
@@ -149,7 +156,13 @@ const rows: Readonly<Record<string, Row>> = {
     state: lost({ version: 1 }, "schedule"),
     desired: { version: 1 },
     context: context(2, { isScheduleOn: false }),
-    plan: "keep, waits: schedule",
+    plan: "keep, waits: schedule again",
+  },
+  "the same, if a read may settle it": {
+    state: begin(saved(), { version: 1 }, "schedule", shown, context(1)),
+    desired: { version: 1 },
+    context: context(2, { isScheduleOn: false }),
+    plan: "read, waits: schedule again",
   },
   "a new version at another place": {
     state: saved(),
@@ -168,6 +181,24 @@ describe("plan: what is due", () => {
     for (const name of ["version", "triggers", "rotateEvery", "rotatedSince", "minInterval"]) {
       assert.equal(planOf({ state: saved(), desired: { [name]: unknownValue } }), `maybe: ${name}`);
     }
+  });
+});
+
+describe("plan: what waits", () => {
+  const since = (state: State, desired: Desired, given: Context) => {
+    const plan = planRotation(state, desired, given);
+    return plan.kind === "keep" ? plan.waits?.since : plan.kind;
+  };
+  const off = (hours: number) => context(hours, { isScheduleOn: false });
+  const time = (hours: number) => new Date(start + hours * hour).toISOString();
+
+  it("says since when it is due, which is never later than now", () => {
+    assert.equal(since(inState, { rotateEvery: "7d" }, off(200)), time(168));
+    assert.equal(since(inState, { rotateEvery: "7d" }, off(167.5)), time(167.5));
+  });
+
+  it("says when the reset was sent that was not confirmed", () => {
+    assert.equal(since(lost({ version: 1 }, "schedule"), { version: 1, rotateEvery: "7d" }, off(2)), time(1));
   });
 });
 

@@ -130,7 +130,7 @@ describe("rotation: what a preview says", () => {
     const warnings = [plan(undefined, desired, run), plan(undefined, { databaseId: "b" }, run)].map(
       (one) => one.warning,
     );
-    assert.match(warnings[0] ?? "", /^`up` will fail: rekey:password is not set\. Run/);
+    assert.match(warnings[0] ?? "", /^`up` will fail: rekey:password is not set\.$/);
     assert.equal(warnings[1], undefined);
     await assert.rejects(apply(undefined, desired, run.permitting("resets")), /rekey:password is not set/);
   });
@@ -147,6 +147,26 @@ describe("rotation: what a preview says", () => {
     ]);
     assert.deepEqual(changing({ rotateEvery: "30d" })?.toSorted(), ["memory", "nextRotationAt"]);
     assert.equal(changing({ version: 2 }), undefined);
+  });
+
+  it("that a refusal may end with a read, and a reset be sent", async () => {
+    const fake = new FakeRun();
+    fake.canRead = true;
+    fake.deadlineMs = 0;
+    const first = await apply(undefined, { ...id, version: 1, rotateEvery: "1d" }, fake.start());
+    fake.readDatabase = () => shows({ password: "password-1" });
+    fake.answer = () => unconfirmed();
+    let { outputs } = first;
+    const desired = { ...id, version: 2, rotateEvery: "1d" };
+    for (let nth = 1; nth <= 3; nth++) ({ outputs } = await apply(outputs, desired, fake.start()));
+    fake.time = new Date("2026-11-25T12:00:00Z");
+    assert.match(
+      plan(outputs, desired, fake.start()).notice ?? "",
+      /will be read first, and may then be reset\. If .* it will not be reset: the platform did not confirm the last 3/,
+    );
+    fake.readDatabase = () => shows({ password: "of the second" });
+    fake.answer = () => shows({ password: "of the schedule" });
+    assert.equal((await apply(outputs, desired, fake.start())).outputs.password, "of the schedule");
   });
 
   it("that a schedule waits while schedules are off, and since when", async () => {
@@ -229,13 +249,20 @@ describe("rotation: an import", () => {
     assert.equal(saved.password, undefined);
     assert.match(
       plan(saved, desired, run).notice ?? "",
-      /was imported in this run: .* nothing is reset\. The next `up` resets it, because rotatedSince/,
+      /was imported: .* nothing is reset\. The next `up` resets it, because rotatedSince/,
     );
     const { outputs } = await apply(saved, desired, run);
     assert.deepEqual(fake.resets, []);
     assert.equal(outputs.password, "password-0");
     assert.match(plan(outputs, desired, fake.start()).notice ?? "", /will be reset, because rotatedSince is set/);
     assert.equal(plan(outputs, { ...id, version: 7 }, fake.start()).notice, undefined);
+  });
+
+  it("at a platform that cannot be read says that nothing was contacted, and what stays empty", async () => {
+    const imported = await passwordRotation.adopt?.("db", new FakeRun().start());
+    const [{ text = "", isWarning = false } = {}] = imported?.notices ?? [];
+    assert.match(text, /^Password of database "db": was adopted, and nothing was contacted: rekey:databasePath is not/);
+    assert.ok(isWarning);
   });
 });
 
@@ -338,7 +365,7 @@ describe("rotation: signing keys", () => {
     fake.answer = () => unconfirmed();
     const lost = await up(undefined, { version: 1 });
     assert.match(lost.message ?? "", /once minInterval has passed/);
-    assert.equal(lost.message?.match(/`up`/g)?.length, 1);
+    assert.equal(lost.message?.match(/Run `up` again/g)?.length, 1);
     await assert.rejects(up(lost.outputs, { version: 1 }), /REKEY_ROLLED_RECENTLY/);
     assert.deepEqual([fake.resets.length, state.n], [1, 1]);
   });
