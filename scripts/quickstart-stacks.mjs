@@ -1,11 +1,11 @@
 // The stack of the quickstart: on Pulumi's engine, or in memory. Both print what they do.
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { delimiter, join } from "node:path";
 import { root } from "./lib.mjs";
 
 const require = createRequire(import.meta.url);
-const [stackName, projectName] = ["quickstart", "rekey-quickstart"];
+const name = "quickstart";
 
 /**
  * A stack on the `pulumi` on PATH, with its state in a folder. The program runs in this process, so Pulumi needs no
@@ -27,15 +27,14 @@ export async function onPulumi(program, config, folder) {
     PULUMI_CONFIG_PASSPHRASE: "quickstart",
     PULUMI_SKIP_UPDATE_CHECK: "true",
   };
-  // Left by a run that was interrupted. It has the salt of another state.
-  const settings = join(root, `Pulumi.${stackName}.yaml`);
-  rmSync(settings, { force: true });
+  // The provider host, which runs there, finds the package.
+  symlinkSync(join(root, "node_modules"), join(folder, "node_modules"), "junction");
   const stack = await LocalWorkspace.createOrSelectStack(
-    { stackName, projectName, program: async () => program() },
-    { workDir: root, envVars },
+    { stackName: name, projectName: name, program: async () => program() },
+    { workDir: folder, projectSettings: { name, runtime: "nodejs" }, envVars },
   );
-  const entries = Object.entries(config).map(([name, value]) => [
-    name,
+  const entries = Object.entries(config).map(([key, value]) => [
+    key,
     typeof value === "string" ? { value } : { value: value.secret, secret: true },
   ]);
   await stack.setAllConfig(Object.fromEntries(entries));

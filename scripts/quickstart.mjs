@@ -1,19 +1,19 @@
 // npm run quickstart: a rotation and a flow-control reset on this machine, without an account.
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { publish, startConsumer } from "./consumer.mjs";
-import { build, ensureInstalled, repositoryOf, root } from "./lib.mjs";
+import { build, ensureInstalled, root } from "./lib.mjs";
 import { inMemory, onPulumi } from "./quickstart-stacks.mjs";
 
 const databaseId = "96ad0856-03b1-4ee7-9666-e81abd0349e1";
 
 process.chdir(root);
 ensureInstalled();
-build();
+if (!build()) process.exit(1);
 
 const require = createRequire(import.meta.url);
 const { startPlatform, MemoryStack } = require("../local/dist");
@@ -89,15 +89,9 @@ try {
   consumer.close();
   rmSync(state, { recursive: true });
 }
-const about = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-const install = repositoryOf(about)
-  ? "npm install pulumi-rekey"
-  : `npm pack --pack-destination <project>/vendor              here, after: mkdir -p <project>/vendor
-  npm install ./vendor/pulumi-rekey-${about.version}.tgz           there; commit the folder vendor`;
 say(`Done: the platform counted ${platform.resetCount} password resets.
 
-To use it with your own account, in your own Pulumi project:
-  ${install}
+To use it with your own account, install it in your own Pulumi project as README.md describes, and there:
   pulumi config set rekey:platform upstash
   pulumi config set rekey:username you@example.com     the account's email address
   pulumi config set --secret rekey:password            a management API key, or REKEY_PASSWORD in the environment

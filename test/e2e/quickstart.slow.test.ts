@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import manifest from "../../package.json";
 import { projectRoot } from "../support/host";
 import { runAsync } from "../support/processes";
 
@@ -18,8 +17,6 @@ describe("npm run quickstart", () => {
     for (const [name, count] of Object.entries({ ...before, waiting: 2, dispatched: 5 })) {
       assert.match(outputs, new RegExp(`\\b${name} *:? +${count}\\b`));
     }
-    const [, next = ""] = output.split("with your own account");
-    assert.match(next, /npm install (\.\/vendor\/pulumi-rekey-[\d.]+\.tgz|pulumi-rekey\n)/);
-    assert.equal(next.includes("./vendor"), !("repository" in manifest));
+    assert.match(output, /install it in your own Pulumi project as README\.md describes/);
   });
 });
