@@ -90,6 +90,8 @@ export interface PasswordRotationFleetArgs extends RotationArgs {
  * ```
  */
 export class PasswordRotationFleet extends DynamicResource {
+  /** The id, `fleet`. */
+  declare readonly fleet: pulumi.Output<string>;
   /**
    * The state of each database, by its name.
    *
