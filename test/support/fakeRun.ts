@@ -29,7 +29,7 @@ export const rejected = () => new RejectedError(facts, { ...problem, status: 403
 export const unconfirmed = () => new UnconfirmedError(facts, { ...problem, status: 500 });
 
 /** Whether a verification made up a password, which must be refused. */
-const isMadeUp = (secret: string) => /^[\w-]{32}$/.test(secret);
+export const isMadeUp = (secret: string) => /^[\w-]{32}$/.test(secret);
 
 /** A run without a platform: it records the calls, and returns given responses. */
 export class FakeRun {
