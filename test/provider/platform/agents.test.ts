@@ -1,5 +1,3 @@
-import { vectorToken } from "../../../provider/rotation/kinds/indexToken";
-import { signingKeys } from "../../../provider/rotation/kinds/signingKeys";
 import assert from "node:assert/strict";
 import { type Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
@@ -7,7 +5,7 @@ import { caFile, certificate } from "../../faults/certificates";
 import { databaseText } from "../../support/platformBodies";
 import { type ServerOptions } from "../../support/httpServer";
 import { until } from "../../support/results";
-import { clientOf, plain, requestsOf, secure, seen, withRealSockets } from "./realSockets";
+import { plain, requestsOf, secure, seen, withRealSockets } from "./realSockets";
 
 const maxConcurrency = 8;
 const tls = (version: "TLSv1.2" | "TLSv1.3"): ServerOptions => ({
@@ -56,17 +54,6 @@ describe("platform: kept connections, over real sockets", () => {
     }
   });
 
-  it("carry no request whose response has no id", async () => {
-    const server = await startServer({ bodyOf: () => '{"current":"a","next":"b"}' });
-    server.behave("POST", "idx", ({ answer }) => answer(200, {}, '"OK"'));
-    const client = clientOf(plain(server));
-    await client.operations(signingKeys).read("keys");
-    await client.operations(signingKeys).reset("keys");
-    for (const id of ["idx", "idx"]) await client.operations(vectorToken).reset(id);
-    assert.equal(server.connections, 4);
-    while (server.open > 0) await wait(1);
-  });
-
   it("are kept for each origin", async () => {
     const [management, queue] = [await startServer(), await startServer()];
     const { read, reset } = requestsOf(plain(management), { queueUrl: plain(queue) });
@@ -91,16 +78,6 @@ describe("platform: kept connections, over real sockets", () => {
 
   for (const [protocol, options] of Object.entries(protocols)) {
     describe(`with ${protocol}`, () => {
-      it("are replaced at once if the server has closed them", async () => {
-        const { sockets, reset, counts } = await start(options);
-        await reset();
-        sockets[0]?.end();
-        await reset();
-        sockets[1]?.destroy();
-        await reset();
-        assert.deepEqual(counts(), { requests: 3, connections: 3, asked: 3 });
-      });
-
       it("are replaced at once if they close while the engine is asked", async () => {
         const { sockets, reset, counts } = await start(options, async (nth) => {
           if (nth !== 2) return;
