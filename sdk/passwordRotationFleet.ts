@@ -1,10 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
-import {
-  fleetFailure,
-  type FleetCredentials,
-  type FleetDatabase,
-  type FleetRecord,
-} from "../provider/rotation/fleetState";
+import { type FleetCredentials, type FleetDatabase, type FleetRecord } from "../provider/rotation/fleetOutputs";
+import { fleetFailure } from "../provider/rotation/fleetState";
 import { type ConnectionArgs } from "./connection";
 import { DynamicResource, isOfType, nameOf } from "./dynamicResource";
 import { databasesByName, type FleetDatabases } from "./fleetDatabases";
