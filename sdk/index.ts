@@ -15,7 +15,7 @@ export {
 export { type Delivery } from "../provider/platform/retry";
 export { type DatabaseRecord, type ListedDatabase } from "../provider/records/database";
 export { type FlowControlKey, type GlobalParallelism } from "../provider/records/flowControl";
-export { type FleetCredentials, type FleetDatabase, type FleetRecord } from "../provider/rotation/fleetState";
+export { type FleetCredentials, type FleetDatabase, type FleetRecord } from "../provider/rotation/fleetOutputs";
 export { type ResetReason } from "../provider/rotation/memory";
 export { type Outcome } from "../provider/rotation/state";
 export { type ConnectionArgs } from "./connection";
@@ -50,8 +50,4 @@ export {
 } from "./indexTokenRotation";
 export { type OutputsOf, PasswordRotation, type PasswordRotationArgs } from "./passwordRotation";
 export { PasswordRotationFleet, type PasswordRotationFleetArgs } from "./passwordRotationFleet";
-export {
-  PasswordVerification,
-  type PasswordVerificationArgs,
-  type PasswordVerificationOptions,
-} from "./passwordVerification";
+export { CredentialVerification, type CredentialVerificationArgs } from "./credentialVerification";

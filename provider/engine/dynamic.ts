@@ -111,6 +111,7 @@ export const {
   queueTokenRotation,
   signingKeyRotation,
   passwordRotationFleet,
+  credentialVerification,
   flowControlReset,
   flowControlLimits,
 } = createProviders((configuration) => {
