@@ -38,7 +38,7 @@ const packages = {
   "rekey-local": {
     folder: "local",
     expected:
-      /^(dist\/((cli|platform)\/.*|dynamicProviders|index|memoryStack|unreadable)\.(js|d\.ts)|bin\/rekey-local\.js|package\.json|README\.md|LICENSE)$/,
+      /^(dist\/((cli|platform)\/.*|dynamicProviders|index|memoryStack)\.(js|d\.ts)|bin\/rekey-local\.js|package\.json|README\.md|LICENSE)$/,
     needed: ["README.md", "LICENSE"],
   },
 } as const;

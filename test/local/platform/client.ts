@@ -1,6 +1,7 @@
 import { request } from "node:http";
 import { text as textOf } from "node:stream/consumers";
 import { type Platform } from "../../../local/platform/index";
+import { databasePath } from "../../support/resources";
 import { until } from "../../support/results";
 
 export const resetPath = "/v2/keyvalue/reset-password/db-quickstart";
@@ -51,9 +52,6 @@ export function send(
 
 export const resetPassword = (platform: Platform, id = "db-quickstart"): Promise<HttpResponse> =>
   send(platform, "POST", `/v2/keyvalue/reset-password/${encodeURIComponent(id)}`, basic(platform));
-
-/** The usual path of an operation that reads a database. */
-export const databasePath = "/v2/redis/database/{id}";
 
 export const readDatabase = (platform: Platform, id = "db-quickstart", query = ""): Promise<HttpResponse> =>
   send(platform, "GET", databasePath.replace("{id}", encodeURIComponent(id)) + query, basic(platform));

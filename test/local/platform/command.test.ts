@@ -1,23 +1,47 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { join } from "node:path";
+import { once } from "node:events";
 import { createProgram } from "../../../local/cli/program";
 import { Folder } from "../../support/folder";
 import { projectRoot } from "../../support/host";
 import { refused } from "../../support/redis";
-import { Run, runSource } from "../support/source";
-import { basic, bearer, databasePath, resetPath, send } from "./client";
+import { until } from "../../support/results";
+import { databasePath } from "../../support/resources";
+import { basic, bearer, resetPath, send } from "./client";
+
+/** A process whose output is collected while it runs. */
+class Run {
+  output = "";
+  errors = "";
+  readonly child;
+  readonly ended: Promise<number | null>;
+
+  constructor(command: string, ...args: readonly string[]) {
+    this.child = spawn(command, args, { cwd: projectRoot, stdio: ["ignore", "pipe", "pipe"] });
+    this.child.stdout.setEncoding("utf8").on("data", (text: string) => (this.output += text));
+    this.child.stderr.setEncoding("utf8").on("data", (text: string) => (this.errors += text));
+    this.ended = once(this.child, "close").then(([code]) => code as number | null);
+  }
+
+  /** Waits until the output matches. @returns the output */
+  async printed(pattern: RegExp): Promise<string> {
+    await until(() => pattern.test(this.output) || this.child.exitCode !== null || this.child.signalCode !== null);
+    assert.match(this.output, pattern, this.errors);
+    return this.output;
+  }
+}
 
 /** What is printed up to the requests, and the values that a shell is given. */
 async function startOf(run: Run): Promise<{ text: string; value: (name: string) => string }> {
-  const text = (await run.printed(/Requests:\n/)).input;
+  const text = await run.printed(/Requests:\n/);
   return { text, value: (name) => new RegExp(`^  export ${name}=(.+)$`, "m").exec(text)?.[1] ?? "" };
 }
 
 describe("rekey-local platform", () => {
   const runs: Run[] = [];
   const start = (...args: string[]): Run => {
-    const run = new Run(runSource(`require("./local/cli/main")`, ["platform", ...args]));
+    const source = ["-r", "ts-node/register/transpile-only", "local/cli/main.ts"];
+    const run = new Run(process.execPath, ...source, "platform", ...args);
     runs.push(run);
     return run;
   };
@@ -111,13 +135,11 @@ describe("rekey-local platform", () => {
 });
 
 describe("The command rekey-local", () => {
-  const command = join(projectRoot, "local/bin/rekey-local.js");
-  const run = (program: string, ...args: string[]): Run =>
-    new Run(spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] }));
+  const command = "local/bin/rekey-local.js";
 
   it("has the version of pulumi-rekey", async () => {
     const { version } = require("pulumi-rekey/package.json") as { version: string };
-    const printed = run(process.execPath, command, "--version");
+    const printed = new Run(process.execPath, command, "--version");
     assert.equal(await printed.ended, 0, printed.errors);
     assert.equal(printed.output, `${version}\n`);
   });
@@ -127,7 +149,7 @@ describe("The command rekey-local", () => {
       console.log("      skipped: processes have other parents there");
       return this.skip();
     }
-    const shell = run("sh", "-c", `"${process.execPath}" "${command}" platform & wait`);
+    const shell = new Run("sh", "-c", `"${process.execPath}" "${command}" platform & wait`);
     const { value } = await startOf(shell);
     shell.child.kill("SIGKILL");
     await refused(value("REKEY_BASE_URL").replace("http:", "redis:"));

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { type Platform, startPlatform } from "../../../local/platform/index";
 import fields from "../../fixtures/interface-fields.json";
-import { readDatabase, databasePath } from "./client";
+import { databasePath } from "../../support/resources";
+import { readDatabase } from "./client";
 
 describe("Local platform: the record of a database", () => {
   let platform: Platform;

@@ -4,7 +4,8 @@ import { Receiver } from "@upstash/qstash";
 import { type Database, type Platform, type PlatformOptions, startPlatform } from "../../../local/platform/index";
 import { databaseReply, hasRedis } from "../../support/redis";
 import { type RedisServer, startRedisServer } from "../../support/redisServer";
-import { basic, bearer, databasePath, queue, send } from "./client";
+import { databasePath } from "../../support/resources";
+import { basic, bearer, queue, send } from "./client";
 import { Destination } from "./queue/destination";
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -89,19 +89,6 @@ describe("Local platform: the message queue", () => {
     assert.equal(destination.bodies.length, 20);
   });
 
-  it("waits for a delay, or until a time", async () => {
-    await start();
-    const inOneMinute = String(clock.now() / 1000 + 60);
-    queue.publish([draft("1h30m", { "upstash-delay": "1h30m" }), draft("at", { "upstash-not-before": inOneMinute })]);
-    clock.move(60_000);
-    await seen("DELIVERED", 1);
-    clock.move(5_339_999);
-    assert.deepEqual(destination.bodies, ["at"]);
-    clock.move(1);
-    await seen("DELIVERED", 2);
-    assert.deepEqual(destination.bodies, ["at", "1h30m"]);
-  });
-
   it("retries with waits that double, sends the number of the retry, and calls back after the delivery", async () => {
     let failures = 2;
     await start((delivery) => delivery.respond(failures-- > 0 && delivery.path === "/" ? 500 : 200, "done"));
