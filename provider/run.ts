@@ -8,7 +8,7 @@ import { type Permission } from "./platform/http";
 import { type ProbeRequest, type ProbeResult } from "./platform/probe";
 import { type KnownSecrets } from "./platform/redact";
 import { type RequestQueue } from "./platform/requestQueue";
-import { type SecretKind } from "./platform/secretKind";
+import { type Place, type SecretKind } from "./platform/secretKind";
 import { type SecretOperations } from "./platform/secretOperations";
 import { type FoundSetting } from "./settings/foundSetting";
 import { type Preset } from "./settings/presets";
@@ -38,14 +38,6 @@ export interface Platform {
   within(limitMs: number): Platform;
   /** The same platform, which may be changed. By default, it may only be read. */
   permitting(permission: Permission): Platform;
-}
-
-/** Where a secret is. Another account may have another one with the same id. */
-export interface Place {
-  /** A hash of the address and the account. */
-  readonly account: string;
-  /** The address itself, for a secret without an id: messages name it. */
-  readonly address?: string | undefined;
 }
 
 /** What a run is given. */

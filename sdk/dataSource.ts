@@ -1,9 +1,13 @@
 import * as pulumi from "@pulumi/pulumi";
+import { functions } from "../provider/engine/resources";
+import { type SharedReads } from "../provider/flowControl/sharedReads";
 import { InputError } from "../provider/platform/errors";
+import { type Properties } from "../provider/records/properties";
 import { type NamesOf, refuseUnknown } from "../provider/rotation/arguments";
 import { FlowControlReset } from "./flowControlReset";
+import { platformOfRun } from "./platform";
+import { checked, endingError, isLate, perRun } from "./program";
 import { childrenOf, initializationOf, isMocked } from "./pulumiInternals";
-import { checked, endingRun, isLate } from "./program";
 
 /** Options of a data source's Output form. */
 export interface DataSourceOptions {
@@ -18,63 +22,58 @@ export interface DataSourceOptions {
 
 const optionNames: NamesOf<DataSourceOptions> = { dependsOn: true };
 
-/**
- * Checks the arguments of a data source that does not wait for them.
- *
- * @param name of the data source
- * @param use returns what is made of the arguments
- * @throws InputError that ends the program
- */
-export function withArguments<Args extends object, Result>(
-  name: string,
-  args: Args,
-  argumentNames: NamesOf<Args>,
-  use: (args: Args) => Result,
-): Result {
-  return checked(name, () => {
-    for (const [argument, value] of [["its arguments", args] as const, ...Object.entries(args ?? {})]) {
-      if (!isLate(value)) continue;
-      throw new InputError(
-        argument,
-        `must not be an Output or a Promise: use ${name}Output, which waits for its value`,
-      );
+/** Loaded on first use. */
+const queueOfRun = perRun((): SharedReads => {
+  const { SharedReads } =
+    require("../provider/flowControl/sharedReads") as typeof import("../provider/flowControl/sharedReads");
+  return new SharedReads(platformOfRun().flowControl);
+});
+
+/** A function of the package, which a program calls by itself or after resources. */
+export class DataSource<Args extends object, Result> {
+  constructor(
+    private readonly name: string,
+    private readonly argumentNames: NamesOf<Args>,
+  ) {}
+
+  /**
+   * Reads from the platform, or asks `call` of `pulumi.runtime.setMocks`: a unit test sends no request.
+   *
+   * @throws RekeyError that ends the program, unless the program catches it
+   */
+  async read(args: Args): Promise<Result> {
+    const { name, argumentNames } = this;
+    try {
+      for (const [argument, value] of [["its arguments", args] as const, ...Object.entries(args ?? {})]) {
+        if (!isLate(value)) continue;
+        const reason = `must not be an Output or a Promise: use ${name}Output, which waits for its value`;
+        throw new InputError(argument, reason);
+      }
+      refuseUnknown("its arguments", args, argumentNames);
+      const given = { ...args } as Properties;
+      if (isMocked()) return (await pulumi.runtime.invoke(`rekey:index:${name}`, given)) as Result;
+      return (await functions[name]?.({ platform: platformOfRun(), queue: queueOfRun }, given)) as Result;
+    } catch (error) {
+      throw endingError(name, error);
     }
-    refuseUnknown("its arguments", args, argumentNames);
-    return use(args);
-  });
-}
+  }
 
-/**
- * Reads from the platform, or asks `call` of `pulumi.runtime.setMocks`: a unit test sends no request.
- *
- * @param name of the data source, which is that of the plugin's function
- */
-export async function readOrMock<Result>(
-  name: string,
-  args: object,
-  read: () => Result | Promise<Result>,
-): Promise<Result> {
-  if (!isMocked()) return endingRun(read);
-  return (await pulumi.runtime.invoke(`rekey:index:${name}`, { ...args })) as Result;
-}
-
-/**
- * Reads when the arguments are known and the resources are done. If anything is unknown in a preview, nothing is read.
- *
- * @param name of the data source
- * @throws RekeyError for an argument or option that does not exist
- */
-export function readAfter<Args, Result>(
-  name: string,
-  args: { readonly [K in keyof Args]: pulumi.Input<Args[K]> },
-  argumentNames: NamesOf<Args>,
-  options: DataSourceOptions | undefined,
-  read: (args: Args) => Promise<Result>,
-): pulumi.Output<Result> {
-  checked(name, () => refuseUnknown("its arguments", args, argumentNames));
-  checked(name, () => refuseUnknown("its options", options ?? {}, optionNames));
-  const done = pulumi.output(options?.dependsOn).apply(allDone);
-  return pulumi.all([pulumi.output(args as unknown), done]).apply(([known]) => read(known as Args));
+  /**
+   * Reads when the arguments are known and the resources are done; in a preview, nothing while one of them is unknown.
+   *
+   * @throws RekeyError for an argument or option that does not exist
+   */
+  readAfter(
+    args: { readonly [K in keyof Args]: pulumi.Input<Args[K]> },
+    options: DataSourceOptions = {},
+  ): pulumi.Output<Result> {
+    checked(`${this.name}Output`, () => {
+      refuseUnknown("its arguments", args, this.argumentNames);
+      refuseUnknown("its options", options, optionNames);
+    });
+    const done = pulumi.output(options.dependsOn).apply(allDone);
+    return pulumi.all([pulumi.output(args as unknown), done]).apply(([known]) => this.read(known as Args));
+  }
 }
 
 type OneOrMore = pulumi.Unwrap<pulumi.Resource[]> | pulumi.Resource | undefined;
@@ -91,8 +90,8 @@ function allDone(resources: OneOrMore): pulumi.Output<unknown> {
 function done(resource: pulumi.Resource): pulumi.Output<unknown> {
   if (pulumi.CustomResource.isInstance(resource)) {
     // In a preview of a reset, id and urn are known, but its outputs are not.
-    const reset = FlowControlReset.isInstance(resource) ? resource.resetAt : undefined;
-    return pulumi.all([resource.urn, resource.id, reset]);
+    const count = FlowControlReset.isInstance(resource) ? resource.resetCount : undefined;
+    return pulumi.all([resource.urn, resource.id, count]);
   }
   // A component may create children after its constructor returns.
   return pulumi.all([resource.urn, initializationOf(resource)]).apply(() => allDone([...childrenOf(resource)]));

@@ -1,14 +1,14 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { type ListedDatabase } from "../provider/records/database";
-import { databasePassword } from "../provider/rotation/kinds/databasePassword";
-import { type DataSourceOptions, readAfter, readOrMock, withArguments } from "./dataSource";
-import { platformOfRun } from "./platform";
+import { DataSource, type DataSourceOptions } from "./dataSource";
 
 /** What `getDatabases` returns. */
 export interface GetDatabasesResult {
   /** All databases of the account, in the order of the platform. */
   readonly databases: readonly ListedDatabase[];
 }
+
+const source = new DataSource<object, GetDatabasesResult>("getDatabases", {});
 
 /**
  * Lists all databases of the account: ids, names, states, regions and creation times, and never a credential. A list
@@ -23,12 +23,8 @@ export interface GetDatabasesResult {
  * ```
  */
 export function getDatabases(): Promise<GetDatabasesResult>;
-export async function getDatabases(args: object = {}): Promise<GetDatabasesResult> {
-  withArguments("getDatabases", args, {}, () => undefined);
-  return readOrMock("getDatabases", {}, async () => {
-    const databases = await platformOfRun().list(databasePassword);
-    return { databases: databases as unknown as readonly ListedDatabase[] };
-  });
+export function getDatabases(args: object = {}): Promise<GetDatabasesResult> {
+  return source.read(args);
 }
 
 /**
@@ -40,5 +36,5 @@ export async function getDatabases(args: object = {}): Promise<GetDatabasesResul
  * ```
  */
 export function getDatabasesOutput(options?: DataSourceOptions): pulumi.Output<GetDatabasesResult> {
-  return readAfter("getDatabasesOutput", {}, {}, options, () => getDatabases());
+  return source.readAfter({}, options);
 }

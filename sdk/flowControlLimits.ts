@@ -1,15 +1,5 @@
-import * as pulumi from "@pulumi/pulumi";
-import { flowControlLimitsOutputs } from "../provider/flowControl/flowControlLimits";
-import { DynamicResource, isOfType, type ResourceType, urnOf } from "./dynamicResource";
-import { ownersFor, refuseHidden } from "./program";
-
-const resourceType: ResourceType = {
-  type: "FlowControlLimits",
-  outputs: flowControlLimitsOutputs,
-  secretOutputs: [],
-  // Its removal unpins.
-  retainOnDelete: false,
-};
+import type * as pulumi from "@pulumi/pulumi";
+import { DynamicResource, isOfType } from "./dynamicResource";
 
 /** The arguments of `FlowControlLimits`. At least one of `parallelism`, `rate` and `paused` must be set. */
 export interface FlowControlLimitsArgs {
@@ -55,7 +45,7 @@ export interface FlowControlLimitsArgs {
  * removal sends nothing.
  *
  * @throws RekeyError if Pulumi's provider host cannot find or configure this package, or for the option `import` or
- * `id`.
+ * `id`, and if another resource of the program limits the same key.
  * @example
  * ```ts
  * const orders = new FlowControlLimits("orders", { flowControlKey: "orders", rate: 100, period: "1m" });
@@ -77,16 +67,11 @@ export class FlowControlLimits extends DynamicResource {
   declare readonly declared: pulumi.Output<Record<string, number | boolean>>;
 
   constructor(name: string, args: FlowControlLimitsArgs, options?: pulumi.CustomResourceOptions) {
-    const subject = pulumi.output(args.flowControlKey).apply((key) => `flow-control key ${key}`);
-    const urn = urnOf(resourceType, name, options?.parent);
-    const of = `FlowControlLimits ${JSON.stringify(name)}`;
-    refuseHidden(of, args);
-    const owners = ownersFor(of, urn, subject);
-    super(resourceType, name, { ...args, ...owners }, options);
+    super("FlowControlLimits", name, args, options);
   }
 
   /** Whether an object is a FlowControlLimits, even from another copy of this package. */
   static override isInstance(this: void, object: unknown): object is FlowControlLimits {
-    return isOfType(resourceType, object);
+    return isOfType("FlowControlLimits", object);
   }
 }

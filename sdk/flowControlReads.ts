@@ -1,10 +1,6 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { type FlowControlKey, type GlobalParallelism } from "../provider/records/flowControl";
-import { type NamesOf, optionalText, requiredText } from "../provider/rotation/arguments";
-import { type DataSourceOptions, readAfter, readOrMock, withArguments } from "./dataSource";
-import { type SharedReads } from "../provider/flowControl/sharedReads";
-import { platformOfRun } from "./platform";
-import { perRun } from "./program";
+import { DataSource, type DataSourceOptions } from "./dataSource";
 
 /** The arguments of `getFlowControlKey`. */
 export interface GetFlowControlKeyArgs {
@@ -18,7 +14,7 @@ export interface GetFlowControlKeyOutputArgs {
   flowControlKey: pulumi.Input<string>;
 }
 
-const keyArgumentNames: NamesOf<GetFlowControlKeyArgs> = { flowControlKey: true };
+const keySource = new DataSource<GetFlowControlKeyArgs, FlowControlKey>("getFlowControlKey", { flowControlKey: true });
 
 /**
  * Reads the state of one flow-control key: waiting and running messages, and its limits. A key without state has
@@ -31,11 +27,8 @@ const keyArgumentNames: NamesOf<GetFlowControlKeyArgs> = { flowControlKey: true 
  * const { waitListSize } = await getFlowControlKey({ flowControlKey: "orders" });
  * ```
  */
-export async function getFlowControlKey(args: GetFlowControlKeyArgs): Promise<FlowControlKey> {
-  const key = withArguments("getFlowControlKey", args, keyArgumentNames, ({ flowControlKey }) =>
-    requiredText("flowControlKey", flowControlKey),
-  );
-  return readOrMock("getFlowControlKey", { flowControlKey: key }, () => queueReads().get(key));
+export function getFlowControlKey(args: GetFlowControlKeyArgs): Promise<FlowControlKey> {
+  return keySource.read(args);
 }
 
 /**
@@ -51,7 +44,7 @@ export function getFlowControlKeyOutput(
   args: GetFlowControlKeyOutputArgs,
   options?: DataSourceOptions,
 ): pulumi.Output<FlowControlKey> {
-  return readAfter("getFlowControlKeyOutput", args, keyArgumentNames, options, getFlowControlKey);
+  return keySource.readAfter(args, options);
 }
 
 /** The arguments of `getFlowControlKeys`. */
@@ -80,7 +73,9 @@ export interface GetFlowControlKeysResult {
   readonly keys: readonly FlowControlKey[];
 }
 
-const keysArgumentNames: NamesOf<GetFlowControlKeysArgs> = { search: true };
+const keysSource = new DataSource<GetFlowControlKeysArgs, GetFlowControlKeysResult>("getFlowControlKeys", {
+  search: true,
+});
 
 /**
  * Lists the flow-control keys that have state, with their counters and limits.
@@ -91,11 +86,8 @@ const keysArgumentNames: NamesOf<GetFlowControlKeysArgs> = { search: true };
  * const { keys } = await getFlowControlKeys({ search: "orders" });
  * ```
  */
-export async function getFlowControlKeys(args: GetFlowControlKeysArgs = {}): Promise<GetFlowControlKeysResult> {
-  const search = withArguments("getFlowControlKeys", args, keysArgumentNames, (given) =>
-    optionalText("search", given.search),
-  );
-  return readOrMock("getFlowControlKeys", { search }, async () => ({ keys: await queueReads().list(search) }));
+export function getFlowControlKeys(args: GetFlowControlKeysArgs = {}): Promise<GetFlowControlKeysResult> {
+  return keysSource.read(args);
 }
 
 /**
@@ -110,8 +102,10 @@ export function getFlowControlKeysOutput(
   args: GetFlowControlKeysOutputArgs = {},
   options?: DataSourceOptions,
 ): pulumi.Output<GetFlowControlKeysResult> {
-  return readAfter("getFlowControlKeysOutput", args, keysArgumentNames, options, getFlowControlKeys);
+  return keysSource.readAfter(args, options);
 }
+
+const parallelismSource = new DataSource<object, GlobalParallelism>("getGlobalParallelism", {});
 
 /**
  * Reads how many messages are running, and how many may run, across all keys. Older platforms return `waitListSize`
@@ -124,9 +118,8 @@ export function getFlowControlKeysOutput(
  * ```
  */
 export function getGlobalParallelism(): Promise<GlobalParallelism>;
-export async function getGlobalParallelism(args: object = {}): Promise<GlobalParallelism> {
-  withArguments("getGlobalParallelism", args, {}, () => undefined);
-  return readOrMock("getGlobalParallelism", {}, () => queueReads().globalParallelism());
+export function getGlobalParallelism(args: object = {}): Promise<GlobalParallelism> {
+  return parallelismSource.read(args);
 }
 
 /**
@@ -138,11 +131,5 @@ export async function getGlobalParallelism(args: object = {}): Promise<GlobalPar
  * ```
  */
 export function getGlobalParallelismOutput(options?: DataSourceOptions): pulumi.Output<GlobalParallelism> {
-  return readAfter("getGlobalParallelismOutput", {}, {}, options, () => getGlobalParallelism());
+  return parallelismSource.readAfter({}, options);
 }
-
-const queueReads = perRun((): SharedReads => {
-  const { SharedReads } =
-    require("../provider/flowControl/sharedReads") as typeof import("../provider/flowControl/sharedReads");
-  return new SharedReads(platformOfRun().flowControl);
-});

@@ -1,14 +1,6 @@
-import * as pulumi from "@pulumi/pulumi";
+import type * as pulumi from "@pulumi/pulumi";
 import { type FlowControlKey } from "../provider/records/flowControl";
-import { DynamicResource, isOfType, type ResourceType } from "./dynamicResource";
-import { endOfTurn } from "./program";
-import { flowControlResetOutputs, secretFlowControlResetOutputs } from "../provider/flowControl/flowControlReset";
-
-const resourceType: ResourceType = {
-  type: "FlowControlReset",
-  outputs: flowControlResetOutputs,
-  secretOutputs: secretFlowControlResetOutputs,
-};
+import { DynamicResource, isOfType } from "./dynamicResource";
 
 /** The arguments of `FlowControlReset`. */
 export interface FlowControlResetArgs {
@@ -17,7 +9,7 @@ export interface FlowControlResetArgs {
   /**
    * The counters are reset when this changes, for example to the id of an incident. `1` and `"1"` are the same.
    *
-   * @default none: only creating the resource resets
+   * @default none
    */
   version?: pulumi.Input<string | number> | undefined;
   /**
@@ -26,14 +18,21 @@ export interface FlowControlResetArgs {
    * @default none
    */
   triggers?: pulumi.Input<Record<string, pulumi.Input<string | number | boolean>>> | undefined;
+  /**
+   * Whether creating the resource resets the counters. `false` keeps them until `version` or `triggers` change. It
+   * counts only when the resource is created.
+   *
+   * @default true
+   */
+  initialReset?: pulumi.Input<boolean> | undefined;
 }
 
 /**
- * Resets the counters of a flow-control key, so that waiting messages can be delivered at once: when it is created, and
- * when its trigger changes. Previews, refresh and destroy never reset anything. The platform's `reset` clears the
- * parallelism counter and the rate counter; `resetRate`, which the preset `upstash` uses if there is no `reset`, only
- * the rate counter. A notice names the one that was sent, and reports if messages still wait because the parallelism is
- * used up.
+ * Resets the counters of a flow-control key, so that waiting messages can be delivered at once: when it is created,
+ * unless `initialReset` is false, and when its trigger changes. Previews, refresh and destroy never reset anything. The
+ * platform's `reset` clears the parallelism counter and the rate counter; `resetRate`, which the preset `upstash` uses
+ * if there is no `reset`, only the rate counter. A notice names the one that was sent, and reports if messages still
+ * wait because the parallelism is used up.
  *
  * Renaming the resource without `aliases` replaces it, and so resets the counters.
  *
@@ -48,29 +47,26 @@ export interface FlowControlResetArgs {
 export class FlowControlReset extends DynamicResource {
   /** The key. */
   declare readonly flowControlKey: pulumi.Output<string>;
-  /** The key immediately before the reset; undefined if it could not be read. */
+  /** The key immediately before the last reset; undefined if it could not be read, or if there was no reset. */
   declare readonly before: pulumi.Output<FlowControlKey | undefined>;
   /**
-   * The key immediately after the reset; undefined if it could not be read. A platform may show a reset with a delay.
+   * The key immediately after the last reset; undefined if it could not be read, or if there was no reset. A platform
+   * may show a reset with a delay.
    */
   declare readonly after: pulumi.Output<FlowControlKey | undefined>;
-  /** Time of the last reset (ISO 8601, UTC). */
-  declare readonly resetAt: pulumi.Output<string>;
+  /** Time of the last reset (ISO 8601, UTC); undefined if there was none. */
+  declare readonly resetAt: pulumi.Output<string | undefined>;
   /** Number of resets by this resource. */
   declare readonly resetCount: pulumi.Output<number>;
-  /** Mark of the trigger of the last reset. Secret, because a version may be. */
+  /** Mark of the trigger that was applied last. Secret, because a version may be. */
   declare readonly appliedTrigger: pulumi.Output<string>;
 
   constructor(name: string, args: FlowControlResetArgs, options?: pulumi.CustomResourceOptions) {
-    const flowControlKey = pulumi.output(args.flowControlKey).apply(async (key) => {
-      await endOfTurn();
-      return key;
-    });
-    super(resourceType, name, { ...args, flowControlKey }, options);
+    super("FlowControlReset", name, args, options);
   }
 
   /** Whether an object is a FlowControlReset, even from another copy of this package. */
   static override isInstance(this: void, object: unknown): object is FlowControlReset {
-    return isOfType(resourceType, object);
+    return isOfType("FlowControlReset", object);
   }
 }

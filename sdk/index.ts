@@ -15,13 +15,13 @@ export {
 export { type Delivery } from "../provider/platform/retry";
 export { type DatabaseRecord, type ListedDatabase } from "../provider/records/database";
 export { type FlowControlKey, type GlobalParallelism } from "../provider/records/flowControl";
-export { type FleetOutcome } from "../provider/rotation/fleet";
-export { type Outcome, type RotationReason } from "../provider/rotation/planRotation";
+export { type FleetCredentials, type FleetDatabase, type FleetRecord } from "../provider/rotation/fleetState";
+export { type ResetReason } from "../provider/rotation/memory";
+export { type Outcome } from "../provider/rotation/state";
 export { type ConnectionArgs } from "./connection";
 export { getDatabases, getDatabasesOutput, type GetDatabasesResult } from "./databases";
 export { type DataSourceOptions } from "./dataSource";
 export { type FleetDatabases, type FleetMemberArgs } from "./fleetDatabases";
-export { type FleetCredentials, type FleetDatabase, type FleetRecord } from "../provider/rotation/fleetOutputs";
 export { FlowControlLimits, type FlowControlLimitsArgs } from "./flowControlLimits";
 export { FlowControlReset, type FlowControlResetArgs } from "./flowControlReset";
 export {
@@ -50,8 +50,4 @@ export {
 } from "./indexTokenRotation";
 export { type OutputsOf, PasswordRotation, type PasswordRotationArgs } from "./passwordRotation";
 export { PasswordRotationFleet, type PasswordRotationFleetArgs } from "./passwordRotationFleet";
-export {
-  PasswordVerification,
-  type PasswordVerificationArgs,
-  type PasswordVerificationOptions,
-} from "./passwordVerification";
+export { CredentialVerification, type CredentialVerificationArgs } from "./credentialVerification";

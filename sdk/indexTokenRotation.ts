@@ -1,13 +1,10 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { type IndexRecord } from "../provider/records/indexRecord";
 import { isOfType } from "./dynamicResource";
-import { Rotation, type RotationArgs, rotationType } from "./rotation";
-
-const vectorType = rotationType("VectorTokenRotation");
-const searchType = rotationType("SearchTokenRotation");
+import { type RotationArgs, RotationWithRecord } from "./rotation";
 
 /** What the rotations of indexes have in common. */
-abstract class IndexTokenRotation extends Rotation {
+abstract class IndexTokenRotation extends RotationWithRecord {
   /** Id of the index. */
   declare readonly indexId: pulumi.Output<string>;
   /** The record as the platform returned it with the last reset or a later read; undefined before the first of them. */
@@ -34,7 +31,7 @@ export interface VectorTokenRotationArgs extends RotationArgs {
  * Renaming the resource without `aliases` replaces it, and so resets the tokens.
  *
  * @throws RekeyError if Pulumi's provider host cannot find or configure this package, or for the option `import` or
- * `id`.
+ * `id`, and if another resource of the program rotates the same tokens.
  * @example
  * ```ts
  * const vectors = new VectorTokenRotation("vectors", {
@@ -47,12 +44,12 @@ export interface VectorTokenRotationArgs extends RotationArgs {
  */
 export class VectorTokenRotation extends IndexTokenRotation {
   constructor(name: string, args: VectorTokenRotationArgs, options?: pulumi.CustomResourceOptions) {
-    super(vectorType, name, args, options);
+    super("VectorTokenRotation", name, args, options);
   }
 
   /** Whether an object is a VectorTokenRotation, even from another copy of this package. */
   static override isInstance(this: void, object: unknown): object is VectorTokenRotation {
-    return isOfType(vectorType, object);
+    return isOfType("VectorTokenRotation", object);
   }
 }
 
@@ -68,7 +65,7 @@ export interface SearchTokenRotationArgs extends RotationArgs {
  * Renaming the resource without `aliases` replaces it, and so resets the tokens.
  *
  * @throws RekeyError if Pulumi's provider host cannot find or configure this package, or for the option `import` or
- * `id`.
+ * `id`, and if another resource of the program rotates the same tokens.
  * @example
  * ```ts
  * const search = new SearchTokenRotation("search", {
@@ -81,11 +78,11 @@ export interface SearchTokenRotationArgs extends RotationArgs {
  */
 export class SearchTokenRotation extends IndexTokenRotation {
   constructor(name: string, args: SearchTokenRotationArgs, options?: pulumi.CustomResourceOptions) {
-    super(searchType, name, args, options);
+    super("SearchTokenRotation", name, args, options);
   }
 
   /** Whether an object is a SearchTokenRotation, even from another copy of this package. */
   static override isInstance(this: void, object: unknown): object is SearchTokenRotation {
-    return isOfType(searchType, object);
+    return isOfType("SearchTokenRotation", object);
   }
 }

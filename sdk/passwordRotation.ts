@@ -1,24 +1,26 @@
-import * as pulumi from "@pulumi/pulumi";
+import type * as pulumi from "@pulumi/pulumi";
 import { databaseFields, type DatabaseRecord } from "../provider/records/database";
 import { type Fields, type FieldValue } from "../provider/records/fields";
-import { connectionFor, rememberConnection, withConnection, type ConnectionArgs } from "./connection";
+import { type ConnectionArgs } from "./connection";
 import { isOfType } from "./dynamicResource";
-import { Rotation, type RotationArgs, rotationType } from "./rotation";
-import { withoutConnection } from "../provider/rotation/connection";
-import { restUrlFor, urlFor } from "../provider/rotation/endpoint";
-
-const resourceType = rotationType("PasswordRotation");
+import { type RotationArgs, RotationWithRecord } from "./rotation";
 
 /** Each field of a record as an output. */
 export type OutputsOf<F extends Fields> = { readonly [K in keyof F]: pulumi.Output<FieldValue<F[K]> | undefined> };
 
 /** The arguments of `PasswordRotation`. */
-export interface PasswordRotationArgs extends RotationArgs, ConnectionArgs {
+export interface PasswordRotationArgs extends RotationArgs {
   /**
    * Id of the database, for Upstash a UUID: `96ad0856-03b1-4ee7-9666-e81abd0349e1`. Changing it replaces the resource,
    * and so resets the other database.
    */
   databaseId: pulumi.Input<string>;
+  /**
+   * Where and as which user clients connect: `connectionUrl` and `restUrl` are made of it. Changing it resets nothing.
+   *
+   * @default the endpoint and the port of the database's record
+   */
+  connection?: pulumi.Input<ConnectionArgs> | undefined;
 }
 
 /**
@@ -29,8 +31,8 @@ export interface PasswordRotationArgs extends RotationArgs, ConnectionArgs {
  *
  * Renaming the resource without `aliases` replaces it, and so resets the password.
  *
- * @throws RekeyError if Pulumi's provider host cannot find or configure this package, for the options `import` and
- * `id`, and if an argument of the connection cannot be used.
+ * @throws RekeyError if Pulumi's provider host cannot find or configure this package, for the option `import` or `id`,
+ * and if another resource of the program rotates the same password.
  * @example
  * ```ts
  * const sessions = new PasswordRotation("sessions", {
@@ -41,7 +43,7 @@ export interface PasswordRotationArgs extends RotationArgs, ConnectionArgs {
  * export const password = sessions.password;
  * ```
  */
-export class PasswordRotation extends Rotation {
+export class PasswordRotation extends RotationWithRecord {
   /** Id of the database. */
   declare readonly databaseId: pulumi.Output<string>;
   /**
@@ -57,44 +59,21 @@ export class PasswordRotation extends Rotation {
    * Read-only token of the REST interface, if the platform returned it with the last reset or a later read. Secret.
    */
   declare readonly readOnlyRestToken: pulumi.Output<string | undefined>;
-
-  constructor(name: string, args: PasswordRotationArgs, options?: pulumi.CustomResourceOptions) {
-    const connection = connectionFor(args.encryptFor, args);
-    super(resourceType, name, withoutConnection(args), options, connection);
-    rememberConnection(this, `PasswordRotation ${JSON.stringify(name)}`, args, true);
-  }
-
   /**
    * The URL with which clients of Redis connect: `rediss://user:password@host:port`, or `redis://` without TLS.
-   * Undefined if the password is not known. Secret.
-   *
-   * @remarks Not saved, but derived from the saved outputs and the arguments `host`, `port`, `tls` and `username`.
+   * Undefined if the password, the host or the port is not known. Secret.
    */
-  get connectionUrl(): pulumi.Output<string | undefined> {
-    return this.#urlFrom(this.password, urlFor);
-  }
+  declare readonly connectionUrl: pulumi.Output<string | undefined>;
+  /** The URL of the REST interface: `https://` and the host. Undefined if `restToken` or the host is not known. Secret. */
+  declare readonly restUrl: pulumi.Output<string | undefined>;
 
-  /**
-   * The URL of the REST interface: `https://` and the host. Undefined if `restToken` is not known. Secret.
-   *
-   * @remarks Not saved, but derived from the saved outputs and the argument `host`.
-   */
-  get restUrl(): pulumi.Output<string | undefined> {
-    return this.#urlFrom(this.restToken, restUrlFor);
-  }
-
-  #urlFrom(credential: pulumi.Output<string | undefined>, urlOf: typeof urlFor): pulumi.Output<string | undefined> {
-    const values = pulumi.all([this.databaseId, this.record, credential]);
-    return pulumi.secret(
-      withConnection(this, values, ([databaseId, record, known], connection, setting) =>
-        urlOf({ databaseId, record }, connection, known, setting),
-      ),
-    );
+  constructor(name: string, args: PasswordRotationArgs, options?: pulumi.CustomResourceOptions) {
+    super("PasswordRotation", name, args, options);
   }
 
   /** Whether an object is a PasswordRotation, even from another copy of this package. */
   static override isInstance(this: void, object: unknown): object is PasswordRotation {
-    return isOfType(resourceType, object);
+    return isOfType("PasswordRotation", object);
   }
 }
 

@@ -1,42 +1,24 @@
 import * as pulumi from "@pulumi/pulumi";
-import { type NamesOf, refuseUnknown } from "../provider/rotation/arguments";
 import {
-  connectionArguments,
-  connectionFor,
-  rememberConnection,
-  withConnection,
-  type ConnectionArgs,
-} from "./connection";
-import { type FleetDatabases, readFleetDatabases } from "./fleetDatabases";
-import { fleetSettings, shardsOf } from "../provider/rotation/fleet";
-import {
-  credentialsOf,
-  failureOf,
+  fleetFailure,
   type FleetCredentials,
   type FleetDatabase,
   type FleetRecord,
-  type NamedState,
-  nameStates,
-  nextRotationOf,
-  outputsOfFleet,
-  urlsOf,
-} from "../provider/rotation/fleetOutputs";
-import { refuseImport, requirePackageForHost, valueOnly } from "./dynamicResource";
-import { checked, asRunError } from "./program";
-import { requireSaved, savedOutputs } from "./rotation";
-import { PasswordRotationShard } from "./passwordRotationShard";
-import { withoutConnection } from "../provider/rotation/connection";
-import { urlFor } from "../provider/rotation/endpoint";
-import { checkOptions } from "../provider/rotation/componentOptions";
+} from "../provider/rotation/fleetState";
+import { type ConnectionArgs } from "./connection";
+import { DynamicResource, isOfType, nameOf } from "./dynamicResource";
+import { databasesByName, type FleetDatabases } from "./fleetDatabases";
+import { refusal, runError } from "./program";
+import { requireSaved, type RotationArgs } from "./rotation";
 
-const type = "rekey:index:PasswordRotationFleet";
+const type = "PasswordRotationFleet";
 
-/** The arguments of `PasswordRotationFleet`. */
-export interface PasswordRotationFleetArgs extends ConnectionArgs {
+/** The arguments of `PasswordRotationFleet`. Those of every rotation apply to each database. */
+export interface PasswordRotationFleetArgs extends RotationArgs {
   /**
    * The databases: a list of ids, which are UUIDs for Upstash, or a map from names to ids or
-   * `{ databaseId, version, triggers }`. Adding one resets (or adopts) only that one. Removing one sends nothing. The
-   * order and the names do not matter.
+   * `{ databaseId, version, triggers }`. Adding one resets (or adopts) only that one. Removing one sends nothing, and
+   * deletes its saved state. The order and the names do not matter. Ids and names are not secret.
    */
   databases: pulumi.Input<FleetDatabases>;
   /**
@@ -52,23 +34,6 @@ export interface PasswordRotationFleetArgs extends ConnectionArgs {
    */
   triggers?: pulumi.Input<Record<string, pulumi.Input<string | number | boolean>>> | undefined;
   /**
-   * The first `up` after this time resets a password: an ISO 8601 duration (`P30D`, `PT12H`), or `30d`, `12h`. It
-   * counts from each database's last confirmed reset, or from its adoption. Changing it only moves the time of the next
-   * reset.
-   *
-   * @default none: only a changed trigger resets
-   */
-  rotateEvery?: pulumi.Input<string> | undefined;
-  /**
-   * Resets each password that is older: an ISO 8601 date (`2026-04-19`, midnight in UTC), or a date and time with a
-   * zone (`2026-04-19T18:30:00Z`). A password is as old as its last confirmed reset. One that was adopted is as old as
-   * its database, and one of unknown age is reset. A date more than five minutes in the future is refused. Removing it
-   * or an earlier date resets nothing.
-   *
-   * @default none
-   */
-  rotatedSince?: pulumi.Input<string> | undefined;
-  /**
    * Whether adding a database to the fleet resets its password. `false` adopts it unchanged unless it is older than
    * `rotatedSince`, and reads its credentials if `rekey:databasePath` is set. It counts only when a database is added.
    *
@@ -76,75 +41,44 @@ export interface PasswordRotationFleetArgs extends ConnectionArgs {
    */
   initialRotation?: pulumi.Input<boolean> | undefined;
   /**
-   * Databases of this fleet that are reset at the same time. `rekey:maxConcurrency` limits all fleets and resources
-   * together. Changing it sends nothing.
+   * Where and as which user clients connect to each database: `connectionUrls` are made of it. Changing it resets
+   * nothing.
+   *
+   * @default the endpoint and the port of each database's record
+   */
+  connection?: pulumi.Input<ConnectionArgs> | undefined;
+  /**
+   * Databases that are reset at the same time, at most `rekey:maxConcurrency`. Changing it sends nothing.
    *
    * @default `rekey:maxConcurrency`
    */
   concurrency?: pulumi.Input<number> | undefined;
   /**
-   * Failures after which no further database of the fleet is started in this run. The next `up` continues.
-   * Changing it sends nothing.
+   * Failures after which no further database of the fleet is reset in this run. The next `up` continues. Changing it
+   * sends nothing.
    *
    * @default none: all are attempted
    */
   maxFailures?: pulumi.Input<number> | undefined;
   /**
-   * Whether to save the platform's records, as the output `records`. They make up most of the state. After switching
-   * this on, each record arrives with the database's next reset.
+   * Whether to save the platform's whole records, as the output `records`. They make up most of the state. After
+   * switching this on, each record arrives with the database's next reset.
    *
-   * @default false
+   * @default false: only what clients need to connect
    */
   includeRecords?: pulumi.Input<boolean> | undefined;
-  /**
-   * Whether the credentials are saved in the state, as secrets. With `false` only marks of them are, and the outputs
-   * `credentials` and `connectionUrls` have none: using them stops the program (`REKEY_NOT_SAVED`). Without
-   * `encryptFor` or `rekey:databasePath`, it is refused before anything is sent. Changing it resets nothing: after a
-   * change to `false`, older states and backups still have the credentials, so set a new `version` as well.
-   *
-   * @default true
-   */
-  saveCredentials?: pulumi.Input<boolean> | undefined;
-  /**
-   * Recipients of [age](https://age-encryption.org) (`age1…`), for whom `encryptedCredentials` is encrypted. One that
-   * cannot be used is refused before anything is sent. Changing them resets nothing: credentials are encrypted again if
-   * they are saved or can be read, otherwise with the next reset. Without `includeRecords`, saved credentials that are
-   * encrypted after their reset have a `connectionUrl` only if `host` and `port` are set.
-   *
-   * @default none
-   */
-  encryptFor?: pulumi.Input<string[]> | undefined;
-}
-
-const argumentNames: NamesOf<PasswordRotationFleetArgs> = {
-  databases: true,
-  ...(Object.fromEntries(fleetSettings.map((name) => [name, true])) as Record<(typeof fleetSettings)[number], true>),
-  ...connectionArguments,
-};
-
-/** What the constructor is given. */
-interface Given {
-  readonly args: Omit<PasswordRotationFleetArgs, keyof ConnectionArgs>;
-  readonly connection: pulumi.Inputs;
-  readonly options: pulumi.CustomResourceOptions;
-}
-
-/** The sources of the fleet's outputs. */
-interface Made {
-  readonly states: pulumi.Output<NamedState[]>;
-  readonly credentials: pulumi.Output<Record<string, FleetCredentials>>;
 }
 
 /**
- * Rotates the passwords of many hosted databases with a few resources. Each database follows the rules of
+ * Rotates the passwords of many hosted databases with one resource. Each database follows the rules of
  * PasswordRotation. If some fail, the others are saved, the run fails at its end and names the failed ones, and the
  * next `up` processes only these.
  *
- * Renaming the fleet without `aliases` replaces it, and so resets all passwords. The option `ignoreChanges` can contain
- * all arguments except `databases` and those of the connection.
+ * Renaming the fleet without `aliases` replaces it, and so resets all passwords.
  *
- * @throws RekeyError if Pulumi's provider host cannot find or configure this package, an id is unknown, an argument
- * does not exist, one of the connection cannot be used, or an option cannot be applied.
+ * @throws RekeyError if Pulumi's provider host cannot find or configure this package, if another resource of the
+ * program rotates one of the passwords, for the option `import` or `id`, and for `replaceOnChanges`, `replaceWith` or
+ * `replacementTrigger`, which would reset all passwords.
  * @example
  * ```ts
  * const caches = new PasswordRotationFleet("caches", {
@@ -155,133 +89,72 @@ interface Made {
  * export const firstPassword = caches.credentials.apply((all) => all["db-1"]?.password);
  * ```
  */
-export class PasswordRotationFleet extends pulumi.ComponentResource<Made> {
+export class PasswordRotationFleet extends DynamicResource {
   /**
    * The state of each database, by its name.
    *
    * @remarks In a list, the id is the name.
    */
-  readonly databases: pulumi.Output<Record<string, FleetDatabase>>;
-  /** An age file with the credentials of each database, by its name, if `encryptFor` is set. Not a secret. */
-  readonly encryptedCredentials: pulumi.Output<Record<string, string>>;
-  /** The databases' records, by their names; undefined without `includeRecords`. */
-  readonly records: pulumi.Output<Record<string, FleetRecord> | undefined>;
-  /** Names of the databases that failed or were not attempted. */
-  readonly failed: pulumi.Output<string[]>;
-  /** Time of the last confirmed reset in the fleet (ISO 8601, UTC). */
-  readonly lastRotated: pulumi.Output<string | undefined>;
-  /** The next `up` after this time resets the first password because of `rotateEvery` (ISO 8601, UTC). */
-  readonly nextRotationAt: pulumi.Output<string | undefined>;
-
-  readonly #credentials: pulumi.Output<Record<string, FleetCredentials>>;
-  readonly #saveCredentials: pulumi.Input<boolean> | undefined;
-  readonly #of: string;
-
-  constructor(name: string, args: PasswordRotationFleetArgs, options: pulumi.ComponentResourceOptions = {}) {
-    requirePackageForHost();
-    refuseImport("PasswordRotationFleet", name, options);
-    const of = `PasswordRotationFleet ${JSON.stringify(name)}`;
-    checked(of, () => checkOptions({ ...options }, fleetSettings));
-    checked(of, () => refuseUnknown("its arguments", args, argumentNames));
-    // Nothing happens to the component itself, so hooks run for its resources only.
-    const { hooks, ...own } = options;
-    // Enumerable properties would be saved once more, as the component's own inputs.
-    super(
-      type,
-      name,
-      Object.defineProperty({}, "given", {
-        value: { args: withoutConnection(args), connection: connectionFor(args.encryptFor, args), options },
-      }),
-      own,
-    );
-    rememberConnection(this, of, args, args.includeRecords);
-    const made = this.getData();
-    const states = pulumi.output(made.then((parts) => parts.states));
-    this.#saveCredentials = args.saveCredentials;
-    this.#of = of;
-    this.#credentials = pulumi.output(made.then((parts) => parts.credentials));
-    savedOutputs.set(this, { credentials: this.#credentials });
-    const outputs = states.apply(outputsOfFleet);
-    this.encryptedCredentials = outputs.apply(({ encryptedCredentials }) => encryptedCredentials);
-    this.databases = outputs.apply(({ databases }) => databases);
-    this.records = pulumi
-      .all([outputs, args.includeRecords])
-      .apply(([{ records }, wanted]) => (wanted ? records : undefined));
-    this.failed = outputs.apply(({ failed }) => failed);
-    this.lastRotated = outputs.apply(({ lastRotated }) => lastRotated);
-    this.nextRotationAt = pulumi
-      .all([outputs, args.rotateEvery])
-      .apply(([{ oldest }, every]) => nextRotationOf(oldest, every, options.ignoreChanges));
-    if (pulumi.runtime.isDryRun()) return;
-    // After all shards are saved: a shard cannot fail and save its results.
-    states.apply((all) => {
-      const failure = failureOf(name, all);
-      if (failure !== undefined) throw asRunError(new Error(failure));
-    });
-  }
-
-  /** The credentials of each database, by its name. Secret. */
-  get credentials(): pulumi.Output<Record<string, FleetCredentials>> {
-    if (this.#saveCredentials === undefined) return this.#credentials;
-    const known = this.#credentials.apply((all) => {
-      const names = Object.values(all).flatMap((credentials) => Object.keys(credentials));
-      return names.every((name) => name === "currentMarks") ? undefined : all;
-    });
-    const saved = requireSaved(`${this.#of}: credentials`, this.#saveCredentials, known);
-    return pulumi.all([this.#credentials, saved]).apply(([all]) => all);
-  }
-
+  declare readonly states: pulumi.Output<Record<string, FleetDatabase>>;
+  /** The credentials of each database that are known, by its name. Secret. */
+  declare readonly credentials: pulumi.Output<Record<string, FleetCredentials>>;
   /**
-   * The URL with which clients of Redis connect to each database, by its name. Databases without a known password are
-   * left out. Secret. It needs `includeRecords: true`; otherwise set `port`, and a `host` that does not contain
-   * `{endpoint}`.
-   *
-   * @remarks Not saved, but derived from the saved outputs and the arguments `host`, `port`, `tls` and `username`.
+   * The URL with which clients of Redis connect to each database, by its name. Databases without a known password,
+   * host or port are left out. Secret.
    */
-  get connectionUrls(): pulumi.Output<Record<string, string>> {
-    const values = pulumi.all([this.databases, this.credentials, this.records]);
-    return pulumi.secret(
-      withConnection(this, values, ([databases, credentials, records], connection, setting) =>
-        urlsOf({ databases, credentials, records }, (database, password) =>
-          urlFor(database, connection, password, setting),
-        ),
-      ),
-    );
+  declare readonly connectionUrls: pulumi.Output<Record<string, string>>;
+  /**
+   * The databases' records, by their names, as the platform returned them with the last reset or a later read: without
+   * `includeRecords` only `endpoint`, `port` and `tls`.
+   */
+  declare readonly records: pulumi.Output<Record<string, FleetRecord>>;
+  /** An age file with the credentials of each database, by its name, if `encryptFor` is set. Not a secret. */
+  declare readonly encryptedCredentials: pulumi.Output<Record<string, string>>;
+  /** Names of the databases that failed or were not attempted. `states` has the error of each. */
+  declare readonly failed: pulumi.Output<string[]>;
+  /** Time of the last confirmed reset in the fleet (ISO 8601, UTC). */
+  declare readonly lastRotated: pulumi.Output<string | undefined>;
+  /** The next `up` after this time resets the first password because of `rotateEvery` (ISO 8601, UTC). */
+  declare readonly nextRotationAt: pulumi.Output<string | undefined>;
+  /** JSON text of what a `CredentialVerification` needs: each credential, or its mark, and where it is used. Secret. */
+  declare readonly access: pulumi.Output<string>;
+  /** JSON text of all that Rekey remembers of the passwords: marks, and never the value of a credential. Secret. */
+  declare readonly memory: pulumi.Output<string>;
+
+  constructor(name: string, args: PasswordRotationFleetArgs, options: pulumi.CustomResourceOptions = {}) {
+    const of = nameOf(type, name);
+    refuseReplacement(of, options);
+    super(type, name, { ...args, databases: databasesByName(of, args.databases) }, options, ["databases"]);
+    for (const output of ["credentials", "connectionUrls"] as const) {
+      const saved: pulumi.Output<object | undefined> = this[output];
+      const known = saved.apply((all) => (all && Object.keys(all).length > 0 ? all : undefined));
+      const get = () =>
+        pulumi.all([saved, requireSaved(`${of}: ${output}`, args.saveCredentials, known)]).apply(([all]) => all);
+      // Only a program that uses it stops, and not one that exports the whole resource.
+      Object.defineProperty(this, output, { get, enumerable: args.saveCredentials !== false });
+    }
+    if (pulumi.runtime.isDryRun()) return;
+    // The provider does not fail: the databases that did not fail have consumers.
+    this.states.apply((states: Record<string, FleetDatabase> | undefined) => {
+      const failure = fleetFailure(states ?? {});
+      if (failure) throw runError(failure.code, `${of}: ${failure.text}`);
+    });
   }
 
-  /** Creates the shards. Called by the base class before this constructor continues. */
-  protected override async initialize(
-    { given: { args, connection, options } }: { given: Given },
-    _own: unknown,
-    name: string,
-  ): Promise<Made> {
-    const { databases, ...fleet } = args;
-    const named = await readFleetDatabases(name, databases);
-    const given = passedOn.flatMap((option) => (options[option] === undefined ? [] : [[option, options[option]]]));
-    const more = Object.fromEntries(given) as pulumi.CustomResourceOptions;
-    const made = shardsOf(named).map(([shard, members]) => {
-      const inputs = { ...fleet, ...connection, fleet: valueOnly(this.urn) };
-      return new PasswordRotationShard(name, shard, members, inputs, { ...more, parent: this });
-    });
-    return {
-      states: pulumi.all(made.map(({ rotations }) => rotations)).apply((lists) => {
-        return nameStates(
-          named,
-          lists.flatMap((list) => list ?? []),
-        );
-      }),
-      credentials: pulumi.all(made.map(({ secrets }) => secrets)).apply((texts) => credentialsOf(named, texts)),
-    };
+  /** Whether an object is a PasswordRotationFleet, even from another copy of this package. */
+  static override isInstance(this: void, object: unknown): object is PasswordRotationFleet {
+    return isOfType(type, object);
   }
 }
 
-/** Options that Pulumi does not pass on to the resources of a component. */
-const passedOn = [
-  "customTimeouts",
-  "deleteBeforeReplace",
-  "dependsOn",
-  "hideDiffs",
-  "hooks",
-  "ignoreChanges",
-  "retainOnDelete",
-] as const;
+/** @throws RekeyError for an option that would replace the fleet */
+function refuseReplacement(of: string, options: object): void {
+  for (const option of ["replaceOnChanges", "replaceWith", "replacementTrigger"]) {
+    const value = (options as Readonly<Record<string, unknown>>)[option];
+    if (value === undefined || (Array.isArray(value) && value.length === 0)) continue;
+    throw refusal(
+      "REKEY_INPUT_INVALID",
+      `${of} does not support the option \`${option}\`: a replacement resets all passwords. Nothing was sent. Remove the option; to reset all passwords, change version.`,
+    );
+  }
+}

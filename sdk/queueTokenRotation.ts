@@ -1,9 +1,7 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { type QueueUserRecord } from "../provider/records/queueUser";
 import { isOfType } from "./dynamicResource";
-import { Rotation, type RotationArgs, rotationType } from "./rotation";
-
-const resourceType = rotationType("QueueTokenRotation");
+import { type RotationArgs, RotationWithRecord } from "./rotation";
 
 /** The arguments of `QueueTokenRotation`. */
 export interface QueueTokenRotationArgs extends RotationArgs {
@@ -22,7 +20,7 @@ export interface QueueTokenRotationArgs extends RotationArgs {
  * Renaming the resource without `aliases` replaces it, and so resets the tokens.
  *
  * @throws RekeyError if Pulumi's provider host cannot find or configure this package, or for the option `import` or
- * `id`.
+ * `id`, and if another resource of the program rotates the same tokens.
  * @example
  * ```ts
  * const queueUserId = "7b1ad1c2-0e7e-4e0c-9d3f-0c2c1c1f5a11";
@@ -34,7 +32,7 @@ export interface QueueTokenRotationArgs extends RotationArgs {
  * export const token = queue.token;
  * ```
  */
-export class QueueTokenRotation extends Rotation {
+export class QueueTokenRotation extends RotationWithRecord {
   /** Id of the queue user. */
   declare readonly queueUserId: pulumi.Output<string>;
   /** The record as the platform returned it with the last reset or a later read; undefined before the first of them. */
@@ -45,11 +43,11 @@ export class QueueTokenRotation extends Rotation {
   declare readonly readOnlyToken: pulumi.Output<string | undefined>;
 
   constructor(name: string, args: QueueTokenRotationArgs, options?: pulumi.CustomResourceOptions) {
-    super(resourceType, name, args, options);
+    super("QueueTokenRotation", name, args, options);
   }
 
   /** Whether an object is a QueueTokenRotation, even from another copy of this package. */
   static override isInstance(this: void, object: unknown): object is QueueTokenRotation {
-    return isOfType(resourceType, object);
+    return isOfType("QueueTokenRotation", object);
   }
 }

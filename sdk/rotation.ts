@@ -1,11 +1,11 @@
 import * as pulumi from "@pulumi/pulumi";
 import { outputsAreFormer } from "../provider/platform/errors";
 import { type SecretKind } from "../provider/platform/secretKind";
-import { kinds, type RotationType } from "../provider/rotation/kinds/kinds";
-import { outputsOf, secretOutputsOf } from "../provider/rotation/outputs";
-import { nextRotation, type Outcome, type RotationReason } from "../provider/rotation/planRotation";
-import { DynamicResource, type ResourceType, urnOf } from "./dynamicResource";
-import { ownersFor, refuseHidden, runError } from "./program";
+import { kinds } from "../provider/rotation/kinds/kinds";
+import { type ResetReason } from "../provider/rotation/memory";
+import { type Outcome } from "../provider/rotation/state";
+import { DynamicResource, nameOf } from "./dynamicResource";
+import { runError } from "./program";
 
 /** The arguments of every rotation. */
 export interface RotationArgs {
@@ -78,119 +78,70 @@ export interface RotationArgs {
   encryptFor?: pulumi.Input<string[]> | undefined;
 }
 
-/** The type of a resource that rotates secrets of a kind. */
-export function rotationType(type: RotationType): ResourceType & { readonly kind: SecretKind } {
-  const kind = kinds[type];
-  return { type, kind, outputs: outputsOf(kind), secretOutputs: secretOutputsOf(kind) };
-}
-
-/**
- * The saved credentials of resources, undefined if they are not saved. The properties of a resource stop the program
- * instead.
- */
-export const savedOutputs = new WeakMap<pulumi.Resource, Readonly<Record<string, pulumi.Output<unknown>>>>();
-
 /** What all rotations have in common. */
 export abstract class Rotation extends DynamicResource {
-  /** Exact digits of the record's integers beyond 2^53, by field. */
-  declare readonly exactIntegers: pulumi.Output<Record<string, string> | undefined>;
-  /** JSON text of the fields that Rekey does not know. Secret. */
-  declare readonly otherFields: pulumi.Output<string | undefined>;
-  /** The parts of the platform's response that could not be read, one per line. Empty if there was none. */
-  declare readonly problems: pulumi.Output<string[] | undefined>;
+  /** `reset`, `adopted`, or `unknown` if the platform did not confirm the last reset. */
+  declare readonly outcome: pulumi.Output<Outcome>;
   /** Time of the last confirmed reset (ISO 8601, UTC). */
   declare readonly rotatedAt: pulumi.Output<string | undefined>;
-  /** Time at which the secret was adopted without a reset (ISO 8601, UTC). */
+  /** Time at which the secret was adopted without a reset (ISO 8601, UTC); undefined after the first reset. */
   declare readonly adoptedAt: pulumi.Output<string | undefined>;
   /** Number of confirmed resets by this resource. */
   declare readonly rotationCount: pulumi.Output<number>;
-  /** Why the last confirmed reset was made; undefined if a later `up` or refresh found that it was applied. */
-  declare readonly rotationReason: pulumi.Output<RotationReason | undefined>;
-  /** `reset`, `adopted`, or `unknown` if the platform did not confirm the last reset. */
-  declare readonly outcome: pulumi.Output<Outcome>;
-  /** Mark of the trigger of the last reset. Secret, because a version may be. */
-  declare readonly appliedTrigger: pulumi.Output<string | undefined>;
-  /** Mark of the trigger whose reset was not confirmed, until one is. Secret. */
-  declare readonly attemptedTrigger: pulumi.Output<string | undefined>;
-  /** Mark of the platform's address and user name at the last reset or the adoption. Secret. */
-  declare readonly account: pulumi.Output<string | undefined>;
-  /** Marks of former credentials, with which Rekey recognizes an outdated response. Secret. */
-  declare readonly formerMarks: pulumi.Output<string | undefined>;
-  /** Marks of the current credentials that are not saved, with which Rekey recognizes a change. Secret. */
-  declare readonly currentMarks: pulumi.Output<string | undefined>;
+  /** Why the last confirmed reset was made; undefined if it was adopted. */
+  declare readonly rotationReason: pulumi.Output<ResetReason | undefined>;
+  /** The next `up` after this time resets the secret because of `rotateEvery` (ISO 8601, UTC). */
+  declare readonly nextRotationAt: pulumi.Output<string | undefined>;
   /**
    * An ASCII-armored age file for the recipients in `encryptFor`, with a JSON text of all credentials, URLs, the id and
    * `rotatedAt`. It is not a secret, and changes only with the credentials or the recipients. Undefined without
    * `encryptFor`, and until the credentials are known.
    */
   declare readonly encryptedCredentials: pulumi.Output<string | undefined>;
-  /** The recipients of `encryptedCredentials`, sorted. */
-  declare readonly encryptedFor: pulumi.Output<string[] | undefined>;
-  /**
-   * Credentials that are known to exist, and that the platform did not show with the new ones. The next `up` or refresh
-   * reads them once more. Undefined if none is missing.
-   */
-  declare readonly missingCredentials: pulumi.Output<string[] | undefined>;
-  /**
-   * The latest `rotatedSince` that the last confirmed reset applied (ISO 8601, UTC); of signing keys, those of the last
-   * two rolls.
-   */
-  declare readonly appliedSince: pulumi.Output<string[] | undefined>;
-  /** The `rotatedSince` of the first reset that is not confirmed; undefined if there is none. */
-  declare readonly attemptedSince: pulumi.Output<string | undefined>;
-  /** Time of the first reset that is not confirmed (ISO 8601, UTC); undefined if the last one was confirmed. */
-  declare readonly attemptedAt: pulumi.Output<string | undefined>;
-  /** Number of unconfirmed resets in a row; undefined if the last one was confirmed. */
-  declare readonly unconfirmedResets: pulumi.Output<number | undefined>;
-  /** The next `up` after this time resets the secret because of `rotateEvery` (ISO 8601, UTC). */
-  readonly nextRotationAt: pulumi.Output<string | undefined>;
+  /** The parts of the platform's response that could not be read, one per line. Empty if there was none. */
+  declare readonly problems: pulumi.Output<string[] | undefined>;
+  /** JSON text of the fields that Rekey does not know. Secret. */
+  declare readonly otherFields: pulumi.Output<string | undefined>;
+  /** JSON text of all that Rekey remembers of the secret: marks, and never the value of a credential. Secret. */
+  declare readonly memory: pulumi.Output<string>;
 
-  /**
-   * @param args what the program gives, with the id
-   * @param connection the hidden input for the provider
-   */
   protected constructor(
-    resourceType: ReturnType<typeof rotationType>,
+    type: string,
     name: string,
     args: RotationArgs,
     options: pulumi.CustomResourceOptions | undefined,
-    connection: object = {},
   ) {
-    const { type, kind } = resourceType;
-    const of = `${type} ${JSON.stringify(name)}`;
-    refuseHidden(of, args);
-    const id = kind.onlyId ?? (args as Readonly<Record<string, pulumi.Input<string>>>)[kind.idInput];
-    // Two kinds may have the same id.
-    const subject = pulumi.output(id).apply((known) => `${kind.noun} ${known}`);
-    super(
-      resourceType,
-      name,
-      { ...args, ...connection, ...ownersFor(of, urnOf(resourceType, name, options?.parent), subject) },
-      options,
-    );
+    super(type, name, args, options);
+    const of = nameOf(type, name);
+    const kind = kinds[type as keyof typeof kinds];
+    const { saveCredentials } = args;
     // An unconfirmed reset fails, but with `--continue-on-error` or `--target` the engine still gives the program what
     // it has saved: the former credentials, which nothing may use.
     const known = this.outcome.apply((outcome) => requireKnown(of, kind, outcome));
-    const { saveCredentials } = args;
-    // In a preview, what the state does not have is unknown.
-    const saving = pulumi.output(saveCredentials);
-    const saved: Record<string, pulumi.Output<unknown>> = {
-      currentMarks: saving.apply((save) => (save === false ? this.currentMarks : undefined)),
-    };
-    for (const output of [...Object.values(kind.table.credentials), "otherFields"]) {
-      const credential = (this as unknown as Readonly<Record<string, pulumi.Output<string | undefined>>>)[output];
-      const value = pulumi.all([credential, known]).apply(([one]) => one);
-      saved[output] = saving.apply((save) => (save === false && pulumi.runtime.isDryRun() ? undefined : value));
-      const get = () => requireSaved(`${of}: ${output}`, saveCredentials, value);
+    const outputs = this as unknown as Readonly<Record<string, pulumi.Output<unknown> | undefined>>;
+    for (const output of guardedOutputs(kind)) {
+      const saved = outputs[output];
+      if (saved === undefined) continue;
+      const value = pulumi.all([saved, known]).apply(([one]) => one);
       // Only a program that uses it stops, and not one that exports the whole resource.
-      if (saveCredentials === undefined) Object.assign(this, { [output]: value });
-      else Object.defineProperty(this, output, { get, enumerable: saveCredentials !== false });
+      const get = () => requireSaved(`${of}: ${output}`, saveCredentials, value);
+      Object.defineProperty(this, output, { get, enumerable: saveCredentials !== false });
     }
-    savedOutputs.set(this, saved);
-    this.nextRotationAt = pulumi
-      .all([this.rotatedAt, this.adoptedAt, args.rotateEvery])
-      .apply(([rotatedAt, adoptedAt, every]) => nextRotation(rotatedAt ?? adoptedAt, every));
   }
+}
+
+/** The outputs that a program cannot use if they are not saved or not current: credentials, and what needs one. */
+function guardedOutputs({ table, restUrl }: SecretKind): string[] {
+  // The URL of an index is no secret.
+  return [...Object.values(table.credentials), "otherFields", "connectionUrl", ...(restUrl ? [] : ["restUrl"])];
+}
+
+/** What the rotations of secrets with a record have in common. */
+export abstract class RotationWithRecord extends Rotation {
+  /** Exact digits of the record's integers beyond 2^53, by field. */
+  declare readonly exactIntegers: pulumi.Output<Record<string, string> | undefined>;
+  /** JSON text of what a `CredentialVerification` needs: the credential, or its mark, and where it is used. Secret. */
+  declare readonly access: pulumi.Output<string>;
 }
 
 /**

@@ -1,8 +1,6 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { isOfType } from "./dynamicResource";
-import { Rotation, type RotationArgs, rotationType } from "./rotation";
-
-const resourceType = rotationType("SigningKeyRotation");
+import { Rotation, type RotationArgs } from "./rotation";
 
 /** The arguments of `SigningKeyRotation`. */
 export interface SigningKeyRotationArgs extends RotationArgs {
@@ -27,7 +25,7 @@ export interface SigningKeyRotationArgs extends RotationArgs {
  * Renaming the resource without `aliases` replaces it, and so rolls the keys.
  *
  * @throws RekeyError if Pulumi's provider host cannot find or configure this package, or for the option `import` or
- * `id`.
+ * `id`, and if another resource of the program rolls the keys.
  * @example
  * ```ts
  * const keys = new SigningKeyRotation("keys", {
@@ -46,20 +44,13 @@ export class SigningKeyRotation extends Rotation {
   declare readonly nextKey: pulumi.Output<string | undefined>;
   /** Time at which the current key was generated (ISO 8601, UTC); undefined if Rekey did not see it. */
   declare readonly currentKeySince: pulumi.Output<string | undefined>;
-  /** Time at which the next key was generated (ISO 8601, UTC); undefined if Rekey did not see it. */
-  declare readonly nextKeySince: pulumi.Output<string | undefined>;
-  /**
-   * Time of the last roll, also of one that was not confirmed, or of the read that noticed one by someone else (ISO
-   * 8601, UTC). Undefined if none is known.
-   */
-  declare readonly lastRolledAt: pulumi.Output<string | undefined>;
 
   constructor(name: string, args: SigningKeyRotationArgs = {}, options?: pulumi.CustomResourceOptions) {
-    super(resourceType, name, args, options);
+    super("SigningKeyRotation", name, args, options);
   }
 
   /** Whether an object is a SigningKeyRotation, even from another copy of this package. */
   static override isInstance(this: void, object: unknown): object is SigningKeyRotation {
-    return isOfType(resourceType, object);
+    return isOfType("SigningKeyRotation", object);
   }
 }

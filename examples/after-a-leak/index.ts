@@ -1,8 +1,8 @@
 import * as pulumi from "@pulumi/pulumi";
 import {
+  CredentialVerification,
   getDatabasesOutput,
   PasswordRotationFleet,
-  PasswordVerification,
   QueueTokenRotation,
   SearchTokenRotation,
   SigningKeyRotation,
@@ -33,10 +33,9 @@ const keys = new SigningKeyRotation("keys", { minInterval: config.get("minInterv
 const queue = new QueueTokenRotation("queue", { queueUserId, ...when }, { dependsOn: keys });
 
 // Fails the run if a new password or token is not accepted, or a former one still is.
-const proofs = [
-  new PasswordVerification("databases", { fleet: databases }),
-  ...Object.entries({ vectors, search, queue }).map(([name, rotation]) => new PasswordVerification(name, { rotation })),
-];
+const proofs = Object.entries({ databases, vectors, search, queue }).map(
+  ([name, { access }]) => new CredentialVerification(name, { access }),
+);
 
 // Give them to the resources that write your consumers' store, as ../hand-over does.
 export const redis = databases.connectionUrls;

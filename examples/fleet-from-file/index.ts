@@ -13,7 +13,7 @@ interface Settings {
 const settings = JSON.parse(readFileSync(join(__dirname, "fleet.json"), "utf8")) as Settings;
 const fleet = new PasswordRotationFleet("databases", { ...settings, maxFailures: 20 });
 
-export const databases = fleet.databases;
+export const states = fleet.states;
 export const failed = fleet.failed;
 export const lastRotated = fleet.lastRotated;
 export const credentials = fleet.credentials; // a secret

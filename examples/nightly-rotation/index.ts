@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { PasswordRotation, PasswordVerification } from "pulumi-rekey";
+import { PasswordRotation, CredentialVerification } from "pulumi-rekey";
 
 const config = new pulumi.Config();
 
@@ -11,7 +11,7 @@ const rotation = new PasswordRotation("sessions", {
 });
 
 // Fails the run if the database does not accept the new password, or still accepts the former one.
-const verification = new PasswordVerification("sessions", { rotation });
+const verification = new CredentialVerification("sessions", { access: rotation.access });
 
 // What consumers need, as a secret: ../hand-over/pulumi-esc and ../hand-over/second-team read it from this stack.
 export const url = pulumi.all([rotation.connectionUrl, rotation.outcome]).apply(([known, outcome]) => {

@@ -1,6 +1,6 @@
 // The first `pulumi up` resets the password, unless you add `initialRotation: false`.
 import * as pulumi from "@pulumi/pulumi";
-import { FlowControlReset, getFlowControlKeyOutput, PasswordRotation, PasswordVerification } from "pulumi-rekey";
+import { CredentialVerification, FlowControlReset, getFlowControlKeyOutput, PasswordRotation } from "pulumi-rekey";
 
 const config = new pulumi.Config();
 
@@ -11,7 +11,7 @@ const rotation = new PasswordRotation("cache", {
 });
 
 // After each reset, shows at the database that the new password works, and that former ones that it knows do not.
-const verification = new PasswordVerification("cache", { rotation });
+const verification = new CredentialVerification("cache", { access: rotation.access });
 
 // The id of a new incident resets the rate that is used up, so that waiting messages are dispatched.
 const reset = new FlowControlReset("orders", {

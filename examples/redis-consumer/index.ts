@@ -8,7 +8,7 @@ const rotation = new PasswordRotation("sessions", {
   databaseId: config.require("databaseId"),
   version: config.get("version"),
   // On the local platform, each database is a user of one Redis.
-  username: config.get("user") ?? "default",
+  connection: { username: config.get("user") ?? "default" },
 });
 
 // What consumers need, in one secret.

@@ -1,14 +1,12 @@
 import { RequestError, SettingsError } from "../platform/errors";
 import { isNotFound } from "../platform/failures";
 import { queueToken } from "../platform/queueToken";
-import { type SecretKind } from "../platform/secretKind";
+import { type SecretKind, type Subject } from "../platform/secretKind";
 import { type PlatformClient } from "../platformClient";
 import { kinds } from "../rotation/kinds/kinds";
 
 /** A secret that the account has. */
-export interface ListedSecret {
-  readonly kind: SecretKind;
-  readonly id: string;
+export interface ListedSecret extends Subject {
   /** Its name, or the region of a queue user, which has none. */
   readonly name?: string;
   /** When what has the secret was created; undefined if the platform does not show it. */
@@ -25,19 +23,9 @@ export interface Unlisted {
   readonly isFailure: boolean;
 }
 
-/** The secrets of an account, as far as it lists them. */
-export interface Account {
-  readonly listed: readonly ListedSecret[];
-  readonly unlisted: readonly Unlisted[];
-}
-
-/** Lists the secrets of an account. Only reads are sent. */
-export async function listSecrets(client: PlatformClient): Promise<Account> {
-  const results = await Promise.all(Object.values<SecretKind>(kinds).map((kind) => listKind(client, kind)));
-  return {
-    listed: results.flatMap((one) => ("why" in one ? [] : one)),
-    unlisted: results.flatMap((one) => ("why" in one ? [one] : [])),
-  };
+/** The secrets of an account, as far as it lists them. Only reads are sent. */
+export async function listSecrets(client: PlatformClient): Promise<(ListedSecret | Unlisted)[]> {
+  return (await Promise.all(Object.values<SecretKind>(kinds).map((kind) => listKind(client, kind)))).flat();
 }
 
 async function listKind(client: PlatformClient, kind: SecretKind): Promise<ListedSecret[] | Unlisted> {

@@ -1,12 +1,12 @@
 import { PlatformClient } from "../platformClient";
 import { clockToleranceMs, readDate } from "../rotation/schedule";
+import { findProject } from "../settings/project";
 import { listSecrets } from "./account";
 import { coverageOf } from "./coverage";
-import { reportOf, reportText } from "./coverageReport";
-import { findProject } from "../settings/project";
+import { coverageText, type CoverageReport } from "./coverageText";
 import { settingsOf } from "./settings";
-import { defaultStack, readStackSettings, type StackSettings } from "./stackSettings";
-import { readStackState, type StackState } from "./stackState";
+import { defaultStack, readStackSettings } from "./stackSettings";
+import { readStackState } from "./stackState";
 
 /** What `--coverage` is asked for. */
 interface Covered {
@@ -26,35 +26,38 @@ interface Covered {
  * @throws Error for a date that cannot be used
  */
 export async function cover(
-  { cwd, stack: given, since: written, json }: Covered,
+  { cwd, stack: given, since, json }: Covered,
   environment: NodeJS.ProcessEnv,
 ): Promise<{ text: string; isComplete: boolean }> {
   const now = new Date();
-  const since = written === undefined ? undefined : dateIn(written, now);
+  const date = since === undefined ? undefined : dateIn(since, now);
   const project = findProject(cwd);
   const stack = project && (given ?? defaultStack(project));
-  const { settings: configured, problems } = project && stack ? readStackSettings(project, stack) : noStack;
-  const settings = settingsOf(configured ?? new Map(), environment);
+  const stored = project && stack ? readStackSettings(project, stack) : undefined;
+  const settings = settingsOf(stored?.settings ?? new Map(), environment);
   const client = new PlatformClient(settings);
   const account = await listSecrets(client);
   const state =
     project && stack ? readStackState(project, stack) : "There is no Pulumi.yaml here or in a folder above.";
   const isRead = typeof state !== "string";
-  const coverage = coverageOf(account, isRead ? state : nothing, settings, { since, now });
-  const subject = {
-    since: written,
+  const report: CoverageReport = {
+    since,
     stack: isRead ? stack : undefined,
-    problems: [...problems.map(({ message, fix = "" }) => `${message} ${fix}`.trim()), ...(isRead ? [] : [state])],
+    problems: [
+      ...(stored?.problems ?? []).map(({ message, fix = "" }) => `${message} ${fix}`.trim()),
+      ...(isRead ? [] : [state]),
+    ],
+    ...coverageOf(account, isRead ? state : [], settings, { since: date, now }),
   };
-  const report = reportOf(coverage, subject, (text) => client.secrets.redactName(text));
-  return {
-    text: json ? `${JSON.stringify(report, undefined, 2)}\n` : reportText(report),
-    isComplete: report.covered,
-  };
+  // Names come from elsewhere.
+  const shown = JSON.stringify(
+    report,
+    (_, value: unknown) => (typeof value === "string" ? client.secrets.redactName(value) : value),
+    2,
+  );
+  const text = json ? `${shown}\n` : coverageText(JSON.parse(shown) as CoverageReport);
+  return { text, isComplete: report.covered };
 }
-
-const noStack: StackSettings = { settings: undefined, problems: [] };
-const nothing: StackState = { rotated: [], unreadable: [] };
 
 function dateIn(written: string, now: Date): Date {
   try {

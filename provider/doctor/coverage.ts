@@ -1,89 +1,108 @@
-import { keyOf, type SecretKind } from "../platform/secretKind";
+import { keyOf, pluralOf, type Subject } from "../platform/secretKind";
 import { clockToleranceMs, isWholeTime } from "../rotation/schedule";
 import { Settings } from "../settings/settings";
+import { type ListedSecret, type Unlisted } from "./account";
 import { usable } from "./settings";
-import { type Account, type ListedSecret, type Unlisted } from "./account";
-import { forms, type RotatedSecret, type StackState } from "./stackState";
+import { forms, type RotatedSecret } from "./stackState";
 
-/** Whether a secret is younger than a date; `unknown` if its age is. */
-type Age = "newer" | "older" | "unknown";
-
-/** One secret of an account. */
-export interface CoveredSecret {
-  readonly kind: SecretKind;
-  readonly id: string;
+/** One secret of an account, and what a stack knows of it. Times are in ISO 8601, UTC. */
+export interface CoveredSecret extends Named {
   readonly name?: string | undefined;
   /** The resources that rotate it; none if the stack does not. */
   readonly resources: readonly string[];
   /** Time of its last confirmed reset. */
-  readonly rotatedAt?: Date | undefined;
-  readonly createdAt?: Date | undefined;
+  readonly rotatedAt?: string | undefined;
+  readonly createdAt?: string | undefined;
   readonly isUnconfirmed: boolean;
   /** How the state of the stack has its credentials; of several resources, the most readable form. */
   readonly inState: RotatedSecret["inState"];
-  readonly age?: Age | undefined;
+  /** With a date: whether it is younger. */
+  readonly age?: "newer" | "older" | "unknown" | undefined;
 }
+
+/** A secret in messages: its kind is `database`, or `signing keys` for what an account has only once. */
+type Named = Readonly<Record<"kind" | "id", string>>;
 
 /** The secrets of an account, and what a stack knows of them. */
 export interface Coverage {
+  /** With a date: whether everything could be listed and is younger. Without one: whether no list failed. */
+  readonly covered: boolean;
   readonly secrets: readonly CoveredSecret[];
   /** Secrets that the stack rotates, and that the account does not have. */
-  readonly missing: readonly RotatedSecret[];
+  readonly missing: readonly (Named & { readonly resource: string })[];
   /** Secrets that the stack rotates with the settings of another account. */
-  readonly elsewhere: readonly RotatedSecret[];
-  readonly unreadable: readonly string[];
-  readonly unlisted: readonly Unlisted[];
+  readonly elsewhere: readonly (Named & { readonly resource: string })[];
+  readonly unlisted: readonly Readonly<Record<"kinds" | "why" | "fix", string>>[];
 }
 
 /** Compares what an account lists with what a stack rotates. */
 export function coverageOf(
-  { listed, unlisted }: Account,
-  { rotated, unreadable }: StackState,
+  account: readonly (ListedSecret | Unlisted)[],
+  rotated: readonly RotatedSecret[],
   settings: Settings,
   { since, now }: { readonly since: Date | undefined; readonly now: Date },
 ): Coverage {
+  const unlisted = account.filter((one) => "why" in one);
   const elsewhere = rotated.filter((one) => isElsewhere(one, settings));
-  const isListed = ({ kind }: RotatedSecret) => !unlisted.some((one) => one.kind === kind);
-  const known = new Map<string, { readonly secret: ListedSecret; readonly rotated: RotatedSecret[] }>();
-  for (const secret of listed) known.set(keyOf(secret), { secret, rotated: [] });
-  const missing: RotatedSecret[] = [];
-  for (const one of rotated.filter((one) => !elsewhere.includes(one))) {
-    const key = keyOf(one);
-    // What the state knows of a kind that could not be listed.
-    if (!isListed(one) && !known.has(key)) known.set(key, { secret: { kind: one.kind, id: one.id }, rotated: [] });
-    (known.get(key)?.rotated ?? missing).push(one);
-  }
-  const secrets = [...known.values()].map(({ secret, rotated }) => covered(secret, rotated, since, now));
-  return { secrets, missing, elsewhere, unreadable, unlisted };
+  const here = rotated.filter((one) => !elsewhere.includes(one));
+  // What the state knows of a kind that could not be listed.
+  const unseen = here.filter(({ kind }) => unlisted.some((one) => one.kind === kind));
+  const subjects = new Map<string, ListedSecret>(unseen.map(({ kind, id }) => [keyOf({ kind, id }), { kind, id }]));
+  for (const secret of account) if ("id" in secret) subjects.set(keyOf(secret), secret);
+  const secrets = [...subjects].map(([key, secret]) =>
+    covered(
+      secret,
+      here.filter((one) => keyOf(one) === key),
+      since,
+      now,
+    ),
+  );
+  const reported = (one: RotatedSecret) => ({ ...named(one), resource: one.resource });
+  return {
+    covered:
+      since === undefined
+        ? unlisted.every(({ isFailure }) => !isFailure)
+        : unlisted.length === 0 && secrets.every(({ age }) => age === "newer"),
+    secrets,
+    missing: here.filter((one) => !subjects.has(keyOf(one))).map(reported),
+    elsewhere: elsewhere.map(reported),
+    unlisted: unlisted.map(({ kind, why, fix }) => ({ kinds: pluralOf(kind), why, fix })),
+  };
+}
+
+function named({ kind, id }: Subject): Named {
+  return { kind: kind.onlyId === undefined ? kind.noun : pluralOf(kind), id };
 }
 
 function covered(
-  { kind, id, name, createdAt: created }: ListedSecret,
+  secret: ListedSecret,
   rotated: readonly RotatedSecret[],
   since: Date | undefined,
   now: Date,
 ): CoveredSecret {
   // A time in the future is that of another clock, or has another unit.
-  const isPast = (time: Date) => time.getTime() <= now.getTime() + clockToleranceMs;
-  const times = rotated.flatMap(({ rotatedAt }) => (isWholeTime(rotatedAt) ? [new Date(rotatedAt)] : []));
-  const rotatedAt = newest(times.filter(isPast));
-  const createdAt = created && created.getTime() > 0 && isPast(created) ? created : undefined;
-  const at = newest([rotatedAt, createdAt].filter((time) => time !== undefined));
+  const isPast = (time: Date | undefined) => time !== undefined && time.getTime() <= now.getTime() + clockToleranceMs;
+  const times = rotated.flatMap(({ rotatedAt }) => (isWholeTime(rotatedAt) ? [rotatedAt] : []));
+  const rotatedAt = times
+    .filter((time) => isPast(new Date(time)))
+    .toSorted()
+    .at(-1);
+  const isKnown = isPast(secret.createdAt) && Number(secret.createdAt) > 0;
+  const createdAt = isKnown ? secret.createdAt?.toISOString() : undefined;
+  const at = [rotatedAt, createdAt]
+    .filter((time) => time !== undefined)
+    .toSorted()
+    .at(-1);
   return {
-    kind,
-    id,
-    name,
+    ...named(secret),
+    name: secret.name,
     resources: rotated.map(({ resource }) => resource),
     rotatedAt,
     createdAt,
     isUnconfirmed: rotated.some(({ isUnconfirmed }) => isUnconfirmed),
     inState: forms.find((form) => rotated.some(({ inState }) => inState === form)) ?? "none",
-    age: since && (at === undefined ? "unknown" : at >= since ? "newer" : "older"),
+    age: since && (at === undefined ? "unknown" : new Date(at) >= since ? "newer" : "older"),
   };
-}
-
-function newest(times: readonly Date[]): Date | undefined {
-  return times.toSorted((a, b) => b.getTime() - a.getTime())[0];
 }
 
 const accountSettings = { management: ["baseUrl", "username"], queue: ["queueUrl"] } as const;

@@ -1,9 +1,9 @@
-import { type Check, ok, wrong, checkNode } from "./check";
+import { findProject } from "../settings/project";
+import { type Check, checkNode, ok, wrong } from "./check";
 import type * as installation from "./installation";
 import type * as platform from "./platform";
-import { findProject } from "../settings/project";
 import type * as settings from "./settings";
-import { defaultStack, readStackSettings, type StackSetting } from "./stackSettings";
+import { defaultStack, readStackSettings } from "./stackSettings";
 
 /** What the command is asked to check. */
 export interface Examined {
@@ -15,9 +15,7 @@ export interface Examined {
   readonly database?: string | undefined;
 }
 
-/**
- * Checks everything that a project needs, and changes nothing. A check that depends on one that failed is left out.
- */
+/** Checks everything that a project needs, and changes nothing. */
 export async function examine(
   { cwd, stack: given, database }: Examined,
   environment: NodeJS.ProcessEnv,
@@ -35,7 +33,7 @@ export async function examine(
   const { checkPlatform } = require("./platform") as typeof platform;
   const stack = given ?? defaultStack(project);
   const { settings: stored, problems } = readStackSettings(project, stack);
-  const configured = stored ?? new Map<string, StackSetting>();
+  const configured = stored ?? new Map();
   return [
     node,
     ok("the project", `The project is ${project.name}, and the stack is ${stack}.`),

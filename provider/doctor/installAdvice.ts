@@ -17,42 +17,22 @@ export function howToInstall(directory: string, { version, repository } = ownMan
   );
 }
 
-/** Advice if two copies are installed. */
-export function howToHaveOne(directory: string): string {
-  return `Keep one: remove the other from its package.json, and run ${packageManagerOf(directory)} install again.`;
-}
+/** How each package manager adds a package to a folder, by its lock file. */
+const commands: Readonly<Record<string, (folder: string) => string>> = {
+  "package-lock.json": (folder) => `npm install --prefix ${folder}`,
+  "pnpm-lock.yaml": (folder) => `pnpm add --dir ${folder}`,
+  "yarn.lock": (folder) => `yarn --cwd ${folder} add`,
+  "bun.lock": (folder) => `bun add --cwd ${folder}`,
+  "bun.lockb": (folder) => `bun add --cwd ${folder}`,
+};
 
-const lockFiles = {
-  "package-lock.json": "npm",
-  "pnpm-lock.yaml": "pnpm",
-  "yarn.lock": "yarn",
-  "bun.lock": "bun",
-  "bun.lockb": "bun",
-} as const;
-
-/** The package manager of a folder, by the nearest lock file upwards; npm if there is none. */
-function packageManagerOf(directory: string): (typeof lockFiles)[keyof typeof lockFiles] {
-  const folder = nearest(directory, Object.keys(lockFiles));
-  const found = Object.entries(lockFiles).find(([file]) => folder !== undefined && existsSync(join(folder, file)));
-  return found?.[1] ?? "npm";
-}
-
-/** The command that adds a package to the package.json of a folder. */
+/** The command that adds a package to the package.json of a folder, by the nearest lock file upwards. */
 export function addCommand(directory: string, name: string): string {
-  const folder = JSON.stringify(directory);
-  switch (packageManagerOf(directory)) {
-    case "npm":
-      return `npm install --prefix ${folder} ${name}`;
-    case "pnpm": {
-      // pnpm requires it at the root of a workspace.
-      const flag = existsSync(join(directory, "pnpm-workspace.yaml")) ? " --workspace-root" : "";
-      return `pnpm add --dir ${folder}${flag} ${name}`;
-    }
-    case "yarn":
-      return `yarn --cwd ${folder} add ${name}`;
-    case "bun":
-      return `bun add --cwd ${folder} ${name}`;
-  }
+  const root = nearest(directory, Object.keys(commands)) ?? "";
+  const lockFile = Object.keys(commands).find((file) => existsSync(join(root, file))) ?? "package-lock.json";
+  // pnpm requires it at the root of a workspace.
+  const flag = existsSync(join(directory, "pnpm-workspace.yaml")) ? " --workspace-root" : "";
+  return `${commands[lockFile]?.(JSON.stringify(directory))}${lockFile === "pnpm-lock.yaml" ? flag : ""} ${name}`;
 }
 
 /** Advice if packages are installed with Yarn Plug'n'Play, which has no node_modules; undefined otherwise. */
@@ -64,7 +44,7 @@ export function howToLeavePlugAndPlay(directory: string): string | undefined {
 }
 
 /** The nearest folder, from `directory` upwards, that has one of the files. */
-export function nearest(directory: string, files: readonly string[]): string | undefined {
+function nearest(directory: string, files: readonly string[]): string | undefined {
   if (files.some((file) => existsSync(join(directory, file)))) return directory;
   const parent = dirname(directory);
   return parent === directory ? undefined : nearest(parent, files);

@@ -1,12 +1,10 @@
-import { existsSync, readdirSync, realpathSync } from "node:fs";
 import { createRequire } from "node:module";
-import { basename, dirname, join } from "node:path";
-import { type Check, ok, unchecked, wrong } from "./check";
-import { type Project } from "../settings/project";
+import { dirname, join } from "node:path";
 import { installedFrom, isOlder, manifestIn, oldestPulumi } from "../platform/version";
+import { type Project } from "../settings/project";
+import { type Check, ok, unchecked, wrong } from "./check";
+import { addCommand, howToInstall, howToLeavePlugAndPlay } from "./installAdvice";
 import { runPulumi } from "./pulumiCli";
-import { checkModule } from "./modules";
-import { addCommand, howToHaveOne, howToInstall, howToLeavePlugAndPlay } from "./installAdvice";
 
 const lastPulumiForNode20 = "3.248.0";
 
@@ -14,16 +12,10 @@ const lastPulumiForNode20 = "3.248.0";
 export function checkInstallation(project: Project): Check[] {
   const { programDirectory, runtime, usesPlugin } = project;
   return [
-    ...(runtime === "nodejs" ? [checkSdk(programDirectory), ...checkModule(project)] : []),
-    usesPlugin ? uncheckedPlugin(runtime) : checkPackage(project),
+    ...(runtime === "nodejs" ? [checkSdk(programDirectory)] : []),
+    usesPlugin ? uncheckedPlugin(runtime) : checkPackage(programDirectory),
     checkCli(project),
   ];
-}
-
-/** Only a run of the program shows which plugin it asks for. */
-function uncheckedPlugin(runtime: string): Check {
-  const message = `A ${runtime} program with the native plugin does not need the npm package. Whether the plugin is installed was not checked: \`pulumi plugin ls\` lists it, unless Pulumi.yaml names its folder.`;
-  return unchecked("the plugin", message);
 }
 
 function checkSdk(directory: string): Check {
@@ -47,59 +39,22 @@ function checkSdk(directory: string): Check {
   return wrong(name, `${name} ${version} needs Node >=${oldestNode}, but this Node is ${node}.`, fix);
 }
 
-function checkPackage({ directory, programDirectory }: Project): Check {
+/** Only a run of the program shows which plugin it asks for. */
+function uncheckedPlugin(runtime: string): Check {
+  const message = `A ${runtime} program with the native plugin does not need the npm package. Whether the plugin is installed was not checked: \`pulumi plugin ls\` lists it, unless Pulumi.yaml names its folder.`;
+  return unchecked("the plugin", message);
+}
+
+function checkPackage(programDirectory: string): Check {
   const name = "pulumi-rekey";
   const found = installedFrom(programDirectory);
-  if (found === undefined) {
-    const message = `Pulumi's provider host cannot find ${name} from ${programDirectory}.`;
-    return wrong(name, message, howToInstall(programDirectory));
-  }
-  const [other] = copiesSeenFrom(programDirectory, directory).filter((copy) => copy !== found);
-  if (other === undefined) return ok(name, `${name} is ${manifestIn(found).version}, in ${found}.`);
-  const both = [found, other].map((copy) => `${manifestIn(copy).version} in ${copy}`).join(", and ");
-  return wrong(
-    name,
-    `Two copies of ${name} are installed: ${both}. A program must not use both.`,
-    howToHaveOne(programDirectory),
-  );
+  if (found !== undefined) return ok(name, `${name} is ${manifestIn(found).version}, in ${found}.`);
+  const message = `Pulumi's provider host cannot find ${name} from ${programDirectory}.`;
+  return wrong(name, message, howToInstall(programDirectory));
 }
 
 function checkCli({ directory }: Project): Check {
   const printed = runPulumi(directory, "version");
   if (printed && "text" in printed) return ok("pulumi CLI", `The pulumi CLI is ${printed.text.trim()}.`);
   return unchecked("pulumi CLI", "There is no pulumi CLI on PATH, so only `rekey-local` can run the program here.");
-}
-
-/** All copies of the package that a program could load, from its own folder up to that of the project. */
-function copiesSeenFrom(programDirectory: string, projectDirectory: string): string[] {
-  const copies = new Set<string>();
-  const seen = new Set<string>();
-  for (let folder = programDirectory; ; folder = dirname(folder)) {
-    collect(join(folder, "node_modules"), copies, seen);
-    if (folder === dirname(folder) || (copies.size > 0 && !folder.startsWith(join(projectDirectory, "/")))) {
-      return [...copies];
-    }
-  }
-}
-
-/** Collects the copies in a folder of packages, and in the folders that those packages load from. */
-function collect(folder: string, copies: Set<string>, seen: Set<string>): void {
-  if (!existsSync(folder) || seen.has(realpathSync(folder))) return;
-  seen.add(realpathSync(folder));
-  for (const installed of packagesIn(folder)) {
-    const real = realpathSync(installed);
-    if (basename(installed) === "pulumi-rekey") copies.add(real);
-    collect(join(real, "node_modules"), copies, seen);
-    // A linked package finds its neighbours where it really is.
-    if (basename(dirname(real)) === "node_modules") collect(dirname(real), copies, seen);
-  }
-}
-
-function packagesIn(folder: string): string[] {
-  return readdirSync(folder).flatMap((name) => {
-    if (name.startsWith(".")) return [];
-    const path = join(folder, name);
-    if (name.startsWith("@")) return packagesIn(path);
-    return existsSync(join(path, "package.json")) ? [path] : [];
-  });
 }

@@ -1,4 +1,5 @@
 import { SettingsError } from "../platform/errors";
+import { type FoundSetting } from "../settings/foundSetting";
 import { chosenRegion, presets, usualVariables } from "../settings/presets";
 import { accounts, Settings } from "../settings/settings";
 import {
@@ -42,17 +43,18 @@ export function settingsOf(stack: StackSettings, environment: NodeJS.ProcessEnv)
 export function checkSettings(stack: StackSettings, environment: NodeJS.ProcessEnv, wasRead: boolean): Check[] {
   const settings = settingsOf(stack, environment);
   const known = settingNames.map((name): Check => {
-    const source = settings.find(name)?.source ?? (settingOf(name).default === undefined ? "not set" : "default");
-    const judgement =
-      source === "not set"
-        ? judgeMissing(name, settings, environment, wasRead)
-        : judge(name, settings, stack.get(nameOf(name)));
-    return { subject: nameOf(name), source, ...judgement };
+    const subject = nameOf(name);
+    const found = settings.find(name);
+    if (found) return { subject, source: found.source, ...judge(name, found, settings, stack.get(subject)) };
+    const { default: value } = settingOf(name);
+    return value === undefined
+      ? { subject, source: "not set", ...judgeMissing(name, settings, environment, wasRead) }
+      : { subject, source: "default", state: "ok", message: `${subject} is ${value} (default).` };
   });
   return [...known, ...regionOf(settings, environment), ...unknownKeys(stack)];
 }
 
-/** Which of the platform's usual variables count, if a variable chooses a region. */
+/** Whether a variable chooses a region of which other variables do not count, because they are not set. */
 function regionOf(settings: Settings, environment: NodeJS.ProcessEnv): Check[] {
   const platform = usable(settings, "platform");
   const preset = platform && presets[platform];
@@ -62,14 +64,9 @@ function regionOf(settings: Settings, environment: NodeJS.ProcessEnv): Check[] {
   const namesIn = (variables: typeof preset.variables) => regions.of.map((name) => variables[name]).join(" and ");
   const counting = namesIn(usualVariables(preset, environment));
   const chosen = chosenRegion(preset, environment);
-  if (chosen !== undefined && namesIn(chosen) === counting) {
-    return [{ subject, state: "ok", source: "environment", message: `${subject}: ${counting} count.` }];
-  }
-  const fix =
-    chosen === undefined
-      ? `Set it to one of ${regions.names.join(", ")}, or unset it.`
-      : `Set ${namesIn(chosen)}, or unset ${subject}.`;
-  return [wrong(subject, `${subject} is set, but ${counting} count.`, fix)];
+  if (chosen && namesIn(chosen) === counting) return [];
+  const set = chosen ? `Set ${namesIn(chosen)}` : `Set it to one of ${regions.names.join(", ")}`;
+  return [wrong(subject, `${subject} is set, but ${counting} count.`, `${set}, or unset ${subject}.`)];
 }
 
 function judgeMissing(
@@ -85,11 +82,10 @@ function judgeMissing(
     const fix = "If the platform is reached through that proxy, set rekey:proxy (REKEY_PROXY) to it.";
     return { state: "unchecked", message: `${missing}, and ${proxyVariable}, which is, is not used. ${fix}` };
   }
-  if (name === "queueUserId" || (name === "queueToken" && isSet("queueUserId"))) {
+  const needed = accounts.find((one) => one.settings.includes(name));
+  if (!needed || name === "queueUserId" || (name === "queueToken" && isSet("queueUserId"))) {
     return { state: "ok", message: `${missing}.` };
   }
-  const needed = accounts.find((one) => one.settings.includes(name));
-  if (needed === undefined) return { state: "ok", message: `${missing}.` };
   // A project without flow control may have the address of the queue, too.
   const isOptional = name === "queueToken" || !needed.settings.some(isSet);
   if (isOptional && accounts.some((one) => one !== needed && one.settings.some(isSet))) {
@@ -103,14 +99,13 @@ function judgeMissing(
   return { state: "wrong", message: `${problem}.`, fix: advice };
 }
 
-/** Judges a setting that is set, or has a default. */
-function judge(name: SettingName, settings: Settings, stored: StackSetting | undefined): Judgement {
+function judge(
+  name: SettingName,
+  { value, source, variable }: FoundSetting,
+  settings: Settings,
+  stored: StackSetting | undefined,
+): Judgement {
   const key = nameOf(name);
-  const found = settings.find(name);
-  if (found === undefined) {
-    return { state: "ok", message: `${key} is ${settingOf(name).default} (default).` };
-  }
-  const { value, source, variable } = found;
   const from = source === "configuration" ? configuration : (variable ?? `the preset ${settings.get("platform")}`);
   if (stored?.secret && stored.value === undefined) {
     return { state: "unchecked", message: `${key} is encrypted in ${from} and cannot be decrypted.` };
@@ -150,13 +145,9 @@ export function usable<N extends SettingName>(settings: Settings, name: N): Sett
 
 function unknownKeys(stack: StackSettings): Check[] {
   const known: readonly string[] = settingNames.map(nameOf);
-  return [...stack]
-    .filter(([key]) => !known.includes(key))
-    .map(([key]) =>
-      wrong(
-        key,
-        `In ${configuration}, ${notASetting(key)}.`,
-        `Correct its name, or run \`pulumi config rm ${key}\`. The settings are ${known.join(", ")}.`,
-      ),
-    );
+  const unknown = [...stack.keys()].filter((key) => !known.includes(key));
+  return unknown.map((key) => {
+    const fix = `Correct its name, or run \`pulumi config rm ${key}\`. The settings are ${known.join(", ")}.`;
+    return wrong(key, `In ${configuration}, ${notASetting(key)}.`, fix);
+  });
 }

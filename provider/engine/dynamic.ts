@@ -110,6 +110,8 @@ export const {
   searchTokenRotation,
   queueTokenRotation,
   signingKeyRotation,
+  passwordRotationFleet,
+  credentialVerification,
   flowControlReset,
   flowControlLimits,
 } = createProviders((configuration) => {

@@ -5,9 +5,11 @@ import { type Properties } from "../records/properties";
 import { type AnyResource } from "../resource";
 import { type Platform } from "../run";
 import { optionalText, requiredText } from "../rotation/arguments";
+import { passwordRotationFleet } from "../rotation/fleet";
 import { databasePassword } from "../rotation/kinds/databasePassword";
 import { kinds, type RotationType } from "../rotation/kinds/kinds";
 import { rotationOf } from "../rotation/rotation";
+import { credentialVerification } from "../verification/credentialVerification";
 
 const rotations = Object.fromEntries(Object.entries(kinds).map(([type, kind]) => [type, rotationOf(kind)])) as Readonly<
   Record<RotationType, AnyResource>
@@ -16,6 +18,8 @@ const rotations = Object.fromEntries(Object.entries(kinds).map(([type, kind]) =>
 /** Every resource, by the name of its type. */
 export const resources = {
   ...rotations,
+  PasswordRotationFleet: passwordRotationFleet,
+  CredentialVerification: credentialVerification,
   FlowControlReset: flowControlReset,
   FlowControlLimits: flowControlLimits,
 } satisfies Readonly<Record<string, AnyResource>>;
@@ -33,9 +37,14 @@ export interface Reads {
 /** The functions of the package, by name. Each returns an object. */
 export const functions: Readonly<Record<string, (reads: Reads, args: Properties) => Promise<object>>> = {
   getDatabases: async ({ platform }) => ({ databases: await platform.list(databasePassword) }),
-  getFlowControlKey: async ({ queue }, { flowControlKey }) =>
-    queue().get(requiredText("flowControlKey", flowControlKey)),
-  getFlowControlKeys: async ({ queue }, { search }) => ({ keys: await queue().list(optionalText("search", search)) }),
+  getFlowControlKey: async ({ queue }, { flowControlKey }) => {
+    const key = requiredText("flowControlKey", flowControlKey);
+    return queue().get(key);
+  },
+  getFlowControlKeys: async ({ queue }, { search }) => {
+    const text = optionalText("search", search);
+    return { keys: await queue().list(text) };
+  },
   getGlobalParallelism: async ({ queue }) => queue().globalParallelism(),
 };
 

@@ -11,7 +11,6 @@ export const errorCodes = [
   "REKEY_SETTING_MISSING",
   "REKEY_SETTING_INVALID",
   "REKEY_NOT_INSTALLED",
-  "REKEY_INSTALLED_TWICE",
   "REKEY_OTHER_VERSION",
   "REKEY_PULUMI_TOO_OLD",
   "REKEY_NOT_SENT",
@@ -294,6 +293,11 @@ export class NotEncryptedError extends RekeyError {
 
 /** A reset of which it is unknown whether it was applied. */
 export class UnknownOutcomeError extends RekeyError {
+  readonly delivery = "maybe applied";
+}
+
+/** Some databases of a fleet failed. All others are saved. */
+export class FleetError extends RekeyError {
   readonly delivery = "maybe applied";
 }
 

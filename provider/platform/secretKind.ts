@@ -59,6 +59,14 @@ export interface Subject {
   readonly id: string;
 }
 
+/** Where a secret is. Another account may have another one with the same id. */
+export interface Place {
+  /** A hash of the address and the account. */
+  readonly account: string;
+  /** The address itself, for a secret without an id: messages name it. */
+  readonly address?: string | undefined;
+}
+
 /** A secret of an account, as a key. */
 export function keyOf({ kind, id }: Subject): string {
   return `${kind.noun} ${id}`;

@@ -1,9 +1,8 @@
-import { type ProbeEndpoint } from "../platform/credential";
 import { type Subject } from "../platform/secretKind";
 import { type CredentialName } from "../records/credentials";
 import { type DatabaseRecord } from "../records/database";
 import { type Run } from "../run";
-import { connectionUrlOf, endpointOf, type HostSetting, known, restUrlOf, usernameFor } from "./endpoint";
+import { type Connection, connectionUrlOf, type HostSetting, known, type LocatedDatabase, restUrlOf } from "./endpoint";
 import { databasePassword } from "./kinds/databasePassword";
 import { knownIn } from "./memory";
 import { type State } from "./state";
@@ -20,10 +19,11 @@ export interface Access {
   readonly count: number;
   /** Undefined if none is known, and while a reset is not confirmed. */
   readonly current?: AccessCredential | undefined;
-  /** Where it is tried; undefined if that is not known. */
-  readonly endpoint?: ProbeEndpoint | undefined;
-  /** Of a database's password. */
-  readonly username?: string | undefined;
+  /** Where a database is: what is known from its record, and what the program sets. */
+  readonly record?: LocatedDatabase["record"];
+  readonly connection?: Connection | undefined;
+  /** Where an index is. */
+  readonly restUrl?: string | undefined;
 }
 
 /** A credential; one whose value is not saved is recognized by its mark when it is read. */
@@ -37,7 +37,7 @@ const triable = ["password", "restToken", "token"] as const;
 /** Undefined for a secret that cannot be tried: of signing keys, a read is the proof. */
 export function accessOf({ kind, id }: Subject, state: State, run: Run): Access | undefined {
   if (kind !== databasePassword && kind.probe === undefined) return undefined;
-  const { outcome, memory, rotationCount, record = {} } = state;
+  const { outcome, memory, rotationCount, record } = state;
   const access: Access = { id, of: kind.noun, count: rotationCount };
   const name = triable.find((one) => knownIn(memory.current).includes(one));
   // Those of an unconfirmed reset are the former ones, which may be invalid.
@@ -45,19 +45,10 @@ export function accessOf({ kind, id }: Subject, state: State, run: Run): Access 
   const value = state[name];
   const current: AccessCredential =
     value === undefined ? { name, mark: memory.current[name] ?? "", salt: memory.salt } : { name, value };
-  if (kind === databasePassword) {
-    const { connection = {} } = memory.declared;
-    const database = { databaseId: id, record: record as DatabaseRecord };
-    // The REST interface has the port of HTTPS.
-    const at = name === "restToken" ? { port: 443, tls: true, ...connection } : connection;
-    const endpoint = known(() => endpointOf(database, at, hostSetting(run)));
-    const username = name === "password" ? usernameFor(database, connection) : undefined;
-    return { ...access, current, endpoint, username };
-  }
-  const { service, path } = kind.probe ?? { service: "index" as const, path: "" };
-  const baseUrl =
-    service === "queue" ? known(() => run.options.queueUrl()) : kind.restUrl?.(record, run.options.preset()?.indexHost);
-  return { ...access, current, endpoint: baseUrl === undefined ? undefined : { baseUrl, service, path } };
+  if (kind !== databasePassword) return { ...access, current, restUrl: urlsOf({ kind, id }, state, run).restUrl };
+  const { endpoint, port, tls } = record ?? {};
+  const located = record && ({ endpoint, port, tls } as DatabaseRecord);
+  return { ...access, current, record: located, connection: memory.declared.connection };
 }
 
 /** The URLs with which the credentials of a state are used, as far as they are known. */

@@ -1,7 +1,7 @@
 import { StateError } from "../platform/errors";
+import { type Place } from "../platform/secretKind";
 import { type CredentialName, credentialNames, type Credentials } from "../records/credentials";
 import { isObject } from "../records/fields";
-import { type Place } from "../run";
 import { type Connection } from "./endpoint";
 import { newSalt, saltedMark } from "./mark";
 import { isWholeTime } from "./schedule";
@@ -153,12 +153,20 @@ export function writeMemory(memory: Memory): string {
 
 /** @throws StateError if it is damaged, or was written by a newer version: nothing is decided from a part of it */
 export function readMemory(text: unknown): Memory {
-  let memory: unknown;
+  return asMemory(parsed(text));
+}
+
+/** A saved JSON text as a value; undefined if it is damaged. */
+export function parsed(text: unknown): unknown {
   try {
-    memory = JSON.parse(String(text));
+    return JSON.parse(String(text));
   } catch {
-    // Reported below.
+    return undefined;
   }
+}
+
+/** As `readMemory`, for a value that is parsed. */
+export function asMemory(memory: unknown): Memory {
   if (isMemory(memory)) return memory;
   const advice =
     "Use the version of pulumi-rekey that wrote it, or a newer one, or restore an earlier export of the state.";

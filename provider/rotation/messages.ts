@@ -39,12 +39,18 @@ const inputOf: Readonly<Record<ResetReason, string>> = {
   rotatedSince: "rotatedSince",
 };
 
+interface Announcing extends Pick<Context, "now"> {
+  readonly isReadFirst: boolean;
+  /** Whether it is new in a fleet that has others. */
+  readonly isAdded?: boolean;
+}
+
 /** What is announced of a plan, before it is carried out. Undefined if there is nothing to announce. */
 export function announced(
   plan: Plan,
   kind: SecretKind,
   desired: Desired,
-  { now, isReadFirst }: Pick<Context, "now"> & { readonly isReadFirst: boolean },
+  { now, isReadFirst, isAdded = false }: Announcing,
 ): Said | undefined {
   const did = done(kind);
   const first = isReadFirst
@@ -68,7 +74,7 @@ export function announced(
     case "adopt trigger": {
       const { next } = plan;
       const then =
-        next.kind === "reset" ? ` The next \`up\` resets it, because ${reasonOf(next, kind, desired, now)}` : "";
+        next.kind === "reset" ? ` The next \`up\` resets it, because ${reasonOf(next, kind, desired, { now })}` : "";
       return { text: `was imported in this run: its version and triggers are adopted, and nothing is reset.${then}` };
     }
     case "maybe": {
@@ -78,7 +84,7 @@ export function announced(
     case "refuse":
       return { text: `will not be ${did}: ${plan.why}.${first}` };
     case "reset":
-      return { text: `will be ${did}, because ${reasonOf(plan, kind, desired, now)}${first}` };
+      return { text: `will be ${did}, because ${reasonOf(plan, kind, desired, { now, isAdded })}${first}` };
   }
 }
 
@@ -86,7 +92,7 @@ function reasonOf(
   { reason, isAgain, since }: Extract<Plan, { kind: "reset" }>,
   { minInterval }: SecretKind,
   { rotateEvery, rotatedSince }: Desired,
-  now: Date,
+  { now, isAdded }: Pick<Announcing, "now" | "isAdded">,
 ): string {
   if (isAgain) return "the last reset was not confirmed, so the credentials are not known.";
   switch (reason) {
@@ -96,6 +102,7 @@ function reasonOf(
           ? ""
           : ` When they were last rolled is not known: a second roll within ${minInterval} is an outage, because receivers know the new keys of neither.`;
       const keep = rotatedSince ? "" : " To keep it, set `initialRotation: false`.";
+      if (isAdded) return `it is new in the fleet.${keep}`;
       return `the resource is new.${unknownAge}${keep} If it was only renamed, use the option \`aliases\`.`;
     }
     case "trigger":
@@ -111,15 +118,21 @@ function reasonOf(
   }
 }
 
-/** How many resets this run has announced: those above its limit will be refused. */
+/**
+ * How many resets this run has announced: those above its limit will be refused.
+ *
+ * @param announcedNow those that this is said of
+ */
 export function withCount(
   said: Said,
   { count, limit }: { readonly count: number; readonly limit: number | undefined },
+  announcedNow = 1,
 ): Said {
   if (limit === undefined) return { ...said, text: `${said.text} So far ${count} in this run.` };
   const text = `${said.text} So far ${count} of ${limit} in this run`;
+  const refused = announcedNow === 1 ? "it" : `${Math.min(announcedNow, count - limit)} of them`;
   return count > limit
-    ? { text: `${text}: more than rekey:maxResetsPerRun allows, so it will be refused.`, isWarning: true }
+    ? { text: `${text}: more than rekey:maxResetsPerRun allows, so ${refused} will be refused.`, isWarning: true }
     : { ...said, text: `${text}.` };
 }
 

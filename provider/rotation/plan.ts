@@ -1,9 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { type ErrorCode } from "../platform/errors";
-import { type SecretKind } from "../platform/secretKind";
+import { type Place, type SecretKind } from "../platform/secretKind";
 import { isSet } from "../records/fields";
 import { isUnknown } from "../records/properties";
-import { type Place } from "../run";
 import { type Connection, connectionNames } from "./endpoint";
 import { saltedMark } from "./mark";
 import { type Declared, knownIn, type Memory, missingIn, type ResetReason } from "./memory";

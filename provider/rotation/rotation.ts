@@ -155,7 +155,7 @@ export function outputsOf(subject: Subject, state: State, run: Run): RotationOut
 }
 
 /** The outputs that a plan may change; undefined for all. */
-function changingOutputs(
+export function changingOutputs(
   all: readonly string[],
   plan: Plan,
   { memory }: State,
@@ -178,6 +178,12 @@ function changingOutputs(
   return all.filter((name) => changing.includes(name));
 }
 
+/** What is said of a new resource for a secret that the run's state has. */
+export const renamed: Said = {
+  text: "is in the state already. Renamed? Then use the option `aliases`.",
+  isWarning: true,
+};
+
 /** What is said of a plan, before it is carried out, with warnings about the saved state and the settings. */
 export function noticesOf(
   subject: Subject,
@@ -193,7 +199,6 @@ export function noticesOf(
   const [first, ...others] = said;
   // Each secret whose id is not known yet is another one.
   const counted = run.announce([subject.id === unknownValue ? Symbol() : secretOf(subject)]);
-  const renamed: Said = { text: "is in the state already. Renamed? Then use the option `aliases`.", isWarning: true };
   // A replacement is announced once, by its diff.
   const announcement = first && counted ? [withCount(first, counted)] : [];
   return [...announcement, ...others, ...(saved === undefined && stateOf(run).has(secretOf(subject)) ? [renamed] : [])]
@@ -202,22 +207,37 @@ export function noticesOf(
 }
 
 /** The secrets that this run has refreshed: a new resource for one of them is likely renamed. */
-function stateOf(run: Run): Set<string> {
+export function stateOf(run: Run): Set<string> {
   return run.shared(stateOf, () => new Set<string>());
 }
 
-/** As `noticesOf`, without the subject, the count and the settings: a fleet says it of several at once. */
-export function saidOf(subject: Subject, plan: Plan, saved: State | undefined, desired: Desired, run: Run): Said[] {
+/**
+ * As `noticesOf`, without the subject, the count and the settings: a fleet says it of several at once.
+ *
+ * @param isAdded whether it is new in a fleet that has others
+ */
+export function saidOf(
+  subject: Subject,
+  plan: Plan,
+  saved: State | undefined,
+  desired: Desired,
+  run: Run,
+  isAdded = false,
+): Said[] {
   const context = contextOf(subject, run);
   const isFirst = saved !== undefined && isReadFirst(saved, plan, context);
-  const one = announced(plan, subject.kind, desired, { now: context.now, isReadFirst: isFirst });
+  const one = announced(plan, subject.kind, desired, { now: context.now, isReadFirst: isFirst, isAdded });
   return [...(one ? [one] : []), ...(saved ? concerns(saved.memory, plan, desired, context) : [])];
 }
 
 /** Says once in a run that an `up` will fail, if it needs a setting that is missing: previews pass without credentials. */
 export function settingsNotice({ kind }: Subject, plan: Plan, run: Run): Notice[] {
-  const sends = plan.kind !== "keep" && plan.kind !== "save" && plan.kind !== "refuse";
-  return sends ? run.settingsWarning(kind.service) : [];
+  return sends(plan) ? run.settingsWarning(kind.service) : [];
+}
+
+/** Whether a plan needs the platform. */
+export function sends({ kind }: Plan): boolean {
+  return kind !== "keep" && kind !== "save" && kind !== "refuse";
 }
 
 /** The inputs of each rotation. */

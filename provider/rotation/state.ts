@@ -71,10 +71,10 @@ export function withRecord(state: State, { record, exactIntegers, otherFields, p
 }
 
 /** @throws StateError if the saved memory is damaged */
-export function stateIn(outputs: Readonly<Record<string, unknown>>): State {
+export function stateIn(outputs: Readonly<Record<string, unknown>>, memory = readMemory(outputs["memory"])): State {
   const known = stateOutputs.filter((name) => outputs[name] !== undefined);
   const saved = Object.fromEntries(known.map((name) => [name, outputs[name]]));
-  return { ...saved, ...credentialsIn(outputs), memory: readMemory(outputs["memory"]) } as State;
+  return { ...saved, ...credentialsIn(outputs), memory } as State;
 }
 
 /** The outputs of a state as they are saved. */

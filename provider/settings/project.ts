@@ -5,8 +5,6 @@ import { dirname, join, resolve } from "node:path";
 export interface Project {
   readonly name: string;
   readonly directory: string;
-  /** The file of the program, or its folder. */
-  readonly program: string;
   /** The folder in which the program runs. */
   readonly programDirectory: string;
   /** The folder with the files of the stacks' configuration. */
@@ -39,5 +37,5 @@ function readProject(directory: string, text: string): Project {
   const isFolder = statSync(program, { throwIfNoEntry: false })?.isDirectory() ?? false;
   const programDirectory = isFolder ? program : dirname(program);
   const configDirectory = resolve(directory, valueOf("stackConfigDir") ?? ".");
-  return { name: valueOf("name") ?? "", directory, program, programDirectory, configDirectory, runtime, usesPlugin };
+  return { name: valueOf("name") ?? "", directory, programDirectory, configDirectory, runtime, usesPlugin };
 }

@@ -142,14 +142,19 @@ onEngine("The native plugin", () => {
         void new PasswordRotationFleet("caches", { databases: Object.fromEntries(databases.map((id) => [id, id])) }),
       {
         adapter: "plugin",
-        platform: { databases, onRequest: () => interrupts && stack.interrupt() },
+        platform: { databases, credentials: "always", onRequest: () => interrupts && stack.interrupt() },
         config: { "rekey:maxConcurrency": "1" },
       },
     );
     const { platform } = stack;
     platform.failNext({ delayMs: 1_000, times: databases.length });
-    await fails(stack.up(), /'caches' has a problem: It is not complete: the run ended first.*REKEY_FLEET_INCOMPLETE/);
+    await fails(stack.up(), /databases failed:\s.*the run was cancelled.*REKEY_FLEET_INCOMPLETE/s);
     assert.ok(platform.resetCount < databases.length, `${platform.resetCount} were sent`);
+    const { credentials } = await stack.outputsOf("caches");
+    for (const [id, { password }] of Object.entries(credentials as Record<string, { password: string }>)) {
+      assert.equal(password, platform.database(id).password);
+    }
+    assert.equal(Object.keys(credentials as object).length, platform.resetCount);
     interrupts = false;
     await succeeds(stack.up());
     assert.equal(platform.resetCount, databases.length);

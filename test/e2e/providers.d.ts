@@ -167,9 +167,10 @@ declare module "@rekey/rekey" {
       opts?: pulumi.CustomResourceOptions,
     );
     readonly password: pulumi.Output<string | undefined>;
+    readonly access: pulumi.Output<string>;
   }
-  class PasswordVerification extends pulumi.ComponentResource {
-    constructor(name: string, args: { rotation: PasswordRotation });
+  class CredentialVerification extends pulumi.CustomResource {
+    constructor(name: string, args: { access: pulumi.Input<string> });
     readonly verifiedAt: pulumi.Output<string>;
   }
   class FlowControlReset extends pulumi.CustomResource {

@@ -20,7 +20,7 @@ describe("rekey:scheduledResets", () => {
         const every = { rotateEvery: "PT1S", ...(version !== undefined && { version }) };
         const one = new PasswordRotation("one", { databaseId: "a", ...every });
         const fleet = new PasswordRotationFleet("fleet", { databases: { b: "b" }, ...every });
-        return { outcomes: [one.outcome, fleet.databases.apply((all) => all["b"]?.outcome)], next: one.nextRotationAt };
+        return { outcomes: [one.outcome, fleet.states.apply((all) => all["b"]?.outcome)], next: one.nextRotationAt };
       },
       { databases: ["a", "b"] },
     );

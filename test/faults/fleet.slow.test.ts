@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { PasswordRotationFleet } from "pulumi-rekey";
 import { type MemoryResult, MemoryStack } from "../../local/memoryStack";
 import { type Fault, startPlatform } from "../../local/platform/index";
-import { type FleetDatabaseState } from "../../provider/rotation/fleet";
+import { type Memory } from "../../provider/rotation/memory";
 
 const count = 1_000;
 const ids = Array.from({ length: count }, (_, nth) => `db-${nth}`);
@@ -53,7 +53,10 @@ describe("faults: a fleet of 1,000, three in ten requests fail in all ways", () 
       "rekey:username": platform.username,
       "rekey:password": { secret: platform.password },
     });
-    const saved = () => stack.resources.flatMap(({ outputs }) => (outputs["rotations"] ?? []) as FleetDatabaseState[]);
+    const memories = () => {
+      const { memory } = stack.resources.find(({ urn }) => urn.endsWith("::caches"))?.outputs ?? {};
+      return Object.entries(JSON.parse(memory as string) as Record<string, Memory>);
+    };
     for (const id of ids) {
       const path = `/v2/keyvalue/reset-password/${id}`;
       for (let nth = 0; nth < mostRequests; nth++) platform.failNext({ ...fateOf(id, nth), path });
@@ -66,7 +69,7 @@ describe("faults: a fleet of 1,000, three in ten requests fail in all ways", () 
       if (!(result instanceof Error)) outputs = result.outputs;
       else assert.match(result.message, /databases failed:/);
       // After three unconfirmed resets in a row, an operator must request the next one.
-      for (const one of saved()) if (one.unconfirmedResets === 3) versions[one.databaseId] = 2;
+      for (const [id, { pending }] of memories()) if (pending?.count === 3) versions[id] = 2;
     }
     const credentials = outputs["credentials"]?.value as Record<string, { password: string }>;
     for (const id of ids) {

@@ -38,6 +38,13 @@ const kinds: readonly Kind[] = [
   rotation("QueueTokenRotation", "queueTokenRotation", userId, { queueUserId: userId }),
   rotation("SigningKeyRotation", "signingKeyRotation", "signing-keys", { minInterval: "0s" }),
   {
+    type: "PasswordRotationFleet",
+    provider: "passwordRotationFleet",
+    id: "fleet",
+    inputs: { databases: { one: "db" } },
+    change: rotating,
+  },
+  {
     type: "FlowControlReset",
     provider: "flowControlReset",
     id: "orders",

@@ -18,11 +18,12 @@ async function strike(
   const database = await FakeRedis.start(() => undefined);
   const { port } = database;
   const stack = await EngineStack.start(
-    ({ PasswordRotation, PasswordVerification }) => {
+    ({ PasswordRotation, CredentialVerification }) => {
       const connection = { host: "127.0.0.1", port, tls: false };
-      const rotation = new PasswordRotation("cache", { databaseId: "cache", ...connection });
-      const { verified } = new PasswordVerification("cache", { rotation, withinSeconds: 120 });
-      return { password: rotation.password, verified };
+      const rotation = new PasswordRotation("cache", { databaseId: "cache", connection });
+      const { access, password } = rotation;
+      const { verified } = new CredentialVerification("cache", { access, withinSeconds: 120 });
+      return { password, verified };
     },
     { platform: { databases: ["cache"], credentials: "always" } },
   );

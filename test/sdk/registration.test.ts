@@ -3,8 +3,10 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { inspect } from "node:util";
 import * as pulumi from "@pulumi/pulumi";
-import { FlowControlLimits, FlowControlReset, PasswordRotation, PasswordVerification, RekeyError } from "pulumi-rekey";
-import { startMocks, valueOf } from "../support/pulumiMocks";
+import * as rekey from "pulumi-rekey";
+import { resources } from "../../provider/engine/resources";
+import { type AnyResource, secretOutputsOf } from "../../provider/resource";
+import { type Registration, startMocks, valueOf } from "../support/pulumiMocks";
 
 /** What the provider host of the installed SDK does with a provider's text. */
 const sdkRequire = createRequire(require.resolve("@pulumi/pulumi/package.json"));
@@ -19,59 +21,22 @@ class Documented extends pulumi.dynamic.Resource {
 }
 
 type Options = pulumi.CustomResourceOptions;
-/** What a verification needs of a rotation. */
-const known = {
-  __pulumiCustomResource: true,
-  __pulumiType: "pulumi-nodejs:dynamic/rekey:PasswordRotation",
-  databaseId: pulumi.output("db"),
-  record: pulumi.output(undefined),
-  password: pulumi.output(undefined),
-  restToken: pulumi.output(undefined),
-  rotatedAt: pulumi.output(undefined),
-} as unknown as PasswordRotation;
-/** The texts are frozen: another text would be a change of every resource on an upgrade. */
-const resources = [
-  {
-    type: "PasswordRotation",
-    text: 'exports.handler=()=>require("pulumi-rekey/provider").passwordRotation',
-    make: (name: string, options?: Options) => new PasswordRotation(name, { databaseId: name }, options),
-    isInstance: PasswordRotation.isInstance,
-    inputs: ["__provider", "databaseId", "owner"],
-    secrets:
-      "account appliedTrigger attemptedTrigger baseline currentMarks formerMarks otherFields password readOnlyRestToken restToken saving".split(
-        " ",
-      ),
-  },
-  {
-    type: "FlowControlReset",
-    text: 'exports.handler=()=>require("pulumi-rekey/provider").flowControlReset',
-    make: (name: string, options?: Options) => new FlowControlReset(name, { flowControlKey: name }, options),
-    isInstance: FlowControlReset.isInstance,
-    inputs: ["__provider", "flowControlKey"],
-    secrets: ["appliedTrigger"],
-  },
-  {
-    type: "FlowControlLimits",
-    text: 'exports.handler=()=>require("pulumi-rekey/provider").flowControlLimits',
-    make: (name: string, options?: Options) =>
-      new FlowControlLimits(name, { flowControlKey: name, paused: true }, options),
-    isInstance: FlowControlLimits.isInstance,
-    inputs: ["__provider", "flowControlKey", "owner", "paused"],
-    secrets: [],
-    // Its removal unpins, for which the engine needs the provider.
-    retained: "false,false,true,false",
-  },
-  {
-    type: "PasswordVerification",
-    text: 'exports.handler=()=>require("pulumi-rekey/provider").passwordVerification',
-    make: (name: string, options?: Options) => new PasswordVerification(name, { rotation: known }, options),
-    isInstance: PasswordVerification.isInstance,
-    inputs: ["__provider", "subject", "targets"],
-    secrets: ["targets"],
-  },
-];
+/** A class of the SDK. */
+interface Class {
+  new (name: string, args: object, options?: Options): pulumi.CustomResource;
+  isInstance(object: unknown): boolean;
+}
+const classes = Object.entries<AnyResource>(resources).map(([type, resource]) => {
+  return { type, resource, Class: rekey[type as keyof typeof rekey] as unknown as Class };
+});
+/** Inputs that no check compares here: the registration is that of each resource. */
+const argsOf = (name: string) => ({ databaseId: name, indexId: name, queueUserId: name, flowControlKey: name });
 
-for (const { type, text, make, isInstance, inputs, secrets, retained = "true,true,true,false" } of resources) {
+for (const { type, resource, Class } of classes) {
+  // Frozen: another text would be a change of every resource on an upgrade.
+  const text = `exports.handler=()=>require("pulumi-rekey/provider").${type.slice(0, 1).toLowerCase()}${type.slice(1)}`;
+  const make = (name: string, options?: Options) => new Class(name, argsOf(name), options);
+
   describe(`sdk: ${type}, as the engine sees it`, () => {
     it("has the type, and the key of its provider, that the installed SDK would use", async () => {
       const registered = await startMocks();
@@ -82,8 +47,8 @@ for (const { type, text, make, isInstance, inputs, secrets, retained = "true,tru
       assert.equal(ours?.type, `pulumi-nodejs:dynamic/rekey:${type}`);
       const key = Object.keys(documented?.inputs ?? {}).filter((name) => name !== "marker");
       assert.deepEqual(key, ["__provider"]);
-      assert.equal(ours.inputs["__provider"], text);
       assert.equal(typeof evaluate(documented?.inputs["__provider"] as string).handler, "function");
+      assert.deepEqual(ours.inputs, { ...argsOf("one"), __provider: text });
     });
 
     it("names a provider that has every function the host calls", () => {
@@ -91,30 +56,36 @@ for (const { type, text, make, isInstance, inputs, secrets, retained = "true,tru
       const called = new Set([...host.matchAll(/\bprovider\.(\w+)\(/g)].map(([, name = ""]) => name));
       assert.ok(called.has("create") && called.has("configure") && called.size >= 7, [...called].join());
       const provider = evaluate(text).handler();
-      for (const name of called) assert.equal(typeof provider[name], "function", name);
       assert.deepEqual(Object.keys(provider).sort(), [...called].sort());
       assert.equal(evaluate(text).handler(), provider);
     });
 
-    it("has the inputs and secret outputs of its type, those of the user, and the default of retainOnDelete", async () => {
-      const registered = await startMocks();
-      const secretRecord = { additionalSecretOutputs: ["record"] };
-      const options = [undefined, secretRecord, { retainOnDelete: true }, { retainOnDelete: false }];
-      for (const [index, one] of options.entries()) await valueOf(make(`r${index}`, one).urn);
-      assert.equal(registered.map(({ retainOnDelete }) => retainOnDelete).join(), retained);
+    it("has the secret outputs of its type, those of the user, and the default of retainOnDelete", async () => {
+      // A removal that does something needs the provider.
+      const isRetained = resource.remove === undefined;
+      const registered: Registration[] = [];
+      for (const options of [undefined, { additionalSecretOutputs: ["record"] }, { retainOnDelete: !isRetained }]) {
+        const ours = await startMocks();
+        await valueOf(make("a", options).urn);
+        registered.push(...ours);
+      }
+      assert.deepEqual(
+        registered.map(({ retainOnDelete }) => retainOnDelete),
+        [isRetained, isRetained, !isRetained],
+      );
       const [first, second] = registered.map(({ additionalSecretOutputs }) => [...additionalSecretOutputs].sort());
+      const secrets = secretOutputsOf(resource).sort();
       assert.deepEqual({ first, second }, { first: secrets, second: [...secrets, "record"].sort() });
-      assert.deepEqual(Object.keys(registered[0]?.inputs ?? {}).sort(), inputs);
     });
 
-    it("refuses to be imported or read, and names the way to adopt a database", async () => {
+    it("refuses to be imported or read, and names the way to adopt a secret", async () => {
       const registered = await startMocks();
       for (const option of ["import", "id"]) {
         assert.throws(
           () => make("adopted", { [option]: "db" }),
           (error) =>
             pulumi.RunError.isInstance(error) &&
-            error instanceof RekeyError &&
+            error instanceof rekey.RekeyError &&
             error.code === "REKEY_IMPORT_UNSUPPORTED" &&
             // Pulumi would print a stack trace.
             !/ at /.test(inspect(error, { colors: true })) &&
@@ -129,10 +100,13 @@ for (const { type, text, make, isInstance, inputs, secrets, retained = "true,tru
     it("recognizes its own type, also of another copy of this package", async () => {
       await startMocks();
       const own = [make("a"), new Documented(type)];
-      const recognizing = resources.filter((one) => own.every(one.isInstance)).map((one) => one.type);
-      assert.deepEqual(recognizing, [type]);
+      const recognizing = classes.filter((one) => own.every((object) => one.Class.isInstance(object)));
+      assert.deepEqual(
+        recognizing.map((one) => one.type),
+        [type],
+      );
       const others = [new Documented("Other"), undefined, null, {}, "a", { __pulumiType: text }];
-      assert.ok(!others.some((object) => isInstance(object)));
+      assert.ok(!others.some((object) => Class.isInstance(object)));
     });
   });
 }

@@ -22,7 +22,7 @@ const template = {
 /** For a program that imports this package: the files of it and the packages that are read, and all errors. */
 function compile(options: object) {
   const { options: parsed, errors } = ts.convertCompilerOptionsFromJson({ ...template, ...options }, projectRoot);
-  const program = ts.createProgram([join(projectRoot, "bench/programs/fleet.ts")], parsed);
+  const program = ts.createProgram([join(projectRoot, "bench/programs/passwordRotation.ts")], parsed);
   const ours = program.getSourceFiles().filter(({ fileName }) => fileName.startsWith(built));
   const imported = ours.flatMap(({ text }) => ts.preProcessFile(text).importedFiles.map((one) => one.fileName));
   return {
@@ -44,7 +44,7 @@ describe("sdk: the types", () => {
     it(`compile with ${name}, and need no package but @pulumi/pulumi`, () => {
       const { files, packages, errors } = compile(options);
       assert.deepEqual({ packages, errors }, { packages: ["@pulumi/pulumi"], errors: [] });
-      assert.ok(files.includes("sdk/passwordRotationFleet.d.ts"), files.join());
+      assert.ok(files.includes("sdk/passwordRotation.d.ts"), files.join());
       const ofPlatform = files.filter((file) => file.startsWith("provider/platform/"));
       assert.deepEqual(
         ofPlatform.sort(),

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { type AnyResource, checkResource, type Notice, type Resource, type Result } from "../../provider/resource";
 import { type Properties } from "../../provider/records/properties";
-import { type Place, type Platform, Run } from "../../provider/run";
+import { type Place } from "../../provider/platform/secretKind";
+import { type Platform, Run } from "../../provider/run";
 import { secretOf } from "../../provider/platform/credential";
 import { type ProbeRequest, type ProbeResult } from "../../provider/platform/probe";
 import { NotSentError, RejectedError, UnconfirmedError } from "../../provider/platform/errors";

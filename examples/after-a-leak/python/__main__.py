@@ -32,10 +32,10 @@ queue = rekey.QueueTokenRotation(
 
 # Fails the run if a new password or token is not accepted, or a former one still is.
 proofs = [
-    rekey.PasswordVerification("databases", fleet=databases),
-    rekey.PasswordVerification("vectors", rotation=vectors),
-    rekey.PasswordVerification("search", rotation=search),
-    rekey.PasswordVerification("queue", rotation=queue),
+    rekey.CredentialVerification("databases", access=databases.access),
+    rekey.CredentialVerification("vectors", access=vectors.access),
+    rekey.CredentialVerification("search", access=search.access),
+    rekey.CredentialVerification("queue", access=queue.access),
 ]
 
 pulumi.export("redis", databases.connection_urls)

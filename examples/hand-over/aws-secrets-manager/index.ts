@@ -1,6 +1,6 @@
 import * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
-import { PasswordRotation, PasswordVerification } from "pulumi-rekey";
+import { PasswordRotation, CredentialVerification } from "pulumi-rekey";
 
 const config = new pulumi.Config();
 const rotation = new PasswordRotation("sessions", {
@@ -8,7 +8,7 @@ const rotation = new PasswordRotation("sessions", {
   initialRotation: false, // without this line, the first `pulumi up` resets the password
   rotateEvery: "30d",
 });
-const verification = new PasswordVerification("sessions", { rotation });
+const verification = new CredentialVerification("sessions", { access: rotation.access });
 
 // Fails with the reason, so that no consumer gets an empty address.
 const url = pulumi.all([rotation.connectionUrl, rotation.outcome]).apply(([known, outcome]) => {

@@ -1,8 +1,8 @@
 import * as pulumi from "@pulumi/pulumi";
 import * as vercel from "@pulumiverse/vercel";
 import {
+  CredentialVerification,
   PasswordRotation,
-  PasswordVerification,
   QueueTokenRotation,
   SearchTokenRotation,
   SigningKeyRotation,
@@ -22,7 +22,7 @@ const search = new SearchTokenRotation("search", { indexId: config.require("sear
 const queue = new QueueTokenRotation("queue", { queueUserId: config.require("queueUserId"), ...when });
 const keys = new SigningKeyRotation("keys", when);
 const proofs = Object.entries({ database, vectors, search, queue }).map(
-  ([name, rotation]) => new PasswordVerification(name, { rotation }),
+  ([name, { access }]) => new CredentialVerification(name, { access }),
 );
 
 const values = {

@@ -11,7 +11,7 @@ return await Deployment.RunAsync(() =>
         InitialRotation = false, // without this line, the first `pulumi up` resets the password
         Version = "1",
     });
-    var verification = new Rekey.PasswordVerification("sessions", new() { Rotation = sessions });
+    var verification = new Rekey.CredentialVerification("sessions", new() { Access = sessions.Access });
     var orders = new Rekey.FlowControlReset("orders", new() { FlowControlKey = "orders", Version = "1" });
     var emails = Rekey.GetFlowControlKey.Invoke(new() { FlowControlKey = "emails" });
 

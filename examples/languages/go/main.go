@@ -18,8 +18,8 @@ func main() {
 		if err != nil {
 			return err
 		}
-		verification, err := rekey.NewPasswordVerification(ctx, "sessions", &rekey.PasswordVerificationArgs{
-			Rotation: sessions,
+		verification, err := rekey.NewCredentialVerification(ctx, "sessions", &rekey.CredentialVerificationArgs{
+			Access: sessions.Access,
 		})
 		if err != nil {
 			return err

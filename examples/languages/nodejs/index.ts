@@ -7,7 +7,7 @@ const sessions = new rekey.PasswordRotation("sessions", {
   initialRotation: false, // without this line, the first `pulumi up` resets the password
   version: 1,
 });
-const verification = new rekey.PasswordVerification("sessions", { rotation: sessions });
+const verification = new rekey.CredentialVerification("sessions", { access: sessions.access });
 const orders = new rekey.FlowControlReset("orders", { flowControlKey: "orders", version: 1 });
 const emails = rekey.getFlowControlKeyOutput({ flowControlKey: "emails" });
 

@@ -8,7 +8,7 @@ sessions = rekey.PasswordRotation(
     initial_rotation=False,  # without this line, the first `pulumi up` resets the password
     version=1,
 )
-verification = rekey.PasswordVerification("sessions", rotation=sessions)
+verification = rekey.CredentialVerification("sessions", access=sessions.access)
 orders = rekey.FlowControlReset("orders", flow_control_key="orders", version=1)
 emails = rekey.get_flow_control_key_output(flow_control_key="emails")
 

@@ -3,7 +3,6 @@ import { packageVersion } from "../../platform/version";
 /** The schema of the package, as far as the plugin itself needs it. */
 interface Schema {
   readonly provider: { readonly inputProperties: Readonly<Record<string, { readonly secret?: boolean }>> };
-  readonly resources: Readonly<Record<string, { readonly inputProperties: object }>>;
   readonly functions: Readonly<Record<string, { readonly inputs?: { readonly properties: object } }>>;
 }
 

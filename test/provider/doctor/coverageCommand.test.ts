@@ -22,43 +22,29 @@ const encrypted = { "4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75f
 
 /** A state as `pulumi stack export` prints it. */
 const stateOf = (...resources: object[]) => JSON.stringify({ version: 3, deployment: { resources } });
-const resource = (type: string, name: string, id: string, outputs: object, more: object = {}) => {
+const resource = (type: string, name: string, id: string, outputs: object) => {
   const token = `pulumi-nodejs:dynamic/rekey:${type}`;
-  return { urn: `urn:pulumi:dev::program::${token}::${name}`, type: token, id, outputs, ...more };
+  return { urn: `urn:pulumi:dev::program::${token}::${name}`, type: token, id, outputs };
 };
-const shard = (id: string, rotatedAt: string) =>
-  resource(
-    "PasswordRotationShard",
-    `all-${id}`,
-    id,
-    { rotations: [{ databaseId: id, rotatedAt, encryptedCredentials: "age" }], secrets: encrypted },
-    {
-      parent: "urn:pulumi:dev::program::rekey:index:PasswordRotationFleet::all",
-      inputs: { saveCredentials: false, encryptFor: ["age1"] },
-    },
-  );
 const state = (rotatedAt: string) =>
   stateOf(
     resource("PasswordRotation", "reset", "db-reset", { rotatedAt, password: encrypted }),
-    resource("PasswordRotation", "adopted", "db-adopted", { currentMarks: encrypted }),
-    shard("db-a", rotatedAt),
-    shard("db-b", rotatedAt),
-    resource("VectorTokenRotation", "vectors", "idx-vectors", { rotatedAt, restToken: encrypted }),
+    resource("PasswordRotation", "adopted", "db-adopted", { memory: encrypted }),
+    {
+      ...resource("PasswordRotationFleet", "all", "fleet", {
+        states: { a: { databaseId: "db-a", rotatedAt }, b: { databaseId: "db-b", rotatedAt } },
+        credentials: encrypted,
+        encryptedCredentials: { a: "age", b: "age" },
+      }),
+      inputs: { saveCredentials: false },
+    },
+    resource("VectorTokenRotation", "vectors", "idx-vectors", { rotatedAt, token: encrypted }),
     resource("SigningKeyRotation", "keys", "signing-keys", { currentKey: encrypted }),
   );
 
 interface Report {
   readonly covered: boolean;
-  readonly stack?: string;
-  readonly problems: readonly string[];
-  readonly secrets: readonly {
-    readonly kind: string;
-    readonly id: string;
-    readonly age?: string;
-    readonly inState: string;
-    readonly resources: readonly string[];
-  }[];
-  readonly missing: readonly object[];
+  readonly secrets: readonly { readonly id: string; readonly age?: string }[];
   readonly unlisted: readonly { readonly kinds: string; readonly why: string; readonly fix: string }[];
 }
 
@@ -73,8 +59,9 @@ describe("pulumi-rekey doctor --coverage", function () {
 
   before(async () => {
     const databases = ["db-reset", "db-adopted", "db-a", "db-b", "db-manual"].map((id) => database(id));
-    const young = database("db-young", Math.floor(Date.now() / 1000));
-    platform = await startPlatform({ databases: [...databases, young], databasePath, credentials: "always" });
+    const password = "canary-password";
+    const young = { ...database("db-young", Math.floor(Date.now() / 1000)), database_name: password };
+    platform = await startPlatform({ databases: [...databases, young], databasePath, password, credentials: "always" });
     project = new Project("");
     writePulumi((bin = new Folder()));
     started = new Date(Math.floor(Date.now() / 1000) * 1000);
@@ -131,7 +118,7 @@ describe("pulumi-rekey doctor --coverage", function () {
     const time = String.raw`20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ`;
     for (const row of [
       `database +db-reset +cache db-reset +${time} +PasswordRotation "reset" +saved`,
-      'database +db-adopted +cache db-adopted +created 2025-07-14T00:00:00Z +PasswordRotation "adopted" +marks only',
+      'database +db-adopted +cache db-adopted +created 2025-07-14T00:00:00Z +PasswordRotation "adopted" +none',
       `database +db-a +cache db-a +${time} +PasswordRotationFleet "all" +for recipients only`,
       "database +db-manual +cache db-manual +created 2025-07-14T00:00:00Z +- +none",
       `vector index +idx-vectors +idx-vectors +${time} +VectorTokenRotation "vectors" +saved`,
@@ -164,30 +151,17 @@ describe("pulumi-rekey doctor --coverage", function () {
     assert.match(output, /\n10 secrets: 4 older than 20.*Z, 1 of unknown age\.\n$/);
   });
 
-  it("exits with 0 once every secret was rotated or created since a date, also signing keys, rolled twice", async () => {
+  it("exits with 0 once every secret was rotated or created since a date", async () => {
     const none = { vectorIndexes: [], searchIndexes: [] };
     const own = await startPlatform({ ...none, databases: [database("db-reset")], credentials: "read" });
-    const results: object[] = [];
-    const [rotatedAt, now] = [started.toISOString(), new Date().toISOString()];
-    for (const keys of [{ rotatedAt: now }, { rotatedAt: now, currentKeySince: now }]) {
-      const database = resource("PasswordRotation", "reset", "db-reset", { rotatedAt });
-      bin.write("state.json", stateOf(database, resource("SigningKeyRotation", "keys", "signing-keys", keys)));
-      const { code, ages } = await reportOf(["--since", "2025-07-01"], environmentOf(own));
-      results.push({ code, database: ages["db-reset"], keys: ages["signing-keys"] });
-    }
+    const rotatedAt = started.toISOString();
+    const reset = resource("PasswordRotation", "reset", "db-reset", { rotatedAt });
+    const keys = resource("SigningKeyRotation", "keys", "signing-keys", { currentKeySince: rotatedAt });
+    bin.write("state.json", stateOf(reset, keys));
+    const { code, report } = await reportOf(["--since", "2025-07-01"], environmentOf(own));
     bin.write("state.json", state(rotatedAt));
     await own.close();
-    assert.deepEqual(results, [
-      { code: 1, database: "newer", keys: "unknown" },
-      { code: 0, database: "newer", keys: "newer" },
-    ]);
-  });
-
-  it("names resources whose subject does not exist any more", async () => {
-    platform.failNext({ path: /databases/, status: 200, body: [database("db-reset"), database("db-a")] });
-    const { output } = await doctor([]);
-    assert.match(output, /^Not in the account: PasswordRotation "adopted" \(database db-adopted\)\.$/m);
-    assert.match(output, /^Not in the account: PasswordRotationFleet "all" \(database db-b\)\.$/m);
+    assert.deepEqual({ code, covered: report.covered }, { code: 0, covered: true });
   });
 
   it("claims nothing of a kind that it cannot list, and prints how to list it", async () => {
@@ -208,11 +182,6 @@ describe("pulumi-rekey doctor --coverage", function () {
     // The state knows those that it rotates.
     assert.equal(ages["db-reset"], "newer");
     assert.equal(ages["db-manual"], undefined);
-    platform.failNext({ path: /search/, status: 404, body: {} });
-    const { output } = await doctor(["--since", "2000-01-01"], { REKEY_QUEUE_TOKEN: "" }, bin.directory);
-    assert.match(output, /^\d+ secrets listed, none of them older than 2000-01-01\. There may be others/m);
-    platform.failNext({ path: /search/, status: 404, body: {} });
-    assert.equal((await doctor([])).code, 0);
     platform.failNext({ path: /search/, status: 403 });
     assert.equal((await doctor([])).code, 1, "a list that failed");
   });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import { createServer, type Server } from "node:https";
 import { type AddressInfo } from "node:net";
 import { delimiter, join } from "node:path";
@@ -39,18 +39,7 @@ interface Mistake {
 const inPlainText = (key: string) =>
   new RegExp(`plain text in the stack's configuration.* → .*config set --secret ${key}`);
 const typo = /rekey:queueurl .* → .*pulumi config rm rekey:queueurl.*rekey:queueUrl/;
-/** Makes the program an ES module in TypeScript. */
-function writeModule(project: Project, tsconfig: string): void {
-  project.write("Pulumi.yaml", "name: program\nruntime: nodejs\n");
-  project.write("package.json", `{ "type": "module", "main": "index.ts" }`);
-  project.write("tsconfig.json", tsconfig);
-}
-
 const notSet = (variable: string) => new RegExp(`is not set.* → .*Run \`pulumi config set .*${variable}`);
-const proxyUnreachable = {
-  "the connection to rekey:baseUrl": /proxy could not be reached.* → Check rekey:proxy/,
-  "the connection to rekey:queueUrl": /proxy could not be reached.* → Check rekey:proxy/,
-};
 
 describe("pulumi-rekey doctor", function () {
   if (process.platform === "win32") {
@@ -166,41 +155,18 @@ describe("pulumi-rekey doctor", function () {
     const readFlag = ["--database", "db-sessions"];
     const configureReads = (more?: StackConfig) =>
       configure({ ...healthy(), "rekey:databasePath": databasePath, ...more });
-    const line = (output: string, end: string) => output.split("\n").find((one) => one.endsWith(end)) ?? output;
 
     it("reads the database without its credentials", async () => {
       configureReads();
       const before = platform.requests.length;
       const { code, output } = await doctor({}, readFlag);
       assert.equal(code, 0, output);
-      assert.equal(
-        line(output, '"db-sessions".'),
-        'ok     The platform accepted rekey:username and rekey:password, and has database "db-sessions".',
-      );
+      assert.match(output, /^ok {5}The platform accepted rekey:username and .*, and has database "db-sessions"\.$/m);
       const { password, restToken } = platform.database("db-sessions");
       assert.ok(!output.includes(password) && !output.includes(restToken), output);
       const sent = platform.requests.slice(before).map(({ method, path }) => `${method} ${path}`);
       assert.deepEqual(sent, ["GET /v2/redis/database/db-sessions?credentials=hide", "GET /v2/globalParallelism"]);
       assert.equal(platform.resetCount, 0);
-    });
-
-    it("prints that rekey:databasePath is not set", async () => {
-      configure(healthy());
-      const { code, output } = await doctor({}, readFlag);
-      assert.equal(code, 0, output);
-      assert.equal(
-        line(output, "cannot be checked."),
-        '-      rekey:databasePath is not set or is none, so database "db-sessions" cannot be read, and rekey:username and rekey:password cannot be checked.',
-      );
-    });
-
-    it("is named if it could check the management credentials", async () => {
-      configureReads();
-      const { output } = await doctor({}, []);
-      assert.equal(
-        line(output, "with them."),
-        "-      rekey:username and rekey:password were not tried: with --database <id>, a database is read with them.",
-      );
     });
 
     for (const { title, config, args = readFlag, findings } of [
@@ -222,11 +188,6 @@ describe("pulumi-rekey doctor", function () {
         args: ["--database", "redis://default:canary@host:6379"],
         findings: { "--database": /^--database must be an id, for Upstash a UUID, not an address: [^:]* → Name/ },
       },
-      {
-        title: "a path of the database that cannot be used, and does not try it",
-        config: { "rekey:databasePath": "/v2/redis/database" },
-        findings: { "rekey:databasePath": /must contain \{id\} once/ },
-      },
     ] satisfies readonly { title: string; config?: StackConfig; args?: string[]; findings: Findings }[]) {
       it(`finds ${title}`, async () => {
         configureReads(config);
@@ -244,41 +205,19 @@ describe("pulumi-rekey doctor", function () {
       assert.match(output, /the platform responded with 403\./);
       assert.ok(!output.includes(password) && !output.includes(restToken), output);
     });
-
-    it("leaves out the read if there is no connection", async () => {
-      configureReads({ "rekey:baseUrl": "http://127.0.0.1:1" });
-      await assertFound({ "the connection to rekey:baseUrl": /ECONNREFUSED/ }, {}, readFlag);
-    });
   });
 
-  it("uses the selected stack, unless --stack or PULUMI_STACK names another", async () => {
+  it("uses the stack of --stack, else of PULUMI_STACK, else the selected one, also in a subfolder", async () => {
+    mkdirSync(project.path("src"));
     const stackOf = async (environment: Record<string, string>, ...args: string[]) => {
-      const { output } = await doctor({ SELECTED_STACK: "selected", ...environment }, args);
+      const all = ["--cwd", project.path("src"), ...args];
+      const { output } = await doctor({ SELECTED_STACK: "selected", ...environment }, all);
       return /and the stack is (.*)\.$/m.exec(output)?.[1];
     };
     assert.equal(await stackOf({}), "selected");
     assert.equal(await stackOf({ PULUMI_STACK: "other" }), "other");
     assert.equal(await stackOf({ PULUMI_STACK: "other" }, "--stack", "named"), "named");
     assert.equal(await stackOf({ SELECTED_STACK: "" }), "dev");
-    assert.equal(await stackOf({ PATH: bin.path("empty") }), "dev", "no pulumi CLI");
-  });
-
-  it("uses the stack of --stack, else of PULUMI_STACK, also in a subfolder, and changes no file", async () => {
-    configure({ "rekey:queueurl": "a mistake in another stack" });
-    const below = project.path("src");
-    mkdirSync(below);
-    const before = readdirSync(project.directory);
-    const environment = { ...environmentOf(platform), PULUMI_STACK: "other" };
-    const fromEnvironment = await doctor(environment, ["--cwd", below]);
-    assert.match(fromEnvironment.output, /ok {5}The project is program, and the stack is other\.\n/);
-    assert.equal(fromEnvironment.code, 0, fromEnvironment.output);
-    const named = await doctor(environment, ["--stack", "dev"]);
-    assert.match(
-      named.output,
-      /WRONG {2}In the stack's configuration, rekey:queueurl .*did you mean rekey:queueUrl.*\n.*`pulumi config rm rekey:queueurl`/,
-    );
-    assert.equal(named.code, 1);
-    assert.deepEqual(readdirSync(project.directory), before);
   });
 
   it("prints what its page shows", async () => {
@@ -346,30 +285,19 @@ describe("pulumi-rekey doctor", function () {
 
     it("finds the same", async () => {
       await assertFound(findings, environment());
-      await pulumi("stack", "init", "second");
-      const selected = await doctor(environment(), []);
-      assert.match(selected.output, /and the stack is second\.\n/);
       const { output } = await doctor(environment(), ["--stack", "third"]);
       assert.match(output, /WRONG {2}`pulumi config` failed in .*: no stack named 'third' found/);
     });
 
-    it("finds that a passphrase is wrong", async () => {
+    it("finds a wrong passphrase, and a settings file with a misplaced password, which it does not show", async () => {
       const sealed = /cannot be decrypted: incorrect passphrase.* → Set PULUMI_CONFIG_PASSPHRASE/;
       const another = environment({ PULUMI_CONFIG_PASSPHRASE: "another" });
       await assertFound({ ...findings, "the stack's secrets": sealed }, another);
+      project.write("Pulumi.dev.yaml", `config:\n  rekey:password: |${password}\n`);
+      const unreadable = /`pulumi config` failed in .* → .*correct its file/;
+      const { REKEY_QUEUE_URL: _, REKEY_QUEUE_TOKEN: __, ...given } = environmentOf(platform);
+      await assertFound({ "the stack's configuration": unreadable }, environment(given));
     });
-
-    for (const [title, text] of [
-      ["that is not YAML", "config: ["],
-      ["with a password that YAML reads as something else", `config:\n  rekey:password: |${password}\n`],
-    ] as const) {
-      it(`finds a settings file ${title}, and does not show it`, async () => {
-        project.write("Pulumi.dev.yaml", text);
-        const unreadable = /`pulumi config` failed in .* → .*correct its file/;
-        const { REKEY_QUEUE_URL: _, REKEY_QUEUE_TOKEN: __, ...given } = environmentOf(platform);
-        await assertFound({ "the stack's configuration": unreadable }, environment(given));
-      });
-    }
   });
 
   for (const args of [["--colour"], ["again"], ["--since", "2026-04-19"]]) {
@@ -417,92 +345,38 @@ describe("pulumi-rekey doctor", function () {
       findings: {},
     },
     {
-      title: "a queue user that does not exist",
-      config: () => ({ ...readToken(), "rekey:queueUserId": "unknown" }),
-      findings: {
-        "the queue's token":
-          /the token of rekey:queueUserId failed: the token of queue user "unknown" .*could not be read: .*404.* → Check the id/,
-      },
-    },
-    {
-      title: "that the token of a queue user cannot be read without the other credentials",
-      config: () => ({
-        ...readToken(),
-        "rekey:username": undefined,
-        "rekey:password": undefined,
-        "rekey:queueToken": undefined,
-      }),
-      findings: { "rekey:username": notSet("REKEY_USERNAME"), "rekey:password": notSet("REKEY_PASSWORD") },
-    },
-    {
       title: "a package that is not installed where the host searches for it",
       change: (project) => project.uninstall("pulumi-rekey"),
       findings: { "pulumi-rekey": /cannot find pulumi-rekey from.* → .*npm install --prefix .*pulumi-rekey\b/ },
     },
     // The older one ignores the stack's configuration.
-    ...["3.138.0", "4.0.0"].map((version) => ({
+    ...[
+      { version: "3.138.0", found: /3\.138\.0, .*>=3.139.0 <4.* → .*npm install --prefix .* @pulumi\/pulumi@3/ },
+      { version: "4.0.0", found: /4\.0\.0, .*>=3.139.0 <4/ },
+      { version: "3.999.0", found: /needs Node >=99, .*Node is \d+\..* → Install .*@pulumi\/pulumi@3\.248\.0/ },
+    ].map(({ version, found }) => ({
       title: `@pulumi/pulumi ${version}`,
       change: (project: Project) => {
         project.uninstall("@pulumi/pulumi");
-        project.write("node_modules/@pulumi/pulumi/package.json", JSON.stringify({ version }));
-      },
-      findings: {
-        "@pulumi/pulumi": new RegExp(`${version}, .*>=3.139.0 <4.* → .*npm install --prefix .* @pulumi/pulumi@3`),
-      },
-    })),
-    {
-      title: "an SDK that needs a newer Node",
-      change: (project) => {
-        project.uninstall("@pulumi/pulumi");
-        const manifest = { version: "3.999.0", engines: { node: ">=99" } };
+        const manifest = { version, engines: { node: ">=99" } };
         project.write("node_modules/@pulumi/pulumi/package.json", JSON.stringify(manifest));
       },
-      findings: {
-        "@pulumi/pulumi": /3\.999\.0 needs Node >=99, .*Node is \d+\..* → Install .*@pulumi\/pulumi@3\.248\.0/,
-      },
-    },
-    {
-      title: "an ES module in TypeScript that is compiled to CommonJS, without ts-node",
-      change: (project) => {
-        writeModule(project, `{ "compilerOptions": { "module": "CommonJS" } }`);
-        project.uninstall("ts-node");
-      },
-      findings: {
-        "ES modules":
-          /ts-node is not installed, and "module" in tsconfig\.json is "commonjs"\. → Run npm install .*"nodenext"/,
-      },
-    },
-    {
-      title: "nothing in an ES module in TypeScript that is complete",
-      change: (project) => writeModule(project, `{ "compilerOptions": { "module": "nodenext" } }`),
-      findings: {},
-    },
+      findings: { "@pulumi/pulumi": found },
+    })),
     {
       title: "nothing if a project without flow control has the address of the queue",
       config: () => ({ "rekey:queueToken": undefined }),
       findings: {},
     },
     {
-      title: "a wrong key by the list of the databases",
-      config: () => ({ "rekey:databaseListPath": "/v2/redis/databases", "rekey:password": { secret: "another" } }),
+      title: "the credentials of a proxy stored in plain text",
+      config: () => ({ "rekey:proxy": `http://${password}@127.0.0.1:1` }),
       findings: {
-        "management credentials": /list of databases failed.*401.* → Check rekey:username and rekey:password/,
+        "rekey:proxy": inPlainText("rekey:proxy"),
+        "the connection to rekey:baseUrl": /proxy could not be reached.* → Check rekey:proxy/,
+        "the connection to rekey:queueUrl": /proxy could not be reached.* → Check rekey:proxy/,
       },
     },
-    {
-      title: "two copies of pulumi-rekey",
-      change: (project) => {
-        const dependent = "node_modules/@acme/caches";
-        project.write(`${dependent}/package.json`, "{}");
-        project.write(`${dependent}/node_modules/pulumi-rekey/package.json`, '{"version":"0.0.7"}');
-      },
-      findings: { "pulumi-rekey": /0\.0\.7 in .*caches.* → .*Keep one/ },
-    },
-    ...["user:word", password].map((credentials) => ({
-      title: `the credentials of a proxy stored in plain text: ${credentials}`,
-      config: () => ({ "rekey:proxy": `http://${credentials}@127.0.0.1:1` }),
-      findings: { "rekey:proxy": inPlainText("rekey:proxy"), ...proxyUnreachable },
-    })),
     {
       title: "credentials in the wrong place",
       config: () => ({ "rekey:username": `ops:${password}`, "rekey:proxy": `u:${password}` }),

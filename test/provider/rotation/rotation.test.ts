@@ -44,8 +44,7 @@ describe("rotation: one reset", () => {
       of: "database",
       count: 1,
       current: { name: "password", value: "p:1" },
-      endpoint: { host: "db.example.com", port: 6379, tls: true },
-      username: "default",
+      record: { endpoint: "db.example.com", port: 6379, tls: true },
     });
   });
 

@@ -12,13 +12,12 @@ describe("pulumi-rekey doctor: the project file", () => {
   interface File {
     readonly text: string;
     readonly programIn: string;
-    readonly file?: string;
     readonly is?: object;
   }
   const files: Readonly<Record<string, File>> = {
     "without main": { text: "name: caches\nruntime: nodejs\n", programIn: "." },
     "with a folder as main": { text: "main: src/\nname: caches\n", programIn: "src" },
-    "with a file as main": { text: "name: caches\nmain: src/index.ts\n", programIn: "src", file: "index.ts" },
+    "with a file as main": { text: "name: caches\nmain: src/index.ts\n", programIn: "src" },
     "with quotes, comments and Windows line ends": {
       text: "# main: other\r\nname: \"caches\" # ours\r\nmain: 'src'\r\nruntime:\r\n  name: nodejs\r\n",
       programIn: "src",
@@ -44,13 +43,12 @@ describe("pulumi-rekey doctor: the project file", () => {
     },
     "with such keys below others": { text: "name: caches\nconfig:\n  main: src\n  name: another\n", programIn: "." },
   };
-  for (const [title, { text, programIn, file = "", is }] of Object.entries(files)) {
+  for (const [title, { text, programIn, is }] of Object.entries(files)) {
     it(`is read ${title}`, () => {
       const { directory } = folder;
       folder.write("Pulumi.yaml", text);
       const programDirectory = join(directory, programIn);
-      const program = join(programDirectory, file);
-      const own = { name: "caches", directory, program, programDirectory, configDirectory: directory };
+      const own = { name: "caches", directory, programDirectory, configDirectory: directory };
       const project = { ...own, runtime: "nodejs", usesPlugin: false, ...is };
       assert.deepEqual(findProject(directory), project);
       assert.deepEqual(findProject(join(directory, "src")), project, "from a folder below");

@@ -1,0 +1,73 @@
+import type * as pulumi from "@pulumi/pulumi";
+import { type ConnectionArgs } from "./connection";
+import { DynamicResource, isOfType } from "./dynamicResource";
+
+const type = "CredentialVerification";
+
+/** The arguments of `CredentialVerification`. */
+export interface CredentialVerificationArgs {
+  /** The output `access` of the rotation, or of the fleet, to verify. */
+  access: pulumi.Input<string>;
+  /**
+   * Where, and as which user, to connect to databases. What it sets has precedence over the `connection` of the
+   * rotation or fleet. Changing it verifies nothing again.
+   *
+   * @default as the rotation or fleet
+   */
+  connection?: pulumi.Input<ConnectionArgs> | undefined;
+  /**
+   * Seconds for which the verification is repeated, for all databases together, because platforms apply a reset with a
+   * delay. Each database gets at least one attempt. Changing it verifies nothing again.
+   *
+   * @default 30
+   */
+  withinSeconds?: pulumi.Input<number> | undefined;
+}
+
+/**
+ * Verifies after each rotation that the new password or token is accepted, and that the former ones that earlier
+ * verifications tried are refused. It connects to databases by the Redis protocol and sends `AUTH` and `PING` only, or
+ * `PING` over HTTPS if a REST token is known and no password. It sends a GET to indexes (`/info`) and to the queue
+ * (`/v2/globalParallelism`). A failed verification fails the run; the next `up` verifies again and resets nothing.
+ * Previews, refresh and destroy contact nothing.
+ *
+ * @throws RekeyError if Pulumi's provider host cannot find or configure this package, and for the options `import` and
+ * `id`.
+ * @example
+ * ```ts
+ * const rotation = new PasswordRotation("sessions", {
+ *   databaseId: "96ad0856-03b1-4ee7-9666-e81abd0349e1",
+ *   initialRotation: false, // without this line, the first `pulumi up` resets the password
+ *   rotateEvery: "30d",
+ * });
+ * const verification = new CredentialVerification("sessions", { access: rotation.access });
+ * export const verifiedAt = verification.verifiedAt;
+ * ```
+ */
+export class CredentialVerification extends DynamicResource {
+  /** The id, `verification`. */
+  declare readonly subject: pulumi.Output<string>;
+  /** Whether the current password or token was verified, of a fleet each one; false if no credential is known. */
+  declare readonly verified: pulumi.Output<boolean>;
+  /** Time of the last verification (ISO 8601, UTC). */
+  declare readonly verifiedAt: pulumi.Output<string | undefined>;
+  /**
+   * `true` if all former passwords or tokens were refused; undefined if there is none, or one is not known: after a
+   * rotation that was not verified, or more than five failed verifications in a row.
+   */
+  declare readonly formerRefused: pulumi.Output<boolean | undefined>;
+  /**
+   * JSON text of the credentials that were tried, by which the next verification knows the former ones; of those that
+   * the rotation does not save, only marks. Secret.
+   */
+  declare readonly memory: pulumi.Output<string>;
+
+  constructor(name: string, args: CredentialVerificationArgs, options?: pulumi.CustomResourceOptions) {
+    super(type, name, args, options);
+  }
+
+  /** Whether an object is a CredentialVerification, even from another copy of this package. */
+  static override isInstance(this: void, object: unknown): object is CredentialVerification {
+    return isOfType(type, object);
+  }
+}
