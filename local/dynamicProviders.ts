@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { compileFunction } from "node:vm";
 import type { ResourceProvider } from "@pulumi/pulumi/dynamic";
 
-export type Value = null | boolean | number | string | Value[] | { [key: string]: Value };
+type Value = null | boolean | number | string | Value[] | { [key: string]: Value };
 export type Properties = Record<string, Value>;
-export type Provider = ResourceProvider<Properties, Properties>;
+type Provider = ResourceProvider<Properties, Properties>;
 
 // How Pulumi's protocol marks unknown values and secrets.
 export const unknown = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
@@ -46,29 +46,25 @@ export async function checked(provider: Provider | undefined, olds: Properties, 
 }
 
 /** Evaluates the texts of providers like Pulumi's host. The modules that they name are loaded again. */
-export function host(settings: ReadonlyMap<string, string>): (properties: Properties) => Provider | undefined {
+export function host(get: (key: string) => string | undefined): (properties: Properties) => Provider | undefined {
   const fromProject = createRequire(join(process.cwd(), "provider.js"));
-  const modules = new Map<string, unknown>();
+  const loaded = new Set<string>();
   const load = (id: string): unknown => {
     const path = fromProject.resolve(id);
-    if (!modules.has(path)) delete fromProject.cache[path];
-    return once(modules, path, () => fromProject(path) as unknown);
+    if (!loaded.has(path)) delete fromProject.cache[path];
+    loaded.add(path);
+    return fromProject(path) as unknown;
   };
-  const get = (key: string): string | undefined => settings.get(key);
   const providers = new Map<string, Provider>();
   return ({ __provider: text }) => {
     if (typeof text !== "string") return undefined;
-    return once(providers, text, () => {
+    let provider = providers.get(text);
+    if (provider === undefined) {
       const exports = {} as { handler(): Provider };
       (compileFunction(text, ["exports", "require"]) as (...args: unknown[]) => void)(exports, load);
-      const provider = exports.handler();
+      providers.set(text, (provider = exports.handler()));
       void provider.configure?.({ config: { get, require: get as (key: string) => string } });
-      return provider;
-    });
+    }
+    return provider;
   };
-}
-
-function once<V>(made: Map<string, V>, key: string, make: () => V): V {
-  if (!made.has(key)) made.set(key, make());
-  return made.get(key) as V;
 }

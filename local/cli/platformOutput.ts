@@ -1,95 +1,39 @@
 import { type Platform, type PlatformRequest } from "../platform/index";
 
-export const asJson = {
-  start(platform: Platform): void {
-    const { url, consoleUrl, username, password, queueToken, redisUrl } = platform;
-    line({
-      url,
-      consoleUrl,
-      username,
-      password,
-      queueToken,
-      redisUrl,
-      ...dataOf(platform),
-      environment: environment(platform),
-    });
-  },
-  request(request: PlatformRequest): void {
-    line({ ...request, status: request.status ?? null });
-  },
-};
+/** Prints what the platform has, and the settings for it. */
+export function printPlatform(platform: Platform): void {
+  const { databases, vectorIndexes, searchIndexes, queueUsers, flowControlKeys } = platform;
+  const { url, username, password, queueToken } = platform;
+  const names = (all: ReadonlyMap<string, unknown>): string => [...all.keys()].join(", ");
+  process.stdout.write(`Local platform at ${url} (management interface and message queue)
+For development and tests. It keeps all data in memory.
 
-export const asText = {
-  start(platform: Platform): void {
-    const { databases, vectorIndexes, searchIndexes, queueUsers, flowControlKeys } = dataOf(platform);
-    const variables = Object.entries(environment(platform));
-    process.stdout.write(
-      [
-        `Local platform at ${platform.url} (management interface and message queue)`,
-        "For development and tests. It keeps all data in memory; `rekey-local platform save` saves it to a file.",
-        "",
-        `  databases          ${databases.join(", ")}`,
-        ...(platform.redisUrl ? [`  Redis              ${platform.redisUrl}, user rekey-<database>`] : []),
-        `  vector indexes     ${vectorIndexes.join(", ")}`,
-        `  search indexes     ${searchIndexes.join(", ")}`,
-        `  flow-control keys  ${flowControlKeys.join(", ")}`,
-        `  queue users        ${queueUsers.join(", ")}`,
-        `  user name          ${platform.username}`,
-        `  password           ${platform.password}`,
-        `  queue token        ${platform.queueToken}`,
-        "",
-        "Open the console in a browser. The link contains the credentials:",
-        `  ${platform.consoleUrl}`,
-        "",
-        "Settings for a stack:",
-        ...configuration(platform).map((setting) => `  pulumi config set ${setting}`),
-        "",
-        "or for the environment:",
-        ...variables.map(([name, value]) => `  export ${name}=${quoted(value)}`),
-        "",
-        "Press Ctrl+C to stop. Requests:",
-        "",
-      ].join("\n"),
-    );
-  },
-  request({ method, path, status }: PlatformRequest): void {
-    process.stdout.write(`${method} ${path} → ${status ?? "connection cut"}\n`);
-  },
-};
+  databases          ${names(databases)}
+  vector indexes     ${names(vectorIndexes)}
+  search indexes     ${names(searchIndexes)}
+  flow-control keys  ${names(flowControlKeys)}
+  queue users        ${names(queueUsers)}
 
-function line(value: unknown): void {
-  process.stdout.write(`${JSON.stringify(value)}\n`);
+Settings for a stack:
+  pulumi config set rekey:baseUrl ${url}
+  pulumi config set rekey:queueUrl ${url}
+  pulumi config set rekey:username ${quoted(username)}
+  pulumi config set --secret rekey:password ${quoted(password)}
+  pulumi config set --secret rekey:queueToken ${quoted(queueToken)}
+
+or for the environment:
+  export REKEY_BASE_URL=${url}
+  export REKEY_QUEUE_URL=${url}
+  export REKEY_USERNAME=${quoted(username)}
+  export REKEY_PASSWORD=${quoted(password)}
+  export REKEY_QUEUE_TOKEN=${quoted(queueToken)}
+
+Press Ctrl+C to stop. Requests:
+`);
 }
 
-/** The ids and names of what the platform has. */
-function dataOf(platform: Platform) {
-  return {
-    databases: [...platform.databases.keys()],
-    vectorIndexes: [...platform.vectorIndexes.keys()],
-    searchIndexes: [...platform.searchIndexes.keys()],
-    queueUsers: [...platform.queueUsers.keys()],
-    flowControlKeys: [...platform.flowControlKeys.keys()],
-  };
-}
-
-function environment({ url, username, password, queueToken }: Platform): Record<string, string> {
-  return {
-    REKEY_BASE_URL: url,
-    REKEY_QUEUE_URL: url,
-    REKEY_USERNAME: username,
-    REKEY_PASSWORD: password,
-    REKEY_QUEUE_TOKEN: queueToken,
-  };
-}
-
-function configuration({ url, username, password, queueToken }: Platform): string[] {
-  return [
-    `rekey:baseUrl ${url}`,
-    `rekey:queueUrl ${url}`,
-    `rekey:username ${quoted(username)}`,
-    `--secret rekey:password ${quoted(password)}`,
-    `--secret rekey:queueToken ${quoted(queueToken)}`,
-  ];
+export function printRequest({ method, path, status }: PlatformRequest): void {
+  process.stdout.write(`${method} ${path} → ${status ?? "connection cut"}\n`);
 }
 
 /** A value quoted for a POSIX shell. */

@@ -1,8 +1,7 @@
 import { type MiddlewareHandler } from "hono";
-import { type QueueUsers } from "./queueUsers";
 import { decodedSegment, type Env, refusal } from "./responses";
 import { isSecret } from "./secrets";
-import { type TokenResources } from "./tokenResources";
+import { type Stores, type Tokens } from "./stores";
 
 /** The credentials of the management interface. */
 export interface ManagementCredentials {
@@ -10,22 +9,6 @@ export interface ManagementCredentials {
   readonly username: string;
   /** Password of the management interface (Basic), not of a database. */
   readonly password: string;
-}
-
-/** The credentials that a request must contain. */
-export interface Credentials extends ManagementCredentials {
-  /**
-   * Token of the queue interface (Bearer): the newest one of the first queue user. After a reset that is not applied
-   * yet, it is refused.
-   */
-  readonly queueToken: string;
-}
-
-/** Whose tokens requests contain. */
-export interface TokenSources {
-  readonly queueUsers: QueueUsers;
-  readonly vectorIndexes: TokenResources;
-  readonly searchIndexes: TokenResources;
 }
 
 /** One of the two authentication schemes. @see docs/interface.md#authentication */
@@ -44,38 +27,42 @@ export interface Scheme {
  */
 export function schemes(
   { username, password }: ManagementCredentials,
-  sources: TokenSources,
+  stores: Stores,
   databasePath?: string,
 ): (path: string) => Scheme | undefined {
   const encoded = Buffer.from(`${username}:${password}`).toString("base64");
   const basic = scheme("Basic", "username:password in base64", (given) => isSecret(given, encoded));
-  const queue = scheme("Bearer", "token", (token, isRead) => sources.queueUsers.acceptsForQueue(token, isRead));
+  const queue = scheme("Bearer", "token", (token, isRead) =>
+    isOneOf(stores.queueUsers.accepted(stores.queueUserId), token, isRead),
+  );
   const pattern = databasePath?.replaceAll(".", "\\.").replace("{id}", "[^/]+");
   const management = new RegExp(
     `^/(v2/(keyvalue|redis|vector|search|qstash)|local)(/|$)${pattern === undefined ? "" : `|^${pattern}$`}`,
   );
-  return (path) => (management.test(path) ? basic : path.startsWith("/v2/") ? queue : indexScheme(path, sources));
+  return (path) => (management.test(path) ? basic : path.startsWith("/v2/") ? queue : indexScheme(path, stores));
 }
 
 /** The scheme of the REST interface of an index. Undefined if the path is not that of an index. */
-function indexScheme(path: string, { vectorIndexes, searchIndexes }: TokenSources): Scheme | undefined {
+function indexScheme(path: string, { vectorIndexes, searchIndexes }: Stores): Scheme | undefined {
   const [, kind, segment = ""] = /^\/indexes\/(vector|search)\/([^/]+)\//.exec(path) ?? [];
-  const indexes = kind === "vector" ? vectorIndexes : searchIndexes;
-  const id = decodedSegment(segment);
-  if (kind === undefined || id === undefined || !indexes.has(id)) {
-    return undefined;
-  }
+  const tokens = (kind === "vector" ? vectorIndexes : searchIndexes).accepted(decodedSegment(segment) ?? "");
+  if (kind === undefined || tokens.length === 0) return undefined;
   // Clients read with POST, too.
-  return scheme("Bearer", "token of the index", (token) => indexes.accepts(id, token, true));
+  return scheme("Bearer", "token of the index", (token) => isOneOf(tokens, token, true));
+}
+
+/** Whether a token is valid. A read-only token is valid for reads alone. */
+function isOneOf(accepted: readonly Tokens[], given: string, isRead: boolean): boolean {
+  return accepted.some(
+    ({ token, readOnlyToken }) => isSecret(given, token) || (isRead && isSecret(given, readOnlyToken)),
+  );
 }
 
 /** Rejects requests without the credentials of their path. */
 export function authenticate(schemeOf: (path: string) => Scheme | undefined): MiddlewareHandler<Env> {
   return async (c, next) => {
     const scheme = schemeOf(c.req.path);
-    if (scheme === undefined || scheme.accepts(c.req.header("authorization"), c.req.method)) {
-      return next();
-    }
+    if (scheme === undefined || scheme.accepts(c.req.header("authorization"), c.req.method)) return next();
     return refusal(401, "Authorization", `missing or wrong; this path requires "${scheme.expected}"`, {
       "www-authenticate": `${scheme.name} realm="local platform"`,
     });

@@ -9,17 +9,14 @@ export interface Fault {
    * on path and query. Default: any.
    */
   readonly path?: string | RegExp | undefined;
+  /** How many requests are affected. Default: 1. */
+  readonly times?: number | undefined;
   /**
    * Delay in milliseconds. The operation is applied afterwards, even if the client has given up by then. Default: 0.
    */
   readonly delayMs?: number | undefined;
-  /**
-   * Close the connection: without a response, before the operation is applied (`before-apply`) or after it
-   * (`after-apply`), or in the middle of the response body (`within-answer`).
-   */
-  readonly dropConnection?: "before-apply" | "after-apply" | "within-answer" | undefined;
-  /** Make the response body unreadable, with the same length. Default: false. */
-  readonly garble?: boolean | undefined;
+  /** Close the connection without a response, before the operation is applied or after it. */
+  readonly dropConnection?: "before-apply" | "after-apply" | undefined;
   /**
    * Status of the response, 200 to 599. With 2xx, the operation is applied and its response replaced. With any other
    * status, nothing is applied, and the credentials are not checked. Default: 200 if `headers` or `body` is set.
@@ -32,18 +29,14 @@ export interface Fault {
    */
   readonly body?: unknown;
   /**
-   * For a reset of a password, of tokens or of the signing keys: how many milliseconds after the request it is applied,
-   * or `never`. The response is sent at once; until then, only the former credentials are valid. Default: 0, before the
-   * response.
+   * For a reset of a secret: how many milliseconds after the request it is applied, or `never`. The response is sent at
+   * once; until then, only the former credentials are valid. Default: 0, before the response.
    */
   readonly applyAfterMs?: number | "never" | undefined;
   /**
-   * For a reset of a password or of tokens: the former password or tokens are accepted as well, until the next reset.
-   * Default: false.
+   * For a reset of a password or of tokens: the former ones are accepted as well, until the next reset. Default: false.
    */
   readonly keepFormerPassword?: boolean | undefined;
-  /** How many requests are affected. Default: 1. */
-  readonly times?: number | undefined;
 }
 
 const headerName = z.string().regex(/^[!#$%&'*+.^_`|~\w-]+$/, "must be a header name");
@@ -61,13 +54,12 @@ export const fault = z.strictObject({
     .regex(/^[A-Z]+$/, "must be an HTTP method in upper case")
     .optional(),
   path: z.union([z.string().startsWith("/", "must start with a slash"), z.instanceof(RegExp)]).optional(),
+  times: z.int().min(1).optional(),
   delayMs: milliseconds.optional(),
-  dropConnection: z.enum(["before-apply", "after-apply", "within-answer"]).optional(),
-  garble: z.boolean().optional(),
+  dropConnection: z.enum(["before-apply", "after-apply"]).optional(),
   status: z.int().min(200).max(599).optional(),
   headers: z.record(headerName, headerValue).optional(),
   body: z.unknown().optional(),
   applyAfterMs: z.union([milliseconds, z.literal("never")], "must be milliseconds or never").optional(),
   keepFormerPassword: z.boolean().optional(),
-  times: z.int().min(1).optional(),
 }) satisfies z.ZodType<Fault>;

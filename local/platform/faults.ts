@@ -1,9 +1,12 @@
 import { setMaxListeners } from "node:events";
 import { setTimeout as wait } from "node:timers/promises";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
-import { type MiddlewareHandler } from "hono";
+import { type Hono, type MiddlewareHandler } from "hono";
 import { type Fault } from "./fault";
-import { type Env, json, sentPath } from "./responses";
+import { checkFault, PlatformOptionError } from "./options";
+import { readJson } from "./queue/bodies";
+import { Refused } from "./refused";
+import { allowOnly, type Env, json, sentPath } from "./responses";
 
 /** Faults on demand, in the order in which they were added. At most one affects a request. */
 export class Faults {
@@ -24,38 +27,21 @@ export class Faults {
   get middleware(): MiddlewareHandler<Env> {
     return async (c, next) => {
       const fault = this.#take(c.req.method, c.env.incoming.url ?? "/");
-      if (fault === undefined) {
-        return next();
-      }
+      if (fault === undefined) return next();
       c.set("fault", fault);
       const cut = () => {
         c.env.incoming.socket.destroy();
         c.res = undefined;
         c.res = RESPONSE_ALREADY_SENT;
       };
-      if (!(await this.#delay(fault.delayMs)) || fault.dropConnection === "before-apply") {
-        return cut();
-      }
+      if (!(await this.#delay(fault.delayMs)) || fault.dropConnection === "before-apply") return cut();
       const response = responseOf(fault);
-      if (response === undefined || response.ok) {
-        await next();
-      }
-      if (fault.dropConnection === "after-apply") {
-        return cut();
-      }
+      if (response === undefined || response.ok) await next();
+      if (fault.dropConnection === "after-apply") return cut();
       if (response !== undefined) {
         // Clear it first; otherwise the headers of the normal response would be kept.
         c.res = undefined;
         c.res = response;
-      }
-      if (fault.garble) {
-        const { status, headers } = c.res;
-        const body = Buffer.from(await c.res.arrayBuffer());
-        c.res = new Response(body.length === 0 ? null : body.map((byte) => byte ^ 0x80), { status, headers });
-      }
-      if (fault.dropConnection === "within-answer") {
-        await sendHalf(c.env.outgoing, c.res);
-        return cut();
       }
     };
   }
@@ -77,23 +63,28 @@ export class Faults {
   }
 }
 
+/** Faults on demand for tests in other processes and languages: like `failNext`, with the path as text. */
+export function addFaultRoutes(app: Hono<Env>, faults: Faults): void {
+  app.post("/local/faults", async (c) => {
+    const given = await readJson(c.env.incoming);
+    try {
+      faults.add(checkFault(given as Fault));
+    } catch (error) {
+      throw error instanceof PlatformOptionError ? new Refused(error.option, error.problem) : error;
+    }
+    return json({});
+  });
+  allowOnly(app, ["POST"], ["/local/faults"]);
+}
+
 function matches({ method, path }: Fault, sentMethod: string, target: string): boolean {
   const pathMatches =
     path === undefined || (typeof path === "string" ? path === sentPath(target) : target.search(path) >= 0);
   return pathMatches && (method === undefined || method === sentMethod);
 }
 
-/** Sends the head of a response and half of its body. */
-async function sendHalf(outgoing: Env["Bindings"]["outgoing"], response: Response): Promise<void> {
-  const body = Buffer.from(await response.arrayBuffer());
-  outgoing.writeHead(response.status, { ...Object.fromEntries(response.headers), "content-length": body.length + 1 });
-  await new Promise((resolve) => outgoing.write(body.subarray(0, Math.ceil(body.length / 2)), resolve));
-}
-
 function responseOf({ status, headers, body }: Fault): Response | undefined {
-  if (status === undefined && headers === undefined && body === undefined) {
-    return undefined;
-  }
+  if (status === undefined && headers === undefined && body === undefined) return undefined;
   const response = typeof body === "string" ? new Response(body) : json(body ?? { error: "a fault on demand" });
   const responseHeaders = new Headers({ "content-type": "application/json", ...headers });
   const hasNoBody = status === 204 || status === 205 || status === 304;

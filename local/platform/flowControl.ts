@@ -1,6 +1,6 @@
 /**
- * A flow-control key. Missing counters are 0 and missing flags false; responses have both. `parallelismMax` and the
- * three rate settings are missing if the key has no such limit.
+ * A flow-control key. Missing counters are 0 and missing flags false. Responses have every field, except
+ * `parallelismMax` and `rateMax` of a key without such a limit.
  *
  * @see docs/interface.md#the-flow-control-record
  */
@@ -19,7 +19,7 @@ export interface FlowControlRecord {
   readonly rateCount?: number | undefined;
   /** Length of the rate period in seconds, at most a week. Default: 1. */
   readonly ratePeriod?: number | undefined;
-  /** Start of the current rate period: Unix time in seconds. */
+  /** Start of the current rate period: Unix time in seconds. Default: now. */
   readonly ratePeriodStart?: number | undefined;
   /** Whether delivery is paused. Like the next two fields, it is not part of the specified interface. */
   readonly isPaused?: boolean | undefined;

@@ -5,21 +5,11 @@ import { type MessageQueue } from "./queue/messageQueue";
 import { period, whole } from "./queue/values";
 import { Refused } from "./refused";
 
-export interface FlowControlShapes {
-  /** The interface specifies `array`; `object` is `{"flowControls": […]}`. */
-  readonly list: "array" | "object";
-  /** The interface specifies `new`; `old` is a `waitListSize` alone. */
-  readonly global: "new" | "old";
-}
-
 const keyPath = "/v2/flowControl/:flowControlKey";
 
 /** The flow-control operations of the queue interface. @see docs/interface.md */
-export function addFlowControlRoutes(app: Hono<Env>, queue: MessageQueue, shapes: FlowControlShapes): void {
-  app.get("/v2/flowControl", (c) => {
-    const records = queue.flowControlKeys(c.req.query("search"));
-    return json(shapes.list === "array" ? records : { flowControls: records });
-  });
+export function addFlowControlRoutes(app: Hono<Env>, queue: MessageQueue): void {
+  app.get("/v2/flowControl", (c) => json(queue.flowControlKeys(c.req.query("search"))));
 
   app.get(keyPath, (c) => {
     const key = keyIn(c);
@@ -36,10 +26,7 @@ export function addFlowControlRoutes(app: Hono<Env>, queue: MessageQueue, shapes
     allowOnly(app, ["POST"], [`${keyPath}/${action}`]);
   }
 
-  app.get("/v2/globalParallelism", () => {
-    const waitListSize = queue.flowControlKeys().reduce((sum, { waitListSize = 0 }) => sum + waitListSize, 0);
-    return json(shapes.global === "new" ? withoutZeros(queue.globalParallelism) : { waitListSize });
-  });
+  app.get("/v2/globalParallelism", () => json(withoutZeros(queue.globalParallelism)));
 
   allowOnly(app, ["GET"], ["/v2/flowControl", keyPath, "/v2/globalParallelism"]);
 }

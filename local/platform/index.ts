@@ -1,12 +1,10 @@
-export { type CredentialDelivery } from "./credentialDelivery";
 export { type DatabaseRecord } from "./databaseRecord";
-export { type Database, type SavedDatabase } from "./databases";
 export { type Fault } from "./fault";
 export { type FlowControlRecord } from "./flowControl";
-export { PlatformOptionError, type PlatformOptions, type PlatformSeed } from "./options";
-export { type Platform } from "./platform";
+export { type CredentialDelivery, PlatformOptionError, type PlatformOptions, type PlatformSeed } from "./options";
+export { type Platform, type SigningKeys } from "./platform";
 export { type PlatformRequest } from "./requests";
 export { readSeed } from "./seed";
 export { startPlatform } from "./server";
-export { type SavedSigningKeys, type SigningKeys } from "./signingKeys";
-export { type SavedTokenResource, type TokenResource, type TokenResourceRecord } from "./tokenResources";
+export { type Database, type TokenResource } from "./stores";
+export { type TokenResourceRecord } from "./tokenRecord";

@@ -1,6 +1,6 @@
 import { type Hono } from "hono";
 import { allowOnly, type Env, json, pathParameter, refusal } from "./responses";
-import { type TokenResources } from "./tokenResources";
+import { type Stores } from "./stores";
 
 /** What both kinds of index respond to `info`, in the format of the public clients. */
 const emptyIndex = {
@@ -13,15 +13,16 @@ const emptyIndex = {
 };
 
 /** The REST interface of the indexes: only `info`, which shows whether a token is valid. */
-export function addIndexRoutes(app: Hono<Env>, vectorIndexes: TokenResources, searchIndexes: TokenResources): void {
-  for (const { path, indexes } of [
-    { path: "/indexes/vector/:id/info", indexes: vectorIndexes },
-    { path: "/indexes/search/:id/info", indexes: searchIndexes },
-  ]) {
+export function addIndexRoutes(app: Hono<Env>, { vectorIndexes, searchIndexes }: Stores): void {
+  for (const [path, indexes] of [
+    ["/indexes/vector/:id/info", vectorIndexes],
+    ["/indexes/search/:id/info", searchIndexes],
+  ] as const) {
     // The public clients send POST.
     app.on(["GET", "POST"], path, (c) => {
       const id = pathParameter(c, "id");
-      return indexes.has(id)
+      const exists = indexes.read(id) !== undefined;
+      return exists
         ? json({ result: emptyIndex })
         : refusal(404, "id", `${indexes.kind} ${JSON.stringify(id)} does not exist`);
     });

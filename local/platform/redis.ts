@@ -1,13 +1,12 @@
 import type * as ioredis from "ioredis";
 import { type DatabaseAddress, type DatabaseRecord } from "./databaseRecord";
-import { type DatabaseServer } from "./databases";
-import { startRedisServer } from "./redisServer";
+import { type DatabaseServer } from "./stores";
 
 /**
  * The ACL user of a database. The id is encoded because a user name cannot contain spaces; the prefix avoids a conflict
  * with Redis's `default` user.
  */
-export function redisUser(databaseId: string): string {
+function redisUser(databaseId: string): string {
   return `rekey-${encodeURIComponent(databaseId)}`;
 }
 
@@ -23,22 +22,16 @@ export class RedisUsers implements DatabaseServer {
   private constructor(
     private readonly client: ioredis.Redis,
     private readonly address: DatabaseAddress,
-    private readonly endServer: () => Promise<void>,
   ) {
     client.on("error", (error: Error) => (this.#lastError = error));
     client.on("ready", () => this.#restore());
   }
 
-  /**
-   * Starts a Redis server (`true`), or connects to the one at a URL.
-   *
-   * @throws Error with the reason, without the URL, which may contain a password
-   */
-  static async open(redis: true | string): Promise<RedisUsers> {
+  /** Connects to the Redis at a URL. @throws Error with the reason, without the URL, which may contain a password */
+  static async open(url: string): Promise<RedisUsers> {
     // Loaded here so that a platform without Redis starts faster.
     const { Redis } = require("ioredis") as typeof ioredis;
-    const server = redis === true ? await startRedisServer() : undefined;
-    const client = new Redis(server?.url ?? String(redis), {
+    const client = new Redis(url, {
       lazyConnect: true,
       // A command is sent once and immediately, or fails. One that is sent later would take effect after its caller was
       // told that it failed.
@@ -50,7 +43,7 @@ export class RedisUsers implements DatabaseServer {
       retryStrategy: () => 200,
     });
     const { host = "localhost", port = 6379, tls } = client.options;
-    const users = new RedisUsers(client, { endpoint: host, port, tls: tls !== undefined }, async () => server?.close());
+    const users = new RedisUsers(client, { endpoint: host, port, tls: tls !== undefined });
     try {
       await client.connect().catch((error: Error) => {
         const { message } = users.#lastError ?? error;
@@ -60,22 +53,12 @@ export class RedisUsers implements DatabaseServer {
         );
       });
       const version = /^redis_version:(\d+\.\d+)/m.exec(await client.info("server"))?.[1];
-      if (Number(version) < 6.2) {
-        throw new Error(`it is Redis ${version}, but 6.2 or newer is required`);
-      }
+      if (Number(version) < 6.2) throw new Error(`it is Redis ${version}, but 6.2 or newer is required`);
       return users;
     } catch (error) {
       await users.close();
       throw error;
     }
-  }
-
-  /** The URL without credentials, or with those of a database. */
-  url(credentials?: { readonly id: string; readonly password: string }): string {
-    const { endpoint, port, tls } = this.address;
-    const host = endpoint.includes(":") ? `[${endpoint}]` : endpoint;
-    const encoded = credentials && [redisUser(credentials.id), credentials.password].map(encodeURIComponent).join(":");
-    return `${tls ? "rediss" : "redis"}://${encoded ? `${encoded}@` : ""}${host}:${port}`;
   }
 
   withAddress(record: DatabaseRecord): DatabaseRecord {
@@ -98,20 +81,17 @@ export class RedisUsers implements DatabaseServer {
         throw new Error(this.client.status === "ready" ? error.message : (this.#lastError ?? error).message);
       });
     const failed = results?.find(([error]) => error !== null)?.[0];
-    if (failed) {
-      throw new Error(failed.message);
-    }
+    if (failed) throw new Error(failed.message);
     this.#passwords.set(user, passwords);
   }
 
-  /** Stops the server if it was started here; otherwise deletes the users. */
+  /** Deletes the users. */
   async close(): Promise<void> {
     const users = [...this.#passwords.keys()];
     if (users.length > 0 && this.client.status === "ready") {
       await this.client.call("acl", "deluser", ...users).catch(() => undefined);
     }
     this.client.disconnect();
-    await this.endServer();
   }
 
   /**
@@ -128,16 +108,6 @@ export class RedisUsers implements DatabaseServer {
 }
 
 function setUser(user: string, passwords: readonly string[]): [string, ...string[]] {
-  return [
-    "acl",
-    "setuser",
-    user,
-    "reset",
-    "on",
-    ...passwords.map((password) => `>${password}`),
-    "~*",
-    "&*",
-    "+@all",
-    "-@admin",
-  ];
+  const given = passwords.map((password) => `>${password}`);
+  return ["acl", "setuser", user, "reset", "on", ...given, "~*", "&*", "+@all", "-@admin"];
 }

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { pipeline } from "node:stream/promises";
 import { type DatabaseRecord, sampleAddress } from "./databaseRecord";
-import { type DatabaseServer } from "./databases";
+import { type DatabaseServer } from "./stores";
 
 /**
  * A server on the loopback address that speaks the Redis protocol (RESP2), but only knows `AUTH` and `PING`. One port

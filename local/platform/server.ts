@@ -1,46 +1,30 @@
 import { createServer, type Server } from "node:http";
 import { type AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
-import { json, refusal, router } from "./responses";
-import { authenticate, type ManagementCredentials, schemes, type TokenSources } from "./authentication";
-import { refuseOtherOrigins } from "./console/otherPages";
-import { addConsoleRoutes, consoleUrl } from "./console/routes";
-import { type Database, Databases, type DatabaseServer } from "./databases";
-import { addDatabaseRoutes } from "./databaseRoutes";
-import { addDescriptionRoutes } from "./descriptionRoutes";
-import { addFaultRoutes } from "./faultRoutes";
-import { Faults } from "./faults";
+import { authenticate, type ManagementCredentials, schemes } from "./authentication";
+import { addFaultRoutes, Faults } from "./faults";
 import { addFlowControlRoutes } from "./flowControlRoutes";
 import { addIndexRoutes } from "./indexRoutes";
-import { openIndexes } from "./indexes";
-import { addInspectionRoutes } from "./inspectionRoutes";
-import {
-  checkFault,
-  checkFlowControlKey,
-  checkOptions,
-  PlatformOptionError,
-  type PlatformOptions,
-  type PlatformSeed,
-} from "./options";
+import { checkFault, checkFlowControlKey, checkOptions, PlatformOptionError, type PlatformOptions } from "./options";
 import { type Platform } from "./platform";
+import { addEventRoutes } from "./queue/eventRoutes";
 import { MessageQueue } from "./queue/messageQueue";
-import { addMessageRoutes } from "./queue/routes";
-import { QueueUsers } from "./queueUsers";
+import { addPublishRoutes } from "./queue/publishRoutes";
 import { rateLimit } from "./rateLimit";
 import { RedisUsers } from "./redis";
 import { RedisListener } from "./redisListener";
 import { Refused } from "./refused";
 import { RequestLog } from "./requests";
+import { json, refusal, router } from "./responses";
+import { addSecretRoutes } from "./secretRoutes";
 import { newSecret } from "./secrets";
-import { addSigningKeyRoutes } from "./signingKeyRoutes";
-import { SigningKeyStore } from "./signingKeys";
-import { addTokenRoutes } from "./tokenRoutes";
+import { type DatabaseServer, keysId, openStores, type Stores } from "./stores";
 
 /**
  * Starts a local platform with the operations of the interface. All of them require its credentials.
  *
- * @throws PlatformOptionError that names the option if one is invalid, the address or port is not available, or the
- * Redis cannot be used
+ * @throws PlatformOptionError that names the option if one is invalid, the port is not available, or the Redis cannot
+ * be used
  */
 export async function startPlatform(given: PlatformOptions = {}): Promise<Platform> {
   const options = checkOptions(given);
@@ -51,76 +35,47 @@ export async function startPlatform(given: PlatformOptions = {}): Promise<Platfo
   const refuseRedis = (cause: Error): never => {
     throw new PlatformOptionError("redis", cause.message, { cause });
   };
-  const databaseServer: DatabaseServer = options.redis
-    ? await RedisUsers.open(options.redis).catch(refuseRedis)
-    : await RedisListener.open();
-  const signingKeys = new SigningKeyStore(options.signingKeys);
+  const databaseServer: DatabaseServer =
+    options.redis === undefined ? await RedisListener.open() : await RedisUsers.open(options.redis).catch(refuseRedis);
+  const stores = openStores(options, databaseServer, () => url);
+  const { databases, vectorIndexes, searchIndexes, queueUsers, signingKeys } = stores;
+  const all = [databases, vectorIndexes, searchIndexes, queueUsers, signingKeys];
   const state: State = {
     requests: new RequestLog(),
     faults: new Faults(),
-    databases: new Databases(options.databases ?? ["db-quickstart", "db-sessions"], databaseServer),
-    vectorIndexes: openIndexes("vector", options.vectorIndexes ?? ["idx-vectors"], () => url),
-    searchIndexes: openIndexes("search", options.searchIndexes ?? ["idx-search"], () => url),
-    queueUsers: new QueueUsers(options.queueUsers, options.queueToken),
-    signingKeys,
+    stores,
     queue: new MessageQueue({
       flowControlKeys: options.flowControlKeys ?? ["orders", "emails"],
-      globalParallelism: {
-        parallelismMax: options.globalParallelism?.parallelismMax ?? 100,
-        parallelismCount: options.globalParallelism?.parallelismCount,
-      },
-      retryDelay: options.retryDelay ?? 1,
-      signingKeys,
+      signingKey: () => signingKeys.read(keysId)!.current,
     }),
   };
-  const { databases, vectorIndexes, searchIndexes, queueUsers } = state;
-  const otherSecrets = [vectorIndexes, searchIndexes, queueUsers, signingKeys];
-  const currentState = (): PlatformSeed => ({
-    ...management,
-    queueToken: queueUsers.queueToken,
-    databases: databases.saved,
-    vectorIndexes: vectorIndexes.saved,
-    searchIndexes: searchIndexes.saved,
-    queueUsers: queueUsers.saved,
-    signingKeys: signingKeys.newest,
-    flowControlKeys: state.queue.flowControlKeys(),
-    globalParallelism: options.globalParallelism,
-  });
-  const app = application(state, management, options, currentState);
+  const app = application(state, management, options);
   const listener = getRequestListener((request, env) => app.fetch(request, env), {
     // The process of a test must keep its own Request and Response.
     overrideGlobalObjects: false,
     errorHandler: () => refusal(400, "request", "its target or its Host header is malformed"),
   });
   const server = createServer((incoming, outgoing) => void listener(incoming, outgoing));
-  const url: string = await databases
-    .restore()
+  const restore = () => Promise.all(all.map((store) => store.restore()));
+  const url: string = await restore()
     .catch(refuseRedis)
-    .then(() => listen(server, options.host ?? "127.0.0.1", options.port ?? 0))
+    .then(() => listen(server, options.port ?? 0))
     .catch(async (error: unknown) => {
       await databaseServer.close();
       throw error;
     });
   let closed: Promise<void> | undefined;
-  const database = (id: string): Database => {
-    const found = databases.all.get(id);
-    if (found === undefined) {
-      throw new RangeError(`Local platform: database ${JSON.stringify(id)} does not exist`);
-    }
-    return found;
-  };
 
   return {
     url,
     ...management,
     get queueToken() {
-      return queueUsers.queueToken;
-    },
-    get consoleUrl() {
-      return consoleUrl(url, { ...management, queueToken: queueUsers.queueToken });
+      return queueUsers.all.get(stores.queueUserId)!.token;
     },
     requests: state.requests.all,
-    databases: databases.all,
+    get databases() {
+      return databases.all;
+    },
     get vectorIndexes() {
       return vectorIndexes.all;
     },
@@ -131,96 +86,79 @@ export async function startPlatform(given: PlatformOptions = {}): Promise<Platfo
       return queueUsers.all;
     },
     get signingKeys() {
-      return signingKeys.newest;
+      const { current, next, resets: rolls } = signingKeys.all.get(keysId)!;
+      return { current, next, rolls };
     },
     get flowControlKeys() {
       return new Map(state.queue.flowControlKeys().map((record) => [record.flowControlKey, record]));
     },
-    redisUrl: databaseServer.url?.(),
     get resetCount() {
-      return [databases, ...otherSecrets].reduce((sum, { resetCount }) => sum + resetCount, 0);
+      return all.reduce((count, store) => count + store.resetCount, 0);
     },
-    database,
-    changePassword: async (id) => databases.changePassword(database(id)),
-    changeVectorIndexTokens: (id) => vectorIndexes.change(id),
-    changeSearchIndexTokens: (id) => searchIndexes.change(id),
-    changeQueueUserTokens: (id) => queueUsers.change(id),
-    changeSigningKeys: () => signingKeys.change(),
-    changeRecord: (id, fields) => databases.changeRecord(database(id), fields),
+    database(id) {
+      const found = databases.all.get(id);
+      if (found === undefined) throw new RangeError(`Local platform: database ${JSON.stringify(id)} does not exist`);
+      return found;
+    },
+    changePassword: async (id) => void (await databases.change(id)),
+    changeVectorIndexTokens: (id) => void vectorIndexes.change(id),
+    changeSearchIndexTokens: (id) => void searchIndexes.change(id),
+    changeQueueUserTokens: (id) => void queueUsers.change(id),
+    changeSigningKeys: () => void signingKeys.change(keysId),
+    changeRecord: (id, fields) => databases.changeRecord(id, fields),
     setFlowControlKey: (record) => state.queue.setFlowControlKey(checkFlowControlKey(record)),
     failNext: (fault) => state.faults.add(checkFault(fault)),
-    reset() {
+    async reset() {
       state.faults.clear();
-      state.queue.restore();
       state.requests.clear();
-      otherSecrets.forEach((secrets) => secrets.restore());
-      return databases.restore();
+      state.queue.restore();
+      await restore();
     },
-    state: currentState,
-    close() {
-      state.faults.clear();
-      [databases, ...otherSecrets].forEach((secrets) => secrets.stop());
-      state.queue.close();
-      closed ??= new Promise<void>((resolve) => server.close(() => resolve())).then(() => databaseServer.close());
-      server.closeAllConnections();
-      return closed;
-    },
+    close: () =>
+      (closed ??= new Promise<void>((resolve) => {
+        state.faults.clear();
+        state.queue.close();
+        all.forEach((store) => store.stop());
+        server.close(() => void databaseServer.close().then(resolve));
+        server.closeAllConnections();
+      })),
   };
 }
 
-/** The state of a platform. */
-export interface State extends TokenSources {
+interface State {
   readonly requests: RequestLog;
   readonly faults: Faults;
-  readonly databases: Databases;
-  readonly signingKeys: SigningKeyStore;
+  readonly stores: Stores;
   readonly queue: MessageQueue;
 }
 
 /** The operations of a platform, and the middleware before them. */
-export function application(
-  state: State,
+function application(
+  { requests, faults, stores, queue }: State,
   management: ManagementCredentials,
   options: PlatformOptions,
-  current: () => PlatformSeed,
 ) {
-  const schemeOf = schemes(management, state, options.databasePath);
-  const authenticated = authenticate(schemeOf);
+  const schemeOf = schemes(management, stores, options.databasePath);
   const app = router();
-
-  addConsoleRoutes(app, state, authenticated);
 
   app.use(async (c, next) => {
     const { method = "", url: path = "/" } = c.env.incoming;
     const authorized = schemeOf(c.req.path)?.accepts(c.req.header("authorization"), method) ?? false;
-    const { entry, setStatus } = state.requests.add({ method, path, authorized });
+    const { entry, setStatus } = requests.add({ method, path, authorized });
     await next();
-    if (!c.env.incoming.socket.destroyed) {
-      setStatus(c.res.status);
-    }
+    if (!c.env.incoming.socket.destroyed) setStatus(c.res.status);
     options.onRequest?.(entry);
   });
 
-  app.use(refuseOtherOrigins);
-  app.use(state.faults.middleware);
-
-  app.use(authenticated);
-  if (options.requestsPerSecond !== undefined) {
-    app.use(rateLimit(options.requestsPerSecond));
-  }
-  const delivery = options.credentials ?? "never";
-  addDatabaseRoutes(app, state.databases, delivery, options.databasePath);
-  addTokenRoutes(app, state, delivery);
-  addIndexRoutes(app, state.vectorIndexes, state.searchIndexes);
-  addSigningKeyRoutes(app, state.signingKeys, delivery);
-  addInspectionRoutes(app, state.databases, current);
-  addFaultRoutes(app, state.faults);
-  addDescriptionRoutes(app);
-  addFlowControlRoutes(app, state.queue, {
-    list: options.flowControlListShape ?? "array",
-    global: options.globalParallelismShape ?? "new",
-  });
-  addMessageRoutes(app, state.queue, options.destinations ?? "loopback");
+  app.use(faults.middleware);
+  app.use(authenticate(schemeOf));
+  if (options.requestsPerSecond !== undefined) app.use(rateLimit(options.requestsPerSecond));
+  addSecretRoutes(app, stores, options.credentials ?? "never", options.databasePath);
+  addIndexRoutes(app, stores);
+  addFaultRoutes(app, faults);
+  addFlowControlRoutes(app, queue);
+  addPublishRoutes(app, queue);
+  addEventRoutes(app, queue);
 
   app.notFound(() => refusal(404, "path", "the platform has no such operation"));
   app.onError((error) =>
@@ -231,17 +169,15 @@ export function application(
   return app;
 }
 
-async function listen(server: Server, host: string, port: number): Promise<string> {
+/** Listens on this machine only. @returns the URL */
+async function listen(server: Server, port: number): Promise<string> {
+  const host = "127.0.0.1";
   await new Promise<void>((resolve, reject) => {
-    server.once("error", (cause: NodeJS.ErrnoException) => {
-      const option = cause.code === "EADDRINUSE" || cause.code === "EACCES" ? "port" : "host";
-      const problem = `cannot listen on ${host}, port ${port}: ${cause.message}. Choose another, or omit it to use ${option === "port" ? "a free port" : "127.0.0.1"}`;
-      reject(new PlatformOptionError(option, problem, { cause }));
+    server.once("error", (cause) => {
+      const problem = `cannot listen on ${host}, port ${port}: ${cause.message}. Choose another, or omit it to use a free port`;
+      reject(new PlatformOptionError("port", problem, { cause }));
     });
     server.listen(port, host, resolve);
   });
-  const { address, family, port: listening } = server.address() as AddressInfo;
-  // A client cannot connect to the wildcard address.
-  const reachable = address === "0.0.0.0" ? "127.0.0.1" : address === "::" ? "::1" : address;
-  return `http://${family === "IPv6" ? `[${reachable}]` : reachable}:${listening}`;
+  return `http://${host}:${(server.address() as AddressInfo).port}`;
 }

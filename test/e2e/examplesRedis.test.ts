@@ -8,18 +8,22 @@ import { loadExample } from "../support/examples";
 import { Folder } from "../support/folder";
 import { closePlatforms, TestStack } from "../support/memory";
 import { withRedis } from "../support/redis";
+import { type RedisServer, startRedisServer } from "../support/redisServer";
 import { examples } from "../support/project";
 
 withRedis("with a redis-server", () => {
   describe("The example redis-consumer", () => {
+    let redis: RedisServer;
+    before(async () => (redis = await startRedisServer()));
     afterEach(closePlatforms);
+    after(() => redis.close());
 
     it("is cut off with the old password, and goes on with the new one", async () => {
       const config = { databaseId: "cache", user: "rekey-cache" };
       const program = () => loadExample("redis-consumer");
       const stack = await TestStack.start(program, {
         databases: ["cache"],
-        redis: true,
+        redis: redis.url,
         credentials: "always",
         config,
       });

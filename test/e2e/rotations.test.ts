@@ -235,7 +235,7 @@ describe("A program with the tokens of other resources", () => {
     assert.equal(valuesOf(await succeeds(stack.up()))["token"], platform.queueToken);
     assert.equal(platform.resetCount, 2);
     const client = (token: string) => new Client({ baseUrl: platform.url, token, retry: false });
-    await client(platform.queueToken).schedules.list();
-    await assert.rejects(client(former).schedules.list(), /Authorization: missing or wrong/);
+    await client(platform.queueToken).flowControl.getGlobalParallelism();
+    await assert.rejects(client(former).flowControl.getGlobalParallelism(), /Authorization: missing or wrong/);
   });
 });

@@ -9,6 +9,7 @@ import {
 import { fails, succeeds, valuesOf } from "../support/engineStack";
 import { closePlatforms, Consumer, TestStack } from "../support/memory";
 import { hasRedis, RedisLine } from "../support/redis";
+import { type RedisServer, startRedisServer } from "../support/redisServer";
 import { assertFields } from "../support/results";
 
 /** The databases are in a real Redis if there is one. */
@@ -17,6 +18,9 @@ describe(`A program with a PasswordVerification, with ${hasRedis ? "a Redis" : "
   let line: RedisLine;
   let stack: TestStack;
   let version: number;
+  let redis: RedisServer | undefined;
+  before(async () => (redis = hasRedis ? await startRedisServer() : undefined));
+  after(() => redis?.close());
   beforeEach(async () => {
     version = 1;
     stack = await TestStack.start(
@@ -31,7 +35,7 @@ describe(`A program with a PasswordVerification, with ${hasRedis ? "a Redis" : "
         const { verified, formerRefused } = verification;
         return { verified, formerRefused };
       },
-      { databases: ["cache"], credentials: "always", redis: hasRedis },
+      { databases: ["cache"], credentials: "always", redis: redis?.url },
     );
     line = new RedisLine(Number(stack.platform.database("cache").record.port));
     await line.start();

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { freePort } from "../../local/platform/redisServer";
+import { freePort } from "../support/redisServer";
 import { type Adapter, providerTexts, type Result } from "../support/host";
 import { FakeRedis, type RedisReply } from "../support/fakeRedis";
 import { leaksOf } from "../support/canaries";

@@ -73,7 +73,7 @@ const useCredentials = {
     await accepts(`${String(restUrl)}/info`, token);
   },
   queueUser: async ({ url }: Platform, { token, readOnlyToken }: Properties): Promise<void> => {
-    for (const one of [token, readOnlyToken]) await accepts(`${url}/v2/schedules`, one);
+    for (const one of [token, readOnlyToken]) await accepts(`${url}/v2/flowControl`, one);
   },
   /** A receiver that knows these keys accepts a message. */
   signingKeys: async (platform: Platform, { currentKey, nextKey }: Properties): Promise<void> => {

@@ -6,9 +6,9 @@ interface Entry<T> {
   readonly item: T;
 }
 
-/** Items that are due later, ordered by time. */
+/** Items that are due later, ordered by time. Those of the same time keep the order in which they were added. */
 export class Agenda<T> {
-  #entries = ordered<T>([]);
+  readonly #entries = new TinyQueue<Entry<T>>([], (one, other) => one.at - other.at || one.order - other.order);
   #order = 0;
 
   /** When the next item is due. */
@@ -24,16 +24,4 @@ export class Agenda<T> {
   takeDue(now: number): T | undefined {
     return (this.nextAt ?? Infinity) <= now ? this.#entries.pop()?.item : undefined;
   }
-
-  /** Removes an item. @returns whether it was there */
-  remove(item: T): boolean {
-    const { data } = this.#entries;
-    this.#entries = ordered(data.filter((entry) => entry.item !== item));
-    return this.#entries.length < data.length;
-  }
-}
-
-/** Entries with the same time keep the order in which they were added. */
-function ordered<T>(entries: Entry<T>[]): TinyQueue<Entry<T>> {
-  return new TinyQueue(entries, (one, other) => one.at - other.at || one.order - other.order);
 }

@@ -1,6 +1,5 @@
 import { Agent as HttpAgent, type ClientRequest, type IncomingMessage, request as httpRequest } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
-import { type SigningKeyStore } from "../signingKeys";
 import { type Attempt, type Message } from "./messages";
 import { signature } from "./signature";
 
@@ -18,19 +17,22 @@ export class Sender {
   /** Set by `close`: the deliveries that it aborts have not failed because of the destination. */
   isClosed = false;
 
-  constructor(private readonly signingKeys: SigningKeyStore) {}
+  /** @param signingKey the key that signs messages now */
+  constructor(private readonly signingKey: () => string) {}
 
   /** @param now Unix time in milliseconds */
   send(message: Message, now: number): Promise<Attempt> {
     return new Promise((resolve) => {
       const { destination, method } = message;
       const body = method === "GET" ? undefined : message.body;
-      const { current } = this.signingKeys.inUse;
       const isHttps = destination.startsWith("https:");
       const sent = (isHttps ? httpsRequest : httpRequest)(destination, {
         method,
         agent: isHttps ? this.#https : this.#http,
-        headers: { ...headersOf(message), "upstash-signature": signature(current, destination, body ?? "", now) },
+        headers: {
+          ...headersOf(message),
+          "upstash-signature": signature(this.signingKey(), destination, body ?? "", now),
+        },
       });
       const timeout = setTimeout(
         () => sent.destroy(new Error(`no response within ${message.timeoutSeconds} s`)),
@@ -62,19 +64,11 @@ export class Sender {
   }
 }
 
-function headersOf({
-  headers,
-  messageId,
-  retried,
-  scheduleId,
-  method,
-  body,
-}: Message): Record<string, string | number> {
+function headersOf({ headers, messageId, retried, method, body }: Message): Record<string, string | number> {
   return {
     ...headers,
     "upstash-message-id": messageId,
     "upstash-retried": retried,
-    ...(scheduleId === undefined ? {} : { "upstash-schedule-id": scheduleId }),
     ...(method === "GET" ? {} : { "content-length": body.length }),
   };
 }

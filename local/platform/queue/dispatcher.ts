@@ -3,13 +3,6 @@ import { type FlowControlRecord, type GlobalParallelism } from "../flowControl";
 import { Agenda } from "./agenda";
 import { FlowControlKey, type Limits } from "./flowControlKey";
 import { OrderedQueue } from "./orderedQueue";
-import { removeItem } from "./removeItem";
-
-/** The global parallelism. A given count is added to the running messages of the queue. */
-export interface GivenParallelism {
-  readonly parallelismMax: number;
-  readonly parallelismCount?: number | undefined;
-}
 
 /** The properties of a message that the dispatcher needs. */
 export interface Dispatchable {
@@ -41,11 +34,10 @@ const mostIdleKeys = 10_000;
  * keys and messages.
  */
 export class Dispatcher<M extends Dispatchable> {
-  readonly #global: GivenParallelism;
   readonly #keys = new Map<string, FlowControlKey<Ticket<M>>>();
   readonly #idle = new Set<FlowControlKey<Ticket<M>>>();
   readonly #queues = new Map<string, OrderedQueue<Ticket<M>>>();
-  readonly #withoutKey = new FlowControlKey<Ticket<M>>("");
+  readonly #withoutKey = new FlowControlKey<Ticket<M>>("", 0);
   /** Keys that may have capacity, in order of their turns. */
   readonly #ready = new Queue<FlowControlKey<Ticket<M>>>();
   readonly #agenda = new Agenda<Ticket<M> | FlowControlKey<Ticket<M>>>();
@@ -53,9 +45,8 @@ export class Dispatcher<M extends Dispatchable> {
   /** Sum of the preset running counters of all keys. */
   #givenRunning = 0;
 
-  constructor(global: GivenParallelism) {
-    this.#global = global;
-  }
+  /** @param parallelismMax maximum number of messages that run at the same time, over all keys */
+  constructor(private readonly parallelismMax: number) {}
 
   /** When to call `take` next, if nothing happens before. */
   get wakeAt(): number | undefined {
@@ -63,12 +54,7 @@ export class Dispatcher<M extends Dispatchable> {
   }
 
   get global(): GlobalParallelism {
-    const { parallelismMax, parallelismCount = this.#givenRunning } = this.#global;
-    return { parallelismMax, parallelismCount: parallelismCount + this.#running };
-  }
-
-  get queues(): ReadonlyMap<string, OrderedQueue<Ticket<M>>> {
-    return this.#queues;
+    return { parallelismMax: this.parallelismMax, parallelismCount: this.#givenRunning + this.#running };
   }
 
   get keyNames(): IterableIterator<string> {
@@ -81,20 +67,17 @@ export class Dispatcher<M extends Dispatchable> {
 
   /** Adds a message, which waits until `due`. */
   add(message: M, due: number, now: number): Ticket<M> {
-    const { flowControl, queue } = message;
+    const { flowControl } = message;
     const key = flowControl === undefined ? this.#withoutKey : this.#keyOf(flowControl.key, now);
     if (flowControl !== undefined) {
       key.configure(flowControl, now);
       this.#markReady(key);
     }
-    if (queue !== undefined) {
-      this.queueOf(queue, now);
-    }
     const ticket = { message, key, epoch: 0, queue: undefined };
     if (due > now) {
       this.#agenda.add(due, ticket);
     } else {
-      this.#enter(ticket, now);
+      this.#enter(ticket);
     }
     return ticket;
   }
@@ -106,20 +89,18 @@ export class Dispatcher<M extends Dispatchable> {
         due.wakeAt = Infinity;
         this.#markReady(due);
       } else {
-        this.#enter(due, now);
+        this.#enter(due);
       }
     }
     const taken: Ticket<M>[] = [];
     for (let { parallelismMax, parallelismCount } = this.global; parallelismCount < parallelismMax;) {
       const key = this.#ready.dequeue();
-      if (key === undefined) {
-        break;
-      }
+      if (key === undefined) break;
       key.isReady = false;
       const capacity = key.capacity(now);
       if (capacity === "yes") {
         const ticket = key.waiting.dequeue()!;
-        ticket.epoch = key.begin(now);
+        ticket.epoch = key.begin();
         this.#running++;
         parallelismCount++;
         taken.push(ticket);
@@ -137,21 +118,7 @@ export class Dispatcher<M extends Dispatchable> {
     this.#release(ticket);
     if (ticket.queue !== undefined) {
       ticket.queue.end();
-      this.advance(ticket.queue);
-    }
-  }
-
-  /** Removes a message wherever it waits. One that runs is not affected. */
-  remove(ticket: Ticket<M>): void {
-    const { queue: name } = ticket.message;
-    if (name !== undefined && ticket.queue === undefined && this.#queues.get(name)?.remove(ticket)) {
-      return;
-    }
-    const waited = removeItem(ticket.key.waiting, ticket) || this.#agenda.remove(ticket);
-    this.#markIdle(ticket.key);
-    if (waited && ticket.queue !== undefined) {
-      ticket.queue.end();
-      this.advance(ticket.queue);
+      this.#advance(ticket.queue);
     }
   }
 
@@ -162,8 +129,8 @@ export class Dispatcher<M extends Dispatchable> {
   }
 
   /** Adds a key with preset counters, or replaces everything of an existing one except its waiting messages. */
-  setKey(record: FlowControlRecord, isSample = false): void {
-    const key = new FlowControlKey<Ticket<M>>(record.flowControlKey, record, isSample);
+  setKey(record: FlowControlRecord, now: number, isSample = false): void {
+    const key = new FlowControlKey<Ticket<M>>(record.flowControlKey, now, record, isSample);
     const before = this.#keys.get(key.name);
     if (before !== undefined) {
       this.#givenRunning -= before.givenRunning;
@@ -181,9 +148,7 @@ export class Dispatcher<M extends Dispatchable> {
   /** Changes a key and rechecks its capacity. @returns whether the key exists */
   change(name: string, change: (key: FlowControlKey<Ticket<M>>) => void): boolean {
     const key = this.#keys.get(name);
-    if (key === undefined) {
-      return false;
-    }
+    if (key === undefined) return false;
     this.#givenRunning -= key.givenRunning;
     change(key);
     key.deliverSamples();
@@ -198,41 +163,22 @@ export class Dispatcher<M extends Dispatchable> {
     this.change(name, change);
   }
 
-  /** The queue of this name, which is created with parallelism 1 if it does not exist. */
-  queueOf(name: string, now: number): OrderedQueue<Ticket<M>> {
-    let queue = this.#queues.get(name);
-    if (queue === undefined) {
-      this.#queues.set(name, (queue = new OrderedQueue(name, now)));
-    }
-    return queue;
-  }
-
-  /** Releases the messages whose turn it is, after a change of the queue. */
-  advance(queue: OrderedQueue<Ticket<M>>): void {
-    for (let ticket = queue.next(); ticket !== undefined; ticket = queue.next()) {
-      ticket.queue = queue;
-      this.#enterKey(ticket);
-    }
-  }
-
-  /**
-   * Deletes a queue. @returns the messages that were waiting in it, which are deleted too; undefined if it does not
-   * exist
-   */
-  deleteQueue(name: string): M[] | undefined {
-    const queue = this.#queues.get(name);
-    this.#queues.delete(name);
-    return queue?.drop().map(({ message }) => message);
-  }
-
   /** Moves a message that is due to its queue, then to its key. */
-  #enter(ticket: Ticket<M>, now: number): void {
-    if (ticket.message.queue === undefined || ticket.queue !== undefined) {
-      return this.#enterKey(ticket);
-    }
-    const queue = this.queueOf(ticket.message.queue, now);
+  #enter(ticket: Ticket<M>): void {
+    const { queue: name } = ticket.message;
+    if (name === undefined || ticket.queue !== undefined) return this.#enterKey(ticket);
+    let queue = this.#queues.get(name);
+    if (queue === undefined) this.#queues.set(name, (queue = new OrderedQueue()));
     queue.add(ticket);
-    this.advance(queue);
+    this.#advance(queue);
+  }
+
+  /** Releases the next message of a queue if it is its turn. */
+  #advance(queue: OrderedQueue<Ticket<M>>): void {
+    const ticket = queue.next();
+    if (ticket === undefined) return;
+    ticket.queue = queue;
+    this.#enterKey(ticket);
   }
 
   #enterKey(ticket: Ticket<M>): void {
@@ -271,15 +217,13 @@ export class Dispatcher<M extends Dispatchable> {
     let key = this.#keys.get(name);
     if (key === undefined) {
       this.#forgetOne(now);
-      this.#keys.set(name, (key = new FlowControlKey(name)));
+      this.#keys.set(name, (key = new FlowControlKey(name, now)));
     }
     return key;
   }
 
   #forgetOne(now: number): void {
-    if (this.#idle.size < mostIdleKeys) {
-      return;
-    }
+    if (this.#idle.size < mostIdleKeys) return;
     const [oldest] = this.#idle;
     this.#idle.delete(oldest!);
     if (oldest!.isForgettable(now)) {

@@ -7,7 +7,7 @@ import { whole } from "./values";
 
 /** Maximum, and default, number of events in a response. */
 const mostEvents = 1_000;
-const filters = ["messageId", "state", "url", "flowControlKey", "queueName", "scheduleId", "label"] as const;
+const filters = ["messageId", "state", "url", "flowControlKey", "queueName", "label"] as const;
 
 /** The events of messages, newest first. */
 export function addEventRoutes(app: Hono<Env>, queue: MessageQueue): void {
@@ -17,9 +17,7 @@ export function addEventRoutes(app: Hono<Env>, queue: MessageQueue): void {
       return text === undefined ? undefined : whole(name, text);
     };
     const count = query("count") ?? mostEvents;
-    if (count < 1 || count > mostEvents) {
-      throw new Refused("count", `must be from 1 to ${mostEvents}`);
-    }
+    if (count < 1 || count > mostEvents) throw new Refused("count", `must be from 1 to ${mostEvents}`);
     const fromDate = query("fromDate") ?? 0;
     const toDate = query("toDate") ?? Infinity;
     const conditions = filters.flatMap((name) => {

@@ -1,6 +1,6 @@
 import { type Message } from "./messages";
 
-export type EventState = "CREATED" | "ACTIVE" | "DELIVERED" | "RETRY" | "FAILED" | "CANCELED";
+export type EventState = "CREATED" | "ACTIVE" | "DELIVERED" | "RETRY" | "FAILED";
 
 /** An event of a message. Its headers and body are not kept, because they may contain credentials. */
 export interface QueueEvent {
@@ -11,7 +11,6 @@ export interface QueueEvent {
   readonly url: string;
   readonly flowControlKey?: string | undefined;
   readonly queueName?: string | undefined;
-  readonly scheduleId?: string | undefined;
   readonly label?: string | undefined;
   /** Status of the destination's response. */
   readonly responseStatus?: number | undefined;
@@ -39,21 +38,11 @@ export class Events {
 
   add(
     state: EventState,
-    { messageId, destination: url, flowControl, queue: queueName, scheduleId, label }: Message,
+    { messageId, destination: url, flowControl, queue: queueName, label }: Message,
     time: number,
     more: Pick<QueueEvent, "responseStatus" | "error" | "nextDeliveryTime"> = {},
   ): void {
-    const event = {
-      time,
-      state,
-      messageId,
-      url,
-      flowControlKey: flowControl?.key,
-      queueName,
-      scheduleId,
-      label,
-      ...more,
-    };
+    const event = { time, state, messageId, url, flowControlKey: flowControl?.key, queueName, label, ...more };
     const bytes = Buffer.byteLength(JSON.stringify(event));
     this.#events.push({ order: this.#order++, event, bytes });
     this.#bytes += bytes;

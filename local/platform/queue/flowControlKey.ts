@@ -30,17 +30,18 @@ export class FlowControlKey<T> {
   #givenRunning: number;
   #givenWaiting: number;
   #rateCount: number;
-  #periodStart: number | undefined;
+  #periodStart: number;
   /** Preset counters are unchanged until a message or an operation affects the key. */
   #asGiven: boolean;
 
   constructor(
     readonly name: string,
+    now: number,
     given: Omit<FlowControlRecord, "flowControlKey"> = {},
     /** Whether the preset waiting messages are delivered as soon as the limits allow it. */
     private readonly isSample = false,
   ) {
-    const { parallelismMax, rateMax, ratePeriod, ratePeriodStart } = given;
+    const { parallelismMax, rateMax, ratePeriod } = given;
     this.#limits = { parallelism: parallelismMax, rate: rateMax, period: ratePeriod };
     this.isPaused = given.isPaused ?? false;
     this.#isPinnedParallelism = given.isPinnedParallelism ?? false;
@@ -48,7 +49,7 @@ export class FlowControlKey<T> {
     this.#givenRunning = given.parallelismCount ?? 0;
     this.#givenWaiting = given.waitListSize ?? 0;
     this.#rateCount = given.rateCount ?? 0;
-    this.#periodStart = ratePeriodStart === undefined ? undefined : ratePeriodStart * 1000;
+    this.#periodStart = given.ratePeriodStart === undefined ? now : given.ratePeriodStart * 1000;
     this.#asGiven = true;
   }
 
@@ -70,12 +71,9 @@ export class FlowControlKey<T> {
     const { parallelism: pinnedParallelism, rate: pinnedRate, period: pinnedPeriod } = this.#limits;
     this.#limits = {
       parallelism: this.#isPinnedParallelism ? pinnedParallelism : parallelism,
-      ...(this.#isPinnedRate ? { rate: pinnedRate, period: pinnedPeriod } : { rate, period: rate && (period ?? 1) }),
+      ...(this.#isPinnedRate ? { rate: pinnedRate, period: pinnedPeriod } : { rate, period }),
     };
-    if (this.#limits.rate === undefined) {
-      this.#rateCount = 0;
-      this.#periodStart = undefined;
-    }
+    if (this.#limits.rate === undefined) this.#rateCount = 0;
   }
 
   /**
@@ -88,27 +86,20 @@ export class FlowControlKey<T> {
     if (this.isPaused || this.waiting.size === 0 || this.#running + this.#givenRunning >= parallelism) {
       return "no";
     }
-    if (this.#rateCount < rate) {
-      return "yes";
-    }
-    return rate === 0 ? "no" : { later: (this.#periodStart ??= now) + this.#periodLength };
+    if (this.#rateCount < rate) return "yes";
+    return rate === 0 ? "no" : { later: this.#periodStart + this.#periodLength };
   }
 
   /** Counts a dispatched message. @returns the epoch, which `end` needs */
-  begin(now: number): number {
+  begin(): number {
     this.#running++;
-    if (this.#limits.rate !== undefined) {
-      this.#periodStart ??= now;
-      this.#rateCount++;
-    }
+    if (this.#limits.rate !== undefined) this.#rateCount++;
     return this.#epoch;
   }
 
   /** Counts a message as ended. */
   end(epoch: number): void {
-    if (epoch === this.#epoch) {
-      this.#running--;
-    }
+    if (epoch === this.#epoch) this.#running--;
   }
 
   /** Clears the parallelism counter. Running messages continue. @see docs/interface.md#reset-a-flow-control-key */
@@ -123,8 +114,7 @@ export class FlowControlKey<T> {
   clearRate(now: number): void {
     this.#asGiven = false;
     this.#rateCount = 0;
-    const hasRate = this.#limits.rate !== undefined || this.#periodStart !== undefined;
-    this.#periodStart = hasRate ? now : undefined;
+    this.#periodStart = now;
   }
 
   /** Counts the preset waiting messages of a sample key as delivered, as far as the limits allow. */
@@ -146,7 +136,7 @@ export class FlowControlKey<T> {
       this.#isPinnedParallelism = true;
     }
     if (rate !== undefined) {
-      this.#limits = { ...this.#limits, rate, period: period ?? 1 };
+      this.#limits = { ...this.#limits, rate, period };
       this.#isPinnedRate = true;
     }
     this.clearRate(now);
@@ -169,7 +159,7 @@ export class FlowControlKey<T> {
 
   record(now: number): FlowControlRecord {
     this.#roll(now);
-    const { parallelism, rate, period } = this.#limits;
+    const { parallelism, rate, period = 1 } = this.#limits;
     return {
       flowControlKey: this.name,
       waitListSize: this.waiting.size + this.#givenWaiting,
@@ -177,8 +167,8 @@ export class FlowControlKey<T> {
       parallelismCount: this.#running + this.#givenRunning,
       ...(rate === undefined ? {} : { rateMax: rate }),
       rateCount: this.#rateCount,
-      ...(period === undefined ? {} : { ratePeriod: period }),
-      ...(this.#periodStart === undefined ? {} : { ratePeriodStart: Math.floor(this.#periodStart / 1000) }),
+      ratePeriod: period,
+      ratePeriodStart: Math.floor(this.#periodStart / 1000),
       isPaused: this.isPaused,
       isPinnedParallelism: this.#isPinnedParallelism,
       isPinnedRate: this.#isPinnedRate,
@@ -191,9 +181,7 @@ export class FlowControlKey<T> {
 
   /** Starts a new period if the current one is over. Its start is a whole number of periods after the former start. */
   #roll(now: number): void {
-    if (this.#asGiven || this.#periodStart === undefined) {
-      return;
-    }
+    if (this.#asGiven) return;
     const periods = Math.floor((now - this.#periodStart) / this.#periodLength);
     if (periods > 0) {
       this.#periodStart += periods * this.#periodLength;

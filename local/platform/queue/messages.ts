@@ -6,7 +6,6 @@ export interface Draft extends PublishSettings {
   readonly destination: string;
   readonly body: Buffer;
   readonly queue?: string | undefined;
-  readonly scheduleId?: string | undefined;
 }
 
 /** An accepted message. */
@@ -48,7 +47,6 @@ export function callbackDraft(callback: Callback, message: Message, attempt: Att
     retried: message.retried,
     maxRetries: message.retries,
     sourceMessageId: message.messageId,
-    scheduleId: message.scheduleId,
     url: message.destination,
     method: message.method,
     sourceHeader: message.headers,

@@ -2,7 +2,7 @@ import { validateHeaderName, validateHeaderValue } from "node:http";
 import { keyPattern, keyProblem } from "../flowControl";
 import { Refused } from "../refused";
 import { type Limits } from "./flowControlKey";
-import { destination, type Destinations, limits, seconds, whole } from "./values";
+import { destination, limits, seconds, whole } from "./values";
 
 /** Headers by lower-case name. */
 export type SentHeaders = Readonly<Record<string, string | undefined>>;
@@ -43,9 +43,9 @@ const ofTheConnection = /^(connection|content-length|host|keep-alive|te|trailer|
  *
  * @throws Refused that names the header
  */
-export function publishSettings(headers: SentHeaders, allowed: Destinations): PublishSettings {
-  const callback = callbackSettings(headers, "Upstash-Callback", allowed);
-  const failureCallback = callbackSettings(headers, "Upstash-Failure-Callback", allowed);
+export function publishSettings(headers: SentHeaders): PublishSettings {
+  const callback = callbackSettings(headers, "Upstash-Callback");
+  const failureCallback = callbackSettings(headers, "Upstash-Failure-Callback");
   return { ...settings(headers, "Upstash-"), callback, failureCallback };
 }
 
@@ -71,7 +71,7 @@ function settings(headers: SentHeaders, prefix: string): PublishSettings {
   };
 }
 
-function callbackSettings(headers: SentHeaders, name: string, allowed: Destinations): Callback | undefined {
+function callbackSettings(headers: SentHeaders, name: string): Callback | undefined {
   const url = headers[name.toLowerCase()];
   // The delay headers imply a callback, so they are rejected even without one.
   for (const delay of [`${name}-Delay`, `${name}-Not-Before`]) {
@@ -79,9 +79,7 @@ function callbackSettings(headers: SentHeaders, name: string, allowed: Destinati
       throw new Refused(delay, "delayed callbacks are not supported");
     }
   }
-  return url === undefined
-    ? undefined
-    : { ...settings(headers, `${name}-`), destination: destination(name, url, allowed) };
+  return url === undefined ? undefined : { ...settings(headers, `${name}-`), destination: destination(name, url) };
 }
 
 function method(field: string, text: string): string {

@@ -70,17 +70,14 @@ export function entityName(field: string, text: unknown): string {
   return text;
 }
 
-export type Destinations = "loopback" | "any";
-
-/** A URL that messages may be sent to. */
-export function destination(field: string, text: string, allowed: Destinations): string {
+/** A URL on this machine, the only one that messages are sent to. */
+export function destination(field: string, text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
     throw new Refused(field, `${JSON.stringify(text)} is not an http or https URL`);
   }
-  if (allowed === "loopback" && !isLoopback(url.hostname)) {
-    const advice = "the local platform only sends to this machine unless its option `destinations` is `any`";
-    throw new Refused(field, `${url.host} is not on this machine: ${advice}`);
+  if (!isLoopback(url.hostname)) {
+    throw new Refused(field, `${url.host} is not on this machine: the local platform sends messages nowhere else`);
   }
   if (!isDecodable(url.username) || !isDecodable(url.password)) {
     throw new Refused(field, "has a malformed percent-encoding in its user name or password");

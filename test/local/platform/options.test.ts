@@ -1,66 +1,92 @@
 import assert from "node:assert/strict";
-import { type PlatformOptions, startPlatform } from "../../../local/platform/index";
+import { stringify } from "lossless-json";
+import { stringify as toYaml } from "yaml";
+import { type PlatformOptions, readSeed, startPlatform } from "../../../local/platform/index";
+import { Folder } from "../../support/folder";
+import { assertFields } from "../../support/results";
+import { resetPassword } from "./client";
 
-const refused: readonly { readonly given: unknown; readonly option: string; readonly problem: RegExp }[] = [
-  { given: { port: -1 }, option: "port", problem: />=0/ },
-  { given: { port: 65_536 }, option: "port", problem: /<=65535/ },
-  { given: { port: "80" }, option: "port", problem: /expected number/ },
-  { given: { host: "" }, option: "host", problem: /must not be empty/ },
-  { given: { username: "a:b" }, option: "username", problem: /colon/ },
-  { given: { username: "" }, option: "username", problem: /must not be empty/ },
-  { given: { password: "" }, option: "password", problem: /must not be empty/ },
-  { given: { queueToken: "a b" }, option: "queueToken", problem: /visible ASCII/ },
-  { given: { databases: "db" }, option: "databases", problem: /expected array/ },
-  { given: { databases: ["a", ""] }, option: "databases[1]", problem: /must not be empty/ },
-  { given: { databases: [5] }, option: "databases[0]", problem: /must be an id, or an object with a database_id/ },
-  { given: { databases: [{ database_name: "x" }] }, option: "databases[0].database_id", problem: /expected string/ },
-  { given: { databases: [{ database_id: "" }] }, option: "databases[0].database_id", problem: /must not be empty/ },
-  { given: { databases: ["a", { database_id: "a" }] }, option: "databases[1]", problem: /"a" is given twice/ },
-  { given: { flowControlKeys: ["k", "k"] }, option: "flowControlKeys[1]", problem: /"k" is given twice/ },
-  {
-    given: { flowControlKeys: [{ flowControlKey: "k", rateCount: -1 }] },
-    option: "flowControlKeys[0].rateCount",
-    problem: />=0/,
-  },
-  {
-    given: { flowControlKeys: [{ flowControlKey: "k", ratePeriod: 604_801 }] },
-    option: "flowControlKeys[0].ratePeriod",
-    problem: /a week/,
-  },
-  {
-    given: { flowControlKeys: [{ flowControlKey: "k", rateCuont: 1 }] },
-    option: "flowControlKeys[0]",
-    problem: /rateCuont/,
-  },
-  { given: { globalParallelism: { parallelismMax: 1.5 } }, option: "globalParallelism.parallelismMax", problem: /int/ },
-  { given: { credentials: "sometimes" }, option: "credentials", problem: /"always"\|"read"\|"once"\|"never"/ },
-  {
-    given: { databasePath: "v2/redis/database/{id}" },
-    option: "databasePath",
-    problem: /\/v2\/redis\/database\/\{id\}/,
-  },
-  { given: { databasePath: "/v2/redis/database" }, option: "databasePath", problem: /\{id\}/ },
-  { given: { databasePath: "/v2/{id}/database/{id}" }, option: "databasePath", problem: /once/ },
-  { given: { databasePath: "/v2/redis/database-{id}" }, option: "databasePath", problem: /segment/ },
-  { given: { databasePath: "/v2/redis/:name/{id}" }, option: "databasePath", problem: /letters/ },
-  { given: { onRequest: "log" }, option: "onRequest", problem: /must be a function/ },
-  { given: { prot: 80 }, option: "options", problem: /"prot"/ },
-];
+const keyOf = (more: object) => ({ flowControlKeys: [{ flowControlKey: "k", ...more }] });
 
-describe("local platform: options", () => {
-  for (const { given, option, problem } of refused) {
+describe("Local platform: options", () => {
+  const refused: readonly (readonly [given: unknown, option: string, problem: RegExp])[] = [
+    [{ port: 65_536 }, "port", /<=65535/],
+    [{ port: "80" }, "port", /expected number/],
+    [{ username: "a:b" }, "username", /colon/],
+    [{ password: "" }, "password", /must not be empty/],
+    [{ queueToken: "a b" }, "queueToken", /visible ASCII/],
+    [{ databases: "db" }, "databases", /expected array/],
+    [{ databases: ["a", ""] }, "databases[1]", /must not be empty/],
+    [{ databases: [5] }, "databases[0]", /must be a text, or an object with a database_id/],
+    [{ databases: [{ database_name: "x" }] }, "databases[0].database_id", /expected string/],
+    [{ databases: ["a", { database_id: "a" }] }, "databases[1]", /"a" is given twice/],
+    [{ searchIndexes: ["k", "k"] }, "searchIndexes[1]", /"k" is given twice/],
+    [{ queueUsers: [] }, "queueUsers", /at least one user/],
+    [keyOf({ rateCount: -1 }), "flowControlKeys[0].rateCount", />=0/],
+    [keyOf({ ratePeriod: 604_801 }), "flowControlKeys[0].ratePeriod", /a week/],
+    [keyOf({ rateCuont: 1 }), "flowControlKeys[0]", /rateCuont/],
+    [{ credentials: "sometimes" }, "credentials", /"always"\|"read"\|"once"\|"never"/],
+    [{ databasePath: "/v2/redis/database" }, "databasePath", /\{id\}/],
+    [{ databasePath: "/v2/{id}/database/{id}" }, "databasePath", /once/],
+    [{ databasePath: "/v2/redis/database-{id}" }, "databasePath", /segment/],
+    [{ databasePath: "/v2/redis/:name/{id}" }, "databasePath", /letters/],
+    [{ redis: "localhost:6379" }, "redis", /must be a URL/],
+    [{ onRequest: "log" }, "onRequest", /must be a function/],
+    [{ prot: 80 }, "options", /"prot"/],
+  ];
+  for (const [given, option, problem] of refused) {
     it(`refuses ${JSON.stringify(given)} and names ${option}`, async () => {
       const expected = { name: "PlatformOptionError", option, problem };
       await assert.rejects(startPlatform(given as PlatformOptions), expected);
     });
   }
+});
 
-  it("keeps its data if the given objects are changed later", async () => {
-    const regions = ["eu-west-1"];
-    const platform = await startPlatform({ databases: [{ database_id: "one", read_regions: regions }] });
-    regions.push("us-east-1");
-    await platform.reset();
-    assert.deepEqual(platform.database("one").record.read_regions, ["eu-west-1"]);
-    await platform.close();
+describe("Local platform: seed files", () => {
+  const folder = new Folder();
+  after(() => folder.remove());
+
+  const given = {
+    username: "ops",
+    password: "secret",
+    queueToken: "t0ken",
+    databases: ["cache", { database_id: "sessions", type: "pro", db_request_limit: 9223372036854775808n }],
+    vectorIndexes: ["docs"],
+    flowControlKeys: ["orders", { flowControlKey: "emails", rateMax: 3 }],
+  };
+  // YAML forbids the tabs of the JSON.
+  const written = { "seed.yaml": toYaml(given), "seed.json": stringify(given, undefined, "\t") ?? "" };
+  for (const [name, text] of Object.entries(written)) {
+    it(`load records, keys and credentials from ${name}`, async () => {
+      const platform = await startPlatform(readSeed(folder.write(name, text)));
+      assertFields(platform, { username: "ops", password: "secret", queueToken: "t0ken" });
+      assert.deepEqual([...platform.databases.keys(), ...platform.vectorIndexes.keys()], ["cache", "sessions", "docs"]);
+      assert.equal(platform.database("sessions").record.type, "pro");
+      assert.match((await resetPassword(platform, "sessions")).text, /"db_request_limit":9223372036854775808,/);
+      assert.equal(platform.flowControlKeys.get("emails")?.rateMax, 3);
+      await platform.close();
+    });
+  }
+
+  for (const [text, problem] of Object.entries({
+    "databases: [{ database_id: 17 }]": /databases\[0\]\.database_id: .*string/,
+    "username: 'a:b'": /username: .*colon/,
+    "port: 80": /the whole file: .*"port"/,
+    "": /the whole file: .*object/,
+    "databases: [": /at line 1/,
+    // The line itself may contain a password.
+    "password: canary\npassword: canary": /not valid YAML at line 2/,
+    "a: 1\npassword: }canary": /at line 2/,
+    "password: *canary": /alias/,
+  })) {
+    it(`are refused with the file and the field: ${JSON.stringify(text)}`, () => {
+      const message = /: seed: .*seed\.yaml: (?!.*canary)/s;
+      const expected = { name: "PlatformOptionError", option: "seed", problem, message };
+      assert.throws(() => readSeed(folder.write("seed.yaml", text)), expected);
+    });
+  }
+
+  it("are refused by name if they are missing", () => {
+    assert.throws(() => readSeed(folder.path("none.yaml")), /none\.yaml: ENOENT/);
   });
 });

@@ -2,12 +2,11 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { Redis } from "ioredis";
-import { databaseRecord } from "../../../local/platform/databaseRecord";
 import { type Platform, type PlatformOptions, startPlatform } from "../../../local/platform/index";
 import { databaseReply, redisCommand } from "../../support/redis";
 import { resetPassword } from "./client";
 
-describe("local platform: the listener for the Redis protocol", () => {
+describe("Local platform: the listener for the Redis protocol", () => {
   let platform: Platform;
   const start = async (options: PlatformOptions = {}) => (platform = await startPlatform(options));
   afterEach(() => platform.close());
@@ -21,11 +20,8 @@ describe("local platform: the listener for the Redis protocol", () => {
     const { password } = database();
     assert.equal(await reply(["AUTH", password], ["PING"]), "+OK\r\n+PONG\r\n");
     assert.equal(await reply(["auth", "default", password], ["ping", "é\r\n"]), "+OK\r\n$4\r\né\r\n\r\n");
-    assert.equal(
-      await databaseReply(database("db-sessions").record, ["AUTH", password]),
-      "+OK\r\n",
-      "one port for all",
-    );
+    const other = await databaseReply(database("db-sessions").record, ["AUTH", password]);
+    assert.equal(other, "+OK\r\n", "one port for all");
   });
 
   it("serves a real client, at the address in the record", async () => {
@@ -47,38 +43,24 @@ describe("local platform: the listener for the Redis protocol", () => {
     assert.match(await reply(["AUTH", "other", password]), wrongPassword);
     assert.match(await reply(["AUTH"]), /^-ERR wrong number of arguments/);
     assert.match(await reply(["PING"]), /^-NOAUTH /);
-    assert.equal(await reply(["HELLO", "3"]), "-ERR unknown command 'HELLO'\r\n");
-    assert.equal(
-      await reply(["AUTH", password], ["GET", "key"], ["PING"]),
-      "+OK\r\n-ERR unknown command 'GET'\r\n+PONG\r\n",
-    );
+    const replies = "-ERR unknown command 'HELLO'\r\n+OK\r\n-ERR unknown command 'GET'\r\n+PONG\r\n";
+    assert.equal(await reply(["HELLO", "3"], ["AUTH", password], ["GET", "key"], ["PING"]), replies);
   });
 
   it("refuses the former password after a reset, also in an open session", async () => {
     await start();
-    const former = database().password;
     const socket = connect(Number(database().record.port), "127.0.0.1").setEncoding("utf8");
-    socket.write(redisCommand("AUTH", former));
+    socket.write(redisCommand("AUTH", database().password));
     assert.deepEqual(await once(socket, "data"), ["+OK\r\n"]);
     await resetPassword(platform);
     socket.write(redisCommand("PING"));
     assert.match(String(await once(socket, "data")), /^-NOAUTH /);
     socket.destroy();
-    assert.match(await reply(["AUTH", former]), wrongPassword);
-    assert.equal(await reply(["AUTH", database().password]), "+OK\r\n");
   });
 
   it("refuses a suspended database", async () => {
     await start({ databases: [{ database_id: "db-quickstart", state: "suspended" }] });
-    await resetPassword(platform);
     assert.match(await reply(["AUTH", database().password]), wrongPassword);
-  });
-
-  it("accepts a password with blanks, quotes and other bytes", async () => {
-    const password = `a "b" 'c' \r\n\0 ü€`;
-    const record = databaseRecord({ database_id: "db-quickstart" });
-    await start({ databases: [{ record, password }] });
-    assert.equal(await reply(["AUTH", password]), "+OK\r\n");
   });
 
   it("reads a command in pieces of any size", async () => {
@@ -91,34 +73,17 @@ describe("local platform: the listener for the Redis protocol", () => {
     socket.destroy();
   });
 
-  for (const input of [
-    "GET / HTTP/1.1\r\n\r\n",
-    "*17\r\n",
-    "*0\r\n",
-    "*1\r\n$99999\r\n",
-    "*1\r\n*1\r\n",
-    "*1\r\n$1\r\nab\r\n",
-  ]) {
-    it(`ends a connection that sends ${JSON.stringify(input)}`, async () => {
-      await start();
-      const socket = connect(Number(database().record.port), "127.0.0.1").resume();
-      socket.write(input);
-      await once(socket, "close");
-    });
-  }
+  it("ends a connection that speaks another protocol", async () => {
+    await start();
+    const socket = connect(Number(database().record.port), "127.0.0.1").resume();
+    socket.write("GET / HTTP/1.1\r\n\r\n");
+    await once(socket, "close");
+  });
 
   it("leaves a record with another endpoint unchanged", async () => {
     const other = { database_id: "other", endpoint: "cache.example.com", port: 6379, tls: true };
     await start({ databases: [other] });
     const { record } = database("other");
     assert.deepEqual({ ...record, ...other }, record);
-  });
-
-  it("has its own address in a platform that is started with a saved state", async () => {
-    const first = await startPlatform();
-    const saved = first.state();
-    await first.close();
-    await start(saved);
-    assert.equal(await reply(["AUTH", database().password]), "+OK\r\n");
   });
 });

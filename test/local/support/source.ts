@@ -25,11 +25,6 @@ export class Run {
     assert.ok(match, `it ended before it printed ${pattern}: ${this.output}${this.errors}`);
     return match;
   }
-
-  /** The first line, which is JSON. */
-  async started<T>(): Promise<T> {
-    return JSON.parse((await this.printed(/.+\n/))[0]) as T;
-  }
 }
 
 /** Runs JavaScript in a new process, in the root of the project, whose TypeScript modules it may load. */
@@ -41,20 +36,4 @@ export function runSource(
   const node = ["-r", "ts-node/register/transpile-only", "-e", code, "--", ...args];
   const all = { ...process.env, ...env };
   return spawn(process.execPath, node, { cwd: projectRoot, env: all, stdio: ["ignore", "pipe", "pipe"] });
-}
-
-/** Starts a platform with a Redis in a process, and kills it. @returns the address of a database's Redis */
-export async function killedPlatform(options: object, database: string): Promise<string> {
-  const names = [options, database].map((value) => JSON.stringify(value));
-  const run = new Run(
-    runSource(`require("./local/platform").startPlatform(${names[0]}).then(async (platform) => {
-      const { redisUrl } = platform.database(${names[1]});
-      console.log(JSON.stringify({ redisUrl, user: await require("./test/support/redis").whoAmI(redisUrl) }));
-    })`),
-  );
-  const { redisUrl, user } = await run.started<{ redisUrl: string; user: string }>();
-  assert.equal(user, `rekey-${encodeURIComponent(database)}`);
-  run.child.kill("SIGKILL");
-  await run.ended;
-  return redisUrl;
 }

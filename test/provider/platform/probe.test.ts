@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { freePort, startRedisServer } from "../../../local/platform/redisServer";
+import { freePort, startRedisServer } from "../../support/redisServer";
 import { type Credential } from "../../../provider/platform/credential";
 import {
   CredentialProbe,

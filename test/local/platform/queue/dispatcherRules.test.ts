@@ -42,7 +42,7 @@ class Book {
 
 /** Runs the steps with its own bookkeeping in addition to the dispatcher's. */
 function keepsItsInvariants(steps: readonly Step[], parallelismMax: number): void {
-  const dispatcher = new Dispatcher<Message>({ parallelismMax });
+  const dispatcher = new Dispatcher<Message>(parallelismMax);
   let [now, added, ended] = [0, 0, 0];
   const running: Ticket<Message>[] = [];
   const books = { a: new Book(), b: new Book(), c: new Book() };
@@ -139,7 +139,7 @@ function keepsItsInvariants(steps: readonly Step[], parallelismMax: number): voi
   assert.equal(dispatcher.global.parallelismCount, 0);
 }
 
-describe("local platform: the dispatcher, as properties", () => {
+describe("Local platform: the dispatcher, as properties", () => {
   it("keeps its invariants for any sequence of steps", () => {
     const sequence = fc.array(step, { maxLength: 80 });
     const property = fc.property(sequence, fc.integer({ min: 1, max: 6 }), keepsItsInvariants);
