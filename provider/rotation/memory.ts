@@ -191,7 +191,7 @@ const isFile = (value: unknown): boolean => isObject(value) && isTexts(value["fo
 
 /** How each field is recognized. A time that is cut off could be read as an earlier one, and so cause a reset. */
 const fields: Readonly<Record<keyof Memory, (value: unknown) => boolean>> = {
-  salt: (value) => /^[\w-]{22}$/.test(String(value)),
+  salt: (value) => typeof value === "string" && /^[\w-]{22}$/.test(value),
   applied: optional(isText),
   pending: optional(isPending),
   current: isMarks,

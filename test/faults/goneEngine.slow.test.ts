@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { setTimeout as wait } from "node:timers/promises";
 import { EngineListener } from "../support/engineListener";
-import { configuration } from "../support/host";
+import { configuration, Host } from "../support/host";
 import { type Exchange, HttpServer } from "../support/httpServer";
-import { KillableEngine } from "../support/killableEngine";
 import { databaseText } from "../support/platformBodies";
 import { rotation } from "../support/resources";
 import { expectKind, until } from "../support/results";
@@ -58,15 +57,17 @@ async function assertEnds(fixture: Fixture): Promise<void> {
   const server = fixture.closes(await HttpServer.start({ behaviour: (exchange) => void held.push(exchange) }));
   const config = configuration({ baseUrl: server.url, username: "u", password: "p" });
   const ids = ["a", "b", "c", "d", "e"];
-  const engine = await KillableEngine.start({ adapter: fixture.adapter, config }, ...ids.map((id) => rotation(id)));
-  fixture.closes({ close: () => engine.stop() });
+  const host = await Host.start({ adapter: fixture.adapter, config });
+  fixture.closes({ close: () => host.stop() });
+  const creating = Promise.allSettled(ids.map((id) => host.create(rotation(id))));
   await until(() => held.length === ids.length);
-  await engine.kill();
+  await host.abandon();
+  await creating;
   for (const [nth, { answer, path }] of held.entries()) {
     if (nth === 2) await wait(1_000);
     // A notice says that the port could not be read.
     answer(200, {}, databaseText({ database_id: path.split("/").at(-1), port: "many", password: `new-${nth}` }));
   }
-  await engine.providerEnded();
+  await host.ended;
   assert.equal(server.requests.length, ids.length);
 }

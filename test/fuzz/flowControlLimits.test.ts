@@ -5,8 +5,9 @@ import {
   type FlowControlLimitsInputs,
   type FlowControlLimitsOutputs,
 } from "../../provider/flowControl/flowControlLimits";
-import { Run, type RunOptions } from "../../provider/run";
-import { type KeyOperation } from "../../provider/platform/flowControl";
+import { type FlowControl, type KeyOperation } from "../../provider/platform/flowControl";
+import { type Run } from "../../provider/run";
+import { FakeRun } from "../support/fakeRun";
 import { fuzz, timeoutFor } from "./settings";
 
 /** What is in force at the platform; a limit that is undefined is not pinned. */
@@ -82,7 +83,7 @@ describe("fuzz: limits of a flow-control key", () => {
         const wanted = { parallelism, rate: rate === undefined ? undefined : `${rate} ${period}`, paused };
         if (paused === false && before.paused && !isAnnounced) {
           assert.ok(key.paused, "resumes only what the saved state shows as paused");
-          assert.equal(flowControlLimits.diff(saved, desired, run).changes, true);
+          assert.equal(flowControlLimits.plan(saved, desired, run).changes, true);
           saved = (await flowControlLimits.apply(saved, desired, run)).outputs;
         }
         assert.equal(key.paused, paused ?? before.paused);
@@ -91,7 +92,7 @@ describe("fuzz: limits of a flow-control key", () => {
           assert.equal(key[name], wanted[name] ?? kept, name);
         }
         sent = [];
-        assert.equal(flowControlLimits.diff(saved, desired, run).changes, false);
+        assert.equal(flowControlLimits.plan(saved, desired, run).changes, false);
         assert.deepEqual((await flowControlLimits.apply(saved, desired, run)).outputs, saved);
         assert.deepEqual(sent, []);
         former = wanted as Key;
@@ -113,15 +114,6 @@ function runOf(
     const pins = { isPinnedParallelism: parallelism !== undefined, isPinnedRate: rate !== undefined };
     return { flowControlKey, exists: true, ...limits, ...pins, isPaused: paused };
   };
-  const flowControl = { get, change: async (_key: string, { action, query }: KeyOperation) => change(action, query) };
-  const unused = (): never => assert.fail("there is nothing to wait for");
-  const options = {
-    platform: () => ({ flowControl }),
-    log: () => undefined,
-    settingsProblem: () => undefined,
-    deadlineMs: () => 1_000,
-    clock: { elapsedMs: Date.now, sleep: unused },
-    end: new AbortController().signal,
-  };
-  return new Run(options as unknown as RunOptions);
+  const send = async (_key: string, { action, query }: KeyOperation) => change(action, query);
+  return new FakeRun().start({ flowControl: { get, change: send } as unknown as FlowControl });
 }

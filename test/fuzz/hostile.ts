@@ -35,18 +35,7 @@ export const hostileValues: readonly string[] = [
 /** Names that mean something to JavaScript, to Pulumi or to JSON libraries. */
 export const hostileNames: readonly string[] = [
   ...["__proto__", "constructor", "prototype", "toString", "toJSON", "valueOf", "hasOwnProperty", "then", "length"],
-  ...[
-    "__provider",
-    "id",
-    "urn",
-    "outcome",
-    "appliedTrigger",
-    "attemptedTrigger",
-    "account",
-    "problems",
-    "record",
-    "otherFields",
-  ],
+  ...["__provider", "id", "urn", "outcome", "memory", "problems", "record", "otherFields"],
   ...["4dabf18193072939515e22adb298388d", "04da6b54-80e4-46f7-96ec-b56ff0331ba9", "value", "isLosslessNumber"],
   ...["", "0", " ", "\u0000", "\ud800", "é", "💥", "__", "_a", "a_", "db__port", "security_addons", "$ref"],
 ];

@@ -1,14 +1,90 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { isSecret } from "../support/wire";
-import { databaseId } from "./answers";
-import { assertCarried, assertNothingPolluted } from "./assertions";
+import { StateError } from "../../provider/platform/errors";
+import { begin } from "../../provider/rotation/evidence";
+import { readMemory } from "../../provider/rotation/memory";
+import { savedOutputs, type State } from "../../provider/rotation/state";
+import { FakeRun } from "../support/fakeRun";
+import { providerTexts } from "../support/host";
+import { contextAt, stateAfterReset } from "../support/savedRotation";
+import { isSecret, type Properties } from "../support/wire";
 import { InProcessAdapter } from "./adapter";
-import { __provider, damagedState, version } from "./savedStates";
+import { databaseId, tryParse } from "./answers";
+import { asTheHostReads, assertCarried, assertNothingPolluted } from "./assertions";
+import { hostileNames, smallValue } from "./hostile";
 import { fuzz, timeoutFor } from "./settings";
 
-const triggers = [{ version }, { version: 7 }, { version, rotateEvery: "10d" }, { rotateEvery: "P1M" }, {}];
-const wanted = fc.constantFrom(...triggers);
+const version = "7";
+const __provider = providerTexts.passwordRotation;
+const context = contextAt(new FakeRun().time, { canRead: false });
+const reset = stateAfterReset({ version }, { password: "p", restToken: "r" }, context, { databaseId, port: 1 });
+const adopted = { ...reset, outcome: "adopted" as const, rotationCount: 0, adoptedAt: context.now.toISOString() };
+const again = (state: State) => begin(state, { version: "8" }, "trigger", undefined, context);
+
+/** States for whose version there is nothing to do, or nothing that may be done: three resets were not confirmed. */
+const states = [
+  { state: reset, version },
+  { state: adopted, version },
+  { state: again(again(again(reset))), version: "8" },
+].map((one) => {
+  const outputs = { databaseId, __provider, ...savedOutputs(one.state) };
+  return { version: one.version, outputs: JSON.parse(JSON.stringify(outputs)) as Properties };
+});
+
+/** Changes one property of an object: removes, replaces, cuts off or copies it. */
+const damageOf = (names: readonly string[]): fc.Arbitrary<(all: Properties) => Properties> => {
+  const name = fc.constantFrom(...names);
+  return fc.oneof(
+    name.map(
+      (one) =>
+        ({ [one]: _removed, ...rest }: Properties) =>
+          rest,
+    ),
+    fc.tuple(fc.oneof(name, fc.constantFrom(...hostileNames)), smallValue).map(([one, json]) => (all: Properties) => {
+      // An engine saves only JSON.
+      const value = tryParse(json);
+      return value === undefined ? all : Object.fromEntries([...Object.entries(all), [one, value]]);
+    }),
+    fc.tuple(name, fc.nat(), fc.constantFrom("", " ", "0", "\n", "Z")).map(([one, at, more]) => (all: Properties) => {
+      const value = all[one];
+      return typeof value === "string" ? { ...all, [one]: value.slice(0, at % (value.length + 1)) + more } : all;
+    }),
+    fc.tuple(name, name).map(([from, to]) => (all: Properties) => ({ ...all, [to]: all[from] ?? null })),
+  );
+};
+
+const names = [...new Set(states.flatMap(({ outputs }) => Object.keys(outputs)))];
+const memoryNames = [...new Set(states.flatMap(({ outputs }) => Object.keys(readMemory(outputs["memory"]))))];
+const inMemory = damageOf(memoryNames).map((damage) => ({ memory, ...others }: Properties) => {
+  const fields = tryParse(String(memory));
+  const isObject = typeof fields === "object" && fields !== null;
+  return { ...others, memory: isObject ? JSON.stringify(damage(fields as Properties)) : (memory ?? null) };
+});
+/** A state whose memory is as it was, or cannot be read: one that can be read is that of another history. */
+const damaged = fc
+  .tuple(
+    fc.constantFrom(...states),
+    fc.array(fc.oneof(damageOf(names.filter((name) => name !== "__provider")), inMemory), {
+      minLength: 1,
+      maxLength: 3,
+    }),
+  )
+  .map(([{ outputs, version: desired }, damages]) => ({
+    desired,
+    memory: outputs["memory"],
+    olds: asTheHostReads(damages.reduce((all, one) => one(all), outputs)),
+  }))
+  .filter(({ olds, memory }) => olds["memory"] === memory || !isReadable(olds["memory"]));
+
+function isReadable(memory: unknown): boolean {
+  try {
+    readMemory(memory);
+    return true;
+  } catch (error) {
+    assert.ok(error instanceof StateError);
+    return false;
+  }
+}
 
 describe("fuzz: damaged saved states", () => {
   const platform = new InProcessAdapter();
@@ -17,23 +93,28 @@ describe("fuzz: damaged saved states", () => {
     platform.sent.length = 0;
   });
 
-  it("cause no unrequested reset: what cannot be read is refused by name", async () => {
+  it("cause no unrequested reset: what cannot be read is refused by name, and nothing else is decided by", async () => {
     let refused = 0;
     await fc.assert(
-      fc.asyncProperty(damagedState, wanted, async (olds, trigger) => {
-        const news = { databaseId, ...trigger, __provider };
-        platform.sent.length = 0;
+      fc.asyncProperty(damaged, async ({ olds, memory, desired }) => {
+        const news = { databaseId, version: desired, __provider };
         const { passwordRotation } = platform.adapter;
-        const planned = await outcomeOf(() => passwordRotation.diff(databaseId, olds, news));
-        if (planned.done) assert.deepEqual(planned.value.replaces, [], "a replacement is a reset");
-        const updated = await outcomeOf(() => passwordRotation.update(databaseId, olds, news));
-        if (updated.done) {
-          assertCarried((updated.value as { outs: Record<string, unknown> }).outs);
-          assert.ok(planned.done && planned.value.changes === false, "diff and update disagree");
-        } else {
+        const [planned, updated] = [
+          await outcomeOf(() => passwordRotation.diff(databaseId, olds, news)),
+          await outcomeOf(() => passwordRotation.update(databaseId, olds, news)),
+        ];
+        const isSound = olds["databaseId"] === databaseId && olds["memory"] === memory;
+        assert.equal(planned.done, isSound, "only the id and the memory are read");
+        if (!planned.done) {
           refused++;
-          assert.match(updated.message, /saved output \w+|the last \d+ resets/);
-          if (planned.done) assert.equal(planned.value.changes, true, "diff and update disagree");
+          for (const one of [planned, updated]) {
+            assert.match(one.done ? "" : one.message, /saved output (databaseId|memory) .*Nothing was sent/);
+          }
+        } else {
+          assert.deepEqual(planned.value.replaces, [], "a replacement is a reset");
+          assert.equal(planned.value.changes, !updated.done, "only the fourth of unconfirmed resets is refused");
+          if (updated.done) assertCarried((updated.value as { outs: Properties }).outs);
+          else assert.match(updated.message, /the last 3 resets/);
         }
         assert.equal(platform.sent.length, 0);
         assertNothingPolluted();
@@ -45,13 +126,14 @@ describe("fuzz: damaged saved states", () => {
 
   it("can be refreshed and deleted, with the secrets in them marked", async () => {
     await fc.assert(
-      fc.asyncProperty(damagedState, async (olds) => {
+      fc.asyncProperty(damaged, async ({ olds }) => {
         const { passwordRotation } = platform.adapter;
         const { id, props = {} } = await passwordRotation.read(databaseId, olds);
         assert.equal(id, databaseId);
         assertCarried(props);
-        for (const name of ["password", "otherFields", "appliedTrigger"]) {
-          assert.equal(isSecret(props[name]), name in olds, name);
+        for (const name of ["password", "memory"]) {
+          const isNothing = props[name] === undefined;
+          assert.ok(isNothing || isSecret(props[name]), name);
         }
         await passwordRotation.delete(databaseId, olds);
         assert.equal(platform.sent.length, 0);
@@ -60,13 +142,6 @@ describe("fuzz: damaged saved states", () => {
       fuzz(1_000),
     );
   }).timeout(timeoutFor(1_000));
-
-  it("cause nothing if they are those of the other resource", async () => {
-    const { flowControlReset } = platform.adapter;
-    const news = { flowControlKey: databaseId };
-    const result = await outcomeOf(() => flowControlReset.diff(databaseId, { databaseId }, news));
-    assert.ok(!result.done && /saved output flowControlKey/.test(result.message));
-  });
 });
 
 type Outcome<T> = { readonly done: true; readonly value: T } | { readonly done: false; readonly message: string };

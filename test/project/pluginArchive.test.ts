@@ -12,8 +12,8 @@ import { startPlatform } from "../../local/platform/index";
 import { Folder } from "../support/folder";
 import { projectRoot } from "../support/host";
 import { writePluginArchives } from "../support/pluginArchive";
+import { EngineListener } from "../support/engineListener";
 import { argsFor } from "../support/plugin";
-import { FakeEngine } from "../support/pluginWire";
 import { ProviderClient } from "../support/providerClient";
 import { defaultProvider, fromStruct, toStruct, urnOf } from "../support/wire";
 import { packageVersion } from "../../provider/platform/version";
@@ -110,7 +110,7 @@ describe("The plugin's archives", function () {
 
   it("serve the engine outside of the repository", async () => {
     const platform = await startPlatform({ databases: ["db-quickstart"] });
-    const engine = await FakeEngine.start();
+    const engine = await EngineListener.start();
     const child = spawn(executable, [engine.address], { shell });
     const plugin = await ProviderClient.of(child);
     try {
@@ -127,7 +127,7 @@ describe("The plugin's archives", function () {
     } finally {
       plugin.close();
       child.kill();
-      engine.stop();
+      await engine.close();
       await platform.close();
     }
   });

@@ -15,11 +15,12 @@ const facts = {
 const rejected = (status: number) =>
   new RejectedError(facts, { happened: `it responded with ${status}`, advice: "Check it.", status, inJson: true });
 
-describe("platform: requests to the queue with a token that is read", () => {
+describe("requests to the queue with a token that is read", () => {
   /** What the platform shows when the user is read, one entry for each read. */
   let shown: (string | undefined | Error)[];
-  /** The tokens that the queue accepts. */
+  /** The tokens that the queue accepts, and how it refuses others. */
   let accepted: string[];
+  let refusal: number;
   let used: string[];
   let token: ReadToken;
   let management: FakeRequester;
@@ -27,19 +28,15 @@ describe("platform: requests to the queue with a token that is read", () => {
   let queue: FlowControl;
 
   beforeEach(() => {
-    shown = ["t1"];
-    accepted = ["t1"];
-    used = [];
-    token = {};
+    [shown, accepted, refusal, used, token] = [["t1"], ["t1"], 401, [], {}];
     management = new FakeRequester(() => {
       const next = shown.shift();
       return next instanceof Error ? next : { body: JSON.stringify({ id: "u1", token: next }) };
     });
     const requesterWith = (sent: string) =>
-      new FakeRequester(({ path }) => {
+      new FakeRequester(() => {
         used.push(sent);
-        if (!accepted.includes(sent)) return rejected(401);
-        return { body: path.endsWith("rotate") ? '{"current":"c","next":"n"}' : '{"parallelismCount":0}' };
+        return accepted.includes(sent) ? { body: '{"parallelismCount":0}' } : rejected(refusal);
       });
     const users = new SecretOperations(management, queueToken, queueToken.paths ?? { reset: "", read: "" });
     const sources = { userId: "u1", baseUrl: "https://queue.test", users, requesterWith };
@@ -47,71 +44,61 @@ describe("platform: requests to the queue with a token that is read", () => {
     queue = new FlowControl(requester, { name: "reset" });
   });
 
-  const reads = () => management.sent.map(({ method, path }) => `${method} ${path}`);
-  const read = "GET /v2/qstash/user/u1";
-  const post = (idempotent: boolean) =>
-    requester.send({ ...facts, method: "POST", path: "/v2/keys/rotate", idempotent });
+  const get = () => queue.globalParallelism();
+  const reads = () => management.sent.length;
 
-  it("read it once, on first use, and keep it secret", async () => {
-    assert.deepEqual(reads(), []);
-    await Promise.all([queue.globalParallelism(), queue.globalParallelism()]);
-    await queue.globalParallelism();
-    assert.deepEqual(reads(), [read]);
-    assert.deepEqual(used, ["t1", "t1", "t1"]);
-    shown = ["a-new-token"];
-    accepted = ["a-new-token"];
-    await queue.globalParallelism();
+  it("read it once, on first use, keep it secret, and use one that is set", async () => {
+    assert.equal(reads(), 0);
+    await Promise.all([get(), get()]);
+    token.current = Promise.resolve("t2");
+    accepted = ["t2"];
+    await get();
+    assert.deepEqual([reads(), used], [1, ["t1", "t1", "t2"]]);
+    assert.deepEqual(
+      management.sent.map(({ method, path }) => `${method} ${path}`),
+      ["GET /v2/qstash/user/u1"],
+    );
+    [shown, accepted] = [["a-new-token"], ["a-new-token"]];
+    await get();
     assert.equal(management.secrets.redact("it is a-new-token"), "it is …");
   });
 
-  it("read it once more if it is refused, also if several are at the same time", async () => {
-    await queue.globalParallelism();
-    accepted = ["t2"];
-    shown = ["t2"];
-    await Promise.all([queue.globalParallelism(), queue.globalParallelism()]);
-    assert.deepEqual(reads(), [read, read]);
-    assert.deepEqual(used, ["t1", "t1", "t1", "t2", "t2"]);
-  });
-
-  it("are not sent again with the token that was refused, nor a second time with a new one", async () => {
-    accepted = [];
-    shown = ["t1", "t1"];
-    await assert.rejects(queue.globalParallelism(), /responded with 401/);
-    assert.deepEqual(used, ["t1"]);
-    shown = ["t2"];
-    await assert.rejects(queue.globalParallelism(), /responded with 401/);
-    assert.deepEqual(used, ["t1", "t1", "t2"]);
-    assert.equal(reads().length, 3);
-  });
-
-  it("are not sent again if they may not be repeated", async () => {
-    accepted = [];
-    await assert.rejects(post(false), /responded with 401/);
-    assert.deepEqual([used, reads()], [["t1"], [read]]);
-    accepted = ["t2"];
-    shown = ["t2"];
-    await post(true);
-    assert.deepEqual(used, ["t1", "t1", "t2"]);
-  });
-
-  it("are not sent again after another failure", async () => {
-    accepted = ["t2"];
-    const forbidden = new ReadTokenRequester(
-      token,
-      {
-        userId: "u1",
-        baseUrl: "",
-        users: new SecretOperations(management, queueToken, { reset: "", read: "/{id}" }),
-        requesterWith: () => new FakeRequester(() => rejected(403)),
-      },
-      management.secrets,
-    );
-    await assert.rejects(new FlowControl(forbidden, { name: "reset" }).globalParallelism(), /responded with 403/);
-    assert.equal(reads().length, 1);
-  });
+  const post = (idempotent: boolean) =>
+    requester.send({ ...facts, method: "POST", path: "/v2/keys/rotate", idempotent });
+  const cases: Readonly<
+    Record<string, { send: () => Promise<unknown>; status?: number; shows: string; used: string[]; fails?: RegExp }>
+  > = {
+    "read it once more if it is refused, also if several are": {
+      send: () => Promise.all([get(), get()]),
+      shows: "t2",
+      used: ["t1", "t1", "t2", "t2"],
+    },
+    "are not sent again with the token that was refused": { send: get, shows: "t1", used: ["t1"], fails: / 401$/ },
+    "are not sent a second time with a new one": { send: get, shows: "t3", used: ["t1", "t3"], fails: / 401$/ },
+    "are not sent again if they may not be repeated": {
+      send: () => post(false),
+      shows: "t2",
+      used: ["t1"],
+      fails: / 401$/,
+    },
+    "are sent again if they may be repeated": { send: () => post(true), shows: "t2", used: ["t1", "t2"] },
+    "are not sent again after another failure": { send: get, status: 403, shows: "t2", used: ["t1"], fails: / 403$/ },
+  };
+  for (const [title, { send, status = 401, shows, used: expected, fails }] of Object.entries(cases)) {
+    it(title, async () => {
+      [shown, accepted, refusal] = [["t1", shows], ["t2"], status];
+      const result = await send().then(
+        () => undefined,
+        ({ happened }: RejectedError) => happened,
+      );
+      assert.deepEqual(used, expected);
+      if (fails) assert.match(result ?? "", fails);
+      else assert.equal(result, undefined);
+    });
+  }
 
   it("are not sent if it cannot be read, and then a key is not taken for one that does not exist", async () => {
-    shown = [rejected(404)];
+    shown = [rejected(404), "t1"];
     const expected =
       /^Could not read the flow-control key "orders": the token of queue user "u1" \(rekey:queueUserId\) could not be read: it responded with 404; .*or no queue user with this id \(GET https:\/\/queue\.test\/v2\/flowControl\/orders\)\. Nothing was changed\. Check the id/;
     await assert.rejects(queue.get("orders"), (error) => {
@@ -120,32 +107,22 @@ describe("platform: requests to the queue with a token that is read", () => {
       return true;
     });
     assert.deepEqual(used, []);
-    shown = ["t1"];
-    await queue.globalParallelism();
-    assert.equal(reads().length, 2, "a failed read is not kept");
+    await get();
+    assert.equal(reads(), 2, "a failed read is not kept");
   });
 
   for (const hidden of [undefined, "***", "a b", "ü"]) {
     it(`are not sent if the platform shows no token that can be sent: ${hidden}`, async () => {
       shown = [hidden];
-      await assert.rejects(
-        queue.globalParallelism(),
-        /does not show the token of queue user "u1" \(rekey:queueUserId\).*Set rekey:queueToken instead of rekey:queueUserId\./,
-      );
+      const refused =
+        /does not show the token of queue user "u1" \(rekey:queueUserId\).*Set rekey:queueToken instead of rekey:queueUserId\./;
+      await assert.rejects(get(), refused);
       assert.deepEqual(used, []);
     });
   }
 
-  it("use a new token that is set", async () => {
-    await queue.globalParallelism();
-    token.current = Promise.resolve("t2");
-    accepted = ["t2"];
-    await queue.globalParallelism();
-    assert.deepEqual([used, reads()], [["t1", "t2"], [read]]);
-  });
-
   it("pass on errors that the read did not cause", async () => {
     shown = [new InternalError({ secret: "x", word: "y" }, new Error("z"))];
-    await assert.rejects(queue.globalParallelism(), InternalError);
+    await assert.rejects(get(), InternalError);
   });
 });

@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
 import { databaseText } from "../support/platformBodies";
 import { encodings, leaksOf } from "../support/canaries";
-import { Host, providerTexts } from "../support/host";
+import { Host } from "../support/host";
 import { type Behaviour, failing, type HttpServer, responding, startServer } from "../support/httpServer";
 import { configurationFor, counterReset, databasePath, rotation } from "../support/resources";
 import { expectKind } from "../support/results";
 import { type Properties, revealed, withoutSecrets } from "../support/wire";
-import { type FleetDatabaseState } from "../../provider/rotation/fleet";
 
 const canaries = {
   "management password": 'canary management-7c1f/"ä+',
@@ -65,9 +64,9 @@ describe("secrets: a platform that echoes what it was sent", () => {
   });
 
   for (const [place, write] of Object.entries(places)) {
-    for (const status of [200, 303, 307, 400, 401, 404, 500]) {
-      it(`shows none of it: in ${place}, with status ${status}`, async () => {
-        const shown: unknown[] = [];
+    it(`shows none of it: in ${place}, with any status`, async () => {
+      const shown: unknown[] = [];
+      for (const status of [200, 303, 307, 400, 404, 500]) {
         for (const [index, words] of echoed.entries()) {
           const headers = { location: `/?${encodeURIComponent(words)}`, "www-authenticate": "Basic", "x-echo": "x" };
           reply = responding(status, write(`you sent ${words}.`), headers);
@@ -76,29 +75,10 @@ describe("secrets: a platform that echoes what it was sent", () => {
           assert.notEqual(result.kind, "done");
           shown.push(withoutSecrets(result));
         }
-        assert.deepEqual(leaksOf(JSON.stringify(shown) + host.stderr, canaries), []);
-      });
-    }
-  }
-
-  it("saves none of it as a problem of a fleet's database, however it is encoded", async () => {
-    const once = Object.values(encodings).map((encode) => encode(settings.password));
-    const twice = once.flatMap((text) => Object.values(encodings).map((encode) => encode(text)));
-    const errors = ["id: unknown", settings.password, ...once, ...twice];
-    reply = (exchange) => failing(400, errors[Number(exchange.path.split("/").at(-1))])(exchange);
-    const result = await host.create({
-      databases: errors.map((_, index) => String(index)),
-      shard: "00",
-      fleet: "urn:pulumi:test::test::rekey:index:PasswordRotationFleet::caches",
-      __provider: providerTexts.passwordRotationShard,
+      }
+      assert.deepEqual(leaksOf(JSON.stringify(shown) + host.stderr, canaries), []);
     });
-    const rotations = expectKind("done", result).outs["rotations"] as readonly FleetDatabaseState[];
-    const [ordinary, ...echoing] = rotations.map(({ problem }) => problem ?? "");
-    assert.match(ordinary ?? "", /400: id: unknown/);
-    assert.equal(echoing.length, errors.length - 1);
-    for (const problem of echoing) assert.match(problem, /400: \[message not shown/);
-    assert.deepEqual(leaksOf(JSON.stringify(withoutSecrets(result)) + host.stderr, canaries), []);
-  });
+  }
 
   it("shows none of it when counters are reset", async () => {
     const shown: unknown[] = [];
@@ -157,22 +137,19 @@ describe("secrets: a platform that echoes what it was sent", () => {
       "an assignment": JSON.stringify({ error: `no token=${unread.rest_token}, password: ${unread.password}` }),
       "a URL": JSON.stringify({ error: `no redis://default:${unread.password}@db.test:6379` }),
     };
-    const firsts: Readonly<Record<string, () => Promise<object>>> = {
-      "a first up": () => reader.create(rotation("first", { version })),
-      "an adoption": () => reader.create(rotation("adopted", { initialRotation: false })),
-      "a refresh": refresh,
-    };
     for (const [what, body] of Object.entries(refusals)) {
-      for (const [name, step] of Object.entries(firsts)) {
-        it(`shows none of ${what} that refuses the read of ${name}`, async () => {
-          const shown: unknown[] = [];
-          for (const status of [302, 403, 404, 501]) {
-            reply = responding(status, body);
-            shown.push(withoutSecrets(await step()));
-          }
-          assert.deepEqual(leaksOf(JSON.stringify(shown) + reader.stderr, unread), []);
-        });
-      }
+      it(`shows none of ${what} that refuses the read of a first up, an adoption or a refresh`, async () => {
+        const shown: unknown[] = [];
+        for (const status of [302, 403, 404, 501]) {
+          reply = responding(status, body);
+          shown.push(
+            withoutSecrets(await reader.create(rotation("first", { version }))),
+            withoutSecrets(await reader.create(rotation("adopted", { initialRotation: false }))),
+            withoutSecrets(await refresh()),
+          );
+        }
+        assert.deepEqual(leaksOf(JSON.stringify(shown) + reader.stderr, unread), []);
+      });
     }
 
     for (const { name, step, isEchoed, isRead = false } of steps) {

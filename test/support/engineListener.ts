@@ -1,23 +1,26 @@
 import { createServer, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
+import { buffer } from "node:stream/consumers";
 import { setTimeout as wait } from "node:timers/promises";
+import { LogRequest, type LogSeverity } from "@pulumi/pulumi/proto/engine_pb";
 import { freshnessMs } from "../../provider/engine/liveness";
 import { SocketServer } from "./socketServer";
 
-/** What an adapter knows of its engine: a gRPC server that responds to every call with "unimplemented". */
+/** What an adapter knows of its engine: a gRPC server that shows lines to the user, and implements nothing else. */
 export class EngineListener extends SocketServer {
   /** Calls so far. */
   calls = 0;
   /** All bytes of the calls so far: the texts in them are readable. */
   received = "";
+  /** The lines that it was told to show. */
+  readonly said: { urn: string; line: string; severity: LogSeverity }[] = [];
   readonly #sessions: ServerHttp2Session[] = [];
 
   private constructor() {
     super(createServer());
     this.server.on("session", (session: ServerHttp2Session) => this.#sessions.push(session));
-    this.server.on("stream", (stream: ServerHttp2Stream) => {
+    this.server.on("stream", (stream: ServerHttp2Stream, { ":path": path = "" }: { readonly ":path"?: string }) => {
       this.calls++;
-      stream.on("data", (bytes: Buffer) => (this.received += bytes.toString("latin1")));
-      stream.respond({ ":status": 200, "content-type": "application/grpc", "grpc-status": "12" }, { endStream: true });
+      void this.#respond(stream, path).catch(() => undefined);
     });
   }
 
@@ -39,5 +42,20 @@ export class EngineListener extends SocketServer {
 
   get address(): string {
     return `127.0.0.1:${this.port}`;
+  }
+
+  async #respond(stream: ServerHttp2Stream, path: string): Promise<void> {
+    const headers = { ":status": 200, "content-type": "application/grpc" };
+    const isLog = path === "/pulumirpc.Engine/Log";
+    if (!isLog) stream.respond({ ...headers, "grpc-status": "12" }, { endStream: true });
+    const sent = await buffer(stream);
+    this.received += sent.toString("latin1");
+    if (!isLog) return;
+    // Five bytes of a frame are before each message.
+    const request = LogRequest.deserializeBinary(sent.subarray(5));
+    this.said.push({ urn: request.getUrn(), line: request.getMessage(), severity: request.getSeverity() });
+    stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));
+    stream.respond(headers, { waitForTrailers: true });
+    stream.end(Buffer.alloc(5));
   }
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type AnyResource, checkResource, type Notice, type Resource, type Result } from "../../provider/resource";
+import { checkResource, type Notice, type Resource, type Result } from "../../provider/resource";
 import { type Properties } from "../../provider/records/properties";
 import { type Place } from "../../provider/platform/secretKind";
 import { type Platform, Run } from "../../provider/run";
@@ -37,21 +37,16 @@ export class FakeRun {
   /** Ids and keys whose reset was sent, in order. */
   readonly resets: string[] = [];
   readonly reads: string[] = [];
-  /** Messages shown during the run. */
-  readonly said: string[] = [];
   time = new Date("2026-11-21T12:00:00.000Z");
   maxResets: number | undefined;
   /** Where secrets are; undefined if the settings are not known. */
   place: Place | undefined;
   /** Whether resets are made that only a schedule asks for. */
   scheduledResets: "on" | "off" = "on";
-  /** The token with which Rekey sends requests to the queue. */
-  queueToken: string | undefined;
   /** The new tokens of queue users that this run uses from now on. */
   readonly queueTokens: (readonly [userId: string, token: string | undefined])[] = [];
   /** Credentials that were tried, in order. */
   readonly probes: ProbeRequest[] = [];
-  readonly runEnd = new AbortController();
   /** Milliseconds that were waited, one entry for each wait; nothing really waits. */
   readonly waits: number[] = [];
   elapsedMs = 0;
@@ -68,10 +63,6 @@ export class FakeRun {
   canRead = false;
   /** Ids of databases that were read, in order. */
   readonly databaseReads: string[] = [];
-  /** The secrets that no message shows. */
-  readonly secrets = new KnownSecrets([]);
-  /** The deadline of each read of a database in milliseconds. */
-  readonly readDeadlinesMs: (number | undefined)[] = [];
   /** Returns what a read shows, after so many resets; called after the read is recorded. */
   readDatabase: (id: string, resets: number) => Partial<SecretResponse> | Error = (id, resets) => ({
     record: { databaseId: id, port: resets },
@@ -82,24 +73,24 @@ export class FakeRun {
   /** Returns the action that reset a key. */
   resetKey: (isKnown: boolean) => string | Error = () => "reset";
 
-  /** A run as a host process has it: it remembers what was done in it. */
-  start(): Run {
+  /**
+   * A run as a host process has it: it remembers what was done in it.
+   *
+   * @param parts of a platform and options in place of the recorded ones
+   */
+  start(parts: Partial<Platform> = {}, options: Partial<Run["options"]> = {}): Run {
+    const shown = (response: Partial<SecretResponse> | Error): SecretResponse => {
+      if (response instanceof Error) throw response;
+      return { record: {}, credentials: {}, exactIntegers: {}, problems: [], ...response };
+    };
     const operations = {
       reset: async (id: string): Promise<SecretResponse> => {
         this.resets.push(id);
-        const answer = this.answer(id);
-        if (answer instanceof Error) throw answer;
-        return { record: {}, credentials: {}, exactIntegers: {}, problems: [], ...answer };
+        return shown(this.answer(id));
       },
-      read: async (
-        id: string,
-        { deadlineMs }: { readonly deadlineMs?: number | undefined } = {},
-      ): Promise<SecretResponse> => {
+      read: async (id: string): Promise<SecretResponse> => {
         this.databaseReads.push(id);
-        this.readDeadlinesMs.push(deadlineMs);
-        const shown = this.readDatabase(id, this.resets.length);
-        if (shown instanceof Error) throw shown;
-        return { record: {}, credentials: {}, exactIntegers: {}, problems: [], ...shown };
+        return shown(this.readDatabase(id, this.resets.length));
       },
     };
     const flowControl = {
@@ -120,7 +111,7 @@ export class FakeRun {
       operations: () => operations,
       list: () => assert.fail("nothing is listed here"),
       flowControl: flowControl as unknown as FlowControl,
-      secrets: this.secrets,
+      secrets: new KnownSecrets([]),
       useQueueToken: (...token) => void this.queueTokens.push(token),
       queueWithin: (maxConcurrency = 8) => new RequestQueue({ maxConcurrency }),
       probe: async (request) => {
@@ -129,6 +120,7 @@ export class FakeRun {
       },
       within: () => platform,
       permitting: () => platform,
+      ...parts,
     };
     return new Run({
       platform: () => platform,
@@ -138,7 +130,7 @@ export class FakeRun {
       databaseHost: () => undefined,
       settingsProblem: () => undefined,
       queueUrl: () => "https://queue.example.com",
-      queueToken: () => this.queueToken,
+      queueToken: () => undefined,
       scheduledResets: () => this.scheduledResets,
       preset: () => undefined,
       place: () => this.place,
@@ -150,8 +142,9 @@ export class FakeRun {
           this.elapsedMs += milliseconds;
         },
       },
-      end: this.runEnd.signal,
-      log: (line) => this.said.push(line),
+      end: new AbortController().signal,
+      log: () => undefined,
+      ...options,
     });
   }
 }
@@ -181,8 +174,7 @@ function shown<R extends Partial<Pick<Result<object>, "failure">> & { readonly n
 /** The functions of a resource, whose results have the texts of their notices. */
 export function asShown<I extends object, O extends object>(resource: Resource<I, O>) {
   return {
-    check: (inputs: I, run = new FakeRun().start()) =>
-      checkResource(resource as unknown as AnyResource, inputs as Properties, run),
+    check: (inputs: I, run = new FakeRun().start()) => checkResource(resource, inputs as Properties, run),
     plan: (saved: O | undefined, inputs: I, run = new FakeRun().start()) => shown(resource.plan(saved, inputs, run)),
     apply: async (saved: O | undefined, inputs: I, run: Run) => shown(await resource.apply(saved, inputs, run)),
     refresh: async (saved: O, run: Run) => {

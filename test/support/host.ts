@@ -11,18 +11,25 @@ import { defaultProvider, fromStruct, type Properties, secret, toStruct, urnOf }
 
 export const projectRoot = resolve(__dirname, "../..");
 
-/** What resources of this package name as their provider. */
-export const providerTexts = {
-  passwordRotation: 'exports.handler=()=>require("pulumi-rekey/provider").passwordRotation',
-  vectorTokenRotation: 'exports.handler=()=>require("pulumi-rekey/provider").vectorTokenRotation',
-  searchTokenRotation: 'exports.handler=()=>require("pulumi-rekey/provider").searchTokenRotation',
-  queueTokenRotation: 'exports.handler=()=>require("pulumi-rekey/provider").queueTokenRotation',
-  signingKeyRotation: 'exports.handler=()=>require("pulumi-rekey/provider").signingKeyRotation',
-  passwordRotationFleet: 'exports.handler=()=>require("pulumi-rekey/provider").passwordRotationFleet',
-  credentialVerification: 'exports.handler=()=>require("pulumi-rekey/provider").credentialVerification',
-  flowControlReset: 'exports.handler=()=>require("pulumi-rekey/provider").flowControlReset',
-  flowControlLimits: 'exports.handler=()=>require("pulumi-rekey/provider").flowControlLimits',
-};
+const types = [
+  "PasswordRotation",
+  "VectorTokenRotation",
+  "SearchTokenRotation",
+  "QueueTokenRotation",
+  "SigningKeyRotation",
+  "PasswordRotationFleet",
+  "CredentialVerification",
+  "FlowControlReset",
+  "FlowControlLimits",
+] as const;
+const exportOf = (type: string) => `${type.slice(0, 1).toLowerCase()}${type.slice(1)}`;
+const textOf = (type: string) => `exports.handler=()=>require("pulumi-rekey/provider").${exportOf(type)}`;
+
+/** What resources of this package name as their provider, and the types of the plugin that belong to these texts. */
+export const providerTexts = Object.fromEntries(types.map((type) => [exportOf(type), textOf(type)])) as Readonly<
+  Record<Uncapitalize<(typeof types)[number]>, string>
+>;
+const nativeTypes: Readonly<Record<string, string>> = Object.fromEntries(types.map((type) => [textOf(type), type]));
 
 /** How an engine reaches the provider: by Pulumi's dynamic provider host, or by the native plugin. */
 export type Adapter = "dynamic" | "plugin";
@@ -58,16 +65,6 @@ export type Result =
     }
   /** Nothing saved: the former state stays. */
   | { readonly kind: "failed"; readonly message: string };
-
-export interface DiffResult {
-  readonly changes: "none" | "some" | "unknown";
-  readonly replaces: string[];
-}
-
-export interface CheckResult {
-  readonly inputs: Properties;
-  readonly failures: { property: string; reason: string }[];
-}
 
 const running = new Set<ChildProcess>();
 process.once("exit", () => running.forEach((child) => child.kill("SIGKILL")));
@@ -129,7 +126,11 @@ export class Host {
   }
 
   /** @param name of the resource, in its URN */
-  async check(inputs: Properties, olds: Properties = {}, name?: string): Promise<CheckResult> {
+  async check(
+    inputs: Properties,
+    olds: Properties = {},
+    name?: string,
+  ): Promise<{ inputs: Properties; failures: { property: string; reason: string }[] }> {
     const { urn, news } = this.#address(inputs, name);
     const request = new messages.CheckRequest().setUrn(urn).setOlds(toStruct(olds)).setNews(news);
     const response = await this.client.call(ResourceProviderService.check, request);
@@ -139,7 +140,11 @@ export class Host {
     };
   }
 
-  async diff(id: string, olds: Properties, inputs: Properties): Promise<DiffResult> {
+  async diff(
+    id: string,
+    olds: Properties,
+    inputs: Properties,
+  ): Promise<{ changes: "none" | "some" | "unknown"; replaces: string[] }> {
     const { urn, news } = this.#address(inputs);
     const request = new messages.DiffRequest().setUrn(urn).setId(id).setOlds(toStruct(olds)).setNews(news);
     const response = await this.client.call(ResourceProviderService.diff, request);
@@ -204,6 +209,13 @@ export class Host {
     this.client.close();
   }
 
+  /** Leaves the process behind as a killed engine does: nothing calls it, and no one reads what it prints. */
+  async abandon(): Promise<void> {
+    this.disconnect();
+    for (const stream of [this.child.stdout, this.child.stderr]) stream?.destroy();
+    await this.engine.kill();
+  }
+
   async stop(): Promise<void> {
     this.disconnect();
     this.child.kill("SIGKILL");
@@ -230,18 +242,6 @@ export function configuration(settings: Record<string, string | number | undefin
 }
 
 const dynamicUrn = "urn:pulumi:test::test::pulumi-nodejs:dynamic/rekey:Any::any";
-
-const nativeTypes: Readonly<Record<string, string>> = {
-  [providerTexts.passwordRotation]: "PasswordRotation",
-  [providerTexts.vectorTokenRotation]: "VectorTokenRotation",
-  [providerTexts.searchTokenRotation]: "SearchTokenRotation",
-  [providerTexts.queueTokenRotation]: "QueueTokenRotation",
-  [providerTexts.signingKeyRotation]: "SigningKeyRotation",
-  [providerTexts.passwordRotationFleet]: "PasswordRotationFleet",
-  [providerTexts.credentialVerification]: "CredentialVerification",
-  [providerTexts.flowControlReset]: "FlowControlReset",
-  [providerTexts.flowControlLimits]: "FlowControlLimits",
-};
 
 function shortNames(config: Properties): Properties {
   return Object.fromEntries(Object.entries(config).map(([name, value]) => [name.replace("rekey:", ""), value]));

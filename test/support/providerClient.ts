@@ -1,7 +1,7 @@
 import { type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
-import { Client, credentials, Metadata, type MethodDefinition } from "@grpc/grpc-js";
+import { Client, type ClientUnaryCall, credentials, Metadata, type MethodDefinition } from "@grpc/grpc-js";
 import { ResourceProviderService } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import { ConfigureRequest, type ConfigureResponse } from "@pulumi/pulumi/proto/provider_pb";
 import { type Properties, toStruct } from "./wire";
@@ -9,6 +9,7 @@ import { type Properties, toStruct } from "./wire";
 /** A client of a provider, over a real socket. */
 export class ProviderClient {
   readonly #client: Client;
+  readonly #calls = new Set<ClientUnaryCall>();
 
   /** @param timeoutMs milliseconds until a call without a response fails */
   constructor(
@@ -35,7 +36,7 @@ export class ProviderClient {
     const { path, requestSerialize, responseDeserialize } = method;
     const deadline = Date.now() + this.timeoutMs;
     return new Promise((resolve, reject) => {
-      this.#client.makeUnaryRequest(
+      const call = this.#client.makeUnaryRequest(
         path,
         requestSerialize,
         responseDeserialize,
@@ -43,10 +44,12 @@ export class ProviderClient {
         new Metadata(),
         { deadline },
         (error, response) => {
+          this.#calls.delete(call);
           if (response !== undefined) resolve(response);
           else reject(error ?? new Error(`no response to ${path}`));
         },
       );
+      this.#calls.add(call);
     });
   }
 
@@ -55,7 +58,9 @@ export class ProviderClient {
     return this.call(ResourceProviderService.configure, request.setAcceptsecrets(true).setSendsOldInputs(true));
   }
 
+  /** Ends the connection, and the calls on it, as a process that is killed does. */
   close(): void {
+    for (const call of this.#calls) call.cancel();
     this.#client.close();
   }
 }

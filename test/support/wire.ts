@@ -1,7 +1,5 @@
-import { createRequire } from "node:module";
 import type { JavaScriptValue, Struct } from "google-protobuf/google/protobuf/struct_pb";
-
-type StructModule = typeof import("google-protobuf/google/protobuf/struct_pb");
+import { structs } from "./proto";
 
 /** Properties of a resource as they are sent: secrets are marked objects. */
 export type Properties = Record<string, unknown>;
@@ -11,12 +9,6 @@ export const unknown = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 
 const signature = "4dabf18193072939515e22adb298388d";
 const secretMark = "1b47061264138c4ac30d75fd1eb44270";
-/** Of an output in the arguments of a component; its field `secret` is true if it is one. */
-const outputMark = "d0e6a833031e9bbcd3f4e8bde6ca49a4";
-
-/** The messages' base library must be the one that `@pulumi/pulumi` uses. */
-const sdkRequire = createRequire(require.resolve("@pulumi/pulumi/package.json"));
-const structs = sdkRequire("google-protobuf/google/protobuf/struct_pb") as StructModule;
 
 /** Leaves out what is undefined, as an engine does. */
 export function toStruct(properties: Properties): Struct {
@@ -32,17 +24,8 @@ export function secret(value: unknown): Properties {
   return { [signature]: secretMark, value };
 }
 
-/** A reference to a resource, as a program passes it to a component. */
-export function reference(urn: string): Properties {
-  return { [signature]: "5cf8f73096256a8f31e491e813e4eb8e", urn, packageVersion: "" };
-}
-
 export function isSecret(value: unknown): value is { value: unknown } {
-  return hasMark(value, secretMark);
-}
-
-function hasMark(value: unknown, mark: string): value is Properties {
-  return typeof value === "object" && value !== null && (value as Properties)[signature] === mark;
+  return typeof value === "object" && value !== null && (value as Properties)[signature] === secretMark;
 }
 
 /** The properties as the engine passes them to the next call: secrets unmarked. */
@@ -54,8 +37,7 @@ export function revealed(properties: Properties): Properties {
 
 /** What the engine shows and saves unencrypted: a value with everything that is marked as a secret replaced. */
 export function withoutSecrets(value: object): unknown {
-  const isHidden = (inner: unknown) => isSecret(inner) || (hasMark(inner, outputMark) && inner["secret"] === true);
-  return JSON.parse(JSON.stringify(value, (_, inner: unknown) => (isHidden(inner) ? "[secret]" : inner)));
+  return JSON.parse(JSON.stringify(value, (_, inner: unknown) => (isSecret(inner) ? "[secret]" : inner)));
 }
 
 /** Names of the properties that are marked as secrets, sorted. */

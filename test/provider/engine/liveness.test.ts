@@ -1,11 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import {
-  createServer as createHttp2Server,
-  type IncomingHttpHeaders,
-  type ServerHttp2Session,
-  type ServerHttp2Stream,
-} from "node:http2";
+import { createServer as createHttp2Server, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import { type AddressInfo, connect, createServer, type Server } from "node:net";
 import { mock } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
@@ -16,7 +11,6 @@ import { until } from "../../support/results";
 
 const consequences = { "not sent": "nothing changed", rejected: "nothing changed", "maybe applied": "it may have" };
 const facts = { purpose: "reset a password", method: "POST", url: "http://127.0.0.1/", consequences } as const;
-
 const ignore = () => undefined;
 
 async function addressOf(server: Server): Promise<string> {
@@ -65,32 +59,14 @@ describe("the engine watch", () => {
     await requireLater(watch);
     assert.deepEqual({ calls: engine.calls, connections: engine.connections }, { calls: 3, connections: 1 });
     await engine.close();
+    const other = await EngineListener.start(engine.port);
     await assert.rejects(requireLater(watch), (error) => {
       assert.ok(error instanceof NotSentError);
       assert.match(error.message, /the engine that requested it has ended.*Run again\. \[REKEY_ENGINE_GONE\]$/);
       return true;
     });
-  });
-
-  it("does not take another gRPC server at the port of the engine for the engine", async () => {
-    const engine = await EngineListener.start();
-    const watch = new EngineWatch(engine.address, ignore);
-    await watch.requireEngine(facts);
-    await engine.close();
-    const other = await EngineListener.start(engine.port);
-    await assert.rejects(requireLater(watch), NotSentError);
-    assert.equal(other.connections, 0);
+    assert.equal(other.connections, 0, "another server at its port is not asked");
     await other.close();
-  });
-
-  it("does not take a server that is not a gRPC server for the engine", async () => {
-    const server = createServer((socket) => {
-      socket.on("error", () => undefined).resume();
-      socket.write("HTTP/1.1 200 OK\r\ncontent-type: application/grpc\r\n\r\n");
-    });
-    const watch = new EngineWatch(await addressOf(server), ignore);
-    for (let call = 0; call < 2; call++) await assert.rejects(requireLater(watch), NotSentError);
-    await new Promise((resolve) => server.close(resolve));
   });
 
   it("reports that the engine is gone only if it does not respond on a new connection", async () => {
@@ -107,15 +83,7 @@ describe("the engine watch", () => {
     await until(() => engine.calls === 2);
     assert.equal(isGone, false);
     await engine.close();
-    await until(() => isGone);
-  });
-
-  it("reports that the engine is gone if another server has its port, and leaves that server", async () => {
-    const engine = await EngineListener.start();
-    let isGone = false;
-    new EngineWatch(engine.address, () => (isGone = true));
-    await until(() => engine.connections === 1);
-    await engine.close();
+    // Another server that takes its port is left alone.
     const sessions = new Set<ServerHttp2Session>();
     const other = createHttp2Server()
       .on("session", (session) => sessions.add(session.once("close", () => sessions.delete(session))))
@@ -136,48 +104,39 @@ describe("the engine watch", () => {
     server.close();
   });
 
-  it("does nothing if Node does not list what keeps the process running", () => {
-    const own = process as { _getActiveHandles?: unknown };
-    const { _getActiveHandles: listing } = own;
-    try {
-      own._getActiveHandles = undefined;
-      endWhenIdle();
-    } finally {
-      own._getActiveHandles = listing;
-    }
-  });
-
-  const grpc = { ":status": 200, "grpc-status": "12" };
+  const responded = (type: string) => (stream: ServerHttp2Stream) =>
+    stream.respond({ ":status": 200, "grpc-status": "12", "content-type": type }, { endStream: true });
   const responses: Readonly<Record<string, readonly [(stream: ServerHttp2Stream) => void, isEngine: boolean]>> = {
-    "a gRPC response of another encoding": [
-      (stream) => stream.respond({ ...grpc, "content-type": "application/grpc+proto" }, { endStream: true }),
-      true,
-    ],
-    "a response that is not gRPC": [
-      (stream) => stream.respond({ ":status": 200, "content-type": "text/html" }, { endStream: true }),
-      false,
-    ],
+    "a gRPC response of another encoding": [responded("application/grpc+proto"), true],
+    "a response that is not gRPC": [responded("text/html"), false],
     "a call that is closed without a response": [(stream) => stream.close(), false],
     "a call that fails": [(stream) => stream.close(2), false],
   };
   for (const [what, [respond, isEngine]] of Object.entries(responses)) {
     it(`takes ${what} for ${isEngine ? "the engine" : "no engine"}`, async () => {
-      const received: IncomingHttpHeaders[] = [];
+      const paths: unknown[] = [];
       const sessions: ServerHttp2Session[] = [];
       const server = createHttp2Server().on("stream", (stream, headers) => {
-        received.push(headers);
-        respond(stream.on("error", () => undefined));
+        paths.push(headers[":path"]);
+        respond(stream.on("error", ignore));
       });
       server.on("session", (session) => sessions.push(session));
       const watch = new EngineWatch(await addressOf(server), ignore);
       if (isEngine) await watch.requireEngine(facts);
       else for (let call = 0; call < 2; call++) await assert.rejects(watch.requireEngine(facts), NotSentError);
-      assert.deepEqual(
-        received.map((headers) => ({ path: headers[":path"], type: headers["content-type"] })),
-        [{ path: "/grpc.health.v1.Health/Check", type: "application/grpc" }],
-      );
+      assert.deepEqual(paths, ["/grpc.health.v1.Health/Check"]);
       server.close();
       sessions.forEach((session) => session.destroy());
     });
   }
+
+  it("takes a server that does not speak HTTP/2 for no engine", async () => {
+    const server = createServer((socket) => {
+      socket.on("error", ignore).resume();
+      socket.write("HTTP/1.1 200 OK\r\ncontent-type: application/grpc\r\n\r\n");
+    });
+    const watch = new EngineWatch(await addressOf(server), ignore);
+    for (let call = 0; call < 2; call++) await assert.rejects(requireLater(watch), NotSentError);
+    await new Promise((resolve) => server.close(resolve));
+  });
 });

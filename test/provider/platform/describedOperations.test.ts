@@ -2,7 +2,11 @@ import assert from "node:assert/strict";
 import { type SecretKind } from "../../../provider/platform/secretKind";
 import { databasePassword } from "../../../provider/rotation/kinds/databasePassword";
 import { searchToken, vectorToken } from "../../../provider/rotation/kinds/indexToken";
+import { FlowControl, type KeyOperation } from "../../../provider/platform/flowControl";
 import { queueToken } from "../../../provider/platform/queueToken";
+import { deliveryOfResponse } from "../../../provider/platform/retry";
+import { presets } from "../../../provider/settings/presets";
+import { FakeRequester } from "../../support/fakeRequester";
 import { signingKeys } from "../../../provider/rotation/kinds/signingKeys";
 import { clientOf, withRealSockets } from "./realSockets";
 
@@ -96,9 +100,7 @@ describe("platform: the operations that the vendor describes", () => {
       const responses = [reset[1], read[1], list?.[1]];
       const server = await startServer({ bodyOf: () => JSON.stringify(responses.shift()) });
       const client = clientOf(server.url, {
-        resetPasswordPath: "/v2/redis/reset-password/{id}",
-        databasePath: "/v2/redis/database/{id}",
-        databaseListPath: "/v2/redis/databases",
+        platform: "upstash",
       });
       const operations = client.operations(kind);
       assert.deepEqual((await operations.reset("x")).credentials, reset[2]);
@@ -116,4 +118,43 @@ describe("platform: the operations that the vendor describes", () => {
       ]);
     });
   }
+
+  it("the queue: the requests for keys, and no others", async () => {
+    const requester = new FakeRequester(() => ({ status: 403 }));
+    const flowControl = new FlowControl(requester, { name: presets.upstash.values.flowControlResetAction ?? "" });
+    const consequences = { "not sent": "", rejected: "", "maybe applied": "" };
+    const change = (action: KeyOperation["action"], query = {}) =>
+      flowControl.change("x", { action, query }, consequences);
+    await Promise.allSettled([
+      flowControl.list("orders"),
+      flowControl.get("x"),
+      flowControl.globalParallelism(),
+      flowControl.reset("x", true),
+      new FlowControl(requester, { name: "resetRate" }).reset("x", true),
+      change("pause"),
+      change("resume"),
+      change("pin", { parallelism: "1", rate: "1", period: "1" }),
+      change("unpin", { parallelism: "true", rate: "true" }),
+    ]);
+    const sent = requester.sent.map(({ method, path, query = {} }) => [method, path, ...Object.keys(query)].join(" "));
+    // The description has neither `search` nor `reset`, which the vendor's changelog announced: docs/upstash.md.
+    assert.deepEqual(sent, [
+      "GET /v2/flowControl search",
+      "GET /v2/flowControl/x",
+      "GET /v2/globalParallelism",
+      "POST /v2/flowControl/x/reset",
+      "POST /v2/flowControl/x/resetRate",
+      "POST /v2/flowControl/x/pause",
+      "POST /v2/flowControl/x/resume",
+      "POST /v2/flowControl/x/pin parallelism rate period",
+      "POST /v2/flowControl/x/unpin parallelism rate",
+    ]);
+  });
+
+  it("take only the documented success for one, and never a documented rejection for a possible reset", () => {
+    for (const status of [200, 400, 401, 403, 404, 405, 406, 429, 500, 503]) {
+      const expected = status === 200 ? "responded" : status < 500 ? "rejected" : "maybe applied";
+      assert.equal(deliveryOfResponse(status), expected, String(status));
+    }
+  });
 });

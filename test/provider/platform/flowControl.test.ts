@@ -25,6 +25,13 @@ function answering(sent: unknown, status = 200) {
 const sentBy = ({ sent }: FakeRequester) =>
   sent.map(({ method, path, idempotent, query }) => ({ method, path, idempotent, query }));
 
+const consequences = { "not sent": "", rejected: "", "maybe applied": "" };
+const rejection = (status: number, inJson: boolean) =>
+  new RejectedError(
+    { purpose: "p", method: "GET", url: "u", consequences },
+    { happened: "h", advice: "Check rekey:queueUrl.", status, inJson },
+  );
+
 describe("platform: flow control, one key", () => {
   const read: Readonly<Record<string, { sent: object; expected: object }>> = {
     "all fields": { sent: full, expected: full },
@@ -36,50 +43,39 @@ describe("platform: flow control, one key", () => {
     it(`reads ${title}`, async () => {
       const { flowControl, requester } = answering({ flowControlKey: "orders", ...sent });
       assert.deepEqual(await flowControl.get("orders"), { flowControlKey: "orders", ...expected, exists: true });
-      const request = { method: "GET", path: "/v2/flowControl/orders", idempotent: true, query: {} };
-      assert.deepEqual(sentBy(requester), [request]);
+      assert.deepEqual(sentBy(requester), [
+        { method: "GET", path: "/v2/flowControl/orders", idempotent: true, query: {} },
+      ]);
     });
   }
 
-  const unreadable: readonly {
-    readonly title: string;
-    readonly sent: unknown;
-    readonly message: RegExp;
-    readonly status?: number;
-  }[] = [
-    { title: "a counter that is text", sent: { ...full, rateCount: "2" }, message: /rateCount: expected an integer/ },
-    {
-      title: "a counter that is not exact",
-      sent: '{"rateCount":9007199254740993}',
-      message: /rateCount: larger than a number can represent/,
-    },
-    { title: "a counter that is null", sent: { ...full, rateCount: null }, message: /rateCount: expected an integer/ },
-    { title: "a record without a key", sent: {}, message: /without flowControlKey/ },
-    { title: "another key", sent: { ...full, flowControlKey: "emails" }, message: /record of another key/ },
-    { title: "a list", sent: [full], message: /is not a record/ },
-    { title: "HTML", sent: "<html>", message: /is not JSON/ },
-    { title: "nothing", sent: "", message: /is not JSON/ },
-    { title: "a 204", sent: "", message: /not have status 200/, status: 204 },
-    { title: "a 202 with a record", sent: full, message: /not have status 200/, status: 202 },
-  ];
-  for (const { title, sent, message, status } of unreadable) {
+  const unreadable: Readonly<Record<string, readonly [sent: unknown, message: RegExp]>> = {
+    "a counter that is text": [{ ...full, rateCount: "2" }, /rateCount: expected an integer/],
+    "a counter that is not exact": ['{"rateCount":9007199254740993}', /rateCount: larger than a number can represent/],
+    "a counter that is null": [{ ...full, rateCount: null }, /rateCount: expected an integer/],
+    "a record without a key": [{}, /without flowControlKey/],
+    "another key": [{ ...full, flowControlKey: "emails" }, /record of another key/],
+    "a list": [[full], /is not a record/],
+    nothing: ["", /is not JSON/],
+  };
+  for (const [title, [sent, message]] of Object.entries(unreadable)) {
     it(`refuses ${title}`, async () => {
-      await assert.rejects(answering(sent, status).flowControl.get("orders"), (error) => {
+      await assert.rejects(answering(sent).flowControl.get("orders"), (error) => {
         assert.ok(error instanceof UnreadableError);
         assert.match(error.message, message);
-        assert.match(error.message, /flow-control key "orders".*GET https:\/\/platform\.test/);
-        assert.match(error.message, /\. Nothing was changed\. Check the address\. \[REKEY_UNREADABLE_RESPONSE\]$/);
-        assertFields(error, { name: "UnreadableError", delivery: "responded", status: status ?? 200 });
+        assert.match(
+          error.message,
+          /flow-control key "orders".*GET https:\/\/platform\.test.*\. Nothing was changed\. Check/,
+        );
+        assertFields(error, { delivery: "responded", status: 200, code: "REKEY_UNREADABLE_RESPONSE" });
         return true;
       });
     });
   }
 
-  /** A queue that refuses to read a key, and other requests too unless `others` is true. */
+  /** A queue that refuses to read a key, and everything else unless `others` is true. */
   const rejecting = (status: number, inJson: boolean, others = false) => {
-    const consequences = { "not sent": "", rejected: "", "maybe applied": "" };
-    const facts = { purpose: "p", method: "GET", url: "u", consequences };
-    const error = new RejectedError(facts, { happened: "h", advice: "Check rekey:queueUrl.", status, inJson });
+    const error = rejection(status, inJson);
     const requester = new FakeRequester(({ path, method }) =>
       others && (method === "POST" || !path.startsWith("/v2/flowControl")) ? {} : error,
     );
@@ -87,42 +83,28 @@ describe("platform: flow control, one key", () => {
   };
   const gone = { ...zeros, flowControlKey: "gone", exists: false };
 
-  it("reads that a key does not exist if the platform responds 404 in JSON, and has responded to another request", async () => {
+  it("does not exist after a 404 in JSON, if the platform has responded to another request", async () => {
     const { flowControl, requester } = rejecting(404, true, true);
     assert.deepEqual(await Promise.all([flowControl.get("gone"), flowControl.get("gone")]), [gone, gone]);
     assert.deepEqual(await flowControl.get("gone"), gone);
     const asked = requester.sent.filter(({ path }) => path === "/v2/globalParallelism");
     assert.equal(asked.length, 1, "one request for all keys");
+    const known = rejecting(404, true, true);
+    await known.flowControl.reset("gone", false);
+    assert.deepEqual(await known.flowControl.get("gone"), gone);
+    assert.equal(known.requester.sent.length, 2, "a request of the run is enough");
   });
 
-  it("asks nothing else if the platform has responded to a request of the run", async () => {
-    const { flowControl, requester } = rejecting(404, true, true);
-    await flowControl.reset("gone", false);
-    assert.deepEqual(await flowControl.get("gone"), gone);
-    assert.deepEqual(
-      requester.sent.map(({ path }) => path),
-      ["/v2/flowControl/gone/reset", "/v2/flowControl/gone"],
-    );
-  });
-
-  it("does not believe a 404 of a queue that responds to nothing: the token may be that of another region", async () => {
+  it("is not taken for one that does not exist by a queue that responds to nothing, or refuses otherwise", async () => {
+    const elsewhere = /"gone".* another region .*Nothing was changed.* rekey:queueUrl\..* same region/s;
     const { flowControl } = rejecting(404, true);
-    for (let nth = 0; nth < 2; nth++) {
-      await assert.rejects(flowControl.get("gone"), (error) => {
-        assert.ok(error instanceof RejectedError);
-        assert.match(error.message, /"gone".* another region .*Nothing was changed.* rekey:queueUrl\..* same region/s);
-        return true;
-      });
+    for (let nth = 0; nth < 2; nth++) await assert.rejects(flowControl.get("gone"), elsewhere);
+    for (const other of [rejecting(404, false), rejecting(403, true), rejecting(400, true)]) {
+      await assert.rejects(other.flowControl.get("orders"), other.error);
     }
   });
 
-  it("fails for any other refusal", async () => {
-    for (const { flowControl, error } of [rejecting(404, false), rejecting(403, true), rejecting(400, true)]) {
-      await assert.rejects(flowControl.get("orders"), error);
-    }
-  });
-
-  it("encodes the key, and refuses one that cannot be in a path", async () => {
+  it("is encoded in paths, and refused if it cannot be in one", async () => {
     const { flowControl, requester } = answering({ flowControlKey: "a/b ü%" });
     await flowControl.get("a/b ü%");
     for (const key of ["", "..", "\ud800"]) await assert.rejects(flowControl.get(key), /flowControlKey must/);
@@ -133,8 +115,8 @@ describe("platform: flow control, one key", () => {
   });
 });
 
-describe("platform: flow control, the other operations", () => {
-  it("reads both forms of the list", async () => {
+describe("platform: flow control, lists and counts", () => {
+  it("reads both forms of the list, up to 16 MiB, and sends the search only if there is one", async () => {
     const records = [full, { flowControlKey: "emails" }];
     const emails = { ...zeros, flowControlKey: "emails", exists: true };
     for (const sent of [records, { flowControls: records }]) {
@@ -143,118 +125,111 @@ describe("platform: flow control, the other operations", () => {
     for (const empty of [[], null, { flowControls: null }]) {
       assert.deepEqual(await answering(empty).flowControl.list(), [], "servers in Go send null");
     }
-  });
-
-  it("sends the search only if there is one", async () => {
     const { flowControl, requester } = answering([]);
     for (const search of [undefined, "or", ""]) await flowControl.list(search);
-    const request = { method: "GET", path: "/v2/flowControl", idempotent: true };
     assert.deepEqual(
-      sentBy(requester),
-      [{}, { search: "or" }, { search: "" }].map((query) => ({ ...request, query })),
+      requester.sent.map(({ path, query, idempotent, maxBytes }) => ({ path, query, idempotent, maxBytes })),
+      [{}, { search: "or" }, { search: "" }].map((query) => {
+        return { path: "/v2/flowControl", query, idempotent: true, maxBytes: 16 * 1024 * 1024 };
+      }),
     );
   });
 
-  for (const sent of [{}, { flowControls: {} }, "<html>", "", 0, [{ rateMax: 1 }], [1], [{ ...full, rateMax: "3" }]]) {
-    it(`refuses the list ${JSON.stringify(sent).slice(0, 30)}`, async () => {
+  it("refuses what is no list, and a list with many records that cannot be read", async () => {
+    const wrong = [{}, { flowControls: {} }, "<html>", "", 0, [{ rateMax: 1 }], [1], [{ ...full, rateMax: "3" }]];
+    for (const sent of wrong) {
       await assert.rejects(async () => allReadable(await answering(sent).flowControl.list()), UnreadableError);
-    });
-  }
-
-  it("reads a list of up to 16 MiB", async () => {
-    const { flowControl, requester } = answering([]);
-    await flowControl.list();
-    assert.equal(requester.sent[0]?.maxBytes, 16 * 1024 * 1024);
-  });
-
-  it("reads a list with a few unreadable records, and refuses one with a hundred", async () => {
+    }
     const listOf = (count: number) => answering([full, ...Array<object>(count).fill({})]).flowControl.list();
     assert.equal((await listOf(99)).length, 100);
     await assert.rejects(listOf(100), UnreadableError);
   });
 
   it("reads all forms of global parallelism", async () => {
-    const counts = { parallelismMax: 100, parallelismCount: 0 };
-    assert.deepEqual(await answering(counts).flowControl.globalParallelism(), counts);
-    for (const sent of [{ waitListSize: 3 }, { waitlistSize: 3 }]) {
-      assert.deepEqual(await answering(sent).flowControl.globalParallelism(), { waitListSize: 3 });
-    }
-    const noCounts = { parallelismMax: 0, parallelismCount: 0 };
-    for (const sent of [{}, { parallelismMax: 100 }, { parallelismCount: 2 }, { parallelismMax: 100, later: 1 }]) {
-      const { later: _, ...known } = { later: 0, ...sent };
-      assert.deepEqual(await answering(sent).flowControl.globalParallelism(), { ...noCounts, ...known });
+    const none = { parallelismMax: 0, parallelismCount: 0 };
+    for (const [sent, expected] of [
+      [
+        { parallelismMax: 100, parallelismCount: 0 },
+        { parallelismMax: 100, parallelismCount: 0 },
+      ],
+      [{ waitListSize: 3 }, { waitListSize: 3 }],
+      [{ waitlistSize: 3 }, { waitListSize: 3 }],
+      [{}, none],
+      [
+        { parallelismMax: 100, later: 1 },
+        { ...none, parallelismMax: 100 },
+      ],
+      [{ parallelismCount: 2 }, { ...none, parallelismCount: 2 }],
+    ]) {
+      assert.deepEqual(await answering(sent).flowControl.globalParallelism(), expected);
     }
     for (const sent of [[], { later: 1 }, { parallelismMax: "1" }, "<html>"]) {
       await assert.rejects(answering(sent).flowControl.globalParallelism(), UnreadableError);
     }
   });
+});
 
-  for (const status of [200, 202, 204]) {
-    it(`resets with a POST that may be repeated, and accepts ${status}`, async () => {
-      const { flowControl, requester } = answering("", status);
-      assert.equal(await flowControl.reset("a/b", false), "reset");
-      const request = { method: "POST", path: "/v2/flowControl/a%2Fb/reset", idempotent: true, query: undefined };
-      assert.deepEqual(sentBy(requester), [request]);
+describe("platform: flow control, resets", () => {
+  it("are POSTs that may be repeated, with the action of the settings", async () => {
+    const { flowControl, requester } = answering("");
+    assert.equal(await flowControl.reset("a/b", false), "reset");
+    await new FlowControl(requester, { name: "resetRate" }).reset("orders", true);
+    const request = { method: "POST", idempotent: true, query: undefined };
+    assert.deepEqual(sentBy(requester), [
+      { ...request, path: "/v2/flowControl/a%2Fb/reset" },
+      { ...request, path: "/v2/flowControl/orders/resetRate" },
+    ]);
+  });
+
+  /** What the platform refuses, by action, and what is sent for keys in turn, of which a read has shown some. */
+  const rows: Readonly<
+    Record<string, { refused: Record<string, number>; keys: Record<string, boolean>; sent: string[]; fails?: boolean }>
+  > = {
+    "use the other action after 404, and for the rest of the run": {
+      refused: { reset: 404 },
+      keys: { a: true, b: false },
+      sent: ["a reset", "a resetRate", "b resetRate"],
+    },
+    "use it after 405, too": { refused: { reset: 405 }, keys: { a: true }, sent: ["a reset", "a resetRate"] },
+    "do not need it if the platform has the first": { refused: {}, keys: { a: true }, sent: ["a reset"] },
+    "fail without it if no read showed the key": {
+      refused: { reset: 404 },
+      keys: { a: false },
+      sent: ["a reset"],
+      fails: true,
+    },
+    "fail without it for another status": {
+      refused: { reset: 403 },
+      keys: { a: true },
+      sent: ["a reset"],
+      fails: true,
+    },
+  };
+  const starting = (refused: Record<string, number>) => {
+    const requester = new FakeRequester(({ path }) => {
+      const status = refused[path.split("/").at(-1) ?? ""];
+      return status === undefined ? {} : rejection(status, false);
+    });
+    const sent = () => requester.sent.map(({ path }) => path.split("/").slice(3).join(" "));
+    return { sent, flowControl: new FlowControl(requester, { name: "reset", otherwise: "resetRate" }) };
+  };
+  for (const [title, { refused, keys, sent: expected, fails = false }] of Object.entries(rows)) {
+    it(title, async () => {
+      const { flowControl, sent } = starting(refused);
+      for (const [key, isKnown] of Object.entries(keys)) {
+        if (fails) await assert.rejects(flowControl.reset(key, isKnown), RejectedError);
+        else assert.equal(await flowControl.reset(key, isKnown), expected.at(-1)?.split(" ")[1]);
+      }
+      assert.deepEqual(sent(), expected);
     });
   }
 
-  it("resets with the action of the settings", async () => {
-    const requester = new FakeRequester(() => ({}));
-    await new FlowControl(requester, { name: "resetRate" }).reset("orders", true);
-    assert.equal(requester.sent[0]?.path, "/v2/flowControl/orders/resetRate");
-  });
-
-  describe("with another action", () => {
-    const consequences = { "not sent": "", rejected: "", "maybe applied": "" };
-    const facts = { purpose: "reset", method: "POST", url: "https://platform.test", consequences };
-    const rejectedWith = (status: number) =>
-      new RejectedError(facts, { happened: "no", advice: "", status, inJson: false });
-    /** A platform that refuses each action with a status. */
-    const refusing = (statuses: Readonly<Record<string, number>>) => {
-      const requester = new FakeRequester(({ path }) => {
-        const status = statuses[path.split("/").at(-1)!];
-        return status === undefined ? {} : rejectedWith(status);
-      });
-      const action = { name: "reset", otherwise: "resetRate" };
-      const sent = () => requester.sent.map(({ path }) => path.split("/").slice(3).join(" "));
-      return { flowControl: new FlowControl(requester, action), sent };
-    };
-
-    for (const status of [404, 405]) {
-      it(`sends it after ${status}, and then for the rest of the run`, async () => {
-        const { flowControl, sent } = refusing({ reset: status });
-        assert.equal(await flowControl.reset("a", true), "resetRate");
-        assert.equal(await flowControl.reset("b", false), "resetRate");
-        assert.deepEqual(sent(), ["a reset", "a resetRate", "b resetRate"]);
-      });
-    }
-
-    it("does not need it if the platform has the first", async () => {
-      const { flowControl, sent } = refusing({});
-      assert.equal(await flowControl.reset("a", true), "reset");
-      assert.deepEqual(sent(), ["a reset"]);
-    });
-
-    it("fails without it if no read showed the key, or for another status", async () => {
-      for (const { status, isKnown } of [
-        { status: 404, isKnown: false },
-        { status: 405, isKnown: false },
-        { status: 403, isKnown: true },
-        { status: 429, isKnown: true },
-      ]) {
-        const { flowControl, sent } = refusing({ reset: status });
-        await assert.rejects(flowControl.reset("a", isKnown), RejectedError);
-        assert.deepEqual(sent(), ["a reset"], String(status));
-      }
-    });
-
-    it("does not remember it if the platform refuses that, too: the key may be gone", async () => {
-      const statuses: Record<string, number> = { reset: 404, resetRate: 404 };
-      const { flowControl, sent } = refusing(statuses);
-      await assert.rejects(flowControl.reset("a", true), RejectedError);
-      delete statuses["reset"];
-      assert.equal(await flowControl.reset("b", true), "reset");
-      assert.deepEqual(sent(), ["a reset", "a resetRate", "b reset"]);
-    });
+  it("do not remember the other action if the platform refuses that, too: the key may be gone", async () => {
+    const refused: Record<string, number> = { reset: 404, resetRate: 404 };
+    const { flowControl, sent } = starting(refused);
+    await assert.rejects(flowControl.reset("a", true), RejectedError);
+    delete refused["reset"];
+    assert.equal(await flowControl.reset("b", true), "reset");
+    assert.deepEqual(sent(), ["a reset", "a resetRate", "b reset"]);
   });
 });

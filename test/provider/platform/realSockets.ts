@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn, setTimeout as wait } from "node:timers/promises";
+import { databasePassword } from "../../../provider/rotation/kinds/databasePassword";
 import { PlatformClient } from "../../../provider/platformClient";
 import { type RequesterOptions } from "../../../provider/platform/http";
 import { Settings } from "../../../provider/settings/settings";
@@ -36,6 +37,15 @@ export function clientOf(
   const values = { baseUrl: url, queueUrl: url, username: "ops", password: "pw", queueToken: "token", ...settings };
   const client = new PlatformClient(new Settings((name) => (values as typeof settings)[name]), beforeSend);
   return client.permitting("resets");
+}
+
+/** A reset and a read by such a client. */
+export function requestsOf(...given: Parameters<typeof clientOf>) {
+  const client = clientOf(...given);
+  return {
+    reset: (id = "db") => client.operations(databasePassword).reset(id),
+    read: (key = "orders") => client.flowControl.get(key),
+  };
 }
 
 /** Resolves when this process has seen what was sent on a connection, or that it was cut. */

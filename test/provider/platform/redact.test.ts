@@ -29,17 +29,16 @@ function assertHidden(words: string, secret: string, around = ""): void {
 }
 
 describe("platform: redact", () => {
-  for (const name of allNames) {
-    it(`shows no words with a secret ${name}, or encoded once more`, () => {
+  it("shows no words with a secret in any encoding, or encoded once more", () => {
+    for (const name of allNames) {
       for (const { before, after } of places) {
-        const around = `${before} ${after}`;
         for (const next of [[], ...allNames.map((one) => [one])]) {
-          assertHidden(before + encode(password, [name, ...next]) + after, password, around);
+          assertHidden(before + encode(password, [name, ...next]) + after, password, `${before} ${after}`);
         }
         assert.equal(redact(before + password + after, [password]), leftOut);
       }
-    });
-  }
+    }
+  });
 
   const printable = fc.string({ minLength: 6, maxLength: 40 });
   /** Secrets that themselves look like something escaped. */
@@ -112,39 +111,15 @@ describe("platform: redact", () => {
     assert.equal(redact("the key is locked", ["database"]), "the key is locked");
     assert.equal(redact("ab", ["b"]), "[message not shown: it may contain a secret]");
     assert.equal(redact("no", ["b"]), "no");
+    for (const words of ["a b", ""]) assert.equal(redact(words, [""]), words);
   });
 
-  it("shows all words if there is no secret", () => {
-    for (const words of ["a b", ""]) for (const secrets of [[], [""]]) assert.equal(redact(words, secrets), words);
-  });
-
-  it("compares without white space", () => {
+  it("compares without white space and invalid Unicode", () => {
     assertHidden("it is a  b \n c!", "a b c!");
     assertHidden("it is a b c!", "\ta\u0001b\u0085\r\nc!");
     assertHidden("sec\nret", "secret");
     assertHidden(base64(password).replace(/.{5}/g, "$&\r\n"), password);
-  });
-
-  it("recognizes a secret with invalid Unicode", () => {
     assertHidden(encodeURIComponent("ab\ufffdcd"), "ab\ud800cd");
-    assertHidden("ab\\ud800cd", "ab\ud800cd");
-  });
-
-  it("recognizes a secret whose end continues as an escape", () => {
-    const endings: Readonly<Record<string, readonly string[]>> = {
-      '\\"': ["\\", "\\\\"],
-      "\\u0041": ["\\u", "\\u004"],
-      "\\u00aB": ["\\u00a"],
-      "%41": ["%"],
-      "%a1": ["%a"],
-      "%B1": ["%B"],
-      "&#65;": ["&", "&#6"],
-      "&#xa1;": ["&#xa"],
-      "&#XA1;": ["&#XA"],
-    };
-    for (const [written, ends] of Object.entries(endings)) {
-      for (const end of ends) assertHidden(`&quot;secret${written}`, `"secret${end}`);
-    }
   });
 
   it("leaves out words with escapes, and does not count what is not one", () => {
@@ -210,18 +185,6 @@ describe("platform: redact", () => {
     ] as const) {
       assert.equal(known.redactName(name), expected);
     }
-  });
-
-  it("shows 1,000 messages in a run that knows 3,000 secrets in a few seconds", () => {
-    const secrets = Array.from({ length: 3_000 }, (_, nth) => `${nth}-canary-${nth % 7}`);
-    const known = new KnownSecrets(secrets);
-    const before = performance.now();
-    for (let nth = 0; nth < 1_000; nth++) {
-      assert.equal(known.quote(`database ${nth} is locked ${"again ".repeat(40)}`).startsWith("database"), true);
-      known.add(secrets);
-    }
-    assert.ok(performance.now() - before < 10_000, `${performance.now() - before} ms`);
-    assert.equal(known.quote("you sent 2999-canary-3"), leftOut);
   });
 
   it("takes in the secrets of a hostile server, and searches for them, in less than a second", () => {

@@ -61,35 +61,12 @@ describe("platform: request queue", () => {
     assert.deepEqual(started, ["first", "again", "later"]);
   });
 
-  it("passes a failure on, and continues", async () => {
-    const queue = new RequestQueue({ maxConcurrency: 1 });
-    const failing = queue.run(() => Promise.reject(new Error("no")));
-    const next = queue.run(async () => "yes");
-    await assert.rejects(failing, /^Error: no$/);
-    assert.equal(await next, "yes");
-  });
-
   it("starts no more than the allowed number of tasks a second", async () => {
     const queue = new RequestQueue({ maxConcurrency: 8, requestsPerSecond: 50 });
     const before = performance.now();
     const starts = await Promise.all([0, 1, 2, 3].map(() => queue.run(async () => performance.now() - before)));
     // 20 ms apart, however late the first of them is. Timers are exact to a millisecond.
     for (const [index, start] of starts.entries()) assert.ok(start >= 18 * index, starts.join());
-  });
-
-  it("keeps the process alive only for tasks that wait", async () => {
-    const timers = async () => {
-      await wait(1);
-      return process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
-    };
-    const before = await timers();
-    const queue = new RequestQueue({ maxConcurrency: 8, requestsPerSecond: 5 });
-    await queue.run(async () => undefined);
-    assert.equal(await timers(), before);
-    const waiting = queue.run(async () => undefined);
-    assert.equal(await timers(), before + 1);
-    await waiting;
-    assert.equal(await timers(), before);
   });
 
   it("starts no task during a pause; the longest pause counts", async () => {
@@ -101,24 +78,20 @@ describe("platform: request queue", () => {
     assert.ok(started - before >= 79, `${started - before}`);
   });
 
-  describe("while the clock is set back by an hour", () => {
+  it("starts tasks although the clock is set back by an hour, after a pause and with a number a second", async () => {
     const { now } = Date;
-    afterEach(() => (Date.now = now));
-    const setBack = (): void => void (Date.now = () => now() - 3_600_000);
     const ran = (queue: RequestQueue) => Promise.race([queue.run(async () => "ran"), wait(500, "hangs")]);
-
-    it("starts tasks after a pause", async () => {
-      const queue = new RequestQueue({ maxConcurrency: 8 });
-      queue.pauseFor(10);
-      setBack();
-      assert.equal(await ran(queue), "ran");
-    });
-
-    it("starts the allowed number of tasks a second", async () => {
-      const queue = new RequestQueue({ maxConcurrency: 8, requestsPerSecond: 50 });
-      assert.equal(await ran(queue), "ran");
-      setBack();
-      assert.deepEqual(await Promise.all([ran(queue), ran(queue)]), ["ran", "ran"]);
-    });
+    const [paused, limited] = [{}, { requestsPerSecond: 50 }].map(
+      (limit) => new RequestQueue({ maxConcurrency: 8, ...limit }),
+    );
+    assert.ok(paused && limited);
+    assert.equal(await ran(limited), "ran");
+    paused.pauseFor(10);
+    try {
+      Date.now = () => now() - 3_600_000;
+      assert.deepEqual(await Promise.all([ran(paused), ran(limited), ran(limited)]), ["ran", "ran", "ran"]);
+    } finally {
+      Date.now = now;
+    }
   });
 });

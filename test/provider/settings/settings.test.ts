@@ -52,27 +52,8 @@ const valid: Readonly<Record<SettingName, Readonly<Record<string, unknown>>>> = 
   caFile: { [caFile]: readFileSync(caFile, "utf8") },
 };
 
-const environment: Readonly<Record<SettingName, string>> = {
-  platform: "REKEY_PLATFORM",
-  baseUrl: "REKEY_BASE_URL",
-  queueUrl: "REKEY_QUEUE_URL",
-  username: "REKEY_USERNAME",
-  password: "REKEY_PASSWORD",
-  queueToken: "REKEY_QUEUE_TOKEN",
-  queueUserId: "REKEY_QUEUE_USER_ID",
-  resetPasswordPath: "REKEY_RESET_PASSWORD_PATH",
-  databasePath: "REKEY_DATABASE_PATH",
-  databaseListPath: "REKEY_DATABASE_LIST_PATH",
-  flowControlResetAction: "REKEY_FLOW_CONTROL_RESET_ACTION",
-  databaseHost: "REKEY_DATABASE_HOST",
-  deadlineSeconds: "REKEY_DEADLINE_SECONDS",
-  maxConcurrency: "REKEY_MAX_CONCURRENCY",
-  requestsPerSecond: "REKEY_REQUESTS_PER_SECOND",
-  maxResetsPerRun: "REKEY_MAX_RESETS_PER_RUN",
-  scheduledResets: "REKEY_SCHEDULED_RESETS",
-  proxy: "REKEY_PROXY",
-  caFile: "REKEY_CA_FILE",
-};
+/** `REKEY_BASE_URL` for `baseUrl`. */
+const variableOf = (name: string) => `REKEY_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
 
 /** What may not be written, after what the error must say. */
 const invalid: readonly (readonly [name: SettingName, reason: RegExp, ...written: string[]])[] = [
@@ -125,7 +106,6 @@ describe("settings", () => {
   for (const name of settingNames) {
     for (const [written, value] of Object.entries(valid[name])) {
       it(`${name} may be ${JSON.stringify(written)}`, () => {
-        assert.equal(settings({ [name]: written }).get(name), value);
         assert.equal(settings({ [name]: written }).require(name), value);
       });
     }
@@ -134,75 +114,71 @@ describe("settings", () => {
   for (const [name, reason, ...values] of invalid) {
     for (const written of values) {
       it(`${name} may not be ${JSON.stringify(written)}`, () => {
-        for (const read of ["get", "require"] as const) {
-          assert.throws(
-            () => settings({ [name]: written })[read](name),
-            (error) => {
-              assert.ok(error instanceof SettingsError);
-              assert.match(error.message, reason);
-              assert.ok(error.message.startsWith(`rekey:${name} `) && error.message.includes(environment[name]));
-              assert.ok(!error.message.includes("canary"), error.message);
-              return true;
-            },
-          );
-        }
+        assert.throws(
+          () => settings({ [name]: written }).get(name),
+          (error) => {
+            assert.ok(error instanceof SettingsError);
+            assert.match(error.message, reason);
+            assert.ok(error.message.startsWith(`rekey:${name} `) && error.message.includes(variableOf(name)));
+            assert.ok(!error.message.includes("canary"), error.message);
+            return true;
+          },
+        );
       });
     }
   }
 
-  it("have a name in the configuration and in the environment", () => {
-    assert.deepEqual([...settingNames].sort(), Object.keys(environment).sort());
-    for (const name of settingNames) {
-      assert.equal(nameOf(name), `rekey:${name}`);
-      assert.equal(environmentName(name), environment[name]);
-    }
-  });
-
   it("that are missing fail only the calls that require them, and the error names both ways to set them", () => {
     const none = settings({});
     for (const name of settingNames) {
+      assert.deepEqual([nameOf(name), environmentName(name)], [`rekey:${name}`, variableOf(name)]);
       assert.equal(none.get(name), undefined);
       const secret = name === "password" || name === "queueToken" ? "--secret " : "";
       assert.throws(() => none.require(name), {
-        message: new RegExp(`rekey:${name}\\b.* not set.*Nothing[^]*set ${secret}rekey:${name} .*${environment[name]}`),
+        message: new RegExp(`rekey:${name}\\b.* not set.*Nothing[^]*set ${secret}rekey:${name} .*${variableOf(name)}`),
       });
     }
   });
 
-  it("that a service needs are reported all at once, the preset first", () => {
-    const refused = (given: Parameters<typeof settings>[0], name: SettingName, message: string, provider?: string) =>
-      assert.throws(() => new Settings((one) => given[one], {}, provider).require(name), {
-        message: `${message} [REKEY_SETTING_MISSING]`,
+  const set = (name: string, variable = variableOf(name)) =>
+    `Run \`pulumi config set ${name === "password" ? "--secret " : ""}rekey:${name} …\`, or set ${variable} in the environment.`;
+  const own = (name: string) => `Set ${name} in the arguments of the provider "second".`;
+  const usesPreset = "which sets addresses and paths.";
+  for (const { title, given, name, provider, message } of [
+    {
+      title: "are reported all at once, the preset first",
+      given: { password: "p" },
+      name: "baseUrl",
+      message: `rekey:baseUrl and rekey:username are not set. … For upstash, run \`pulumi config set rekey:platform upstash\`, ${usesPreset} ${set("baseUrl")} ${set("username")}`,
+    },
+    {
+      title: "are those of the provider, if it has arguments",
+      given: {},
+      name: "queueUrl",
+      provider: "second",
+      message: `rekey:queueUrl and rekey:queueToken are not set. … For upstash, set platform to upstash, ${usesPreset} ${own("queueUrl")} ${own("queueToken")}`,
+    },
+    {
+      title: "are the usual variables of the preset",
+      given: { platform: "upstash" },
+      name: "username",
+      message: `rekey:username and rekey:password are not set. … ${set("username", "UPSTASH_EMAIL")} ${set("password", "UPSTASH_API_KEY")}`,
+    },
+    {
+      title: "do not include a token that is read",
+      given: { queueUserId: "u", baseUrl: "https://a.test", username: "u", password: "p" },
+      name: "queueUrl",
+      message: `rekey:queueUrl is not set. … For upstash, run \`pulumi config set rekey:platform upstash\`, ${usesPreset} ${set("queueUrl")}`,
+    },
+  ] satisfies readonly { title: string; given: object; name: SettingName; provider?: string; message: string }[]) {
+    it(`that a service needs ${title}`, () => {
+      const all: Partial<Record<SettingName, string>> = given;
+      const nothing = "Nothing was sent, and nothing was changed.";
+      assert.throws(() => new Settings((one) => all[one], {}, provider).require(name), {
+        message: `${message.replace("…", nothing)} [REKEY_SETTING_MISSING]`.replace(/^(.*? set\. )…/, `$1${nothing}`),
       });
-    const nothing = "Nothing was sent, and nothing was changed.";
-    const run = (setting: string, variable: string) =>
-      `Run \`pulumi config set ${setting} …\`, or set ${variable} in the environment.`;
-    const [username, password] = [
-      run("rekey:username", "REKEY_USERNAME"),
-      run("--secret rekey:password", "REKEY_PASSWORD"),
-    ];
-    refused(
-      { password: "p" },
-      "baseUrl",
-      `rekey:baseUrl and rekey:username are not set. ${nothing} For upstash, run \`pulumi config set rekey:platform upstash\`, which sets addresses and paths. ${run("rekey:baseUrl", "REKEY_BASE_URL")} ${username}`,
-    );
-    refused(
-      {},
-      "queueUrl",
-      `rekey:queueUrl and rekey:queueToken are not set. ${nothing} For upstash, set platform to upstash, which sets addresses and paths. Set queueUrl in the arguments of the provider "second". Set queueToken in the arguments of the provider "second".`,
-      "second",
-    );
-    // Its token is read.
-    assert.throws(() => settings({ queueUserId: "u" }).require("queueUrl"), {
-      message: /^rekey:queueUrl is not set\./,
     });
-    const usual = "or set UPSTASH_";
-    refused(
-      { platform: "upstash" },
-      "username",
-      `rekey:username and rekey:password are not set. ${nothing} ${username.replace("or set REKEY_USERNAME", `${usual}EMAIL`)} ${password.replace("or set REKEY_PASSWORD", `${usual}API_KEY`)}`,
-    );
-  });
+  }
 
   it("are read from the configuration, else from the environment, if the variable is not empty", () => {
     const configuration: Readonly<Record<string, string>> = { baseUrl: "a", username: "" };

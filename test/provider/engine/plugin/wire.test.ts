@@ -4,56 +4,33 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { type ServiceError, status } from "@grpc/grpc-js";
 import { LogSeverity } from "@pulumi/pulumi/proto/engine_pb";
-import { PluginAttach } from "@pulumi/pulumi/proto/plugin_pb";
 import { ResourceProviderService as calls } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
-import { Empty } from "../../../support/proto";
 import { type Platform, startPlatform } from "../../../../local/platform/index";
-import { projectRoot } from "../../../support/host";
-import { argsFor } from "../../../support/plugin";
-import { FakeEngine, startPlugin } from "../../../support/pluginWire";
-import { ProviderClient } from "../../../support/providerClient";
-import { assertFields, until } from "../../../support/results";
-import {
-  defaultProvider,
-  fromStruct,
-  type Properties,
-  reference,
-  secret,
-  toStruct,
-  unknown,
-  urnOf,
-} from "../../../support/wire";
 import { packageVersion } from "../../../../provider/platform/version";
+import { EngineListener } from "../../../support/engineListener";
+import { projectRoot } from "../../../support/host";
+import { argsFor, startPlugin } from "../../../support/plugin";
+import { Empty } from "../../../support/proto";
+import { ProviderClient } from "../../../support/providerClient";
+import { defaultProvider, type Properties, toStruct, urnOf } from "../../../support/wire";
 
 const id = "db-quickstart";
 const urn = urnOf("PasswordRotation");
-const { DIFF_SOME } = messages.DiffResponse.DiffChanges;
 
 describe("plugin over gRPC", () => {
   let platform: Platform;
-  let engine: FakeEngine;
-  let plugin: ProviderClient;
-  let stop: () => void;
-  before(async () => {
-    const databases = [{ database_id: id }, { database_id: "db-second" }];
-    platform = await startPlatform({ databases, credentials: "always" });
-  });
+  let started: Awaited<ReturnType<typeof startPlugin>>;
+  before(async () => (platform = await startPlatform({ databases: [id] })));
   beforeEach(async () => {
     await platform.reset();
-    ({ engine, plugin, stop } = await startPlugin());
-    await plugin.configure(defaultProvider, argsFor(platform));
+    started = await startPlugin();
+    await started.plugin.configure(defaultProvider, argsFor(platform));
   });
-  afterEach(() => stop());
+  afterEach(() => started.stop());
   after(() => platform.close());
 
   const creation = (inputs: Properties) => new messages.CreateRequest().setUrn(urn).setProperties(toStruct(inputs));
-  const create = (inputs: Properties) => plugin.call(calls.create, creation(inputs));
-  const diff = (olds: Properties, news: Properties) =>
-    plugin.call(
-      calls.diff,
-      new messages.DiffRequest().setUrn(urn).setId(id).setOlds(toStruct(olds)).setNews(toStruct(news)),
-    );
   const failureOf = (call: Promise<unknown>) =>
     call.then(
       () => assert.fail("succeeded"),
@@ -61,105 +38,53 @@ describe("plugin over gRPC", () => {
     );
 
   it("returns its schema", async () => {
-    const schema = await plugin.call(calls.getSchema, new messages.GetSchemaRequest());
+    const schema = await started.plugin.call(calls.getSchema, new messages.GetSchemaRequest());
     const { name, version } = JSON.parse(schema.getSchema()) as Properties;
     assert.deepEqual({ name, version }, { name: "rekey", version: packageVersion() });
   });
 
   it("refuses settings and inputs without naming a property, whose value the engine would print", async () => {
-    const refused = async (call: typeof calls.check | typeof calls.checkConfig, of: string, news: Properties) => {
+    for (const [call, of, news, expected] of [
+      [calls.check, urn, { databaseId: 7 }, /^databaseId must be a string/],
+      [calls.checkConfig, defaultProvider, { nonsense: "x" }, /^nonsense is not a setting/],
+    ] as const) {
       const request = new messages.CheckRequest().setUrn(of).setNews(toStruct(news));
-      return (await plugin.call<messages.CheckRequest, messages.CheckResponse>(call, request))
+      const response = await started.plugin.call<messages.CheckRequest, messages.CheckResponse>(call, request);
+      const [[property, reason = ""] = [], ...more] = response
         .getFailuresList()
         .map((one) => [one.getProperty(), one.getReason()]);
-    };
-    const [[property, reason = ""] = [], ...more] = await refused(calls.check, urn, { databaseId: 7 });
-    assert.deepEqual({ property, more }, { property: "", more: [] });
-    assert.match(reason, /^databaseId must be a string/);
-    const [[setting, unknownSetting = ""] = []] = await refused(calls.checkConfig, defaultProvider, { nonsense: "x" });
-    assert.equal(setting, "");
-    assert.match(unknownSetting, /^nonsense is not a setting/);
+      assert.deepEqual({ property, more }, { property: "", more: [] });
+      assert.match(reason, expected);
+    }
   });
 
-  it("names what replaces a resource, and sends nothing for a planned update", async () => {
-    const outputs = fromStruct((await create({ databaseId: id })).getProperties());
-    const replaced = await diff(outputs, { databaseId: "db-second" });
-    assert.equal(replaced.getChanges(), DIFF_SOME);
+  it("shows lines under their resource before it responds, and names what replaces one", async () => {
+    const { engine, plugin } = started;
+    const created = await plugin.call(calls.create, creation({ databaseId: id }));
+    const [announced] = engine.said;
+    assert.deepEqual([announced?.urn, announced?.severity], [urn, LogSeverity.INFO]);
+    assert.match(announced?.line ?? "", /will be reset, because the resource is new/);
+    const diff = new messages.DiffRequest().setUrn(urn).setId(id).setOlds(created.getProperties());
+    const replaced = await plugin.call(calls.diff, diff.setNews(toStruct({ databaseId: "db-second" })));
+    assert.equal(replaced.getChanges(), messages.DiffResponse.DiffChanges.DIFF_SOME);
     assert.deepEqual(replaced.getReplacesList(), ["databaseId"]);
-    const news = toStruct({ databaseId: id, version: secret(unknown) });
-    const update = new messages.UpdateRequest().setUrn(urn).setId(id).setOlds(toStruct(outputs)).setNews(news);
-    const planned = await plugin.call(calls.update, update.setPreview(true));
-    assert.deepEqual(fromStruct(planned.getProperties()).password, secret(unknown));
-    assert.equal(platform.resetCount, 1);
+    const lost = new messages.ReadRequest()
+      .setUrn(urn)
+      .setId(id)
+      .setInputs(toStruct({ databaseId: id }));
+    await plugin.call(calls.read, lost);
+    assert.equal(engine.said.at(-1)?.severity, LogSeverity.WARNING);
   });
 
   it("passes on the time that the program allows", async () => {
     platform.failNext({ delayMs: 60_000 });
-    const { details } = await failureOf(plugin.call(calls.create, creation({ databaseId: id }).setTimeout(1)));
-    assert.match(details, /within the deadline.*REKEY_UNCONFIRMED/s);
-  });
-
-  it("shows lines for the user under their resource", async () => {
-    const outputs = fromStruct((await create({ databaseId: id })).getProperties());
-    await diff({ ...outputs, rotatedAt: "2020-01-01T00:00:00.000Z" }, { databaseId: id, rotateEvery: "30d" });
-    await until(() => engine.said.length > 1);
-    for (const [index, why] of [/the resource is new/, /it is due by rotateEvery/].entries()) {
-      assert.equal(engine.said[index]?.urn, urn);
-      assert.match(engine.said[index]?.line ?? "", why);
-    }
-  });
-
-  it("shows the warning of a check before it responds", async () => {
-    const stateless = "urn:pulumi:dev::default::rekey:index:PasswordRotation::PasswordRotation";
-    const request = new messages.CheckRequest().setUrn(stateless).setNews(toStruct({ databaseId: id }));
-    await plugin.call(calls.check, request);
-    assertFields(engine.said[0], { urn: stateless, severity: LogSeverity.WARNING });
-  });
-
-  it("sends nothing once the engine is gone", async () => {
-    engine.stop();
-    const { details } = await failureOf(create({ databaseId: id }));
-    assert.match(details, /the engine that requested it has ended.*REKEY_ENGINE_GONE/);
-    assert.equal(platform.resetCount, 0);
-  });
-
-  it("reports a resource of a fleet that the engine did not register, and its name", async () => {
-    await plugin.configure(defaultProvider, { baseUrl: platform.url });
-    const request = new messages.ConstructRequest()
-      .setType("rekey:index:PasswordRotationFleet")
-      .setName("fleet")
-      .setMonitorendpoint(engine.address)
-      .setInputs(toStruct({ databases: { first: { databaseId: id } } }));
-    const { details } = await failureOf(plugin.call(calls.construct, request));
-    const message =
-      /^It is not complete: its resource "fleet-\d\d" failed \(rekey:username and rekey:password are not set.*REKEY_FLEET_INCOM/;
-    assert.match(details, message);
-  });
-
-  it("constructs a verification, which reads the outputs of its rotation from the engine", async () => {
-    engine.states.set(urn, fromStruct((await create({ databaseId: id })).getProperties()));
-    const construct = (parent: string, rotation: string) => {
-      const request = new messages.ConstructRequest()
-        .setType("rekey:index:PasswordVerification")
-        .setName("proof")
-        .setParent(parent)
-        .setMonitorendpoint(engine.address)
-        .setInputs(toStruct({ rotation: reference(rotation) }));
-      return plugin.call(calls.construct, request);
-    };
-    for (const parent of ["", "urn:parent"]) {
-      const response = await construct(parent, urn);
-      assert.equal(fromStruct(response.getState()).verified, true);
-      const alias = engine.registered.at(-1)?.getAliasesList()[0]?.getSpec();
-      assert.equal(alias?.getNoparent(), parent === "");
-      assert.equal(alias?.getParenturn(), parent);
-    }
-    const unknown = urnOf("PasswordRotation", "unknown");
-    await assert.rejects(construct("", unknown), new RegExp(`unknown resource ${unknown}`));
+    const creating = started.plugin.call(calls.create, creation({ databaseId: id }).setTimeout(1));
+    assert.match((await failureOf(creating)).details, /within the deadline.*REKEY_UNCONFIRMED/s);
   });
 
   it("responds to unknown calls with unimplemented", async () => {
-    assert.equal((await failureOf(plugin.call(calls.attach, new PluginAttach()))).code, status.UNIMPLEMENTED);
+    const construct = started.plugin.call(calls.construct, new messages.ConstructRequest());
+    assert.equal((await failureOf(construct)).code, status.UNIMPLEMENTED);
   });
 });
 
@@ -168,7 +93,7 @@ describe("pulumi-resource-rekey", () => {
   const start = (...args: string[]) => spawn(process.execPath, [entry, ...args], { stdio: ["ignore", "pipe", "pipe"] });
 
   it("prints its port, and serves until it is interrupted", async () => {
-    const engine = await FakeEngine.start();
+    const engine = await EngineListener.start();
     const child = start("--logtostderr", "-v=9", "--tracing", "file:x", engine.address);
     const ended = once(child, "exit");
     const plugin = await ProviderClient.of(child);
@@ -176,7 +101,7 @@ describe("pulumi-resource-rekey", () => {
     plugin.close();
     child.kill("SIGINT");
     assert.deepEqual(await ended, [null, "SIGINT"]);
-    engine.stop();
+    await engine.close();
   });
 
   it("explains itself to a person who starts it", async () => {

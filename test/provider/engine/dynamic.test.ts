@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { createProviders } from "../../../provider/engine/dynamic";
+import { FakeRequester } from "../../support/fakeRequester";
+import { FakeRun } from "../../support/fakeRun";
+import { inProcessProvider } from "../../support/inProcessProvider";
+import { databaseText } from "../../support/platformBodies";
+
+describe("the dynamic provider", () => {
+  const __provider = "exports.handler=…";
+  const inputs = { databaseId: "db", __provider };
+  const printed: string[] = [];
+  const start = () => {
+    printed.length = 0;
+    const requester = new FakeRequester(() => ({ body: databaseText({ password: "p" }) }));
+    return inProcessProvider(requester, (line) => printed.push(line));
+  };
+
+  it("announces a new resource when it is checked, which previews do, unless it is refused, adopted or saved", async () => {
+    const { passwordRotation, signingKeyRotation } = start();
+    await passwordRotation.check({}, { ...inputs, verison: 1 });
+    await passwordRotation.check({}, { ...inputs, initialRotation: false });
+    await passwordRotation.check(inputs, inputs);
+    await signingKeyRotation.check({ __provider }, { __provider, rotateEvery: "30d" });
+    assert.deepEqual(printed, []);
+    await passwordRotation.check({}, inputs);
+    assert.equal(printed.length, 1);
+    assert.match(printed.join(), /^Password of database "db": will be reset, because the resource is new/);
+  });
+
+  it("announces a replacement once", async () => {
+    const { passwordRotation } = start();
+    const { outs: saved = {} } = await passwordRotation.create({ ...inputs, initialRotation: false });
+    const plain = { ...inputs, outcome: saved["outcome"], memory: (saved["memory"] as { value: string }).value };
+    printed.length = 0;
+    const other = { ...inputs, databaseId: "other" };
+    await passwordRotation.check(inputs, other);
+    assert.deepEqual((await passwordRotation.diff("db", plain, other)).replaces, ["databaseId"]);
+    await passwordRotation.check({}, other);
+    assert.equal(printed.length, 1);
+    assert.match(printed.join(), /^Password of database "other": will be reset, because the resource is new/);
+  });
+
+  it("has one run for all its resources", async () => {
+    let runs = 0;
+    const provider = createProviders(() => {
+      runs++;
+      return new FakeRun().start();
+    });
+    const configuration = { config: { get: () => undefined } as never };
+    await Promise.all(
+      [provider.passwordRotation, provider.flowControlReset].map((one) => one.configure(configuration)),
+    );
+    assert.equal(runs, 1);
+  });
+
+  it("changes nothing if the host is too old to pass on the configuration: the environment may name another platform", async () => {
+    const { passwordRotation, flowControlReset } = createProviders(() => assert.fail("it has no settings"));
+    const refused = /its @pulumi\/pulumi is too old.*Nothing was sent.*3\.139\.0/s;
+    for (const provider of [passwordRotation, flowControlReset]) {
+      await assert.rejects(provider.check({}, inputs), refused);
+      await assert.rejects(provider.create(inputs), refused);
+      await assert.rejects(provider.update("db", inputs, inputs), refused);
+    }
+    assert.deepEqual(await passwordRotation.read("db", inputs), { id: "db", props: inputs });
+    await passwordRotation.delete("db", inputs);
+  });
+});

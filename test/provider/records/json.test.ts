@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { LosslessNumber } from "lossless-json";
+import { databaseTable } from "../../../provider/records/database";
+import { readJson, readSecretResponse, tryReadObject } from "../../../provider/records/response";
+
+const nested = (depth: number, innermost: string) => "[".repeat(depth) + innermost + "]".repeat(depth);
+
+describe("records: JSON", () => {
+  const names = fc.oneof(
+    fc.constantFrom("__proto__", "constructor", "toString", "toJSON", "hasOwnProperty", "valueOf", "isLosslessNumber"),
+    fc.string({ unit: "binary" }),
+  );
+  const numbers = fc.oneof(fc.double(), fc.maxSafeInteger());
+  const anything = fc.oneof(fc.jsonValue(), fc.dictionary(names, fc.oneof(fc.jsonValue(), numbers)));
+
+  it("is read the same with any white space", () => {
+    fc.assert(
+      fc.property(anything, (sent) => {
+        assert.deepEqual(readJson(JSON.stringify(sent)), readJson(JSON.stringify([sent], null, 1).slice(1, -1)));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("has exact numbers, or their digits", () => {
+    for (const [digits, expected] of [
+      ["1", 1],
+      ["-0", -0],
+      ["1.0", 1],
+      ["1e+3", 1000],
+      ["0.1", 0.1],
+      ["9007199254740991", 9_007_199_254_740_991],
+      ["9007199254740992", 9_007_199_254_740_992n],
+      ["-9223372036854775808", -9_223_372_036_854_775_808n],
+      ["9".repeat(400), BigInt("9".repeat(400))],
+    ] as const) {
+      assert.ok(Object.is(readJson(digits).value, expected), digits);
+    }
+    for (const digits of ["1e999", "0.12345678901234567890", "9".repeat(401)]) {
+      const kept = readJson(digits).value;
+      assert.ok(kept instanceof LosslessNumber && kept.value === digits, digits);
+    }
+  });
+
+  it("is read to 100 levels; what is deeper is left out, and what follows it is not, whatever the strings contain", () => {
+    const tooDeep = [100, 101].map((levels) => readJson(nested(levels, "")).tooDeep);
+    assert.deepEqual(tooDeep, [false, true]);
+    const around = (value: string) => `{"]\\"}":"}]\\\\","deep":${value},"[{\\"":"]"}`;
+    const kept = readJson(around(nested(99, "{}")));
+    assert.deepEqual(readJson(around(nested(100_000, ""))), { ...kept, tooDeep: true });
+    const inner = readJson(nested(99, '[[1],"]}",{"x":"\\"}"},2],3')).value;
+    assert.equal(JSON.stringify(inner), nested(99, '[{},"]}",{},2],3'));
+  });
+
+  it("that ends too early is refused, however deeply it is nested, and at once", () => {
+    const text = nested(8_000_000, "1");
+    const before = performance.now();
+    assert.equal(readJson(text).tooDeep, true);
+    assert.throws(() => readJson(text.slice(0, -1)), SyntaxError);
+    assert.ok(performance.now() - before < 3_000, `${performance.now() - before} ms`);
+    for (const cut of [`${"[".repeat(150)}"`, `${"[".repeat(150)}"\\`, "[".repeat(150), nested(150, "").slice(1)]) {
+      assert.equal(tryReadObject(cut), undefined);
+    }
+  });
+
+  it("with any nesting keeps the record and the credentials of a response, and reports what it leaves out", () => {
+    // Integers beyond 2^53 are read and written by other code, which uses more of the stack.
+    for (const [open, close, leaf] of [
+      ["[", "]", "1"],
+      ['{"a":', "}", "1"],
+      ['{"a":', "}", "9007199254740993"],
+    ] as const) {
+      for (let depth = 90; depth < 250_000; depth = Math.floor(depth * 1.5)) {
+        const later = `${open.repeat(depth)}${leaf}${close.repeat(depth)}`;
+        const response = readSecretResponse(databaseTable, `{"database_id":"db","password":"p","later":${later}}`);
+        assert.deepEqual([response?.record.databaseId, response?.credentials.password], ["db", "p"]);
+        const problem = "something in the response: nested too deeply, and left out";
+        const isKept = response?.otherFields === `{"later":${later}}`;
+        assert.notEqual(isKept, response?.problems.includes(problem));
+      }
+    }
+  });
+});

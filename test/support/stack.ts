@@ -1,0 +1,125 @@
+import { InitError } from "../../provider/engine/engineErrors";
+import { type Host, providerTexts, type Result } from "./host";
+import { type Properties, revealed } from "./wire";
+
+/** A resource in a state: what it was created with, and its outputs with their marks. */
+interface Saved {
+  readonly id: string;
+  readonly outputs: Properties;
+  readonly inputs?: Properties;
+}
+
+/** What an engine asks of an adapter about one resource. A failed change throws; an `InitError` has what is saved. */
+export interface EngineCalls {
+  /** Whether a preview also asks for the change. */
+  readonly previews: boolean;
+  /** @returns the inputs for the calls that follow, and what is wrong with them */
+  check(inputs: Properties, olds: Properties): Promise<Checked>;
+  diff(id: string, olds: Properties, inputs: Properties): Promise<{ changes: boolean; replaces: readonly string[] }>;
+  create(inputs: Properties, preview: boolean): Promise<Saved>;
+  update(id: string, olds: Properties, inputs: Properties, preview: boolean): Promise<Saved>;
+  /** An import, without outputs and inputs. */
+  read(id: string, olds: Properties, inputs: Properties): Promise<Saved>;
+  delete(id: string, olds: Properties): Promise<void>;
+}
+
+interface Checked {
+  readonly inputs: Properties;
+  readonly problems: readonly string[];
+}
+
+/** What an operation did, and the outputs that it saved or planned. */
+interface Step {
+  readonly did: "create" | "update" | "replace" | "same";
+  readonly outputs: Properties;
+}
+
+/** One resource over several runs, each with the calls that an engine makes. */
+export class Stack {
+  saved: Saved | undefined;
+
+  /** @param calls of the adapter in this run. Another run may have another one */
+  constructor(public calls: EngineCalls) {}
+
+  /** The saved outputs, secrets in plain. */
+  get plain(): Properties {
+    return revealed(this.saved?.outputs ?? {});
+  }
+
+  preview(inputs: Properties): Promise<Step> {
+    return this.#change(inputs, true);
+  }
+
+  /** Saves what it returns, also with an init error, which it throws. */
+  up(inputs: Properties): Promise<Step> {
+    return this.#change(inputs, false);
+  }
+
+  async refresh(): Promise<Properties> {
+    const { id, inputs = {} } = this.saved ?? { id: "" };
+    this.saved = { ...(await this.calls.read(id, this.saved?.outputs ?? {}, inputs)), inputs };
+    return this.plain;
+  }
+
+  async import(id: string): Promise<Saved> {
+    return (this.saved = await this.calls.read(id, {}, {}));
+  }
+
+  async destroy(): Promise<void> {
+    if (this.saved) await this.calls.delete(this.saved.id, this.saved.outputs);
+    this.saved = undefined;
+  }
+
+  async #change(program: Properties, preview: boolean): Promise<Step> {
+    const { saved, calls } = this;
+    const { inputs, problems } = await calls.check(program, saved?.inputs ?? {});
+    if (problems.length > 0) throw new Error(problems.join("\n"));
+    const diff = saved && (await calls.diff(saved.id, saved.outputs, inputs));
+    if (saved && !diff?.changes) return { did: "same", outputs: saved.outputs };
+    const isNew = saved === undefined || (diff !== undefined && diff.replaces.length > 0);
+    const did = saved === undefined ? "create" : isNew ? "replace" : "update";
+    if (preview && !calls.previews) return { did, outputs: {} };
+    try {
+      const made = await (isNew
+        ? calls.create(inputs, preview)
+        : calls.update(saved.id, saved.outputs, inputs, preview));
+      if (!preview) this.saved = { ...made, inputs };
+      return { did, outputs: made.outputs };
+    } catch (error) {
+      if (error instanceof InitError) this.saved = { id: error.id, outputs: error.properties, inputs };
+      throw error;
+    }
+  }
+}
+
+/** The process of an adapter, for a resource that names this provider. */
+export function hostCalls(host: Host, provider: keyof typeof providerTexts): EngineCalls {
+  const __provider = providerTexts[provider];
+  // Pulumi's dynamic provider host gets no marks.
+  const given = (outputs: Properties) => (host.adapter === "plugin" ? outputs : revealed(outputs));
+  return {
+    previews: host.adapter === "plugin",
+    check: async (news, olds) => {
+      const { inputs, failures } = await host.check({ ...news, __provider }, olds);
+      return { inputs, problems: failures.map(({ reason }) => reason) };
+    },
+    diff: async (id, olds, inputs) => {
+      const { changes, replaces } = await host.diff(id, given(olds), { ...inputs, __provider });
+      return { changes: changes === "some", replaces };
+    },
+    create: async (inputs, preview) => savedBy(await host.create({ ...inputs, __provider }, preview)),
+    update: async (id, olds, inputs, preview) =>
+      savedBy(await host.update(id, given(olds), { ...inputs, __provider }, preview)),
+    read: async (id, olds, inputs) => {
+      const found = await host.read(id, given(olds), { ...inputs, __provider });
+      return { id: found.id, outputs: found.outs };
+    },
+    delete: (id, olds) => host.delete(id, { ...given(olds), __provider }),
+  };
+}
+
+function savedBy(result: Result): Saved {
+  if (result.kind === "failed") throw new Error(result.message);
+  if (result.kind === "init error") throw new InitError(result.message, result.id, result.outs);
+  return { id: result.id, outputs: result.outs };
+}
