@@ -19,7 +19,6 @@ export function isReserved(text: string): boolean {
 
 const signature = "4dabf18193072939515e22adb298388d";
 const secretSignature = "1b47061264138c4ac30d75fd1eb44270";
-const referenceSignature = "5cf8f73096256a8f31e491e813e4eb8e";
 
 /** Wraps a value so that the engine treats it as a secret. */
 export function secret(value: unknown): Record<string, unknown> {
@@ -29,13 +28,6 @@ export function secret(value: unknown): Record<string, unknown> {
 /** Whether a value is wrapped like that. */
 export function isSecret(value: object): value is { readonly value: unknown } {
   return signature in value && value[signature] === secretSignature;
-}
-
-/** The URN in a reference to a resource; undefined if the value is something else. */
-export function referencedUrn(value: unknown): string | undefined {
-  if (typeof value !== "object" || value === null) return undefined;
-  const { [signature]: kind, urn } = value as Readonly<Record<string, unknown>>;
-  return kind === referenceSignature && typeof urn === "string" ? urn : undefined;
 }
 
 /**
@@ -49,11 +41,14 @@ export function isFaithful(text: string): boolean {
 /** Values between the engine and the host. */
 export type Properties = Record<string, unknown>;
 
+/** JSON text of any value: a credential that was reset must not be lost because of another value. */
+export function jsonText(outputs: unknown): string {
+  return JSON.stringify(outputs, (_, value: unknown) => (typeof value === "bigint" ? value.toString() : value));
+}
+
 /** Values for the engine: plain, with secrets marked on each call, because the engine does not remember the marks. */
 export function wrap(outputs: Properties, secretNames: readonly string[]): Properties {
-  const plain = JSON.parse(
-    JSON.stringify(outputs, (_, value: unknown) => (typeof value === "bigint" ? value.toString() : value)),
-  ) as Properties;
+  const plain = JSON.parse(jsonText(outputs)) as Properties;
   for (const name of secretNames) {
     const value = plain[name];
     const isMarked = typeof value === "object" && value !== null && isSecret(value);

@@ -1,6 +1,7 @@
 import { FleetError, outputsAreFormer, StateError } from "../platform/errors";
 import { type Subject } from "../platform/secretKind";
 import { isObject } from "../records/fields";
+import { jsonText } from "../records/properties";
 import { type Run } from "../run";
 import { type Access, accessOf, urlsOf } from "./access";
 import { type FleetCredentials, type FleetDatabase, type FleetOutputs, type FleetRecord } from "./fleetOutputs";
@@ -78,7 +79,7 @@ export function writeFleet(members: readonly SavedMember[], withRecords: boolean
     failed: sorted.flatMap(({ name, error }) => (error === undefined ? [] : name)),
     lastRotated: rotatedAt.at(-1),
     nextRotationAt: nextOf(sorted),
-    access: JSON.stringify(byName((one) => accessTo(one, run))),
+    access: jsonText(byName((one) => accessTo(one, run))),
     memory: JSON.stringify(
       mapOf(
         byId,

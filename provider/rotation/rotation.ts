@@ -1,7 +1,7 @@
 import { InputError, RekeyError } from "../platform/errors";
 import { ownerOf, type SecretKind, secretOf, type Subject } from "../platform/secretKind";
 import { idProblem, isSet } from "../records/fields";
-import { isUnknown, unknownValue } from "../records/properties";
+import { isUnknown, jsonText, unknownValue } from "../records/properties";
 import {
   type Adopted,
   type Claim,
@@ -146,7 +146,7 @@ export function outputsOf(subject: Subject, state: State, run: Run): RotationOut
     ...urlsOf(subject, state, run),
     nextRotationAt: rotateEvery && dueAt(memory.rotatedAt, rotateEvery).toISOString(),
     currentKeySince: kind.minInterval === undefined ? undefined : memory.made[0]?.at,
-    access: access && JSON.stringify(access),
+    access: access && jsonText(access),
   };
   const known = Object.entries(derived).filter(([, value]) => value !== undefined && value !== "");
   const { record, exactIntegers, ...others } = savedOutputs(state);

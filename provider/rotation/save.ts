@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { NotEncryptedError, RefusedError, type RekeyError } from "../platform/errors";
 import { secretOf, type Subject } from "../platform/secretKind";
 import { type CredentialName, credentialNames, type Credentials } from "../records/credentials";
+import { jsonText } from "../records/properties";
 import { type Run } from "../run";
 import { encrypt } from "./encryption";
 import { type Finding } from "./findings";
@@ -89,7 +90,7 @@ async function withFile(
     const { file: _none, ...others } = memory;
     return { ...rest, memory: others };
   }
-  const text = JSON.stringify({ [kind.idInput]: id, rotatedAt: state.rotatedAt, ...values, ...urlsOf(state) });
+  const text = jsonText({ [kind.idInput]: id, rotatedAt: state.rotatedAt, ...values, ...urlsOf(state) });
   const encryptedCredentials = await encrypt(text, encryptFor);
   return { ...rest, encryptedCredentials, memory: { ...memory, file: { for: encryptFor, has } } };
 }

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { type CredentialName, credentialNames, type Credentials } from "../records/credentials";
 import { type SecretResponse } from "../records/response";
+import { jsonText } from "../records/properties";
 import { type Memory, readMemory, type ResetReason, writeMemory } from "./memory";
 
 /** The outcome of the last reset; `unknown` if it was not confirmed. */
@@ -85,6 +86,6 @@ export function savedOutputs({ memory, ...state }: State): Readonly<Record<strin
 
 /** Compares two values as a saved state has them. */
 export function isSame(saved: unknown, read: unknown): boolean {
-  const inState = (value: unknown): unknown => JSON.parse(JSON.stringify({ value }));
+  const inState = (value: unknown): unknown => JSON.parse(jsonText({ value }));
   return isDeepStrictEqual(inState(saved), inState(read));
 }
