@@ -245,6 +245,7 @@ for (const [title, kind] of Object.entries(kinds)) {
       const late = shown(platform, id);
       await kind.change(platform, id);
       const changed = shown(platform, id);
+      await sleep(100);
       // Both rolls make the former next key the current one.
       assert.deepEqual(await accepted(late, changed), [kind.isOfQueue === true, true]);
       await assertRead(changed);
