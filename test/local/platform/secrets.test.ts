@@ -240,15 +240,17 @@ for (const [title, kind] of Object.entries(kinds)) {
 
     it("are changed elsewhere and restored by reset(), neither of which is a reset, and end one that is late", async () => {
       await start();
-      platform.failNext({ applyAfterMs: 50, times: 2 });
+      platform.failNext({ applyAfterMs: 50 });
       await reset();
       const late = shown(platform, id);
       await kind.change(platform, id);
       const changed = shown(platform, id);
+      await sleep(100);
       // Both rolls make the former next key the current one.
       assert.deepEqual(await accepted(late, changed), [kind.isOfQueue === true, true]);
       await assertRead(changed);
       assert.deepEqual([changed.resets, platform.resetCount], [1, 1]);
+      platform.failNext({ applyAfterMs: 50 });
       await reset();
       const lost = shown(platform, id);
       await platform.reset();
