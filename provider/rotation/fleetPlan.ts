@@ -5,9 +5,10 @@ import { isUnknown, unknownValue } from "../records/properties";
 import { type InputProblem, type Notice, schemaProblems, type TableOf } from "../resource";
 import { type Run } from "../run";
 import { hasRecords, type SavedMember, subjectOf } from "./fleetState";
+import { databasePassword } from "./kinds/databasePassword";
 import { type Said, withCount } from "./messages";
-import { type Desired, type Plan } from "./plan";
-import { planFor } from "./rotate";
+import { type Desired, type Plan, planRotation } from "./plan";
+import { contextOf } from "./reads";
 import { changingOutputs, renamed, saidOf, settingsNotice, stateOf } from "./rotation";
 import { type Trigger } from "./trigger";
 
@@ -93,6 +94,7 @@ export function plannedMembers(
       "is empty, but the fleet has some in its state. If the map is from the platform, check it; to stop rotating them, remove the fleet";
     throw new InputError("databases", reason);
   }
+  const context = contextOf({ kind: databasePassword }, run);
   return members.map(({ name, databaseId, own }) => {
     const subject = subjectOf({ databaseId });
     const saved = before?.get(databaseId);
@@ -100,7 +102,7 @@ export function plannedMembers(
     const plan: Plan =
       before && isUnknown(databaseId)
         ? { kind: "maybe", names: ["databaseId"] }
-        : planFor(subject, saved?.state, desired, run);
+        : planRotation(saved?.state, desired, context);
     return { name, subject, before: saved, desired, plan };
   });
 }

@@ -11,7 +11,7 @@ import { type Context, isReadable, maySettle } from "./plan";
 import { credentialsIn, type State } from "./state";
 
 /** What plans and evidence depend on, besides the state and the inputs. */
-export function contextOf({ kind }: Subject, { options }: Run): Context {
+export function contextOf({ kind }: Pick<Subject, "kind">, { options }: Run): Context {
   const ownToken = kind.authorizesQueue && options.queueToken();
   return {
     kind,

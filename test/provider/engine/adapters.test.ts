@@ -22,6 +22,10 @@ const programs: Readonly<Partial<Record<ResourceType, readonly [first: Propertie
   SearchTokenRotation: [{ indexId: "idx-search" }, { indexId: "idx-search", version: 2 }],
   QueueTokenRotation: [{ queueUserId }, { queueUserId, version: 2 }],
   SigningKeyRotation: [{ minInterval: "0s" }, { minInterval: "0s", version: 2 }],
+  PasswordRotationFleet: [
+    { databases: { one: "in-fleet" }, rotateEvery: "30d" },
+    { databases: { two: { databaseId: "in-fleet", version: 2 } } },
+  ],
   FlowControlReset: [{ flowControlKey: "orders" }, { flowControlKey: "orders", version: 2 }],
   FlowControlLimits: [
     { flowControlKey: "orders", parallelism: 3 },
@@ -68,7 +72,7 @@ describe("both adapters", () => {
   let platform: Platform;
   before(async () => {
     platform = await startPlatform({
-      databases: ["db"],
+      databases: ["db", "in-fleet"],
       credentials: "always",
       databasePath,
       flowControlKeys: ["orders"],
