@@ -1,10 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
-import {
-  fleetFailure,
-  type FleetCredentials,
-  type FleetDatabase,
-  type FleetRecord,
-} from "../provider/rotation/fleetState";
+import { type FleetCredentials, type FleetDatabase, type FleetRecord } from "../provider/rotation/fleetOutputs";
+import { fleetFailure } from "../provider/rotation/fleetState";
 import { type ConnectionArgs } from "./connection";
 import { DynamicResource, isOfType, nameOf } from "./dynamicResource";
 import { databasesByName, type FleetDatabases } from "./fleetDatabases";
@@ -90,6 +86,8 @@ export interface PasswordRotationFleetArgs extends RotationArgs {
  * ```
  */
 export class PasswordRotationFleet extends DynamicResource {
+  /** The id, `fleet`. */
+  declare readonly fleet: pulumi.Output<string>;
   /**
    * The state of each database, by its name.
    *

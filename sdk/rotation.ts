@@ -173,7 +173,6 @@ function requireKnown(of: string, { word }: SecretKind, outcome: Outcome): void 
   if (outcome !== "unknown") return;
   throw runError(
     "REKEY_UNCONFIRMED",
-    `${of}: the last reset was not confirmed. The ${word} may have been changed, and the new one is unknown. ` +
-      `The credentials in this stack are the former ones. ${outputsAreFormer} Run \`up\` again at once: it sends one more reset, unless the platform shows that the last one was applied, or rekey:scheduledResets is off.`,
+    `${of}: the last reset was not confirmed. The ${word} may have been changed, and the credentials in this stack are the former ones. ${outputsAreFormer} Run \`up\` again: it settles the reset, or says what to do.`,
   );
 }

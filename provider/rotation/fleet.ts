@@ -16,10 +16,10 @@ import {
   type PlannedMember,
   plannedMembers,
 } from "./fleetPlan";
+import { type FleetOutputs } from "./fleetOutputs";
 import {
   fleetFailure,
   fleetId,
-  type FleetOutputs,
   hasRecords,
   notAttempted,
   readFleet,

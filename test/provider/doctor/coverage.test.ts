@@ -8,8 +8,6 @@ import { vectorToken } from "../../../provider/rotation/kinds/indexToken";
 import { signingKeys } from "../../../provider/rotation/kinds/signingKeys";
 import { Settings } from "../../../provider/settings/settings";
 import { type SettingName } from "../../../provider/settings/table";
-import { readPage } from "../../docs/page";
-import { normalized, shows } from "../../docs/session";
 
 const stack = "urn:pulumi:dev::app";
 const encrypted = { "4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270", ciphertext: "v1:x" };
@@ -204,16 +202,5 @@ describe("pulumi-rekey doctor --coverage: the report", () => {
         "",
       ].join("\n"),
     );
-  });
-
-  it("prints what its page shows", () => {
-    const outputs = { currentKeySince: "2026-04-21T09:14:03.000Z", currentKey: encrypted };
-    const coverage = cover(
-      [{ ...database("db-carts", "2025-07-14"), name: "carts" }, keys],
-      [rotation("keys", "signing-keys", outputs, "SigningKeyRotation")],
-    );
-    const shown = readPage("docs/doctor.md").blocks.findLast(({ language }) => language === "text")?.code ?? "";
-    const text = coverageText({ since: "2026-04-19", stack: "dev", problems: [], ...coverage });
-    assert.match(normalized(text), shows(shown));
   });
 });

@@ -6,8 +6,6 @@ import { type AddressInfo } from "node:net";
 import { delimiter, join } from "node:path";
 import { type Check } from "../../../provider/doctor/check";
 import { type Platform, startPlatform } from "../../../local/index";
-import { readPage } from "../../docs/page";
-import { shows } from "../../docs/session";
 import { caFile, certificate } from "../../faults/certificates";
 import { preloadOf } from "../../faults/network";
 import { Folder } from "../../support/folder";
@@ -218,17 +216,6 @@ describe("pulumi-rekey doctor", function () {
     assert.equal(await stackOf({ PULUMI_STACK: "other" }), "other");
     assert.equal(await stackOf({ PULUMI_STACK: "other" }, "--stack", "named"), "named");
     assert.equal(await stackOf({ SELECTED_STACK: "" }), "dev");
-  });
-
-  it("prints what its page shows", async () => {
-    project.write("Pulumi.yaml", "name: caches\nruntime: nodejs\nmain: index.js\n");
-    configure({ ...healthy(), "rekey:password": password, "rekey:databasePath": databasePath }, "production");
-    const { output } = await doctor({}, ["--stack", "production", "--database", "db-sessions"]);
-    const asOnThePage = output.replaceAll(platform.url, "https://api.example.com");
-    const version = /\d+\.\d+\.\d+/g;
-    const { blocks } = readPage("docs/doctor.md");
-    const shown = blocks.find(({ language }) => language === "text")?.code ?? "";
-    assert.match(asOnThePage.trim().replace(version, "…"), shows(shown.replace(version, "…")));
   });
 
   it("reads the other settings if secrets cannot be decrypted, and prints only the first line of the error", async () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { passwordRotationFleet } from "../../../provider/rotation/fleet";
-import { type FleetOutputs } from "../../../provider/rotation/fleetState";
+import { type FleetOutputs } from "../../../provider/rotation/fleetOutputs";
 import { type Memory } from "../../../provider/rotation/memory";
 import { type Desired } from "../../../provider/rotation/plan";
 import { startRun } from "../../../provider/run";
