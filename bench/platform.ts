@@ -5,7 +5,7 @@ import { type PlatformOptions } from "../local/platform/index";
 import { caFile, certificate } from "../test/faults/certificates";
 
 /** The requests of a measurement. */
-export interface Span {
+interface Span {
   readonly requests: number;
   /** From the first to the last request, as they arrived at the platform. */
   readonly seconds: number;
