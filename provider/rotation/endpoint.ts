@@ -108,9 +108,7 @@ function hostOf(database: LocatedDatabase, given: string | undefined, setting: H
 }
 
 function unknownFor({ databaseId, record }: LocatedDatabase): string {
-  const why = record
-    ? "the platform's record has none."
-    : "its record is not saved (a fleet saves records with includeRecords: true, from the next reset on).";
+  const why = `${record ? "the platform's record has none" : "the platform has not shown its record"}.`;
   return `is unknown for database ${JSON.stringify(databaseId)}: ${why}`;
 }
 
