@@ -79,7 +79,10 @@ describe("A program with a PasswordRotationFleet", () => {
     await succeeds(stack.up());
     assertSent(1_000);
     declare(of(2));
-    assert.match((await stack.preview()).printed, /^Password of database "one": will be reset, because version or triggers have changed/m);
+    assert.match(
+      (await stack.preview()).printed,
+      /^Password of database "one": will be reset, because version or triggers have changed/m,
+    );
     assert.equal((await succeeds(stack.up())).changes["update"], 1);
     assertSent(1);
     assert.equal((await stack.up()).changes["update"], undefined);
