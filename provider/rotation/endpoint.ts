@@ -108,7 +108,7 @@ function hostOf(database: LocatedDatabase, given: string | undefined, setting: H
 }
 
 function unknownFor({ databaseId, record }: LocatedDatabase): string {
-  const why = record ? "the platform's record has none." : "its record is not known before a reset or a read.";
+  const why = `${record ? "the platform's record has none" : "the platform has not shown its record"}.`;
   return `is unknown for database ${JSON.stringify(databaseId)}: ${why}`;
 }
 

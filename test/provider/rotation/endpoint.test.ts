@@ -75,11 +75,8 @@ describe("rotation: the endpoint of a database", () => {
   }
 
   const refused: readonly (Case & { reason: RegExp })[] = [
-    {
-      record: null,
-      reason: /^host is unknown for database "db-1": its record is not known before a reset or a read\./,
-    },
-    { record: null, given: { host: "h" }, reason: /^port is unknown for database "db-1": its record is not known/ },
+    { record: null, reason: /^host is unknown for database "db-1": the platform has not shown its record\./ },
+    { record: null, given: { host: "h" }, reason: /^port is unknown for database "db-1": the platform has not shown/ },
     { record: { port: 1 }, reason: /^host is unknown for database "db-1": the platform's record has none/ },
     { record: { endpoint: "", port: 1 }, reason: /^host is unknown/ },
     { record: { endpoint: "h" }, reason: /^port is unknown for database "db-1": the platform's record has none/ },
