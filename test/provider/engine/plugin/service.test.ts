@@ -169,7 +169,7 @@ describe("plugin service", () => {
         assert.equal((await stack.up({ ...given, version: 1 })).outputs.outcome, "adopted");
         assert.notDeepEqual(leaks(), []);
       }
-      assert.match(importer.said.join("\n"), /^it: .* was imported in this run: .* and nothing is reset\.$/m);
+      assert.match(importer.said.join("\n"), /^it: .* was imported: .* and nothing is reset\.$/m);
       assert.equal((await stack.preview({ ...given, version: 1 })).did, "same");
       assert.equal((await stack.preview({ ...given, version: 2 })).did, "update");
     }
