@@ -233,14 +233,15 @@ export function unknownFailure({ kind }: Subject, failed: RekeyError, canSettle:
   const { noun, minInterval } = kind;
   const advice = failed instanceof RequestError ? failed.advice : "";
   const what = failed.text.endsWith(advice) ? failed.text.slice(0, failed.text.length - advice.length) : failed.text;
-  const once = minInterval === undefined ? "" : ", once minInterval has passed";
+  const when = minInterval === undefined ? "at once" : "once minInterval has passed";
   const next = canSettle
-    ? `Run \`up\` again at once: it reads the ${noun} first, and sends one more reset only if the former credentials are still shown${once}.`
-    : minInterval === undefined
-      ? "Run `up` again at once: it sends one more reset, which returns new credentials."
-      : "Run `up` again once minInterval has passed: it sends one more roll.";
+    ? `it reads the ${noun} first, and sends one more reset only if the former credentials are still shown.`
+    : "it sends one more reset, which returns new credentials.";
   const stop = "After three unconfirmed resets in a row it stops, and asks for a new version.";
-  return new UnknownOutcomeError(failed.code, `${what.trim()}\n${outputsAreFormer} ${next} ${stop}`);
+  return new UnknownOutcomeError(
+    failed.code,
+    `${what.trim()}\n${outputsAreFormer} Run \`up\` again ${when}: ${next} ${stop}`,
+  );
 }
 
 /** What a refresh says of a key that is rejected, with a space before it: its configuration is a saved one. */

@@ -51,7 +51,10 @@ export class PluginService {
   #queueReads: SharedReads | undefined;
   readonly #runEnd = new AbortController();
 
-  constructor(private readonly engine: EngineLink) {}
+  constructor(
+    private readonly engine: EngineLink,
+    private readonly start = startRun,
+  ) {}
 
   /** @param urn of the provider resource; empty if the engine is too old to pass it */
   configure(urn: string, args: Properties): void {
@@ -61,7 +64,7 @@ export class PluginService {
       return typeof value === "string" ? value : JSON.stringify(value);
     };
     const isDefault = isDefaultProvider(urn, settings["version"]);
-    this.#run = startRun({
+    this.#run = this.start({
       configuration: (key) => read(key.slice("rekey:".length)),
       requireEngine: (facts) => this.#requireRun(facts),
       environment: isDefault ? process.env : environmentOfProvider(read, process.env),

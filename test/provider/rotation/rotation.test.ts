@@ -365,7 +365,7 @@ describe("rotation: signing keys", () => {
     fake.answer = () => unconfirmed();
     const lost = await up(undefined, { version: 1 });
     assert.match(lost.message ?? "", /once minInterval has passed/);
-    assert.equal(lost.message?.match(/Run `up` again/g)?.length, 1);
+    assert.doesNotMatch(lost.message ?? "", /at once/);
     await assert.rejects(up(lost.outputs, { version: 1 }), /REKEY_ROLLED_RECENTLY/);
     assert.deepEqual([fake.resets.length, state.n], [1, 1]);
   });
