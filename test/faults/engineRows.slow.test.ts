@@ -65,7 +65,8 @@ describe("faults: rows of an engine", () => {
   it(titled(48, "unknown id or version", "preview", "passes; 0 sent"), async () => {
     const program = () => {
       const { resetAt } = new rekey.FlowControlReset("orders", { flowControlKey: "orders" });
-      rotating({ version: resetAt, triggers: { at: resetAt } });
+      const at = resetAt.apply(String);
+      rotating({ version: at, triggers: { at } });
       const databaseId = resetAt.apply(() => "db-sessions");
       new rekey.PasswordRotation("id", { databaseId });
       rekey.getFlowControlKeyOutput({ flowControlKey: databaseId });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { databaseText } from "../support/platformBodies";
 import { providerTexts, type Result } from "../support/host";
-import { judge, readMarks } from "../../provider/rotation/marks";
+import { marksOf, readMemory } from "../../provider/rotation/memory";
 import { rotation } from "../support/resources";
 import { type Properties, revealed } from "../support/wire";
 import { assertNoSecrets, testRow } from "./describeFaults";
@@ -148,9 +148,10 @@ const faults: readonly Fault[] = [
     reset: silent,
     appliedAt: "never",
     deadlineSeconds: 8,
-    check({ formerMarks }, platform, id) {
-      const marks = readMarks(String(formerMarks));
-      assert.equal(judge(marks, [], { password: platform.passwordOf(id) }), "pending");
+    check({ memory }, platform, id) {
+      const saved = readMemory(memory);
+      const { password } = marksOf(saved, { password: platform.passwordOf(id) });
+      assert.equal(saved.pending?.before?.password, password);
     },
   },
   {

@@ -3,7 +3,6 @@ import { type Rekey, type Victim } from "../support/engineStack";
 import { type Adapter } from "../support/host";
 import { type Point } from "./gate";
 import { type Strike } from "./interruptedStack";
-import { shardOf } from "../../provider/rotation/fleet";
 
 /** What a state contains of a database. */
 interface SavedDatabase {
@@ -52,10 +51,13 @@ const fleet = {
       Object.entries(all ?? {}).forEach(([id, { password }]) => receive(id, password)),
     );
   },
-  resourceOf: (id) => `caches-${shardOf(id)}`,
-  databasesIn({ rotations = [], secrets = "[]" }) {
-    const secretsOf = new Map((JSON.parse(secrets as string) as SavedDatabase[]).map((one) => [one.databaseId, one]));
-    return (rotations as SavedDatabase[]).map((one) => ({ ...one, ...secretsOf.get(one.databaseId) }));
+  resourceOf: () => "caches",
+  databasesIn({ states = {}, credentials = {} }) {
+    const all = credentials as Readonly<Record<string, object>>;
+    return Object.entries(states as Readonly<Record<string, SavedDatabase>>).map(([name, one]) => ({
+      ...one,
+      ...all[name],
+    }));
   },
 } satisfies Partial<Subject>;
 
