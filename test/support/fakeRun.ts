@@ -37,6 +37,8 @@ export class FakeRun {
   /** Ids and keys whose reset was sent, in order. */
   readonly resets: string[] = [];
   readonly reads: string[] = [];
+  /** Messages shown during the run. */
+  readonly said: string[] = [];
   time = new Date("2026-11-21T12:00:00.000Z");
   maxResets: number | undefined;
   /** Where secrets are; undefined if the settings are not known. */
@@ -143,7 +145,7 @@ export class FakeRun {
         },
       },
       end: new AbortController().signal,
-      log: () => undefined,
+      log: (line) => this.said.push(line),
       ...options,
     });
   }
