@@ -1,4 +1,3 @@
-import { advise, deadlineName } from "./settings/advice";
 import { type Settings } from "./settings/settings";
 import { Connections } from "./platform/agents";
 import { CredentialProbe, type ProbeRequest, type ProbeResult } from "./platform/probe";
@@ -141,7 +140,6 @@ export class PlatformClient {
       proxy: this.settings.get("proxy"),
       extraCertificates: this.settings.get("caFile"),
       secrets: this.secrets,
-      advise,
       beforeSend: this.beforeSend,
     });
     return this.shared.probe.probe(request);
@@ -161,8 +159,6 @@ export class PlatformClient {
     };
     return new HttpRequester(service, this.shared.transport.connections, this.shared.transport.queue, {
       deadlineMs: Math.min(settings.getOrDefault("deadlineSeconds") * 1000, this.limitMs),
-      deadlineName,
-      advise,
       secrets: this.secrets,
       permission: this.permission,
       resetHeaders: settings.preset?.resetHeaders,

@@ -2,7 +2,7 @@ import { type Socket } from "node:net";
 import { Connections } from "./agents";
 import { type ConnectionError, openConnection, trusting } from "./openConnection";
 import { RejectedError, type RequestFacts, RequestError } from "./errors";
-import { certificateFailure, isTlsAlert, whyNotSent } from "./failures";
+import { isCertificateCode, isTlsAlert, whyNotSent } from "./failures";
 import { type KnownSecrets } from "./redact";
 import { ask, NoReplyError, notRedis } from "./redisCommands";
 import { RequestQueue } from "./requestQueue";
@@ -31,7 +31,7 @@ export interface ProbeRequest {
   readonly timeoutMs: number;
 }
 
-export interface ProbeOptions extends Pick<RequesterOptions, "advise"> {
+export interface ProbeOptions {
   readonly proxy?: string | undefined;
   /** Certificates (PEM) that are trusted in addition to those that Node trusts. */
   readonly extraCertificates?: string | undefined;
@@ -117,8 +117,8 @@ export class CredentialProbe {
 
   /** Of the error, only its kind is shown. */
   #whyNotConnected({ code, proxy, inHandshake }: ConnectionError): ProbeResult {
-    const { happened, kind } = whyNotSent({ code, proxy });
-    if (certificateFailure(code)) return unknown(happened, this.options.advise({ service: "database", kind }));
+    const { happened, advice } = whyNotSent("database", { code, proxy });
+    if (isCertificateCode(code)) return unknown(happened, advice);
     if (!inHandshake) return unknown(happened);
     const handshake = `the TLS handshake ${code === "ETIMEDOUT" ? "was not finished in time" : `failed (${code})`}`;
     if (isTlsAlert(code)) return unknown(handshake);
@@ -131,26 +131,18 @@ export class CredentialProbe {
   async #get(
     { service, baseUrl, path }: HttpProbe,
     token: string,
-    { purpose, consequences }: RequestFacts,
+    { purpose }: RequestFacts,
     timeoutMs: number,
   ): Promise<ProbeResult> {
-    const { secrets, advise } = this.options;
     const requester = new HttpRequester(
       // In errors, what responds for an index is the platform, as for the queue.
       tokenService(service === "database" ? "database" : "queue", baseUrl, token),
       baseUrl.startsWith("https:") ? this.#secure : this.#plain,
       new RequestQueue({ maxConcurrency: 1 }),
-      { deadlineMs: timeoutMs, deadlineName: "the deadline", secrets, advise },
+      { deadlineMs: timeoutMs, secrets: this.options.secrets },
     );
     try {
-      const { body } = await requester.send({
-        method: "GET",
-        path,
-        idempotent: true,
-        ownConnection: true,
-        purpose,
-        consequences,
-      });
+      const { body } = await requester.send({ method: "GET", path, ownConnection: true, purpose });
       const response = tryReadObject(body);
       const isExpected = service === "database" ? response?.["result"] === "PONG" : response !== undefined;
       return isExpected ? accepted : unknown(`the server there is not ${expectedAt[service]}`);
@@ -159,7 +151,7 @@ export class CredentialProbe {
       const { happened, status = 0, networkCode } = error;
       if (networkCode === "deadline") return unknown(tooLate);
       // The address of an index is in no setting that the advice could name.
-      const advice = certificateFailure(networkCode) && service !== "index" ? error.advice : undefined;
+      const advice = isCertificateCode(networkCode) && service !== "index" ? error.advice : undefined;
       if (!(error instanceof RejectedError)) return unknown(happened, advice);
       // A user without the permission to PING is authenticated all the same.
       if (service === "database" && error.words.startsWith("NOPERM ")) return accepted;

@@ -1,5 +1,5 @@
 import { type RejectedError, UnconfirmedError, UnreadableError } from "./errors";
-import { explained, isNotFound, nothingChanged, otherTeam } from "./failures";
+import { isNotFound, otherTeam } from "./failures";
 import { type ApiRequest, type ApiResponse, type Requester, fillPath } from "./http";
 import { valuesOf } from "../records/credentials";
 import { ownerOf, type SecretKind, type SecretPaths, secretOf } from "./secretKind";
@@ -57,11 +57,9 @@ export class SecretOperations {
       method: "GET",
       path: fillPath(this.paths.read, { id }),
       ...(hideCredentials && { query: { credentials: "hide" } }),
-      idempotent: true,
       ownConnection: this.kind.table.id === undefined,
       deadlineMs,
       purpose: `read ${ownerOf({ kind: this.kind, id })}`,
-      consequences: nothingChanged,
     });
     const read = this.#read(response, [200], id);
     if (typeof read !== "string") return read;
@@ -74,7 +72,7 @@ export class SecretOperations {
       return await this.requester.send(request);
     } catch (error) {
       if (!isNotFound(error)) throw error;
-      throw explained(error, request, this.#reasonsFor(error));
+      throw error.explained(this.#reasonsFor(error));
     }
   }
 
@@ -108,8 +106,8 @@ export class SecretOperations {
   }
 }
 
-function unusable({ status, advise }: ApiResponse, problem: string) {
-  return { happened: `the platform responded with ${status}, but ${problem}`, advice: advise(), status };
+function unusable({ status, advice }: ApiResponse, problem: string) {
+  return { happened: `the platform responded with ${status}, but ${problem}`, advice, status };
 }
 
 /** How a secret is read. */
