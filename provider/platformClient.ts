@@ -51,7 +51,13 @@ export class PlatformClient {
 
   /** The same platform, whose requests fail after a time, if that is earlier than their deadline. */
   within(limitMs: number): PlatformClient {
-    return new PlatformClient(this.settings, this.beforeSend, limitMs, this.shared, this.permission);
+    return new PlatformClient(
+      this.settings,
+      this.beforeSend,
+      Math.min(limitMs, this.limitMs),
+      this.shared,
+      this.permission,
+    );
   }
 
   /** The same platform, which may be changed. By default, it may only be read. */
@@ -76,11 +82,10 @@ export class PlatformClient {
    * @throws SettingsError if a setting is missing or cannot be used
    */
   async list(kind: SecretKind): Promise<ListedRecord[]> {
-    if (kind.paths?.list !== undefined) {
-      return listAccount(this.#toManagement, kind, { path: kind.paths.list, advice: "Check rekey:baseUrl." });
-    }
-    const path = this.settings.require("databaseListPath");
-    return listAccount(this.#toManagement, kind, { path, advice: "Check rekey:baseUrl and rekey:databaseListPath." });
+    const own = kind.paths?.list;
+    const path = own ?? this.settings.require("databaseListPath");
+    const advice = own === undefined ? "Check rekey:baseUrl and rekey:databaseListPath." : "Check rekey:baseUrl.";
+    return listAccount(this.#toManagement, kind, { path, advice });
   }
 
   /** @throws SettingsError if a setting is missing or cannot be used. */

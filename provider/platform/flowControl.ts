@@ -161,10 +161,7 @@ export class FlowControl {
   }
 
   async #reset(flowControlKey: string, action: string): Promise<void> {
-    await this.#change({
-      method: "POST",
-      path: fillPath("/v2/flowControl/{flowControlKey}/{action}", { flowControlKey, action }),
-      idempotent: true,
+    await this.#post(flowControlKey, action, {
       purpose: `reset the counters of the flow-control key ${JSON.stringify(flowControlKey)}`,
       consequences: {
         "not sent": "The counters were not reset.",
@@ -174,8 +171,13 @@ export class FlowControl {
     });
   }
 
-  async #change(request: ApiRequest): Promise<void> {
-    (await this.#send(request)).recognize();
+  async #post(
+    flowControlKey: string,
+    action: string,
+    request: Pick<RequestFacts, "purpose" | "consequences"> & Pick<ApiRequest, "query">,
+  ): Promise<void> {
+    const path = fillPath("/v2/flowControl/{flowControlKey}/{action}", { flowControlKey, action });
+    (await this.#send({ method: "POST", path, idempotent: true, ...request })).recognize();
   }
 
   /**
@@ -190,9 +192,8 @@ export class FlowControl {
     consequences: RequestFacts["consequences"],
   ): Promise<void> {
     const purpose = `${action} the flow-control key ${JSON.stringify(flowControlKey)}`;
-    const path = fillPath("/v2/flowControl/{flowControlKey}/{action}", { flowControlKey, action });
     try {
-      await this.#change({ method: "POST", path, query, idempotent: true, purpose, consequences });
+      await this.#post(flowControlKey, action, { query, purpose, consequences });
     } catch (error) {
       if (!isNotFound(error)) throw error;
       const happened = `${error.happened}; it does not have the operation \`${action}\`, or does not know the key before its first message`;

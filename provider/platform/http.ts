@@ -52,8 +52,6 @@ export type ApiRequest = Effect & {
   /** Path below the service's address, its parts already encoded. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
-  /** Milliseconds until it fails, if that is earlier than the requester's own deadline. */
-  readonly deadlineMs?: number | undefined;
   /**
    * Whether it has a connection of its own, because its response does not show to which request it belongs.
    *
@@ -161,7 +159,7 @@ export class HttpRequester implements Requester {
         code: "REKEY_INTERNAL",
       });
     }
-    const deadlineMs = Math.min(this.options.deadlineMs, request.deadlineMs ?? Infinity);
+    const { deadlineMs } = this.options;
     let endsAtMs: number | undefined;
     for (let attempt = 1; ; attempt++) {
       const turn = async () => {

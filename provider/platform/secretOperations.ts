@@ -50,15 +50,15 @@ export class SecretOperations {
   /**
    * Reads what has the secret, and its credentials if the platform shows them. It may be repeated.
    *
+   * @param options.hideCredentials whether the platform leaves out the credentials
    * @see docs/interface.md#read-a-database
    */
-  async read(id: string, { hideCredentials = false, deadlineMs }: ReadOptions = {}): Promise<SecretResponse> {
+  async read(id: string, { hideCredentials = false } = {}): Promise<SecretResponse> {
     const response = await this.#send({
       method: "GET",
       path: fillPath(this.paths.read, { id }),
       ...(hideCredentials && { query: { credentials: "hide" } }),
       ownConnection: this.kind.table.id === undefined,
-      deadlineMs,
       purpose: `read ${ownerOf({ kind: this.kind, id })}`,
     });
     const read = this.#read(response, [200], id);
@@ -108,12 +108,4 @@ export class SecretOperations {
 
 function unusable({ status, advice }: ApiResponse, problem: string) {
   return { happened: `the platform responded with ${status}, but ${problem}`, advice, status };
-}
-
-/** How a secret is read. */
-interface ReadOptions {
-  /** Whether the platform leaves out the credentials. Default: false. */
-  readonly hideCredentials?: boolean;
-  /** Milliseconds until the read fails, if that is earlier than its usual deadline. */
-  readonly deadlineMs?: number | undefined;
 }

@@ -32,7 +32,7 @@ const sentBy = ({ sent }: FakeRequester) =>
 const consequences = { "not sent": "", rejected: "Nothing was changed.", "maybe applied": "" };
 const rejection = (status: number, inJson: boolean) =>
   new RejectedError(
-    { purpose: "p", method: "GET", url: "u", consequences },
+    { purpose: 'read "gone"', method: "GET", url: "u", consequences },
     { happened: "h", advice: "Check rekey:queueUrl.", status, inJson },
   );
 
