@@ -1,4 +1,3 @@
-import { advise, deadlineName } from "./settings/advice";
 import { type Settings } from "./settings/settings";
 import { Connections } from "./platform/agents";
 import { CredentialProbe, type ProbeRequest, type ProbeResult } from "./platform/probe";
@@ -52,7 +51,13 @@ export class PlatformClient {
 
   /** The same platform, whose requests fail after a time, if that is earlier than their deadline. */
   within(limitMs: number): PlatformClient {
-    return new PlatformClient(this.settings, this.beforeSend, limitMs, this.shared, this.permission);
+    return new PlatformClient(
+      this.settings,
+      this.beforeSend,
+      Math.min(limitMs, this.limitMs),
+      this.shared,
+      this.permission,
+    );
   }
 
   /** The same platform, which may be changed. By default, it may only be read. */
@@ -77,11 +82,10 @@ export class PlatformClient {
    * @throws SettingsError if a setting is missing or cannot be used
    */
   async list(kind: SecretKind): Promise<ListedRecord[]> {
-    if (kind.paths?.list !== undefined) {
-      return listAccount(this.#toManagement, kind, { path: kind.paths.list, advice: "Check rekey:baseUrl." });
-    }
-    const path = this.settings.require("databaseListPath");
-    return listAccount(this.#toManagement, kind, { path, advice: "Check rekey:baseUrl and rekey:databaseListPath." });
+    const own = kind.paths?.list;
+    const path = own ?? this.settings.require("databaseListPath");
+    const advice = own === undefined ? "Check rekey:baseUrl and rekey:databaseListPath." : "Check rekey:baseUrl.";
+    return listAccount(this.#toManagement, kind, { path, advice });
   }
 
   /** @throws SettingsError if a setting is missing or cannot be used. */
@@ -141,7 +145,6 @@ export class PlatformClient {
       proxy: this.settings.get("proxy"),
       extraCertificates: this.settings.get("caFile"),
       secrets: this.secrets,
-      advise,
       beforeSend: this.beforeSend,
     });
     return this.shared.probe.probe(request);
@@ -161,8 +164,6 @@ export class PlatformClient {
     };
     return new HttpRequester(service, this.shared.transport.connections, this.shared.transport.queue, {
       deadlineMs: Math.min(settings.getOrDefault("deadlineSeconds") * 1000, this.limitMs),
-      deadlineName,
-      advise,
       secrets: this.secrets,
       permission: this.permission,
       resetHeaders: settings.preset?.resetHeaders,

@@ -1,5 +1,5 @@
 import { NotSentError, RejectedError, RequestError } from "./platform/errors";
-import { type ApiRequest, type ApiResponse, type Requester } from "./platform/http";
+import { type ApiRequest, type ApiResponse, factsOf, isIdempotent, type Requester } from "./platform/http";
 import { queueToken } from "./platform/queueToken";
 import { ownerOf } from "./platform/secretKind";
 import { type SecretOperations } from "./platform/secretOperations";
@@ -34,7 +34,7 @@ export class ReadTokenRequester implements Requester {
     try {
       return await requesterWith(token).send(request);
     } catch (error) {
-      if (!request.idempotent || !(error instanceof RejectedError) || error.status !== 401) throw error;
+      if (!isIdempotent(request) || !(error instanceof RejectedError) || error.status !== 401) throw error;
       // Requests that were refused together read it once.
       if (this.token.current === used) this.token.current = undefined;
       const renewed = await this.#orNotSent(this.#current(), request);
@@ -51,35 +51,38 @@ export class ReadTokenRequester implements Requester {
     return current;
   }
 
-  /** @throws RequestError, or NotShown */
+  /** @throws NotRead */
   async #read(): Promise<string> {
-    const { credentials } = await this.sources.users.read(this.sources.userId);
+    const { userId, users } = this.sources;
+    const setting = nameOf("queueUserId");
+    const user = `${ownerOf({ kind: queueToken, id: userId })} (${setting})`;
+    const { credentials } = await users.read(userId).catch((error: unknown) => {
+      if (!(error instanceof RequestError)) throw error;
+      throw new NotRead(`the token of ${user} could not be read: ${error.happened}`, error.advice);
+    });
     const { token } = credentials;
     // Only visible ASCII can be sent.
-    if (token === undefined || !/^[\x21-\x7e]+$/.test(token)) throw new NotShown();
-    return token;
+    if (token !== undefined && /^[\x21-\x7e]+$/.test(token)) return token;
+    const advice = `Set ${nameOf("queueToken")} instead of ${setting}.`;
+    throw new NotRead(`the platform does not show the token of ${user}`, advice);
   }
 
   /** An error of the read is none of the request: its status means nothing there. */
-  async #orNotSent(token: Promise<string>, { purpose, method, path, consequences }: ApiRequest): Promise<string> {
+  async #orNotSent(token: Promise<string>, request: ApiRequest): Promise<string> {
     try {
       return await token;
     } catch (error) {
-      if (!(error instanceof RequestError) && !(error instanceof NotShown)) throw error;
-      const { userId, baseUrl } = this.sources;
-      const setting = nameOf("queueUserId");
-      const user = `${ownerOf({ kind: queueToken, id: userId })} (${setting})`;
-      const problem =
-        error instanceof NotShown
-          ? {
-              happened: `the platform does not show the token of ${user}`,
-              advice: `Set ${nameOf("queueToken")} instead of ${setting}.`,
-            }
-          : { happened: `the token of ${user} could not be read: ${error.happened}`, advice: error.advice };
-      throw new NotSentError({ purpose, method, url: baseUrl + path, consequences }, problem);
+      throw error instanceof NotRead ? new NotSentError(factsOf(request, this.sources.baseUrl), error) : error;
     }
   }
 }
 
-/** The platform shows the user without a token that can be used. */
-class NotShown extends Error {}
+/** The token could not be read. */
+class NotRead extends Error {
+  constructor(
+    readonly happened: string,
+    readonly advice: string,
+  ) {
+    super(happened);
+  }
+}

@@ -107,14 +107,9 @@ export function isLate(input: unknown): input is pulumi.Output<unknown> | Promis
   return pulumi.Output.isInstance(input) || input instanceof Promise;
 }
 
-/** An error of the program or of its installation. */
-class ProgramError extends RekeyError {
-  readonly delivery = "not sent";
-}
-
 /** An error that ends the program without a stack trace. */
 export function runError(code: ErrorCode, text: string): RekeyError {
-  return asRunError(new ProgramError(code, text));
+  return asRunError(new RekeyError(code, text, "not sent"));
 }
 
 /**

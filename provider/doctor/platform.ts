@@ -1,7 +1,6 @@
 import { RequestError, SettingsError } from "../platform/errors";
 import { whyNotSent } from "../platform/failures";
 import { idProblem } from "../records/fields";
-import { advise } from "../settings/advice";
 import { type PlatformClient } from "../platformClient";
 import { type Settings } from "../settings/settings";
 import { nameOf } from "../settings/table";
@@ -52,8 +51,8 @@ async function checkAddress(
     if (error instanceof SettingsError) return wrong(subject, `${error.problem}.`, error.advice);
     if (!(error instanceof ConnectionError)) throw error;
     const service = name === "baseUrl" ? "management" : "queue";
-    const { happened, kind } = whyNotSent(error);
-    return wrong(subject, `Could not connect to ${address}: ${happened}.`, advise({ service, kind }));
+    const { happened, advice } = whyNotSent(service, error);
+    return wrong(subject, `Could not connect to ${address}: ${happened}.`, advice);
   }
 }
 

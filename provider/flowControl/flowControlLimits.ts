@@ -16,7 +16,7 @@ import { isSet } from "../records/fields";
 import { isUnknown } from "../records/properties";
 import { savedKeyAdvice } from "../rotation/messages";
 import { readInterval } from "../rotation/schedule";
-import { keyProblems } from "./keyNames";
+import { keyProblems, nameOf } from "./keyNames";
 import {
   after,
   consequencesOf,
@@ -126,7 +126,7 @@ function plan(saved: FlowControlLimitsOutputs | undefined, inputs: FlowControlLi
   if (operations.length === 0 && isSame(former, declared)) return { changes: false, notices: [] };
   const lines = operations.length > 0 ? [describe(operations, saved)] : [];
   if (staysPaused(saved, former, declared)) lines.push("stays paused, because paused is no longer declared");
-  const notice = `${nameOf(saved)}: ${lines.join(", ")}.${counterNotice(operations)}`;
+  const notice = `${nameOf(saved.flowControlKey)}: ${lines.join(", ")}.${counterNotice(operations)}`;
   return { changes: true, notices: [...(lines.length > 0 ? [{ text: notice }] : []), ...run.settingsWarning("queue")] };
 }
 
@@ -151,17 +151,17 @@ async function apply(
   const unannounced = saved ? missingFrom(operationsFor(saved, former, declared), missingIn(before)) : [];
   if (unannounced.length > 0) {
     run.options.log(
-      `${nameOf(inputs)} differs from the saved state: ${describe(unannounced, before)}.${counterNotice(unannounced)}`,
+      `${nameOf(flowControlKey)} differs from the saved state: ${describe(unannounced, before)}.${counterNotice(unannounced)}`,
     );
   }
   const { shown, failure } = await send(flowControlKey, run, before, missingIn);
   const notices: Notice[] = [];
   if (!mayResume && declared.paused === false && shown.paused) {
-    const text = `${nameOf(inputs)} was paused elsewhere, and was not resumed, because no preview announced that. The next \`up\` resumes it. To keep it paused, set paused to true.`;
+    const text = `${nameOf(flowControlKey)} was paused elsewhere, and was not resumed, because no preview announced that. The next \`up\` resumes it. To keep it paused, set paused to true.`;
     notices.push({ text, isWarning: true });
   }
   if (staysPaused(shown, former, declared)) {
-    notices.push({ text: `${nameOf(inputs)} stays paused, because paused is no longer declared.` });
+    notices.push({ text: `${nameOf(flowControlKey)} stays paused, because paused is no longer declared.` });
   }
   // After a failure, what may have been sent is owned, and so is what is not unpinned yet.
   const owned = failure ? { ...former, ...declared } : declared;
@@ -226,10 +226,6 @@ function secondsOf(period: number | string): number {
   return typeof period === "number" ? period : readInterval(period, { orShort: true }).as("seconds");
 }
 
-function nameOf({ flowControlKey }: Pick<FlowControlLimitsInputs, "flowControlKey">): string {
-  return `Flow-control key ${JSON.stringify(flowControlKey)}`;
-}
-
 function staysPaused({ paused }: Shown, former: Limits, declared: Limits): boolean {
   return paused && former.paused !== undefined && declared.paused === undefined;
 }
@@ -269,7 +265,7 @@ async function adopt(
 async function remove(saved: FlowControlLimitsOutputs, run: Run): Promise<Notice[]> {
   const { flowControlKey, declared } = saved;
   const { flowControl } = run.platform;
-  const name = nameOf(saved);
+  const name = nameOf(saved.flowControlKey);
   // After a rename or a replacement, the engine removes the former resource last: what the program declares stays.
   const kept = declaredLimits(run).get(flowControlKey);
   const shown = shownBy(await flowControl.get(flowControlKey));

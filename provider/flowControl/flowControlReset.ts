@@ -4,7 +4,7 @@ import { isNoTrigger, type Trigger, triggerMark } from "../rotation/trigger";
 import { type Notice, type Planned, type Resource, type Result } from "../resource";
 import { isUnknown } from "../records/properties";
 import { type Run } from "../run";
-import { keyProblems } from "./keyNames";
+import { keyProblems, nameOf } from "./keyNames";
 
 /** What a FlowControlReset saves. */
 export interface FlowControlResetOutputs {
@@ -78,10 +78,6 @@ function needsReset({ appliedTrigger }: Pick<FlowControlResetOutputs, "appliedTr
 
 function appliedOf(desired: Trigger, salt: string): string {
   return `${salt}.${triggerMark({ salt }, desired)}`;
-}
-
-function nameOf(flowControlKey: string): string {
-  return `Flow-control key ${JSON.stringify(flowControlKey)}`;
 }
 
 async function apply(

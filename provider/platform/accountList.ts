@@ -1,5 +1,4 @@
-import { UnreadableError } from "./errors";
-import { explained, isNotFound, nothingChanged, otherTeam } from "./failures";
+import { isNotFound, otherTeam, unreadable } from "./failures";
 import { type ApiResponse, type Requester } from "./http";
 import { pluralOf, type SecretKind } from "./secretKind";
 import { camelCase, isObject, pathPartProblem, readRecord, sentTwice } from "../records/fields";
@@ -34,10 +33,7 @@ export async function listAccount(
 ): Promise<ListedRecord[]> {
   const response = await send(requester, kind, { path, advice });
   const { listed = {}, id: idField = "id" } = kind.table;
-  const unusable = (what: string) => {
-    const happened = `the platform's response ${what}`;
-    return new UnreadableError(response.facts, { happened, advice, status: response.status });
-  };
+  const unusable = (what: string) => unreadable({ ...response, advice }, what);
   if (response.status !== 200) throw unusable(`has status ${response.status}, and not 200`);
   const positions = new Map<string, number>();
   const records: ListedRecord[] = [];
@@ -68,20 +64,17 @@ export async function listAccount(
 }
 
 async function send(requester: Requester, kind: SecretKind, { path, advice }: AccountList): Promise<ApiResponse> {
-  const request = {
-    method: "GET",
-    path,
-    idempotent: true,
-    maxBytes: maxListBytes,
-    purpose: `list the ${pluralOf(kind)}`,
-    consequences: nothingChanged,
-  } as const;
   try {
-    return await requester.send(request);
+    return await requester.send({
+      method: "GET",
+      path,
+      maxBytes: maxListBytes,
+      purpose: `list the ${pluralOf(kind)}`,
+    });
   } catch (error) {
     if (!isNotFound(error)) throw error;
     const happened = `${error.happened}; it may not have this operation`;
-    throw explained(error, request, { happened, advice: `${advice} ${otherTeam}` });
+    throw error.explained({ happened, advice: `${advice} ${otherTeam}` });
   }
 }
 

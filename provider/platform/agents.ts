@@ -46,9 +46,7 @@ export interface ConnectionUse {
   readonly beforeSend?: (() => Promise<void>) | undefined;
 }
 
-export interface ConnectionSettings {
-  /** Address of an HTTP proxy through which every request is tunnelled (CONNECT). */
-  readonly proxy?: string | undefined;
+export interface ConnectionSettings extends Pick<ConnectionOptions, "proxy"> {
   /** Certificates (PEM) that are trusted in addition to those that Node trusts. */
   readonly extraCertificates?: string | undefined;
 }
@@ -63,7 +61,7 @@ export class Connections {
   /** What axios needs to send one request. */
   transportFor(url: URL, use: ConnectionUse) {
     const { state } = use;
-    const own = { agent: use.ownConnection ? this.#agentFor(url, { keepAlive: false }) : this.#agentOf(url), use };
+    const own = { agent: use.ownConnection ? new KeptAlive(url, this, false) : this.#agentOf(url), use };
     return {
       request: (options: http.RequestOptions, onResponse: (response: http.IncomingMessage) => void) => {
         const request = http.request({ ...options, ...own }, (response) => {
@@ -79,19 +77,18 @@ export class Connections {
     };
   }
 
-  #agentOf(url: URL): KeptAlive {
-    const known = this.#agents.get(url.origin);
-    if (known) return known;
-    const agent = this.#agentFor(url, { keepAlive: true });
-    this.#agents.set(url.origin, agent);
-    return agent;
-  }
-
-  #agentFor(url: URL, { keepAlive }: { readonly keepAlive: boolean }): KeptAlive {
+  /** Opens a connection without a request. @throws ConnectionError */
+  open(url: URL, options: Pick<ConnectionOptions, "session" | "timeoutMs">): Promise<Socket> {
     const { proxy, extraCertificates } = this.settings;
     // Made once: it reads some hundred certificates.
     this.#trust ??= trusting(extraCertificates);
-    return new KeptAlive(url, { proxy, ...this.#trust }, keepAlive);
+    return openConnection(url, { ...options, proxy, ...this.#trust });
+  }
+
+  #agentOf(url: URL): KeptAlive {
+    const agent = this.#agents.get(url.origin) ?? new KeptAlive(url, this, true);
+    this.#agents.set(url.origin, agent);
+    return agent;
   }
 }
 
@@ -113,7 +110,7 @@ class KeptAlive extends http.Agent {
 
   constructor(
     private readonly url: URL,
-    private readonly connection: Pick<ConnectionOptions, "proxy" | "secureContext">,
+    private readonly connections: Connections,
     keepAlive: boolean,
   ) {
     super({ keepAlive, scheduling: "fifo" });
@@ -180,7 +177,7 @@ class KeptAlive extends http.Agent {
   async #open({ deadline: { deadlineMs, endsAtMs }, beforeSend }: ConnectionUse): Promise<Socket> {
     for (;;) {
       const timeoutMs = Math.min(maxConnectMs, deadlineMs / 3, endsAtMs - performance.now());
-      const socket = await openConnection(this.url, { ...this.connection, session: this.#session, timeoutMs });
+      const socket = await this.connections.open(this.url, { session: this.#session, timeoutMs });
       const readyAt = performance.now();
       socket.on("session", (session: Buffer) => (this.#session = session));
       // A server that closes a free connection so early may close others at the moment at which a reset is written.

@@ -52,15 +52,14 @@ export function withCode(message: string, code: ErrorCode): string {
  * });
  * ```
  */
-export abstract class RekeyError extends Error {
-  /** Whether the failed request reached the platform; `not sent` if there was no request. */
-  abstract readonly delivery: Delivery;
-
+export class RekeyError extends Error {
   constructor(
     /** Identifies the kind of error. It never changes, unlike the message. */
     readonly code: ErrorCode,
     /** The message without its code. */
     readonly text: string,
+    /** Whether the failed request reached the platform; `not sent` if there was no request. */
+    readonly delivery: Delivery,
   ) {
     super(withCode(text, code));
     this.name = new.target.name;
@@ -77,8 +76,6 @@ export const outputsAreFormer =
 
 /** An input that cannot be used. */
 export class InputError extends RekeyError {
-  readonly delivery = "not sent";
-
   constructor(
     /** The name of the input. */
     readonly property: string,
@@ -88,25 +85,20 @@ export class InputError extends RekeyError {
     { of, afterReset = false }: { readonly of?: string; readonly afterReset?: boolean } = {},
   ) {
     const advice = afterReset ? resetsAreSaved : "Nothing was sent. Correct it, then run again.";
-    super("REKEY_INPUT_INVALID", `${of === undefined ? "" : `${of}: `}${property} ${reason}. ${advice}`);
+    super("REKEY_INPUT_INVALID", `${of === undefined ? "" : `${of}: `}${property} ${reason}. ${advice}`, "not sent");
   }
 }
 
 /** A saved state that is damaged. Nothing was sent. */
 export class StateError extends RekeyError {
-  readonly delivery = "not sent";
-
   constructor({ output, reason, advice }: Readonly<Record<"output" | "reason" | "advice", string>>) {
-    super(
-      "REKEY_STATE_UNREADABLE",
-      `The saved output ${output} ${reason}: the state is damaged. Nothing was sent. ${advice}`,
-    );
+    const text = `The saved output ${output} ${reason}: the state is damaged. Nothing was sent. ${advice}`;
+    super("REKEY_STATE_UNREADABLE", text, "not sent");
   }
 }
 
 /** A setting that is missing or cannot be used. Nothing was sent. */
 export class SettingsError extends RekeyError {
-  readonly delivery = "not sent";
   /** The setting and what is wrong with it. */
   readonly problem: string;
   /** What to do. */
@@ -116,7 +108,7 @@ export class SettingsError extends RekeyError {
     code: Extract<ErrorCode, "REKEY_SETTING_MISSING" | "REKEY_SETTING_INVALID" | "REKEY_PULUMI_TOO_OLD">,
     { problem, advice }: Pick<SettingsError, "problem" | "advice">,
   ) {
-    super(code, `${problem}. Nothing was sent, and nothing was changed. ${advice}`);
+    super(code, `${problem}. Nothing was sent, and nothing was changed. ${advice}`, "not sent");
     this.problem = problem;
     this.advice = advice;
   }
@@ -124,8 +116,6 @@ export class SettingsError extends RekeyError {
 
 /** Rekey itself refuses to send a reset. Nothing was sent. */
 export class RefusedError extends RekeyError {
-  readonly delivery = "not sent";
-
   constructor(
     code: Extract<
       ErrorCode,
@@ -139,19 +129,15 @@ export class RefusedError extends RekeyError {
     >,
     { secret, why }: Readonly<Record<"secret" | "why", string>>,
   ) {
-    super(code, `The ${secret} was not reset, and no reset was sent: ${why}.`);
+    super(code, `The ${secret} was not reset, and no reset was sent: ${why}.`, "not sent");
   }
 }
 
 /** The new password of one or more databases could not be verified. Nothing was sent to the platform. */
 export class VerificationError extends RekeyError {
-  readonly delivery = "not sent";
-
   constructor({ happened, advice }: Readonly<Record<"happened" | "advice", string>>) {
-    super(
-      "REKEY_VERIFICATION_FAILED",
-      `${happened}\nThe rotation itself is saved. ${outputsAreFormer} The next \`up\` verifies again, and resets nothing. ${advice}`,
-    );
+    const text = `${happened}\nThe rotation itself is saved. ${outputsAreFormer} The next \`up\` verifies again, and resets nothing. ${advice}`;
+    super("REKEY_VERIFICATION_FAILED", text, "not sent");
   }
 }
 
@@ -166,6 +152,9 @@ export interface RequestFacts {
   /** What may have changed at the platform, for each kind of delivery. */
   readonly consequences: Readonly<Record<Exclude<Delivery, "responded">, string>>;
 }
+
+/** What an error says about what went wrong. */
+type RequestProblem = Pick<RequestError, "happened" | "advice" | "status" | "networkCode">;
 
 /** A request that failed. */
 export abstract class RequestError extends RekeyError {
@@ -184,10 +173,12 @@ export abstract class RequestError extends RekeyError {
 
   constructor(
     code: ErrorCode,
-    { purpose, method, url, consequence }: Pick<RequestFacts, "purpose" | "method" | "url"> & { consequence: string },
+    delivery: Delivery,
+    { purpose, method, url, consequences }: RequestFacts,
     { happened, advice, status, networkCode }: RequestProblem,
   ) {
-    super(code, `Could not ${purpose}: ${happened} (${method} ${url}). ${consequence} ${advice}`);
+    const consequence = delivery === "responded" ? "Nothing was changed." : consequences[delivery];
+    super(code, `Could not ${purpose}: ${happened} (${method} ${url}). ${consequence} ${advice}`, delivery);
     this.method = method;
     this.url = url;
     this.happened = happened;
@@ -197,57 +188,53 @@ export abstract class RequestError extends RekeyError {
   }
 }
 
-type RequestProblem = Pick<RequestError, "happened" | "advice" | "status" | "networkCode">;
-
 /** The request cannot have reached the platform: nothing was changed. */
 export class NotSentError extends RequestError {
-  readonly delivery = "not sent";
-
-  constructor(request: RequestFacts, { code = "REKEY_NOT_SENT", ...problem }: RequestProblem & { code?: ErrorCode }) {
-    super(code, { ...request, consequence: request.consequences["not sent"] }, problem);
+  constructor(facts: RequestFacts, { code = "REKEY_NOT_SENT", ...problem }: RequestProblem & { code?: ErrorCode }) {
+    super(code, "not sent", facts, problem);
   }
 }
 
 /** The platform rejected the request: nothing was changed. */
 export class RejectedError extends RequestError {
-  readonly delivery = "rejected";
   /** Whether the response is JSON, and so from the platform itself rather than from a proxy in between. */
   readonly inJson: boolean;
   /** The platform's own words, without secrets; empty if there are none. */
   readonly words: string;
+  readonly #facts: RequestFacts;
 
   constructor(
-    request: RequestFacts,
+    facts: RequestFacts,
     { inJson, words = "", ...problem }: RequestProblem & Pick<RejectedError, "inJson"> & { words?: string },
   ) {
-    super("REKEY_REJECTED", { ...request, consequence: request.consequences.rejected }, problem);
+    super("REKEY_REJECTED", "rejected", facts, problem);
     this.inJson = inJson;
     this.words = words;
+    this.#facts = facts;
+  }
+
+  /** The same error, with what its caller knows of the reasons. */
+  explained({ happened, advice }: Pick<RequestError, "happened" | "advice">): RejectedError {
+    return new RejectedError(this.#facts, { ...this, happened, advice });
   }
 }
 
 /** It is unknown whether the platform did what was requested. */
 export class UnconfirmedError extends RequestError {
-  readonly delivery = "maybe applied";
-
-  constructor(request: RequestFacts, problem: RequestProblem) {
-    super("REKEY_UNCONFIRMED", { ...request, consequence: request.consequences["maybe applied"] }, problem);
+  constructor(facts: RequestFacts, problem: RequestProblem) {
+    super("REKEY_UNCONFIRMED", "maybe applied", facts, problem);
   }
 }
 
 /** The response to a read could not be understood. Nothing was changed. */
 export class UnreadableError extends RequestError {
-  readonly delivery = "responded";
-
-  constructor(request: RequestFacts, problem: RequestProblem) {
-    super("REKEY_UNREADABLE_RESPONSE", { ...request, consequence: "Nothing was changed." }, problem);
+  constructor(facts: RequestFacts, problem: RequestProblem) {
+    super("REKEY_UNREADABLE_RESPONSE", "responded", facts, problem);
   }
 }
 
 /** A secret could not be read before its reset, or to adopt it. Nothing was changed. */
 export class NotReadError extends RekeyError {
-  readonly delivery = "not sent";
-
   constructor(
     { owner, word }: Readonly<Record<"owner" | "word", string>>,
     intent: "reset" | "adopted",
@@ -257,59 +244,38 @@ export class NotReadError extends RekeyError {
       reset: { purpose: "before its reset", effect: `No reset was sent, and the ${word} was not changed.` },
       adopted: { purpose: "to adopt it", effect: "It was not adopted, and nothing was changed." },
     }[intent];
-    super("REKEY_NOT_READ", `Could not read ${owner} ${purpose}: ${happened} (${method} ${url}). ${effect} ${advice}`);
+    const text = `Could not read ${owner} ${purpose}: ${happened} (${method} ${url}). ${effect} ${advice}`;
+    super("REKEY_NOT_READ", text, "not sent");
   }
 }
 
 /** The platform confirmed a change of a flow-control key, but does not show it. */
 export class NotShownError extends RekeyError {
-  readonly delivery = "maybe applied";
-
   /** @param why what is not shown, or why the key could not be read */
   constructor(flowControlKey: string, why: string) {
-    super(
-      "REKEY_NOT_SHOWN",
-      `The platform confirmed the change of flow-control key ${JSON.stringify(flowControlKey)}, but ${why}. What was sent is saved. Check the key at the platform, then refresh and run again: only what still differs is sent.`,
-    );
+    const text = `The platform confirmed the change of flow-control key ${JSON.stringify(flowControlKey)}, but ${why}. What was sent is saved. Check the key at the platform, then refresh and run again: only what still differs is sent.`;
+    super("REKEY_NOT_SHOWN", text, "maybe applied");
   }
 }
 
 /** Credentials could not be encrypted. What is new is saved in the state instead. */
 export class NotEncryptedError extends RekeyError {
-  readonly delivery = "responded";
-
   /** @param isSame whether the credentials are those of before, so that nothing is new */
   constructor({ secret, isSame }: { readonly secret: string; readonly isSame: boolean }) {
     const saved = isSame
       ? "No credential was changed. The saved state stays"
       : "The new credentials, from a reset or a read, are saved in the state, as secrets";
-    super(
-      "REKEY_NOT_ENCRYPTED",
-      `The ${secret} could not be encrypted for encryptFor. ${saved}. The next \`up\` tries again, and resets nothing. Check the recipients and the installation of age-encryption.`,
-    );
+    const text = `The ${secret} could not be encrypted for encryptFor. ${saved}. The next \`up\` tries again, and resets nothing. Check the recipients and the installation of age-encryption.`;
+    super("REKEY_NOT_ENCRYPTED", text, "responded");
   }
-}
-
-/** A reset of which it is unknown whether it was applied. */
-export class UnknownOutcomeError extends RekeyError {
-  readonly delivery = "maybe applied";
-}
-
-/** Some databases of a fleet failed. All others are saved. */
-export class FleetError extends RekeyError {
-  readonly delivery = "maybe applied";
 }
 
 /** A bug around a reset. Only its kind and place are shown: the text of what was thrown may contain credentials. */
 export class InternalError extends RekeyError {
-  readonly delivery = "maybe applied";
-
   constructor({ secret, word }: Readonly<Record<"secret" | "word", string>>, thrown: unknown) {
     const where = thrown instanceof Error ? ` (${thrown.name}${placeOf(thrown)})` : "";
-    super(
-      "REKEY_INTERNAL",
-      `Could not reset the ${secret}: pulumi-rekey failed unexpectedly${where}. The ${word} may have been changed, and the new one is unknown. This is a bug: please report it, then run again.`,
-    );
+    const text = `Could not reset the ${secret}: pulumi-rekey failed unexpectedly${where}. The ${word} may have been changed, and the new one is unknown. This is a bug: please report it, then run again.`;
+    super("REKEY_INTERNAL", text, "maybe applied");
   }
 }
 

@@ -1,5 +1,13 @@
 import { type Delivery, type Failure } from "./retry";
-import { NotSentError, RejectedError, type RequestError, type RequestFacts, UnconfirmedError } from "./errors";
+import {
+  NotSentError,
+  RejectedError,
+  type RequestError,
+  type RequestFacts,
+  UnconfirmedError,
+  UnreadableError,
+} from "./errors";
+import { type ApiResponse } from "./http";
 import { type KnownSecrets } from "./redact";
 import { credentialsIn, tryReadJson, tryReadObject } from "../records/response";
 
@@ -14,39 +22,20 @@ export interface Service {
   readonly authorization: string;
 }
 
-/** What went wrong, as far as the advice depends on it. */
-export type FailureKind =
-  | "proxy unreachable"
-  | "proxy response"
-  | "certificate of another host"
-  | "certificate not trusted"
-  | "certificate out of date"
-  | "certificate not accepted"
-  | "unknown host"
-  | "no TLS"
-  | "no connection"
-  | "unauthorized"
-  | "not found"
-  | "too many requests"
-  | "redirect"
-  | "rejected"
-  | "unconfirmed"
-  | "unusable response";
-
-/** What errors need from callers, who know the settings. */
-export interface Wording {
-  /** What errors never show, whichever service repeats it. */
-  readonly secrets: KnownSecrets;
-  /** The deadline, as a message names it. */
-  readonly deadlineName: string;
-  /** What to do about a failure. */
-  readonly advise: (
-    failure: { readonly service: ServiceName; readonly kind: FailureKind; readonly method?: string } & Pick<
-      Failure,
-      "retryAfterMs"
-    >,
-  ) => string;
-}
+/** What names a service's address, path and credentials: settings, or inputs of a verification. */
+const namesOf: Readonly<Record<ServiceName, Readonly<Record<"address" | "path" | "credentials", string>>>> = {
+  management: {
+    address: "rekey:baseUrl",
+    path: "rekey:resetPasswordPath",
+    credentials: "rekey:username and rekey:password",
+  },
+  queue: {
+    address: "rekey:queueUrl",
+    path: "rekey:flowControlResetAction",
+    credentials: "rekey:queueToken or rekey:queueUserId",
+  },
+  database: { address: "host", path: "port", credentials: "restToken" },
+};
 
 /** What is known of an attempt that failed. */
 export interface FailedAttempt extends Pick<Failure, "code" | "status" | "retryAfterMs"> {
@@ -62,21 +51,16 @@ export function errorOf(
   facts: RequestFacts,
   service: ServiceName,
   failed: FailedAttempt & { attempts: number },
-  wording: Wording,
+  secrets: KnownSecrets,
 ): RequestError {
-  const { delivery, status, code, retryAfterMs } = failed;
+  const { delivery, status, code, attempts } = failed;
   if (delivery === "not sent") {
-    const { happened, kind } = whyNotSent(failed, failed.attempts);
-    return new NotSentError(facts, { happened, advice: wording.advise({ service, kind }), networkCode: code });
+    return new NotSentError(facts, { ...whyNotSent(service, failed, attempts), networkCode: code });
   }
-  const happened = withAttempts(whatHappened(failed, service, wording), failed.attempts);
-  const problem = {
-    happened,
-    advice: wording.advise({ service, kind: kindOf(failed), method: facts.method, retryAfterMs }),
-    status,
-  };
+  const happened = withAttempts(whatHappened(failed, service, secrets), attempts);
+  const problem = { happened, advice: adviceOn(failed, service, facts.method), status };
   if (delivery === "rejected") {
-    const words = wording.secrets.quote(serverWords(failed));
+    const words = secrets.quote(serverWords(failed));
     return new RejectedError(facts, { ...problem, inJson: tryReadObject(failed.body ?? "") !== undefined, words });
   }
   return new UnconfirmedError(facts, { ...problem, networkCode: code });
@@ -84,28 +68,35 @@ export function errorOf(
 
 interface Reason {
   readonly happened: string;
-  readonly kind: FailureKind;
+  readonly advice: string;
 }
 
-/** What happened to a request that cannot have reached the service. */
-export function whyNotSent({ proxy, code }: Pick<FailedAttempt, "proxy" | "code">, attempts = 1): Reason {
-  if (proxy === "unreachable") return { happened: "the proxy could not be reached", kind: "proxy unreachable" };
+/** Why a request cannot have reached the service, and what to do. */
+export function whyNotSent(
+  service: ServiceName,
+  { proxy, code }: Pick<FailedAttempt, "proxy" | "code">,
+  attempts = 1,
+): Reason {
+  if (proxy === "unreachable") return { happened: "the proxy could not be reached", advice: "Check rekey:proxy." };
   if (proxy !== undefined) {
-    return { happened: `the proxy responded with ${proxy} instead of opening a tunnel`, kind: "proxy response" };
+    const happened = `the proxy responded with ${proxy} instead of opening a tunnel`;
+    return { happened, advice: "Check rekey:proxy and its credentials." };
   }
-  const certificate = certificateFailure(code);
-  if (certificate !== undefined) return certificate;
-  const { happened, kind } = connectionFailure(code);
-  return { happened: withAttempts(happened, attempts), kind };
+  const { address } = namesOf[service];
+  if (isCertificateCode(code)) return certificateFailure(code, address);
+  const { happened, advice } = connectionFailure(code, address);
+  return { happened: withAttempts(happened, attempts), advice };
 }
 
-function connectionFailure(code: string | undefined): Reason {
-  const kind = "no connection";
-  if (code === "deadline" || code === "ETIMEDOUT") return { happened: "the connection timed out", kind };
-  if (code === "ENOTFOUND") return { happened: "the host was not found", kind: "unknown host" };
-  if (code === "ECONNREFUSED") return { happened: "the connection was refused (ECONNREFUSED)", kind };
-  if (isTlsCode(code)) return { happened: `the TLS connection failed (${code})`, kind: "no TLS" };
-  return { happened: `the connection failed (${code ?? "for an unknown reason"})`, kind };
+function connectionFailure(code: string | undefined, address: string): Reason {
+  const advice = `Check that the platform is running and that ${address} is correct, then run again.`;
+  if (code === "deadline" || code === "ETIMEDOUT") return { happened: "the connection timed out", advice };
+  if (code === "ENOTFOUND") return { happened: "the host was not found", advice: `Check the host in ${address}.` };
+  if (code === "ECONNREFUSED") return { happened: "the connection was refused (ECONNREFUSED)", advice };
+  if (isTlsCode(code)) {
+    return { happened: `the TLS connection failed (${code})`, advice: `Check that the port in ${address} uses TLS.` };
+  }
+  return { happened: `the connection failed (${code ?? "for an unknown reason"})`, advice };
 }
 
 export function isTlsAlert(code = ""): boolean {
@@ -116,28 +107,32 @@ function isTlsCode(code = ""): boolean {
   return /ERR_TLS|ERR_SSL|EPROTO$/.test(code);
 }
 
-/** What is wrong with the certificate of a server; undefined for the code of another failure. */
-export function certificateFailure(code = ""): Reason | undefined {
-  // An alert of the server (ERR_SSL_…_ALERT_…) is about the client's certificate.
-  if (isTlsAlert(code) || !/CERT|UNABLE_TO|HOSTNAME_MISMATCH/.test(code)) return undefined;
-  const failure = (problem: string, kind: FailureKind): Reason => {
-    return { happened: `the server's certificate ${problem} (${code})`, kind };
-  };
-  if (/ALTNAME_INVALID|HOSTNAME_MISMATCH/.test(code)) {
-    return failure("is for another host", "certificate of another host");
-  }
-  if (/SELF_SIGNED|UNABLE_TO|UNTRUSTED/.test(code)) {
-    return failure("is self-signed or of an authority that is not trusted", "certificate not trusted");
-  }
-  if (code === "CERT_HAS_EXPIRED") return failure("has expired", "certificate out of date");
-  if (code === "CERT_NOT_YET_VALID") return failure("is not valid yet", "certificate out of date");
-  return failure("is not accepted", "certificate not accepted");
+/** Whether a server's certificate was not accepted. An alert of the server is about the client's certificate. */
+export function isCertificateCode(code: string | undefined): code is string {
+  return !isTlsAlert(code) && /CERT|UNABLE_TO|HOSTNAME_MISMATCH/.test(code ?? "");
 }
 
-function whatHappened(failed: FailedAttempt, service: ServiceName, { deadlineName, secrets }: Wording): string {
+function certificateFailure(code: string, address: string): Reason {
+  const failure = (problem: string, advice: string): Reason => {
+    return { happened: `the server's certificate ${problem} (${code})`, advice: `${advice}, then run again.` };
+  };
+  if (/ALTNAME_INVALID|HOSTNAME_MISMATCH/.test(code)) {
+    return failure("is for another host", `Set ${address} to the host that the certificate is for`);
+  }
+  if (/SELF_SIGNED|UNABLE_TO|UNTRUSTED/.test(code)) {
+    const problem = "is self-signed or of an authority that is not trusted";
+    return failure(problem, "Set rekey:caFile to the certificate of that authority");
+  }
+  const renew = "Renew the certificate, check the clock of this machine";
+  if (code === "CERT_HAS_EXPIRED") return failure("has expired", renew);
+  if (code === "CERT_NOT_YET_VALID") return failure("is not valid yet", renew);
+  return failure("is not accepted", `Check ${address}`);
+}
+
+function whatHappened(failed: FailedAttempt, service: ServiceName, secrets: KnownSecrets): string {
   const { status, code } = failed;
   if (status === undefined) {
-    if (code === "deadline") return `no complete response arrived within ${deadlineName}`;
+    if (code === "deadline") return "no complete response arrived within the deadline (rekey:deadlineSeconds)";
     if (code === "too large") return "the response was too large";
     return `the response was incomplete or malformed (${code ?? "for an unknown reason"})`;
   }
@@ -154,24 +149,39 @@ function serverWords({ body = "" }: FailedAttempt): string {
   return [value?.["error"], value?.["message"]].find((one) => typeof one === "string") ?? "";
 }
 
-function kindOf({ status = 0, delivery }: FailedAttempt): FailureKind {
-  if (delivery !== "rejected") return "unconfirmed";
-  if (status === 401 || status === 403) return "unauthorized";
-  if (status === 404) return "not found";
-  if (status === 429) return "too many requests";
-  return status < 400 ? "redirect" : "rejected";
+/** What to do about a request that reached the service. */
+function adviceOn({ status = 0, delivery, retryAfterMs }: FailedAttempt, service: ServiceName, method: string): string {
+  const { address, credentials } = namesOf[service];
+  const team = service === "management" ? ` ${otherTeam}` : "";
+  if (delivery !== "rejected") {
+    // Until a reset is confirmed, clients may be refused.
+    const isReset = service === "management" && method === "POST";
+    return isReset ? "Run `up` again at once." : "Check the status of the platform, then run again.";
+  }
+  if (status === 401 || status === 403) return `Check ${credentials}.${team}`;
+  if (status === 404) return `Check the id or key, ${address} and ${pathOf(service, method)}.${team}`;
+  if (status === 429) {
+    const wait = typeof retryAfterMs === "number" ? `Wait ${Math.ceil(retryAfterMs / 1000)} s` : "Wait";
+    return `${wait}, then run again; rekey:requestsPerSecond limits the rate.`;
+  }
+  if (status >= 400) return "Fix what the platform reports, then run again.";
+  return `Redirects are not followed: set ${address} to the address that the platform itself uses.`;
+}
+
+/** What to do about a response with 2xx that cannot be used. */
+export function adviceOnContent(service: ServiceName, method: string): string {
+  const { address } = namesOf[service];
+  return service === "queue" ? `Check ${address}.` : `Check ${address} and ${pathOf(service, method)}, then run again.`;
+}
+
+function pathOf(service: ServiceName, method: string): string {
+  const isRead = service === "management" && method === "GET";
+  return isRead ? "rekey:databasePath, which `none` switches off" : namesOf[service].path;
 }
 
 function withAttempts(happened: string, attempts: number): string {
   return attempts > 1 ? `${happened}, after ${attempts} attempts` : happened;
 }
-
-/** What may have changed by a request that only reads. */
-export const nothingChanged: RequestFacts["consequences"] = {
-  "not sent": "Nothing was changed.",
-  rejected: "Nothing was changed.",
-  "maybe applied": "Nothing was changed.",
-};
 
 /** Why Upstash may respond to a management request with 401 or 404. */
 export const otherTeam = "The API key may be of another team.";
@@ -181,12 +191,7 @@ export function isNotFound(error: unknown): error is RejectedError {
   return error instanceof RejectedError && (error.status === 404 || error.status === 405);
 }
 
-/** The same error, with what its caller knows of the reasons. */
-export function explained(
-  error: RejectedError,
-  { purpose, consequences }: Pick<RequestFacts, "purpose" | "consequences">,
-  problem: Pick<RejectedError, "happened" | "advice">,
-): RejectedError {
-  const { method, url, status, inJson, words } = error;
-  return new RejectedError({ purpose, method, url, consequences }, { ...problem, status, inJson, words });
+/** The error for a response to a read that cannot be used. */
+export function unreadable({ facts, status, advice }: Omit<ApiResponse, "body">, what: string): UnreadableError {
+  return new UnreadableError(facts, { happened: `the platform's response ${what}`, advice, status });
 }

@@ -7,23 +7,15 @@ import {
   globalParallelismFields,
 } from "../records/flowControl";
 import { RejectedError, RequestError, type RequestFacts, UnreadableError } from "./errors";
-import { explained, isNotFound } from "./failures";
+import { isNotFound, unreadable } from "./failures";
 import { type ApiRequest, type ApiResponse, type Requester, fillPath } from "./http";
 import { tryReadJson } from "../records/response";
-
-const nothingChanged = {
-  "not sent": "Nothing was changed.",
-  rejected: "Nothing was changed.",
-  "maybe applied": "Nothing was changed: it was only read.",
-};
 
 /** A small request that every queue responds to. */
 const readGlobalParallelism: ApiRequest = {
   method: "GET",
   path: "/v2/globalParallelism",
-  idempotent: true,
   purpose: "read the global parallelism",
-  consequences: nothingChanged,
 };
 
 const maxListBytes = 16 * 1024 * 1024;
@@ -79,9 +71,12 @@ export class FlowControl {
    * @see docs/interface.md#list-flow-control-keys
    */
   async list(search?: string): Promise<ListEntry[]> {
-    const response = await this.#read("/v2/flowControl", "list the flow-control keys", {
+    const response = await this.#read({
+      method: "GET",
+      path: "/v2/flowControl",
       ...(search !== undefined && { query: { search } }),
       maxBytes: maxListBytes,
+      purpose: "list the flow-control keys",
     });
     const value = jsonOf(response);
     // Servers in Go send null for an empty list.
@@ -108,11 +103,11 @@ export class FlowControl {
     const purpose = `read the flow-control key ${JSON.stringify(flowControlKey)}`;
     let response: ApiResponse;
     try {
-      response = await this.#read(path, purpose);
+      response = await this.#read({ method: "GET", path, purpose });
     } catch (error) {
       // A 404 from the platform means that the key has no state; one from a proxy or a wrong address does not.
       if (error instanceof RejectedError && error.status === 404 && error.inJson) {
-        await this.#requireResponse(error, purpose);
+        await this.#requireResponse(error);
         return flowControlKeyFrom(flowControlKey, undefined);
       }
       throw error;
@@ -145,7 +140,7 @@ export class FlowControl {
   }
 
   /** @throws RejectedError unless it is the right queue: one of another region responds with 404 to everything */
-  async #requireResponse(error: RejectedError, purpose: string): Promise<void> {
+  async #requireResponse(error: RejectedError): Promise<void> {
     const { responses } = this;
     if (responses.hasResponded) return;
     try {
@@ -155,7 +150,7 @@ export class FlowControl {
       if (!(failed instanceof RequestError)) throw failed;
       const happened = `${error.happened}. It has responded to no request of this run with 2xx, and may be the queue of another region (${failed.happened})`;
       const advice = `${error.advice} The address and the token must be those of the same region.`;
-      throw explained(error, { purpose, consequences: nothingChanged }, { happened, advice });
+      throw error.explained({ happened, advice });
     }
   }
 
@@ -166,10 +161,7 @@ export class FlowControl {
   }
 
   async #reset(flowControlKey: string, action: string): Promise<void> {
-    const response = await this.#send({
-      method: "POST",
-      path: fillPath("/v2/flowControl/{flowControlKey}/{action}", { flowControlKey, action }),
-      idempotent: true,
+    await this.#post(flowControlKey, action, {
       purpose: `reset the counters of the flow-control key ${JSON.stringify(flowControlKey)}`,
       consequences: {
         "not sent": "The counters were not reset.",
@@ -177,7 +169,15 @@ export class FlowControl {
         "maybe applied": "The counters may have been reset; resetting them again does no harm.",
       },
     });
-    response.recognize();
+  }
+
+  async #post(
+    flowControlKey: string,
+    action: string,
+    request: Pick<RequestFacts, "purpose" | "consequences"> & Pick<ApiRequest, "query">,
+  ): Promise<void> {
+    const path = fillPath("/v2/flowControl/{flowControlKey}/{action}", { flowControlKey, action });
+    (await this.#send({ method: "POST", path, idempotent: true, ...request })).recognize();
   }
 
   /**
@@ -192,14 +192,12 @@ export class FlowControl {
     consequences: RequestFacts["consequences"],
   ): Promise<void> {
     const purpose = `${action} the flow-control key ${JSON.stringify(flowControlKey)}`;
-    const path = fillPath("/v2/flowControl/{flowControlKey}/{action}", { flowControlKey, action });
     try {
-      const request = { method: "POST", path, query, idempotent: true, purpose, consequences } as const;
-      (await this.#send(request)).recognize();
+      await this.#post(flowControlKey, action, { query, purpose, consequences });
     } catch (error) {
       if (!isNotFound(error)) throw error;
       const happened = `${error.happened}; it does not have the operation \`${action}\`, or does not know the key before its first message`;
-      throw explained(error, { purpose, consequences }, { happened, advice: error.advice });
+      throw error.explained({ happened, advice: error.advice });
     }
   }
 
@@ -210,8 +208,7 @@ export class FlowControl {
    * @see docs/interface.md#read-the-global-parallelism
    */
   async globalParallelism(): Promise<GlobalParallelism> {
-    const { path, purpose } = readGlobalParallelism;
-    const response = await this.#read(path, purpose);
+    const response = await this.#read(readGlobalParallelism);
     const sent = jsonOf(response);
     const record = recordOf(response, globalParallelismFields, sent);
     if (record.waitListSize !== undefined) return record;
@@ -220,16 +217,8 @@ export class FlowControl {
     return { parallelismMax: 0, parallelismCount: 0, ...record };
   }
 
-  async #read(path: string, purpose: string, more: Pick<ApiRequest, "query" | "maxBytes"> = {}): Promise<ApiResponse> {
-    const response = await this.#send({
-      method: "GET",
-      path,
-      query: {},
-      ...more,
-      idempotent: true,
-      purpose,
-      consequences: nothingChanged,
-    });
+  async #read(request: ApiRequest): Promise<ApiResponse> {
+    const response = await this.#send(request);
     if (response.status !== 200) throw unreadable(response, "does not have status 200");
     return response;
   }
@@ -266,8 +255,4 @@ function recordOf<F extends Fields>(response: ApiResponse, fields: F, sent: unkn
 /** Some platforms spell the field differently. */
 function inOneSpelling({ waitlistSize, ...sent }: Record<string, unknown>): Record<string, unknown> {
   return waitlistSize === undefined ? sent : { waitListSize: waitlistSize, ...sent };
-}
-
-function unreadable({ facts, status, advise }: ApiResponse, what: string): UnreadableError {
-  return new UnreadableError(facts, { happened: `the platform's response ${what}`, advice: advise(), status });
 }

@@ -1,9 +1,9 @@
 import { Axios, type AxiosError } from "axios";
 import { type AttemptState, type Connections, type Deadline } from "./agents";
 import { ConnectionError } from "./openConnection";
-import { decideRetry, deliveryOfResponse, deliveryOfSilence, readRetryAfter } from "./retry";
+import { decideRetry, deliveryOfResponse, readRetryAfter } from "./retry";
 import { NotSentError, type RequestFacts, InputError } from "./errors";
-import { errorOf, type FailedAttempt, type Service, type Wording } from "./failures";
+import { adviceOnContent, errorOf, type FailedAttempt, type Service } from "./failures";
 import { type KnownSecrets } from "./redact";
 import { type RequestQueue } from "./requestQueue";
 import { type Readable } from "node:stream";
@@ -33,20 +33,25 @@ export function tokenService(name: "queue" | "database", baseUrl: string, token:
   return { name, baseUrl, authorization: `Bearer ${token}` };
 }
 
-export interface ApiRequest extends Pick<RequestFacts, "purpose" | "consequences"> {
-  readonly method: "GET" | "POST";
+/** What distinguishes requests that only read from those that change something. */
+type Effect =
+  | { readonly method: "GET" }
+  | {
+      readonly method: "POST";
+      /**
+       * Whether the request may be delivered twice without harm. One that may not is never repeated once it may have
+       * arrived.
+       */
+      readonly idempotent: boolean;
+      readonly consequences: RequestFacts["consequences"];
+    };
+
+export type ApiRequest = Effect & {
+  /** What the request is for: `reset the password of database "x"`. */
+  readonly purpose: string;
   /** Path below the service's address, its parts already encoded. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
-  /**
-   * Whether the request may be delivered twice without harm. One that may not is never repeated once it may have
-   * arrived.
-   *
-   * @default false
-   */
-  readonly idempotent?: boolean;
-  /** Milliseconds until it fails, if that is earlier than the requester's own deadline. */
-  readonly deadlineMs?: number | undefined;
   /**
    * Whether it has a connection of its own, because its response does not show to which request it belongs.
    *
@@ -59,7 +64,7 @@ export interface ApiRequest extends Pick<RequestFacts, "purpose" | "consequences
    * @default 1 MiB, which a record cannot exceed
    */
   readonly maxBytes?: number;
-}
+};
 
 /** A 2xx response. Its body is unparsed text, which the caller parses. */
 export interface ApiResponse {
@@ -68,7 +73,7 @@ export interface ApiResponse {
   /** Details of the request, for errors about this response. */
   readonly facts: RequestFacts;
   /** What to do if its body cannot be used, for the same errors. */
-  readonly advise: () => string;
+  readonly advice: string;
   /** Whether its connection carried another request before: it may be another response to that one. */
   readonly isReused: boolean;
   /** To be called once it is recognized as the response to its request: its connection is closed otherwise. */
@@ -89,7 +94,9 @@ export interface Requester {
   send(request: ApiRequest): Promise<ApiResponse>;
 }
 
-export interface RequesterOptions extends Wording {
+export interface RequesterOptions {
+  /** What errors never show, whichever service repeats it. */
+  readonly secrets: KnownSecrets;
   /**
    * What it may send.
    *
@@ -144,14 +151,7 @@ export class HttpRequester implements Requester {
   }
 
   async send(request: ApiRequest): Promise<ApiResponse> {
-    const url = this.service.baseUrl + request.path;
-    const facts: RequestFacts = {
-      purpose: request.purpose,
-      method: request.method,
-      // A path from the settings may contain a key in its query.
-      url: url.replace(/[?#].*/s, ""),
-      consequences: request.consequences,
-    };
+    const facts = factsOf(request, this.service.baseUrl);
     if (!isPermitted(request, this.options.permission)) {
       throw new NotSentError(facts, {
         happened: "it was asked for in a call of the engine that may not change it",
@@ -159,7 +159,7 @@ export class HttpRequester implements Requester {
         code: "REKEY_INTERNAL",
       });
     }
-    const deadlineMs = Math.min(this.options.deadlineMs, request.deadlineMs ?? Infinity);
+    const { deadlineMs } = this.options;
     let endsAtMs: number | undefined;
     for (let attempt = 1; ; attempt++) {
       const turn = async () => {
@@ -167,7 +167,7 @@ export class HttpRequester implements Requester {
         const outcome = await this.#attempt(request, facts, { deadlineMs, endsAtMs });
         const remainingMs = endsAtMs - performance.now();
         const decision = decideRetry(
-          { ...outcome, idempotent: request.idempotent, attempt, remainingMs },
+          { ...outcome, idempotent: isIdempotent(request), attempt, remainingMs },
           Math.random(),
         );
         // Before this task ends, because the next one would start.
@@ -175,18 +175,17 @@ export class HttpRequester implements Requester {
         return { outcome, decision };
       };
       const { outcome, decision } = await this.queue.run(turn, { isRetry: attempt > 1 });
-      const { options, service } = this;
+      const service = this.service.name;
       if (outcome.delivery === "responded") {
-        const { name } = service;
-        const advise = () => options.advise({ service: name, kind: "unusable response", method: facts.method });
+        const advice = adviceOnContent(service, facts.method);
         const { status, body, state } = outcome;
         const recognize = () => {
           state.isRecognized = true;
         };
-        return { status, body, facts, advise, isReused: state.isReused === true, recognize };
+        return { status, body, facts, advice, isReused: state.isReused === true, recognize };
       }
       if (decision.kind === "stop") {
-        throw errorOf(facts, service.name, { ...outcome, attempts: attempt }, options);
+        throw errorOf(facts, service, { ...outcome, attempts: attempt }, this.secrets);
       }
       if (!decision.appliesToAll) await new Promise((resolve) => setTimeout(resolve, decision.waitMs));
     }
@@ -205,7 +204,7 @@ export class HttpRequester implements Requester {
       deadline,
       state,
       ownConnection: request.ownConnection,
-      beforeSend: request.idempotent ? undefined : async () => this.options.beforeSend?.(facts),
+      beforeSend: isIdempotent(request) ? undefined : async () => this.options.beforeSend?.(facts),
     };
     try {
       const response = await http.request<Readable>({
@@ -240,7 +239,8 @@ export class HttpRequester implements Requester {
       if (cause instanceof NotSentError) throw cause;
       if (cause instanceof ConnectionError) return { delivery: "not sent", code: cause.code, proxy: cause.proxy };
       const { code } = error as NodeJS.ErrnoException;
-      return { delivery: deliveryOfSilence(state.sent), code: signal.aborted ? "deadline" : code };
+      // The code does not tell: a connection can be reset before a request was sent, and after it was applied.
+      return { delivery: state.sent ? "maybe applied" : "not sent", code: signal.aborted ? "deadline" : code };
     } finally {
       clearTimeout(timer);
     }
@@ -248,9 +248,25 @@ export class HttpRequester implements Requester {
 }
 
 /** Each reset needs the permission, and none is given by default: a preview or a read that asks for one is a bug. */
-function isPermitted({ method, idempotent }: ApiRequest, permission: Permission = "nothing"): boolean {
-  if (method === "GET" || permission === "resets") return true;
-  return permission === "limits" && idempotent === true;
+function isPermitted(request: ApiRequest, permission: Permission = "nothing"): boolean {
+  if (request.method === "GET" || permission === "resets") return true;
+  return permission === "limits" && request.idempotent;
+}
+
+/** Whether a request may be delivered twice without harm. */
+export function isIdempotent(request: ApiRequest): boolean {
+  return request.method === "GET" || request.idempotent;
+}
+
+const unchanged = "Nothing was changed.";
+const nothingChanged = { "not sent": unchanged, rejected: unchanged, "maybe applied": unchanged };
+
+/** What errors say about a request to a service at an address. */
+export function factsOf(request: ApiRequest, baseUrl: string): RequestFacts {
+  const { purpose, method, path } = request;
+  // A path from the settings may contain a key in its query.
+  const url = `${baseUrl}${path}`.replace(/[?#].*/s, "");
+  return { purpose, method, url, consequences: method === "GET" ? nothingChanged : request.consequences };
 }
 
 const tooLarge: FailedAttempt = { delivery: "maybe applied", code: "too large" };

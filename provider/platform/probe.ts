@@ -1,16 +1,16 @@
 import { type Socket } from "node:net";
-import { Connections } from "./agents";
-import { type ConnectionError, openConnection, trusting } from "./openConnection";
+import { Connections, type ConnectionSettings } from "./agents";
+import { type ConnectionError } from "./openConnection";
 import { RejectedError, type RequestFacts, RequestError } from "./errors";
-import { certificateFailure, isTlsAlert, whyNotSent } from "./failures";
+import { isCertificateCode, isTlsAlert, whyNotSent } from "./failures";
 import { type KnownSecrets } from "./redact";
 import { ask, NoReplyError, notRedis } from "./redisCommands";
 import { RequestQueue } from "./requestQueue";
 import { HttpRequester, type RequesterOptions, tokenService } from "./http";
 import { tryReadObject } from "../records/response";
-import { type ClientEndpoint } from "./address";
+import { type ClientEndpoint, restAddressOf } from "./address";
 import { type Credential, type HttpProbe, nameOf, type ProbeEndpoint, secretOf, shownEndpoint } from "./credential";
-import { hostInUrl, isLoopback } from "../records/fields";
+import { isLoopback } from "../records/fields";
 
 /** What a server does with a credential. */
 export type ProbeResult =
@@ -31,10 +31,7 @@ export interface ProbeRequest {
   readonly timeoutMs: number;
 }
 
-export interface ProbeOptions extends Pick<RequesterOptions, "advise"> {
-  readonly proxy?: string | undefined;
-  /** Certificates (PEM) that are trusted in addition to those that Node trusts. */
-  readonly extraCertificates?: string | undefined;
+export interface ProbeOptions extends ConnectionSettings {
   /** What results never show. */
   readonly secrets: KnownSecrets;
   /** Called before each connection. @throws NotSentError if nothing may be sent */
@@ -52,7 +49,6 @@ export class CredentialProbe {
   readonly #secure: Connections;
   /** To this machine, and so not through a proxy. */
   readonly #plain = new Connections();
-  #trust: ReturnType<typeof trusting> | undefined;
 
   constructor(private readonly options: ProbeOptions) {
     this.#secure = new Connections(options);
@@ -89,7 +85,8 @@ export class CredentialProbe {
     const endsAt = performance.now() + timeoutMs;
     let socket: Socket | undefined;
     try {
-      const connection = (socket = await this.#open(endpoint, timeoutMs));
+      const url = new URL(restAddressOf(endpoint));
+      const connection = (socket = await this.#connectionsTo(url).open(url, { timeoutMs }));
       const send = (...command: string[]) => ask(connection, command, endsAt - performance.now());
       const login = await send("AUTH", ...(username ? [username] : []), password);
       if (login.startsWith("-")) return judgeRefusal(login.slice(1), this.options.secrets);
@@ -106,19 +103,14 @@ export class CredentialProbe {
     }
   }
 
-  /** Opens a connection: with TLS, through the proxy if there is one; without it, to this machine. */
-  async #open({ host, port, tls }: ClientEndpoint, timeoutMs: number): Promise<Socket> {
-    const address = `${hostInUrl(host)}:${port}`;
-    if (!tls) return openConnection(new URL(`http://${address}`), { timeoutMs });
-    this.#trust ??= trusting(this.options.extraCertificates);
-    const { proxy } = this.options;
-    return openConnection(new URL(`https://${address}`), { proxy, ...this.#trust, timeoutMs });
+  #connectionsTo({ protocol }: URL): Connections {
+    return protocol === "https:" ? this.#secure : this.#plain;
   }
 
   /** Of the error, only its kind is shown. */
   #whyNotConnected({ code, proxy, inHandshake }: ConnectionError): ProbeResult {
-    const { happened, kind } = whyNotSent({ code, proxy });
-    if (certificateFailure(code)) return unknown(happened, this.options.advise({ service: "database", kind }));
+    const { happened, advice } = whyNotSent("database", { code, proxy });
+    if (isCertificateCode(code)) return unknown(happened, advice);
     if (!inHandshake) return unknown(happened);
     const handshake = `the TLS handshake ${code === "ETIMEDOUT" ? "was not finished in time" : `failed (${code})`}`;
     if (isTlsAlert(code)) return unknown(handshake);
@@ -131,26 +123,18 @@ export class CredentialProbe {
   async #get(
     { service, baseUrl, path }: HttpProbe,
     token: string,
-    { purpose, consequences }: RequestFacts,
+    { purpose }: RequestFacts,
     timeoutMs: number,
   ): Promise<ProbeResult> {
-    const { secrets, advise } = this.options;
     const requester = new HttpRequester(
       // In errors, what responds for an index is the platform, as for the queue.
       tokenService(service === "database" ? "database" : "queue", baseUrl, token),
-      baseUrl.startsWith("https:") ? this.#secure : this.#plain,
+      this.#connectionsTo(new URL(baseUrl)),
       new RequestQueue({ maxConcurrency: 1 }),
-      { deadlineMs: timeoutMs, deadlineName: "the deadline", secrets, advise },
+      { deadlineMs: timeoutMs, secrets: this.options.secrets },
     );
     try {
-      const { body } = await requester.send({
-        method: "GET",
-        path,
-        idempotent: true,
-        ownConnection: true,
-        purpose,
-        consequences,
-      });
+      const { body } = await requester.send({ method: "GET", path, ownConnection: true, purpose });
       const response = tryReadObject(body);
       const isExpected = service === "database" ? response?.["result"] === "PONG" : response !== undefined;
       return isExpected ? accepted : unknown(`the server there is not ${expectedAt[service]}`);
@@ -159,7 +143,7 @@ export class CredentialProbe {
       const { happened, status = 0, networkCode } = error;
       if (networkCode === "deadline") return unknown(tooLate);
       // The address of an index is in no setting that the advice could name.
-      const advice = certificateFailure(networkCode) && service !== "index" ? error.advice : undefined;
+      const advice = isCertificateCode(networkCode) && service !== "index" ? error.advice : undefined;
       if (!(error instanceof RejectedError)) return unknown(happened, advice);
       // A user without the permission to PING is authenticated all the same.
       if (service === "database" && error.words.startsWith("NOPERM ")) return accepted;

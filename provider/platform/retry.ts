@@ -14,14 +14,6 @@ export function deliveryOfResponse(status: number): Exclude<Delivery, "not sent"
   return "maybe applied";
 }
 
-/**
- * The delivery of a request without a complete response. It depends on whether the request was handed to a connection,
- * not on the error's code: a connection can be reset before the request was sent, and after it was applied.
- */
-export function deliveryOfSilence(sent: boolean): "not sent" | "maybe applied" {
-  return sent ? "maybe applied" : "not sent";
-}
-
 /** A failed attempt. */
 export interface Failure {
   /** Whether the request may be delivered twice without harm. Default: false. */

@@ -1,5 +1,5 @@
 import { type RejectedError, UnconfirmedError, UnreadableError } from "./errors";
-import { explained, isNotFound, nothingChanged, otherTeam } from "./failures";
+import { isNotFound, otherTeam } from "./failures";
 import { type ApiRequest, type ApiResponse, type Requester, fillPath } from "./http";
 import { valuesOf } from "../records/credentials";
 import { ownerOf, type SecretKind, type SecretPaths, secretOf } from "./secretKind";
@@ -50,18 +50,16 @@ export class SecretOperations {
   /**
    * Reads what has the secret, and its credentials if the platform shows them. It may be repeated.
    *
+   * @param options.hideCredentials whether the platform leaves out the credentials
    * @see docs/interface.md#read-a-database
    */
-  async read(id: string, { hideCredentials = false, deadlineMs }: ReadOptions = {}): Promise<SecretResponse> {
+  async read(id: string, { hideCredentials = false } = {}): Promise<SecretResponse> {
     const response = await this.#send({
       method: "GET",
       path: fillPath(this.paths.read, { id }),
       ...(hideCredentials && { query: { credentials: "hide" } }),
-      idempotent: true,
       ownConnection: this.kind.table.id === undefined,
-      deadlineMs,
       purpose: `read ${ownerOf({ kind: this.kind, id })}`,
-      consequences: nothingChanged,
     });
     const read = this.#read(response, [200], id);
     if (typeof read !== "string") return read;
@@ -74,7 +72,7 @@ export class SecretOperations {
       return await this.requester.send(request);
     } catch (error) {
       if (!isNotFound(error)) throw error;
-      throw explained(error, request, this.#reasonsFor(error));
+      throw error.explained(this.#reasonsFor(error));
     }
   }
 
@@ -108,14 +106,6 @@ export class SecretOperations {
   }
 }
 
-function unusable({ status, advise }: ApiResponse, problem: string) {
-  return { happened: `the platform responded with ${status}, but ${problem}`, advice: advise(), status };
-}
-
-/** How a secret is read. */
-interface ReadOptions {
-  /** Whether the platform leaves out the credentials. Default: false. */
-  readonly hideCredentials?: boolean;
-  /** Milliseconds until the read fails, if that is earlier than its usual deadline. */
-  readonly deadlineMs?: number | undefined;
+function unusable({ status, advice }: ApiResponse, problem: string) {
+  return { happened: `the platform responded with ${status}, but ${problem}`, advice, status };
 }

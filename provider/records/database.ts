@@ -1,4 +1,3 @@
-import { type Credentials } from "./credentials";
 import { flag, int64, object, oneOf, text, texts, type RecordOf, type RecordTable } from "./fields";
 
 /**
@@ -153,6 +152,3 @@ export const databaseTable = {
   listed: Object.fromEntries(["databaseId" as const, ...shownInLists].map((name) => [name, databaseFields[name]])),
   credentials: { password: "password", restToken: "restToken", readOnlyRestToken: "readOnlyRestToken" },
 } as const satisfies RecordTable;
-
-/** The credentials that a platform may add to a database record. All are secrets. */
-export type DatabaseCredentials = Pick<Credentials, keyof (typeof databaseTable)["credentials"]>;

@@ -1,4 +1,4 @@
-import { FleetError, outputsAreFormer, StateError } from "../platform/errors";
+import { outputsAreFormer, RekeyError, StateError } from "../platform/errors";
 import { type Subject } from "../platform/secretKind";
 import { isObject } from "../records/fields";
 import { jsonText } from "../records/properties";
@@ -154,7 +154,7 @@ export const notAttempted =
 const maxFailed = 20;
 
 /** The error for a fleet with failed databases; undefined if there is none. */
-export function fleetFailure(states: Readonly<Record<string, FleetDatabase>>): FleetError | undefined {
+export function fleetFailure(states: Readonly<Record<string, FleetDatabase>>): RekeyError | undefined {
   const open = Object.entries(states).filter(([, { error }]) => error !== undefined);
   if (open.length === 0) return undefined;
   const failed = open.filter(([, { error }]) => error !== notAttempted);
@@ -167,8 +167,9 @@ export function fleetFailure(states: Readonly<Record<string, FleetDatabase>>): F
     );
   }
   const count = `${failed.length} of ${Object.keys(states).length} databases failed`;
-  return new FleetError(
+  return new RekeyError(
     "REKEY_FLEET_INCOMPLETE",
     `${count}:\n${lines.join("\n")}\nAll others are saved. ${outputsAreFormer} Run \`up\` again: it only processes databases that failed, are unknown or were not attempted.`,
+    "maybe applied",
   );
 }

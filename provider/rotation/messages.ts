@@ -1,10 +1,4 @@
-import {
-  outputsAreFormer,
-  RejectedError,
-  type RekeyError,
-  RequestError,
-  UnknownOutcomeError,
-} from "../platform/errors";
+import { outputsAreFormer, RejectedError, RekeyError, RequestError } from "../platform/errors";
 import { pluralOf, type SecretKind, secretOf, type Subject } from "../platform/secretKind";
 import { unknownValue } from "../records/properties";
 import { type Notice } from "../resource";
@@ -229,7 +223,7 @@ export function told({ kind: finding, names = [], why = "" }: Finding, kind: Sec
  *
  * @param canSettle whether a read can show whether it was applied
  */
-export function unknownFailure({ kind }: Subject, failed: RekeyError, canSettle: boolean): UnknownOutcomeError {
+export function unknownFailure({ kind }: Subject, failed: RekeyError, canSettle: boolean): RekeyError {
   const { noun, minInterval } = kind;
   const advice = failed instanceof RequestError ? failed.advice : "";
   const what = failed.text.endsWith(advice) ? failed.text.slice(0, failed.text.length - advice.length) : failed.text;
@@ -238,10 +232,9 @@ export function unknownFailure({ kind }: Subject, failed: RekeyError, canSettle:
     ? `it reads the ${noun} first, and sends one more reset only if the former credentials are still shown.`
     : "it sends one more reset, which returns new credentials.";
   const stop = "After three unconfirmed resets in a row it stops, and asks for a new version.";
-  return new UnknownOutcomeError(
-    failed.code,
-    `${what.trim()}\n${outputsAreFormer} Run \`up\` again ${when}: ${next} ${stop}`,
-  );
+  const text = `${what.trim()}
+${outputsAreFormer} Run \`up\` again ${when}: ${next} ${stop}`;
+  return new RekeyError(failed.code, text, "maybe applied");
 }
 
 /** What a refresh says of a key that is rejected, with a space before it: its configuration is a saved one. */

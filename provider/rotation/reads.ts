@@ -28,8 +28,8 @@ export function shownIn(subject: Subject, run: Run): Credentials[] {
   return run.shared(`shown ${keyOf(subject)}`, (): Credentials[] => []);
 }
 
-async function read(subject: Subject, run: Run, options?: { readonly deadlineMs: number }): Promise<SecretResponse> {
-  const response = await run.platform.operations(subject.kind).read(subject.id, options);
+async function read(subject: Subject, run: Run): Promise<SecretResponse> {
+  const response = await run.platform.operations(subject.kind).read(subject.id);
   shownIn(subject, run).push(response.credentials);
   return response;
 }
@@ -70,7 +70,7 @@ export async function readUntilShown(subject: Subject, { memory }: State, run: R
     if (end.aborted) return ended;
     const remainingMs = Math.max(1, endsAtMs - clock.elapsedMs());
     try {
-      const last = await untilEnd(end, read(subject, run, { deadlineMs: remainingMs }));
+      const last = await untilEnd(end, read(subject, run.within(remainingMs)));
       if (last === undefined) return ended;
       const verdict = judge(memory, marksOf(memory, last.credentials), contextOf(subject, run));
       if (verdict === "hidden") return { isFinal: true };

@@ -193,7 +193,10 @@ export class Settings {
     const usual = this.#usualVariable(name);
     const isUsed = usual !== undefined && this.#whyNotFor(name, usual) === undefined;
     const variable = this.find(name)?.variable ?? (isUsed ? usual : environmentName(name));
-    return howToSet(name, variable, this.provider);
+    if (this.provider !== undefined)
+      return `Set ${name} in the arguments of the provider ${JSON.stringify(this.provider)}.`;
+    const secret = settingOf(name).secret ? "--secret " : "";
+    return `Run \`pulumi config set ${secret}${nameOf(name)} …\`, or set ${variable} in the environment.`;
   }
 }
 
@@ -228,16 +231,4 @@ function originOf(url = ""): string | undefined {
 function passwordIn(url: string): string[] {
   const password = URL.canParse(url) ? new URL(url).password : "";
   return password === "" ? [] : [password];
-}
-
-/**
- * How to set a setting.
- *
- * @param variable the environment variable to name
- * @param provider the explicit provider whose arguments are the settings; undefined for a stack's configuration
- */
-function howToSet(name: SettingName, variable: string, provider: string | undefined): string {
-  if (provider !== undefined) return `Set ${name} in the arguments of the provider ${JSON.stringify(provider)}.`;
-  const secret = settingOf(name).secret ? "--secret " : "";
-  return `Run \`pulumi config set ${secret}${nameOf(name)} …\`, or set ${variable} in the environment.`;
 }

@@ -85,7 +85,7 @@ async function read(
     return { ...failed("this platform cannot be read", advice), isFinal: true };
   }
   try {
-    const { credentials } = await run.platform.operations(kind).read(id, { deadlineMs });
+    const { credentials } = await run.platform.within(deadlineMs).operations(kind).read(id);
     const value = credentials[name];
     if (value === undefined) {
       return failed("the platform does not show it", "Remove saveCredentials or this verification.");

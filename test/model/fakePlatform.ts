@@ -1,9 +1,8 @@
 import { databaseRecord } from "../../local/platform/databaseRecord";
-import { decideRetry, deliveryOfResponse, deliveryOfSilence } from "../../provider/platform/retry";
-import { errorOf, type FailedAttempt } from "../../provider/platform/failures";
-import { type ApiResponse, type ApiRequest, type Requester } from "../../provider/platform/http";
+import { decideRetry, deliveryOfResponse } from "../../provider/platform/retry";
+import { adviceOnContent, errorOf, type FailedAttempt } from "../../provider/platform/failures";
+import { type ApiResponse, type ApiRequest, factsOf, isIdempotent, type Requester } from "../../provider/platform/http";
 import { KnownSecrets } from "../../provider/platform/redact";
-import { advise, deadlineName } from "../../provider/settings/advice";
 import { type Late, type ResetOutcome, type OutcomeName, outcomes } from "./outcomes";
 import {
   type Credential,
@@ -96,8 +95,8 @@ export class FakePlatform implements Requester {
 
   /** Sends a request with the retries of the real requester, without waiting. */
   async send(request: ApiRequest): Promise<ApiResponse> {
-    const { method, path, purpose, consequences, idempotent } = request;
-    const facts = { method, purpose, consequences, url: `https://platform.test${path}` };
+    const { method, path } = request;
+    const facts = factsOf(request, "https://platform.test");
     const service = "management";
     const databaseId = path.split("/").at(-1) ?? "";
     for (let attempt = 1; ; attempt++) {
@@ -110,7 +109,8 @@ export class FakePlatform implements Requester {
       }
       const body = outcome.body?.(database) ?? `{"error":"it broke"}`;
       const { status, code, retryAfterMs } = outcome;
-      const delivery = status !== undefined ? deliveryOfResponse(status) : deliveryOfSilence(outcome.arrives !== false);
+      const delivery =
+        status !== undefined ? deliveryOfResponse(status) : outcome.arrives === false ? "not sent" : "maybe applied";
       if (delivery === "responded") {
         return {
           status: status ?? 200,
@@ -118,18 +118,13 @@ export class FakePlatform implements Requester {
           facts,
           isReused: false,
           recognize: () => undefined,
-          advise: () => advise({ service, kind: "unusable response" }),
+          advice: adviceOnContent(service, method),
         };
       }
       const failed: FailedAttempt = { delivery, body, ...defined({ status, code, retryAfterMs }) };
-      const decision = decideRetry({ ...failed, idempotent, attempt, remainingMs: 60_000 }, 0.5);
+      const decision = decideRetry({ ...failed, idempotent: isIdempotent(request), attempt, remainingMs: 60_000 }, 0.5);
       if (decision.kind === "stop") {
-        throw errorOf(
-          facts,
-          service,
-          { ...failed, attempts: attempt },
-          { secrets: this.secrets, deadlineName, advise },
-        );
+        throw errorOf(facts, service, { ...failed, attempts: attempt }, this.secrets);
       }
     }
   }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type RekeyError } from "../../provider/platform/errors";
+import { RekeyError } from "../../provider/platform/errors";
 import * as errorClasses from "../../provider/platform/errors";
 import { PlatformClient } from "../../provider/platformClient";
 import { databasePassword } from "../../provider/rotation/kinds/databasePassword";
@@ -103,7 +103,7 @@ describe("secrets: errors", () => {
       new errorClasses.NotShownError("orders", "pause"),
       new errorClasses.NotEncryptedError({ secret, isSame: false }),
       new errorClasses.RefusedError("REKEY_RESET_LIMIT", { secret, why: "it is late" }),
-      new errorClasses.UnknownOutcomeError("REKEY_UNCONFIRMED", "It may have been applied."),
+      new RekeyError("REKEY_UNCONFIRMED", "It may have been applied.", "maybe applied"),
       new errorClasses.StateError({ output: "memory", reason: "is odd", advice: "Restore it." }),
       new errorClasses.VerificationError({ happened: "It is not verified.", advice: "Check it." }),
       internal,

@@ -1,4 +1,4 @@
-import { type ApiResponse, type ApiRequest, type Requester } from "../../provider/platform/http";
+import { type ApiResponse, type ApiRequest, factsOf, type Requester } from "../../provider/platform/http";
 import { KnownSecrets } from "../../provider/platform/redact";
 
 /** A requester that sends nothing: it records requests, and returns given responses. */
@@ -12,9 +12,8 @@ export class FakeRequester implements Requester {
     this.sent.push(request);
     const answer = this.answer(request);
     if (answer instanceof Error) throw answer;
-    const { method, purpose, consequences, path } = request;
-    const facts = { method, purpose, consequences, url: `https://platform.test${path}` };
+    const facts = factsOf(request, "https://platform.test");
     const { status = 200, body = "" } = answer;
-    return { status, body, facts, advise: () => "Check the address.", isReused: false, recognize: () => undefined };
+    return { status, body, facts, advice: "Check the address.", isReused: false, recognize: () => undefined };
   }
 }

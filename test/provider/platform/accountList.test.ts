@@ -34,8 +34,8 @@ describe("platform: the list of an account", () => {
       { databaseId: "db-2" },
     ]);
     assert.deepEqual(
-      requester.sent.map(({ method, path, query, idempotent }) => ({ method, path, query, idempotent })),
-      [{ method: "GET", path: list.path, query: undefined, idempotent: true }],
+      requester.sent.map(({ method, path, query }) => ({ method, path, query })),
+      [{ method: "GET", path: list.path, query: undefined }],
     );
   });
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { NotSentError, RejectedError, UnconfirmedError } from "../../../provider/platform/errors";
-import { errorOf, type FailedAttempt, type FailureKind } from "../../../provider/platform/failures";
+import { adviceOnContent, errorOf, type FailedAttempt, type ServiceName } from "../../../provider/platform/failures";
 import { KnownSecrets, leftOut } from "../../../provider/platform/redact";
 import { assertFields } from "../../support/results";
 
@@ -11,56 +11,82 @@ const facts = {
   url: "https://platform.test/x",
   consequences: { "not sent": "Unsent.", rejected: "Unchanged.", "maybe applied": "Perhaps changed." },
 };
-const wording = {
-  secrets: new KnownSecrets([password]),
-  deadlineName: "the deadline",
-  advise: ({ kind, retryAfterMs }: { kind: FailureKind; retryAfterMs?: unknown }) =>
-    `<${kind}, ${String(retryAfterMs)}>`,
-};
-const failed = (given: FailedAttempt, attempts = 1) => errorOf(facts, "management", { ...given, attempts }, wording);
+const services = ["management", "queue", "database"] as const;
+const failed = (
+  given: FailedAttempt,
+  {
+    attempts = 1,
+    service = "management",
+    method = "POST",
+  }: { attempts?: number; service?: ServiceName; method?: string } = {},
+) => errorOf({ ...facts, method }, service, { ...given, attempts }, new KnownSecrets([password]));
 
-type Row = readonly [given: Omit<FailedAttempt, "delivery">, happened: string, kind: FailureKind];
+type Row = readonly [given: Omit<FailedAttempt, "delivery">, happened: string, advice: string];
 
-/** What is said of a failure, and what its advice is about: settings/advice.test.ts has the words. */
+const team = "The API key may be of another team.";
+const connection = "Check that the platform is running and that rekey:baseUrl is correct, then run again.";
+const renewal = "Renew the certificate, check the clock of this machine, then run again.";
+const trust = "Set rekey:caFile to the certificate of that authority, then run again.";
+const tls = "Check that the port in rekey:baseUrl uses TLS.";
+const refused = `Check rekey:username and rekey:password. ${team}`;
+const reported = "Fix what the platform reports, then run again.";
+// Clients may be refused until a reset is confirmed.
+const again = "Run `up` again at once.";
+
+/** What is said of a failed reset. */
 const rows: Readonly<Record<FailedAttempt["delivery"], readonly Row[]>> = {
   "not sent": [
-    [{ code: "ECONNREFUSED" }, "the connection was refused (ECONNREFUSED)", "no connection"],
-    [{ code: "ENOTFOUND" }, "host was not found", "unknown host"],
-    [{ code: "EAI_AGAIN" }, "failed (EAI_AGAIN)", "no connection"],
-    [{ code: "CERT_HAS_EXPIRED" }, "certificate has expired", "certificate out of date"],
-    [{ code: "CERT_NOT_YET_VALID" }, "certificate is not valid yet", "certificate out of date"],
-    [{ code: "CERT_REVOKED" }, "certificate is not accepted", "certificate not accepted"],
-    [{ code: "DEPTH_ZERO_SELF_SIGNED_CERT" }, "certificate is self-signed", "certificate not trusted"],
-    [{ code: "SELF_SIGNED_CERT_IN_CHAIN" }, "certificate is self-signed", "certificate not trusted"],
-    [{ code: "UNABLE_TO_GET_ISSUER_CERT_LOCALLY" }, "that is not trusted", "certificate not trusted"],
-    [{ code: "ERR_TLS_CERT_ALTNAME_INVALID" }, "for another host", "certificate of another host"],
+    [{ code: "ECONNREFUSED" }, "the connection was refused (ECONNREFUSED)", connection],
+    [{ code: "ENOTFOUND" }, "host was not found", "Check the host in rekey:baseUrl."],
+    [{ code: "EAI_AGAIN" }, "failed (EAI_AGAIN)", connection],
+    [{ code: "CERT_HAS_EXPIRED" }, "certificate has expired", renewal],
+    [{ code: "CERT_NOT_YET_VALID" }, "certificate is not valid yet", renewal],
+    [{ code: "CERT_REVOKED" }, "certificate is not accepted", "Check rekey:baseUrl, then run again."],
+    [{ code: "DEPTH_ZERO_SELF_SIGNED_CERT" }, "certificate is self-signed", trust],
+    [{ code: "SELF_SIGNED_CERT_IN_CHAIN" }, "certificate is self-signed", trust],
+    [{ code: "UNABLE_TO_GET_ISSUER_CERT_LOCALLY" }, "that is not trusted", trust],
+    [
+      { code: "ERR_TLS_CERT_ALTNAME_INVALID" },
+      "for another host",
+      "Set rekey:baseUrl to the host that the certificate is for, then run again.",
+    ],
     // The server asks for a certificate of the client.
-    [{ code: "ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED" }, "TLS connection failed", "no TLS"],
-    [{ code: "EPROTO" }, "TLS connection failed", "no TLS"],
-    [{ code: "ETIMEDOUT" }, "timed out", "no connection"],
-    [{ code: "EPROTONOSUPPORT" }, "failed (EPROTONOSUPPORT)", "no connection"],
-    [{ code: "deadline" }, "timed out", "no connection"],
-    [{}, "unknown reason", "no connection"],
-    [{ proxy: "unreachable" }, "proxy could not", "proxy unreachable"],
-    [{ proxy: 407 }, "proxy responded with 407", "proxy response"],
+    [{ code: "ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED" }, "TLS connection failed", tls],
+    [{ code: "EPROTO" }, "TLS connection failed", tls],
+    [{ code: "ETIMEDOUT" }, "timed out", connection],
+    [{ code: "EPROTONOSUPPORT" }, "failed (EPROTONOSUPPORT)", connection],
+    [{ code: "deadline" }, "timed out", connection],
+    [{}, "unknown reason", connection],
+    [{ proxy: "unreachable" }, "proxy could not", "Check rekey:proxy."],
+    [{ proxy: 407 }, "proxy responded with 407", "Check rekey:proxy and its credentials."],
   ],
   rejected: [
-    [{ status: 401 }, " 401", "unauthorized"],
-    [{ status: 403 }, " 403", "unauthorized"],
-    [{ status: 404 }, " 404", "not found"],
-    [{ status: 429 }, " 429", "too many requests"],
-    [{ status: 302 }, " 302", "redirect"],
-    [{ status: 400 }, " 400", "rejected"],
-    [{ status: 422 }, " 422", "rejected"],
+    [{ status: 401 }, " 401", refused],
+    [{ status: 403 }, " 403", refused],
+    [{ status: 404 }, " 404", `Check the id or key, rekey:baseUrl and rekey:resetPasswordPath. ${team}`],
+    [{ status: 429 }, " 429", "Wait, then run again; rekey:requestsPerSecond limits the rate."],
+    [
+      { status: 302 },
+      " 302",
+      "Redirects are not followed: set rekey:baseUrl to the address that the platform itself uses.",
+    ],
+    [{ status: 400 }, " 400", reported],
+    [{ status: 422 }, " 422", reported],
   ],
   "maybe applied": [
-    [{ status: 303 }, " 303", "unconfirmed"],
-    [{ status: 500 }, " 500", "unconfirmed"],
-    [{ code: "deadline" }, "within the deadline", "unconfirmed"],
-    [{ code: "too large" }, "response was too large", "unconfirmed"],
-    [{}, "incomplete or malformed (for an unknown reason)", "unconfirmed"],
-    [{ code: "ECONNRESET" }, "incomplete or malformed (ECONNRESET)", "unconfirmed"],
+    [{ status: 303 }, " 303", again],
+    [{ status: 500 }, " 500", again],
+    [{ code: "deadline" }, "within the deadline (rekey:deadlineSeconds)", again],
+    [{ code: "too large" }, "response was too large", again],
+    [{}, "incomplete or malformed (for an unknown reason)", again],
+    [{ code: "ECONNRESET" }, "incomplete or malformed (ECONNRESET)", again],
   ],
+};
+/** What only the advice on one service may name. */
+const names: Readonly<Record<ServiceName, RegExp>> = {
+  management: /rekey:(baseUrl|username|password|resetPasswordPath|databasePath)/,
+  queue: /rekey:(queueUrl|queueToken|queueUserId|flowControlResetAction)/,
+  database: /\b(host and port|restToken|in host|set host)\b/i,
 };
 const errors = {
   "not sent": [NotSentError, "REKEY_NOT_SENT"],
@@ -70,7 +96,7 @@ const errors = {
 
 describe("platform: messages of failed requests", () => {
   for (const delivery of ["not sent", "rejected", "maybe applied"] as const) {
-    for (const [given, happened, kind] of rows[delivery]) {
+    for (const [given, happened, advice] of rows[delivery]) {
       it(`describe ${JSON.stringify({ delivery, ...given })}`, () => {
         const error = failed({ delivery, ...given });
         const [type, code] = errors[delivery];
@@ -79,7 +105,7 @@ describe("platform: messages of failed requests", () => {
         );
         assert.ok(error instanceof type);
         assert.ok(before.startsWith("Could not do it: ") && before.includes(happened), before);
-        assert.equal(after, `<${kind}, undefined> [${code}]`);
+        assert.equal(after, `${advice} [${code}]`);
         assertFields(error, { name: type.name, code, delivery, status: given.status, networkCode: given.code });
       });
     }
@@ -87,12 +113,50 @@ describe("platform: messages of failed requests", () => {
 
   it("contain the number of attempts if there was more than one, and the time to wait", () => {
     assert.match(
-      failed({ delivery: "not sent", code: "EPIPE" }, 3).message,
+      failed({ delivery: "not sent", code: "EPIPE" }, { attempts: 3 }).message,
       /failed \(EPIPE\), after 3 attempts \(POST/,
     );
-    const limited = failed({ delivery: "rejected", status: 429, retryAfterMs: 1500 }, 2).message;
-    assert.match(limited, / 429, after 2 attempts \(POST.*<too many requests, 1500>/);
-    assert.doesNotMatch(failed({ delivery: "rejected", status: 429 }, 1).message, /attempts/);
+    const limited = failed({ delivery: "rejected", status: 429, retryAfterMs: 1001 }, { attempts: 2 });
+    assert.match(limited.message, / 429, after 2 attempts \(POST.* Wait 2 s, then run again;/);
+    const unusable = failed({ delivery: "rejected", status: 429, retryAfterMs: "unusable" });
+    assert.match(unusable.message, / Wait, then run again;/);
+    assert.doesNotMatch(unusable.message, /attempts/);
+  });
+
+  it("have an advice that is a sentence and names no setting of another service", () => {
+    const deliveries = ["not sent", "rejected", "maybe applied"] as const;
+    for (const service of services) {
+      const others = services.filter((other) => other !== service);
+      for (const method of ["GET", "POST"]) {
+        const errors = deliveries.flatMap((delivery) =>
+          rows[delivery].map(([given]) => failed({ delivery, ...given }, { service, method })),
+        );
+        for (const advice of [...errors.map((error) => error.advice), adviceOnContent(service, method)]) {
+          assert.match(advice, /^[A-Z].*\.$/);
+          assert.deepEqual(
+            others.filter((other) => names[other].test(advice)),
+            [],
+            advice,
+          );
+        }
+      }
+    }
+  });
+
+  it("have the advice of their service and method", () => {
+    const missing = { delivery: "rejected", status: 404 } as const;
+    assert.equal(
+      failed(missing, { method: "GET" }).advice,
+      `Check the id or key, rekey:baseUrl and rekey:databasePath, which \`none\` switches off. ${team}`,
+    );
+    assert.equal(
+      failed({ ...missing, status: 401 }, { service: "queue" }).advice,
+      "Check rekey:queueToken or rekey:queueUserId.",
+    );
+    const unconfirmed = "Check the status of the platform, then run again.";
+    assert.equal(failed({ delivery: "maybe applied", status: 500 }, { method: "GET" }).advice, unconfirmed);
+    assert.equal(failed({ delivery: "maybe applied", status: 500 }, { service: "queue" }).advice, unconfirmed);
+    assert.equal(adviceOnContent("queue", "GET"), "Check rekey:queueUrl.");
   });
 
   const bodies: readonly (readonly [FailedAttempt["delivery"], body: string, shown: string])[] = [

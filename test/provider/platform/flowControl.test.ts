@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { RejectedError, UnreadableError } from "../../../provider/platform/errors";
 import { allReadable, FlowControl } from "../../../provider/platform/flowControl";
+import { isIdempotent } from "../../../provider/platform/http";
 import { FakeRequester } from "../../support/fakeRequester";
 import { assertFields } from "../../support/results";
 
@@ -23,12 +24,15 @@ function answering(sent: unknown, status = 200) {
 
 /** The fields of sent requests that tests compare. */
 const sentBy = ({ sent }: FakeRequester) =>
-  sent.map(({ method, path, idempotent, query }) => ({ method, path, idempotent, query }));
+  sent.map((request) => {
+    const { method, path, query } = request;
+    return { method, path, idempotent: isIdempotent(request), query };
+  });
 
-const consequences = { "not sent": "", rejected: "", "maybe applied": "" };
+const consequences = { "not sent": "", rejected: "Nothing was changed.", "maybe applied": "" };
 const rejection = (status: number, inJson: boolean) =>
   new RejectedError(
-    { purpose: "p", method: "GET", url: "u", consequences },
+    { purpose: 'read "gone"', method: "GET", url: "u", consequences },
     { happened: "h", advice: "Check rekey:queueUrl.", status, inJson },
   );
 
@@ -44,7 +48,7 @@ describe("platform: flow control, one key", () => {
       const { flowControl, requester } = answering({ flowControlKey: "orders", ...sent });
       assert.deepEqual(await flowControl.get("orders"), { flowControlKey: "orders", ...expected, exists: true });
       assert.deepEqual(sentBy(requester), [
-        { method: "GET", path: "/v2/flowControl/orders", idempotent: true, query: {} },
+        { method: "GET", path: "/v2/flowControl/orders", idempotent: true, query: undefined },
       ]);
     });
   }
@@ -128,9 +132,9 @@ describe("platform: flow control, lists and counts", () => {
     const { flowControl, requester } = answering([]);
     for (const search of [undefined, "or", ""]) await flowControl.list(search);
     assert.deepEqual(
-      requester.sent.map(({ path, query, idempotent, maxBytes }) => ({ path, query, idempotent, maxBytes })),
-      [{}, { search: "or" }, { search: "" }].map((query) => {
-        return { path: "/v2/flowControl", query, idempotent: true, maxBytes: 16 * 1024 * 1024 };
+      requester.sent.map(({ method, path, query, maxBytes }) => ({ method, path, query, maxBytes })),
+      [undefined, { search: "or" }, { search: "" }].map((query) => {
+        return { method: "GET", path: "/v2/flowControl", query, maxBytes: 16 * 1024 * 1024 };
       }),
     );
   });

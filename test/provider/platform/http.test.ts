@@ -20,9 +20,14 @@ import { allThatShows } from "../../support/canaries";
 const password = 'canary "pass/wörd:"';
 const token = "canary-token";
 const consequences = { "not sent": "Unsent.", rejected: "Unchanged.", "maybe applied": "Perhaps changed." };
-/** Not idempotent, because it does not say that it is. */
-const reset: ApiRequest = { method: "POST", path: "/v2/reset/db%2F1", purpose: "reset it", consequences };
-const reading: ApiRequest = { ...reset, method: "GET", path: "/v2/keys", idempotent: true };
+const reset = {
+  method: "POST",
+  path: "/v2/reset/db%2F1",
+  idempotent: false,
+  purpose: "reset it",
+  consequences,
+} as const satisfies ApiRequest;
+const reading = { method: "GET", path: "/v2/keys", purpose: "read them" } as const satisfies ApiRequest;
 
 function requester(
   url: string,
@@ -31,8 +36,6 @@ function requester(
 ): HttpRequester {
   return new HttpRequester(service, new Connections(), new RequestQueue({ maxConcurrency }), {
     deadlineMs: 60_000,
-    deadlineName: "the deadline",
-    advise: ({ service: name, kind }) => `Advice on ${name}: ${kind}.`,
     secrets: new KnownSecrets([password, `ops:${password}`, token]),
     permission: "resets",
     ...options,
@@ -78,15 +81,18 @@ describe("platform: the requester, over a real socket", () => {
   it("sends a GET with Bearer, and its query encoded; errors have advice on the service, and no query", async () => {
     const url = await start({}, { status: 404 }, { status: 401 });
     const queue = requester(url, {}, tokenService("queue", url, token));
-    const { advise } = await queue.send({ ...reading, query: { search: "a b&c=d/ü+" } });
-    assert.equal(advise(), "Advice on queue: unusable response.");
+    const { advice } = await queue.send({ ...reading, query: { search: "a b&c=d/ü+" } });
+    assert.equal(advice, "Check rekey:queueUrl.");
     const { path = "", headers } = server.requests[0] ?? {};
     assert.equal(new URLSearchParams(path.split("?")[1]).get("search"), "a b&c=d/ü+");
     assert.equal(headers?.["authorization"], `Bearer ${token}`);
     const error = await failureOf(queue.send({ ...reading, query: { search: "x" } }));
-    assert.deepEqual([error.url, error.advice], [`${url}/v2/keys`, "Advice on queue: not found."]);
+    assert.deepEqual(
+      [error.url, error.advice],
+      [`${url}/v2/keys`, "Check the id or key, rekey:queueUrl and rekey:flowControlResetAction."],
+    );
     const own = await failureOf(queue.send({ ...reading, path: "/v2/keys?key=canary\n#canary" }));
-    assert.deepEqual([own.url, own.advice], [`${url}/v2/keys`, "Advice on queue: unauthorized."]);
+    assert.deepEqual([own.url, own.advice], [`${url}/v2/keys`, "Check rekey:queueToken or rekey:queueUserId."]);
     assert.ok(!allThatShows(own).includes("canary"));
   });
 

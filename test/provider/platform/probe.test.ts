@@ -9,7 +9,6 @@ import {
   type ProbeResult,
 } from "../../../provider/platform/probe";
 import { KnownSecrets } from "../../../provider/platform/redact";
-import { advise } from "../../../provider/settings/advice";
 import { caFile, certificate } from "../../faults/certificates";
 import { FakeRedis, type RedisReply } from "../../support/fakeRedis";
 import { leaksOf } from "../../support/canaries";
@@ -26,7 +25,7 @@ function probe(
   credential: Credential = { password },
   { timeoutMs = 5_000, ...options }: Partial<ProbeOptions & Pick<ProbeRequest, "timeoutMs">> = {},
 ): Promise<ProbeResult> {
-  const tool = new CredentialProbe({ secrets: new KnownSecrets([]), advise, ...options });
+  const tool = new CredentialProbe({ secrets: new KnownSecrets([]), ...options });
   return tool.probe({ owner: `database "db"`, endpoint, credential, otherSecrets: [], timeoutMs });
 }
 

@@ -4,7 +4,6 @@ import {
   decideRetry,
   type Delivery,
   deliveryOfResponse,
-  deliveryOfSilence,
   type Failure,
   readRetryAfter,
   type RetryDecision,
@@ -165,8 +164,4 @@ describe("platform: delivery", () => {
       for (const status of all) assert.equal(deliveryOfResponse(status), delivery, `${status}`);
     });
   }
-
-  it("without a response depends on whether the connection was ready", () => {
-    assert.deepEqual([false, true].map(deliveryOfSilence), ["not sent", "maybe applied"]);
-  });
 });
