@@ -123,8 +123,8 @@ const account = {
 } as const;
 
 /**
- * How many requests of the first `up` change something, how many outputs then have a value, and which resources of other
- * providers then have a credential of the database.
+ * How many requests of the first `up` change something, how many outputs then have a value, and which resources of
+ * other providers then have a credential of the database.
  */
 const firstUps: Readonly<Record<string, readonly [changes: number, outputs: number, takers?: string]>> = {
   "after-a-leak": [0, 6],
