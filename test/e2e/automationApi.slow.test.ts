@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { type Platform, startPlatform } from "../../local/platform/index";
@@ -26,14 +26,6 @@ async function runAutomation(project: Project, args: readonly string[], environm
   return runAsync(process.execPath, ["-r", loader, project.path("rotate.ts"), ...args], { cwd: tmpdir(), env });
 }
 
-it("The example automation-api prints its usage", async () => {
-  const project = new Project(automation);
-  const { code, output } = await runAutomation(project, ["production"]);
-  project.remove();
-  assert.equal(code, 2);
-  assert.match(output, /^usage: rotate\.ts <stack> <databaseId> /);
-}).timeout(300_000);
-
 onEngine("The example automation-api", () => {
   const args = ["production", "db-sessions", "leak"];
   let platform: Platform;
@@ -55,15 +47,5 @@ onEngine("The example automation-api", () => {
       assert.match(output, printed);
       assert.equal(platform.resetCount, 1);
     }
-  });
-
-  it("needs workDir: without it, the provider host does not find its packages", async () => {
-    const source = readFileSync(project.path("rotate.ts"), "utf8");
-    const settings = '{ projectSettings: { name: "rotate-now", runtime: "nodejs" } }';
-    project.write("rotate.ts", source.replace("{ workDir: __dirname }", settings));
-    const { code, output } = await runAutomation(project, args, environmentOf(platform));
-    assert.equal(code, 1, output);
-    assert.match(output, /Cannot find module '(@pulumi\/pulumi\/cmd\/dynamic-provider|pulumi-rekey\/provider)'/);
-    assert.deepEqual(platform.requests, []);
   });
 });

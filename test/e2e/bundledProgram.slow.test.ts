@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { rolldown } from "rolldown";
 import { Team } from "../support/age";
-import { bundle } from "../support/bundle";
 import { succeeds, valuesOf } from "../support/engineStack";
 import { Folder } from "../support/folder";
 import { projectRoot } from "../support/host";
@@ -22,6 +22,24 @@ export const { endpoint, nextRotationAt } = rotation;
 export const running = getFlowControlKeyOutput({ flowControlKey: "orders" }, { dependsOn: reset }).parallelismCount;
 export const keys = getFlowControlKeys({ search: "orders" }).then(({ keys }) => keys.length);
 `;
+
+/** Packs a program, which is an ES module, and pulumi-rekey into one file; Pulumi's SDK stays outside. */
+async function bundle(program: string, format: "cjs" | "esm"): Promise<string> {
+  const folder = new Folder();
+  try {
+    const bundler = await rolldown({
+      input: folder.write("program.mjs", program),
+      platform: "node",
+      external: [/^@pulumi\/pulumi/],
+      resolve: { modules: ["node_modules", join(projectRoot, "node_modules")] },
+      onLog: () => undefined,
+    });
+    const { output } = await bundler.generate({ format, codeSplitting: false });
+    return output[0].code;
+  } finally {
+    folder.remove();
+  }
+}
 
 describe("A program that a bundler has packed into one file", () => {
   afterEach(closePlatforms);

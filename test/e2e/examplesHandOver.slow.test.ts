@@ -61,21 +61,6 @@ async function rotate({ stack, platform, up }: Run): Promise<Record<string, unkn
 const printed = (variable: string) => [process.execPath, "-p", `process.env.${variable}`];
 
 describe("Without a password in any state, the example", function () {
-  for (const name of ["age-deploy-job", "sops-kubernetes"]) {
-    it(`${name} encrypts the password that it adopts, and the one that it resets, for the deploy job alone`, () =>
-      withExample(name, async (run) => {
-        const { platform, team, up } = run;
-        const first = await up();
-        assert.equal(platform.resetCount, 0);
-        assert.equal((await team.decrypt(first["credentials"]))["password"], platform.database(id).password);
-        assert.deepEqual(await up(), first, "the file changes only with the credentials");
-        const { credentials } = await rotate(run);
-        assert.equal((await team.decrypt(credentials))["password"], platform.database(id).password);
-        const others = await Team.create();
-        await assert.rejects(others.decrypt(credentials));
-      }));
-  }
-
   const jobTitle = "age-deploy-job deploys with the address that it decrypts, and not without the identity";
   if (whyNoAge !== undefined) it(`${jobTitle} (skipped: ${whyNoAge})`);
   else {

@@ -73,22 +73,6 @@ describe("A program with a PasswordRotationFleet", () => {
     assertSent(0, "refresh and destroy");
   });
 
-  it("sends one request to reset one of 1,000, and none when there is nothing to do", async () => {
-    const of = (version: number) => ({ args: { databases: named(999, { one: { databaseId: "db-999", version } }) } });
-    const { stack, assertSent, declare } = await startFleet(1_000, of(1));
-    await succeeds(stack.up());
-    assertSent(1_000);
-    declare(of(2));
-    assert.match(
-      (await stack.preview()).printed,
-      /^Password of database "one": will be reset, because version or triggers have changed/m,
-    );
-    assert.equal((await succeeds(stack.up())).changes["update"], 1);
-    assertSent(1);
-    assert.equal((await stack.up()).changes["update"], undefined);
-    assertSent(0);
-  });
-
   it("saves the others if some fail, fails the run by name, and resets only those in the next run", async () => {
     const { stack, platform, assertSent } = await startFleet(30, { args: { databases: named(30), version: 1 } });
     const pathOf = (id: string): string => `/v2/keyvalue/reset-password/${id}`;

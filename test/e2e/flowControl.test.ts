@@ -160,11 +160,4 @@ describe("A program with FlowControlLimits", () => {
     assert.deepEqual(sent(), []);
     assert.equal((await vendor.get("orders")).isPinnedRate, true);
   });
-
-  it("is refused with a second resource for the same key, and sends nothing", async () => {
-    const more = () => new FlowControlLimits("second", { flowControlKey: "orders", paused: true });
-    const { stack, sent } = await start({ args: { rate: 5 }, more });
-    await fails(stack.preview(), /"orders" already belongs to .*REKEY_DUPLICATE_KEY/s);
-    assert.deepEqual(sent(), []);
-  });
 });

@@ -1,10 +1,6 @@
 import assert from "node:assert/strict";
 import * as pulumi from "@pulumi/pulumi";
-import { maxInitErrorBytes } from "../../provider/engine/engineErrors";
-import { EngineStack, fails, onEngine, onEngineByAdapter, succeeds } from "../support/engineStack";
-
-/** A resource of any type. */
-class Resource extends pulumi.CustomResource {}
+import { EngineStack, fails, onEngineByAdapter, succeeds } from "../support/engineStack";
 
 const lost = { path: /reset-password/, dropConnection: "after-apply" } as const;
 
@@ -56,32 +52,5 @@ onEngineByAdapter("A change that fails", (adapter) => {
     await (adapter === "dynamic" ? fails : succeeds)(stack.up({ target: [other?.urn ?? ""] }));
     // The plugin's resources are plain: only the classes of the SDK can refuse what is in the state.
     assert.deepEqual([...new Set(seen)], adapter === "dynamic" ? [] : [former]);
-  });
-});
-
-onEngine("The largest init error that Rekey makes", () => {
-  it("reaches the engine, and other creations in flight are saved", async () => {
-    // The whole provider, as the text that its resources have.
-    const text = `exports.handler = () => {
-      const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-      return { async create({ ms, size, __provider }) {
-        await wait(ms);
-        const outs = { value: "x".repeat(size), __provider };
-        if (size > 0) throw Object.assign(new Error("too late"), { id: "1", properties: outs, reasons: ["too late"] });
-        return { id: "1", outs };
-      } };
-    }`;
-    const make = (name: string, ms: number, size: number) =>
-      new Resource("pulumi-nodejs:dynamic:Sized", name, { ms, size, __provider: text });
-    const stack = await EngineStack.start(() => {
-      make("large", 500, maxInitErrorBytes);
-      for (const ms of [700, 1_000, 2_000]) make(`takes ${ms}`, ms, 0);
-    });
-    await fails(stack.up(), /too late/);
-    const { resources } = await stack.saved();
-    const saved = resources
-      .map(({ urn }) => urn.split("::").at(-1))
-      .filter((name) => /^(large|takes \d+)$/.test(name ?? ""));
-    assert.deepEqual(saved.sort(), ["large", "takes 1000", "takes 2000", "takes 700"]);
   });
 });

@@ -1,43 +1,24 @@
 import assert from "node:assert/strict";
+import { compileFunction } from "node:vm";
 import * as pulumi from "@pulumi/pulumi";
+import * as ts from "typescript";
+import { readPage } from "../docs/page";
 import { EngineStack, fails, onEngine, type Rekey, succeeds } from "../support/engineStack";
-import { guideProgram } from "../support/guide";
 import { until } from "../support/results";
 
-const databases = ["db-1", "db-2", "db-3"];
 const isReset = /reset-password/;
 
-/** Declares a fleet of all databases. */
-const declareFleet = (
-  { PasswordRotationFleet }: Rekey,
-  version: number,
-  options?: pulumi.CustomResourceOptions,
-  name = "caches",
-) =>
-  void new PasswordRotationFleet(
-    name,
-    { databases: Object.fromEntries(databases.map((id) => [id, id])), version },
-    options,
-  );
-
-onEngine("Options of a fleet", () => {
-  const start = (program: (rekey: Rekey) => void) => EngineStack.start(program, { platform: { databases } });
-
-  it("ignore changes of inputs until they are removed, and keep passwords with a new name", async () => {
-    let declare = (rekey: Rekey): void => declareFleet(rekey, 1);
-    const stack = await start((rekey) => declare(rekey));
-    const { changes } = await succeeds(stack.up());
-    declare = (rekey) =>
-      declareFleet(rekey, 2, { ignoreChanges: ["version"], aliases: [{ name: "caches" }] }, "renamed");
-    for (const operation of [() => stack.preview(), () => stack.up()]) {
-      assert.deepEqual((await succeeds(operation())).changes, { same: changes["create"] });
-    }
-    assert.equal(stack.platform.resetCount, databases.length);
-    declare = (rekey) => declareFleet(rekey, 2, {}, "renamed");
-    await succeeds(stack.up());
-    assert.equal(stack.platform.resetCount, 2 * databases.length);
-  });
-});
+/** Runs the only program in docs/guide.md with an error hook, with resets instead of adoptions. */
+function guideProgram(rekey: Rekey): void {
+  const [block, ...others] = readPage("docs/guide.md").blocks.filter(({ code }) => code.includes("ErrorHook"));
+  assert.ok(block && others.length === 0);
+  const code = block.code.replace(", initialRotation: false", "");
+  assert.notEqual(code, block.code);
+  const { outputText } = ts.transpileModule(code, { compilerOptions: { module: ts.ModuleKind.CommonJS } });
+  const load = (name: string): unknown => (name === "pulumi-rekey" ? rekey : require(name));
+  const run = compileFunction(outputText, ["require", "exports"]) as (require: typeof load, exports: object) => void;
+  run(load, {});
+}
 
 // What docs/guide.md states about resets by Pulumi's own options and commands.
 onEngine("Pulumi's options and commands", () => {
@@ -103,7 +84,7 @@ onEngine("Pulumi's options and commands", () => {
   });
 
   it("repeat no reset with the error hook of the guide, which stops at REKEY_UNCONFIRMED", async () => {
-    const stack = await start((rekey) => guideProgram("ErrorHook", rekey), "sessions");
+    const stack = await start((rekey) => guideProgram(rekey), "sessions");
     const { platform } = stack;
     platform.failNext({ path: isReset, status: 422, times: 2 });
     await succeeds(stack.up());

@@ -1,22 +1,13 @@
 import assert from "node:assert/strict";
-import { spawn, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
-import { type ServiceError, status } from "@grpc/grpc-js";
-import { ResourceProviderService as calls } from "@pulumi/pulumi/proto/provider_grpc_pb";
-import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { type Platform, startPlatform } from "../../local/index";
 import { onEngine, passphrase, pulumiPath } from "../support/engineStack";
 import { Folder } from "../support/folder";
-import { Host, projectRoot } from "../support/host";
-import { EngineListener } from "../support/engineListener";
-import { argsFor } from "../support/plugin";
+import { projectRoot } from "../support/host";
 import { environmentOf } from "../support/project";
-import { ProviderClient } from "../support/providerClient";
-import { rotation } from "../support/resources";
-import { expectKind } from "../support/results";
 import { runAsync } from "../support/processes";
-import { explicitProvider, toStruct, urnOf } from "../support/wire";
 import { oldestPulumi, packageVersion } from "../../provider/platform/version";
 
 interface Manifest {
@@ -80,21 +71,6 @@ const [operation, baseUrl] = process.argv.slice(2);
   process.exitCode = 1;
 });
 `;
-
-const typedProgram = `
-import * as pulumi from "@pulumi/pulumi";
-import { getFlowControlKeyOutput, PasswordRotation } from "pulumi-rekey";
-export const endpoint: pulumi.Output<string | undefined> = new PasswordRotation("cache", { databaseId: "a" }).endpoint;
-export const waiting: pulumi.Output<number> = getFlowControlKeyOutput({ flowControlKey: "orders" }).waitListSize;
-`;
-
-/** The newest TypeScript that the SDK accepts; sdk/types.test.ts has the one it is built with. */
-const newestTypeScript = "6.0.3";
-const compilerOptions = [
-  "--module commonjs --moduleResolution node --esModuleInterop false --ignoreDeprecations 6.0",
-  "--module nodenext",
-  "--module es2022 --moduleResolution bundler",
-];
 
 /** What only development needs; no production installation may bring it. */
 const onlyLocal = ["hono", "ioredis", "commander", "yaml"];
@@ -182,19 +158,6 @@ describe("The packed packages", function () {
     assert.deepEqual(dependencies, { "pulumi-rekey": `file:${install.replace("./", "")}` });
   });
 
-  it(`compile in a program with TypeScript ${newestTypeScript}, without skipLibCheck`, function () {
-    const folder = newFolder();
-    const packages = [`typescript@${newestTypeScript}`, ...["@pulumi/pulumi", "@types/node"].map(ours)];
-    installOrSkip(this, folder, tarballs[packed.findIndex(({ name }) => name === "pulumi-rekey")] ?? "", ...packages);
-    folder.write("index.ts", typedProgram);
-    for (const options of compilerOptions) {
-      const args = [...`--noEmit --strict --types node ${options}`.split(" "), "index.ts"];
-      const tsc = [folder.path("node_modules/typescript/bin/tsc"), ...args];
-      const { status: code, stdout } = spawnSync(process.execPath, tsc, { cwd: folder.directory, encoding: "utf8" });
-      assert.equal(code, 0, `${options}\n${stdout}`);
-    }
-  });
-
   it("require the SDK versions that they work with", () => {
     assert.deepEqual(peerDependencies, { "@pulumi/pulumi": `>=${oldestPulumi} <4` });
   });
@@ -218,70 +181,8 @@ describe("The packed packages", function () {
         assert.match((await runScript(folder, executable, "up")).output, /"changes":\{"same":3\}/);
         assert.equal(platform.resetCount - resetsBefore, 1);
         assert.equal(other.requests.length, 0);
-        await usePlugin(folder, executable);
       });
     });
-  }
-
-  it("send nothing with an older SDK, which would ignore the stack's configuration", async function () {
-    const folder = project(this, "@pulumi/pulumi@3.138.0", "--legacy-peer-deps");
-    const sent = platform.requests.length;
-    const command = [folder.path("program.cjs")];
-    folder.write(
-      "program.cjs",
-      `new (require("pulumi-rekey").PasswordRotation)("cache", { databaseId: "db-quickstart" })`,
-    );
-    const { code, output } = await runAsync(process.execPath, command, { cwd: folder.directory });
-    assert.notEqual(code, 0);
-    assert.match(output, /3\.138\.0.*3\.139\.0/);
-    const host = await Host.start({ cwd: folder.directory, env: environmentOf(other) });
-    const { failures } = await host.check(rotation("db-quickstart"));
-    const { message } = expectKind("failed", await host.create(rotation("db-quickstart")));
-    for (const text of [failures[0]?.reason, message]) assert.match(text ?? "", /Nothing was sent.*3\.139\.0/);
-    await host.stop();
-    assert.equal(platform.requests.length, sent);
-    assert.equal(other.requests.length, 0);
-  });
-
-  /** Calls the plugin in a project: its messages are those of the SDK that is installed there. */
-  async function usePlugin(folder: Folder, node: string): Promise<void> {
-    const engine = await EngineListener.start();
-    const entry = folder.path("node_modules/pulumi-rekey/dist/provider/engine/plugin/main.js");
-    const child = spawn(node, [entry, engine.address], { cwd: folder.directory, stdio: ["ignore", "pipe", "inherit"] });
-    const plugin = await ProviderClient.of(child);
-    const [urn, inputs] = [urnOf("PasswordRotation"), toStruct({ databaseId: "db-quickstart", version: 1 })];
-    const check = new messages.CheckRequest().setUrn(urn).setNews(inputs);
-    try {
-      // The oldest SDKs do not have this call; the engine then does without it.
-      const handshake = await plugin.call(calls.handshake, new messages.ProviderHandshakeRequest()).then(
-        (response) => response.getAcceptSecrets(),
-        (error: unknown) => (error as ServiceError).code === status.UNIMPLEMENTED,
-      );
-      assert.equal(handshake, true);
-      assert.match((await plugin.call(calls.getSchema, new messages.GetSchemaRequest())).getSchema(), /"rekey"/);
-      const checked = [await plugin.call(calls.checkConfig, new messages.CheckRequest().setNews(toStruct({})))];
-      const configured = await plugin.configure(explicitProvider, argsFor(platform));
-      assert.equal(configured.getAcceptsecrets(), true);
-      assert.equal(configured.getSupportspreview(), true);
-      checked.push(await plugin.call(calls.check, check));
-      assert.deepEqual(
-        checked.flatMap((one) => one.getFailuresList()),
-        [],
-      );
-      const create = new messages.CreateRequest().setUrn(urn).setProperties(inputs);
-      const before = platform.requests.length;
-      await plugin.call(calls.create, create.clone().setPreview(true));
-      assert.equal(platform.requests.length, before);
-      const olds = (await plugin.call(calls.create, create)).getProperties();
-      const diff = new messages.DiffRequest().setUrn(urn).setId("db-quickstart").setOlds(olds).setNews(inputs);
-      const { DIFF_NONE } = messages.DiffResponse.DiffChanges;
-      assert.equal((await plugin.call(calls.diff, diff)).getChanges(), DIFF_NONE);
-      assert.equal(platform.requests.length - before, 1);
-    } finally {
-      plugin.close();
-      child.kill("SIGKILL");
-      await engine.close();
-    }
   }
 
   /** A project that has both packages, and a script that runs a program. */

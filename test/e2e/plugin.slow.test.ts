@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
-import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type * as pulumi from "@pulumi/pulumi";
 import { type Platform, startPlatform } from "../../local/platform/index";
 import { packageVersion } from "../../provider/platform/version";
-import { readPage } from "../docs/page";
 import {
   EngineStack,
   fails,
@@ -52,20 +51,6 @@ onEngine("The native plugin", () => {
     id = "db-3";
     await fails(stack.up(), /rekey:password.* not set.*Set password in the arguments of the provider "second"/s);
     assert.deepEqual({ first: platform.requests.length, second: second.requests.length }, { first: 1, second: 1 });
-  });
-
-  it("warns of a credential in plain text in the stack's configuration, in a preview and in up, without its value", async () => {
-    const stack = await start((rekey) => ({ password: rotation(rekey, "first", "db-2") }));
-    const { password } = stack.platform;
-    const warning = /rekey:password is stored in plain text .*`pulumi config set --secret rekey:password`/;
-    await stack.configure({ "rekey:password": password });
-    for (const run of [() => stack.preview(), () => stack.up()]) {
-      const { printed } = await succeeds(run());
-      assert.match(printed, warning);
-      assert.ok(!printed.includes(password));
-    }
-    await stack.configure({ "rekey:password": { secret: password } });
-    assert.doesNotMatch((await succeeds(stack.preview())).printed, /plain text/);
   });
 
   // docs/plugin.md warns of the mapping, which the engine applies before the plugin starts.
@@ -192,20 +177,5 @@ onEngine("The native plugin, installed", () => {
     assert.doesNotMatch(printed, /warning/);
     assert.equal(source.requested.length, requested.length + 1);
     assert.equal(stack.platform.resetCount, 1);
-  });
-
-  it("reports that there is no Node; docs/errors.md explains what Pulumi prints around it", async () => {
-    const stack = await start((rekey) => ({ password: rotation(rekey, "first", "db-2") }), home.environment);
-    mkdirSync(stack.path("bin"));
-    symlinkSync(pulumiPath, stack.path("bin", "pulumi"));
-    stack.setEnvironment({ PATH: stack.path("bin") });
-    await fails(
-      stack.preview(),
-      /exited prematurely[^]*The plugin of Rekey needs Node 20\.19 or later, and there is no node on PATH/,
-    );
-    assert.match(
-      readPage("docs/errors.md").text,
-      /`Detected that … exited prematurely`.*`The plugin of Rekey needs Node 20\.19 or later`/,
-    );
   });
 });

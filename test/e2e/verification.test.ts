@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import {
   CredentialVerification,
   PasswordRotation,
-  PasswordRotationFleet,
   QueueTokenRotation,
   SearchTokenRotation,
   VectorTokenRotation,
@@ -123,45 +122,5 @@ describe("A program that verifies tokens", () => {
       await fails(stack.up(), /vector index "idx-vectors" is not verified: a former token is still accepted/);
       assert.equal(stack.platform.resetCount, 9);
     }
-  });
-
-  it("reads those that are not saved", async () => {
-    let version = 0;
-    const stack = await start({ saveCredentials: false }, () => version);
-    for (version of [1, 2]) {
-      assert.deepEqual(valuesOf(await succeeds(stack.up())), all({ verified: true, formerRefused: true }));
-      assert.equal((await stack.preview()).changes["update"], undefined);
-      const { vectorIndexes, searchIndexes, queueUsers } = stack.platform;
-      const tokens = [vectorIndexes, searchIndexes, queueUsers].flatMap((owners) => [...owners.values()]);
-      assert.ok(tokens.length === 3 && !tokens.some(({ token }) => stack.state.includes(token)));
-    }
-  });
-});
-
-describe("A program that verifies a fleet", () => {
-  afterEach(closePlatforms);
-
-  it("shows it of each database, and names the one whose former password is still accepted", async () => {
-    let version = 1;
-    const stack = await TestStack.start(
-      () => {
-        const fleet = new PasswordRotationFleet("caches", { databases: { one: "a", two: "b" }, version });
-        const { verified, formerRefused } = new CredentialVerification("proof", {
-          access: fleet.access,
-          withinSeconds: 1,
-        });
-        return { verified, formerRefused };
-      },
-      { databases: ["a", "b"], credentials: "always" },
-    );
-    assert.deepEqual(valuesOf(await succeeds(stack.up())), { verified: true });
-    version = 2;
-    stack.platform.failNext({ path: /reset-password\/b/, keepFormerPassword: true });
-    for (let run = 0; run < 2; run++) {
-      await fails(stack.up(), /1 of 2 databases are not verified:\s+"two": a former password is still accepted/);
-      assert.equal(stack.platform.resetCount, 4);
-    }
-    version = 3;
-    assert.deepEqual(valuesOf(await succeeds(stack.up())), { verified: true, formerRefused: true });
   });
 });

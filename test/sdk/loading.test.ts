@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, realpathSync, rmSync, symlinkSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { realpathSync } from "node:fs";
+import { join } from "node:path";
 import { howToInstall } from "../../provider/doctor/installAdvice";
 import { packageVersion } from "../../provider/platform/version";
-import { bundle } from "../support/bundle";
 import { Folder } from "../support/folder";
 
 const root = join(__dirname, "../..");
@@ -99,47 +98,6 @@ describe("sdk: the package as the host finds it", () => {
       if (version === "9.9.9") {
         assert.match(stdout, /Nothing was sent\.\nInstall the same version\. .*\[REKEY_OTHER_VERSION\]/);
       }
-    });
-  }
-});
-
-describe("sdk: a program that a bundler has packed", () => {
-  const folder = new Folder();
-  const directory = realpathSync(folder.directory);
-  const host = folder.path("node_modules", "pulumi-rekey");
-  const program = `
-    import * as pulumi from "@pulumi/pulumi";
-    import { PasswordRotation } from "pulumi-rekey";
-    void pulumi.runtime.setMocks({ newResource: ({ inputs }) => ({ id: "1", state: inputs }), call: () => ({}) });
-    try {
-      new PasswordRotation("a", { databaseId: "db" });
-      console.log("made");
-    } catch (error) { console.log(error.message); }`;
-
-  before(() => {
-    const pulumi = folder.path("node_modules", "@pulumi", "pulumi");
-    mkdirSync(dirname(pulumi), { recursive: true });
-    symlinkSync(join(root, "node_modules/@pulumi/pulumi"), pulumi, "junction");
-  });
-  beforeEach(() => rmSync(host, { recursive: true, force: true }));
-  after(() => folder.remove());
-
-  for (const format of ["cjs", "esm"] as const) {
-    it(`needs the same version of the package for the host, as ${format}`, async () => {
-      const file = `app/dist/program.${format === "cjs" ? "cjs" : "mjs"}`;
-      const path = folder.write(file, await bundle(program, format));
-      const printed = (): string => {
-        const { stdout, stderr } = spawnSync(process.execPath, [path], { cwd: directory, encoding: "utf8" });
-        return stdout + stderr;
-      };
-      assert.match(printed(), /cannot find pulumi-rekey .*Nothing was sent[^]*\[REKEY_NOT_INSTALLED\]\n$/);
-      folder.write("node_modules/pulumi-rekey/package.json", '{"name":"pulumi-rekey","version":"9.9.9"}');
-      const text = printed();
-      assert.match(text, /would use 9\.9\.9, in .*Nothing was sent[^]*bundle it again\. \[REKEY_OTHER_VERSION\]\n$/);
-      assert.ok(text.includes(`uses pulumi-rekey ${packageVersion()}`) && text.includes(howToInstall(directory)), text);
-      rmSync(host, { recursive: true });
-      symlinkSync(root, host, "junction");
-      assert.equal(printed(), "made\n");
     });
   }
 });

@@ -1,13 +1,11 @@
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { basename, delimiter, dirname, join } from "node:path";
 import { Folder } from "./folder";
 import { projectRoot } from "./host";
 import { type HttpServer, startServer } from "./httpServer";
 import { examples } from "./project";
 import { findOnPath, runAsync } from "./processes";
-import { packageVersion } from "../../provider/platform/version";
-import recorded from "../fixtures/plugin-download.json";
 
 /** Why programs in a language cannot run here; undefined if they can. @param programs what they need on PATH */
 export function whyNoPrograms(...programs: readonly string[]): string | undefined {
@@ -27,14 +25,6 @@ export async function writePluginArchives(folder: string): Promise<string[]> {
   const { code, output } = await runAsync(process.execPath, [script, folder], { cwd: projectRoot });
   assert.equal(code, 0, output);
   return output.trim().split("\n");
-}
-
-/** What a CLI asks for on this machine, recorded from a real one. */
-export function archiveName(): string {
-  const [system, processor] = [process.platform, process.arch].map(
-    (name) => ({ win32: "windows", x64: "amd64" })[name as string] ?? name,
-  );
-  return recorded.name.replace(recorded.version, packageVersion()).replace(recorded.system, `${system}-${processor}`);
 }
 
 /** A server on this machine that has the archives of the plugin, and is the only source of plugins. */
@@ -63,11 +53,6 @@ export class PluginSource {
       PULUMI_PLUGIN_DOWNLOAD_URL_OVERRIDES: `.*=${this.server.url}`,
       PULUMI_SKIP_UPDATE_CHECK: "true",
     };
-  }
-
-  /** The names of its files. */
-  get files(): string[] {
-    return readdirSync(this.folder.directory);
   }
 
   /** What was asked for. */

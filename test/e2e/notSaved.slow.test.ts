@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { type Platform } from "../../local/platform/index";
+import { Team } from "../support/age";
+import { leaksOf } from "../support/canaries";
+import { EngineStack, onEngineByAdapter, type Rekey, type Result, succeeds, valuesOf } from "../support/engineStack";
+import { textsBelow } from "../support/files";
+import { databasePath } from "../support/resources";
+import { until } from "../support/results";
+
+const queueUserId = "00000000-0000-4000-8000-000000000001";
+const databases = ["db-single", "db-a", "db-b"];
+const resets = /reset-password|rotate/;
+/** The queue's token is rotated while the keys are rolled with it. */
+const keepToken = { path: /rotate-token/, keepFormerPassword: true };
+
+/** Declares each kind of secret, and a fleet. Its outputs are what is encrypted of them. */
+function declareEverySecret(rekey: Rekey, all: { version: number; saveCredentials: false; encryptFor: string[] }) {
+  const single = new rekey.PasswordRotation("single", { databaseId: "db-single", ...all });
+  const rotations = {
+    single,
+    vector: new rekey.VectorTokenRotation("vector", { indexId: "idx-vectors", ...all }),
+    search: new rekey.SearchTokenRotation("search", { indexId: "idx-search", ...all }),
+    queue: new rekey.QueueTokenRotation("queue", { queueUserId, ...all }),
+    keys: new rekey.SigningKeyRotation("keys", { minInterval: "0s", ...all }),
+    fleet: new rekey.PasswordRotationFleet("fleet", { databases: { a: "db-a", b: "db-b" }, ...all }),
+  };
+  new rekey.CredentialVerification("proof", { access: single.access });
+  return Object.fromEntries(Object.entries(rotations).map(([name, one]) => [name, one.encryptedCredentials]));
+}
+
+/** What the platform has, by the names of those outputs. */
+function credentialsAt(platform: Platform): Record<string, Record<string, string>> {
+  const database = (id: string) => {
+    const { password, restToken, readOnlyRestToken } = platform.database(id);
+    return { password, restToken, readOnlyRestToken };
+  };
+  const tokens = (of: ReadonlyMap<string, { token: string; readOnlyToken: string }>, id: string) => {
+    const { token, readOnlyToken } = of.get(id) ?? assert.fail(id);
+    return { token, readOnlyToken };
+  };
+  const { current, next } = platform.signingKeys;
+  return {
+    single: database("db-single"),
+    a: database("db-a"),
+    b: database("db-b"),
+    vector: tokens(platform.vectorIndexes, "idx-vectors"),
+    search: tokens(platform.searchIndexes, "idx-search"),
+    queue: tokens(platform.queueUsers, queueUserId),
+    keys: { currentKey: current, nextKey: next },
+  };
+}
+
+onEngineByAdapter("Credentials that are not saved", (adapter) => {
+  it("are nowhere but in files that can be decrypted, not even after a kill of the engine", async () => {
+    const team = await Team.create();
+    let version = 1;
+    const issued: Record<string, string> = {};
+    const note = (): void => {
+      for (const value of Object.values(credentialsAt(platform)).flatMap((one) => Object.values(one))) {
+        issued[value] = value;
+      }
+    };
+    const stack = await EngineStack.start(
+      (rekey) => declareEverySecret(rekey, { version, saveCredentials: false, encryptFor: [team.recipient] }),
+      {
+        adapter,
+        platform: { databases, credentials: "always", databasePath },
+        config: { "rekey:databasePath": databasePath, "rekey:queueUserId": queueUserId },
+      },
+    );
+    const { platform } = stack;
+    const log = stack.path("grpc.json");
+    stack.setEnvironment({ PULUMI_DEBUG_GRPC: log });
+    await stack.unset("rekey:queueToken");
+    const count = Object.keys(credentialsAt(platform)).length;
+    note();
+    const seen: string[] = [];
+
+    const assertDecrypted = async (result: Result): Promise<void> => {
+      const { fleet, ...files } = valuesOf(result);
+      for (const [name, file] of Object.entries({ ...files, ...(fleet as object) })) {
+        const decrypted = await team.decrypt(file);
+        for (const [field, value] of Object.entries(credentialsAt(platform)[name] ?? assert.fail(name))) {
+          assert.equal(decrypted[field], value, `${field} of ${name}`);
+        }
+      }
+      note();
+      seen.push(result.printed, JSON.stringify(await stack.saved(true)));
+    };
+
+    platform.failNext(keepToken);
+    await assertDecrypted(await succeeds(stack.up()));
+    assert.equal(platform.resetCount, count);
+    const { changes } = await succeeds(stack.up({ refresh: true }));
+    assert.deepEqual(Object.keys(changes), ["same"], "what is read changes nothing");
+
+    version = 2;
+    platform.failNext({ ...keepToken, delayMs: 2_000 });
+    platform.failNext({ method: "POST", path: resets, delayMs: 2_000, times: count - 1 });
+    const killed = stack.up();
+    await until(
+      () => platform.requests.filter(({ path, method }) => method === "POST" && resets.test(path)).length === 2 * count,
+    );
+    stack.kill("both");
+    seen.push((await killed).printed);
+    await until(() => platform.resetCount === 2 * count);
+    note();
+    await stack.run("cancel", "--yes");
+    seen.push((await succeeds(stack.refresh())).printed);
+    platform.failNext(keepToken);
+    await assertDecrypted(await succeeds(stack.up()));
+    assert.equal(platform.resetCount, 3 * count);
+
+    const shown = [...seen, readFileSync(log, "utf8"), ...textsBelow(stack.directory)].join("\n").split("\n");
+    assert.deepEqual(leaksOf([...new Set(shown)].join("\n"), issued), []);
+  });
+});
