@@ -313,6 +313,11 @@ describe("pulumi-rekey doctor", function () {
       },
     },
     {
+      title: "a token that the platform refuses",
+      config: () => ({ "rekey:queueToken": { secret: "another" } }),
+      findings: { "the queue's token": /401.* → Check rekey:queueToken/ },
+    },
+    {
       title: "nothing if the token of a queue user is read, and accepted",
       config: () => ({ ...readToken(), "rekey:queueToken": undefined }),
       findings: {},
