@@ -6,7 +6,6 @@ import { rotation } from "../support/resources";
 import { expectKind, until } from "../support/results";
 import { caFile, certificate } from "./certificates";
 import { testRow } from "./describeFaults";
-import { Proxy } from "./network";
 import { databaseBody } from "../support/platformBodies";
 import { type Properties, revealed } from "../support/wire";
 import { type Behaviour, type Exchange, type ServerOptions } from "../support/httpServer";
@@ -71,20 +70,6 @@ describe("faults: connections that are kept", function () {
       assert.equal(`db-${unknown}`, closed);
       assert.equal(server.count("POST", `db-${unknown}`), 1);
     });
-
-    const killed = `the engine is killed while connections are in use (${kind})`;
-    testRow([53, killed, "create", "only those in flight are sent"], async (fixture) => {
-      const { host, server } = await start(fixture, platform);
-      const release = await heldResets(fixture);
-      await host.engine.kill();
-      const failed = (await release()).filter((result) => result.kind !== "done");
-      assert.equal(failed.length, 40 - maxConcurrency);
-      for (const result of failed) {
-        const { message } = expectKind("failed", result);
-        assert.match(message, /the engine that requested it has ended.*not changed: nothing was sent/s);
-      }
-      assert.equal(server.requests.length, maxConcurrency);
-    });
   }
 
   for (const [what, extra] of Object.entries({
@@ -147,29 +132,5 @@ describe("faults: connections that are kept", function () {
     await start(fixture, { ...secure, onConnection });
     expectAllDone(await resetAll(fixture, 100), fixture);
     assert.equal(refused, 0);
-  });
-
-  testRow([61, "connections above a limit are half-open", "create", passes], async (fixture) => {
-    let accepted = 0;
-    let open = 0;
-    const onConnection = (socket: Socket): void => {
-      accepted++;
-      open++;
-      socket.once("close", () => open--);
-    };
-    let allowed = 0;
-    let last = Promise.resolve();
-    const isFree = (): boolean => accepted === allowed && open < maxConcurrency;
-    const proxy = fixture.closes(
-      await Proxy.start({
-        beforeOpening: () =>
-          (last = last.then(async () => {
-            await until(isFree);
-            allowed++;
-          })),
-      }),
-    );
-    await start(fixture, { ...secure, onConnection }, { proxy: `http://127.0.0.1:${proxy.port}` });
-    expectAllDone(await resetAll(fixture, 100), fixture);
   });
 });

@@ -1,15 +1,10 @@
 import assert from "node:assert/strict";
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as wait } from "node:timers/promises";
-import { freshnessMs } from "../../provider/engine/liveness";
 import { InterruptedStack, type Strike } from "../kills/interruptedStack";
-import { endAll, EngineStack, fails, onEngine, type Rekey, succeeds } from "../support/engineStack";
+import { EngineStack, fails, onEngine, type Rekey, succeeds } from "../support/engineStack";
 import { projectRoot } from "../support/host";
-import { type Process } from "../support/processes";
-import { until } from "../support/results";
 import { titled } from "./describeFaults";
-import { Proxy } from "./network";
 
 const ids = ["a", "b", "c"] as const;
 const program = ({ PasswordRotation }: Rekey): void =>
@@ -79,26 +74,6 @@ onEngine("faults: kills", () => {
 
   it(titled(53, "the engine is killed while resets are queued", "up", "only those in flight are sent"), async () => {
     assert.equal(await strike({ victim: "engine", ...applied }), 1, "the two that were queued were not sent");
-  });
-
-  it(titled(55, "the engine is killed while a proxy connects", "up, next up", "0 sent; then 1 sent"), async () => {
-    let atFirst = async (): Promise<void> => undefined;
-    const proxy = await Proxy.start({ beforeOpening: () => atFirst() });
-    const more = { "rekey:proxy": `http://127.0.0.1:${proxy.port}` };
-    interrupted = await InterruptedStack.start(ids, program, { config: { ...config, ...more } });
-    let left: readonly Process[] = [];
-    atFirst = async () => {
-      left = interrupted.stack.kill("engine") ?? left;
-      await wait(freshnessMs + 5);
-    };
-    await interrupted.up();
-    await until(() => proxy.heads.length > 0 && proxy.open === 0);
-    assert.deepEqual(resets(), [0, 0, 0]);
-    atFirst = async () => undefined;
-    await endAll(left);
-    await interrupted.repair();
-    assert.deepEqual(await nextUp(), [1, 1, 1]);
-    await proxy.close();
   });
 
   it("a fleet sends nothing more, and the next up at most one more reset of each", async () => {

@@ -38,17 +38,6 @@ function keepsCredentials(outs: Properties): void {
 const faults: readonly Fault[] = [
   {
     row: 30,
-    fault: "unknown enum value",
-    platform: sending({ state: "hibernating", type: "platinum" }),
-    reset: succeeds({
-      saved: (outs) => {
-        const { state, type } = record(outs);
-        assert.deepEqual({ state, type }, { state: "hibernating", type: "platinum" });
-      },
-    }),
-  },
-  {
-    row: 30,
     fault: "extra fields",
     platform: sending({ later: { deep: [1, 2] }, note: "x" }),
     reset: succeeds({
@@ -62,17 +51,6 @@ const faults: readonly Fault[] = [
     platform: sending({ port: null, endpoint: null }, { rateCount: null }),
     reset: succeedsWithProblems([/^port: /m, /^endpoint: /m], keepsCredentials),
     read: fails(1, /rateCount/),
-  },
-  {
-    row: 31,
-    fault: "field missing",
-    platform: sending({ port: undefined, securityAddons: { vpcPeering: true } }),
-    reset: succeeds({
-      saved: (outs) => {
-        assert.equal("port" in record(outs), false);
-        assert.deepEqual(record(outs).securityAddons, { vpcPeering: true });
-      },
-    }),
   },
   {
     row: 31,
@@ -112,12 +90,6 @@ const faults: readonly Fault[] = [
     read: fails(1, /waitListSize/),
   },
   {
-    row: 34,
-    fault: "exact digits in an unknown field",
-    platform: sendingText('"later":[18446744073709551616,1e999]'),
-    reset: succeeds({ saved: (outs) => assert.match(String(outs.otherFields), /18446744073709551616,1e999/) }),
-  },
-  {
     row: 35,
     fault: "`__proto__` as a key",
     platform: sendingText('"__proto__":{"port":1,"polluted":true}'),
@@ -139,12 +111,6 @@ const faults: readonly Fault[] = [
   },
   {
     row: 35,
-    fault: "lone surrogate",
-    platform: sendingText('"database_name":"a\\ud800b","\\udc00":1'),
-    reset: succeedsWithProblems([/^databaseName: /m], (outs) => assert.equal(record(outs).databaseName, "a\ufffdb")),
-  },
-  {
-    row: 35,
     fault: "lone surrogate in a credential",
     platform: sending({ password: "a\ud800b" }),
     reset: succeedsWithProblems([/^password: /m], (outs) => assert.equal(outs.password, undefined)),
@@ -160,40 +126,20 @@ const faults: readonly Fault[] = [
       },
     }),
   },
-  ...[
-    unknown,
-    "1c4a061d-8072-4f0a-a4cb-0ff528b18fe7",
-    "3eeb2bf0-c639-47a8-9e75-3b44932eb421",
-    "6a19a0b0-7e62-4c92-b797-7f8e31da9cc2",
-    "030794c1-ac77-496b-92df-f27374a8bd58",
-    "e48ece36-62e2-4504-bad9-02848725956a",
-    "dd056dcd-154b-4c76-9bd3-c8f88648b5ff",
-  ].map((value, nth): Fault => ({
-    row: 35,
-    fault: `Pulumi's unknown value ${nth + 1} as a string`,
-    platform: sending({ endpoint: value, read_regions: ["x", value], password: value }),
-    reset: succeedsWithProblems([/^endpoint: /m, /^readRegions: /m, /^password: /m], (outs) => {
-      assert.ok(!JSON.stringify(outs).includes(value));
-      assert.match(String(outs.restToken), /^rt-/);
-    }),
-  })),
   {
     row: 35,
-    fault: "10,000 levels in an unknown field",
-    platform: sendingText(`"later":${nested("[", "]")}`),
-    reset: succeedsWithProblems([/too deep/], keepsCredentials),
+    fault: "Pulumi's unknown value as a string",
+    platform: sending({ endpoint: unknown, read_regions: ["x", unknown], password: unknown }),
+    reset: succeedsWithProblems([/^endpoint: /m, /^readRegions: /m, /^password: /m], (outs) => {
+      assert.ok(!JSON.stringify(outs).includes(unknown));
+      assert.match(String(outs.restToken), /^rt-/);
+    }),
   },
   {
     row: 35,
     fault: "10,000 levels in a known field",
     platform: replacing('"port":6379', `"port":${nested('{"a":', "}", "1")}`),
     reset: succeedsWithProblems([/too deep/], keepsCredentials),
-  },
-  {
-    row: 35,
-    fault: "100,000 duplicate keys",
-    platform: sendingText(Array.from({ length: 100_000 }, (_, nth) => `"x":${nth}`).join(",")),
-    reset: succeedsWithProblems([/sent twice/], (outs) => assert.ok((outs.problems as string[]).length < 100)),
   },
 ];
 

@@ -5,7 +5,7 @@ import { configurationFor, rotation } from "../support/resources";
 import { expectKind, until } from "../support/results";
 import { testRow } from "./describeFaults";
 import { act } from "./phases";
-import { type Behaviour, failing, once } from "../support/httpServer";
+import { type Behaviour, once } from "../support/httpServer";
 import { type Fixture } from "./fixture";
 
 const reset = ({ host }: Fixture, id: string) => host.create(rotation(id));
@@ -38,22 +38,6 @@ describe("faults: the request queue", () => {
     assert.equal(server.count("POST", "emails"), 2);
   });
 
-  for (const [when, headers] of [
-    ["", { connection: "close" }],
-    [", unannounced", {}],
-  ] as const) {
-    const closes = `kept connection closes after each response${when}`;
-    testRow([8, closes, "create", "passes; 1 sent"], async (fixture) => {
-      const { server } = await fixture.start();
-      meet(fixture, ["a", "b", "c"], ({ socket, answer }) => {
-        answer(200, headers);
-        socket.end();
-      });
-      for (const id of ["a", "b", "c"]) await succeeds(fixture, [id]);
-      assert.deepEqual({ sent: posts(fixture), connections: server.connections }, { sent: 3, connections: 3 });
-    });
-  }
-
   testRow([25, "429 with 1 second", "all requests", "the whole queue waits"], async (fixture) => {
     await fixture.start({ settings: () => ({ maxConcurrency: 1 }) });
     let limitedAt = 0;
@@ -83,14 +67,6 @@ describe("faults: the request queue", () => {
     const results = await Promise.all(keys.map((key) => host.create(rotation(key))));
     for (const result of results) expectKind("done", result);
     assert.equal(platform.resetCount, keys.length);
-  });
-
-  testRow([25, "429 again and again", "create", "at most 3 tries, within one deadline"], async (fixture) => {
-    await fixture.start({ deadlineSeconds: 2 });
-    meet(fixture, ["db"], failing(429, "slow down", { "retry-after": "1" }));
-    expectKind("failed", await reset(fixture, "db"));
-    // A third one would be sent after the deadline.
-    assert.ok(posts(fixture) <= 2);
   });
 
   testRow([10, "slow responses", "queued", "a deadline starts when a request is first sent"], async (fixture) => {

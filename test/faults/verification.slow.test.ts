@@ -128,19 +128,6 @@ describe("faults: a verification", () => {
     assertFails(fixture, await both(fixture, await served(ok, "good")(fixture)), /the proxy responded with 502/);
   });
 
-  const accepted = {
-    "former password still accepted": { row: 72, to: "new password", says: /a former password is still accepted/ },
-    "the platform returned the former password": { row: 73, to: "former password", says: /returned it as the new one/ },
-  } as const;
-  for (const [fault, { row, to, says }] of Object.entries(accepted)) {
-    testRow([row, fault, "verification", expected], async (fixture) => {
-      await fixture.start();
-      const place = await served(accepting(...Object.values(canaries)))(fixture);
-      const inputs = verification(place, canaries[to], 2);
-      assertFails(fixture, [await fixture.host.update("verification", savedBy(fixture.adapter), inputs)], says);
-    });
-  }
-
   const special = "blanks, quotes, unicode and line breaks in the password";
   testRow([68, special, "verification", "passes"], async (fixture) => {
     const { host } = await fixture.start();
@@ -157,45 +144,6 @@ describe("faults: a verification", () => {
     const password = canaries["new password"];
     const place = await served(accepting(password), "good")(fixture);
     expectKind("done", await host.create(verification(place, password, 2)));
-  });
-
-  testRow([79, "the database accepts every password", "verification", expected], async (fixture) => {
-    await fixture.start();
-    assertFails(fixture, await both(fixture, await served(ok)(fixture)), /open to everyone: it accepts any password/);
-  });
-
-  testRow([80, "a password of a failed verification is still accepted", "verification", expected], async (fixture) => {
-    const { host } = await fixture.start();
-    const server = fixture.closes(await FakeRedis.start(ok));
-    const saved = savedBy(fixture.adapter);
-    const { outs } = expectKind(
-      "init error",
-      await host.update("verification", saved, verification(server, "second", 2)),
-    );
-    server.reply = accepting("second", "third");
-    const third = verification(server, "third", 3);
-    const result = await host.update("verification", revealed(outs), third);
-    assertFails(fixture, [result], /a former password is still accepted/);
-    const failed = expectKind("init error", result).outs;
-    assert.equal((await host.diff("verification", revealed(failed), third)).changes, "some");
-    server.reply = accepting("third");
-    const done = expectKind("done", await host.update("verification", revealed(failed), third));
-    assertOutputs(done.outs, { verified: true, formerRefused: true });
-  });
-
-  const nothingLost = "fails; what was tried is saved; 0 resets sent";
-  testRow([81, "20 databases are away", "verification", nothingLost], async (fixture) => {
-    await fixture.start();
-    const place = await served(() => "-ERR away")(fixture);
-    const ids = Array.from({ length: 20 }, (_, nth) => `db-${nth}`);
-    const all = Object.fromEntries(ids.map((id) => [`name of ${id}`, accessTo(place, "x".repeat(300), 1, id)]));
-    const { message, outs } = expectKind(
-      "init error",
-      await fixture.host.create({ access: JSON.stringify(all), ...others }),
-    );
-    assert.match(message, /20 of 20 databases are not verified.*\[REKEY_VERIFICATION_FAILED\]/s);
-    assert.ok(JSON.stringify(outs).includes("db-19"));
-    assert.equal(fixture.server.requests.length, 0);
   });
 
   testRow([75, "the engine is gone", "verification", "fails; nothing is contacted"], async (fixture) => {

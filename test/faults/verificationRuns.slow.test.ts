@@ -49,13 +49,6 @@ async function strike(
 }
 
 onEngine("faults: a run that is interrupted while it verifies", () => {
-  it(titled(76, "^C while it verifies", "up, next up", "saved or verified again; 0 more resets sent"), async () => {
-    await strike(async (stack, _database, accept) => {
-      stack.interrupt();
-      accept();
-    });
-  });
-
   const result = "nothing more is contacted; verified again; 0 more resets sent";
   it(titled(77, "the engine is killed while it verifies", "up, next up", result), async () => {
     await strike(async (stack, database) => {
@@ -68,11 +61,5 @@ onEngine("faults: a run that is interrupted while it verifies", () => {
       assert.equal(database.connections, connections);
       await endAll(left);
     });
-  });
-
-  const verifiedAgain = "fails; verified again; 0 more resets sent";
-  it(titled(78, "the provider host is killed while it verifies", "up, next up", verifiedAgain), async () => {
-    const { succeeded } = await strike(async (stack) => assert.ok(stack.kill("provider")));
-    assert.equal(succeeded, false);
   });
 });

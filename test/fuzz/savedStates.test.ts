@@ -7,7 +7,7 @@ import { savedOutputs, type State } from "../../provider/rotation/state";
 import { FakeRun } from "../support/fakeRun";
 import { providerTexts } from "../support/host";
 import { contextAt, stateAfterReset } from "../support/savedRotation";
-import { isSecret, type Properties } from "../support/wire";
+import { type Properties } from "../support/wire";
 import { InProcessAdapter } from "./adapter";
 import { databaseId, tryParse } from "./answers";
 import { asTheHostReads, assertCarried, assertNothingPolluted } from "./assertions";
@@ -123,25 +123,6 @@ describe("fuzz: damaged saved states", () => {
     );
     console.log(`    ${refused} were refused`);
   }).timeout(timeoutFor(2_000));
-
-  it("can be refreshed and deleted, with the secrets in them marked", async () => {
-    await fc.assert(
-      fc.asyncProperty(damaged, async ({ olds }) => {
-        const { passwordRotation } = platform.adapter;
-        const { id, props = {} } = await passwordRotation.read(databaseId, olds);
-        assert.equal(id, databaseId);
-        assertCarried(props);
-        for (const name of ["password", "memory"]) {
-          const isNothing = props[name] === undefined;
-          assert.ok(isNothing || isSecret(props[name]), name);
-        }
-        await passwordRotation.delete(databaseId, olds);
-        assert.equal(platform.sent.length, 0);
-        assertNothingPolluted();
-      }),
-      fuzz(1_000),
-    );
-  }).timeout(timeoutFor(1_000));
 });
 
 type Outcome<T> = { readonly done: true; readonly value: T } | { readonly done: false; readonly message: string };

@@ -20,15 +20,4 @@ describe("Local platform: the record of a database", () => {
       else assert.equal(typeof value, type.replace(" enum", ""), name);
     }
   });
-
-  it("is changed as in a console, without its credentials, until reset()", async () => {
-    const { record, password } = platform.database("db-quickstart");
-    platform.changeRecord("db-quickstart", { type: "pro", future: [1], budget: undefined });
-    const { budget: _, ...rest } = record;
-    assert.deepEqual((await readDatabase(platform)).body, { ...rest, type: "pro", future: [1] });
-    assert.equal(platform.database("db-quickstart").password, password);
-    assert.throws(() => platform.changeRecord("none", {}), /database "none" does not exist/);
-    await platform.reset();
-    assert.deepEqual(platform.database("db-quickstart").record, record);
-  });
 });

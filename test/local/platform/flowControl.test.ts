@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { type FlowControlRecord, type Platform, startPlatform } from "../../../local/platform/index";
 import fields from "../../fixtures/interface-fields.json";
-import { assertFields } from "../../support/results";
 import { queue } from "./client";
 
 const orders: FlowControlRecord = {
@@ -87,13 +86,6 @@ describe("Local platform: flow control", () => {
     });
   }
 
-  it("delivers the messages of a sample key by a reset, as far as its rate allows", async () => {
-    await start("orders");
-    assertFields(platform.flowControlKeys.get("orders"), { waitListSize: 42, parallelismCount: 10, rateCount: 100 });
-    await post("/flowControl/orders/reset");
-    assertFields(platform.flowControlKeys.get("orders"), { waitListSize: 0, parallelismCount: 0, rateCount: 42 });
-  });
-
   it("responds with 404 to an unknown key, and names the parameter and the key", async () => {
     await start();
     for (const action of ["", "/reset", "/resetRate", "/resume", "/unpin"]) {
@@ -111,19 +103,6 @@ describe("Local platform: flow control", () => {
       await post(`/flowControl/${flowControlKey}/reset`);
     }
     assert.deepEqual(await get("/globalParallelism"), { parallelismMax: 100 });
-  });
-
-  it("accepts a key while it runs, and forgets it by reset()", async () => {
-    await start(orders);
-    for (const flowControlKey of ["late", "orders"]) {
-      platform.setFlowControlKey({ flowControlKey, waitListSize: 2, ratePeriodStart: 5 });
-      assert.deepEqual(
-        await get(`/flowControl/${flowControlKey}`),
-        sent({ flowControlKey, waitListSize: 2, ratePeriodStart: 5 }),
-      );
-    }
-    await platform.reset();
-    assert.deepEqual([...platform.flowControlKeys.values()], [sent(orders)]);
   });
 
   for (const name of ["a/b", "a b", "größe", "a:b", "%2F"]) {

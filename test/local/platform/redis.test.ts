@@ -70,17 +70,6 @@ withRedis("Local platform: a real Redis, and its outages", () => {
     line.loseResponses = false;
     await agreed();
   });
-
-  it("gets its users again if it has lost them, and loses nothing but them when the platform ends", async () => {
-    const admin = await session(redis.url);
-    await admin.call("acl", "setuser", "someone", "on", ">else");
-    await admin.call("acl", "deluser", "rekey-db-quickstart", "rekey-db-sessions");
-    line.cut();
-    await agreed();
-    await platform.close();
-    assert.deepEqual(await admin.call("acl", "users"), ["default", "someone"]);
-    admin.disconnect();
-  });
 });
 
 describe("Local platform: a Redis that cannot be used", () => {

@@ -223,21 +223,6 @@ for (const [title, kind] of Object.entries(kinds)) {
       assert.deepEqual(await accepted(late, shown(platform, id)), [false, true]);
     });
 
-    for (const [dropConnection, resets] of [
-      ["before-apply", 0],
-      ["after-apply", 1],
-    ] as const) {
-      it(`are read as they are valid after a reset that was cut ${dropConnection}`, async () => {
-        await start();
-        const former = shown(platform, id);
-        platform.failNext({ dropConnection });
-        await assert.rejects(reset(), /socket hang up/);
-        assert.equal(platform.resetCount, resets);
-        assert.deepEqual(await accepted(former, shown(platform, id)), [resets === 0, true]);
-        await assertRead(shown(platform, id));
-      });
-    }
-
     it("are changed elsewhere and restored by reset(), neither of which is a reset, and end one that is late", async () => {
       await start();
       platform.failNext({ applyAfterMs: 50 });

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { createProviders } from "../../../provider/engine/dynamic";
 import { FakeRequester } from "../../support/fakeRequester";
-import { FakeRun } from "../../support/fakeRun";
 import { inProcessProvider } from "../../support/inProcessProvider";
 import { databaseText } from "../../support/platformBodies";
 
@@ -38,19 +37,6 @@ describe("the dynamic provider", () => {
     await passwordRotation.check({}, other);
     assert.equal(printed.length, 1);
     assert.match(printed.join(), /^Password of database "other": will be reset, because the resource is new/);
-  });
-
-  it("has one run for all its resources", async () => {
-    let runs = 0;
-    const provider = createProviders(() => {
-      runs++;
-      return new FakeRun().start();
-    });
-    const configuration = { config: { get: () => undefined } as never };
-    await Promise.all(
-      [provider.passwordRotation, provider.flowControlReset].map((one) => one.configure(configuration)),
-    );
-    assert.equal(runs, 1);
   });
 
   it("changes nothing if the host is too old to pass on the configuration: the environment may name another platform", async () => {

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer as createHttp2Server, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
-import { type AddressInfo, connect, createServer, type Server } from "node:net";
+import { type AddressInfo, createServer, type Server } from "node:net";
 import { mock } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import { NotSentError } from "../../../provider/platform/errors";
-import { endWhenIdle, engineAddress, EngineWatch, freshnessMs, nextCallMs } from "../../../provider/engine/liveness";
+import { engineAddress, EngineWatch, freshnessMs, nextCallMs } from "../../../provider/engine/liveness";
 import { EngineListener } from "../../support/engineListener";
 import { until } from "../../support/results";
 
@@ -91,17 +91,6 @@ describe("the engine watch", () => {
     await once(other.listen(engine.port, "127.0.0.1"), "listening");
     await until(() => isGone && sessions.size === 0);
     other.close();
-  });
-
-  it("lets a process end in spite of its servers, but not of its connections", async () => {
-    const server = createServer();
-    const client = connect(Number((await addressOf(server)).split(":")[1]), "127.0.0.1");
-    await once(client, "connect");
-    const [ofServer, ofClient] = [mock.method(server, "unref").mock, mock.method(client, "unref").mock];
-    endWhenIdle();
-    assert.deepEqual({ server: ofServer.callCount(), client: ofClient.callCount() }, { server: 1, client: 0 });
-    client.destroy();
-    server.close();
   });
 
   const responded = (type: string) => (stream: ServerHttp2Stream) =>

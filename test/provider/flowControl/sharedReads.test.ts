@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { FlowControl } from "../../../provider/platform/flowControl";
+import { type FlowControl } from "../../../provider/platform/flowControl";
 import { PlatformClient } from "../../../provider/platformClient";
 import { maxSingleReads, SharedReads } from "../../../provider/flowControl/sharedReads";
 import { Settings } from "../../../provider/settings/settings";
 import { type FlowControlRecord } from "../../../local/platform/flowControl";
 import { type Platform, startPlatform } from "../../../local/platform/index";
-import { FakeRequester } from "../../support/fakeRequester";
 
 const list = "/v2/flowControl";
 const names = (count: number): string[] => Array.from({ length: count }, (_, index) => `key-${index}`);
@@ -61,29 +60,6 @@ describe("flow control: reads that share their requests", () => {
     platform.setFlowControlKey({ flowControlKey: "a", waitListSize: 77 });
     assert.equal((await twice())[0].waitListSize, 77);
     assert.equal(platform.requests.length, 4);
-  });
-
-  it("send a separate request for a search, which single keys do not use", async () => {
-    const reads = await start(["a", "b"]);
-    const found = await Promise.all([reads.list("a"), reads.list("a"), reads.list(""), reads.get("b")]);
-    const keys = found.flat().map(({ flowControlKey }) => flowControlKey);
-    assert.deepEqual(keys, ["a", "a", "a", "b", "b"]);
-    assert.equal(platform.requests.length, 3);
-    assert.notEqual(found[0], found[1], "a program may sort its own list");
-  });
-
-  it("read singly only what the list does not have, or has twice", async () => {
-    const records = [...names(12).slice(2), "key-3"].map((flowControlKey) => ({ flowControlKey }));
-    const requester = new FakeRequester(({ path }) => {
-      const key = path.slice(list.length + 1);
-      return { body: JSON.stringify(key === "" ? records : { flowControlKey: key, waitListSize: 9 }) };
-    });
-    const reads = new SharedReads(new FlowControl(requester, { name: "reset" }));
-    const found = await Promise.all(names(12).map((key) => reads.get(key)));
-    const sent = requester.sent.map(({ path }) => path);
-    assert.deepEqual(sent, [list, `${list}/key-0`, `${list}/key-1`, `${list}/key-3`]);
-    const sizes = found.map(({ waitListSize }) => waitListSize);
-    assert.deepEqual(sizes, [9, 9, 0, 9, 0, 0, 0, 0, 0, 0, 0, 0]);
   });
 
   it("have the results of single reads, for any keys and any response to the list", async function () {

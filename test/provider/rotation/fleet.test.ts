@@ -3,7 +3,6 @@ import { passwordRotationFleet } from "../../../provider/rotation/fleet";
 import { type FleetOutputs } from "../../../provider/rotation/fleetOutputs";
 import { type Memory } from "../../../provider/rotation/memory";
 import { type Desired } from "../../../provider/rotation/plan";
-import { startRun } from "../../../provider/run";
 import { type Properties, unknownValue } from "../../../provider/records/properties";
 import { Team } from "../../support/age";
 import { asShown, FakeRun, passwordRotation, rejected, type SavedRotation, unconfirmed } from "../../support/fakeRun";
@@ -113,20 +112,6 @@ describe("fleet: what is saved", () => {
     assert.deepEqual(await fleet.up({ databases, version: 2 }).then(({ sent }) => sent), []);
     assert.equal(fleet.saved?.records["a"]?.record["state"], undefined);
     assert.equal(fleet.plan({ databases, version: 2 }).changes, false);
-  });
-
-  it("has no value with saveCredentials: false, and the outputs of databases stay", async () => {
-    const fleet = fleetOf();
-    fleet.fake.canRead = true;
-    fleet.fake.readDatabase = (id, resets) => ({ credentials: { password: `p-${id}-${resets > 0 ? 1 : 0}` } });
-    const result = await fleet.up({ databases: of("a"), saveCredentials: false });
-    assert.deepEqual([result.sent, fleet.saved?.credentials, fleet.saved?.connectionUrls], [["a"], {}, {}]);
-    assert.doesNotMatch(JSON.stringify(fleet.saved), /p-a-/);
-    assert.equal(fleet.saved?.states["a"]?.outcome, "reset");
-    // A refresh has outputs only.
-    fleet.fake.readDatabase = () => ({ credentials: { password: "p-a-changed" } });
-    assert.match((await fleet.refresh()).notice ?? "", /was changed outside of Rekey/);
-    assert.doesNotMatch(JSON.stringify(fleet.saved), /p-a-/);
   });
 });
 
@@ -330,24 +315,6 @@ describe("fleet: failures", () => {
     assert.equal(fleet.saved?.states["two"]?.error, undefined);
   });
 
-  it("that are not confirmed keep what is known, and the next `up` sends one more of these only", async () => {
-    const fleet = fleetOf();
-    const { answer } = fleet.fake;
-    await fleet.up({ databases: of("a", "b"), version: 1 });
-    fleet.fake.answer = (id) => (id === "b" ? unconfirmed() : answer(id));
-    await fleet.up({ databases: of("a", "b"), version: 2 });
-    assert.equal(fleet.saved?.states["b"]?.outcome, "unknown");
-    const access = JSON.parse(fleet.saved?.access ?? "") as Record<string, object>;
-    assert.deepEqual(access["b"], { id: "b", of: "database", count: 1 });
-    fleet.fake.answer = answer;
-    assert.match(
-      fleet.plan({ databases: of("a", "b"), version: 2 }).notice ?? "",
-      /^Password of database "b": will be/,
-    );
-    assert.deepEqual((await fleet.up({ databases: of("a", "b"), version: 2 })).sent, ["b"]);
-    assert.equal(fleet.saved?.credentials["b"]?.password, "p-b-3");
-  });
-
   it("stop the fleet after maxFailures, but nothing that sends no reset; refusals do not count", async () => {
     const fleet = fleetOf();
     await fleet.up({ databases: of("z") });
@@ -388,15 +355,6 @@ describe("fleet: failures", () => {
     assert.doesNotMatch(result.message ?? "", /canary/);
   });
 
-  it("of a missing setting is one error, and nothing is saved", async () => {
-    const settings: Record<string, string> = { "rekey:baseUrl": "https://a.example", "rekey:username": "u" };
-    const run = startRun({ configuration: (name) => settings[name], environment: {} });
-    for (const initialRotation of [true, false]) {
-      const applied = apply(undefined, { databases: of("a", "b"), initialRotation }, run.permitting("resets"));
-      await assert.rejects(applied, /rekey:password is not set.*REKEY_SETTING_MISSING/s);
-    }
-  });
-
   it("of the saved state: a damaged one is refused, and a refresh keeps it", async () => {
     const fleet = fleetOf();
     await fleet.up({ databases: of("a", "b") });
@@ -427,16 +385,6 @@ describe("fleet: what is said", () => {
       'Password of each of 1000 databases ("db-0", "db-1", "db-2", "db-3", "db-4" and 995 more): will be reset, because the resource is new. To keep it, set `initialRotation: false`. If it was only renamed, use the option `aliases`. So far 1000 in this run.',
     );
     assert.equal(fleetOf().plan({ databases: many(3), initialRotation: false }).notice, undefined);
-  });
-
-  it("counts above the limit of the run, and how many will be refused", () => {
-    const fleet = fleetOf();
-    fleet.fake.maxResets = 2;
-    const { warning } = fleet.plan({ databases: many(5) });
-    assert.match(
-      warning ?? "",
-      /So far 5 of 2 in this run: more than rekey:maxResetsPerRun allows, so 3 of them will be refused\.$/,
-    );
   });
 
   it("one line for each reason, although their times differ, with those that are the latest first", async () => {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -127,6 +128,22 @@ describe("settings", () => {
       });
     }
   }
+
+  it("refuse a file of certificates that is a pipe or a device: reading one never ends", function () {
+    if (process.platform === "win32") {
+      console.log("      skipped: this system has no named pipes in folders");
+      return this.skip();
+    }
+    const pipe = join(directory, "pipe");
+    spawnSync("mkfifo", [pipe]);
+    for (const caFile of [pipe, "/dev/zero"]) {
+      // In another process: it could not be interrupted here.
+      const source = `new (require("./provider/settings/settings").Settings)(() => ${JSON.stringify(caFile)}).get("caFile")`;
+      const args = ["-r", "ts-node/register/transpile-only", "-e", source];
+      const { stderr } = spawnSync(process.execPath, args, { timeout: 200_000, encoding: "utf8" });
+      assert.match(stderr, /SettingsError: rekey:caFile /, caFile);
+    }
+  });
 
   it("that are missing fail only the calls that require them, and the error names both ways to set them", () => {
     const none = settings({});

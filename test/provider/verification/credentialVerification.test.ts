@@ -83,11 +83,6 @@ const scenarios: Readonly<Record<string, readonly Step[]>> = {
     { ...first, tried: "1 wrong", saves: [1] },
     { said: at(2), accepts: [2], tried: "2 1", formerRefused: true, saves: [2] },
   ],
-  "does not take the current password for a former one when it verifies again": [
-    first,
-    { said: at(2), accepts: [1], fails: /database "db" is not verified: the new password is refused: WRONGPASS/ },
-    { said: at(2), accepts: [2], tried: "2 1", formerRefused: true },
-  ],
   "fails at once, and again, if the platform returned the former password as the new one": [
     first,
     { said: again(1, 2), tried: "", fails: /former password .* returned it as the new one.*Set a new version/s },
@@ -114,9 +109,6 @@ const scenarios: Readonly<Record<string, readonly Step[]>> = {
       accepts: ({ credential }) => (shown(credential) === "2" ? accepted : busy),
       fails: /a former one .* busy/,
     },
-  ],
-  "passes on the advice of a probe": [
-    { said: at(1), accepts: () => ({ ...busy, advice: "Look at the clock." }), fails: /Look at the clock\. \[REKEY/ },
   ],
   "claims nothing without a credential, and remembers the former one for the next reset": [
     first,
@@ -179,11 +171,6 @@ const scenarios: Readonly<Record<string, readonly Step[]>> = {
     { said: at(2), accepts: [1, 2], fails: /a former password is still accepted.*whether the reset was applied/s },
     { said: at(3), accepts: [2, 3], tried: "3 2", fails: /a former password is still accepted/ },
     { said: at(3), accepts: [3], tried: "3 2 1", formerRefused: true, saves: [3] },
-  ],
-  "verifies again if the saved rotation is the current one again": [
-    first,
-    { said: at(2), accepts: [1], fails: /refused/ },
-    { said: at(1), accepts: [1], tried: "1 2", formerRefused: true },
   ],
   "remembers what five failures in a row tried, and claims nothing about those that it forgot": [
     ...[1, 2, 3, 4, 5, 6, 7].map((nth) => ({ said: at(nth), accepts: () => busy, fails: /it is busy/ })),
@@ -416,21 +403,6 @@ describe("verification: CredentialVerification", () => {
       fake.probe = () => busy;
       const { message } = await verify(fleet(1));
       assert.match(message, /60 of 60 databases are not verified:(\n {2}"[^\n]*){20}\n {2}and 40 more\n/);
-    });
-
-    it("gives up sooner on servers that are silent once withinSeconds have passed", async () => {
-      // The attempts of a queue run at the same time: its slots are the columns of this table.
-      const slots = Array.from({ length: 8 }, () => 0);
-      fake.probe = ({ timeoutMs }) => {
-        const slot = slots.indexOf(Math.min(...slots));
-        slots[slot]! += timeoutMs;
-        fake.elapsedMs = Math.min(...slots);
-        return { kind: "unknown", why: "it is silent" };
-      };
-      await verify(fleet(1), undefined, { withinSeconds: 30 });
-      const [first, last] = [fake.probes[0]?.timeoutMs, fake.probes.at(-1)?.timeoutMs];
-      assert.deepEqual([first, last, ownersTried().length], [5_000, 1_000, 60]);
-      assert.ok(Math.max(...slots) <= 33_000, String(slots));
     });
   });
 

@@ -10,7 +10,6 @@ interface Message {
 const ids = (tickets: readonly Ticket<Message>[]): number[] => tickets.map(({ message }) => message.id);
 const orders = (limits: object) => ({ flowControl: { key: "orders", ...limits } });
 
-// That limits are kept and no message is lost: dispatcherRules.test.ts.
 describe("Local platform: the dispatcher", () => {
   let dispatcher: Dispatcher<Message>;
   beforeEach(() => (dispatcher = new Dispatcher<Message>(100)));
@@ -42,29 +41,5 @@ describe("Local platform: the dispatcher", () => {
     dispatcher.add({ id: 9, ...orders({ parallelism: 2 }) }, 0, 0);
     assert.deepEqual(take(), [1]);
     assertFields(record(), { parallelismMax: 2, rateMax: undefined });
-  });
-
-  it("holds real messages behind counters that were set by hand, until the reset", () => {
-    dispatcher.setKey({ flowControlKey: "orders", waitListSize: 42, parallelismMax: 3, parallelismCount: 3 }, 0);
-    add(2, orders({ parallelism: 3 }));
-    assert.deepEqual(take(), []);
-    assert.equal(record().waitListSize, 44);
-    assert.equal(dispatcher.global.parallelismCount, 3);
-    dispatcher.change("orders", (key) => key.clearParallelism());
-    assert.deepEqual(take(), [0, 1]);
-    assert.equal(dispatcher.global.parallelismCount, 2);
-  });
-
-  it("forgets keys with nothing left, the longest idle first, and keeps those that still count", () => {
-    const send = (key: string, limits: object) => {
-      dispatcher.add({ id: 0, flowControl: { key, ...limits } }, 0, 0);
-      dispatcher.take(0).forEach((ticket) => dispatcher.end(ticket));
-    };
-    send("counts", { rate: 1, period: 604_800 });
-    for (let index = 0; index < 30_000; index++) send(`key-${index}`, { parallelism: 1 });
-    const names = [...dispatcher.keyNames];
-    assert.ok(names.length < 10_010, String(names.length));
-    assert.ok(names.includes("counts"));
-    assert.equal(names.at(-1), "key-29999");
   });
 });

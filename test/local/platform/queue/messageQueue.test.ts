@@ -3,7 +3,6 @@ import { setImmediate as turn } from "node:timers/promises";
 import { type Draft } from "../../../../local/platform/queue/messages";
 import { MessageQueue } from "../../../../local/platform/queue/messageQueue";
 import { publishSettings, type SentHeaders } from "../../../../local/platform/queue/publishHeaders";
-import { startServer } from "../../../support/httpServer";
 import { type Delivery, Destination } from "./destination";
 import { FakeClock } from "./fakeClock";
 
@@ -110,38 +109,6 @@ describe("Local platform: the message queue", () => {
     const expected = { status: 200, retried: 2, sourceMessageId: messageId, body: btoa("done"), sourceBody: btoa("x") };
     assert.deepEqual({ ...told, ...expected }, told);
     assert.deepEqual(header["x-from"], ["destination"]);
-  });
-
-  it("fails a delivery that is refused, redirected or answered with another protocol, and calls back", async () => {
-    await start((delivery) => delivery.respond(delivery.path === "/failed" ? 200 : 307));
-    const gone = await new Destination().start();
-    await gone.close();
-    const switching = "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n";
-    const other = await startServer(({ socket }) => socket.write(switching));
-    const [called, failed] = [`${destination.url}/called`, `${destination.url}/failed`];
-    const callbacks = { "upstash-callback": called, "upstash-failure-callback": failed };
-    for (const [url, error] of [
-      [gone.url, /ECONNREFUSED/],
-      [destination.url, /307/],
-      [other.url, /101/],
-    ] as const) {
-      const message = { ...draft("x", { "upstash-retries": "0", ...callbacks }), destination: url };
-      const { messageId } = queue.publish([message])[0]!;
-      while (!states(messageId).includes("FAILED")) await turn();
-      assert.match(events("FAILED", messageId)[0]?.error ?? "", error);
-    }
-    await seen("DELIVERED", 3);
-    // A redirect is not followed.
-    assert.equal(
-      destination.deliveries
-        .map(({ path }) => path)
-        .sort()
-        .join(),
-      "/,/failed,/failed,/failed",
-    );
-    const statuses = destination.bodies.filter(Boolean).map((body) => /"status":(\d+)/.exec(body)?.[1]);
-    assert.deepEqual(statuses.sort(), ["0", "101", "307", undefined]);
-    await other.close();
   });
 
   it("delivers the messages of a queue one by one, in order through retries", async () => {

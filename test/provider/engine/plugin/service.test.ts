@@ -224,21 +224,6 @@ describe("plugin service", () => {
     assert.deepEqual({ outcome, password }, { outcome: "reset", password: undefined });
   });
 
-  it("reads keys with few requests", async () => {
-    const read = (flowControlKey: string) => plugin.invoke("rekey:index:getFlowControlKey", { flowControlKey });
-    const [found, unused] = await Promise.all([read("orders"), read("unused"), ...keys.map(read)]);
-    assert.equal(found.exists, true);
-    assert.deepEqual({ exists: unused.exists, waitListSize: unused.waitListSize }, { exists: false, waitListSize: 0 });
-    const list = await plugin.invoke("rekey:index:getFlowControlKeys", { search: "orders" });
-    assert.deepEqual(
-      (list.keys as Properties[]).map((key) => key.flowControlKey),
-      ["orders"],
-    );
-    assert.equal(typeof (await plugin.invoke("rekey:index:getGlobalParallelism", {})).parallelismCount, "number");
-    // A list, the single read of the key that it does not have, and the two others.
-    assert.equal(sent(), 4);
-  });
-
   it("lists the databases without their credentials, and without settings of the queue", async () => {
     const list = (settings: Properties) =>
       Plugin.for(platform, { queueUrl: undefined, queueToken: undefined, ...settings }).invoke(

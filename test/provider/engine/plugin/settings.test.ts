@@ -101,11 +101,4 @@ describe("plugin service: settings", () => {
     await resetKey(configured(explicitProvider, account));
     assert.equal(own?.requests.length, 3);
   });
-
-  it("are limits of one provider instance", async () => {
-    const plugins = ["0", "1"].map((maxResetsPerRun) => Plugin.for(platforms()[0], { maxResetsPerRun }));
-    await assert.rejects(rotate(plugins[0] as Plugin), /REKEY_RESET_LIMIT/);
-    await rotate(plugins[1] as Plugin);
-    assert.equal(own?.resetCount, 1);
-  });
 });
