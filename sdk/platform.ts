@@ -8,7 +8,7 @@ import { perRun } from "./program";
 import { isConfigSecret } from "./pulumiInternals";
 
 /** The settings of a program: from the stack's configuration, else from the environment. */
-export function settingsOfProgram(): Settings {
+function settingsOfProgram(): Settings {
   const config = new pulumi.Config("rekey");
   return new Settings((name) => config.get(name), process.env);
 }

@@ -118,7 +118,7 @@ export function runError(code: ErrorCode, text: string): RekeyError {
  * `node_modules/@pulumi/output.ts:1`), Node's `inspect` takes half a minute and gigabytes of memory. Pulumi may handle
  * the error late, of which Node would warn without a listener.
  */
-export function asRunError<E extends Error>(error: E): E {
+function asRunError<E extends Error>(error: E): E {
   error.stack = "";
   if (!process.listeners("rejectionHandled").includes(expected)) process.on("rejectionHandled", expected);
   return markRunError(error);

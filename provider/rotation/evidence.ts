@@ -1,6 +1,6 @@
 import { type CredentialName, credentialNames } from "../records/credentials";
 import { type SecretResponse } from "../records/response";
-import { type Finding } from "./findings";
+import { type Finding, type Learned } from "./findings";
 import { judge, type Verdict } from "./judge";
 import {
   bestMark,
@@ -23,12 +23,6 @@ import { skipped } from "./rolls";
 import { isFuture, readDate } from "./schedule";
 import { credentialsIn, isSame, picked, type State, withoutValues, withRecord } from "./state";
 import { triggerMark } from "./trigger";
-
-/** A state after a read or a response, and what is worth telling. */
-export interface Learned {
-  readonly state: State;
-  readonly findings: readonly Finding[];
-}
 
 /**
  * The state before a reset is sent. It is saved if nothing comes back.

@@ -1,3 +1,5 @@
+import { type State } from "./state";
+
 /** What a read or a response has shown, and is worth a line. */
 export interface Finding {
   readonly kind:
@@ -41,4 +43,10 @@ export interface Finding {
   readonly names?: readonly string[];
   /** Why, if it depends on the case. */
   readonly why?: string | undefined;
+}
+
+/** A state after a read or a response, and what is worth telling. */
+export interface Learned {
+  readonly state: State;
+  readonly findings: readonly Finding[];
 }

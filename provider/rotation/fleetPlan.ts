@@ -13,7 +13,7 @@ import { changingOutputs, renamed, saidOf, settingsNotice, stateOf } from "./rot
 import { type Trigger } from "./trigger";
 
 /** A database of a fleet: its id, or its id and its own trigger. In a preview, any may be unknown. */
-export type FleetMember = string | ({ readonly databaseId: string } & Trigger);
+type FleetMember = string | ({ readonly databaseId: string } & Trigger);
 
 /** The inputs of a fleet. */
 export interface FleetInputs extends Desired {

@@ -42,7 +42,7 @@ export interface Memory {
 }
 
 /** A reset that was sent and is not confirmed. */
-export interface Pending {
+interface Pending {
   /** Mark of its trigger. */
   readonly trigger: string;
   /** What asked for the first of them. */

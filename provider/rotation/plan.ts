@@ -42,7 +42,7 @@ export type Plan =
   | { readonly kind: "keep"; readonly waits?: Waits }
   /** Saves what is known in another form, or for other clients. */
   | { readonly kind: "save" }
-  /** Reads, because some credentials are not known, or are to be removed, or because a reset waits that may be applied. */
+  /** Reads, because some credentials are not known, or are to be removed, or a reset that waits may be applied. */
   | { readonly kind: "read"; readonly waits?: Waits | undefined }
   /** @param mayReset whether it is reset if a read shows that it is older than `rotatedSince` */
   | { readonly kind: "adopt"; readonly mayReset: boolean }
@@ -252,7 +252,7 @@ export function accountSettings({ service }: SecretKind): string {
  * Whether a secret is older than a date, or of unknown age. Once a reset has applied a date, neither the clock nor what
  * a read shows makes it, or an earlier one, due again.
  */
-export function isOlder({ made: [oldest] }: Memory, rotatedSince: Desired["rotatedSince"], now: Date): boolean {
+function isOlder({ made: [oldest] }: Memory, rotatedSince: Desired["rotatedSince"], now: Date): boolean {
   if (!isSet(rotatedSince)) return false;
   const date = readDate(rotatedSince);
   const isAfter = (time: string | undefined) => time !== undefined && new Date(time) >= date;

@@ -1,4 +1,4 @@
-import { type Learned } from "./evidence";
+import { type Learned } from "./findings";
 import { type Marks, type Memory } from "./memory";
 import { type Desired } from "./plan";
 import { type State } from "./state";

@@ -137,7 +137,7 @@ function outputTable({
 }
 
 /** The outputs of a state: with the id, and with what programs use that follows from it. */
-export function outputsOf(subject: Subject, state: State, run: Run): RotationOutputs {
+function outputsOf(subject: Subject, state: State, run: Run): RotationOutputs {
   const { kind, id } = subject;
   const { memory } = state;
   const { rotateEvery } = memory.declared;
@@ -185,13 +185,7 @@ export const renamed: Said = {
 };
 
 /** What is said of a plan, before it is carried out, with warnings about the saved state and the settings. */
-export function noticesOf(
-  subject: Subject,
-  plan: Plan,
-  saved: State | undefined,
-  desired: Desired,
-  run: Run,
-): Notice[] {
+function noticesOf(subject: Subject, plan: Plan, saved: State | undefined, desired: Desired, run: Run): Notice[] {
   const said = saidOf(subject, plan, saved, desired, run);
   if (plan.kind !== "reset") {
     return [...said.map((one) => noticeAbout(subject, one)), ...settingsNotice(subject, plan, run)];

@@ -28,7 +28,7 @@ export interface State extends Credentials {
 }
 
 /** The names of the outputs of a state, in addition to the credentials. */
-export const stateOutputs = [
+const stateOutputs = [
   "outcome",
   "rotatedAt",
   "adoptedAt",

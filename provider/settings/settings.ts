@@ -194,7 +194,7 @@ export class Settings {
     const isUsed = usual !== undefined && this.#whyNotFor(name, usual) === undefined;
     const variable = this.find(name)?.variable ?? (isUsed ? usual : environmentName(name));
     if (this.provider !== undefined)
-      return `Set ${name} in the arguments of the provider ${JSON.stringify(this.provider)}.`;
+      {return `Set ${name} in the arguments of the provider ${JSON.stringify(this.provider)}.`;}
     const secret = settingOf(name).secret ? "--secret " : "";
     return `Run \`pulumi config set ${secret}${nameOf(name)} …\`, or set ${variable} in the environment.`;
   }

@@ -9,7 +9,7 @@ export const caFile = join(folder, "ca.pem");
 type Name = "good" | "expired" | "otherHost" | "foreign";
 
 /** The files of a server's certificate and key, generated once by `make.mjs` in the same folder. */
-export function certificateFiles(name: Name): { cert: string; key: string } {
+function certificateFiles(name: Name): { cert: string; key: string } {
   return { cert: join(folder, `${name}.pem`), key: join(folder, "server.key.pem") };
 }
 

@@ -149,7 +149,7 @@ export class Walk {
     }
   }
 
-  /** However a walk went: after an honest refresh and a new version, the state is in step, and nothing is left to do. */
+  /** However a walk went: after an honest refresh and a new version, the state is in step, with nothing left to do. */
   async finish(): Promise<void> {
     const { memory } = this.#stack.plain;
     const place = memory === undefined ? "home" : (readMemory(memory).place?.account as Settings["place"]);
