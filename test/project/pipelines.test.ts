@@ -85,6 +85,19 @@ describe("The pipelines", () => {
     assert.doesNotMatch(read(gitlab), /^\s*REKEY_(?!MAX)/m);
   });
 
+  it("of Pulumi Cloud run on the main branch alone, with a token for the run", () => {
+    const text = read("examples/pipelines/pulumi-cloud/rekey.yml");
+    const { on, jobs } = parse(text) as {
+      on: Record<string, unknown>;
+      jobs: { up: { environment: string; permissions: Record<string, string> } };
+    };
+    assert.deepEqual(Object.keys(on).sort(), ["push", "schedule"]);
+    assert.deepEqual(on["push"], { branches: ["main"] });
+    assert.equal(jobs.up.environment, "production");
+    assert.equal(jobs.up.permissions["id-token"], "write");
+    assert.doesNotMatch(text, /PULUMI_ACCESS_TOKEN|PASSPHRASE/);
+  });
+
   it("limit the password resets of a run", () => {
     const jobs = [
       ...["github-actions", "pulumi-cloud"].map((folder) => read(`examples/pipelines/${folder}/rekey.yml`)),
@@ -94,6 +107,37 @@ describe("The pipelines", () => {
       assert.match(JSON.stringify((all ?? { up }).up), /"REKEY_MAX_RESETS_PER_RUN":"\d+"/);
     }
     assert.match(read("examples/pipelines/shell/rekey.sh"), /export REKEY_MAX_RESETS_PER_RUN=/);
+  });
+
+  it("name the platform in each job that sends, as its paths depend on it", () => {
+    const text = (file: string): string => read(`examples/${file}`);
+    interface Workflow {
+      readonly jobs: Record<string, { env?: Record<string, string> }>;
+    }
+    const { preview, ...sending } = (parse(text("pipelines/github-actions/rekey.yml")) as Workflow).jobs;
+    const { rotate } = (parse(text("fleet-over-stacks/rotate.yml")) as Workflow).jobs;
+    const cloud = (parse(text("pipelines/pulumi-cloud/rekey.yml")) as Workflow).jobs;
+    for (const [name, job] of Object.entries({ ...sending, rotate, "up in Pulumi Cloud": cloud["up"] })) {
+      assert.equal(job?.env?.["REKEY_PLATFORM"], "${{ vars.REKEY_PLATFORM }}", name);
+    }
+    for (const file of ["pipelines/gitlab-ci/.gitlab-ci.yml", "pipelines/shell/rekey.sh"]) {
+      const [head = ""] = text(file).split(/^[^#]/m);
+      assert.match(head, /REKEY_PLATFORM/, file);
+    }
+  });
+
+  it("show the outputs of a failed run, too", () => {
+    const { jobs } = parse(read("examples/pipelines/github-actions/rekey.yml")) as {
+      jobs: Record<string, { steps: { run?: string; if?: string }[] }>;
+    };
+    const { up, "reset-flow-control": reset } = parse(read(gitlab)) as Record<string, { after_script?: string[] }>;
+    for (const name of ["up", "reset-flow-control"]) {
+      const last = jobs[name]?.steps.at(-1);
+      assert.match(last?.run ?? "", /pulumi stack output/, name);
+      assert.equal(last?.if, "always()", name);
+    }
+    // GitLab runs it after a failed script as well.
+    for (const job of [up, reset]) assert.match(job?.after_script?.join() ?? "", /pulumi stack output/);
   });
 
   it("use no switch of the engine that shows secrets, or that expects no change by a schedule", () => {

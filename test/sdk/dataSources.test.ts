@@ -11,6 +11,7 @@ import {
   getFlowControlKeysOutput,
   getGlobalParallelism,
   getGlobalParallelismOutput,
+  PasswordRotation,
   RejectedError,
   RekeyError,
   SettingsError,
@@ -141,6 +142,15 @@ describe("sdk: data sources", () => {
     });
   }
 
+  it("of another run in this process use that run's settings", async () => {
+    await getFlowControlKeys();
+    const other = await start();
+    await startMocks({ stack: "other" });
+    configure(other);
+    await getFlowControlKeys();
+    assert.deepEqual({ one: platform.requests.length, other: other.requests.length }, { one: 1, other: 1 });
+  });
+
   describe("with dependencies", () => {
     const slowly = (wait: Promise<unknown>) => ({
       outputs: async (type: string): Promise<object> => {
@@ -195,6 +205,13 @@ describe("sdk: data sources", () => {
       ];
       assert.deepEqual(await Promise.all(outputs.map(isKnown)), [false, false]);
       assert.equal(platform.requests.length, 0);
+    });
+
+    it("read in a preview that does not change the dependencies", async () => {
+      await startProgram({ preview: true, outputs: () => ({ resetCount: 0 }) });
+      const dependsOn = [resetOf(), new PasswordRotation("b", { databaseId: "db" })];
+      const read = getFlowControlKeyOutput(ordersKey, { dependsOn });
+      assert.equal((await valueOf(read)).rateCount, 3);
     });
   });
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type * as pulumi from "@pulumi/pulumi";
+import * as pulumi from "@pulumi/pulumi";
 import {
   PasswordRotation,
   QueueTokenRotation,
@@ -60,9 +60,27 @@ describe("sdk: credentials that are not saved", () => {
     });
   }
 
+  it("do not keep the address of an index from a program", async () => {
+    await startMocks({ outputs: () => ({ ...state, restUrl: "https://index.example.com" }), preview: true });
+    const { restUrl } = new VectorTokenRotation("a", { indexId: "i", ...saving });
+    assert.equal(await valueOf(restUrl), "https://index.example.com");
+  });
+
   it("are those that are saved after all, because they could not be encrypted", async () => {
     await startMocks({ outputs: () => ({ ...state, ...values }) });
     const rotation = rotate(saving);
     for (const name of databaseOutputs) assert.ok((await valueOf(outputOf(rotation, name))) !== undefined, name);
+  });
+
+  it("may be undefined if they are to be saved, but are not known", async () => {
+    await startMocks({ outputs: () => state });
+    const rotation = rotate({ saveCredentials: true });
+    for (const name of databaseOutputs) assert.equal(await valueOf(outputOf(rotation, name)), undefined, name);
+  });
+
+  it("cannot be used if only the engine knows that they are not saved", async () => {
+    await startMocks({ outputs: () => state });
+    const rotation = rotate({ saveCredentials: pulumi.output(false) as unknown as boolean });
+    assert.match((await errorsOf(() => rotation.password)).join(), /is not saved/);
   });
 });

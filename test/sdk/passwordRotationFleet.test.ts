@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import * as pulumi from "@pulumi/pulumi";
-import { PasswordRotation, PasswordRotationFleet, type PasswordRotationFleetArgs } from "pulumi-rekey";
+import { PasswordRotation, PasswordRotationFleet, type PasswordRotationFleetArgs, RekeyError } from "pulumi-rekey";
 import { assertFields } from "../support/results";
 import { errorsOf, isKnown, startMocks, valueOf } from "../support/pulumiMocks";
 import { unknown } from "../support/wire";
@@ -119,5 +119,39 @@ describe("sdk: PasswordRotationFleet", () => {
       assert.doesNotMatch(errors, new RegExp(canary));
       assert.equal(registered.length, 0);
     }
+  });
+
+  const another = { urn: "urn:another" };
+  for (const options of [
+    { replaceOnChanges: ["version"] },
+    { replaceWith: [another] },
+    { replacementTrigger: 1 },
+    { import: "a" },
+    { id: "a" },
+  ]) {
+    it(`refuses the option ${JSON.stringify(options)}, and registers nothing`, async () => {
+      const registered = await startMocks();
+      const fleet = () => new PasswordRotationFleet("caches", { databases: ["a"] }, options as object);
+      assert.throws(fleet, (error: Error) => {
+        assert.ok(pulumi.RunError.isInstance(error) && error instanceof RekeyError);
+        const [option = ""] = Object.keys(options);
+        assert.match(
+          error.message,
+          new RegExp(`^PasswordRotationFleet "caches" does not support the option \`${option}`),
+        );
+        return true;
+      });
+      assert.equal(registered.length, 0);
+    });
+  }
+
+  it("and another resource of the program cannot have the same database", async () => {
+    const registered = await startMocks();
+    const errors = await errorsOf(() => {
+      new PasswordRotation("single", { databaseId: "b" });
+      make({ x: "a", y: { databaseId: "b" } });
+    });
+    assert.match(errors.join("\n"), /database "b" already belongs to .*REKEY_DUPLICATE_DATABASE/);
+    assert.deepEqual(registered, []);
   });
 });
