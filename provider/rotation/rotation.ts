@@ -224,7 +224,7 @@ export function saidOf(
   return [...(one ? [one] : []), ...(saved ? concerns(saved.memory, plan, desired, context) : [])];
 }
 
-/** Says once in a run that an `up` will fail, if it needs a setting that is missing: previews pass without credentials. */
+/** Says once in a run that an `up` will fail for a missing setting: previews pass without credentials. */
 export function settingsNotice({ kind }: Subject, plan: Plan, run: Run): Notice[] {
   return sends(plan) ? run.settingsWarning(kind.service) : [];
 }

@@ -26,8 +26,8 @@ export interface Rotated {
 
 /**
  * What to save, in the form that the program declares: the only place where values leave a state, and are encrypted. A
- * value leaves only if the age file has it, or if a read of this run has shown it. New ones that cannot be encrypted are
- * saved instead.
+ * value leaves only if the age file has it, or if a read of this run has shown it. New ones that cannot be encrypted
+ * are saved instead.
  *
  * @param before the saved state
  */

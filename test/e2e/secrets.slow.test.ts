@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import * as pulumi from "@pulumi/pulumi";
 import { type EngineEvent } from "@pulumi/pulumi/automation";
 import { leaksOf } from "../support/canaries";
-import { EngineStack, onEngineByAdapter, type Program, succeeds } from "../support/engineStack";
+import { EngineStack, fails, onEngineByAdapter, type Program, succeeds } from "../support/engineStack";
 import { Folder } from "../support/folder";
 import { textsBelow } from "../support/files";
 import { databasePath } from "../support/resources";
@@ -72,6 +72,22 @@ onEngineByAdapter("Secrets", (adapter) => {
     );
     const shown = [processes, ...results.map(({ printed }) => printed), exported, ...files].join("\n");
     assert.deepEqual(leaksOf(shown, canaries), []);
+  });
+
+  it("are not shown when an input that holds one is refused", async () => {
+    const { secret } = pulumi;
+    const refused: readonly object[] = [
+      { version: secret({ a: trigger }) },
+      { triggers: { a: secret({ b: trigger }) } },
+    ];
+    for (const args of refused) {
+      const stack = await EngineStack.start(
+        ({ PasswordRotation }) => void new PasswordRotation("cache", { databaseId: "db-quickstart", ...args }),
+        { adapter },
+      );
+      const { printed } = await fails(stack.preview(), /problem: (version|triggers) must /);
+      assert.deepEqual(leaksOf(printed, { trigger }), []);
+    }
   });
 
   it("are in the engine's debug events alone, and are marked wherever the engine gets them", async () => {

@@ -82,17 +82,6 @@ describe("MemoryStack", () => {
     assert.deepEqual(stack.resources, []);
   });
 
-  it("creates a replacement, then deletes", async () => {
-    const stack = one();
-    await stack.up();
-    provider.diff = async () => ({ changes: true, replaces: ["size"] });
-    size = 2;
-    calls = [];
-    assert.deepEqual((await stack.up()).changes, { same: 1, replace: 1 });
-    assert.deepEqual(calls, ["check 1 2", "check null 2", "create 2", "delete id-1"]);
-    assert.equal(stack.resources.at(-1)?.id, "id-2");
-  });
-
   it("saves the outputs of an init error with the old inputs, and updates in the next up", async () => {
     const stack = one();
     await stack.up();
@@ -163,14 +152,6 @@ describe("MemoryStack", () => {
     const { outputs } = await new MemoryStack(program).up();
     const secret = Object.keys(outputs).filter((name) => outputs[name]?.secret);
     assert.deepEqual([secret.sort(), outputs["input"]?.value], [["declared", "input"], 1]);
-  });
-
-  it("shows in a refresh what has changed", async () => {
-    const stack = one();
-    await stack.up();
-    provider.read = async (id, props = {}) => ({ id, props: { ...props, made: 5 } });
-    assert.deepEqual((await stack.refresh()).changes, { same: 1, update: 1 });
-    assert.equal(stack.resources.at(-1)?.outputs["made"], 5);
   });
 
   it("refuses what a check finds, and a resource that is requested twice", async () => {

@@ -92,10 +92,4 @@ describe("sdk: two resources of a program for one secret or key", () => {
     );
     assert.deepEqual({ errors, names: names.sort() }, { errors: [], names: ["a", "b", "c", "d", "e", "f", "g"] });
   });
-
-  it("may be in two runs of one process", async () => {
-    for (const stack of ["one", "two", "one"]) {
-      assert.deepEqual(await run(() => rotate("a", "same"), { stack }), { errors: [], names: ["a"] });
-    }
-  });
 });

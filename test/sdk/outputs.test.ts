@@ -48,12 +48,6 @@ describe("sdk: the outputs of a PasswordRotation", () => {
     assert.deepEqual({ port: await valueOf(port), state: await valueOf(state) }, { port: 6379, state: "active" });
   });
 
-  it("are those of the record, whatever the connection is", async () => {
-    const connection = { port: 1, tls: false };
-    const { port, tls } = await rotationWith(rotated, { connection });
-    assert.deepEqual([await valueOf(port), await valueOf(tls)], [record["port"], record["tls"]]);
-  });
-
   it("are undefined, not missing, while there is no record", async () => {
     const rotation = await rotationWith({ outcome: "adopted", rotationCount: 0 }, { initialRotation: false });
     const missing = [...names.slice(1), "record", "password", "rotatedAt", "problems", "nextRotationAt"];

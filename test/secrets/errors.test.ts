@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { RekeyError } from "../../provider/platform/errors";
+import { type RekeyError } from "../../provider/platform/errors";
 import * as errorClasses from "../../provider/platform/errors";
 import { PlatformClient } from "../../provider/platformClient";
 import { databasePassword } from "../../provider/rotation/kinds/databasePassword";
@@ -9,8 +7,6 @@ import { readBefore } from "../../provider/rotation/reads";
 import { type Run } from "../../provider/run";
 import { Settings } from "../../provider/settings/settings";
 import { allThatShows, leaksOf } from "../support/canaries";
-import { sourcesIn } from "../support/files";
-import { projectRoot } from "../support/host";
 import { type HttpServer, type Scripted, startServer } from "../support/httpServer";
 
 const canaries = {
@@ -120,12 +116,5 @@ describe("secrets: errors", () => {
       names.filter((name) => !tested.has(name)),
       [],
     );
-  });
-
-  it("are not axios errors, because one file alone uses axios", () => {
-    const users = sourcesIn("provider", "sdk", "local").filter((path) =>
-      /["']axios["'/]/.test(readFileSync(join(projectRoot, path), "utf8")),
-    );
-    assert.deepEqual(users, [join("provider", "platform", "http.ts")]);
   });
 });
