@@ -22,7 +22,7 @@ export class InitError extends ReportedError {
  * Bytes of properties in an init error, as JSON: half of what was seen to pass. With more than 12 MiB the engine closes
  * its connection to the provider, and so loses the responses to all changes in flight. A record has at most 1 MiB.
  */
-export const maxInitErrorBytes = 6 * 1024 * 1024;
+const maxInitErrorBytes = 6 * 1024 * 1024;
 
 /** Whether outputs can be saved by an error. */
 export function fitsInError(outputs: Properties): boolean {

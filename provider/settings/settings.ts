@@ -193,8 +193,9 @@ export class Settings {
     const usual = this.#usualVariable(name);
     const isUsed = usual !== undefined && this.#whyNotFor(name, usual) === undefined;
     const variable = this.find(name)?.variable ?? (isUsed ? usual : environmentName(name));
-    if (this.provider !== undefined)
-      {return `Set ${name} in the arguments of the provider ${JSON.stringify(this.provider)}.`;}
+    if (this.provider !== undefined) {
+      return `Set ${name} in the arguments of the provider ${JSON.stringify(this.provider)}.`;
+    }
     const secret = settingOf(name).secret ? "--secret " : "";
     return `Run \`pulumi config set ${secret}${nameOf(name)} …\`, or set ${variable} in the environment.`;
   }

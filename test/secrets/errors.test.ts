@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type RekeyError } from "../../provider/platform/errors";
+import { RekeyError } from "../../provider/platform/errors";
 import * as errorClasses from "../../provider/platform/errors";
 import { PlatformClient } from "../../provider/platformClient";
 import { databasePassword } from "../../provider/rotation/kinds/databasePassword";
