@@ -6,7 +6,7 @@ import { installedFrom, isOlder, manifestIn, oldestPulumi, packageVersion } from
 import { isSet } from "../provider/records/fields";
 import { type AnyResource, secretOutputsOf } from "../provider/resource";
 import { warnOfSettings } from "./platform";
-import { claim, endOfTurn, perRun, refusal, runError } from "./program";
+import { claim, endOfTurn, isLate, perRun, refusal, runError } from "./program";
 import { isKnown, typeTokenOf } from "./pulumiInternals";
 
 /** A resource that this package's provider manages in Pulumi's dynamic provider host. */
@@ -31,7 +31,7 @@ export abstract class DynamicResource extends pulumi.CustomResource {
     const outputs = Object.fromEntries(Object.keys(resource.outputs).map((output) => [output, undefined]));
     const inputs: pulumi.Inputs = { ...outputs, ...args };
     const claimed = (claiming ?? [resource.idInput]).map((input) => [input, inputs[input]] as const);
-    const __provider = providerText(type, nameOf(type, name), resource, Object.fromEntries(claimed));
+    const __provider = providerText(type, claimIn(nameOf(type, name), resource, Object.fromEntries(claimed)));
     super(
       tokenOf(type),
       name,
@@ -48,17 +48,34 @@ export abstract class DynamicResource extends pulumi.CustomResource {
 }
 
 /**
- * The input that names the provider. The resource waits for it, and so is registered only if the program has no error.
+ * Claims what no other resource of the program may have. If it is there, an error ends the constructor: of a resource
+ * that is never registered, a program of the Automation API would wait for the outputs permanently.
  *
- * @param claiming the inputs that say what no other resource may have; in a preview, they may be unknown
+ * @param claiming the inputs that say what it is; in a preview, they may be unknown
  */
-async function providerText(type: string, of: string, resource: AnyResource, claiming: pulumi.Inputs): Promise<string> {
-  const known = pulumi.output(claiming);
-  if (await isKnown(known)) {
-    const inputs = await valueOf(known);
+function claimIn(of: string, resource: AnyResource, claiming: pulumi.Inputs): Promise<void> | undefined {
+  const claimAll = (inputs: Readonly<Record<string, unknown>>) => {
     // The provider reports an id that is missing.
     if (resource.onlyId !== undefined || isSet(inputs[resource.idInput])) claim(of, resource.claims?.(inputs) ?? []);
-  }
+  };
+  if (!hasLate(claiming)) return void claimAll(claiming);
+  const known = pulumi.output(claiming);
+  return isKnown(known).then(async (isThere) => (isThere ? claimAll(await valueOf(known)) : undefined));
+}
+
+/** Whether some part of the inputs is not there yet. */
+function hasLate(input: unknown): boolean {
+  if (isLate(input)) return true;
+  return typeof input === "object" && input !== null && Object.values(input).some(hasLate);
+}
+
+/**
+ * The input that names the provider. The resource waits for it, and so is registered only if the program has no error.
+ *
+ * @param claimed rejected if another resource has what this one claims
+ */
+async function providerText(type: string, claimed: Promise<void> | undefined): Promise<string> {
+  await claimed;
   await endOfTurn();
   // This text must never change: a changed text would be an update, and so possibly a reset.
   return `exports.handler=()=>require("pulumi-rekey/provider").${type.slice(0, 1).toLowerCase()}${type.slice(1)}`;

@@ -74,7 +74,7 @@ describe("sdk: two resources of a program for one secret or key", () => {
       await late(undefined, 1);
       rotate("d", "other");
     });
-    assert.match(errors.join(), /^ProgramError: PasswordRotation "b": database "db" already belongs/);
+    assert.match(errors.join(), /^RekeyError: PasswordRotation "b": database "db" already belongs/);
     assert.deepEqual(names, ["parent", "a", "c"]);
   });
 

@@ -22,7 +22,7 @@ const template = {
 /** For a program that imports this package: the files of it and the packages that are read, and all errors. */
 function compile(options: object) {
   const { options: parsed, errors } = ts.convertCompilerOptionsFromJson({ ...template, ...options }, projectRoot);
-  const program = ts.createProgram([join(projectRoot, "bench/programs/passwordRotation.ts")], parsed);
+  const program = ts.createProgram([join(projectRoot, "examples/rotation-on-demand/index.ts")], parsed);
   const ours = program.getSourceFiles().filter(({ fileName }) => fileName.startsWith(built));
   const imported = ours.flatMap(({ text }) => ts.preProcessFile(text).importedFiles.map((one) => one.fileName));
   return {
