@@ -7,7 +7,6 @@ import {
   UnconfirmedError,
   UnreadableError,
 } from "./errors";
-import { type ApiResponse } from "./http";
 import { type KnownSecrets } from "./redact";
 import { credentialsIn, tryReadJson, tryReadObject } from "../records/response";
 
@@ -192,6 +191,9 @@ export function isNotFound(error: unknown): error is RejectedError {
 }
 
 /** The error for a response to a read that cannot be used. */
-export function unreadable({ facts, status, advice }: Omit<ApiResponse, "body">, what: string): UnreadableError {
+export function unreadable(
+  { facts, status, advice }: { readonly facts: RequestFacts; readonly status: number; readonly advice: string },
+  what: string,
+): UnreadableError {
   return new UnreadableError(facts, { happened: `the platform's response ${what}`, advice, status });
 }

@@ -81,14 +81,6 @@ describe("The layout of the sources", () => {
     );
   });
 
-  it("names no setting in provider/platform, whose callers know the settings", () => {
-    const platform = sources.filter((path) => path.startsWith("provider/platform/"));
-    assert.deepEqual(
-      platform.filter((path) => textOf(path).includes("rekey:")),
-      [],
-    );
-  });
-
   it("has files of at most 320 lines", () => {
     const lengths = sources.map((path) => ({ path, lines: textOf(path).split("\n").length - 1 }));
     assert.deepEqual(
