@@ -17,9 +17,14 @@ export class EngineListener extends SocketServer {
 
   private constructor() {
     super(createServer());
-    this.server.on("session", (session: ServerHttp2Session) => this.#sessions.push(session));
+    this.server.on("session", (session: ServerHttp2Session) => {
+      // A host may end with open connections.
+      session.on("error", () => undefined);
+      this.#sessions.push(session);
+    });
     this.server.on("stream", (stream: ServerHttp2Stream, { ":path": path = "" }: { readonly ":path"?: string }) => {
       this.calls++;
+      stream.on("error", () => undefined);
       void this.#respond(stream, path).catch(() => undefined);
     });
   }
