@@ -132,7 +132,7 @@ export abstract class Rotation extends DynamicResource {
 
 /** The outputs that a program cannot use if they are not saved or not current: credentials, and what needs one. */
 function guardedOutputs({ table, restUrl }: SecretKind): string[] {
-  // The URL of an index is no secret.
+  // The URL of an index is not secret.
   return [...Object.values(table.credentials), "otherFields", "connectionUrl", ...(restUrl ? [] : ["restUrl"])];
 }
 

@@ -178,7 +178,7 @@ async function rotateOne(one: PlannedMember, run: Run): Promise<Done> {
   }
 }
 
-/** The database as it was, with its name of now. */
+/** The database unchanged, with its present name. */
 function memberOf({ name, subject, before }: PlannedMember, error?: string): SavedMember {
   return { name, databaseId: subject.id, state: before?.state, error };
 }

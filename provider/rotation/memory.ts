@@ -4,7 +4,7 @@ import { type CredentialName, credentialNames, type Credentials } from "../recor
 import { isObject } from "../records/fields";
 import { type Connection } from "./endpoint";
 import { newSalt, saltedMark } from "./mark";
-import { isWholeTime } from "./schedule";
+import { isInterval, isWholeTime } from "./schedule";
 
 /**
  * What Rekey remembers of one secret. It is saved as one secret output, and all decisions depend on it alone. It has
@@ -186,6 +186,18 @@ const isPending = (value: unknown): boolean =>
   optional(isMarks)(value["before"]);
 const isFile = (value: unknown): boolean => isObject(value) && isTexts(value["for"]) && isMarks(value["has"]);
 
+/** An interval that cannot be read would end a refresh, and no plan could be made. */
+function isDeclared(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  const { saveCredentials, encryptFor, connection, rotateEvery } = value;
+  return [
+    saveCredentials === undefined || saveCredentials === false,
+    optional(isTexts)(encryptFor),
+    optional(isObject)(connection),
+    optional((written) => typeof written === "string" && isInterval(written))(rotateEvery),
+  ].every(Boolean);
+}
+
 /** How each field is recognized. A time that is cut off could be read as an earlier one, and so cause a reset. */
 const fields: Readonly<Record<keyof Memory, (value: unknown) => boolean>> = {
   salt: (value) => typeof value === "string" && /^[\w-]{22}$/.test(value),
@@ -199,7 +211,7 @@ const fields: Readonly<Record<keyof Memory, (value: unknown) => boolean>> = {
   rolledAt: optional(isTime),
   made: (value) => Array.isArray(value) && value.length > 0 && value.every(isMade),
   place: optional((value) => isObject(value) && isText(value["account"]) && optional(isText)(value["address"])),
-  declared: isObject,
+  declared: isDeclared,
   file: optional(isFile),
 };
 

@@ -31,7 +31,7 @@ export function replacedIn(subject: Subject, run: Run): Credentials[] {
 /**
  * Makes one secret what the program asks for: reads, plans, reserves, sends, reads until the new one is shown, saves.
  *
- * @param run that of a Create or an Update that is no preview
+ * @param run that of a Create or an Update that is not a preview
  */
 export async function rotate(subject: Subject, saved: State | undefined, desired: Desired, run: Run): Promise<Rotated> {
   const context = contextOf(subject, run);

@@ -33,6 +33,15 @@ export function readInterval(written: string, { orZero = false, orShort = false 
   return duration;
 }
 
+/** Whether a text can be read as a time between rotations. */
+export function isInterval(written: string): boolean {
+  try {
+    return readInterval(written, { orZero: true, orShort: true }).isValid;
+  } catch {
+    return false;
+  }
+}
+
 /** No zone of the world is further than 14 hours from UTC. */
 const zone = /Z|[+-]((0\d|1[0-3])(:?[0-5]\d)?|14(:?00)?)/;
 const date = new RegExp(`^\\d{4}-\\d\\d-\\d\\d(T\\d\\d:\\d\\d(:\\d\\d([.,]\\d+)?)?(${zone.source}))?$`);

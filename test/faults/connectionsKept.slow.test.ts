@@ -76,7 +76,7 @@ describe("faults: connections that are kept", function () {
     "the record of another database": databaseBody("another", { password: "canary-of-another" }),
     "a record without its id": JSON.stringify({ password: "canary-of-another" }),
   })) {
-    const shifted = `a response that nobody asked for, ${what}, shifts those after it`;
+    const shifted = `a response to no request, ${what}, shifts those after it`;
     const result = "taken for no record: that of one reset is unconfirmed, and its connection is closed";
     testRow([33, shifted, "create", result], async (fixture) => {
       const { server, host } = await start(fixture, plain, { maxConcurrency: 1 });

@@ -60,7 +60,7 @@ const inMemory = damageOf(memoryNames).map((damage) => ({ memory, ...others }: P
   const isObject = typeof fields === "object" && fields !== null;
   return { ...others, memory: isObject ? JSON.stringify(damage(fields as Properties)) : (memory ?? null) };
 });
-/** A state whose memory is as it was, or cannot be read: one that can be read is that of another history. */
+/** A state whose memory is unchanged, or cannot be read: one that can be read is that of another history. */
 const damaged = fc
   .tuple(
     fc.constantFrom(...states),

@@ -139,7 +139,7 @@ describe("platform: flow control, lists and counts", () => {
     );
   });
 
-  it("refuses what is no list, and a list with many records that cannot be read", async () => {
+  it("refuses a response that is not a list, and a list with many records that cannot be read", async () => {
     const wrong = [{}, { flowControls: {} }, "<html>", "", 0, [{ rateMax: 1 }], [1], [{ ...full, rateMax: "3" }]];
     for (const sent of wrong) {
       await assert.rejects(async () => allReadable(await answering(sent).flowControl.list()), UnreadableError);

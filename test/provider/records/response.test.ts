@@ -153,7 +153,7 @@ describe("records: credentials in the response to a reset", () => {
       assert.ok(!JSON.stringify(record).includes("canary"));
     });
 
-    it(`have no ${name} if it is missing, which is no problem, or not text that Pulumi keeps; problems do not show it`, () => {
+    it(`have no ${name} if it is missing, which is not a problem, or not text that Pulumi keeps; problems do not show it`, () => {
       for (const value of [undefined, null, ""]) {
         const { credentials, problems, otherFields } = read(databaseText({ [wireName]: value }));
         assert.deepEqual(

@@ -25,10 +25,12 @@ describe("memory: its saved form", () => {
     "a time of a key that is cut off": damaged({ made: [{ at: rotatedAt }] }),
     "a time of the last roll that is none": damaged({ rolledAt: "yesterday" }),
     "no marks of what is current": damaged({ current: undefined }),
-    "a mark that is no text": damaged({ former: [1] }),
+    "a mark that is not text": damaged({ former: [1] }),
     "a credential that does not exist": damaged({ best: "pin" }),
     "a pending reset without a count": damaged({ pending: { trigger: "", reason: "trigger", at: memory.rotatedAt } }),
     "a salt that is too short": damaged({ salt: "abc" }),
+    "an interval that cannot be read": damaged({ declared: { rotateEvery: "soon" } }),
+    "a form of saving that does not exist": damaged({ declared: { saveCredentials: true } }),
     "a field of a newer version": damaged({ later: true }),
   };
   for (const [what, text] of Object.entries(damages)) {

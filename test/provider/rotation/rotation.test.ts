@@ -227,7 +227,7 @@ describe("rotation: credentials that are not saved", () => {
     assert.equal(fake.resets.length, 1);
   });
 
-  it("after somebody else's reset, a refresh saves no value: it has outputs only", async () => {
+  it("after someone else's reset, a refresh saves no value: it has outputs only", async () => {
     const fake = new FakeRun();
     fake.canRead = true;
     const { outputs } = await apply(undefined, hidden, fake.start());
