@@ -1,148 +1,227 @@
 import assert from "node:assert/strict";
 import { failingEncryption, Team } from "../support/age";
 import { leaksOf } from "../support/canaries";
-import { type Host, providerTexts, type Result } from "../support/host";
-import { type Behaviour, resetting } from "../support/httpServer";
+import { type Host } from "../support/host";
+import { type Behaviour, resetting, responding } from "../support/httpServer";
 import { databaseText } from "../support/platformBodies";
-import { configurationFor, rotation } from "../support/resources";
-import { type Properties, revealed } from "../support/wire";
-import { assertNoSecrets, testRow } from "./describeFaults";
-import { type Fixture } from "./fixture";
+import { configurationFor, databasePath } from "../support/resources";
+import { hostCalls, Stack } from "../support/stack";
+import { type Properties, withoutSecrets } from "../support/wire";
+import { InitError } from "../../provider/engine/engineErrors";
+import { testRow } from "./describeFaults";
+import { canaries, type Fixture, type FixtureOptions } from "./fixture";
 
 const id = "db";
-/** A fixture finds the type of a saved resource by this text. */
-const text = { __provider: providerTexts.passwordRotation };
 
-/** A database whose credentials are encrypted for a team, and never saved. */
-class Encrypted {
-  saved: Properties = {};
+/** What a read shows, as with the vendor's credential protection. A response to a reset shows everything. */
+const readings = {
+  "hides all": () => ({}),
+  "masks them": () => ({ password: "*****", rest_token: "*****" }),
+  "hides the password": ({ rest_token }: Properties) => ({ rest_token }),
+  "hides the token": ({ password }: Properties) => ({ password }),
+  "shows all": (all: Properties) => all,
+};
+
+/** A database whose credentials are not saved. */
+class Database {
+  reading: keyof typeof readings = "shows all";
   #generation = 0;
-  /** All that were ever issued. */
-  readonly #canaries: Record<string, string> = {};
+  /** All credentials that were ever issued. */
+  readonly #issued: Record<string, string> = {};
+  #stack!: Stack;
 
-  private constructor(
+  constructor(
     readonly fixture: Fixture,
-    readonly team: Team,
+    private readonly inputs: Properties,
   ) {}
 
-  static async start(fixture: Fixture, preload = ""): Promise<Encrypted> {
-    const encrypted = new Encrypted(fixture, await Team.create());
-    const bodyOf = (method: string) => {
-      if (method === "POST") encrypted.#generation++;
-      return databaseText({ database_id: id, ...encrypted.credentials });
-    };
-    await fixture.start({ server: { bodyOf }, preload });
-    return encrypted;
+  async start(options: FixtureOptions = {}): Promise<this> {
+    const bodyOf = (method: string): string => this.body(method);
+    const { host } = await this.fixture.start({ server: { bodyOf }, ...options });
+    this.#stack = new Stack(hostCalls(host, "passwordRotation"));
+    return this;
+  }
+
+  body(method: string): string {
+    if (method === "POST") this.#generation++;
+    const { password, restToken: rest_token } = this.credentials;
+    const all = { password, rest_token };
+    return databaseText({ database_id: id, ...(method === "POST" ? all : readings[this.reading](all)) });
   }
 
   get credentials() {
-    const [password, rest_token] = ["password", "token"].map((name) => `canary-${name}-${this.#generation}-of-db`);
-    Object.assign(this.#canaries, { [password ?? ""]: password, [rest_token ?? ""]: rest_token });
-    return { password, rest_token };
+    const [password, restToken] = ["password", "token"].map((name) => `canary-${name}-${this.#generation}-of-db`);
+    Object.assign(this.#issued, { [password ?? ""]: password, [restToken ?? ""]: restToken });
+    return { password, restToken };
   }
 
-  inputs(version: number): Properties {
-    return rotation(id, { version, saveCredentials: false, encryptFor: [this.team.recipient] });
+  get saved(): Properties {
+    return this.#stack.plain;
   }
 
-  /** Creates or updates, and saves the result. */
-  async up(version: number, kind: Result["kind"] = "done", host: Host = this.fixture.host): Promise<string> {
-    const inputs = this.inputs(version);
-    const isSaved = Object.keys(this.saved).length > 0;
-    const result = await (isSaved ? host.update(id, { ...this.saved, ...text }, inputs) : host.create(inputs));
-    assertNoSecrets(this.fixture, result);
-    assert.equal(result.kind, kind, JSON.stringify(result));
-    if (result.kind === "failed") return result.message;
-    this.saved = revealed(result.outs);
-    return result.kind === "init error" ? result.message : "";
+  /** What the process of the adapter printed and logged. */
+  get said(): string {
+    const { stderr, engine } = this.fixture.host;
+    return stderr + engine.received;
+  }
+
+  /** Runs `up`, which must end so. @returns what was done, or the message of the failure */
+  async up(version: number, kind: "done" | "init error" | "failed" = "done", host?: Host): Promise<string> {
+    this.#stack.calls = hostCalls(host ?? this.fixture.host, "passwordRotation");
+    let ended = "done";
+    const said = await this.#stack.up({ databaseId: id, version, ...this.inputs }).then(
+      ({ did }) => did,
+      (error: Error) => {
+        ended = error instanceof InitError ? "init error" : "failed";
+        return error.message;
+      },
+    );
+    assert.equal(ended, kind, said);
+    const shown = JSON.stringify(withoutSecrets(this.#stack.saved?.outputs ?? {})) + said + this.said;
+    assert.deepEqual(leaksOf(shown, { ...canaries, ...this.#issued }), []);
+    return said;
   }
 
   /** Another process of the adapter, in which encryption works: the next run. */
   nextRun(): Promise<Host> {
     const { url } = this.fixture.server;
-    const account = { url, username: "owner@example.com", password: "canary-management-password", queueToken: "" };
+    const account = { url, username: "owner@example.com", password: canaries["management password"], queueToken: "" };
     return this.fixture.startHost({ config: configurationFor(account) });
+  }
+
+  meet(behaviour: Behaviour): void {
+    this.fixture.server.behave("POST", id, behaviour);
   }
 
   assertSent(resets: number): void {
     assert.equal(this.fixture.server.count("POST", id), resets);
   }
 
-  /** Nothing that is saved or was shown has a credential, in whatever form. */
+  /** Nothing that is saved has a credential, in whatever form. */
   assertHidden(): void {
-    const { stderr, engine } = this.fixture.host;
-    const shown = [JSON.stringify(this.saved), stderr, engine.received].join("\n");
-    assert.deepEqual(leaksOf(shown, this.#canaries), []);
+    assert.deepEqual(leaksOf(JSON.stringify(this.saved), this.#issued), []);
   }
 
-  /** Asserts that only the file has the credentials. */
-  async assertEncrypted({ password, rest_token: restToken } = this.credentials): Promise<void> {
+  /** Asserts that only the file has these credentials. */
+  async assertEncrypted(team: Team, expected = this.credentials): Promise<void> {
     this.assertHidden();
-    const found = await this.team.decrypt(this.saved["encryptedCredentials"]);
-    assert.deepEqual({ password: found["password"], restToken: found["restToken"] }, { password, restToken });
-  }
-
-  meet(behaviour: Behaviour | undefined): void {
-    this.fixture.server.behave("POST", id, behaviour ?? (({ answer }) => answer(200)));
+    const { password, restToken } = await team.decrypt(this.saved["encryptedCredentials"]);
+    assert.deepEqual({ password, restToken }, expected);
   }
 }
 
 describe("faults: credentials that are not saved", () => {
-  testRow(
-    [
-      100,
-      "reset after the request was read, without a read",
-      "create, update, next up",
-      "may have been applied, the former file stays; 1 sent",
-    ],
-    async (fixture) => {
-      const one = await Encrypted.start(fixture);
-      one.meet(resetting);
-      await one.up(1, "init error");
-      one.assertHidden();
-      assert.equal(one.saved["encryptedCredentials"], undefined);
-      one.meet(undefined);
-      await one.up(2);
-      await one.assertEncrypted();
-      const former = one.credentials;
-      one.meet(resetting);
-      assert.match(await one.up(3, "init error"), /sends one more reset/);
-      await one.assertEncrypted(former);
-      one.assertSent(3);
-      one.meet(undefined);
-      await one.up(3, "done", await one.nextRun());
-      await one.assertEncrypted();
-      one.assertSent(4);
-    },
-  );
+  /** Tests a row with credentials that are encrypted for a team. */
+  const encrypted = (
+    title: Parameters<typeof testRow>[0],
+    test: (database: Database, team: Team) => Promise<void>,
+    preload = "",
+  ): void =>
+    testRow(title, async (fixture) => {
+      const team = await Team.create();
+      const inputs = { saveCredentials: false, encryptFor: [team.recipient] };
+      await test(await new Database(fixture, inputs).start({ preload }), team);
+    });
 
-  testRow(
-    [102, "encryption fails after the reset", "create, update, next up", "saved as secrets, then encrypted; 1 sent"],
-    async (fixture) => {
-      const one = await Encrypted.start(fixture, failingEncryption("credentials"));
+  const withoutRead = "reset after the request was read, without a read";
+  const formerStays = "may have been applied, the former file stays; 1 sent";
+  encrypted([100, withoutRead, "create, update, next up", formerStays], async (database, team) => {
+    database.meet(resetting);
+    await database.up(1, "init error");
+    database.assertHidden();
+    assert.equal(database.saved["encryptedCredentials"], undefined);
+    database.meet(responding(200));
+    await database.up(2);
+    await database.assertEncrypted(team);
+    const former = database.credentials;
+    database.meet(resetting);
+    assert.match(await database.up(3, "init error"), /sends one more reset/);
+    await database.assertEncrypted(team, former);
+    database.assertSent(3);
+    database.meet(responding(200));
+    await database.up(3, "done", await database.nextRun());
+    await database.assertEncrypted(team);
+    database.assertSent(4);
+  });
+
+  const thenEncrypted = "saved as secrets, then encrypted; 1 sent";
+  encrypted(
+    [102, "encryption fails after the reset", "create, update, next up", thenEncrypted],
+    async (database, team) => {
       for (const version of [1, 2]) {
-        assert.match(await one.up(version, "init error"), /could not be encrypted.*The next `up` tries again/s);
-        const { password, rest_token: restToken } = one.credentials;
-        const { saved } = one;
-        assert.deepEqual({ ...saved, password, restToken, outcome: "reset", rotationCount: version }, saved);
-        const host = await one.nextRun();
-        assert.equal((await host.diff(id, { ...saved, ...text }, one.inputs(version))).changes, "some");
-        await one.up(version, "done", host);
-        await one.assertEncrypted();
-        assert.equal((await host.diff(id, { ...one.saved, ...text }, one.inputs(version))).changes, "none");
-        one.assertSent(version);
+        const message = await database.up(version, "init error");
+        assert.match(message, /could not be encrypted.*The next `up` tries again/s);
+        const { saved, credentials } = database;
+        assert.deepEqual({ ...saved, ...credentials, outcome: "reset", rotationCount: version }, saved);
+        const host = await database.nextRun();
+        assert.equal(await database.up(version, "done", host), "update");
+        await database.assertEncrypted(team);
+        assert.equal(await database.up(version, "done", host), "same");
+        database.assertSent(version);
       }
     },
+    failingEncryption("credentials"),
   );
 
-  testRow([104, "nothing can be encrypted", "create, update", "fails, state kept; 0 sent"], async (fixture) => {
-    const one = await Encrypted.start(fixture, failingEncryption("everything"));
-    const notSent = /nothing can be encrypted for one of encryptFor.*REKEY_NOT_ENCRYPTED/s;
-    assert.match(await one.up(1, "failed"), notSent);
-    one.assertSent(0);
-    await one.up(1, "done", await one.nextRun());
-    assert.match(await one.up(2, "failed"), notSent);
-    await one.assertEncrypted();
-    one.assertSent(1);
-  });
+  encrypted(
+    [104, "nothing can be encrypted", "create, update", "fails, state kept; 0 sent"],
+    async (database, team) => {
+      const notSent = /nothing can be encrypted for one of encryptFor.*REKEY_NOT_ENCRYPTED/s;
+      assert.match(await database.up(1, "failed"), notSent);
+      database.assertSent(0);
+      await database.up(1, "done", await database.nextRun());
+      assert.match(await database.up(2, "failed"), notSent);
+      await database.assertEncrypted(team);
+      database.assertSent(1);
+    },
+    failingEncryption("everything"),
+  );
+});
+
+describe("faults: credentials that are not saved, at a platform that can be read", () => {
+  const start = (fixture: Fixture): Promise<Database> =>
+    new Database(fixture, { saveCredentials: false }).start({ settings: () => ({ databasePath }) });
+
+  for (const reading of ["masks them", "hides the password"] as const) {
+    const title = [105, `the read before the reset ${reading}`, "update", "fails, state kept; 0 sent"] as const;
+    testRow(title, async (fixture) => {
+      const database = await start(fixture);
+      await database.up(1);
+      database.assertHidden();
+      database.reading = reading;
+      const message = await database.up(2, "failed");
+      assert.match(message, /the platform does not show it.*Set encryptFor.*REKEY_NOT_ENCRYPTED/s);
+      database.assertSent(1);
+    });
+  }
+
+  for (const reading of ["hides all", "hides the token"] as const) {
+    const saved = "passes, saved as secrets with a warning, and removed once it is shown; 1 sent";
+    testRow([106, `a read after the reset ${reading}`, "create, update, next up", saved], async (fixture) => {
+      const database = await start(fixture);
+      /** The state has the credentials that reads hide. */
+      const assertSaved = (): void => {
+        const { password, restToken } = database.saved;
+        const hidden = { ...database.credentials, ...(reading === "hides the token" && { password: undefined }) };
+        assert.deepEqual({ password, restToken }, hidden);
+        assert.match(database.said, /no read shows them/);
+      };
+      for (const version of [1, 2]) {
+        database.reading = "shows all";
+        // From the reset on, the platform protects the credentials.
+        database.meet(({ answer, body }) => {
+          database.reading = reading;
+          answer(200, {}, body);
+        });
+        await database.up(version);
+        assertSaved();
+        await database.up(version);
+        assertSaved();
+        database.reading = "shows all";
+        await database.up(version);
+        database.assertHidden();
+        database.assertSent(version);
+      }
+    });
+  }
 });

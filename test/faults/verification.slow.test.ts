@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
+import { setTimeout as wait } from "node:timers/promises";
+import { freshnessMs } from "../../provider/engine/liveness";
 import { freePort } from "../support/redisServer";
 import { type Adapter, providerTexts, type Result } from "../support/host";
 import { FakeRedis, type RedisReply } from "../support/fakeRedis";
 import { leaksOf } from "../support/canaries";
-import { expectKind } from "../support/results";
+import { expectKind, until } from "../support/results";
 import { type Properties, revealed, secretNames, withoutSecrets } from "../support/wire";
 import { caFile, certificate } from "./certificates";
 import { testRow } from "./describeFaults";
@@ -153,5 +155,26 @@ describe("faults: a verification", () => {
     const { message } = expectKind("failed", await host.create(verification(server, canaries["new password"], 2)));
     assert.match(message, /engine that requested it has ended.*rotation itself is saved/);
     assert.equal(server.connections, 0);
+  });
+
+  const again = "nothing more is contacted; verified again; 0 resets sent";
+  testRow([77, "the engine is killed while it verifies", "verification, next up", again], async (fixture) => {
+    const { host, server } = await fixture.start();
+    const password = canaries["new password"];
+    const database = fixture.closes(await FakeRedis.start(() => undefined));
+    const inputs = { ...verification(database, password, 2), withinSeconds: 120 };
+    const verifying = host.create(inputs);
+    await until(() => database.commands.length > 0);
+    await host.engine.kill();
+    await wait(freshnessMs + 5);
+    const { connections } = database;
+    // The host could try again now.
+    database.cut();
+    assert.match(expectKind("failed", await verifying).message, /engine that requested it has ended/);
+    assert.equal(database.connections, connections);
+    database.reply = accepting(password);
+    const next = await fixture.startHost({});
+    assertOutputs(expectKind("done", await next.create(inputs)).outs, { verified: true, formerRefused: undefined });
+    assert.equal(server.requests.length, 0);
   });
 });
