@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { PasswordRotationFleet } from "pulumi-rekey";
-import { type MemoryResult, MemoryStack } from "../../local/memoryStack";
-import { type Fault, startPlatform } from "../../local/platform/index";
+import { type Fault } from "../../local/platform/index";
 import { type Memory } from "../../provider/rotation/memory";
+import { type Result } from "../support/engineStack";
+import { closePlatforms, TestStack } from "../support/memory";
 
-const count = 1_000;
-const ids = Array.from({ length: count }, (_, nth) => `db-${nth}`);
+const ids = Array.from({ length: 1_000 }, (_, nth) => `db-${nth}`);
 
 /** The fault table's responses to a reset. Connection faults are tested one by one. */
 const ways: readonly Omit<Fault, "path">[] = [
@@ -39,6 +39,7 @@ function fateOf(id: string, nth: number): (typeof ways)[number] | undefined {
 const mostRequests = 16;
 
 describe("faults: a fleet of 1,000, three in ten requests fail in all ways", () => {
+  after(closePlatforms);
   const versions: Record<string, number> = {};
   const program = () => {
     const entries = ids.map((databaseId) => [databaseId, { databaseId, version: versions[databaseId] }] as const);
@@ -47,31 +48,22 @@ describe("faults: a fleet of 1,000, three in ten requests fail in all ways", () 
   };
 
   it("is as wanted after five ups, and no database is reset more often than the rules allow", async () => {
-    const platform = await startPlatform({ databases: ids, credentials: "always" });
-    const stack = new MemoryStack(program, {
-      "rekey:baseUrl": platform.url,
-      "rekey:username": platform.username,
-      "rekey:password": { secret: platform.password },
-    });
-    const memories = () => {
-      const { memory } = stack.resources.find(({ urn }) => urn.endsWith("::caches"))?.outputs ?? {};
-      return Object.entries(JSON.parse(memory as string) as Record<string, Memory>);
-    };
+    const stack = await TestStack.start(program, { databases: ids, credentials: "always" });
+    const { platform } = stack;
     for (const id of ids) {
       const path = `/v2/keyvalue/reset-password/${id}`;
       for (let nth = 0; nth < mostRequests; nth++) platform.failNext({ ...fateOf(id, nth), path });
     }
-    let ups = 0;
-    let outputs: MemoryResult["outputs"] | undefined;
-    while (!outputs) {
-      assert.ok(ups++ < 5, "five ups");
-      const result = await stack.up().catch((error: unknown) => error as Error);
-      if (!(result instanceof Error)) outputs = result.outputs;
-      else assert.match(result.message, /databases failed:/);
+    let result: Result | undefined;
+    for (let ups = 0; !result?.succeeded; ups++) {
+      assert.ok(ups < 5, "five ups");
+      result = await stack.up();
+      if (!result.succeeded) assert.match(result.printed, /databases failed:/);
       // After three unconfirmed resets in a row, an operator must request the next one.
-      for (const [id, { pending }] of memories()) if (pending?.count === 3) versions[id] = 2;
+      const memories = JSON.parse(String(stack.saved("caches")?.["memory"])) as Record<string, Memory>;
+      for (const [id, { pending }] of Object.entries(memories)) if (pending?.count === 3) versions[id] = 2;
     }
-    const credentials = outputs["credentials"]?.value as Record<string, { password: string }>;
+    const credentials = result.outputs["credentials"]?.value as Record<string, { password: string }>;
     for (const id of ids) {
       assert.equal(credentials[id]?.password, platform.database(id).password, id);
       // Each request but the last one failed; after the one that succeeded there was none.
@@ -80,6 +72,5 @@ describe("faults: a fleet of 1,000, three in ten requests fail in all ways", () 
       while (fateOf(id, needed - 1)) needed++;
       assert.equal(sent, needed, id);
     }
-    await platform.close();
   }).timeout(1_800_000);
 });
