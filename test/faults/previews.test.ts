@@ -4,12 +4,12 @@ import { resources } from "../../provider/engine/resources";
 import { type Properties } from "../../provider/records/properties";
 import { type AnyResource } from "../../provider/resource";
 import { startRun } from "../../provider/run";
-import { type Adapter, adapters, Host, providerTexts } from "../support/host";
+import { type providerTexts } from "../support/host";
 import { configurationFor, databasePath } from "../support/resources";
-import { expectKind } from "../support/results";
-import { itInPairs } from "../support/suite";
+import { hostCalls, Stack } from "../support/stack";
 import { revealed } from "../support/wire";
-import { titled } from "./describeFaults";
+import { testRow } from "./describeFaults";
+import { type Fixture } from "./fixture";
 
 /** A resource, and how the plugin imports it. */
 interface Kind {
@@ -70,68 +70,53 @@ const posts = ({ requests }: Platform): string[] =>
   requests.filter(({ method }) => method !== "GET").map(({ method, path }) => `${method} ${path}`);
 
 describe("faults: previews", () => {
-  itInPairs(
-    adapters.flatMap((adapter) => kinds.map((kind) => ({ adapter, kind }))),
-    ({ adapter, kind }) =>
-      titled(108, "a preview after an import, a read and an `up`", kind.type, "nothing is sent but reads", adapter),
-    async ({ adapter, kind }) => {
-      const platform = await start();
-      const host = await Host.start({ adapter, config: settingsOf(platform) });
-      try {
-        await assertPreviewsOnlyRead(platform, host, adapter, kind);
-      } finally {
-        await host.stop();
-        await platform.close();
-      }
-    },
-  );
+  for (const kind of kinds) {
+    const title = [
+      108,
+      "a preview after an import, a read and an `up`",
+      kind.type,
+      "nothing is sent but reads",
+    ] as const;
+    testRow(title, (fixture) => assertPreviewsOnlyRead(fixture, kind));
+  }
 });
 
-async function assertPreviewsOnlyRead(platform: Platform, host: Host, adapter: Adapter, kind: Kind): Promise<void> {
-  const { id, change, imported } = kind;
-  const inputsOf = (version: number): Properties => {
-    return { ...kind.inputs, ...change(version), __provider: providerTexts[kind.provider] };
-  };
-  /** The calls of a preview, of a resource that is saved or new, again and again. */
-  const preview = async (saved: Properties | undefined, version: number): Promise<void> => {
+async function assertPreviewsOnlyRead(fixture: Fixture, kind: Kind): Promise<void> {
+  const platform = fixture.closes(await start());
+  const nextRun = () => fixture.startHost({ config: settingsOf(platform) });
+  const host = await nextRun();
+  const stack = new Stack(hostCalls(host, kind.provider));
+  const inputsOf = (version: number): Properties => ({ ...kind.inputs, ...kind.change(version) });
+  /** The calls of previews and refreshes, of a resource that is saved or new, again and again. */
+  const preview = async (version: number): Promise<void> => {
     const before = posts(platform);
-    const inputs = inputsOf(version);
     for (let nth = 1; nth <= 3; nth++) {
-      assert.deepEqual((await host.check(inputs, saved ? inputs : {})).failures, []);
-      if (saved) await host.diff(id, saved, inputs);
-      // Pulumi's dynamic provider host has no previews: the engine calls neither in one.
-      if (adapter === "plugin") {
-        expectKind("done", await (saved ? host.update(id, saved, inputs, true) : host.create(inputs, true)));
-      }
-      if (saved) await host.read(id, saved, inputs);
+      await stack.preview(inputsOf(version));
+      if (stack.saved) await stack.refresh();
     }
     assert.deepEqual(posts(platform), before);
   };
 
-  await preview(undefined, 1);
-  let saved: Properties;
-  if (adapter === "plugin" && imported) {
-    ({ outs: saved } = await host.read(id, {}, inputsOf(1)));
-    await preview(revealed(saved), 1);
-    ({ outs: saved } = expectKind("done", await host.update(id, revealed(saved), inputsOf(1))));
-    if (imported === "adopted") {
+  await preview(1);
+  if (host.adapter === "plugin" && kind.imported) {
+    await stack.import(kind.id);
+    await preview(1);
+    await stack.up(inputsOf(1));
+    if (kind.imported === "adopted") {
       assert.deepEqual(posts(platform), [], "the run that imports resets nothing");
-      assert.equal(revealed(saved)["outcome"], "adopted");
+      assert.equal(stack.plain["outcome"], "adopted");
       assert.match(host.engine.received, /was imported: .*nothing is reset.*The next `up` resets it/);
     }
     // It was imported in this process.
-    await preview(revealed(saved), 2);
-    await host.stop();
-    host = await Host.start({ adapter, config: settingsOf(platform) });
-  } else ({ outs: saved } = expectKind("done", await host.create(inputsOf(1))));
-  await preview(revealed(saved), 2);
+    await preview(2);
+    stack.calls = hostCalls(await nextRun(), kind.provider);
+  } else await stack.up(inputsOf(1));
+  await preview(2);
   const before = posts(platform).length;
-  ({ outs: saved } = expectKind("done", await host.update(id, revealed(saved), inputsOf(2))));
+  await stack.up(inputsOf(2));
   assert.ok(posts(platform).length > before, "an `up` sends it");
-  await preview(revealed(saved), 2);
-  await preview(revealed(saved), 3);
-  await preview(undefined, 3);
-  await host.stop();
+  await preview(2);
+  await preview(3);
 }
 
 describe("the permission to send what changes something", () => {
