@@ -1,4 +1,4 @@
-// Pulumi Deployments instead of a CI system: they run `pulumi up` on each merge and every night. Keep this program in a
+// Pulumi Deployments instead of a CI system: they run `pulumi up` on every merge and every night. Keep this program in a
 // project of its own, apart from the one that rotates.
 import * as pulumi from "@pulumi/pulumi";
 import * as pulumiservice from "@pulumi/pulumiservice";
