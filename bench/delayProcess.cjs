@@ -1,4 +1,4 @@
-// A network with a round-trip time, and TLS behind it, in a process of its own. Each direction of a connection takes
+// A network with a round-trip time, and TLS behind it, in a separate process. Each direction of a connection takes
 // half a round trip; its first bytes also wait for the TCP handshake. The platform behind it is on this machine.
 const { connect, createServer } = require("node:net");
 const tls = require("node:tls");

@@ -11,7 +11,7 @@ interface Span {
   readonly seconds: number;
 }
 
-/** A local platform in a process of its own. */
+/** A local platform in a separate process. */
 export interface BenchPlatform {
   readonly url: string;
   readonly username: string;

@@ -1,4 +1,4 @@
-// A local platform in a process of its own, so that it does not share a thread with what is measured. It is the built
+// A local platform in a separate process, so that it does not share a thread with the measured code. It is the built
 // one: translating it would take longer than most of what is measured.
 const { startPlatform } = require("rekey-local");
 

@@ -1,4 +1,4 @@
-// One `up` of a program in a process of its own, as a language host runs it. Sends the seconds of the start of Node, of
+// One `up` of a program in a separate process, as a language host runs it. Sends the seconds of the start of Node, of
 // the import of Pulumi's SDK, and of the `up`, which imports the rest.
 const { LocalWorkspace } = require("@pulumi/pulumi/automation");
 const loadedMs = performance.now();

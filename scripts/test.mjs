@@ -32,7 +32,7 @@ const { args = [`test/${name}/**/*.test.ts`], env, report } = suites[name] ?? {}
 const reporter = join(root, "scripts", files.length === 0 ? (report ?? "reporter.cjs") : "reporter.cjs");
 const spec = isSuite ? (files.length > 0 ? files : args) : [name, ...files];
 ensureInstalled();
-// Most tests wait for processes of their own: two files at a time take little more than half as long.
+// Most tests wait for other processes: two files at a time take little more than half as long.
 const options = ["--parallel", "--jobs", "2", "--reporter", reporter];
 process.exit(
   run(process.execPath, [bin("mocha/bin/mocha.js"), ...options, ...spec], { env: { ...env, ...process.env } }),

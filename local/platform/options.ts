@@ -77,7 +77,7 @@ export class PlatformOptionError extends Error {
   constructor(
     /** Path of the option: `databases[1].database_id`. */
     readonly option: string,
-    /** What is wrong with it. */
+    /** The reason. */
     readonly problem: string,
     options?: ErrorOptions,
   ) {

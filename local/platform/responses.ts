@@ -36,7 +36,7 @@ export function json(value: unknown, status = 200, headers: Record<string, strin
   return new Response(stringify(value), { status, headers: { "content-type": "application/json", ...headers } });
 }
 
-/** An error response in the format of the queue's clients. `field` names what is wrong with the request. */
+/** An error response in the format of the queue's clients. `field` names the wrong part of the request. */
 export function refusal(status: number, field: string, problem: string, headers?: Record<string, string>): Response {
   return json({ error: `${field}: ${problem}` }, status, headers);
 }

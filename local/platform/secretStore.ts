@@ -11,7 +11,7 @@ export type Secret<R, C extends Credentials> = C & {
   readonly resets: number;
 };
 
-/** How a reset differs from one that is applied before its response is sent. */
+/** How a reset differs from the usual one, which is applied before its response is sent. */
 export type ResetFault = Pick<Fault, "applyAfterMs" | "keepFormerPassword">;
 
 /** What a store starts with. */
@@ -76,7 +76,7 @@ export class SecretStore<R, C extends Credentials> {
   }
 
   /**
-   * Replaces the credentials, also those of a reset that is not applied yet.
+   * Replaces the credentials, and those of a reset that is not applied yet.
    *
    * @returns undefined if it does not exist
    * @throws Error if the other server did not confirm it; nothing has changed then

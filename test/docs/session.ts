@@ -17,7 +17,7 @@ const fixture = {
   credentials: "always",
 } as const;
 
-/** The addresses of the platform on the pages: one in production, and one that a reader starts. */
+/** The addresses of the platform on the pages: in production, and on the reader's machine. */
 const addresses = /https:\/\/(api|queue)\.example\.com|http:\/\/127\.0\.0\.1:8480/g;
 
 /** A program for scripts without one. */

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { EngineStack, fails, onEngine, succeeds } from "../support/engineStack";
+import { EngineStack, fails, onEngine, onEngineByAdapter, succeeds } from "../support/engineStack";
 
 /** A part of a record that Rekey does not know, and that is saved: as large as a response may be. */
 const large = (id: string) => ({ database_id: id, description: "x".repeat(900_000) });
@@ -40,4 +40,27 @@ onEngine("A fleet of the plugin of which a database fails", () => {
       assert.equal(platform.resetCount, sent + 1);
     });
   }
+});
+
+onEngineByAdapter("A fleet", (adapter) => {
+  it("is kept under another name with `aliases`, and applies `ignoreChanges` to its version", async () => {
+    const databases = { sessions: "a", carts: "b" };
+    let declared = { name: "caches", version: 1, options: {} };
+    const stack = await EngineStack.start(
+      ({ PasswordRotationFleet }) => {
+        const { name, version, options } = declared;
+        new PasswordRotationFleet(name, { databases, version }, options);
+      },
+      { adapter, platform: { databases: ["a", "b"] } },
+    );
+    const resetsAfter = async (next: typeof declared) => {
+      declared = next;
+      await succeeds(stack.up());
+      return stack.platform.resetCount;
+    };
+    assert.equal(await resetsAfter(declared), 2);
+    const options = { aliases: [{ name: "caches" }], ignoreChanges: ["version"] };
+    assert.equal(await resetsAfter({ name: "renamed", version: 2, options }), 2);
+    assert.equal(await resetsAfter({ name: "renamed", version: 2, options: {} }), 4);
+  });
 });

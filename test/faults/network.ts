@@ -57,7 +57,7 @@ server.listen({ host: "127.0.0.1", port: 0, backlog: 1 }, () => {
 
 /**
  * A port on which connecting does not complete: its process accepts no connection, and its backlog is full. Once
- * released, it accepts what is tried again, and passes it on to another port.
+ * released, it accepts new attempts, and passes them on to another port.
  */
 export async function stuckListener(
   target = 0,
@@ -82,7 +82,7 @@ export async function stuckListener(
   };
 }
 
-/** What is said of a host name: an error's code, or its addresses. */
+/** The result of a lookup: the code of an error, or addresses. */
 export type LookupAnswer = string | readonly { readonly address: string; readonly family: 4 | 6 }[];
 
 type Callback = (error: Error | null, addresses?: unknown, family?: number) => void;

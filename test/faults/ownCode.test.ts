@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { realpathSync } from "node:fs";
+import { type Socket } from "node:net";
 import { join } from "node:path";
 import { Folder } from "../support/folder";
 import { projectRoot } from "../support/host";
@@ -19,6 +20,8 @@ SecretOperations.prototype.reset = async function (id) {
   const response = await ordinary.call(this, id);
   ${code}
 };`;
+
+const rejected = "HTTP/1.1 400 No\r\ncontent-length: 2\r\n\r\n{}";
 
 describe("faults: our own code", () => {
   const version1 = rotation("db", { version: "1" });
@@ -51,6 +54,14 @@ describe("faults: our own code", () => {
       },
     );
   }
+
+  // gRPC would never return a call with a message of that length.
+  testRow([36, "an id of 100 kB", "create", "fails, the middle of its message is left out"], async (fixture) => {
+    const accept = (socket: Socket) => socket.once("data", () => void socket.resume().write(rejected));
+    const { host } = await fixture.start({ server: { accept } });
+    const { message } = expectKind("failed", await host.create(rotation("x".repeat(100_000))));
+    assert.match(message, /^Could not reset .*\[REKEY_REJECTED\]$/s);
+  });
 });
 
 describe("faults: installation", () => {

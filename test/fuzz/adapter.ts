@@ -12,7 +12,7 @@ export class InProcessAdapter {
   readonly sent = this.#requester.sent;
   adapter = this.#start();
 
-  /** Goes on with a new host process: one that remembers nothing. */
+  /** Continues with a new host process, which remembers nothing. */
   renew(): void {
     this.adapter = this.#start();
   }

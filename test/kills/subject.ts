@@ -12,7 +12,7 @@ interface SavedDatabase {
   readonly password?: string;
 }
 
-/** What is interrupted: a program, and how the state contains its databases. */
+/** A program that is interrupted, and how the state contains its databases. */
 export interface Subject {
   readonly title: string;
   readonly adapter: Adapter;

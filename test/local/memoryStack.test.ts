@@ -126,7 +126,7 @@ describe("MemoryStack", () => {
     assert.deepEqual((await stack.destroy()).changes, { delete: 3 });
   });
 
-  it("deletes what is not in the program any more, dependents first, unless it is retained", async () => {
+  it("deletes resources that the program has dropped, dependents first, unless they are retained", async () => {
     let declare = (): unknown => {
       const { made } = new Thing("a", 1);
       new Thing("kept", 9, { retainOnDelete: true });
@@ -162,7 +162,7 @@ describe("MemoryStack", () => {
     assert.match((await failureOf(twice.up())).errors.join(), /Duplicate resource URN/);
   });
 
-  it("collects what is printed and logged, and errors: thrown, rejected, of an apply, and logged", async () => {
+  it("collects printed and logged lines, and errors that are thrown, rejected, logged or of an apply", async () => {
     const program = async () => {
       new Thing("a", 1).made.apply(() => {
         throw new Error("in apply");

@@ -22,7 +22,7 @@ export interface Ticket<M> {
   queue: OrderedQueue<Ticket<M>> | undefined;
 }
 
-/** Maximum number of idle keys that are kept; the one that was idle longest is forgotten first. */
+/** Maximum number of idle keys that are kept; the longest idle key is forgotten first. */
 const mostIdleKeys = 10_000;
 
 /**

@@ -70,7 +70,7 @@ export function entityName(field: string, text: unknown): string {
   return text;
 }
 
-/** A URL on this machine, the only one that messages are sent to. */
+/** A URL on this machine. Messages are sent to no other. */
 export function destination(field: string, text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {

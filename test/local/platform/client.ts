@@ -26,7 +26,7 @@ interface RequestOptions {
   readonly body?: string;
 }
 
-/** Sends a target exactly as given: `fetch` would resolve `..` and encode what is not a URL. */
+/** Sends a target exactly as given: `fetch` would resolve `..` and encode other characters. */
 export function send(
   platform: Pick<Platform, "url">,
   method: string,

@@ -31,7 +31,7 @@ class Run {
   }
 }
 
-/** What is printed up to the requests, and the values that a shell is given. */
+/** The output before the requests, and the values for a shell. */
 async function startOf(run: Run): Promise<{ text: string; value: (name: string) => string }> {
   const text = await run.printed(/Requests:\n/);
   return { text, value: (name) => new RegExp(`^  export ${name}=(.+)$`, "m").exec(text)?.[1] ?? "" };

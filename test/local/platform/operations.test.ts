@@ -118,7 +118,7 @@ describe("Local platform: each operation", () => {
     });
   }
 
-  it("has the path of reading a database that the option names, also one of other operations, or none", async () => {
+  it("reads a database at the path of the option, which may be that of another operation, or nowhere", async () => {
     for (const databasePath of ["/databases/{id}", "/v2/databases/{id}/details", "/v2/redis/reset-password/{id}"]) {
       const other = await startPlatform({ databasePath, databases: [name] });
       const path = databasePath.replace("{id}", name);

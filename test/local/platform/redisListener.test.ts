@@ -47,7 +47,7 @@ describe("Local platform: the listener for the Redis protocol", () => {
     assert.equal(await reply(["HELLO", "3"], ["AUTH", password], ["GET", "key"], ["PING"]), replies);
   });
 
-  it("refuses the former password after a reset, also in an open session", async () => {
+  it("refuses the former password after a reset, even in an open session", async () => {
     await start();
     const socket = connect(Number(database().record.port), "127.0.0.1").setEncoding("utf8");
     socket.write(redisCommand("AUTH", database().password));

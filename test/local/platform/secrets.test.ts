@@ -21,7 +21,7 @@ interface Kind {
   readonly option?: "databases" | "vectorIndexes" | "searchIndexes" | "queueUsers";
   /** What errors call one of them. */
   readonly called?: string;
-  /** Id of the one that a platform has without options. */
+  /** Id of the user that a platform has without options. */
   readonly id: string;
   readonly list?: string;
   readonly read: string;
@@ -223,7 +223,7 @@ for (const [title, kind] of Object.entries(kinds)) {
       assert.deepEqual(await accepted(late, shown(platform, id)), [false, true]);
     });
 
-    it("are changed elsewhere and restored by reset(), neither of which is a reset, and end one that is late", async () => {
+    it("are changed elsewhere and restored by reset(), neither of which is a reset, and end a late reset", async () => {
       await start();
       platform.failNext({ applyAfterMs: 50 });
       await reset();
@@ -273,7 +273,7 @@ for (const [title, kind] of Object.entries(kinds)) {
 }
 
 describe("Local platform: the token of the queue", () => {
-  it("is the given one of the first user, also after reset(), and no other user's", async () => {
+  it("is that of the first user if it is given, even after reset(), and not another user's", async () => {
     const platform = await startPlatform({ queueToken: "t0ken", queueUsers: ["one", { id: "two" }] });
     const statusWith = async (queueToken: string, method = "GET", path = "/v2/globalParallelism") =>
       (await send(platform, method, path, bearer({ queueToken }))).status;

@@ -17,7 +17,7 @@ export class FakeClock implements Clock {
     return () => (timer.call = () => {});
   }
 
-  /** Moves it on, and calls what is due on the way, at the time when it is due. */
+  /** Moves the clock forward, and calls every timer that is due at its own time. */
   move(milliseconds: number): void {
     const end = this.time + milliseconds;
     for (let at = this.#agenda.nextAt; at !== undefined && at <= end; at = this.#agenda.nextAt) {

@@ -133,7 +133,7 @@ describe("Local platform: the message queue", () => {
     assert.equal(events().length, 0);
   });
 
-  it("forgets everything by restore(), aborts what is under way, and calls no callback", async () => {
+  it("forgets everything by restore(), aborts deliveries that are under way, and calls no callback", async () => {
     await start(() => {});
     const failed = { "upstash-failure-callback": `${destination.url}/failed` };
     queue.publish([draft("x", failed), draft("y", { "upstash-delay": "1s" })]);

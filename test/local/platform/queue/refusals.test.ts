@@ -76,7 +76,7 @@ describe("Local platform: what the message queue refuses", () => {
     });
   }
 
-  it("refuses a batch whose response would be larger than 100 MB, not one that itself is", async () => {
+  it("refuses a batch if its response would be larger than 100 MB, not if the batch is", async () => {
     const many = (count: number) => post({ path: "batch", body: `[${"0,".repeat(count - 1)}0]` });
     const { status, error } = await many(1_900_000);
     assert.deepEqual([status, error.slice(0, 28)], [413, "body: has too many messages:"]);
