@@ -23,8 +23,8 @@ export function formerOutputs(databaseId: string, adapter: Adapter): Properties 
 }
 
 /** The provider's text, which only the dynamic adapter saves. */
-export function savedText(adapter: Adapter, __provider = providerTexts.passwordRotation): Properties {
-  return adapter === "dynamic" ? { __provider } : {};
+export function savedText(adapter: Adapter): Properties {
+  return adapter === "dynamic" ? { __provider: providerTexts.passwordRotation } : {};
 }
 
 /** Lets the platform behave so towards one key, and does with it what the phase does. */
