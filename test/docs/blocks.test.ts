@@ -47,8 +47,7 @@ describe("The code blocks of README and docs/", () => {
     for (const name of Object.keys(outputs)) assert.ok(name in properties, name);
   });
 
-  // blocks.slow.test.ts runs the blocks of the other pages.
-  describeBlocks(written.filter(({ path }) => path === "README.md"));
+  describeBlocks(written);
 });
 
 function isCode({ language }: Block): boolean {

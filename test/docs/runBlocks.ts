@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type Block, type Page } from "./page";
-import { normalized, Session, shows } from "./session";
+import { Session } from "./session";
 
 const isOutput = (block: Block): boolean => block.language === "text";
 
@@ -20,7 +20,10 @@ export function describeBlocks(pages: readonly Page[]): void {
         } else if (isOutput(block)) {
           it(`${title} is what the block before prints`, () => {
             assert.ok(printed !== undefined, "there is no block before it that was run");
-            assert.match(normalized(printed), shows(block.code));
+            // `…` is anything.
+            const parts = block.code.trim().split("…");
+            const literal = parts.map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"));
+            assert.match(printed.trim(), new RegExp(`^${literal.join("[^]*")}$`));
           });
         } else {
           it(title, async () => {

@@ -21,17 +21,11 @@ export function typeErrors(blocks: readonly Block[]): string[] {
     target: ts.ScriptTarget.ES2022,
     types: ["node"],
   };
-  const disk = ts.createCompilerHost(options);
-  const host: ts.CompilerHost = {
-    ...disk,
-    fileExists: (name) => files.has(name) || disk.fileExists(name),
-    readFile: (name) => files.get(name)?.code ?? disk.readFile(name),
-    getSourceFile: (name, version) => {
-      const block = files.get(name);
-      return block ? ts.createSourceFile(name, block.code, version) : disk.getSourceFile(name, version);
-    },
-    getCurrentDirectory: () => projectRoot,
-  };
+  const host = ts.createCompilerHost(options);
+  const disk = { ...host };
+  host.fileExists = (name) => files.has(name) || disk.fileExists(name);
+  host.readFile = (name) => files.get(name)?.code ?? disk.readFile(name);
+  host.getCurrentDirectory = () => projectRoot;
   const checked = ts.createProgram([...files.keys()], options, host);
   return ts.getPreEmitDiagnostics(checked).map(({ file, start, messageText }) => {
     const text = ts.flattenDiagnosticMessageText(messageText, "\n");
