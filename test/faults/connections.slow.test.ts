@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { networkInterfaces } from "node:os";
 import { freePort } from "../support/redisServer";
 import { caFile, certificate } from "./certificates";
-import { describeFaults, type Fault, type Options } from "./describeFaults";
+import { describeFaults, type Fault } from "./describeFaults";
 import { everywhere, type Expected, fails, lost, retriedThenFails, succeeds } from "./expected";
 import { Proxy, type ProxyBehaviour, stuckListener } from "./network";
 import { resetting, type ServerOptions } from "../support/httpServer";
-import { type Fixture, type FixtureOptions } from "./fixture";
+import { type FixtureOptions } from "./fixture";
 
-const at = (url: string) => () => ({ baseUrl: url, queueUrl: url });
-const atPort: FixtureOptions["settings"] = ({ port }) => at(`https://127.0.0.1:${port}`)();
+const at = (url: string) => ({ baseUrl: url, queueUrl: url });
+const atPort: FixtureOptions["settings"] = ({ port }) => at(`https://127.0.0.1:${port}`);
 const ip6 = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === "::1"));
 const both = [
   { address: "::1", family: 6 },
@@ -17,19 +17,24 @@ const both = [
 ] as const;
 
 /** Describes a fault on the way to a platform that works. */
-function describeFault(row: number, fault: string, options: Options, expected: Pick<Fault, "read" | "reset">): void {
+function describeFault(
+  row: number,
+  fault: string,
+  options: FixtureOptions,
+  expected: Pick<Fault, "read" | "reset">,
+): void {
   describeFaults(`faults: ${fault}`, options, [{ row, fault, ...expected }]);
 }
 
 const refused = everywhere(retriedThenFails(0, /ECONNREFUSED.*3 attempts/));
 for (const [name, host] of Object.entries({ IPv4: "127.0.0.1", ...(ip6 && { IPv6: "[::1]" }) })) {
-  const options = async () => ({ settings: at(`http://${host}:${await freePort()}`) });
+  const options = { settings: async () => at(`http://${host}:${await freePort()}`) };
   describeFault(1, `connection refused (${name})`, options, refused);
 }
-const refusedByBoth = async () => ({ settings: at(`https://platform.test:${await freePort()}`), lookup: both });
+const refusedByBoth = { settings: async () => at(`https://platform.test:${await freePort()}`), lookup: both };
 describeFault(1, "connection refused (IPv6 and IPv4)", refusedByBoth, refused);
 
-const named: FixtureOptions = { settings: at("https://platform.test") };
+const named: FixtureOptions = { settings: () => at("https://platform.test") };
 const notFound = { reset: fails(0, /not found/, /rekey:baseUrl/), read: fails(0, /not found/) };
 describeFault(2, "host not found", { ...named, lookup: "ENOTFOUND" }, notFound);
 const busy = everywhere(retriedThenFails(0, /EAI_AGAIN.*3 attempts/s));
@@ -61,7 +66,7 @@ describeFault(4, insecure, switchedOff, everywhere(fails(0, untrusted)));
 describeFault(4, "certificate of the authority in rekey:caFile", secure("good"), everywhere(succeeds()));
 const ip4Only: FixtureOptions = {
   ...secure("good"),
-  settings: ({ port }) => ({ ...at(`https://platform.test:${port}`)(), caFile }),
+  settings: ({ port }) => ({ ...at(`https://platform.test:${port}`), caFile }),
   lookup: both,
 };
 describeFault(1, "refused on IPv6, accepted on IPv4", ip4Only, everywhere(succeeds()));
@@ -78,27 +83,23 @@ for (const [how, { options, says }] of Object.entries(handshakes)) {
   describeFault(5, `TLS handshake ${how}`, options, everywhere(retriedThenFails(0, says)));
 }
 
-async function stuckPort(fixture: Fixture): Promise<FixtureOptions> {
-  const { port } = fixture.closes(await stuckListener());
-  return { settings: at(`http://127.0.0.1:${port}`), deadlineSeconds: 3 };
-}
+const stuckPort: FixtureOptions = {
+  deadlineSeconds: 3,
+  settings: async (_server, fixture) => at(`http://127.0.0.1:${fixture.closes(await stuckListener()).port}`),
+};
 describeFault(6, "connect timeout", stuckPort, everywhere(retriedThenFails(0, tooLate)));
 
 const proxies: Proxy[] = [];
-const behind =
-  (behaviour: ProxyBehaviour, { settings, ...more }: FixtureOptions = {}) =>
-  async (fixture: Fixture): Promise<FixtureOptions> => {
+const behind = (behaviour: ProxyBehaviour, { settings, ...more }: FixtureOptions = {}): FixtureOptions => ({
+  ...more,
+  settings: async (server, fixture) => {
     const own = fixture.closes(await Proxy.start(behaviour));
     proxies.push(own);
-    const url = `http://user:canary-proxy-password@127.0.0.1:${own.port}`;
-    return { ...more, settings: async (server) => ({ ...(await settings?.(server)), proxy: url }) };
-  };
-async function closedProxy(): Promise<FixtureOptions> {
-  const own = await Proxy.start();
-  const url = `http://127.0.0.1:${own.port}`;
-  await own.close();
-  return { settings: () => ({ proxy: url }) };
-}
+    const proxy = `http://user:canary-proxy-password@127.0.0.1:${own.port}`;
+    return { ...(await settings?.(server, fixture)), proxy };
+  },
+});
+const closedProxy = { settings: async () => ({ proxy: `http://127.0.0.1:${await freePort()}` }) };
 const noProxy = /proxy could not be reached/;
 const checkProxy = { reset: fails(0, noProxy, /rekey:proxy/), read: fails(0, noProxy) };
 describeFault(7, "proxy refuses TCP", closedProxy, checkProxy);

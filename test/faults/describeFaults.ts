@@ -40,12 +40,10 @@ export interface Afterwards {
   readonly test: (fixture: Fixture) => void | Promise<void>;
 }
 
-export type Options = FixtureOptions | ((fixture: Fixture) => Promise<FixtureOptions>);
-
 /** Runs the faults of a fixture with each adapter, all at once: most of their time is waiting. */
 export function describeFaults(
   name: string,
-  options: Options,
+  options: FixtureOptions,
   faults: readonly Fault[],
   afterwards: readonly Afterwards[] = [],
 ): void {
@@ -55,7 +53,7 @@ export function describeFaults(
     before(async () => {
       await Promise.all(
         fixtures.map(async (fixture) => {
-          await fixture.start(typeof options === "function" ? await options(fixture) : options);
+          await fixture.start(options);
           for (const { key, phase, fault } of casesOf(faults)) {
             const observation = observe(phase, fixture, key, fault.platform ?? responding(200));
             observation.catch(() => undefined);

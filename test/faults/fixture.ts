@@ -25,7 +25,7 @@ type SettingValues = Record<string, string | number | undefined>;
 export interface FixtureOptions extends Pick<HostOptions, "preload"> {
   readonly server?: ServerOptions;
   /** Settings in addition to the addresses and credentials, or instead of them. */
-  readonly settings?: (server: HttpServer) => SettingValues | Promise<SettingValues>;
+  readonly settings?: (server: HttpServer, fixture: Fixture) => SettingValues | Promise<SettingValues>;
   /** The lookup result for every host name that ends in `.test`. */
   readonly lookup?: LookupAnswer;
   /** Default: 60, which no fault uses up, however busy the machine is. */
@@ -54,7 +54,7 @@ export class Fixture {
       ...credentials,
       deadlineSeconds,
       maxConcurrency: 200,
-      ...(await options.settings?.(this.server)),
+      ...(await options.settings?.(this.server, this)),
     };
     const preload = [options.preload, options.lookup && preloadOf(options.lookup)].filter(Boolean).join("\n");
     this.host = await this.startHost({ config: configuration(settings), preload, timeoutMs: 120_000 });

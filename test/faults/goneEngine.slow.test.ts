@@ -32,7 +32,7 @@ describe("faults: the engine is gone when a connection is ready", () => {
         const more = { proxy: `http://127.0.0.1:${proxy.port}`, maxConcurrency: concurrency };
         const { host, server } = await fixture.start({
           server: serverOptions,
-          settings: async (server) => ({ ...(await settings?.(server)), ...more }),
+          settings: async (server) => ({ ...(await settings?.(server, fixture)), ...more }),
           deadlineSeconds: 60,
         });
         const results = Array.from({ length: count }, (_, nth) => host.create(rotation(`db-${nth}`)));

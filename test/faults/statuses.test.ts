@@ -68,9 +68,11 @@ const refusals: readonly Fault[] = [
 
 describeFaults(
   "faults: redirects",
-  async (fixture) => {
-    targets.push(fixture.closes(await HttpServer.start({ bodyOf: () => "{}" })));
-    return {};
+  {
+    settings: async (_server, fixture) => {
+      targets.push(fixture.closes(await HttpServer.start({ bodyOf: () => "{}" })));
+      return {};
+    },
   },
   redirects,
   [

@@ -87,10 +87,7 @@ describe("The plugin's archives", function () {
     const missing = bundled.filter((name) => !licenses.some((one) => one.startsWith(`==== ${name} `)));
     assert.deepEqual(missing, []);
     const granted = /Permission is hereby granted|Permission to use, copy|Redistribution and use|Apache License/;
-    assert.deepEqual(
-      licenses.filter((one) => !granted.test(one)).map((one) => one.split("\n")[0]),
-      [],
-    );
+    for (const license of licenses) assert.match(license, granted);
   });
 
   it("serve the engine outside of the repository", async () => {
