@@ -64,8 +64,10 @@ function assertProven({ requests }: Platform): void {
 onEngine("The program for the time after a leak", () => {
   it("resets what is older, once; after the import of an older state once more; then the count finds nothing", async () => {
     const program = () => loadExample("after-a-leak") as Record<string, unknown>;
-    const stack = await EngineStack.start(program, { platform: startAccount(), config: settings });
-    await stack.unset("rekey:queueToken");
+    const stack = await EngineStack.start(program, {
+      platform: startAccount(),
+      config: { ...settings, "rekey:queueToken": undefined },
+    });
     const { platform } = stack;
     const up = () => resetsOf(platform, () => succeeds(stack.up()));
     /** The exit code of the count, and what it prints. */

@@ -8,8 +8,6 @@ import { projectRoot } from "../support/host";
 import { environmentOf, Project } from "../support/project";
 import { runAsync } from "../support/processes";
 
-const automation = { example: "automation-api" };
-
 /** Runs the script from another folder, as a scheduler does. */
 async function runAutomation(project: Project, args: readonly string[], environment: Record<string, string> = {}) {
   mkdirSync(project.path("backend"), { recursive: true });
@@ -33,7 +31,7 @@ onEngine("The example automation-api", () => {
 
   beforeEach(async () => {
     platform = await startPlatform();
-    project = new Project(automation);
+    project = new Project("automation-api");
   });
   afterEach(async () => {
     await platform.close();

@@ -66,13 +66,12 @@ onEngineByAdapter("Credentials that are not saved", (adapter) => {
       {
         adapter,
         platform: { databases, credentials: "always", databasePath },
-        config: { "rekey:databasePath": databasePath, "rekey:queueUserId": queueUserId },
+        config: { "rekey:databasePath": databasePath, "rekey:queueUserId": queueUserId, "rekey:queueToken": undefined },
       },
     );
     const { platform } = stack;
     const log = stack.path("grpc.json");
     stack.setEnvironment({ PULUMI_DEBUG_GRPC: log });
-    await stack.unset("rekey:queueToken");
     const count = Object.keys(credentialsAt(platform)).length;
     note();
     const seen: string[] = [];

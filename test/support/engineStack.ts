@@ -30,6 +30,7 @@ export function onEngine(title: string, specs: () => void): void {
   if (pulumi === undefined) return void it.skip(`${title} (skipped: ${whyNoPulumi})`);
   describe(`${title}, on the real engine`, function () {
     this.timeout(300_000);
+    ignoreUnhandled();
     after(async () => {
       for (const stack of open) await stack.end();
     });
@@ -64,8 +65,8 @@ export interface StackOptions {
   /** Default: dynamic. */
   readonly adapter?: Adapter;
   readonly platform?: PlatformOptions;
-  /** Further configuration. A name without a namespace is the project's. */
-  readonly config?: Settings;
+  /** Further configuration; undefined leaves out what a platform needs. A name without a namespace is the project's. */
+  readonly config?: Readonly<Record<string, Settings[string] | undefined>>;
   readonly environment?: Readonly<Record<string, string>>;
 }
 
@@ -95,7 +96,8 @@ export class EngineStack extends Folder {
     const stack = new EngineStack(program, platform, adapter, environment, `dev-${process.pid}-${++count}`);
     open.add(stack);
     await stack.#create();
-    await stack.configure({ ...settingsOf(platform), ...config });
+    const settings = Object.entries({ ...settingsOf(platform), ...config }).filter(([, value]) => value !== undefined);
+    await stack.configure(Object.fromEntries(settings) as Settings);
     return stack;
   }
 
@@ -111,11 +113,6 @@ export class EngineStack extends Folder {
       return [name, typeof value === "string" ? { value } : { value: value.secret, secret: true }] as const;
     });
     return this.#automated.setAllConfig(Object.fromEntries(values));
-  }
-
-  /** Removes values of the stack's configuration. */
-  unset(...names: string[]): Promise<void> {
-    return this.#automated.removeAllConfig(names);
   }
 
   preview(options: automation.PreviewOptions = {}): Promise<Result> {
@@ -146,7 +143,7 @@ export class EngineStack extends Folder {
 
   /** Runs a command of `pulumi` that needs no program. */
   run(...args: readonly string[]): Promise<{ code: number | null; output: string }> {
-    const all = [...args, ...(args[0] === "do" ? [] : ["--stack", this.name]), "--non-interactive", "--color", "never"];
+    const all = [...args, "--stack", this.name, "--non-interactive", "--color", "never"];
     return runAsync(pulumiPath, all, { cwd: this.directory, env: this.variables });
   }
 
@@ -243,14 +240,11 @@ export class EngineStack extends Folder {
   async #attempt(act: Operation): Promise<Result> {
     let printed = "";
     const print = (text: string) => void (printed += text);
-    const release = holdListeners();
     try {
       const { changes = {}, outputs = {} } = await act({ onOutput: print, onError: print });
       return { succeeded: true, changes, outputs, printed };
     } catch (error) {
       return { succeeded: false, changes: {}, outputs: {}, printed: printed || String(error) };
-    } finally {
-      release();
     }
   }
 }
@@ -286,29 +280,22 @@ function rekeyOf(adapter: Adapter): Rekey {
   return require(adapter === "dynamic" ? "pulumi-rekey" : "../fixtures/nativeSdk") as Rekey;
 }
 
-const events = ["unhandledRejection", "uncaughtException"] as const;
-type Listener = (...args: unknown[]) => void;
-let held: { readonly listeners: readonly (readonly [string, Listener])[]; operations: number } | undefined;
-const ignore = (): void => undefined;
+type Listener = NodeJS.UncaughtExceptionListener;
 
 /** A failed program rejects promises that nothing handles: the Automation API reports them, and mocha must not. */
-function holdListeners(): () => void {
-  if (!held) {
-    const listeners = events.flatMap((event) =>
-      process.listeners(event as "uncaughtException").map((one) => [event, one as Listener] as const),
-    );
-    for (const [event, listener] of listeners) process.off(event, listener);
-    for (const event of events) process.on(event, ignore);
-    held = { listeners, operations: 0 };
+function ignoreUnhandled(): void {
+  for (const event of ["unhandledRejection", "uncaughtException"] as const) {
+    let listeners: Listener[] = [];
+    const ignore = (): void => undefined;
+    before(() => {
+      listeners = process.listeners(event as "uncaughtException");
+      process.removeAllListeners(event).on(event, ignore);
+    });
+    after(() => {
+      process.off(event, ignore);
+      for (const listener of listeners) process.on(event as "uncaughtException", listener);
+    });
   }
-  const now = held;
-  now.operations++;
-  return () => {
-    if (--now.operations > 0) return;
-    held = undefined;
-    for (const event of events) process.off(event, ignore);
-    for (const [event, listener] of now.listeners) process.on(event, listener);
-  };
 }
 
 /** The result of an operation that must succeed. */
