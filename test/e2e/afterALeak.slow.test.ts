@@ -4,11 +4,11 @@ import { delimiter, dirname, join } from "node:path";
 import { type Platform, type PlatformOptions, startPlatform } from "../../local/platform/index";
 import { readSeed } from "../../local/platform/seed";
 import { packageVersion } from "../../provider/platform/version";
-import { EngineStack, onEngine, passphrase, pulumiPath, succeeds } from "../support/engineStack";
+import { EngineStack, onEngine, pulumiPath, succeeds } from "../support/engineStack";
 import { loadExample } from "../support/examples";
 import { Folder } from "../support/folder";
 import { projectRoot } from "../support/host";
-import { HomeWithPlugin, unreachable, whyNoPrograms } from "../support/pluginArchive";
+import { HomeWithPlugin, whyNoPrograms } from "../support/pluginArchive";
 import { environmentOf, examples } from "../support/project";
 import { runAsync } from "../support/processes";
 import { databasePath } from "../support/resources";
@@ -117,21 +117,7 @@ for (const [language, { needs, resets }] of Object.entries(withPlugin)) {
     const folder = new Folder();
     cpSync(join(examples, "after-a-leak", language), folder.directory, { recursive: true });
     const { REKEY_QUEUE_TOKEN: _, ...account } = environmentOf(platform);
-    const run = async (command: string) => {
-      const env = {
-        ...home.environment,
-        ...account,
-        PULUMI_BACKEND_URL: `file://${folder.directory}`,
-        PULUMI_CONFIG_PASSPHRASE: passphrase,
-        PULUMI_SKIP_CONFIRMATIONS: "true",
-      };
-      const { code, output } = await runAsync("sh", ["-e", "-c", command], { cwd: folder.directory, env });
-      if (unreachable.test(output)) {
-        console.log("      skipped: the package registry cannot be reached from here");
-        this.skip();
-      }
-      assert.equal(code, 0, output);
-    };
+    const run = (commands: string) => home.run(folder.directory, commands, this, account);
     const up = () => resetsOf(platform, () => run("pulumi up"));
     try {
       await run(

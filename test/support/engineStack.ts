@@ -88,7 +88,7 @@ export class EngineStack extends Folder {
     super();
   }
 
-  #stack: automation.Stack | undefined;
+  #stack!: automation.Stack;
 
   static async start(program: Program, options: StackOptions = {}): Promise<EngineStack> {
     const { adapter = "dynamic", environment = {}, config = {} } = options;
@@ -97,14 +97,14 @@ export class EngineStack extends Folder {
     open.add(stack);
     await stack.#create();
     const settings = Object.entries({ ...settingsOf(platform), ...config }).filter(([, value]) => value !== undefined);
-    await stack.configure(Object.fromEntries(settings) as Settings);
+    await stack.configure(Object.fromEntries(settings));
     return stack;
   }
 
   /** Changes variables of the commands that follow. */
   setEnvironment(variables: Readonly<Record<string, string>>): void {
     this.environment = { ...this.environment, ...variables };
-    this.#automated.workspace.envVars = this.variables;
+    this.#stack.workspace.envVars = this.variables;
   }
 
   /** Sets values of the stack's configuration. */
@@ -112,33 +112,28 @@ export class EngineStack extends Folder {
     const values = Object.entries(settings).map(([name, value]) => {
       return [name, typeof value === "string" ? { value } : { value: value.secret, secret: true }] as const;
     });
-    return this.#automated.setAllConfig(Object.fromEntries(values));
+    return this.#stack.setAllConfig(Object.fromEntries(values));
   }
 
   preview(options: automation.PreviewOptions = {}): Promise<Result> {
     return this.#operate(async (more) => ({
-      changes: (await this.#automated.preview({ ...options, ...more })).changeSummary,
+      changes: (await this.#stack.preview({ ...options, ...more })).changeSummary,
     }));
   }
 
   up(options: automation.UpOptions = {}): Promise<Result> {
     return this.#operate(async (more) => {
-      const { summary, outputs } = await this.#automated.up({ ...options, ...more });
-      return { changes: summary.resourceChanges ?? {}, outputs };
+      const { summary, outputs } = await this.#stack.up({ ...options, ...more });
+      return { changes: summary.resourceChanges, outputs };
     });
   }
 
-  refresh(options: automation.RefreshOptions = {}): Promise<Result> {
-    return this.#operate(async (more) => {
-      const { summary } = await this.#automated.refresh({ ...options, ...more });
-      return { changes: summary.resourceChanges ?? {}, outputs: await this.#automated.outputs() };
-    });
+  refresh(): Promise<Result> {
+    return this.#operate(async (more) => ({ changes: (await this.#stack.refresh(more)).summary.resourceChanges }));
   }
 
   destroy(): Promise<Result> {
-    return this.#operate(async (more) => {
-      return { changes: (await this.#automated.destroy(more)).summary.resourceChanges ?? {} };
-    });
+    return this.#operate(async (more) => ({ changes: (await this.#stack.destroy(more)).summary.resourceChanges }));
   }
 
   /** Runs a command of `pulumi` that needs no program. */
@@ -195,11 +190,6 @@ export class EngineStack extends Folder {
     this.remove();
   }
 
-  get #automated(): automation.Stack {
-    assert.ok(this.#stack);
-    return this.#stack;
-  }
-
   /** The environment of the commands. */
   get variables(): Record<string, string> {
     const path = [join(projectRoot, "test/engine/bin"), dirname(process.execPath), process.env["PATH"]];
@@ -230,26 +220,25 @@ export class EngineStack extends Folder {
     );
   }
 
-  /** An operation whose program could not connect to the engine is repeated: it has done nothing. */
   async #operate(act: Operation): Promise<Result> {
-    const result = await this.#attempt(act);
-    // Seen on a busy machine, with no other reason than that: grpc-js gives up at once.
-    return result.printed.includes("No connection established. Last error: null") ? this.#attempt(act) : result;
-  }
-
-  async #attempt(act: Operation): Promise<Result> {
     let printed = "";
     const print = (text: string) => void (printed += text);
     try {
-      const { changes = {}, outputs = {} } = await act({ onOutput: print, onError: print });
-      return { succeeded: true, changes, outputs, printed };
+      const { changes, outputs = {} } = await act({ onOutput: print, onError: print });
+      return { succeeded: true, changes: changes ?? {}, outputs, printed };
     } catch (error) {
+      // Seen on a busy machine, with no other reason than that: grpc-js gives up at once, and nothing was done.
+      if (printed.includes("No connection established. Last error: null")) return this.#operate(act);
       return { succeeded: false, changes: {}, outputs: {}, printed: printed || String(error) };
     }
   }
 }
 
-type Operation = (options: Pick<automation.UpOptions, "onOutput" | "onError">) => Promise<Partial<Result>>;
+/** Runs a command. It may have neither changes nor outputs. */
+type Operation = (options: Pick<automation.UpOptions, "onOutput" | "onError">) => Promise<{
+  readonly changes: Result["changes"] | undefined;
+  readonly outputs?: Result["outputs"];
+}>;
 
 interface Pending {
   readonly type: string;

@@ -16,7 +16,7 @@ export function whyNoPrograms(...programs: readonly string[]): string | undefine
 }
 
 /** What pip, Go and npm print without a package registry. */
-export const unreachable =
+const unreachable =
   /Failed to establish a new connection|proxy\.golang\.org\S*: dial tcp|ENOTFOUND|EAI_AGAIN|ECONNREFUSED/;
 
 /** Writes the archives of the plugin, as it is built, and their checksums. @returns their paths, the checksums last */
@@ -86,5 +86,27 @@ export class HomeWithPlugin extends Folder {
     const { code, output } = await runAsync("sh", ["-e", "-c", command], options);
     assert.equal(code, 0, output);
     return home;
+  }
+
+  /**
+   * Runs commands as a user does, in a folder that has also the state. @returns what they printed
+   *
+   * @param test is skipped if a package registry cannot be reached
+   */
+  async run(directory: string, commands: string, test: Mocha.Context, more: Record<string, string> = {}) {
+    const env = {
+      ...this.environment,
+      PULUMI_BACKEND_URL: `file://${directory}`,
+      PULUMI_CONFIG_PASSPHRASE: "test",
+      PULUMI_SKIP_CONFIRMATIONS: "true",
+      ...more,
+    };
+    const { code, output } = await runAsync("sh", ["-e", "-c", commands], { cwd: directory, env });
+    if (code !== 0 && unreachable.test(output)) {
+      console.log("      skipped: the package registry cannot be reached from here");
+      test.skip();
+    }
+    assert.equal(code, 0, `${commands}\n${output}`);
+    return output;
   }
 }
