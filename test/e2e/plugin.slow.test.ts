@@ -15,7 +15,6 @@ import {
   valuesOf,
 } from "../support/engineStack";
 import { HomeWithPlugin, PluginSource } from "../support/pluginArchive";
-import { environmentOf } from "../support/project";
 
 /** Of a resource: `options.provider` is an explicit provider of the plugin. */
 type Options = pulumi.CustomResourceOptions;
@@ -51,24 +50,6 @@ onEngine("The native plugin", () => {
     id = "db-3";
     await fails(stack.up(), /rekey:password.* not set.*Set password in the arguments of the provider "second"/s);
     assert.deepEqual({ first: platform.requests.length, second: second.requests.length }, { first: 1, second: 1 });
-  });
-
-  // docs/plugin.md warns of the mapping, which the engine applies before the plugin starts.
-  it("falls back to the variables of the process with envVarMappings, and not with arguments", async () => {
-    let args: object = {};
-    let id = "db-2";
-    let options: object = { envVarMappings: { SECOND_PASSWORD: "REKEY_PASSWORD" } };
-    const stack = await start(
-      (rekey) => ({ password: rotation(rekey, "second", id, { provider: new Provider("second", args, options) }) }),
-      environmentOf(second),
-    );
-    await succeeds(stack.up());
-    assert.equal(second.resetCount, 1);
-    args = { baseUrl: second.url, username: "second" };
-    options = {};
-    id = "db-3";
-    await fails(stack.up(), /Set password in the arguments of the provider "second"/);
-    assert.equal(second.requests.length, 1);
   });
 
   it("imports the limits that are pinned, which belong to the resource from then on", async () => {
