@@ -5,6 +5,7 @@ import { Team } from "../support/age";
 import { leaksOf } from "../support/canaries";
 import { EngineStack, onEngineByAdapter, type Rekey, type Result, succeeds, valuesOf } from "../support/engineStack";
 import { textsBelow } from "../support/files";
+import { Folder } from "../support/folder";
 import { databasePath } from "../support/resources";
 import { until } from "../support/results";
 
@@ -61,17 +62,17 @@ onEngineByAdapter("Credentials that are not saved", (adapter) => {
         issued[value] = value;
       }
     };
+    const log = new Folder().path("grpc.json");
     const stack = await EngineStack.start(
       (rekey) => declareEverySecret(rekey, { version, saveCredentials: false, encryptFor: [team.recipient] }),
       {
         adapter,
         platform: { databases, credentials: "always", databasePath },
         config: { "rekey:databasePath": databasePath, "rekey:queueUserId": queueUserId, "rekey:queueToken": undefined },
+        environment: { PULUMI_DEBUG_GRPC: log },
       },
     );
     const { platform } = stack;
-    const log = stack.path("grpc.json");
-    stack.setEnvironment({ PULUMI_DEBUG_GRPC: log });
     const count = Object.keys(credentialsAt(platform)).length;
     note();
     const seen: string[] = [];

@@ -14,7 +14,7 @@ import {
   succeeds,
   valuesOf,
 } from "../support/engineStack";
-import { HomeWithPlugin, PluginSource } from "../support/pluginArchive";
+import { HomeWithPlugin } from "../support/pluginArchive";
 
 /** Of a resource: `options.provider` is an explicit provider of the plugin. */
 type Options = pulumi.CustomResourceOptions;
@@ -102,15 +102,8 @@ onEngine("The native plugin", () => {
 
 onEngine("The native plugin, installed", () => {
   let home: HomeWithPlugin;
-  let source: PluginSource;
-  before(async () => {
-    home = await HomeWithPlugin.make(pulumiPath);
-    source = await PluginSource.start();
-  });
-  after(async () => {
-    home.remove();
-    await source.stop();
-  });
+  before(async () => void (home = await HomeWithPlugin.make(pulumiPath)));
+  after(() => home.remove());
 
   it("changes its version without a request", async () => {
     const [installed, next] = [packageVersion(), "99.0.0"];
@@ -139,24 +132,5 @@ onEngine("The native plugin, installed", () => {
       assert.equal(provider?.inputs?.["version"], version);
       assert.equal(stack.platform.requests.length, length);
     }
-  });
-
-  it("is downloaded by a machine that does not have it, and goes on with the stack", async () => {
-    let options: object = {};
-    const stack = await start(({ PasswordRotation }) => {
-      new PasswordRotation("cache", { databaseId: "db-1", version: 1 }, options);
-    }, home.environment);
-    await succeeds(stack.up());
-    options = { version: packageVersion(), pluginDownloadURL: "github://api.github.com/acme/rotations" };
-    const { requested } = source;
-    stack.setEnvironment({
-      ...source.environment(stack.path("other home")),
-      PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION: "false",
-    });
-    const { changes, printed } = await succeeds(stack.up());
-    assert.deepEqual(changes, { same: 2 });
-    assert.doesNotMatch(printed, /warning/);
-    assert.equal(source.requested.length, requested.length + 1);
-    assert.equal(stack.platform.resetCount, 1);
   });
 });

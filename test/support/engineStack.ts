@@ -82,7 +82,7 @@ export class EngineStack extends Folder {
     public program: Program,
     readonly platform: Platform,
     public adapter: Adapter,
-    private environment: Readonly<Record<string, string>>,
+    private readonly environment: Readonly<Record<string, string>>,
     readonly name: string,
   ) {
     super();
@@ -99,12 +99,6 @@ export class EngineStack extends Folder {
     const settings = Object.entries({ ...settingsOf(platform), ...config }).filter(([, value]) => value !== undefined);
     await stack.configure(Object.fromEntries(settings));
     return stack;
-  }
-
-  /** Changes variables of the commands that follow. */
-  setEnvironment(variables: Readonly<Record<string, string>>): void {
-    this.environment = { ...this.environment, ...variables };
-    this.#stack.workspace.envVars = this.variables;
   }
 
   /** Sets values of the stack's configuration. */
