@@ -2,25 +2,17 @@ import { createServer, type Socket } from "node:net";
 import { createServer as createTlsServer, type TlsOptions } from "node:tls";
 import { SocketServer } from "./socketServer";
 
-/** Bytes that do not end with a line, and what is sent after them without an end. */
-interface Endless {
-  readonly begin: string;
-  readonly filling?: string;
-}
-
 /**
- * The line with which a command is responded to, without its line break; `close` closes the connection, and undefined
- * leaves it silent.
+ * The line with which a command is responded to, without its line break, or the beginning of one; `close` closes the
+ * connection, and undefined leaves it silent.
  */
-export type RedisReply = (command: readonly string[]) => string | Endless | undefined;
+export type RedisReply = (command: readonly string[]) => string | { readonly begin: string } | undefined;
 
 /** A server that speaks the Redis protocol as a test defines it, and records what it was sent. */
 export class FakeRedis extends SocketServer {
   readonly commands: string[][] = [];
   /** Everything that was received, also what is not a command. */
   received = "";
-  /** Bytes of an endless reply that the client's side took. */
-  taken = 0;
   /** Sent to each client that connects. */
   greeting: string | undefined;
 
@@ -51,22 +43,9 @@ export class FakeRedis extends SocketServer {
           this.commands.push(read.command);
           const reply = this.reply(read.command);
           if (reply === "close") socket.destroy();
-          else if (typeof reply === "string") socket.write(`${reply}\r\n`);
-          else if (reply) this.#pour(socket, reply);
+          else if (reply !== undefined) socket.write(typeof reply === "string" ? `${reply}\r\n` : reply.begin);
         }
       });
-  }
-
-  #pour(socket: Socket, { begin, filling }: Endless): void {
-    socket.write(begin);
-    if (filling === undefined) return;
-    const chunk = Buffer.alloc(64 * 1024, filling);
-    const pour = (): void => {
-      do this.taken += chunk.length;
-      while (socket.write(chunk));
-    };
-    socket.on("drain", pour);
-    pour();
   }
 }
 
