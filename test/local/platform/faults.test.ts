@@ -88,10 +88,10 @@ describe("Local platform: faults on demand", () => {
       { fault: { path: "v2" }, option: "path" },
       { fault: { times: 0 }, option: "times" },
       { fault: { delayMs: 2 ** 31 }, option: "delayMs" },
-      ...[-1, 2 ** 31, "soon"].map((applyAfterMs) => ({ fault: { applyAfterMs } as Fault, option: "applyAfterMs" })),
+      { fault: { applyAfterMs: "soon" } as unknown as Fault, option: "applyAfterMs" },
       // Node would refuse to send them.
       { fault: { headers: { "a b": "x" } }, option: 'headers["a b"]' },
-      ...["a\nb", "\u0100", "\u0000"].map((a) => ({ fault: { headers: { a } }, option: "headers.a" })),
+      { fault: { headers: { a: "a\nb" } }, option: "headers.a" },
     ]) {
       assert.throws(() => platform.failNext(fault), { name: "PlatformOptionError", option });
     }

@@ -8,7 +8,6 @@ import { databasePath } from "../../support/resources";
 import { basic, bearer, queue, send } from "./client";
 import { Destination } from "./queue/destination";
 
-type Fields = Readonly<Record<string, unknown>>;
 /** A secret of the platform: its record, and its credentials by their names in a response. */
 type Shown = {
   readonly record: object;
@@ -246,20 +245,6 @@ for (const [title, kind] of Object.entries(kinds)) {
     });
 
     if (option === undefined) return;
-
-    it("are given by any id, or with fields over the sample: unknown, mistyped and missing ones, too", async () => {
-      const idField = option === "databases" ? "database_id" : "id";
-      const odd = { [idField]: "odd", region: undefined, state: "hibernating", type: 5, future: { a: [1] } };
-      await start({ credentials: "never", [option]: ["a/b ü", odd] });
-      assert.equal((await reset("a/b ü")).status, 200);
-      assert.deepEqual((await read("a/b ü")).body, shown(platform, "a/b ü").record);
-      odd.future.a.push(2);
-      await platform.reset();
-      const { region: _, ...given } = { ...odd, future: { a: [1] } };
-      const body = (await read("odd")).body as Fields;
-      assert.deepEqual({ ...body, ...given }, body);
-      assert.ok(!("region" in body));
-    });
 
     it("are refused by an unknown id, which the error names", async () => {
       await start();
