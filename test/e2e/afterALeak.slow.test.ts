@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { cpSync } from "node:fs";
-import { delimiter, dirname, join } from "node:path";
+import { join } from "node:path";
 import { type Platform, type PlatformOptions, startPlatform } from "../../local/platform/index";
 import { readSeed } from "../../local/platform/seed";
 import { packageVersion } from "../../provider/platform/version";
-import { EngineStack, onEngine, pulumiPath, succeeds } from "../support/engineStack";
-import { loadExample } from "../support/examples";
+import { EngineStack, onEngine, succeeds } from "../support/engineStack";
+import { loadExample } from "./loadExample";
 import { Folder } from "../support/folder";
 import { projectRoot } from "../support/host";
 import { HomeWithPlugin, whyNoPrograms } from "../support/pluginArchive";
@@ -73,8 +73,8 @@ onEngine("The program for the time after a leak", () => {
     /** The exit code of the count, and what it prints. */
     const coverage = async () => {
       const args = [doctor, "doctor", "--coverage", "--stack", stack.name, "--since", leakedAt];
-      const env = { ...stack.variables, PATH: `${dirname(pulumiPath)}${delimiter}${process.env["PATH"]}` };
-      const { code, output } = await runAsync(process.execPath, args, { cwd: stack.directory, env });
+      const options = { cwd: stack.directory, env: stack.variables };
+      const { code, output } = await runAsync(process.execPath, args, options);
       return { code, last: output.trim().split("\n").at(-1) };
     };
     const older23 = `27 secrets: 24 older than ${leakedAt}, 1 of unknown age.`;

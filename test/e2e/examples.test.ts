@@ -5,7 +5,7 @@ import * as pulumi from "@pulumi/pulumi";
 import schema from "../../schema.json";
 import { blocksOf, pages, readPage, registryPages } from "../docs/page";
 import { fails, succeeds, valuesOf } from "../support/engineStack";
-import { loadExample } from "../support/examples";
+import { loadExample } from "./loadExample";
 import { closePlatforms, TestStack } from "../support/memory";
 import { examples } from "../support/project";
 import { databasePath } from "../support/resources";

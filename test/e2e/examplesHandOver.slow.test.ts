@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { Team, whyNoAge } from "../support/age";
 import { leaksOf } from "../support/canaries";
 import { succeeds } from "../support/engineStack";
-import { loadExample } from "../support/examples";
+import { loadExample } from "./loadExample";
 import { Folder } from "../support/folder";
 import { closePlatforms, TestStack } from "../support/memory";
 import { findOnPath, runAsync } from "../support/processes";

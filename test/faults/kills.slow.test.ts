@@ -71,35 +71,6 @@ onEngine("faults: kills", () => {
     const more = (await nextUp()).reduce((sum, count) => sum + count);
     assert.equal(more, ids.length - sent, "every reset that got a response was saved");
   });
-
-  it(titled(53, "the engine is killed while resets are queued", "up", "only those in flight are sent"), async () => {
-    assert.equal(await strike({ victim: "engine", ...applied }), 1, "the two that were queued were not sent");
-  });
-
-  it("a fleet sends nothing more, and the next up at most one more reset of each", async () => {
-    const all = Array.from({ length: 80 }, (_, nth) => `db-${nth}`);
-    /** Resets that get a response before the kill. */
-    const responded = 40;
-    const declare = ({ PasswordRotationFleet }: Rekey) => {
-      const { credentials } = new PasswordRotationFleet("caches", { databases: all, version: 1 });
-      const passwords = credentials.apply((all) => Object.entries(all).map(([id, one]) => [id, one.password]));
-      return { passwords };
-    };
-    interrupted = await InterruptedStack.start(all, declare, { config: { "rekey:maxConcurrency": "4" } });
-    // While as many requests are held as the host may have under way, it can send no other: however long the kill
-    // takes, there is work left.
-    const sent = responded + 4;
-    await interrupted.up({ victim: "engine", at: sent }, responded + 1);
-    assert.equal(interrupted.gate.arrivals, sent, "only those that were under way were sent");
-
-    const { outputs } = await succeeds(interrupted.stack.up());
-    const passwords = new Map(outputs["passwords"]?.value as [string, string][]);
-    for (const id of all) {
-      const { password, resets } = interrupted.stack.platform.database(id);
-      assert.equal(passwords.get(id), password, "state equals the platform");
-      assert.ok(resets === 1 || resets === 2, `${id}: ${resets}`);
-    }
-  });
 });
 
 onEngine("faults: a file that is missing", () => {

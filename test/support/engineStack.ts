@@ -19,6 +19,19 @@ export const pulumiPath = pulumi ?? "";
 
 export const passphrase = "test";
 
+/** The environment of commands of that engine, whose state and home are in a folder. @param path before others */
+export function environmentIn(folder: Folder, ...path: readonly string[]): Record<string, string> {
+  const own = [dirname(pulumiPath), join(projectRoot, "test/engine/bin"), dirname(process.execPath)];
+  return {
+    PATH: [...path, ...own, process.env["PATH"]].join(delimiter),
+    PULUMI_BACKEND_URL: `file://${folder.path("backend")}`,
+    PULUMI_CONFIG_PASSPHRASE: passphrase,
+    PULUMI_HOME: folder.path("home"),
+    PULUMI_SKIP_UPDATE_CHECK: "true",
+    PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION: "true",
+  };
+}
+
 /** What a program imports: the SDK's classes, or the plugin's resources under the same names. */
 export type Rekey = typeof import("pulumi-rekey");
 
@@ -186,16 +199,7 @@ export class EngineStack extends Folder {
 
   /** The environment of the commands. */
   get variables(): Record<string, string> {
-    const path = [join(projectRoot, "test/engine/bin"), dirname(process.execPath), process.env["PATH"]];
-    return {
-      PATH: path.join(delimiter),
-      PULUMI_BACKEND_URL: `file://${this.path("backend")}`,
-      PULUMI_CONFIG_PASSPHRASE: passphrase,
-      PULUMI_HOME: this.path("home"),
-      PULUMI_SKIP_UPDATE_CHECK: "true",
-      PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION: "true",
-      ...this.environment,
-    };
+    return { ...environmentIn(this), ...this.environment };
   }
 
   async #create(): Promise<void> {
