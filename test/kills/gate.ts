@@ -19,7 +19,7 @@ export interface Strike {
 /** A proxy before the platform that can stop each reset at exact points. Reads pass. */
 export class Gate extends SocketServer {
   /** How many resets arrived since `begin`. */
-  arrivals = 0;
+  #arrivals = 0;
   #strike: Strike | undefined;
   #underWay = 0;
 
@@ -44,7 +44,7 @@ export class Gate extends SocketServer {
 
   begin(strike: Strike | undefined): void {
     this.#strike = strike;
-    this.arrivals = 0;
+    this.#arrivals = 0;
   }
 
   /** Resolves when no request is under way: what a process sent also arrives after it was killed. */
@@ -57,7 +57,7 @@ export class Gate extends SocketServer {
   async #handle(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const strike = this.#strike;
     const isReset = incoming.method === "POST";
-    const nth = isReset ? ++this.arrivals : 0;
+    const nth = isReset ? ++this.#arrivals : 0;
     const goesOn = async (point: Point) =>
       !isReset || nth !== strike?.at || strike.point !== point || (await strike.act());
     if (!(await goesOn("arrived"))) return void outgoing.destroy();

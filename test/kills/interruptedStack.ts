@@ -28,8 +28,6 @@ export interface Done {
   readonly printed: string;
   /** Whether a process was struck. */
   readonly struck: boolean;
-  /** How many resets had arrived when the victim was gone. */
-  readonly arrivedByThen: number;
 }
 
 /** A resource in the state, secrets in plain. */
@@ -72,20 +70,19 @@ export class InterruptedStack {
   async up(strike?: Strike): Promise<Done> {
     const { gate, stack } = this;
     const { victim = "engine", at, point = "arrived", change } = strike ?? {};
-    const done = { struck: false, arrivedByThen: 0 };
+    let struck = false;
     let left: readonly Process[] = [];
     /** @returns whether the response to a request that is under way can still arrive and be saved */
     const act = async (): Promise<boolean> => {
       if (victim === "interrupt") stack.interrupt();
       else {
         const killed = stack.kill(victim);
-        done.struck = killed !== undefined;
+        struck = killed !== undefined;
         left = killed ?? [];
         // The provider no longer relies on its last check of the engine. A timer may end a millisecond early.
         if (victim === "engine") await wait(freshnessMs + 5);
       }
-      done.arrivedByThen = gate.arrivals;
-      return victim === "interrupt" || !done.struck;
+      return victim === "interrupt" || !struck;
     };
     let striking: Promise<boolean> | undefined;
     const actOnce = () => (striking ??= act());
@@ -100,7 +97,7 @@ export class InterruptedStack {
     await gate.settled();
     await endAll(left);
     if (strike) await this.repair();
-    return { succeeded, printed, ...done };
+    return { succeeded, printed, struck };
   }
 
   /** What the state contains, by the names of resources: those that are saved, and the types of pending operations. */
