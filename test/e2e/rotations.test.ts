@@ -13,7 +13,6 @@ import {
 } from "pulumi-rekey";
 import { fails, succeeds, valuesOf } from "../support/engineStack";
 import { closePlatforms, Consumer, TestStack } from "../support/memory";
-import { databasePath } from "../support/resources";
 import { assertFields } from "../support/results";
 
 const lost = { path: /reset-password/, dropConnection: "after-apply" } as const;
@@ -81,31 +80,6 @@ describe("A program with a PasswordRotation", () => {
     broken = false;
     await assertConsumed();
     assert.equal(platform.resetCount, 2);
-  });
-});
-
-describe("A program at a platform that can be read", () => {
-  afterEach(closePlatforms);
-
-  it("uses the paths of the preset: `rekey:platform: upstash`", async () => {
-    const stack = await TestStack.start(
-      () => {
-        const { password } = new PasswordRotation("cache", { databaseId: "db-1", version: 1 });
-        new FlowControlReset("orders", { flowControlKey: "orders", version: 1 });
-        return { password };
-      },
-      {
-        ...{ databases: ["db-1"], credentials: "read", databasePath, flowControlKeys: ["orders"] },
-        config: { "rekey:platform": "upstash" },
-      },
-    );
-    const { platform } = stack;
-    platform.failNext({ path: "/v2/flowControl/orders/reset", status: 404 });
-    const { outputs, printed } = await succeeds(stack.up());
-    assert.match(printed, /Flow-control key "orders" was reset by `resetRate`, which clears only the rate counter\./);
-    assert.equal(outputs["password"]?.value, platform.database("db-1").password);
-    const actions = ["reset", "resetRate"].map((action) => `/v2/flowControl/orders/${action}`);
-    assert.deepEqual(stack.posts.sort(), [...actions, "/v2/redis/reset-password/db-1"]);
   });
 });
 
